@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plugin.h - the contract between filterchain and an operator plugin. Version 1.
+ *
+ * This and view.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
+ * and nothing of ours to link. A plugin is a shared object that exports one
+ * symbol, fc_plugin_entry_v1, which returns constant data describing one or more
+ * operators.
+ *
+ * Words in capitals are binding: a plugin that breaks a MUST is a plugin at
+ * fault, and so is a host.
+ *
+ *   entry      MUST return static constant data; MUST NOT do I/O, touch a
+ *              device, start a thread or keep anything. It may be called in a
+ *              short-lived scanner process.
+ *   create     checks the arguments against each other and makes an instance.
+ *              Host thread; no device.
+ *   negotiate  from the input formats, the output formats and what the operator
+ *              must see of its input. Host thread; no device; MAY be called
+ *              several times, with other formats, and MUST give the same answer
+ *              to the same question.
+ *   prepare    once for a device: turn parameters into what process needs.
+ *   process    for every piece of output. MUST be a pure function of its views
+ *              and the prepared state; MUST be re-entrant, for the host cuts the
+ *              output into pieces as it likes and runs them on several threads;
+ *              MUST NOT synchronise, allocate, print or exit. On a device it
+ *              enqueues on the stream and returns.
+ *   release, destroy   undo prepare and create; both take NULL.
+ *
+ * The host makes the borders: an input view is readable `before` elements ahead
+ * of its first element and `after` beyond its last on every axis, as asked for in
+ * negotiate, and those elements are real neighbours or the border the operator
+ * chose. So no operator branches on a border.
+ *
+ * Compatibility. Every struct starts with its size as the writer knew it; a
+ * reader takes fields beyond that size as zero. New fields are added at the end
+ * only. Arrays are arrays of pointers, so that their elements may grow.
+ * What later versions add in kind is reached by name through host->extension.
+ */
+#ifndef FC_PLUGIN_H
+#define FC_PLUGIN_H
+
+#include "view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FC_PLUGIN_ABI        1
+#define FC_PLUGIN_ENTRY      fc_plugin_entry_v1
+#define FC_PLUGIN_ENTRY_NAME "fc_plugin_entry_v1"
+
+#if defined(_WIN32)
+#define FC_PLUGIN_EXPORT __declspec(dllexport)
+#else
+#define FC_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+#if defined(__GNUC__)
+#define FC_PRINTF(at, first) __attribute__((__format__(__printf__, at, first)))
+#else
+#define FC_PRINTF(at, first)
+#endif
+
+/* ---- the host --------------------------------------------------------- */
+
+/*
+ * One value that an operator measured, handed over by host->measured. Strings
+ * need live only for the call.
+ */
+typedef struct fc_measurement {
+  uint32_t size;
+  int32_t channel;  /* channel it belongs to, or -1 for all together */
+  const char *name; /* "rms", "peak": a C identifier */
+  const char *unit; /* "dBFS", "" */
+  double value;
+  const char *exact; /* decimal integer too long for a double, or NULL */
+} fc_measurement;
+
+/*
+ * What the host offers. Handed to every callback; valid only during that call,
+ * except that one given to prepare stays valid until release. All functions may
+ * be called from any thread.
+ */
+typedef struct fc_host fc_host;
+struct fc_host {
+  uint32_t size;
+  uint32_t abi; /* FC_PLUGIN_ABI of the host */
+  void *ctx;    /* the host's own */
+
+  /* Says in one sentence, for the user, why a call is about to fail; without a
+   * trailing full stop or newline. Returns `status`, so: return host->fail(...). */
+  fc_status (*fail)(const fc_host *host, fc_status status, const char *format, ...) FC_PRINTF(3, 4);
+
+  /* Memory on `device` (FC_HOST or a CUDA ordinal), aligned to 256 bytes, for
+   * prepare and release only. NULL when there is none. free takes NULL. */
+  void *(*alloc)(const fc_host *host, int device, size_t bytes);
+  void (*free)(const fc_host *host, int device, void *memory);
+
+  /* Copies host memory to `device`; complete on return. For prepare only. */
+  fc_status (*upload)(const fc_host *host, int device, void *to, const void *from, size_t bytes);
+
+  /* Takes one measurement; for `report` only. */
+  void (*measured)(const fc_host *host, const fc_measurement *value);
+
+  /* An extension of this contract by name, or NULL when the host has none such. */
+  const void *(*extension)(const fc_host *host, const char *name);
+};
+
+/* ---- parameters ------------------------------------------------------- */
+
+typedef enum fc_param_type {
+  FC_BOOL = 0, /* yes/no, true/false, on/off, 1/0 */
+  FC_INT = 1,
+  FC_FLOAT = 2,
+  FC_ENUM = 3,
+  FC_STRING = 4,
+  FC_TABLE = 5 /* numbers from a file or written out: a mask, a matrix */
+} fc_param_type;
+
+/* Flags of a parameter. */
+#define FC_PARAM_MAIN     1u /* a bare value means this one; at most one an operator */
+#define FC_PARAM_REQUIRED 2u
+#define FC_PARAM_LIST     4u  /* bool, int, float, enum: several, apart by ',' or (numbers) 'x' */
+#define FC_PARAM_DECIBEL  8u  /* float: "-6dB" is accepted and means 10^(-6/20) */
+#define FC_PARAM_MASK     16u /* table: rows may have different lengths, and are then joined */
+
+/* One choice of an enum. With value FC_REFUSED the name is recognised only to be
+ * refused, and `doc` is the sentence that says which to use instead. */
+#define FC_REFUSED INT32_MIN
+typedef struct fc_choice {
+  uint32_t size;
+  int32_t value;
+  const char *name;
+  const char *doc;
+} fc_choice;
+
+typedef struct fc_param {
+  uint32_t size;
+  int32_t type; /* fc_param_type */
+  uint32_t flags;
+  uint32_t max_count; /* with FC_PARAM_LIST: the most values; 0 is no limit */
+  const char *name;
+  const char *doc;                 /* one or more sentences */
+  const char *unit;                /* "samples", "Hz", or NULL */
+  const char *preset;              /* the default as a user would type it; NULL is none */
+  double min, max;                 /* int and float, inclusive; both 0 is no limit */
+  const fc_choice *const *choices; /* enum; ends with NULL */
+} fc_param;
+
+/* Numbers read by the host; row-major, finite. A vector has one row. */
+typedef struct fc_table {
+  uint32_t size;
+  const char *name; /* file name or the text as typed, for messages */
+  int64_t rows, cols;
+  const double *data;
+  double rate; /* sample rate when it came from a sound file, else 0 */
+} fc_table;
+
+/* The value of one parameter: parallel to the operator's `params`. */
+typedef struct fc_arg {
+  uint32_t size;
+  int32_t given;         /* typed by the user, not the preset */
+  int64_t count;         /* values; 0 when neither given nor preset */
+  const int64_t *ints;   /* bool, int, enum (fc_choice.value) */
+  const double *floats;  /* int and float */
+  const char *text;      /* as typed; string: unquoted */
+  const fc_table *table; /* table */
+} fc_arg;
+
+/* ---- formats and needs ------------------------------------------------ */
+
+typedef enum fc_layout { FC_INTERLEAVED = 0, FC_PLANAR = 1 } fc_layout;
+
+typedef struct fc_format {
+  uint32_t size;
+  int32_t kind;   /* fc_kind */
+  int32_t dtype;  /* fc_dtype */
+  int32_t bits;   /* bits that carry information; 24 for 24-bit audio held in i32 */
+  int32_t layout; /* fc_layout */
+  int32_t reserved;
+  int64_t extent[FC_AXES]; /* FC_UNKNOWN on X for a stream without a known end */
+  double rate;             /* samples (or frames, after an stft) a second; 0 where it has no meaning */
+} fc_format;
+
+typedef enum fc_border {
+  FC_BORDER_ZERO = 0,       /* 0 0 0 | a b c d | 0 0 0: silence, black */
+  FC_BORDER_CONSTANT = 1,   /* v v v | a b c d | v v v */
+  FC_BORDER_REPLICATE = 2,  /* a a a | a b c d | d d d */
+  FC_BORDER_REFLECT = 3,    /* c b a | a b c d | d c b */
+  FC_BORDER_REFLECT101 = 4, /* d c b | a b c d | c b a */
+  FC_BORDER_WRAP = 5,       /* b c d | a b c d | a b c */
+  FC_BORDER_NONE = 6        /* the operator looks at origin and extent; contents undefined */
+} fc_border;
+
+/* The whole axis is needed whatever the output; the input view then spans it. */
+#define FC_WHOLE INT64_MAX
+
+/*
+ * What output o on one axis needs: inputs floor(o*num/den) - before to
+ * ceil((o+1)*num/den) - 1 + after. `before` and `after` may be negative (a crop).
+ * The output is cut only at multiples of `align` (and at the end).
+ *
+ * The input view of process starts at floor(o*num/den) for the output view's
+ * first element o, and spans to ceil(end*num/den).
+ */
+typedef struct fc_reach {
+  int64_t before, after;
+  int64_t num, den; /* both 1 unless the extent is rescaled */
+  int64_t align;    /* >= 1 */
+} fc_reach;
+
+/*
+ * The terms of one stage. The host fills in everything: `out` as a copy of `in`
+ * with the element type it would like, every reach {0,0,1,1,1}, no border; the
+ * operator changes what differs. It MUST leave
+ * out->dtype within its dtypes_out.
+ */
+typedef struct fc_terms {
+  uint32_t size;
+  int32_t compute; /* FC_F32 or FC_F64: the type of floating-point accumulation */
+  uint32_t n_in, n_out;
+  const fc_format *const *in;
+  fc_format *const *out;
+  fc_reach reach[FC_AXES];
+  int32_t border; /* fc_border, for every axis with a reach */
+  int32_t reserved;
+  double border_value;    /* for FC_BORDER_CONSTANT, as a real value */
+  uint64_t measure_bytes; /* partial results for each block, see fc_job.measure */
+  double work;            /* about how many flop an output element; 0: not said */
+} fc_terms;
+
+/* ---- running ---------------------------------------------------------- */
+
+typedef struct fc_setup {
+  uint32_t size;
+  int32_t device;  /* FC_HOST or a CUDA ordinal, which is current during the call */
+  int32_t compute; /* as in fc_terms */
+  uint32_t n_in, n_out;
+  const fc_format *const *in;
+  const fc_format *const *out;
+} fc_setup;
+
+/* Bits of *fc_job.notes: set, never cleared, by plain or atomic stores. */
+#define FC_NOTE_NAN     0 /* notes[0] = 1: a NaN was to become an integer */
+#define FC_NOTE_CLIPPED 1 /* notes[1] = 1: a value was clamped into an integer's range */
+#define FC_NOTES        2
+
+typedef struct fc_job {
+  uint32_t size;
+  int32_t compute;
+  uint32_t n_in, n_out;
+  const fc_view *const *in;
+  const fc_view *const *out;
+  void *stream;  /* cudaStream_t on a device, NULL on the CPU */
+  void *scratch; /* as many bytes as `scratch` asked for, aligned to 256 */
+  size_t scratch_bytes;
+  /*
+   * Operators with measure_bytes: the output's cut axis (X for audio, Y for
+   * images and arrays) is divided into blocks of reach.align elements anchored at
+   * position 0; the partial result of the view's block i of its batch entry n
+   * goes to measure + n * measure_stride + i * measure_bytes. The host hands each
+   * block of the signal to `collect` exactly once.
+   */
+  void *measure;
+  int64_t measure_stride;
+  uint32_t *notes; /* FC_NOTES words, in the memory of the device */
+} fc_job;
+
+/* One backend of an operator. */
+typedef struct fc_backend {
+  uint32_t size;
+  uint32_t flags; /* FC_BACKEND_* */
+  /* Can it run on this device? May be NULL: yes. */
+  fc_status (*probe)(const fc_host *host, int device);
+  /* May be NULL: process then gets the instance itself as its state. */
+  fc_status (*prepare)(const fc_host *host, void *self, const fc_setup *setup, void **state);
+  void (*release)(const fc_host *host, void *state);
+  /* Bytes of scratch for one call with views of these shapes; NULL: none. MUST
+   * not decrease when a shape grows. */
+  size_t (*scratch)(const void *state, const fc_job *job);
+  fc_status (*process)(const fc_host *host, const void *state, const fc_job *job);
+} fc_backend;
+
+/* The enqueued work depends on the views' shapes and addresses only as long as
+ * the output touches no end of the signal, so that it may be captured in a graph. */
+#define FC_BACKEND_GRAPH 1u
+
+/* ---- the operator ----------------------------------------------------- */
+
+#define FC_OP_KEEPS_DTYPE 1u /* output elements have the input's type (a copy, a crop) */
+#define FC_OP_PASSTHROUGH 2u /* output is the input, untouched: only measures; implies KEEPS_DTYPE */
+#define FC_OP_IN_PLACE    4u /* output may be the input's memory; only with no reach */
+#define FC_OP_STATEFUL    8u /* not a pure function of its view (recursive): run in one piece */
+
+typedef struct fc_operator {
+  uint32_t size;
+  uint32_t flags;
+  const char *name;            /* [a-z][a-z0-9_]* */
+  const char *summary;         /* one line, no full stop */
+  const char *doc;             /* paragraphs, as a manual page */
+  const char *const *examples; /* command-line -p values with their parameters; ends with NULL */
+  uint32_t n_params;
+  uint32_t kinds;       /* FC_KIND_BITs it takes */
+  uint32_t dtypes_in;   /* FC_DTYPE_BITs it loads */
+  uint32_t dtypes_out;  /* FC_DTYPE_BITs it stores */
+  uint32_t n_in, n_out; /* 1 and 1 in version 1 */
+  const fc_param *const *params;
+
+  /* `args` has n_params entries, in the order of `params`, already checked
+   * against type and range. It and what it points at live as long as the instance. */
+  fc_status (*create)(const fc_host *host, const fc_arg *const *args, void **self);
+  void (*destroy)(void *self);
+  fc_status (*negotiate)(const fc_host *host, void *self, fc_terms *terms);
+
+  const fc_backend *cpu; /* either may be NULL, not both */
+  const fc_backend *cuda;
+
+  /* Measurements: collect takes `count` blocks in signal order, from one thread
+   * at a time; report, once at the end, calls host->measured. Both NULL if
+   * terms.measure_bytes is always 0. reset before a new stream. */
+  void (*reset)(void *self);
+  fc_status (*collect)(const fc_host *host, void *self, const void *blocks, int64_t count);
+  fc_status (*report)(const fc_host *host, void *self);
+
+  /* The plain scalar version, on the host, that the conformance tests hold the
+   * others against; never chosen for a run. NULL if there is none. */
+  const fc_backend *reference;
+} fc_operator;
+
+typedef struct fc_plugin {
+  uint32_t size;
+  uint32_t abi;                                 /* FC_PLUGIN_ABI */
+  const char *id;                               /* reverse domain or a plain word, unique */
+  const char *version, *author, *license, *url; /* license: an SPDX expression */
+  uint32_t n_operators;
+  const fc_operator *const *operators;
+} fc_plugin;
+
+/* The one symbol a plugin exports. */
+FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);
+typedef const fc_plugin *(*fc_plugin_entry_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
