@@ -228,6 +228,10 @@ typedef struct fc_terms {
   double border_value;    /* for FC_BORDER_CONSTANT, as a real value */
   uint64_t measure_bytes; /* partial results for each block, see fc_job.measure */
   double work;            /* about how many flop an output element; 0: not said */
+  /* A short remark for --dry-run, without a full stop or newline: how the operator
+   * will go about it when that is not plain ("runs as sepconv: the mask has rank
+   * 1"). Empty on entry; it MAY stay so. */
+  char note[96];
 } fc_terms;
 
 /* ---- running ---------------------------------------------------------- */
