@@ -88,9 +88,6 @@ struct fc_runner {
                    void *data);
 };
 
-/* The CPU. `threads` 0 is one a core. Never fails but for memory. */
-fc_runner *fc_cpu_runner_new(int threads, GError **error);
-
 /*
  * A CUDA device. `stream` NULL makes three streams of the runner's own; otherwise
  * everything is enqueued on the caller's stream and nothing ever waits.

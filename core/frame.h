@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.h - memory that outlives a run: a pool of host blocks, owned by a context.
+ *
+ * Filtering many small images one after another would otherwise spend its time in
+ * the page faults of fresh memory. Blocks are reused best-fit by size and given
+ * back to the system when the pool holds more than a limit. Thread-safe.
+ */
+#ifndef FC_CORE_FRAME_H
+#define FC_CORE_FRAME_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct fc_frame_pool fc_frame_pool;
+typedef struct fc_frame fc_frame;
+
+/* `keep` is how many bytes of unused blocks may stay. */
+fc_frame_pool *fc_frame_pool_new(gsize keep);
+/* Frames still referenced keep the pool's memory alive until they go. */
+fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool);
+void fc_frame_pool_unref(fc_frame_pool *pool);
+
+/* A block of at least `bytes`, aligned to 256, contents undefined; NULL when there is
+ * no memory, even after the unused blocks were given back. One reference. */
+fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes);
+fc_frame *fc_frame_ref(fc_frame *frame);
+void fc_frame_unref(fc_frame *frame); /* NULL is allowed */
+void *fc_frame_memory(fc_frame *frame);
+
+G_END_DECLS
+
+#endif

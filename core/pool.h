@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool.h - a fixed crew of threads that shares out the indices of a loop.
+ *
+ * One loop at a time; the calling thread works too. Starts its threads at the first
+ * loop with more than one index, so a pool that is never used costs nothing.
+ */
+#ifndef FC_CORE_POOL_H
+#define FC_CORE_POOL_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct fc_pool fc_pool;
+typedef void (*fc_pool_body)(guint index, guint worker, void *data);
+
+/* `threads` counts the caller; 0 is one a core. */
+fc_pool *fc_pool_new(int threads);
+void fc_pool_free(fc_pool *pool);
+int fc_pool_threads(const fc_pool *pool);
+
+/* body(index, worker, data) for each index in [0, count), worker < threads, in any
+ * order and at the same time; returns when all are done. */
+void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data);
+
+G_END_DECLS
+
+#endif
