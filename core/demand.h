@@ -16,7 +16,7 @@
 
 #include <glib.h>
 
-#include "plugin.h"
+#include "core/plugin.h"
 
 G_BEGIN_DECLS
 

@@ -11,7 +11,7 @@
 #ifndef FC_STREAM_H
 #define FC_STREAM_H
 
-#include "filterchain.h"
+#include "core/filterchain.h"
 
 G_BEGIN_DECLS
 
