@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Includes run one way, as HACKING.md says; an arrow the wrong way is a complaint.
+
+    includes.py ROOT          checks the tree
+    includes.py --self-test   checks this script on a small tree of right and wrong arrows
+"""
+import os
+import re
+import sys
+import tempfile
+
+import tree
+
+# What each folder may include, as prefixes of paths from the root.
+ALLOWED = {
+    "core": ("core/",),
+    "filters": ("filters/", "core/view.h"),
+    "plugins": ("plugins/", "filters/", "core/plugin.h", "core/view.h"),
+    "media": ("media/", "core/"),
+    "cli": ("cli/", "core/filterchain.h"),
+    "tests": ("",),
+}
+
+# Authors of plugins see these three together in one folder, so they name each other bare.
+INSTALLED = ("core/filterchain.h", "core/plugin.h", "core/view.h")
+
+# Libraries, by the beginning of what is included, and who may use them.
+LIBRARIES = (
+    (("glib", "gmodule", "gio"), ("core", "media", "cli", "tests", "examples")),
+    (("sndfile", "stb", "zlib"), ("media", "tests")),
+    (("stdio.h",), ("core", "media", "cli", "tests", "examples", "plugins")),
+)
+CUDA = ("cuda", "cublas", "cufft", "cub/", "cooperative_groups")
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.M)
+
+
+def wrong_own(root, path, named):
+    """Why a quoted include is wrong, or None."""
+    folder = path.split("/")[0]
+    if path in INSTALLED and "/" not in named:
+        return None if "core/" + named in INSTALLED else f"{named} is not an installed header"
+    if folder == "examples":
+        return "examples include what is installed: <filterchain/...> by pkg-config, so <plugin.h>"
+    if not os.path.exists(os.path.join(root, named)):
+        return f"there is no {named}; paths start at the root"
+    if named.endswith(".c"):
+        return "sources are compiled, not included"
+    if not named.startswith(ALLOWED[folder]):
+        return f"{folder}/ may not include {named}"
+    return None
+
+
+def wrong_library(path, named):
+    """Why an include in angle brackets is wrong, or None."""
+    folder = path.split("/")[0]
+    if named.startswith(CUDA) and not path.endswith((".cu", ".cuh")) and folder != "tests":
+        return f"<{named}>: CUDA stays in .cu files"
+    for prefixes, folders in LIBRARIES:
+        if named.startswith(prefixes) and folder not in folders:
+            return f"{folder}/ may not include <{named}>"
+    return None
+
+
+def check(root):
+    """The complaints of a tree, and how many includes were looked at."""
+    complaints, count = [], 0
+    for path in tree.sources(root, (".c", ".h", ".cu", ".cuh")):
+        if path.split("/")[0] not in (*ALLOWED, "examples"):
+            complaints.append(f"{path}: sources live in {', '.join(ALLOWED)} and examples")
+            continue
+        text = tree.read(root, path)
+        for match in INCLUDE.finditer(text):
+            count += 1
+            quote, named = match.groups()
+            reason = wrong_own(root, path, named) if quote == '"' else wrong_library(path, named)
+            if reason:
+                line = text.count("\n", 0, match.start(1)) + 1
+                complaints.append(f"{path}:{line}: {reason}")
+    return complaints, count
+
+
+# A tree for the self-test: file, its include, whether that is a wrong arrow.
+ARROWS = (
+    ("core/a.c", '"core/view.h"', False),
+    ("core/b.c", "<glib.h>", False),
+    ("core/c.c", '"media/m.h"', True),
+    ("core/d.c", '"filters/f.h"', True),
+    ("core/e.c", "<sndfile.h>", True),
+    ("core/f.c", "<cuda_runtime.h>", True),
+    ("core/cuda.cu", "<cuda_runtime.h>", False),
+    ("core/plugin.h", '"view.h"', False),
+    ("core/g.c", '"view.h"', True),
+    ("filters/f.h", '"core/view.h"', False),
+    ("filters/g.c", '"core/plugin.h"', True),
+    ("filters/h.c", "<glib.h>", True),
+    ("filters/i.c", "<stdio.h>", True),
+    ("filters/j.cu", '"filters/f.h"', False),
+    ("plugins/p.c", '"core/plugin.h"', False),
+    ("plugins/q.c", '"filters/f.h"', False),
+    ("plugins/r.c", '"core/filterchain.h"', True),
+    ("plugins/s.c", "<glib.h>", True),
+    ("media/m.h", '"core/view.h"', False),
+    ("media/n.c", '"cli/x.h"', True),
+    ("cli/x.h", '"core/filterchain.h"', False),
+    ("cli/y.c", '"core/view.h"', True),
+    ("cli/z.c", '"media/m.h"', True),
+    ("cli/w.c", '"cli/nowhere.h"', True),
+    ("tests/unit/t.c", '"media/m.h"', False),
+    ("tests/unit/u.c", '"core/a.c"', True),
+    ("examples/plugin/e.c", "<plugin.h>", False),
+    ("examples/plugin/f.c", '"core/plugin.h"', True),
+    ("lib/l.c", "<math.h>", True),
+)
+
+
+def self_test():
+    """Every wrong arrow of ARROWS is found and no right one is."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, named, _ in (*ARROWS, ("core/view.h", "<stdint.h>", False), ("core/filterchain.h", "<glib.h>", False)):
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(f"// a comment\n#include {named}\n")
+        found = {complaint.split(":")[0] for complaint in check(root)[0]}
+    wrong = [f"{path} including {named}: expected {'a' if bad else 'no'} complaint"
+             for path, named, bad in ARROWS if bad != (path in found)]
+    return tree.finish(wrong, len(ARROWS))
+
+
+def main(argument):
+    if argument == "--self-test":
+        return self_test()
+    return tree.finish(*check(argument))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
