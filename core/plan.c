@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.c - formats from first to last, device and chunk size; see plan.h.
+ */
+#include "core/plan.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- formats ---------------------------------------------------------- */
+
+static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+
+static const char *kind_name(int kind) {
+  return kind == FC_AUDIO ? "audio" : kind == FC_IMAGE ? "images" : "arrays";
+}
+
+/* The element type for link `s + 1`: the delivered one if nothing but keepers follow,
+ * else the compute type; something else only where an operator knows no better. */
+static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
+  const fc_operator *op = plan->stages[s].op;
+  if (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return plan->links[s].dtype;
+  gboolean last = TRUE;
+  guint32 loads = FC_DTYPES_ALL;
+  for (guint i = s + 1; i < plan->n; i++) {
+    const fc_operator *next = plan->stages[i].op;
+    if (!next) {
+      last = FALSE;
+      break;
+    }
+    loads &= next->dtypes_in;
+    if (next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) continue;
+    last = FALSE;
+    break;
+  }
+  guint32 usable = op->dtypes_out & loads ? op->dtypes_out & loads : op->dtypes_out;
+  const int order[] = {last ? wanted : -1, plan->compute, FC_F64, FC_F32, FC_I32, FC_I16, FC_U16, FC_U8};
+  for (guint i = 0; i < G_N_ELEMENTS(order); i++)
+    if (order[i] >= 0 && usable & FC_DTYPE_BIT(order[i])) return order[i];
+  return plan->compute;
+}
+
+static void set_defaults(fc_plan_stage *ps, const fc_format *in) {
+  for (int a = 0; a < FC_AXES; a++) ps->reach[a] = (fc_reach){0, 0, 1, 1, 1};
+  ps->border = FC_BORDER_NONE;
+  ps->measure_bytes = 0;
+  ps->work = 0;
+  ps->note[0] = 0;
+}
+
+static gboolean broken(fc_plan_stage *ps, const char *what, GError **error) {
+  return fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: %s", ps->name, what);
+}
+
+/* Holds an operator to what it may answer. */
+static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_format *out, GError **error) {
+  if (out->dtype < 0 || out->dtype >= FC_DTYPE_COUNT) return broken(ps, "unknown element type", error);
+  if (!(ps->op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) &&
+      !(ps->op->dtypes_out & FC_DTYPE_BIT(out->dtype)))
+    return broken(ps, "an element type it does not store", error);
+  if ((ps->op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) && out->dtype != in->dtype)
+    return broken(ps, "a change of element type", error);
+  if (out->kind < 0 || out->kind >= FC_KIND_COUNT) return broken(ps, "unknown kind of output", error);
+  if ((out->kind == FC_AUDIO) != (in->kind == FC_AUDIO))
+    return broken(ps, "audio cannot become an image or array in mid-chain", error);
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &ps->reach[a];
+    if (r->num < 1 || r->den < 1 || r->align < 1) return broken(ps, "a scale or alignment below 1", error);
+    if (out->extent[a] < FC_UNKNOWN) return broken(ps, "a negative extent", error);
+    if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
+      return broken(ps, "it passes frames through but asks for a halo or changes their size", error);
+  }
+  if (ps->border < FC_BORDER_ZERO || ps->border > FC_BORDER_NONE) return broken(ps, "unknown border", error);
+  return TRUE;
+}
+
+static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error) {
+  fc_plan_stage *ps = &plan->stages[s];
+  const fc_format *in = &plan->links[s];
+  fc_format *out = &plan->links[s + 1];
+  *out = *in;
+  set_defaults(ps, in);
+  if (!ps->op) {
+    out->dtype = wanted;
+    return TRUE;
+  }
+  out->dtype = desired_dtype(plan, s, wanted);
+  if (out->dtype != in->dtype) out->bits = bits_of[out->dtype];
+  const fc_format *ins[1] = {in};
+  fc_format *outs[1] = {out};
+  fc_terms terms = {sizeof terms, plan->compute, 1, 1, ins, outs, {{0}}, ps->border, 0, 0, 0, 0, {0}};
+  memcpy(terms.reach, ps->reach, sizeof terms.reach);
+  fc_status status =
+      ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
+  if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
+  memcpy(ps->reach, terms.reach, sizeof ps->reach);
+  ps->border = terms.border, ps->measure_bytes = terms.measure_bytes, ps->work = terms.work;
+  ps->passthrough = (ps->op->flags & FC_OP_PASSTHROUGH) != 0;
+  g_strlcpy(ps->note, terms.note, sizeof ps->note);
+  double value = ps->border == FC_BORDER_CONSTANT ? terms.border_value : 0;
+  fc_value_encode(ps->border_code, value, in->kind, in->dtype);
+  return check_terms(ps, in, out, error);
+}
+
+static gboolean takes(const fc_operator *op, const fc_format *in, GError **error) {
+  if (op->kinds & FC_KIND_BIT(in->kind)) return TRUE;
+  GString *kinds = g_string_new(NULL);
+  for (int k = 0; k < FC_KIND_COUNT; k++)
+    if (op->kinds & FC_KIND_BIT(k))
+      g_string_append_printf(kinds, "%s%s", kinds->len ? " and " : "", kind_name(k));
+  fc_fail(error, FC_UNSUPPORTED, "%s: works on %s, not on %s", op->name, kinds->str, kind_name(in->kind));
+  g_string_free(kinds, TRUE);
+  return FALSE;
+}
+
+static void add_stage(fc_plan *plan, fc_stage *stage) {
+  fc_plan_stage *ps = &plan->stages[plan->n++];
+  ps->stage = stage;
+  ps->op = stage ? stage->op : NULL;
+  ps->name = stage ? stage->op->name : "cast";
+}
+
+/* Negotiates every stage, putting casts in where a link's element type does not suit. */
+static gboolean build(fc_plan *plan, int wanted, GError **error) {
+  fc_chain *chain = plan->chain;
+  for (guint i = 0; i < chain->n; i++) add_stage(plan, &chain->stages[i]);
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_operator *op = plan->stages[s].op;
+    if (!takes(op, &plan->links[s], error)) return FALSE;
+    if (!(op->dtypes_in & FC_DTYPE_BIT(plan->links[s].dtype))) {
+      int to = op->dtypes_in & FC_DTYPE_BIT(plan->compute) ? plan->compute
+               : op->dtypes_in & FC_DTYPE_BIT(FC_F64)      ? FC_F64
+                                                           : g_bit_nth_lsf(op->dtypes_in, -1);
+      memmove(&plan->stages[s + 1], &plan->stages[s], (plan->n - s) * sizeof *plan->stages);
+      plan->n++;
+      plan->stages[s] = (fc_plan_stage){.name = "cast"};
+      if (!negotiate_stage(plan, s, to, error)) return FALSE;
+      plan->links[s + 1].bits = bits_of[to];
+      s++;
+    }
+    if (!negotiate_stage(plan, s, wanted, error)) return FALSE;
+  }
+  if (wanted >= 0 && plan->links[plan->n].dtype != wanted) {
+    add_stage(plan, NULL);
+    if (!negotiate_stage(plan, plan->n - 1, wanted, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static void summarise(fc_plan *plan) {
+  for (guint s = 0; s < plan->n; s++) {
+    fc_plan_stage *ps = &plan->stages[s];
+    const fc_reach *r = &ps->reach[plan->cut];
+    gboolean everything = r->before == FC_WHOLE || r->after == FC_WHOLE;
+    gboolean looks_out = everything || r->before > 0 || r->after > 0;
+    if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
+    if (ps->op && ps->op->flags & FC_OP_STATEFUL) plan->whole = TRUE;
+    if (looks_out && (ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101))
+      plan->reflects = TRUE;
+    if (ps->measure_bytes) plan->measures = TRUE;
+  }
+  if (plan->whole || !plan->reflects) return;
+  for (guint s = plan->n; s-- > 0;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    plan->slack = fc_scale_ceil(plan->slack, r->num, r->den) + ABS(r->before) + ABS(r->after) + r->align;
+  }
+}
+
+static gboolean needs_f64(const fc_format *in) {
+  return in->dtype == FC_F64 || (in->dtype == FC_I32 && in->bits > 24);
+}
+
+fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
+                     GError **error) {
+  fc_plan *plan = g_new0(fc_plan, 1);
+  plan->chain = chain;
+  /* At worst a cast ahead of every stage and one at the end. */
+  plan->stages = g_new0(fc_plan_stage, 2 * chain->n + 1);
+  plan->links = g_new0(fc_format, 2 * chain->n + 2);
+  plan->links[0] = *in;
+  plan->cut = fc_stream_axis(in->kind);
+  plan->device = FC_HOST;
+  plan->compute = options && options->precision >= 0 ? options->precision : needs_f64(in) ? FC_F64 : FC_F32;
+  if (!build(plan, wanted, error)) {
+    fc_plan_free(plan);
+    return NULL;
+  }
+  summarise(plan);
+  return plan;
+}
+
+void fc_plan_free(fc_plan *plan) {
+  if (!plan) return;
+  g_free(plan->stages);
+  g_free(plan->links);
+  g_free(plan->reason);
+  g_free(plan);
+}
+
+gboolean fc_plan_set_extent(fc_plan *plan, gint64 extent, GError **error) {
+  plan->links[0].extent[plan->cut] = extent;
+  for (guint s = 0; s < plan->n; s++) {
+    int dtype = plan->links[s + 1].dtype;
+    if (!negotiate_stage(plan, s, dtype, error)) return FALSE;
+    if (plan->links[s + 1].dtype != dtype)
+      return broken(&plan->stages[s], "another answer to the same question", error);
+  }
+  return TRUE;
+}
+
+/* ---- sizes ------------------------------------------------------------ */
+
+static gint64 elements(const fc_format *f, fc_axis cut, gint64 along) {
+  gint64 count = along;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)cut) count *= MAX(f->extent[a], 0);
+  return count;
+}
+
+void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++) {
+    gint64 extent = plan->links[plan->n].extent[a];
+    gint64 length = a == (int)plan->cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
+    for (guint s = plan->n; s-- > link;) {
+      const fc_plan_stage *ps = &plan->stages[s];
+      const fc_reach *r = &ps->reach[a];
+      gint64 out = plan->links[s + 1].extent[a];
+      gint64 ask = length + (r->align > 1 ? 2 * r->align : 0);
+      if (ps->measure_bytes) ask += r->align; /* gaps between chunks are filled */
+      if (out >= 0 && r->before != FC_WHOLE) ask = MIN(ask, MAX(out, length));
+      length = MAX(fc_reach_longest(r, ps->border, ask, plan->links[s].extent[a]),
+                   r->before == FC_WHOLE ? 0 : ask * r->num / r->den);
+    }
+    if (link == 0) {
+      if (a != (int)plan->cut) length = MAX(length, plan->links[0].extent[a]);
+      length += a == (int)plan->cut ? plan->slack : 0;
+    }
+    capacity[a] = length;
+  }
+}
+
+double fc_plan_bytes(const fc_plan *plan) {
+  double total = 0;
+  for (guint l = 0; l <= plan->n; l++) {
+    gint64 capacity[FC_AXES];
+    fc_plan_capacity(plan, l, capacity);
+    double bytes = (double)fc_dtype_size(plan->links[l].dtype);
+    for (int a = 0; a < FC_AXES; a++) bytes *= (double)MAX(capacity[a], 1);
+    total += bytes * (l == 0 || l == plan->n ? FC_SLOTS : 1);
+  }
+  return total;
+}
+
+/* ---- device ----------------------------------------------------------- */
+
+/*
+ * Rates that the prediction goes by. Start-up of a GPU: device count, context and
+ * first allocation, measured 0.20 to 0.25 s on an H200 machine. Transfers: 50 GB/s
+ * pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. CPU: 10 Gflop/s and 4 GB/s a
+ * thread are what the vectorised filters reach with AVX2 on ordinary cores.
+ */
+#define GPU_START    0.25
+#define GPU_TRANSFER 20e9
+#define GPU_MEMORY   500e9
+#define GPU_FLOPS    5e12
+#define CPU_MEMORY   4e9
+#define CPU_FLOPS    10e9
+
+void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
+  double flops = 0, bytes = 0, moved = 0;
+  for (guint l = 0; l <= plan->n; l++) {
+    gint64 along = plan->links[l].extent[plan->cut];
+    double count = (double)elements(&plan->links[l], plan->cut, along < 0 ? 0 : along);
+    double size = count * (double)fc_dtype_size(plan->links[l].dtype);
+    if (l == 0 || l == plan->n) moved += size;
+    if (l > 0) flops += count * plan->stages[l - 1].work;
+    bytes += 2 * size;
+  }
+  int n = threads > 0 ? threads : (int)g_get_num_processors();
+  *cpu = MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n));
+  *gpu = GPU_START + MAX(moved / GPU_TRANSFER, MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS));
+}
+
+static void set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void set_reason(fc_plan *plan, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_free(plan->reason);
+  plan->reason = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+}
+
+static const char *lacking(const fc_plan *plan, gboolean cuda) {
+  for (guint s = 0; s < plan->n; s++)
+    if (plan->stages[s].op && !(cuda ? plan->stages[s].op->cuda : plan->stages[s].op->cpu))
+      return plan->stages[s].name;
+  return NULL;
+}
+
+static gboolean use_cuda(fc_plan *plan, int ordinal, gboolean touch, GError **error) {
+  g_autofree char *why = NULL;
+  int count = touch ? fc_cuda_device_count(&why) : ordinal + 1;
+  if (ordinal >= count) {
+    if (count == 0) return fc_fail(error, FC_DEVICE, "no CUDA device: %s", why ? why : "none found");
+    return fc_fail(error, FC_DEVICE, "no device cuda:%d: this machine has %d", ordinal, count);
+  }
+  plan->device = ordinal;
+  for (guint s = 0; s < plan->n; s++) {
+    fc_plan_stage *ps = &plan->stages[s];
+    ps->on_host = ps->op && !ps->op->cuda;
+    if (touch && ps->op && ps->op->cuda && ps->op->cuda->probe) {
+      fc_status status = ps->op->cuda->probe(&ps->stage->host.base, ordinal);
+      if (status == FC_UNSUPPORTED && ps->op->cpu)
+        ps->on_host = TRUE,
+        fc_stage_host_check(&ps->stage->host, ps->name, "looking at the device", FC_OK, NULL);
+      else if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at the device", status, error))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean choose_auto(fc_plan *plan, const fc_options *options, gboolean touch) {
+  const char *needs_gpu = lacking(plan, FALSE);
+  double cpu, gpu;
+  fc_plan_predict(plan, options ? options->threads : 0, &cpu, &gpu);
+  plan->device_auto = TRUE;
+  plan->device = FC_HOST;
+  gboolean unknown = plan->links[0].extent[plan->cut] < 0;
+  if (!needs_gpu && (unknown || cpu <= gpu)) {
+    if (unknown)
+      set_reason(plan, "the length of the input is not known, so a GPU may not repay its start-up");
+    else
+      set_reason(plan, "predicted %.3g s on the CPU, %.3g s on a GPU with its start-up", cpu, gpu);
+    return TRUE;
+  }
+  if (!fc_has_cuda() || !fc_cuda_driver_present()) {
+    set_reason(plan, fc_has_cuda() ? "there is no CUDA driver" : "this build has no CUDA backend");
+    return TRUE;
+  }
+  g_autoptr(GError) error = NULL;
+  if (use_cuda(plan, 0, touch, &error)) {
+    if (needs_gpu)
+      set_reason(plan, "%s runs on a GPU only", needs_gpu);
+    else
+      set_reason(plan, "predicted %.3g s on a GPU with its start-up, %.3g s on the CPU", gpu, cpu);
+  } else {
+    plan->device = FC_HOST;
+    set_reason(plan, "%s", error->message);
+  }
+  return TRUE;
+}
+
+gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error) {
+  const char *device = options && options->device ? options->device : "auto";
+  if (strcmp(device, "auto") == 0) {
+    choose_auto(plan, options, touch);
+  } else if (strcmp(device, "cpu") == 0) {
+    plan->device = FC_HOST;
+    set_reason(plan, "as asked for");
+  } else if (g_str_has_prefix(device, "cuda") &&
+             (device[4] == 0 || (device[4] == ':' && g_ascii_isdigit(device[5])))) {
+    char *end = NULL;
+    guint64 ordinal = device[4] ? g_ascii_strtoull(device + 5, &end, 10) : 0;
+    if ((end && *end) || ordinal > 1023)
+      return fc_fail(error, FC_INVALID, "unknown device \"%s\": expected auto, cpu, cuda or cuda:N", device);
+    if (!use_cuda(plan, (int)ordinal, touch, error)) return FALSE;
+    set_reason(plan, "as asked for");
+  } else {
+    return fc_fail(error, FC_INVALID, "unknown device \"%s\": expected auto, cpu, cuda or cuda:N", device);
+  }
+  const char *name = lacking(plan, FALSE);
+  if (plan->device == FC_HOST && name)
+    return fc_fail(error, FC_UNSUPPORTED, "%s: has no CPU version, and there is no GPU for it (%s)", name,
+                   plan->reason);
+  return TRUE;
+}
+
+/* ---- chunks ----------------------------------------------------------- */
+
+/* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
+ * in the caches, large enough to hide a launch on a GPU. */
+#define CPU_CHUNK_BYTES (1 << 20)
+#define GPU_CHUNK_BYTES (16 << 20)
+
+static gint64 natural_chunk(const fc_plan *plan) {
+  double per_element = 1;
+  gint64 halo = 0, align = 1;
+  for (guint l = 0; l <= plan->n; l++) {
+    const fc_format *f = &plan->links[l];
+    double bytes = (double)elements(f, plan->cut, 1) * (double)fc_dtype_size(f->dtype);
+    per_element = MAX(per_element, bytes);
+    if (l == plan->n) break;
+    const fc_reach *r = &plan->stages[l].reach[plan->cut];
+    halo += MAX(fc_scale_ceil(MAX(r->before, 0) + MAX(r->after, 0), r->den, r->num), 0);
+    align = MAX(align, r->align);
+  }
+  double budget = plan->device == FC_HOST ? CPU_CHUNK_BYTES : GPU_CHUNK_BYTES;
+  gint64 chunk = (gint64)MAX(budget / per_element, 1);
+  if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
+  chunk = MAX(chunk, 8 * halo); /* at most an eighth is computed twice */
+  return (chunk + align - 1) / align * align;
+}
+
+static gboolean fits(const fc_plan *plan, GError **error) {
+  double need = fc_plan_bytes(plan);
+  double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  if (need <= 0.9 * have) return TRUE;
+  return fc_fail(error, FC_NO_MEMORY, "this would take %.3g GB of memory and the machine has %.3g GB%s",
+                 need / 1e9, have / 1e9, plan->whole ? ": a stage needs the whole signal at once" : "");
+}
+
+gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint halvings, GError **error) {
+  gint64 total = plan->links[plan->n].extent[plan->cut];
+  if (plan->whole) {
+    plan->chunk = MAX(total, 1);
+    if (halvings)
+      return fc_fail(error, FC_NO_MEMORY, "not enough memory, and a stage needs the whole signal at once");
+    return fits(plan, error);
+  }
+  plan->chunk = options && options->chunk > 0 ? options->chunk : natural_chunk(plan);
+  plan->chunk >>= halvings;
+  if (plan->chunk < 1)
+    return fc_fail(error, FC_NO_MEMORY, "not enough memory for even one element at a time");
+  return fits(plan, error);
+}

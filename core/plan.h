@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h - everything decided about a run before anything is read or created.
+ *
+ * Stage s consumes link s and produces link s+1; link 0 is what the source delivers,
+ * the last link what the sink is given. A stage without an operator is a cast that
+ * the host put in, where an operator cannot load or store what its neighbour has.
+ *
+ * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for
+ * images and arrays.
+ */
+#ifndef FC_CORE_PLAN_H
+#define FC_CORE_PLAN_H
+
+#include "core/buffer.h"
+#include "core/chain.h"
+#include "core/runner.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_plan_stage {
+  fc_stage *stage;       /* NULL for a cast */
+  const fc_operator *op; /* NULL for a cast */
+  const char *name;      /* of the operator, or "cast" */
+  fc_reach reach[FC_AXES];
+  int border;
+  guint8 border_code[8]; /* its value as an element of the stage's input */
+  guint64 measure_bytes;
+  double work; /* flop an output element */
+  char note[96];
+  gboolean passthrough;
+  gboolean on_host; /* a CUDA run leaves the device for this stage */
+} fc_plan_stage;
+
+typedef struct fc_plan {
+  fc_chain *chain;
+  guint n; /* stages, casts included */
+  fc_plan_stage *stages;
+  fc_format *links; /* n + 1 */
+  int compute;      /* FC_F32 or FC_F64 */
+  fc_axis cut;
+  gboolean whole;       /* some stage needs the whole cut axis at once */
+  gboolean measures;    /* some stage measures */
+  gboolean reflects;    /* some border has images inside the signal */
+  int device;           /* FC_HOST or a CUDA ordinal */
+  gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
+  char *reason;         /* for the device */
+  gint64 chunk;         /* elements of the last link's cut axis at a time */
+  gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
+} fc_plan;
+
+/*
+ * Makes a plan for an input format. `wanted` is the element type to be delivered, -1
+ * for the chain's own. Device and chunk are not yet chosen.
+ */
+fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
+                     GError **error);
+void fc_plan_free(fc_plan *plan);
+
+/* Takes the true extent of the cut axis once it is known; only extents change. Not
+ * while a stage is processing. */
+gboolean fc_plan_set_extent(fc_plan *plan, gint64 extent, GError **error);
+
+/* Chooses the device by the options and a prediction, see fc_plan_predict. `touch` FALSE
+ * asks no driver: for --dry-run. */
+gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error);
+
+/* Chooses the chunk size for the device; 1/2^halvings of it after running out of memory. */
+gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint halvings, GError **error);
+
+/* Predicted seconds on the CPU and on a GPU, start-up included. */
+void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
+
+/* The longest stretch of each link that one chunk of the plan can need. */
+void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
+
+/* Bytes of host and device memory for the buffers of a run. */
+double fc_plan_bytes(const fc_plan *plan);
+
+char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_free)
+
+G_END_DECLS
+
+#endif

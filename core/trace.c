@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.c - see trace.h. Events are kept as text and written at the end in one go, so
+ * that tracing does not wait for a disk in the middle of a run.
+ */
+#include "core/trace.h"
+
+#include "core/error.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fc_trace {
+  char *path;
+  GMutex mutex;
+  GString *events;
+};
+
+fc_trace *fc_trace_new(const char *path) {
+  static const char *const names[] = {"reader", "compute", "writer"};
+  fc_trace *trace = g_new0(fc_trace, 1);
+  trace->path = g_strdup(path);
+  trace->events = g_string_new(NULL);
+  g_mutex_init(&trace->mutex);
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+    g_string_append_printf(
+        trace->events,
+        "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"args\":{\"name\":\"%s\"}}",
+        i ? ",\n" : "", i, names[i]);
+  return trace;
+}
+
+gint64 fc_trace_now(const fc_trace *trace) {
+  return trace ? g_get_monotonic_time() : 0;
+}
+
+void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 chunk,
+                  gint64 bytes) {
+  if (!trace) return;
+  gint64 now = g_get_monotonic_time();
+  g_autofree char *escaped = g_strescape(name, NULL);
+  g_mutex_lock(&trace->mutex);
+  g_string_append_printf(trace->events,
+                         ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%" G_GINT64_FORMAT
+                         ",\"dur\":%" G_GINT64_FORMAT ",\"args\":{\"chunk\":%" G_GINT64_FORMAT,
+                         escaped, (int)track, start, now - start, chunk);
+  if (bytes >= 0) g_string_append_printf(trace->events, ",\"bytes\":%" G_GINT64_FORMAT, bytes);
+  g_string_append(trace->events, "}}");
+  g_mutex_unlock(&trace->mutex);
+}
+
+void fc_trace_memory(fc_trace *trace) {
+  if (!trace) return;
+  long long pages = 0;
+  FILE *statm = fopen("/proc/self/statm", "re");
+  if (!statm) return;
+  if (fscanf(statm, "%*d %lld", &pages) != 1) pages = 0;
+  fclose(statm);
+  g_mutex_lock(&trace->mutex);
+  g_string_append_printf(trace->events,
+                         ",\n{\"name\":\"resident\",\"ph\":\"C\",\"pid\":1,\"ts\":%" G_GINT64_FORMAT
+                         ",\"args\":{\"bytes\":%lld}}",
+                         g_get_monotonic_time(), pages * sysconf(_SC_PAGESIZE));
+  g_mutex_unlock(&trace->mutex);
+}
+
+gboolean fc_trace_write(fc_trace *trace, GError **error) {
+  if (!trace) return TRUE;
+  g_mutex_lock(&trace->mutex);
+  g_autofree char *text = g_strdup_printf("{\"traceEvents\":[\n%s\n]}\n", trace->events->str);
+  g_mutex_unlock(&trace->mutex);
+  g_autoptr(GError) why = NULL;
+  if (g_file_set_contents(trace->path, text, -1, &why)) return TRUE;
+  return fc_fail(error, FC_IO, "%s: the trace could not be written: %s", trace->path, why->message);
+}
+
+void fc_trace_free(fc_trace *trace) {
+  if (!trace) return;
+  g_free(trace->path);
+  g_string_free(trace->events, TRUE);
+  g_mutex_clear(&trace->mutex);
+  g_free(trace);
+}

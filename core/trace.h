@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - a record of a run in Chrome's trace format (chrome://tracing, Perfetto).
+ *
+ * Complete events only, on named tracks: reader, compute, writer. Thread-safe. A NULL
+ * trace is allowed everywhere and does nothing.
+ */
+#ifndef FC_CORE_TRACE_H
+#define FC_CORE_TRACE_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct fc_trace fc_trace;
+
+typedef enum fc_track { FC_TRACK_READER, FC_TRACK_COMPUTE, FC_TRACK_WRITER } fc_track;
+
+fc_trace *fc_trace_new(const char *path);
+/* Microseconds since some fixed moment; 0 for a NULL trace. */
+gint64 fc_trace_now(const fc_trace *trace);
+/* An event from `start` until now, on one chunk; bytes < 0 is left out. */
+void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 chunk,
+                  gint64 bytes);
+/* Notes the resident memory of the process as a counter. */
+void fc_trace_memory(fc_trace *trace);
+/* Writes the file. The trace stays usable. */
+gboolean fc_trace_write(fc_trace *trace, GError **error);
+void fc_trace_free(fc_trace *trace);
+
+G_END_DECLS
+
+#endif
