@@ -182,6 +182,17 @@ FC_API gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_v
 FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                     const fc_options *options, GError **error);
 
+/* ---- for programs around the library ---------------------------------- */
+
+/* The end of an error message about a mistyped name: `: did you mean "conv1d"?`, or
+ * "" when none of `names` (ends with NULL) is near. Free with g_free. */
+FC_API char *fc_did_you_mean(const char *typed, const char *const *names);
+
+/* Removes the temporary files of every output that this process is writing, and does
+ * nothing else. Async-signal-safe: for the handler of a signal that ends the process
+ * at once. Nothing of the library may be called afterwards. */
+FC_API void fc_output_remove_all(void);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_context, fc_context_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chain, fc_chain_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_result, fc_result_free)

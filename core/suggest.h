@@ -4,11 +4,12 @@
  *
  * Nearness is the Damerau-Levenshtein distance (optimal string alignment:
  * insert, delete, replace, swap of neighbours, each 1), case ignored. O(n m).
+ * fc_did_you_mean, the end of an error message, is public: see filterchain.h.
  */
 #ifndef FC_CORE_SUGGEST_H
 #define FC_CORE_SUGGEST_H
 
-#include <glib.h>
+#include "core/filterchain.h"
 
 G_BEGIN_DECLS
 
@@ -19,10 +20,6 @@ guint fc_edit_distance(const char *a, const char *b);
  * third of the length typed, at least 1, or a name that it begins - or NULL.
  * The first of equally near ones. Borrowed from `names`. */
 const char *fc_suggest(const char *typed, const char *const *names);
-
-/* The end of an error message: `: did you mean "conv1d"?`, or "" when nothing is
- * near. g_free. */
-char *fc_did_you_mean(const char *typed, const char *const *names);
 
 G_END_DECLS
 
