@@ -28,7 +28,7 @@ typedef struct fc_args {
  *   conv1d: unknown parameter "flp": did you mean "flip"?
  *   conv1d: window: 0 is out of range: expected 1 to 1000000 samples
  * `load` reads table files; with NULL, a table that names a file is an error. `op`
- * must be full-sized (as the registry gives it) and must outlive nothing.
+ * must be full-sized (as the registry gives it); the arguments borrow nothing of it.
  */
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error);

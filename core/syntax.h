@@ -8,9 +8,9 @@
  *
  * In a value '...' takes everything up to the next ' as it stands, and \: \\ \'
  * (and \, \[ \] \=) are the characters themselves; any other backslash is itself,
- * so that Windows paths survive. Brackets [...] protect ':' within a written-out
- * table, whose text is kept as typed. An arg whose first characters are quoted or
- * escaped is never key=value: 'a=b.txt' is a bare value, a=b.txt the key a.
+ * so that most paths survive. Brackets [...] protect ':' within a written-out
+ * table. Any bytes may stand in a value, for file names may hold any. An arg whose first characters are
+ * quoted or escaped is never key=value: 'a=b.txt' is a bare value, a=b.txt the key a.
  */
 #ifndef FC_CORE_SYNTAX_H
 #define FC_CORE_SYNTAX_H
@@ -34,10 +34,14 @@ typedef struct fc_stage_text {
 } fc_stage_text;
 
 /* Cuts `text` up; NULL with FC_INVALID and the column (in characters, from 1) of
- * what is wrong: an empty name or argument, an open quote or bracket, text that
- * is not UTF-8 or holds control characters. */
+ * what is wrong: an empty name or argument, an open quote or bracket. */
 fc_stage_text *fc_stage_text_parse(const char *text, GError **error);
 void fc_stage_text_free(fc_stage_text *stage); /* NULL is allowed */
+
+/* One value by itself, as a preset is written; may be empty. `arg` is the caller's
+ * to clear on success. */
+gboolean fc_stage_value_parse(const char *text, fc_stage_arg *arg, GError **error);
+void fc_stage_arg_clear(fc_stage_arg *arg);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_stage_text, fc_stage_text_free)
 

@@ -2,8 +2,8 @@
 /*
  * table.h - tables of numbers (masks, matrices) as text.
  *
- * A file: numbers apart by blanks, commas, semicolons or tabs, a row a line, #
- * starts a comment. A written-out table: [1,2,1]/4, [1,0;0,1]*2 - numbers apart by
+ * A file: numbers apart by blanks or commas, a row a line, # starts a comment.
+ * A written-out table: [1,2,1]/4, [1,0;0,1]*2 - numbers apart by
  * ',' or blanks, rows by ';', and one divisor or factor for all.
  *
  * Numbers are decimal with '.', whatever the locale; nan, inf and hexadecimal are
@@ -31,7 +31,7 @@ void fc_table_free(fc_table *table); /* NULL is allowed */
  * found "x". `text` need not end with NUL. */
 fc_table *fc_table_parse(const char *name, const char *text, gsize length, gboolean ragged, GError **error);
 
-/* A written-out table, which begins with '['. Messages name the text and column. */
+/* A written-out table, which begins with '['. Messages start with the text. */
 fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **error);
 
 /*
