@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_samples.c - loads and stores of every instruction set, element type, kind and
+ * stride against the definition, in long double: value = (code - bias) * scale, and
+ * back with half-to-even rounding, clamping and notes.
+ */
+#include "tests/filters/check.h"
+#include "filters/samples.h"
+
+static const int64_t counts[] = {0, 1, 2, 3, 7, 16, 31, 64, 67, 257, 1009};
+#define N_COUNTS (sizeof counts / sizeof counts[0])
+
+static const double lowest[] = {0, -32768, 0, INT32_MIN}, highest[] = {255, 32767, 65535, INT32_MAX};
+
+/* What a store should leave, and what it should note. */
+static double code_expected(double value, int kind, int dtype, uint32_t *notes) {
+  fc_scaling map = fc_scaling_of(kind, dtype);
+  if (dtype == FC_F32) return (float)value;
+  if (dtype == FC_F64) return value;
+  if (isnan(value)) {
+    notes[0] = 1;
+    return map.bias;
+  }
+  long double r = nearbyintl((long double)value / map.scale) + map.bias;
+  if (r < lowest[dtype] || r > highest[dtype]) notes[1] = 1;
+  return (double)(r < lowest[dtype] ? lowest[dtype] : r > highest[dtype] ? highest[dtype] : r);
+}
+
+/* Elements `step` apart, upwards, or downwards from the last when step < 0. */
+typedef struct strip {
+  guarded memory;
+  char *first;
+  int64_t stride, count;
+  int dtype;
+} strip;
+
+static strip strip_new(int dtype, int64_t count, int64_t step) {
+  int64_t size = (int64_t)fc_dtype_size(dtype), gap = step < 0 ? -step : step;
+  strip s = {guarded_new((size_t)(count * gap * size)), NULL, step * size, count, dtype};
+  s.first = (char *)s.memory.data + (step < 0 && count > 0 ? (count - 1) * gap * size : 0);
+  return s;
+}
+
+static void load_check(const fc_samples_kernels *k, int compute, int kind, int dtype, int64_t count,
+                       int64_t step, const char *isa) {
+  strip s = strip_new(dtype, count, step);
+  fc_scaling map = fc_scaling_of(kind, dtype);
+  for (int64_t i = 0; i < count; i++) {
+    double v = i < 2 && dtype < FC_F32 ? (i ? lowest[dtype] : highest[dtype]) : element_random(dtype);
+    element_set(s.first + i * s.stride, dtype, v);
+  }
+  guarded out = guarded_new((size_t)count * fc_dtype_size(compute));
+  if (compute == FC_F32)
+    k->load_f32[dtype](out.data, s.first, s.stride, count, map);
+  else
+    k->load_f64[dtype](out.data, s.first, s.stride, count, map);
+  for (int64_t i = 0; i < count; i++) {
+    double code = element_get(s.first + i * s.stride, dtype), want = (code - map.bias) * map.scale;
+    if (compute == FC_F32) want = (float)want;
+    double got = element_get((char *)out.data + i * (int64_t)fc_dtype_size(compute), compute);
+    CHECK(got == want, "%s load %s to %s, kind %d, step %" PRId64 ": code %.17g gave %.17g, not %.17g", isa,
+          fc_dtype_name(dtype), fc_dtype_name(compute), kind, step, code, got, want);
+  }
+  CHECK(guarded_intact(&out), "%s load %s wrote beyond", isa, fc_dtype_name(dtype));
+  guarded_free(&out);
+  guarded_free(&s.memory);
+}
+
+/* Values that stores find hard, as multiples of a code: halves, limits, beyond them. */
+static double hard_value(int64_t i, int kind, int dtype, int special) {
+  fc_scaling map = fc_scaling_of(kind, dtype);
+  if (dtype >= FC_F32) return special && i % 5 == 0 ? NAN : random_real() * 1e3;
+  double low = lowest[dtype] - map.bias, high = highest[dtype] - map.bias, code;
+  switch (special ? random_int(0, 9) : 9) {
+  case 0: return NAN;
+  case 1: return random_int(0, 1) ? INFINITY : -INFINITY;
+  case 2: code = high + 0.25 * (double)random_int(-4, 4); break;
+  case 3: code = low + 0.25 * (double)random_int(-4, 4); break;
+  case 4: code = (high - low) * 10 * random_real(); break;
+  case 5: code = 0x1p40 * random_real(); break;
+  case 6: code = 0.49999997 + (double)random_int(0, 3); break;
+  default: code = low + 1 + floor((high - low - 2) * fabs(random_real())) + 0.5 * (double)random_int(0, 1);
+  }
+  return code * map.scale;
+}
+
+static void store_check(const fc_samples_kernels *k, int compute, int kind, int dtype, int64_t count,
+                        int64_t step, int special, const char *isa) {
+  strip s = strip_new(dtype, count, step);
+  guarded in = guarded_new((size_t)count * fc_dtype_size(compute));
+  uint32_t notes[2] = {0, 0}, want_notes[2] = {0, 0};
+  for (int64_t i = 0; i < count; i++)
+    element_set((char *)in.data + i * (int64_t)fc_dtype_size(compute), compute,
+                hard_value(i, kind, dtype, special));
+  if (compute == FC_F32)
+    k->store_f32[dtype](s.first, s.stride, in.data, count, fc_scaling_of(kind, dtype), notes);
+  else
+    k->store_f64[dtype](s.first, s.stride, in.data, count, fc_scaling_of(kind, dtype), notes);
+  for (int64_t i = 0; i < count; i++) {
+    double value = element_get((char *)in.data + i * (int64_t)fc_dtype_size(compute), compute);
+    double want = code_expected(value, kind, dtype, want_notes);
+    double got = element_get(s.first + i * s.stride, dtype);
+    CHECK(got == want || (isnan(got) && isnan(want)),
+          "%s store %s to %s, kind %d, step %" PRId64 ": %.17g gave %.17g, not %.17g", isa,
+          fc_dtype_name(compute), fc_dtype_name(dtype), kind, step, value, got, want);
+  }
+  CHECK(notes[0] == want_notes[0] && notes[1] == want_notes[1], "%s store %s: notes %u %u, not %u %u", isa,
+        fc_dtype_name(dtype), notes[0], notes[1], want_notes[0], want_notes[1]);
+  /* What lies between the elements is not ours. */
+  for (int64_t i = 0; step == 2 && i < count; i++)
+    CHECK((unsigned char)s.first[i * s.stride + s.stride - 1] == GUARD_PATTERN, "%s store %s: wrote in a gap",
+          isa, fc_dtype_name(dtype));
+  CHECK(guarded_intact(&s.memory), "%s store %s wrote beyond", isa, fc_dtype_name(dtype));
+  guarded_free(&in);
+  guarded_free(&s.memory);
+}
+
+static void isa_check(fc_isa isa) {
+  static const int64_t steps[] = {1, 2, 3, -1};
+  const fc_samples_kernels *k = fc_samples_kernels_of(isa);
+  for (int compute = FC_F32; compute <= FC_F64; compute++)
+    for (int kind = 0; kind < FC_KIND_COUNT; kind++)
+      for (int dtype = 0; dtype < FC_DTYPE_COUNT; dtype++)
+        for (size_t c = 0; c < N_COUNTS; c++)
+          for (size_t s = 0; s < 4; s++) {
+            load_check(k, compute, kind, dtype, counts[c], steps[s], fc_isa_name(isa));
+            store_check(k, compute, kind, dtype, counts[c], steps[s], 0, fc_isa_name(isa));
+            store_check(k, compute, kind, dtype, counts[c], steps[s], 1, fc_isa_name(isa));
+          }
+}
+
+/* Every 16-bit code comes back, through the public entries. */
+static void round_trip_check(void) {
+  static int16_t codes[65536], back[65536];
+  static float values[65536];
+  uint32_t notes[2] = {0, 0};
+  for (int i = 0; i < 65536; i++) codes[i] = (int16_t)(i - 32768);
+  for (int kind = 0; kind < FC_KIND_COUNT; kind++) {
+    fc_load(values, FC_F32, codes, 2, 65536, kind, FC_I16);
+    fc_store(back, 2, values, FC_F32, 65536, kind, FC_I16, notes);
+    CHECK(memcmp(codes, back, sizeof codes) == 0, "i16 does not survive kind %d", kind);
+  }
+  CHECK(notes[0] == 0 && notes[1] == 0, "notes %u %u without cause", notes[0], notes[1]);
+  float nan = NAN;
+  fc_store(back, 2, &nan, FC_F32, 1, FC_AUDIO, FC_I16, NULL);
+  CHECK(back[0] == 0, "NaN became %d", back[0]);
+}
+
+int main(void) {
+  random_start(1);
+  for (int isa = 0; isa <= (int)fc_isa_best(); isa++) isa_check((fc_isa)isa);
+  round_trip_check();
+  return check_result();
+}
