@@ -59,7 +59,8 @@ struct fc_runner {
   /*
    * Runs `enqueue` in the compute lane of the slot. With key != 0 the same key on
    * the same slot promises identical work, so that what was enqueued may be captured
-   * once as a graph and replayed instead of calling `enqueue` again.
+   * once as a graph and replayed instead of calling `enqueue` again. A capture may
+   * also be given up and `enqueue` called once more, so it does nothing but enqueue.
    */
   gboolean (*compute)(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn enqueue, void *data,
                       GError **error);
@@ -90,7 +91,9 @@ struct fc_runner {
 
 /*
  * A CUDA device. `stream` NULL makes three streams of the runner's own; otherwise
- * everything is enqueued on the caller's stream and nothing ever waits.
+ * everything is enqueued on the caller's stream and nothing ever waits: wait_upload,
+ * wait_download and finish return at once, so a chain with stages for the host cannot
+ * be run there. The stream may be gone before the runner is freed.
  * Without a CUDA build, driver or device: NULL with FC_DEVICE and a sentence.
  */
 fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error);
@@ -102,6 +105,10 @@ int fc_cuda_device_count(char **reason);
 char *fc_cuda_device_name(int ordinal);
 /* Whether a driver library is there at all: cheap, touches no device. */
 gboolean fc_cuda_driver_present(void);
+/* Makes a device the calling thread's current one, as fc_setup.device promises to
+ * plugins, and returns the one before for fc_cuda_leave; -1 when that fails. */
+int fc_cuda_enter(int ordinal);
+void fc_cuda_leave(int before);
 /* Plain memory for fc_host.alloc/upload on a device, complete on return. */
 void *fc_cuda_malloc(int ordinal, gsize bytes);
 void fc_cuda_free(int ordinal, void *memory);
