@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cuda_none.c - in place of cuda.cu where there is no CUDA compiler: says so.
+ */
+#include "core/error.h"
+#include "core/runner.h"
+
+#define REASON "this build has no CUDA backend"
+
+fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
+  fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, ordinal);
+  return NULL;
+}
+
+int fc_cuda_device_count(char **reason) {
+  if (reason) *reason = g_strdup(REASON);
+  return 0;
+}
+
+char *fc_cuda_device_name(int ordinal) {
+  return g_strdup_printf("cuda:%d", ordinal);
+}
+
+gboolean fc_cuda_driver_present(void) {
+  return FALSE;
+}
+
+int fc_cuda_enter(int ordinal) {
+  return -1;
+}
+
+void fc_cuda_leave(int before) {}
+
+void *fc_cuda_malloc(int ordinal, gsize bytes) {
+  return NULL;
+}
+
+void fc_cuda_free(int ordinal, void *memory) {}
+
+gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, GError **error) {
+  return fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, ordinal);
+}
