@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gemm.h - general matrix multiplication, C = alpha A B + beta C, in f32 and f64.
+ *
+ * A is m x k, B is k x n, C is m x n; each has a distance between rows and one
+ * between columns, in elements, so that row- and column-major order, transposes,
+ * any leading dimension and every other element are all the same thing. Distances
+ * may be any but for C, whose elements must be distinct; C overlaps neither A nor
+ * B. As in BLAS, beta 0 means that C is only written (what it held may be NaN),
+ * and alpha 0 that A and B are not read.
+ *
+ * Every element of C is a sum over k in one fixed order: it does not depend on m, n,
+ * the strides or where a tile of the computation begins, so that a product
+ * computed in pieces is the product computed whole, bit for bit. CPU and CUDA, and
+ * different instruction sets, agree to rounding. Error: |error| <= about k * eps * (|A||B|),
+ * in practice sqrt(k) * eps.
+ *
+ * No allocation, no threads; re-entrant. Cost 2mnk flop. The CPU version is the
+ * blocked and packed one of Goto and van de Geijn, "Anatomy of high-performance
+ * matrix multiplication" (2008), as BLIS lays it out.
+ */
+#ifndef FC_FILTERS_GEMM_H
+#define FC_FILTERS_GEMM_H
+
+#include "core/view.h"
+#include "filters/samples.h"
+
+FC_BEGIN_DECLS
+
+typedef struct fc_gemm {
+  int32_t type;    /* FC_F32 or FC_F64, of the three matrices and of the sums */
+  int32_t isa;     /* fc_isa to use on the CPU: fc_isa_best(), or a lesser one in tests */
+  int64_t m, n, k; /* each >= 0 */
+  double alpha, beta;
+  const void *a, *b;
+  void *c;
+  int64_t a_row, a_col; /* distance from A[i][j] to A[i+1][j], to A[i][j+1], in elements */
+  int64_t b_row, b_col;
+  int64_t c_row, c_col;
+} fc_gemm;
+
+/* FC_INVALID for a type or size that is none, or a NULL matrix with elements. */
+FC_FILTERS_API fc_status fc_gemm_check(const fc_gemm *g);
+
+/* The plain triple loop; sums in double whatever the type. */
+FC_FILTERS_API fc_status fc_gemm_ref(const fc_gemm *g);
+
+/* Bytes of scratch that fc_gemm_cpu needs; at most a few MiB whatever the size. */
+FC_FILTERS_API size_t fc_gemm_scratch(const fc_gemm *g);
+/* `scratch` is aligned to 64 bytes. */
+FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
+
+/* Matrices in the memory of the current device; enqueues on `stream`, a cudaStream_t. */
+FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
+
+/* A matrix as BLAS describes it: its order and leading dimension, and whether it is
+ * taken transposed. Sets the two distances of one matrix. */
+typedef enum fc_order { FC_ROW_MAJOR = 0, FC_COL_MAJOR = 1 } fc_order;
+static inline void fc_gemm_strides(fc_order order, int transposed, int64_t ld, int64_t *row, int64_t *col) {
+  int by_rows = (order == FC_ROW_MAJOR) != (transposed != 0);
+  *row = by_rows ? ld : 1;
+  *col = by_rows ? 1 : ld;
+}
+
+FC_END_DECLS
+
+#endif

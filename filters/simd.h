@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * simd.h - vectors of the instruction set that a x_kernels.c is being compiled for.
+ *
+ * fc_vf and fc_vd are as many floats or doubles as one register holds, in the
+ * compiler's own vector types, so that + - * and indexing work on them. Only what
+ * those lack is here: loads from any address, stores, a splat and the multiply-add
+ * that rounds as FC_FMA does. For loops that the compiler vectorises by itself none
+ * of this is needed; it serves kernels that must keep a block of sums in registers.
+ */
+#ifndef FC_FILTERS_SIMD_H
+#define FC_FILTERS_SIMD_H
+
+#include <string.h>
+
+#include "filters/isa.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define FC_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#include <immintrin.h>
+#define FC_VECTOR_BYTES 32
+#else
+#define FC_VECTOR_BYTES 16
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+#endif
+
+#define FC_LANES_F32 (FC_VECTOR_BYTES / 4)
+#define FC_LANES_F64 (FC_VECTOR_BYTES / 8)
+
+typedef float fc_vf __attribute__((vector_size(FC_VECTOR_BYTES)));
+typedef double fc_vd __attribute__((vector_size(FC_VECTOR_BYTES)));
+
+/* Before a loop of a constant count whose body indexes an array of vectors: unrolled
+ * whole, so that the array lives in registers. */
+#if defined(__clang__)
+#define FC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define FC_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#define FC_INLINE static inline __attribute__((always_inline, unused))
+
+FC_INLINE fc_vf fc_vf_load(const float *from) {
+  fc_vf v;
+  memcpy(&v, from, sizeof v);
+  return v;
+}
+FC_INLINE void fc_vf_store(float *to, fc_vf v) {
+  memcpy(to, &v, sizeof v);
+}
+FC_INLINE fc_vf fc_vf_splat(float x) {
+  fc_vf zero = {0};
+  return x - zero; /* x - 0 is x, signed zeros included */
+}
+
+FC_INLINE fc_vd fc_vd_load(const double *from) {
+  fc_vd v;
+  memcpy(&v, from, sizeof v);
+  return v;
+}
+FC_INLINE void fc_vd_store(double *to, fc_vd v) {
+  memcpy(to, &v, sizeof v);
+}
+FC_INLINE fc_vd fc_vd_splat(double x) {
+  fc_vd zero = {0};
+  return x - zero;
+}
+
+/* a*b + c, rounded as FC_FMAF and FC_FMA round. */
+#if defined(__AVX512F__)
+#define FC_VF_FMA(a, b, c) ((fc_vf)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define FC_VD_FMA(a, b, c) ((fc_vd)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#elif defined(__FMA__)
+#define FC_VF_FMA(a, b, c) ((fc_vf)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define FC_VD_FMA(a, b, c) ((fc_vd)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#elif defined(__aarch64__)
+#define FC_VF_FMA(a, b, c) ((fc_vf)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
+#define FC_VD_FMA(a, b, c) ((fc_vd)vfmaq_f64((float64x2_t)(c), (float64x2_t)(a), (float64x2_t)(b)))
+#else
+#define FC_VF_FMA(a, b, c) ((a) * (b) + (c))
+#define FC_VD_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+
+#endif

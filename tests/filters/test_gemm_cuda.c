@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_gemm_cuda.c - the product on a CUDA device against the reference, in every
+ * tile shape, order, and alpha and beta; that a product in pieces is the product
+ * computed whole, to the bit; that nothing beyond C is written. Skipped without a
+ * device.
+ */
+#include <cuda_runtime_api.h>
+
+#include "tests/filters/check.h"
+#include "tests/filters/matrices.h"
+
+#define SKIPPED 77
+
+static const int64_t shapes[][3] = {
+    {0, 5, 3},      {5, 0, 3},     {7, 5, 0},       {1, 1, 1},        {3, 1000, 3},      {1000, 3, 3},
+    {16, 300, 33},  {300, 16, 33}, {17, 17, 17},    {64, 64, 8},      {65, 129, 9},      {128, 128, 128},
+    {200, 333, 50}, {1, 4097, 70}, {2500, 2500, 9}, {2177, 2305, 31}, {129, 40000, 130},
+};
+static const double factors[] = {1, 0, -1, 0.7};
+
+/* A device copy of a matrix's memory, guard bands and all. */
+static matrix to_device(const matrix *m) {
+  matrix d = *m;
+  size_t total = m->memory.bytes + 2 * GUARD_BYTES;
+  if (cudaMalloc((void **)&d.memory.base, total) != cudaSuccess) abort();
+  cudaMemcpy(d.memory.base, m->memory.base, total, cudaMemcpyHostToDevice);
+  d.data = d.memory.base + GUARD_BYTES;
+  return d;
+}
+
+static void from_device(const matrix *m, const matrix *d) {
+  cudaMemcpy(m->memory.base, d->memory.base, m->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
+}
+
+static fc_gemm product_of(const matrix *a, const matrix *b, const matrix *c, double alpha, double beta) {
+  return (fc_gemm){.type = c->type,
+                   .isa = fc_isa_best(),
+                   .m = c->rows,
+                   .n = c->cols,
+                   .k = a->cols,
+                   .alpha = alpha,
+                   .beta = beta,
+                   .a = a->data,
+                   .b = b->data,
+                   .c = c->data,
+                   .a_row = a->row,
+                   .a_col = a->col,
+                   .b_row = b->row,
+                   .b_col = b->col,
+                   .c_row = c->row,
+                   .c_col = c->col};
+}
+
+static void compare(const matrix *got, const matrix *want, int64_t k) {
+  double eps = got->type == FC_F64 ? 0x1p-52 : 0x1p-23, worst = 0;
+  for (int64_t i = 0; i < got->rows; i++)
+    for (int64_t j = 0; j < got->cols; j++) {
+      double off = fabs(matrix_get(got, i, j) - matrix_get(want, i, j));
+      if (!(off <= worst)) worst = off; /* keeps a NaN */
+    }
+  CHECK(worst <= eps * (double)(k + 3), "%" PRId64 "x%" PRId64 "x%" PRId64 ": off by %g", got->rows,
+        got->cols, k, worst);
+}
+
+/* A piece of the product, with tiles that begin elsewhere. */
+static void run_piece(const fc_gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  int64_t size = (int64_t)fc_dtype_size(g->type);
+  fc_gemm piece = *g;
+  piece.m = i1 - i0;
+  piece.n = j1 - j0;
+  piece.a = (const char *)g->a + i0 * g->a_row * size;
+  piece.b = (const char *)g->b + j0 * g->b_col * size;
+  piece.c = (char *)g->c + (i0 * g->c_row + j0 * g->c_col) * size;
+  CHECK(fc_gemm_cuda(&piece, NULL) == FC_OK, "piece");
+}
+
+static void check_pieces(const fc_gemm *g, const matrix *device_c, const matrix *before,
+                         const matrix *whole) {
+  matrix pieces = matrix_copy(before);
+  cudaMemcpy(device_c->memory.base, before->memory.base, before->memory.bytes + 2 * GUARD_BYTES,
+             cudaMemcpyHostToDevice);
+  int64_t i = random_int(0, g->m), j = random_int(0, g->n);
+  run_piece(g, 0, i, 0, j);
+  run_piece(g, i, g->m, 0, j);
+  run_piece(g, 0, g->m, j, g->n);
+  from_device(&pieces, device_c);
+  CHECK(matrix_equal(&pieces, whole), "cut at %" PRId64 ",%" PRId64 " of %" PRId64 "x%" PRId64, i, j, g->m,
+        g->n);
+  matrix_free(&pieces);
+}
+
+static void check_shape(int type, int64_t m, int64_t n, int64_t k, double alpha, double beta) {
+  matrix a = matrix_new(type, m, k), b = matrix_new(type, k, n), c = matrix_new(type, m, n);
+  if (beta == 0) matrix_fill(&c, NAN);
+  matrix before = matrix_copy(&c), da = to_device(&a), db = to_device(&b), dc = to_device(&c);
+  fc_gemm host = product_of(&a, &b, &c, alpha, beta), device = product_of(&da, &db, &dc, alpha, beta);
+
+  CHECK(fc_gemm_cuda(&device, NULL) == FC_OK, "launch of %" PRId64 "x%" PRId64, m, n);
+  matrix got = matrix_copy(&c);
+  from_device(&got, &dc);
+  CHECK(cudaGetLastError() == cudaSuccess, "device failed in %" PRId64 "x%" PRId64, m, n);
+  CHECK(fc_gemm_ref(&host) == FC_OK, "reference");
+  compare(&got, &c, k);
+  CHECK(matrix_intact(&got), "wrote beyond C, %" PRId64 "x%" PRId64, m, n);
+  check_pieces(&device, &dc, &before, &got);
+
+  cudaFree(da.memory.base);
+  cudaFree(db.memory.base);
+  cudaFree(dc.memory.base);
+  matrix_free(&got);
+  matrix_free(&before);
+  matrix_free(&a);
+  matrix_free(&b);
+  matrix_free(&c);
+}
+
+int main(void) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    fprintf(stderr, "no CUDA device: skipped\n");
+    return SKIPPED;
+  }
+  random_start(4);
+  for (int type = FC_F32; type <= FC_F64; type++)
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+      for (int round = 0; round < 3; round++)
+        check_shape(type, shapes[s][0], shapes[s][1], shapes[s][2], factors[random_int(0, 3)],
+                    factors[random_int(0, 3)]);
+  return check_result();
+}
