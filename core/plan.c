@@ -220,26 +220,42 @@ static gint64 elements(const fc_format *f, fc_axis cut, gint64 along) {
   return count;
 }
 
-void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]) {
-  for (int a = 0; a < FC_AXES; a++) {
-    gint64 extent = plan->links[plan->n].extent[a];
-    gint64 length = a == (int)plan->cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
-    for (guint s = plan->n; s-- > link;) {
-      const fc_plan_stage *ps = &plan->stages[s];
-      const fc_reach *r = &ps->reach[a];
-      gint64 out = plan->links[s + 1].extent[a];
-      gint64 ask = length + (r->align > 1 ? 2 * r->align : 0);
-      if (ps->measure_bytes) ask += r->align; /* gaps between chunks are filled */
-      if (out >= 0 && r->before != FC_WHOLE) ask = MIN(ask, MAX(out, length));
-      length = MAX(fc_reach_longest(r, ps->border, ask, plan->links[s].extent[a]),
-                   r->before == FC_WHOLE ? 0 : ask * r->num / r->den);
+/* How much longer a stretch gets because its producer works in blocks, and because one
+ * that measures makes up for what later stages skip. */
+static gint64 widened(const fc_plan_stage *ps, int axis, gint64 made, gint64 gap, gint64 extent) {
+  gint64 align = ps->reach[axis].align;
+  if (align > 1) made += 2 * align;
+  if (ps->measure_bytes) made += gap;
+  return extent >= 0 ? MIN(made, extent) : made;
+}
+
+static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
+  gint64 extent = plan->links[plan->n].extent[axis];
+  gboolean cut = axis == (int)plan->cut;
+  gint64 made = cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
+  gint64 held = made, gap = 0;
+  for (guint l = plan->n;; l--) {
+    if (l > 0) {
+      gint64 more = widened(&plan->stages[l - 1], axis, made, gap, plan->links[l].extent[axis]);
+      if (more > made) held += more - made, made = more;
     }
-    if (link == 0) {
-      if (a != (int)plan->cut) length = MAX(length, plan->links[0].extent[a]);
-      length += a == (int)plan->cut ? plan->slack : 0;
-    }
-    capacity[a] = length;
+    if (l == link) break;
+    const fc_plan_stage *ps = &plan->stages[l - 1];
+    const fc_reach *r = &ps->reach[axis];
+    gint64 before = plan->links[l - 1].extent[axis];
+    gint64 longest = fc_reach_longest(r, ps->border, made, before);
+    if (r->before != FC_WHOLE && r->after != FC_WHOLE)
+      gap = fc_scale_ceil(gap, r->num, r->den) + ABS(r->before) + ABS(r->after);
+    made = before >= 0 ? MIN(longest, before) : longest;
+    held = ps->passthrough ? MAX(longest, held) : longest;
   }
+  if (link == 0 && cut) held += plan->slack;
+  if (link == 0 && !cut) held = MAX(held, plan->links[0].extent[axis] + held - made);
+  return held;
+}
+
+void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++) capacity[a] = capacity_of(plan, link, a);
 }
 
 double fc_plan_bytes(const fc_plan *plan) {

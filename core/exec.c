@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec.c - see exec.h.
+ *
+ * Slots are used in turn, so reader, compute and writer each walk round the ring by
+ * themselves and only wait for the slot ahead to come into the state they want. On
+ * the CPU a slot's input buffer is where the reader puts the samples and its output
+ * buffer is where the writer takes them; on a GPU both have a pinned twin.
+ */
+#include "core/exec.h"
+
+#include "core/cpu.h"
+#include "core/error.h"
+#include "core/work.h"
+
+#include <string.h>
+
+enum slot_state { FREE, FILLED, COMPUTED, END };
+
+typedef struct slot {
+  enum slot_state state;
+  fc_chunk *chunk;
+  fc_buffer in, out;           /* in the memory of the device */
+  fc_buffer host_in, host_out; /* pinned twins; unused on the CPU */
+  fc_buffer result;            /* where the chunk's last link ended up */
+  fc_measures measures;
+  guint64 key;
+  gboolean plain; /* compute without a graph: the stages refuse capture */
+} slot;
+
+typedef struct run {
+  fc_plan *plan;
+  fc_runner *runner;
+  fc_work work;
+  fc_source *source;
+  fc_sink *sink;
+  const fc_options *options;
+  fc_trace *trace;
+  fc_result *result;
+  slot slots[FC_SLOTS];
+
+  GMutex mutex;
+  GCond changed;
+  gboolean stop; /* guarded by mutex */
+  GError *error; /* the first one; guarded by mutex */
+
+  /* The reader's: */
+  fc_chunker *chunker;
+  gint64 read_to; /* position of the source's next element */
+  slot *previous; /* where the elements before it lie */
+  gint64 number;
+
+  /* The writer's: */
+  gint64 *collected; /* a stage: blocks up to this position were handed to collect */
+  gint64 written;
+} run;
+
+/* ---- the ring --------------------------------------------------------- */
+
+static void fail_run(run *r, GError *error) {
+  g_mutex_lock(&r->mutex);
+  if (!r->error)
+    r->error = error;
+  else
+    g_error_free(error);
+  r->stop = TRUE;
+  g_cond_broadcast(&r->changed);
+  g_mutex_unlock(&r->mutex);
+}
+
+static void set_state(run *r, slot *s, enum slot_state state) {
+  g_mutex_lock(&r->mutex);
+  s->state = state;
+  g_cond_broadcast(&r->changed);
+  g_mutex_unlock(&r->mutex);
+}
+
+/* Waits until the slot is in that state or at the end; FALSE when the run stops. */
+static gboolean wait_state(run *r, slot *s, enum slot_state state) {
+  g_mutex_lock(&r->mutex);
+  while (!r->stop && s->state != state && s->state != END) g_cond_wait(&r->changed, &r->mutex);
+  gboolean go = !r->stop;
+  g_mutex_unlock(&r->mutex);
+  return go;
+}
+
+/* Waits until no slot but `mine` is in use: before the plan may change. */
+static gboolean wait_idle(run *r, slot *mine) {
+  g_mutex_lock(&r->mutex);
+  for (;;) {
+    gboolean busy = FALSE;
+    for (guint i = 0; i < FC_SLOTS; i++) busy |= &r->slots[i] != mine && r->slots[i].state != FREE;
+    if (r->stop || !busy) break;
+    g_cond_wait(&r->changed, &r->mutex);
+  }
+  gboolean go = !r->stop;
+  g_mutex_unlock(&r->mutex);
+  return go;
+}
+
+/* ---- reading ---------------------------------------------------------- */
+
+static gboolean on_gpu(const run *r) {
+  return r->runner->device != FC_HOST;
+}
+static fc_buffer *input_of(run *r, slot *s) {
+  return on_gpu(r) ? &s->host_in : &s->in;
+}
+static fc_buffer *output_of(run *r, slot *s) {
+  return on_gpu(r) ? &s->host_out : &s->result;
+}
+
+static gint64 bytes_of(const fc_view *v) {
+  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
+}
+
+/* A view of [range) on the cut axis of link 0 in a slot's input buffer. */
+static fc_view input_view(run *r, slot *s, fc_range range) {
+  fc_range what[FC_AXES];
+  memcpy(what, s->chunk->links[0].made, sizeof what);
+  what[r->plan->cut] = range;
+  return fc_buffer_view(input_of(r, s), what, &r->plan->links[0]);
+}
+
+/* Reads elements that no chunk looks at into the front of the slot's buffer. */
+static gboolean skip_to(run *r, slot *s, gint64 position, GError **error) {
+  fc_range made = s->chunk->links[0].made[r->plan->cut];
+  while (r->read_to < position) {
+    gint64 step = MIN(position - r->read_to, MAX(fc_range_length(made), 1));
+    fc_view into = input_view(r, s, (fc_range){made.lo, made.lo + step});
+    gint64 got = r->source->read(r->source, &into, error);
+    if (got < 0) return FALSE;
+    if (got == 0) break;
+    r->read_to += got;
+  }
+  return TRUE;
+}
+
+/* Fills the slot with the chunk's input; what the last chunk had too is copied from
+ * there. Sets *end when the source ended before the chunk did. */
+static gboolean fill_input(run *r, slot *s, gboolean *end, GError **error) {
+  const fc_chunk_link *link = &s->chunk->links[0];
+  fc_range made = link->made[r->plan->cut];
+  *end = FALSE;
+  fc_buffer_hold(input_of(r, s), on_gpu(r) ? link->made : link->held, link->view[FC_AXIS_X].lo);
+  if (fc_range_empty(made)) return TRUE;
+  if (made.lo < r->read_to && r->previous && r->previous != s) {
+    fc_range had = r->previous->chunk->links[0].made[r->plan->cut];
+    fc_range both = {made.lo, MIN(made.hi, r->read_to)};
+    if (both.lo < had.lo || both.hi > had.hi)
+      return fc_fail(error, FC_FATAL, "the demand of a chunk ran backwards");
+    fc_view to = input_view(r, s, both), from = input_view(r, r->previous, both);
+    fc_view_copy(&to, &from);
+  }
+  if (!skip_to(r, s, made.lo, error)) return FALSE;
+  gint64 start = fc_trace_now(r->trace), from = r->read_to;
+  while (r->read_to < made.hi) {
+    fc_view into = input_view(r, s, (fc_range){r->read_to, made.hi});
+    gint64 got = r->source->read(r->source, &into, error);
+    if (got < 0) return FALSE;
+    if (got == 0) {
+      *end = TRUE;
+      break;
+    }
+    r->read_to += got;
+  }
+  fc_view all = input_view(r, s, (fc_range){MIN(from, r->read_to), r->read_to});
+  fc_trace_add(r->trace, FC_TRACK_READER, "read", start, r->number, bytes_of(&all));
+  return TRUE;
+}
+
+/* The signal has turned out to end at read_to: plans the chunk in hand again. */
+static gboolean learn_end(run *r, slot *s, gboolean *more, GError **error) {
+  if (r->source->format.extent[r->plan->cut] >= 0)
+    return fc_fail(error, FC_IO, "%s: ends after %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, r->source->name,
+                   r->read_to, r->source->format.extent[r->plan->cut]);
+  if (!wait_idle(r, s)) {
+    *more = FALSE;
+    return TRUE;
+  }
+  if (!fc_plan_set_extent(r->plan, r->read_to, error)) return FALSE;
+  fc_range held[FC_AXES], made = s->chunk->links[0].made[r->plan->cut];
+  memcpy(held, s->chunk->links[0].held, sizeof held);
+  *more = fc_chunker_next(r->chunker, s->chunk);
+  if (!*more) return TRUE;
+  /* The samples stay where they were read to; the new demand is a part of the old. */
+  fc_chunk_link *link = &s->chunk->links[0];
+  fc_range *now = &link->made[r->plan->cut];
+  if (!fc_range_empty(*now) && (now->lo < made.lo || now->hi > r->read_to))
+    return fc_fail(error, FC_FATAL, "the demand of the last chunk ran backwards");
+  *now = (fc_range){MIN(made.lo, r->read_to), MIN(MAX(made.lo, r->read_to), made.hi)};
+  for (int a = 0; a < FC_AXES; a++) link->held[a] = held[a];
+  return TRUE;
+}
+
+/* Plans and reads the next chunk; FALSE at the end or on failure. */
+static gboolean read_chunk(run *r, slot *s, GError **error) {
+  gboolean end, more = fc_chunker_next(r->chunker, s->chunk);
+  if (!more) return FALSE;
+  if (!fill_input(r, s, &end, error)) return FALSE;
+  if (end && (!learn_end(r, s, &more, error) || !more)) return FALSE;
+  fc_chunker_commit(r->chunker, s->chunk);
+  s->key = s->plain ? 0 : fc_chunk_key(r->plan, s->chunk);
+  r->previous = s;
+  r->number++;
+  return TRUE;
+}
+
+static gpointer read_all(gpointer data) {
+  run *r = data;
+  for (guint i = 0;; i = (i + 1) % FC_SLOTS) {
+    slot *s = &r->slots[i];
+    GError *error = NULL;
+    if (!wait_state(r, s, FREE)) break;
+    if (!r->runner->wait_upload(r->runner, i, &error) || !read_chunk(r, s, &error)) {
+      if (error) fail_run(r, error);
+      set_state(r, s, END);
+      break;
+    }
+    set_state(r, s, FILLED);
+  }
+  return NULL;
+}
+
+/* ---- computing -------------------------------------------------------- */
+
+typedef struct enqueueing {
+  run *run;
+  slot *slot;
+} enqueueing;
+
+static gboolean enqueue(void *data, GError **error) {
+  enqueueing *e = data;
+  return fc_work_enqueue(&e->run->work, e->slot->chunk, &e->slot->in, &e->slot->out, &e->slot->measures,
+                         error);
+}
+
+static gboolean upload(run *r, slot *s, guint index, GError **error) {
+  const fc_chunk_link *link = &s->chunk->links[0];
+  fc_buffer_hold(&s->in, link->held, link->view[FC_AXIS_X].lo);
+  fc_view to = fc_buffer_view(&s->in, link->made, &r->plan->links[0]);
+  fc_view from = fc_buffer_view(&s->host_in, link->made, &r->plan->links[0]);
+  if (fc_view_count(&to) == 0) return TRUE;
+  gint64 start = fc_trace_now(r->trace);
+  gboolean ok = r->runner->upload(r->runner, index, &to, &from, error);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "upload", start, r->work.chunks, bytes_of(&to));
+  r->result->bytes_up += bytes_of(&to);
+  return ok;
+}
+
+/* What is delivered of a chunk's last link. */
+static void delivered(const run *r, const fc_chunk *chunk, fc_range what[FC_AXES]) {
+  memcpy(what, chunk->links[chunk->last].made, sizeof(fc_range) * FC_AXES);
+  what[r->plan->cut] = chunk->deliver;
+}
+
+static gboolean download(run *r, slot *s, guint index, GError **error) {
+  if (s->chunk->last != r->plan->n || !r->sink) return r->runner->finish(r->runner, error);
+  fc_range what[FC_AXES];
+  delivered(r, s->chunk, what);
+  const fc_format *format = &r->plan->links[r->plan->n];
+  fc_buffer_hold(&s->host_out, what, what[FC_AXIS_X].lo);
+  fc_view to = fc_buffer_view(&s->host_out, what, format);
+  fc_view from = fc_buffer_view(&s->result, what, format);
+  gint64 start = fc_trace_now(r->trace);
+  gboolean ok = r->runner->download(r->runner, index, &to, &from, error);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "download", start, r->work.chunks, bytes_of(&to));
+  r->result->bytes_down += bytes_of(&to);
+  return ok;
+}
+
+static gboolean compute_chunk(run *r, guint index, GError **error) {
+  slot *s = &r->slots[index];
+  enqueueing e = {r, s};
+  gint64 start = fc_trace_now(r->trace);
+  if (on_gpu(r) && !upload(r, s, index, error)) return FALSE;
+  if (!r->runner->compute(r->runner, index, s->key, enqueue, &e, error)) return FALSE;
+  /* A replayed graph has not pointed the buffers; where they lie follows from the chunk alone. */
+  fc_work_point(&r->work, s->chunk, &s->in, &s->out);
+  s->result = *fc_work_link(&r->work, s->chunk->last);
+  if (on_gpu(r) && !download(r, s, index, error)) return FALSE;
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "chunk", start, r->work.chunks, -1);
+  r->work.chunks++;
+  return TRUE;
+}
+
+static gboolean report_progress(run *r, gint64 done, gint64 *last, GError **error) {
+  const fc_options *o = r->options;
+  if (o->cancel && *(volatile const int *)o->cancel) return fc_fail(error, FC_IO, "interrupted");
+  if (!o->progress) return TRUE;
+  gint64 now = g_get_monotonic_time();
+  if (now - *last < 100000) return TRUE;
+  *last = now;
+  gint64 total = r->plan->links[r->plan->n].extent[r->plan->cut];
+  if (o->progress(done, total < 0 ? FC_UNKNOWN : total, o->progress_data)) return TRUE;
+  return fc_fail(error, FC_IO, "stopped");
+}
+
+static void compute_all(run *r) {
+  gint64 last = 0, done = 0;
+  for (guint i = 0;; i = (i + 1) % FC_SLOTS) {
+    slot *s = &r->slots[i];
+    GError *error = NULL;
+    if (!wait_state(r, s, FILLED) || s->state == END) break;
+    if (s->chunk->last == r->plan->n) done = s->chunk->deliver.hi;
+    if (!compute_chunk(r, i, &error) || !report_progress(r, done, &last, &error)) {
+      fail_run(r, error);
+      break;
+    }
+    set_state(r, s, COMPUTED);
+  }
+}
+
+/* ---- writing ---------------------------------------------------------- */
+
+/* Hands the blocks of the chunk that are new to the operator, in order. */
+static gboolean collect(run *r, slot *s, guint stage, GError **error) {
+  fc_plan_stage *ps = &r->plan->stages[stage];
+  const fc_format *format = &r->plan->links[stage + 1];
+  const fc_range *made = s->chunk->links[stage + 1].made;
+  gint64 align = ps->reach[FC_AXIS_X].align, first = 0, count = fc_measure_blocks(ps, format, made);
+  fc_range frames = made[FC_AXIS_N];
+  if (r->plan->cut == FC_AXIS_X) {
+    first = (MAX(r->collected[stage], made[FC_AXIS_X].lo) - made[FC_AXIS_X].lo) / align;
+    r->collected[stage] = MAX(r->collected[stage], made[FC_AXIS_X].lo + count * align);
+  } else {
+    frames.lo = MAX(frames.lo, r->collected[stage]);
+    r->collected[stage] = MAX(r->collected[stage], frames.hi);
+  }
+  for (gint64 n = frames.lo; n < frames.hi && first < count; n++) {
+    const char *blocks =
+        (const char *)s->measures.blocks[stage] + (n - made[FC_AXIS_N].lo) * s->measures.strides[stage];
+    fc_status status = ps->op->collect(&ps->stage->host.base, ps->stage->self,
+                                       blocks + first * (gint64)ps->measure_bytes, count - first);
+    if (!fc_stage_host_check(&ps->stage->host, ps->name, "measuring", status, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean write_chunk(run *r, guint index, GError **error) {
+  slot *s = &r->slots[index];
+  if (!r->runner->wait_download(r->runner, index, error)) return FALSE;
+  if (!fc_work_check_notes(&r->work, error)) return FALSE;
+  for (guint i = 0; i < s->chunk->last; i++)
+    if (r->plan->stages[i].measure_bytes && !collect(r, s, i, error)) return FALSE;
+  if (s->chunk->last != r->plan->n || !r->sink) return TRUE;
+  fc_range what[FC_AXES];
+  delivered(r, s->chunk, what);
+  fc_view view = fc_buffer_view(output_of(r, s), what, &r->plan->links[r->plan->n]);
+  gint64 start = fc_trace_now(r->trace);
+  gboolean ok = r->sink->write(r->sink, &view, error);
+  fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, r->written, bytes_of(&view));
+  fc_trace_memory(r->trace);
+  r->written++;
+  return ok;
+}
+
+static gpointer write_all(gpointer data) {
+  run *r = data;
+  for (guint i = 0;; i = (i + 1) % FC_SLOTS) {
+    slot *s = &r->slots[i];
+    GError *error = NULL;
+    if (!wait_state(r, s, COMPUTED) || s->state == END) break;
+    if (!write_chunk(r, i, &error)) {
+      fail_run(r, error);
+      break;
+    }
+    set_state(r, s, FREE);
+  }
+  return NULL;
+}
+
+/* ---- a run ------------------------------------------------------------ */
+
+static gboolean init_buffer(run *r, fc_buffer *b, guint link, gboolean host, GError **error) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(r->plan, link, capacity);
+  if (!fc_buffer_layout(b, &r->plan->links[link], capacity))
+    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+  b->device = host ? FC_HOST : r->runner->device;
+  b->memory = (host ? r->runner->alloc_host : r->runner->alloc)(r->runner, b->bytes);
+  if (b->memory) return TRUE;
+  return fc_fail(error, FC_NO_MEMORY, "not enough memory for a chunk (%.1f MB)", (double)b->bytes / 1e6);
+}
+
+/* How many slots a run will use: one when there is but one chunk. */
+static guint slots_needed(const run *r) {
+  gint64 total = r->plan->links[r->plan->n].extent[r->plan->cut];
+  gboolean single = total >= 0 && total <= r->plan->chunk && !r->plan->measures;
+  return single ? 1 : FC_SLOTS;
+}
+
+static gboolean init_slots(run *r, guint count, GError **error) {
+  gboolean plain = on_gpu(r) && !fc_work_capturable(&r->work);
+  for (guint i = 0; i < count; i++) {
+    slot *s = &r->slots[i];
+    s->plain = plain;
+    s->chunk = fc_chunk_new(r->plan);
+    if (!init_buffer(r, &s->in, 0, FALSE, error)) return FALSE;
+    if (r->plan->n && !init_buffer(r, &s->out, r->plan->n, FALSE, error)) return FALSE;
+    if (on_gpu(r) && (!init_buffer(r, &s->host_in, 0, TRUE, error) ||
+                      !init_buffer(r, &s->host_out, r->plan->n, TRUE, error)))
+      return FALSE;
+    if (!fc_measures_init(&s->measures, &r->work, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static fc_runner *make_runner(fc_plan *plan, const fc_options *options, GError **error) {
+  if (plan->device == FC_HOST) return fc_cpu_runner_new(options->threads, plan->chain->context->frames);
+  return fc_cuda_runner_new(plan->device, NULL, error);
+}
+
+static void clear_run(run *r) {
+  for (guint i = 0; i < FC_SLOTS; i++) {
+    fc_measures_clear(&r->slots[i].measures, &r->work);
+    fc_chunk_free(r->slots[i].chunk);
+  }
+  if (r->runner) r->runner->free(r->runner); /* before the workspace: it waits for the device */
+  fc_work_clear(&r->work);
+  fc_chunker_free(r->chunker);
+  g_free(r->collected);
+  g_mutex_clear(&r->mutex);
+  g_cond_clear(&r->changed);
+}
+
+static gboolean init_run(run *r, guint halvings, GError **error) {
+  if (!fc_plan_choose_chunk(r->plan, r->options, halvings, error)) return FALSE;
+  r->runner = make_runner(r->plan, r->options, error);
+  if (!r->runner) return FALSE;
+  if (!fc_work_init(&r->work, r->plan, r->runner, r->options->threads, r->trace, error)) return FALSE;
+  if (!init_slots(r, slots_needed(r), error)) return FALSE;
+  r->chunker = fc_chunker_new(r->plan);
+  r->collected = g_new0(gint64, r->plan->n + 1);
+  return TRUE;
+}
+
+/* One chunk after another in this thread: no thread costs more than it brings. */
+static gboolean run_single(run *r, GError **error) {
+  gint64 last = 0;
+  while (read_chunk(r, &r->slots[0], error)) {
+    if (!compute_chunk(r, 0, error) || !write_chunk(r, 0, error)) return FALSE;
+    if (!report_progress(r, r->slots[0].chunk->deliver.hi, &last, error)) return FALSE;
+  }
+  return *error == NULL;
+}
+
+static gboolean run_threads(run *r, GError **error) {
+  GThread *reader = g_thread_try_new("fc-reader", read_all, r, error);
+  if (!reader) return FALSE;
+  GThread *writer = g_thread_try_new("fc-writer", write_all, r, error);
+  if (writer)
+    compute_all(r);
+  else
+    fail_run(r, g_error_copy(*error)), g_clear_error(error);
+  g_thread_join(reader);
+  if (writer) g_thread_join(writer);
+  if (r->error) g_propagate_error(error, g_steal_pointer(&r->error));
+  return *error == NULL;
+}
+
+static void take_measurement(const fc_measurement *value, void *data) {
+  GArray *all = data;
+  fc_measured m = {0,
+                   NULL,
+                   g_strdup(value->name),
+                   g_strdup(value->unit ? value->unit : ""),
+                   g_strdup(value->exact),
+                   value->channel,
+                   value->value};
+  g_array_append_val(all, m);
+}
+
+static gboolean report(run *r, GError **error) {
+  GArray *all = g_array_new(FALSE, FALSE, sizeof(fc_measured));
+  gboolean ok = TRUE;
+  for (guint i = 0; ok && i < r->plan->n; i++) {
+    fc_plan_stage *ps = &r->plan->stages[i];
+    if (!ps->op || !ps->op->report) continue;
+    guint from = all->len;
+    ps->stage->host.measured = take_measurement, ps->stage->host.measured_data = all;
+    fc_status status = ps->op->report(&ps->stage->host.base, ps->stage->self);
+    ps->stage->host.measured = NULL;
+    ok = fc_stage_host_check(&ps->stage->host, ps->name, "reporting", status, error);
+    for (guint m = from; m < all->len; m++) {
+      g_array_index(all, fc_measured, m).stage = (guint)(ps->stage - r->plan->chain->stages);
+      g_array_index(all, fc_measured, m).operator_name = ps->name;
+    }
+  }
+  r->result->n_measured = all->len;
+  r->result->measured = (fc_measured *)g_array_free(all, FALSE);
+  return ok;
+}
+
+static void reset(const fc_plan *plan) {
+  for (guint i = 0; i < plan->n; i++)
+    if (plan->stages[i].op && plan->stages[i].op->reset)
+      plan->stages[i].op->reset(plan->stages[i].stage->self);
+}
+
+static gboolean finish(run *r, GError **error) {
+  if (!r->runner->finish(r->runner, error) || !fc_work_check_notes(&r->work, error)) return FALSE;
+  /* A source that still has data where a known extent ends is the source's affair. */
+  const char *clipped = fc_work_clipped(&r->work);
+  if (clipped)
+    fc_context_log(r->plan->chain->context, FC_LOG_WARNING,
+                   "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
+                   "floating point",
+                   r->sink ? r->sink->name : "output", clipped,
+                   fc_dtype_name(r->plan->links[r->plan->n].dtype));
+  r->result->in = r->plan->links[0], r->result->out = r->plan->links[r->plan->n];
+  r->result->chunks = r->work.chunks;
+  r->result->bytes_up += r->work.bytes_up, r->result->bytes_down += r->work.bytes_down;
+  return report(r, error);
+}
+
+static gboolean attempt(run *r, guint halvings, gboolean *retry, GError **error) {
+  g_mutex_init(&r->mutex);
+  g_cond_init(&r->changed);
+  GError *why = NULL;
+  gboolean ok = init_run(r, halvings, &why);
+  *retry = !ok && g_error_matches(why, FC_ERROR, FC_NO_MEMORY) && !r->plan->whole && r->plan->chunk > 1;
+  if (ok) {
+    g_free(r->result->device);
+    r->result->device = g_strdup(r->runner->description);
+    reset(r->plan);
+    ok = !r->sink || r->sink->begin(r->sink, &r->plan->links[r->plan->n], &why);
+    if (ok) ok = r->slots[1].chunk ? run_threads(r, &why) : run_single(r, &why);
+    if (ok) ok = finish(r, &why);
+  }
+  clear_run(r);
+  if (why) g_propagate_error(error, why);
+  return ok;
+}
+
+gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_options *options,
+                    fc_trace *trace, fc_result *result, GError **error) {
+  for (guint halvings = 0;; halvings++) {
+    run r = {
+        .plan = plan, .source = source, .sink = sink, .options = options, .trace = trace, .result = result};
+    gboolean retry = FALSE;
+    GError *why = NULL;
+    if (attempt(&r, halvings, &retry, &why)) return TRUE;
+    if (!retry || halvings >= 40) {
+      g_propagate_error(error, why);
+      return FALSE;
+    }
+    fc_context_log(plan->chain->context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
+    g_error_free(why);
+  }
+}
+
+/* ---- on a stream of the caller's -------------------------------------- */
+
+static void borrow(fc_buffer *b, const fc_view *view) {
+  memset(b, 0, sizeof *b);
+  b->memory = view->data, b->dtype = view->dtype, b->kind = view->kind, b->device = view->device;
+  for (int a = 0; a < FC_AXES; a++) {
+    b->stride[a] = view->stride[a];
+    b->held[a] = (fc_range){0, view->shape[a]};
+  }
+}
+
+/* TRUE when the first stage looks at nothing beyond the caller's memory. */
+static gboolean needs_no_room(const fc_plan *plan, const fc_chunk *chunk) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (chunk->links[0].held[a].lo < 0 || chunk->links[0].held[a].hi > plan->links[0].extent[a]) return FALSE;
+  return TRUE;
+}
+
+static gboolean copy_in(fc_plan *plan, fc_runner *runner, const fc_chunk *chunk, const fc_view *in,
+                        fc_buffer *b, GError **error) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, 0, capacity);
+  if (!fc_buffer_layout(b, &plan->links[0], capacity))
+    return fc_fail(error, FC_NO_MEMORY, "the input is too large");
+  b->device = runner->device;
+  b->memory = runner->alloc(runner, b->bytes);
+  if (!b->memory)
+    return fc_fail(error, FC_NO_MEMORY, "not enough device memory for a copy of the input with its halo");
+  fc_buffer_hold(b, chunk->links[0].held, 0);
+  fc_view to = fc_buffer_view(b, chunk->links[0].made, &plan->links[0]);
+  return runner->copy(runner, &to, in, NULL, error);
+}
+
+gboolean fc_execute_device(fc_plan *plan, fc_runner *runner, const fc_view *in, const fc_view *out,
+                           GError **error) {
+  fc_work work;
+  fc_buffer input, output;
+  fc_chunk *chunk = fc_chunk_new(plan);
+  fc_chunker *chunker = fc_chunker_new(plan);
+  plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
+  gboolean ok = fc_work_init_borrowed(&work, plan, runner, error);
+  if (ok && fc_chunker_next(chunker, chunk)) {
+    borrow(&output, out);
+    if (needs_no_room(plan, chunk))
+      borrow(&input, in);
+    else
+      ok = copy_in(plan, runner, chunk, in, &input, error);
+    if (ok && plan->n == 0)
+      ok = runner->copy(runner, out, in, NULL, error);
+    else if (ok)
+      ok = fc_work_enqueue(&work, chunk, &input, &output, NULL, error);
+    /* A last stage that passes its input through has left it where it was. */
+    if (ok && fc_work_link(&work, plan->n)->memory != output.memory && plan->n) {
+      fc_view last =
+          fc_buffer_view(fc_work_link(&work, plan->n), chunk->links[plan->n].made, &plan->links[plan->n]);
+      ok = runner->copy(runner, out, &last, NULL, error);
+    }
+  }
+  fc_work_clear(&work);
+  fc_chunker_free(chunker);
+  fc_chunk_free(chunk);
+  return ok;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec.h - the streaming executor: a source, a plan, a sink.
+ *
+ * A reader thread fills slots from the source, the calling thread computes, a writer
+ * thread empties them into the sink; FC_SLOTS chunks are in flight. A run of a single
+ * chunk happens in the calling thread alone.
+ */
+#ifndef FC_CORE_EXEC_H
+#define FC_CORE_EXEC_H
+
+#include "core/plan.h"
+#include "core/stream.h"
+#include "core/trace.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Runs the plan; `sink` may be NULL. The sink is begun but neither committed nor
+ * freed: the caller does that once everything has succeeded. Fills in the result's
+ * formats, counts and measurements. Retries with smaller chunks when memory runs out
+ * before anything was read; fails with FC_NO_MEMORY otherwise.
+ */
+gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_options *options,
+                    fc_trace *trace, fc_result *result, GError **error);
+
+/* Enqueues the whole plan on the stream of `runner` (the caller's), between two views
+ * in device memory; waits for nothing. */
+gboolean fc_execute_device(fc_plan *plan, fc_runner *runner, const fc_view *in, const fc_view *out,
+                           GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - see memory.h.
+ */
+#include "core/memory.h"
+
+#include "core/buffer.h"
+#include "core/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- source ----------------------------------------------------------- */
+
+typedef struct memory_source {
+  fc_source base;
+  fc_view view;
+  gint64 position;
+  void *owned;
+} memory_source;
+
+static gint64 read_memory(fc_source *source, const fc_view *into, GError **error) {
+  memory_source *me = (memory_source *)source;
+  fc_axis axis = fc_stream_axis(me->view.kind);
+  gint64 count = MIN(into->shape[axis], me->view.shape[axis] - me->position);
+  fc_view to = *into, from = me->view;
+  from.data = (char *)from.data + me->position * from.stride[axis];
+  to.shape[axis] = from.shape[axis] = count;
+  fc_view_copy(&to, &from);
+  me->position += count;
+  return count;
+}
+
+static void free_memory_source(fc_source *source) {
+  memory_source *me = (memory_source *)source;
+  free(me->owned);
+  g_free(source->name);
+  g_free(me);
+}
+
+fc_source *fc_memory_source_new(const fc_view *view) {
+  memory_source *me = g_new0(memory_source, 1);
+  me->view = *view;
+  fc_format_of_view(view, &me->base.format);
+  me->base.name = g_strdup("memory");
+  me->base.read = read_memory;
+  me->base.free = free_memory_source;
+  return &me->base;
+}
+
+/* ---- loading ---------------------------------------------------------- */
+
+#define LOAD_FIRST (1 << 16)
+
+static void view_of(fc_view *v, const fc_format *f, void *data, fc_axis axis, gint64 from, gint64 count) {
+  fc_buffer b = {.device = FC_HOST, .memory = data};
+  gint64 capacity[FC_AXES];
+  fc_range what[FC_AXES];
+  for (int a = 0; a < FC_AXES; a++) {
+    capacity[a] = a == (int)axis ? from + count : f->extent[a];
+    what[a] = (fc_range){a == (int)axis ? from : 0, capacity[a]};
+    b.held[a] = (fc_range){0, capacity[a]};
+  }
+  fc_format interleaved = *f;
+  interleaved.layout = FC_INTERLEAVED;
+  fc_buffer_layout(&b, &interleaved, capacity);
+  *v = fc_buffer_view(&b, what, f);
+}
+
+/* Interleaved audio only: nothing else has an unknown length. */
+fc_source *fc_source_load(fc_source *source, GError **error) {
+  const fc_format *f = &source->format;
+  gsize frame = fc_dtype_size(f->dtype) * (gsize)f->extent[FC_AXIS_C];
+  gint64 have = 0, room = LOAD_FIRST;
+  void *data = malloc(frame * (gsize)room);
+  for (;;) {
+    if (!data) {
+      fc_fail(error, FC_NO_MEMORY,
+              "%s: a stage needs the whole signal at once, and it does not fit in memory", source->name);
+      source->free(source);
+      return NULL;
+    }
+    fc_view into;
+    view_of(&into, f, data, FC_AXIS_X, have, room - have);
+    gint64 got = source->read(source, &into, error);
+    if (got < 0) {
+      free(data);
+      source->free(source);
+      return NULL;
+    }
+    have += got;
+    if (got == 0) break;
+    if (have == room) {
+      void *more = room > G_MAXINT64 / 2 / (gint64)frame ? NULL : realloc(data, frame * (gsize)room * 2);
+      if (!more) free(data);
+      data = more;
+      room *= 2;
+    }
+  }
+  fc_view all;
+  view_of(&all, f, data, FC_AXIS_X, 0, have);
+  memory_source *me = (memory_source *)fc_memory_source_new(&all);
+  me->owned = data;
+  me->base.format = *f;
+  me->base.format.extent[FC_AXIS_X] = have;
+  g_free(me->base.name);
+  me->base.name = g_strdup(source->name);
+  source->free(source);
+  return &me->base;
+}
+
+/* ---- sink ------------------------------------------------------------- */
+
+typedef struct memory_sink {
+  fc_sink base;
+  fc_view view;
+  gint64 position;
+} memory_sink;
+
+static gboolean accept_memory(fc_sink *sink, fc_format *format, GError **error) {
+  format->dtype = ((memory_sink *)sink)->view.dtype;
+  return TRUE;
+}
+
+static gboolean begin_memory(fc_sink *sink, const fc_format *format, GError **error) {
+  const fc_view *v = &((memory_sink *)sink)->view;
+  for (int a = 0; a < FC_AXES; a++)
+    if (format->extent[a] >= 0 && format->extent[a] != v->shape[a])
+      return fc_fail(error, FC_INVALID,
+                     "the output view has shape %" G_GINT64_FORMAT
+                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
+                     v->shape[a], "NYXC"[a], format -> extent[a]);
+  return TRUE;
+}
+
+static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error) {
+  memory_sink *me = (memory_sink *)sink;
+  fc_axis axis = fc_stream_axis(me->view.kind);
+  fc_view to = me->view;
+  if (me->position + from->shape[axis] > to.shape[axis])
+    return fc_fail(error, FC_INVALID, "the output view is too short");
+  to.data = (char *)to.data + me->position * to.stride[axis];
+  to.shape[axis] = from->shape[axis];
+  fc_view_copy(&to, from);
+  me->position += from->shape[axis];
+  return TRUE;
+}
+
+static gboolean commit_memory(fc_sink *sink, GError **error) {
+  return TRUE;
+}
+
+static void free_memory_sink(fc_sink *sink) {
+  g_free(sink->name);
+  g_free(sink);
+}
+
+fc_sink *fc_memory_sink_new(const fc_view *view) {
+  memory_sink *me = g_new0(memory_sink, 1);
+  me->view = *view;
+  me->base = (fc_sink){g_strdup("memory"), accept_memory, begin_memory,
+                       write_memory,       commit_memory, free_memory_sink};
+  return &me->base;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.h - sources and sinks in host memory.
+ */
+#ifndef FC_CORE_MEMORY_H
+#define FC_CORE_MEMORY_H
+
+#include "core/stream.h"
+
+G_BEGIN_DECLS
+
+/* Reads from the caller's view, which must outlive the source. */
+fc_source *fc_memory_source_new(const fc_view *view);
+
+/* Writes into the caller's view, in its element type. */
+fc_sink *fc_memory_sink_new(const fc_view *view);
+
+/*
+ * Reads a source of unknown length to its end and returns one of known length in its
+ * place, which owns the samples; for stages that need the whole signal at once. Takes
+ * the source over, also on failure.
+ */
+fc_source *fc_source_load(fc_source *source, GError **error);
+
+G_END_DECLS
+
+#endif

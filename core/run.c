@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - the public ways to run a chain: on files, on host memory, on device memory.
+ *
+ * All three make a plan and hand it to the executor; what differs is where samples
+ * come from and go to.
+ */
+#include "core/error.h"
+#include "core/exec.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+static const fc_options default_options = FC_OPTIONS_INIT;
+
+/* A copy of the caller's options with fields it does not know of at their defaults. */
+static fc_options full_options(const fc_options *options) {
+  fc_options full = default_options;
+  if (options) memcpy(&full, options, MIN(options->size, sizeof full));
+  full.size = sizeof full;
+  return full;
+}
+
+void fc_result_free(fc_result *result) {
+  if (!result) return;
+  for (gsize i = 0; i < result->n_measured; i++) {
+    g_free(result->measured[i].name);
+    g_free(result->measured[i].unit);
+    g_free(result->measured[i].exact);
+  }
+  g_free(result->measured);
+  g_free(result->device);
+  g_free(result->reason);
+  g_free(result);
+}
+
+/* The plan for a source and a sink: once for the chain's own output format, then for
+ * the element type that the sink would like. */
+static fc_plan *make_plan(fc_chain *chain, fc_source *source, fc_sink *sink, const fc_options *o,
+                          GError **error) {
+  fc_plan *plan = fc_plan_new(chain, &source->format, -1, o, error);
+  if (!plan || !sink) return plan;
+  fc_format wish = plan->links[plan->n];
+  fc_plan_free(plan);
+  if (!sink->accept(sink, &wish, error)) return NULL;
+  plan = fc_plan_new(chain, &source->format, wish.dtype, o, error);
+  if (plan) plan->links[plan->n].bits = plan->n ? MIN(wish.bits, 64) : wish.bits;
+  return plan;
+}
+
+static gboolean measures(const fc_chain *chain) {
+  for (guint i = 0; i < chain->n; i++)
+    if (chain->stages[i].op->report) return TRUE;
+  return FALSE;
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+typedef struct ends {
+  fc_source *source;
+  fc_sink *sink;
+} ends;
+
+static void close_ends(ends *e) {
+  if (e->sink) e->sink->free(e->sink);
+  if (e->source) e->source->free(e->source);
+  e->sink = NULL, e->source = NULL;
+}
+
+static gboolean open_ends(fc_chain *chain, const char *input, const char *output, const fc_options *o,
+                          ends *e, GError **error) {
+  const fc_media *media = chain->context->media;
+  if (!output && !measures(chain))
+    return fc_fail(error, FC_INVALID,
+                   "nothing to do: no output was named and no operator of the chain measures");
+  e->source = media->open_source(chain->context, input, o, error);
+  if (!e->source) return FALSE;
+  if (!output) return TRUE;
+  e->sink = media->open_sink(chain->context, output, o, e->source, error);
+  return e->sink != NULL;
+}
+
+/* Makes plan and, if it asks for the whole of a signal of unknown length, loads it. */
+static fc_plan *plan_ends(fc_chain *chain, ends *e, const fc_options *o, gboolean load, GError **error) {
+  fc_plan *plan = make_plan(chain, e->source, e->sink, o, error);
+  if (!plan || !load || !plan->whole || e->source->format.extent[plan->cut] >= 0) return plan;
+  fc_plan_free(plan);
+  e->source = fc_source_load(e->source, error);
+  return e->source ? make_plan(chain, e->source, e->sink, o, error) : NULL;
+}
+
+static gboolean run_once(fc_chain *chain, const char *input, const char *output, const fc_options *o,
+                         gboolean *was_auto, fc_result *result, GError **error) {
+  ends e = {NULL, NULL};
+  g_autoptr(fc_plan) plan = NULL;
+  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  gboolean ok = open_ends(chain, input, output, o, &e, error) &&
+                (plan = plan_ends(chain, &e, o, TRUE, error)) != NULL &&
+                fc_plan_choose_device(plan, o, TRUE, error);
+  if (ok) {
+    *was_auto = plan->device_auto && plan->device != FC_HOST;
+    result->reason = g_strdup(plan->reason);
+    fc_context_log(chain->context, FC_LOG_INFO, "running on %s: %s",
+                   plan->device == FC_HOST ? "the CPU" : "the GPU", plan->reason);
+    ok = fc_execute(plan, e.source, e.sink, o, trace, result, error) &&
+         (!e.sink || e.sink->commit(e.sink, error)) && fc_trace_write(trace, error);
+  }
+  close_ends(&e);
+  fc_trace_free(trace);
+  return ok;
+}
+
+static gboolean worth_the_cpu(const GError *error) {
+  return g_error_matches(error, FC_ERROR, FC_DEVICE) || g_error_matches(error, FC_ERROR, FC_NO_MEMORY);
+}
+
+gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
+                           fc_result **result, GError **error) {
+  fc_options o = full_options(options);
+  gint64 start = g_get_monotonic_time();
+  gboolean was_auto = FALSE;
+  GError *why = NULL;
+  fc_result *r = g_new0(fc_result, 1);
+  gboolean ok = run_once(chain, input, output, &o, &was_auto, r, &why);
+  if (!ok && was_auto && worth_the_cpu(why) && strcmp(input, "-") != 0) {
+    /* We chose the GPU, not the user: the same result is to be had without it. */
+    fc_context_log(chain->context, FC_LOG_WARNING, "the GPU failed (%s): starting over on the CPU",
+                   why->message);
+    g_clear_error(&why);
+    fc_chain_release_prepared(chain);
+    fc_result_free(r);
+    r = g_new0(fc_result, 1);
+    o.device = "cpu";
+    ok = run_once(chain, input, output, &o, &was_auto, r, &why);
+  }
+  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (!ok) g_propagate_error(error, why);
+  if (ok && result)
+    *result = r;
+  else
+    fc_result_free(r);
+  return ok;
+}
+
+char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
+                            gboolean json, GError **error) {
+  fc_options o = full_options(options);
+  ends e = {NULL, NULL};
+  g_autoptr(fc_plan) plan = NULL;
+  char *text = NULL;
+  if (open_ends(chain, input, output, &o, &e, error) && (plan = plan_ends(chain, &e, &o, FALSE, error)) &&
+      fc_plan_choose_device(plan, &o, FALSE, error) && fc_plan_choose_chunk(plan, &o, 0, error))
+    text = fc_plan_explain(plan, input, output, json);
+  close_ends(&e);
+  return text;
+}
+
+/* ---- memory ----------------------------------------------------------- */
+
+static gboolean check_view(const fc_view *v, const char *which, gboolean device, GError **error) {
+  if (v->size < sizeof(fc_view))
+    return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
+  if (fc_dtype_size(v->dtype) == 0)
+    return fc_fail(error, FC_INVALID, "the %s view has no known element type", which);
+  if (v->kind < 0 || v->kind >= FC_KIND_COUNT)
+    return fc_fail(error, FC_INVALID, "the %s view has no known kind", which);
+  if ((v->device >= 0) != device)
+    return fc_fail(error, FC_INVALID, "the %s view lies in %s memory", which, device ? "host" : "device");
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->shape[a] < 0) return fc_fail(error, FC_INVALID, "the %s view has a negative shape", which);
+  if (!v->data && fc_view_count(v) > 0) return fc_fail(error, FC_INVALID, "the %s view has no data", which);
+  return TRUE;
+}
+
+gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_options *options,
+                                fc_format *out, GError **error) {
+  fc_options o = full_options(options);
+  g_autoptr(fc_plan) plan = fc_plan_new(chain, in, out->dtype, &o, error);
+  if (!plan) return FALSE;
+  *out = plan->links[plan->n];
+  return TRUE;
+}
+
+gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
+                           fc_result **result, GError **error) {
+  if (!check_view(in, "input", FALSE, error) || !check_view(out, "output", FALSE, error)) return FALSE;
+  fc_options o = full_options(options);
+  gint64 start = g_get_monotonic_time();
+  ends e = {fc_memory_source_new(in), fc_memory_sink_new(out)};
+  fc_result *r = g_new0(fc_result, 1);
+  fc_trace *trace = o.trace ? fc_trace_new(o.trace) : NULL;
+  g_autoptr(fc_plan) plan = make_plan(chain, e.source, e.sink, &o, error);
+  gboolean ok = plan && fc_plan_choose_device(plan, &o, TRUE, error);
+  if (ok) r->reason = g_strdup(plan->reason);
+  ok = ok && fc_execute(plan, e.source, e.sink, &o, trace, r, error) && fc_trace_write(trace, error);
+  close_ends(&e);
+  fc_trace_free(trace);
+  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (ok && result)
+    *result = r;
+  else
+    fc_result_free(r);
+  return ok;
+}
+
+static gboolean check_for_device(const fc_plan *plan, const fc_view *in, const fc_view *out, GError **error) {
+  if (plan->measures)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "a chain that measures must wait for its results: run it on host memory");
+  for (guint s = 0; s < plan->n; s++)
+    if (plan->stages[s].op && !plan->stages[s].op->cuda)
+      return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version", plan->stages[s].name);
+  const fc_format *f = &plan->links[plan->n];
+  for (int a = 0; a < FC_AXES; a++)
+    if (f->extent[a] != out->shape[a])
+      return fc_fail(error, FC_INVALID,
+                     "the output view has shape %" G_GINT64_FORMAT
+                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
+                     out->shape[a], "NYXC"[a], f -> extent[a]);
+  if (in->device != out->device) return fc_fail(error, FC_INVALID, "the views lie on different devices");
+  return TRUE;
+}
+
+gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
+                             const fc_options *options, GError **error) {
+  if (!check_view(in, "input", TRUE, error) || !check_view(out, "output", TRUE, error)) return FALSE;
+  fc_options o = full_options(options);
+  fc_format format;
+  fc_format_of_view(in, &format);
+  g_autoptr(fc_plan) plan = fc_plan_new(chain, &format, out->dtype, &o, error);
+  if (!plan || !check_for_device(plan, in, out, error)) return FALSE;
+  plan->device = in->device;
+  fc_runner *runner = fc_cuda_runner_new(in->device, stream, error);
+  if (!runner) return FALSE;
+  gboolean ok = fc_execute_device(plan, runner, in, out, error);
+  runner->free(runner);
+  return ok;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work.c - see work.h. On the CPU a stage's output is cut into tiles that the workers
+ * share out; an operator is a pure function of its view, so where the cuts lie does
+ * not show in the result.
+ */
+#include "core/work.h"
+
+#include "core/cpu.h"
+#include "core/error.h"
+
+#include <string.h>
+
+/* Tiles for each worker, so that one that is held up does not hold up all; and the
+ * least output elements that are worth waking a worker for. */
+#define TILES_EACH 2
+#define TILE_LEAST 8192
+
+/* ---- the shape of the work -------------------------------------------- */
+
+static int measured_axis(const fc_format *f) {
+  return f->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y;
+}
+
+gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]) {
+  int axis = measured_axis(format);
+  return fc_scale_ceil(fc_range_length(made[axis]), 1, ps->reach[axis].align);
+}
+
+static int choose_tile_axis(const fc_plan_stage *ps, const fc_format *out, const gint64 capacity[FC_AXES]) {
+  if (ps->measure_bytes) return measured_axis(out);
+  return out->kind == FC_AUDIO || capacity[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
+}
+
+/* Never decreases when `shape` grows, so that scratch for the longest serves all. */
+static gint64 tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, int workers) {
+  gint64 length = MAX(shape[axis], 1), across = 1;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != axis) across *= MAX(shape[a], 1);
+  gint64 tile = fc_scale_ceil(length, 1, workers > 1 ? (gint64)workers * TILES_EACH : 1);
+  tile = MAX(tile, fc_scale_ceil(TILE_LEAST, 1, across));
+  tile = fc_scale_ceil(tile, 1, align) * align;
+  return tile;
+}
+
+static const fc_backend *backend_of(const fc_work *w, guint s) {
+  const fc_plan_stage *ps = &w->plan->stages[s];
+  if (!ps->op) return NULL;
+  return w->plan->device == FC_HOST || ps->on_host ? ps->op->cpu : ps->op->cuda;
+}
+
+static gboolean on_cpu(const fc_work *w, guint s) {
+  return w->plan->device == FC_HOST || w->plan->stages[s].on_host;
+}
+
+static fc_runner *cpu_of(fc_work *w) {
+  return w->helper ? w->helper : w->runner;
+}
+
+/* ---- making a workspace ----------------------------------------------- */
+
+static gboolean no_memory(const char *what, gsize bytes, GError **error) {
+  return fc_fail(error, FC_NO_MEMORY, "not enough memory for %s (%.1f MB)", what, (double)bytes / 1e6);
+}
+
+/* The views of the largest call there can be, for asking how much scratch it takes. */
+static gsize largest_scratch(fc_work *w, guint s) {
+  const fc_backend *backend = backend_of(w, s);
+  if (!backend || !backend->scratch) return 0;
+  const fc_plan_stage *ps = &w->plan->stages[s];
+  const fc_format *formats[2] = {&w->plan->links[s], &w->plan->links[s + 1]};
+  fc_view views[2];
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(w->plan, s + 1, capacity);
+  for (int i = 0; i < 2; i++) {
+    fc_buffer b = {0};
+    gint64 shape[FC_AXES];
+    for (int a = 0; a < FC_AXES; a++) {
+      const fc_reach *r = &ps->reach[a];
+      gint64 out = on_cpu(w, s) && a == w->stages[s].tile_axis ? MIN(w->stages[s].tile, MAX(capacity[a], 1))
+                                                               : capacity[a];
+      gint64 in = r->before == FC_WHOLE || r->after == FC_WHOLE ? MAX(formats[0]->extent[a], 0)
+                                                                : fc_scale_ceil(out, r->num, r->den) + 1;
+      shape[a] = i ? out : in;
+    }
+    fc_buffer_layout(&b, formats[i], shape);
+    fc_range all[FC_AXES];
+    for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, shape[a]};
+    fc_buffer_hold(&b, all, 0);
+    views[i] = fc_buffer_view(&b, all, formats[i]);
+  }
+  const fc_view *in[1] = {&views[0]}, *out[1] = {&views[1]};
+  fc_job job = {sizeof job, w->plan->compute, 1, 1, in, out, NULL, NULL, 0, NULL, 0, NULL};
+  return (backend->scratch(w->stages[s].state, &job) + 255) / 256 * 256;
+}
+
+static gboolean init_buffer(fc_buffer *b, const fc_plan *plan, guint link) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  return fc_buffer_layout(b, &plan->links[link], capacity);
+}
+
+static gboolean init_stage(fc_work *w, guint s, GError **error) {
+  fc_plan *plan = w->plan;
+  fc_plan_stage *ps = &plan->stages[s];
+  fc_work_stage *ws = &w->stages[s];
+  int device = on_cpu(w, s) ? FC_HOST : plan->device;
+  if (ps->op && !fc_stage_prepare(ps->stage, backend_of(w, s), device, plan->compute, &plan->links[s],
+                                  &plan->links[s + 1], &ws->state, error))
+    return FALSE;
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, s + 1, capacity);
+  ws->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
+  ws->tile = tile_length(capacity, ws->tile_axis, ps->reach[ws->tile_axis].align, cpu_of(w)->threads);
+  ws->scratch = largest_scratch(w, s);
+  if (ps->on_host) {
+    fc_buffer *ends[] = {&ws->bounce_in, &ws->bounce_out};
+    for (guint i = 0; i < 2; i++) {
+      if (!init_buffer(ends[i], plan, s + i)) return no_memory("a stage", G_MAXSIZE, error);
+      ends[i]->device = FC_HOST;
+      ends[i]->memory = w->runner->alloc_host(w->runner, ends[i]->bytes);
+      if (!ends[i]->memory) return no_memory("a stage that leaves the device", ends[i]->bytes, error);
+    }
+  }
+  return TRUE;
+}
+
+static gboolean init_links(fc_work *w, GError **error) {
+  for (guint l = 1; l < w->plan->n; l++) {
+    if (w->plan->stages[l - 1].passthrough) continue;
+    if (!init_buffer(&w->links[l], w->plan, l)) return no_memory("a chunk", G_MAXSIZE, error);
+    w->links[l].device = w->runner->device;
+    w->links[l].memory = w->runner->alloc(w->runner, w->links[l].bytes);
+    if (!w->links[l].memory) return no_memory("a chunk", w->links[l].bytes, error);
+  }
+  return TRUE;
+}
+
+static gboolean init_scratch(fc_work *w, GError **error) {
+  gsize cpu = 0, device = 0;
+  for (guint s = 0; s < w->plan->n; s++) {
+    if (on_cpu(w, s))
+      cpu = MAX(cpu, w->stages[s].scratch);
+    else
+      device = MAX(device, w->stages[s].scratch);
+  }
+  if (cpu) {
+    cpu *= (gsize)cpu_of(w)->threads;
+    w->host_scratch = cpu_of(w)->alloc(cpu_of(w), cpu);
+    if (!w->host_scratch) return no_memory("scratch", cpu, error);
+  }
+  if (device) {
+    w->scratch = w->runner->alloc(w->runner, device);
+    if (!w->scratch) return no_memory("scratch", device, error);
+  }
+  return TRUE;
+}
+
+static void begin(fc_work *w, fc_plan *plan, fc_runner *runner, fc_trace *trace) {
+  memset(w, 0, sizeof *w);
+  w->plan = plan, w->runner = runner, w->trace = trace;
+  w->stages = g_new0(fc_work_stage, plan->n);
+  w->links = g_new0(fc_buffer, plan->n + 1);
+}
+
+static gboolean complete(fc_work *w, guint32 *notes, GError **error) {
+  if (!notes) return no_memory("notes", FC_NOTES * sizeof(guint32), error);
+  for (guint s = 0; s < w->plan->n; s++) {
+    w->stages[s].notes = notes + FC_NOTES * s;
+    if (!init_stage(w, s, error)) return FALSE;
+  }
+  return init_links(w, error) && init_scratch(w, error);
+}
+
+static gsize notes_bytes(const fc_plan *plan) {
+  return FC_NOTES * sizeof(guint32) * MAX(plan->n, 1);
+}
+
+gboolean fc_work_init(fc_work *w, fc_plan *plan, fc_runner *runner, int threads, fc_trace *trace,
+                      GError **error) {
+  begin(w, plan, runner, trace);
+  gboolean leaves = FALSE;
+  for (guint s = 0; s < plan->n; s++) leaves |= plan->stages[s].on_host;
+  if (leaves) w->helper = fc_cpu_runner_new(threads, plan->chain->context->frames);
+  return complete(w, runner->alloc_host(runner, notes_bytes(plan)), error);
+}
+
+gboolean fc_work_init_borrowed(fc_work *w, fc_plan *plan, fc_runner *runner, GError **error) {
+  begin(w, plan, runner, NULL);
+  return complete(w, runner->alloc(runner, notes_bytes(plan)), error);
+}
+
+void fc_work_clear(fc_work *w) {
+  /* What came from the runner goes with it. */
+  if (w->helper) w->helper->free(w->helper);
+  g_free(w->stages);
+  g_free(w->links);
+  memset(w, 0, sizeof *w);
+}
+
+gboolean fc_measures_init(fc_measures *m, fc_work *w, GError **error) {
+  m->blocks = g_new0(void *, w->plan->n);
+  m->strides = g_new0(gint64, w->plan->n);
+  for (guint s = 0; s < w->plan->n; s++) {
+    const fc_plan_stage *ps = &w->plan->stages[s];
+    if (!ps->measure_bytes) continue;
+    const fc_format *format = &w->plan->links[s + 1];
+    gint64 capacity[FC_AXES];
+    fc_plan_capacity(w->plan, s + 1, capacity);
+    fc_range made[FC_AXES];
+    for (int a = 0; a < FC_AXES; a++) made[a] = (fc_range){0, capacity[a]};
+    m->strides[s] = (fc_measure_blocks(ps, format, made) + 1) * (gint64)ps->measure_bytes;
+    gsize bytes = (gsize)(m->strides[s] * MAX(capacity[FC_AXIS_N], 1));
+    m->blocks[s] = w->runner->alloc_host(w->runner, bytes);
+    if (!m->blocks[s]) return no_memory("measurements", bytes, error);
+  }
+  return TRUE;
+}
+
+void fc_measures_clear(fc_measures *m, fc_work *w) {
+  g_free(m->blocks);
+  g_free(m->strides);
+}
+
+/* ---- running ---------------------------------------------------------- */
+
+typedef struct call {
+  fc_work *work;
+  guint stage;
+  fc_view in, out; /* of the whole stage */
+  void *measure;
+  gint64 measure_stride;
+  gint64 tiles, tile;
+  gint status; /* atomic: the first failure */
+} call;
+
+static fc_view sub_view(const fc_view *v, int axis, gint64 lo, gint64 hi) {
+  fc_view sub = *v;
+  sub.data = (char *)v->data + (lo - v->origin[axis]) * v->stride[axis];
+  sub.origin[axis] = lo;
+  sub.shape[axis] = hi - lo;
+  return sub;
+}
+
+static void run_tile(guint index, guint worker, void *data) {
+  call *c = data;
+  if (g_atomic_int_get(&c->status) != FC_OK) return;
+  fc_work *w = c->work;
+  const fc_plan_stage *ps = &w->plan->stages[c->stage];
+  const fc_work_stage *ws = &w->stages[c->stage];
+  int axis = ws->tile_axis;
+  const fc_reach *r = &ps->reach[axis];
+  gint64 lo = c->out.origin[axis] + index * c->tile, end = c->out.origin[axis] + c->out.shape[axis];
+  gint64 hi = MIN(lo + c->tile, end);
+  fc_view out = sub_view(&c->out, axis, lo, hi), in = c->in;
+  if (r->before != FC_WHOLE && r->after != FC_WHOLE)
+    in = sub_view(&c->in, axis, fc_scale_floor(lo, r->num, r->den), fc_scale_ceil(hi, r->num, r->den));
+  if (!ps->op) {
+    fc_view_convert(&out, &in, ws->notes);
+    return;
+  }
+  char *measure = c->measure;
+  if (measure) measure += (lo - c->out.origin[axis]) / r->align * (gint64)ps->measure_bytes;
+  const fc_view *ins[1] = {&in}, *outs[1] = {&out};
+  char *scratch = (char *)w->host_scratch + (gsize)worker * ws->scratch;
+  fc_job job = {
+      sizeof job, w->plan->compute,  1,        1, ins, outs, NULL, ws->scratch ? scratch : NULL, ws->scratch,
+      measure,    c->measure_stride, ws->notes};
+  fc_status status = ps->op->cpu->process(&ps->stage->host.base, ws->state, &job);
+  if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
+}
+
+static gboolean run_on_cpu(call *c, GError **error) {
+  fc_work *w = c->work;
+  fc_plan_stage *ps = &w->plan->stages[c->stage];
+  int axis = w->stages[c->stage].tile_axis;
+  c->tile = MIN(w->stages[c->stage].tile,
+                tile_length(c->out.shape, axis, ps->reach[axis].align, cpu_of(w)->threads));
+  c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
+  cpu_of(w)->parallel(cpu_of(w), (guint)c->tiles, run_tile, c);
+  if (!ps->op) return TRUE;
+  return fc_stage_host_check(&ps->stage->host, ps->name, "processing", (fc_status)c->status, error);
+}
+
+static gboolean run_on_device(call *c, GError **error) {
+  fc_work *w = c->work;
+  fc_plan_stage *ps = &w->plan->stages[c->stage];
+  fc_work_stage *ws = &w->stages[c->stage];
+  if (!ps->op) return w->runner->copy(w->runner, &c->out, &c->in, ws->notes, error);
+  const fc_view *ins[1] = {&c->in}, *outs[1] = {&c->out};
+  fc_job job = {
+      sizeof job, w->plan->compute,  1,        1, ins, outs, w->runner->stream, w->scratch, ws->scratch,
+      c->measure, c->measure_stride, ws->notes};
+  fc_status status = ps->op->cuda->process(&ps->stage->host.base, ws->state, &job);
+  return fc_stage_host_check(&ps->stage->host, ps->name, "processing on the GPU", status, error);
+}
+
+static gint64 view_bytes(const fc_view *v) {
+  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
+}
+
+/* Brings the input down, runs on the CPU, and takes the output up again. */
+static gboolean run_off_device(call *c, const fc_chunk *chunk, GError **error) {
+  fc_work *w = c->work;
+  fc_work_stage *ws = &w->stages[c->stage];
+  const fc_chunk_link *in = &chunk->links[c->stage], *out = &chunk->links[c->stage + 1];
+  fc_format *formats = &w->plan->links[c->stage];
+  fc_view device_in = fc_buffer_view(&w->links[c->stage], in->held, &formats[0]), device_out = c->out;
+  fc_buffer_hold(&ws->bounce_in, in->held, in->view[FC_AXIS_X].lo);
+  fc_buffer_hold(&ws->bounce_out, out->held, out->made[FC_AXIS_X].lo);
+  fc_view host_in = fc_buffer_view(&ws->bounce_in, in->held, &formats[0]);
+  gint64 start = fc_trace_now(w->trace);
+  if (!w->runner->copy(w->runner, &host_in, &device_in, NULL, error) || !w->runner->finish(w->runner, error))
+    return FALSE;
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "download", start, w->chunks, view_bytes(&host_in));
+  w->bytes_down += view_bytes(&host_in);
+  c->in = fc_buffer_view(&ws->bounce_in, in->view, &formats[0]);
+  c->out = fc_buffer_view(&ws->bounce_out, out->made, &formats[1]);
+  if (!run_on_cpu(c, error)) return FALSE;
+  start = fc_trace_now(w->trace);
+  w->bytes_up += view_bytes(&c->out);
+  if (!w->runner->copy(w->runner, &device_out, &c->out, NULL, error) || !w->runner->finish(w->runner, error))
+    return FALSE;
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "upload", start, w->chunks, view_bytes(&c->out));
+  return TRUE;
+}
+
+static gboolean fill_border(fc_work *w, guint s, const fc_chunk *chunk, GError **error) {
+  const fc_plan_stage *ps = &w->plan->stages[s];
+  if (ps->border == FC_BORDER_NONE) return TRUE;
+  const fc_chunk_link *link = &chunk->links[s];
+  gboolean out = FALSE;
+  fc_range real[FC_AXES];
+  for (int a = 0; a < FC_AXES; a++) {
+    gint64 extent = w->plan->links[s].extent[a];
+    out |= link->virt[a].lo < 0 || (extent >= 0 && link->virt[a].hi > extent);
+    real[a] = link->made[a];
+  }
+  if (!out) return TRUE;
+  fc_view view = fc_buffer_view(&w->links[s], real, &w->plan->links[s]);
+  return w->runner->fill_border(w->runner, &view, link->virt, ps->border, ps->border_code, error);
+}
+
+static gboolean run_stage(fc_work *w, guint s, const fc_chunk *chunk, const fc_measures *measures,
+                          GError **error) {
+  const fc_plan_stage *ps = &w->plan->stages[s];
+  if (!fill_border(w, s, chunk, error)) return FALSE;
+  call c = {.work = w, .stage = s};
+  c.in = fc_buffer_view(&w->links[s], chunk->links[s].view, &w->plan->links[s]);
+  c.out = fc_buffer_view(&w->links[s + 1], chunk->links[s + 1].made, &w->plan->links[s + 1]);
+  if (fc_view_count(&c.out) == 0) return TRUE;
+  if (measures && ps->measure_bytes) c.measure = measures->blocks[s], c.measure_stride = measures->strides[s];
+  gint64 start = fc_trace_now(w->trace);
+  gboolean ok = ps->on_host                  ? run_off_device(&c, chunk, error)
+                : w->plan->device == FC_HOST ? run_on_cpu(&c, error)
+                                             : run_on_device(&c, error);
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, ps->name, start, w->chunks, -1);
+  return ok;
+}
+
+fc_buffer *fc_work_link(fc_work *w, guint link) {
+  return &w->links[link];
+}
+
+void fc_work_point(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out) {
+  w->links[0] = *in;
+  for (guint l = 1; l <= chunk->last; l++) {
+    const fc_chunk_link *link = &chunk->links[l];
+    if (w->plan->stages[l - 1].passthrough) {
+      w->links[l] = w->links[l - 1]; /* the same memory */
+      continue;
+    }
+    if (l == w->plan->n) w->links[l] = *out;
+    gint64 aligned = l < chunk->last ? link->view[FC_AXIS_X].lo : link->made[FC_AXIS_X].lo;
+    fc_buffer_hold(&w->links[l], link->held, aligned);
+  }
+}
+
+gboolean fc_work_enqueue(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out,
+                         const fc_measures *measures, GError **error) {
+  fc_work_point(w, chunk, in, out);
+  for (guint s = 0; s < chunk->last; s++)
+    if (!run_stage(w, s, chunk, measures, error)) return FALSE;
+  return TRUE;
+}
+
+gboolean fc_work_capturable(const fc_work *w) {
+  for (guint s = 0; s < w->plan->n; s++) {
+    const fc_plan_stage *ps = &w->plan->stages[s];
+    if (ps->on_host) return FALSE;
+    if (ps->op && !(ps->op->cuda->flags & FC_BACKEND_GRAPH)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- notes ------------------------------------------------------------ */
+
+gboolean fc_work_check_notes(fc_work *w, GError **error) {
+  for (guint s = 0; s < w->plan->n; s++)
+    if (g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_NAN]))
+      return fc_fail(
+          error, FC_IO,
+          "%s: a value that is not a number (NaN) was to become %s: mend the input or write floating point",
+          w->plan->stages[s].name, fc_dtype_name(w->plan->links[s + 1].dtype));
+  return TRUE;
+}
+
+const char *fc_work_clipped(const fc_work *w) {
+  for (guint s = 0; s < w->plan->n; s++)
+    if (w->stages[s].notes && g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_CLIPPED]))
+      return w->plan->stages[s].name;
+  return NULL;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work.h - running the stages of one chunk on a runner.
+ *
+ * A workspace holds what the stages need beside the slots' own buffers: prepared
+ * states, the buffers of the links in between, scratch and notes. It is made once a
+ * run; running a chunk allocates nothing.
+ */
+#ifndef FC_CORE_WORK_H
+#define FC_CORE_WORK_H
+
+#include "core/chunk.h"
+#include "core/trace.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_work_stage {
+  const void *state;
+  gint64 tile; /* the longest stretch of output one CPU worker takes at a time */
+  int tile_axis;
+  guint32 *notes;                  /* FC_NOTES words in host memory */
+  gsize scratch;                   /* bytes a worker */
+  fc_buffer bounce_in, bounce_out; /* host copies of the links around a stage that leaves the device */
+} fc_work_stage;
+
+/* Where the partial results of a chunk's measuring stages go: one for each slot. */
+typedef struct fc_measures {
+  void **blocks;   /* a stage: NULL unless it measures */
+  gint64 *strides; /* bytes between batch entries */
+} fc_measures;
+
+typedef struct fc_work {
+  fc_plan *plan;
+  fc_runner *runner;
+  fc_runner *helper; /* the CPU, for stages that leave the device; else NULL */
+  fc_trace *trace;
+  fc_work_stage *stages;
+  fc_buffer *links; /* n + 1; first and last are pointed at a slot's */
+  void *scratch;    /* of every worker, one after another */
+  void *host_scratch;
+  gint64 bytes_up, bytes_down; /* by stages that leave the device */
+  gint64 chunks;
+} fc_work;
+
+/* TRUE, or FALSE with FC_NO_MEMORY when smaller chunks might help. Options give the
+ * number of threads. fc_work_clear in either case. */
+gboolean fc_work_init(fc_work *work, fc_plan *plan, fc_runner *runner, int threads, fc_trace *trace,
+                      GError **error);
+/* The same for a runner on the caller's stream, where nothing may wait: notes go to
+ * device memory that nobody reads, and every stage must have a CUDA version. */
+gboolean fc_work_init_borrowed(fc_work *work, fc_plan *plan, fc_runner *runner, GError **error);
+void fc_work_clear(fc_work *work);
+
+gboolean fc_measures_init(fc_measures *measures, fc_work *work, GError **error);
+void fc_measures_clear(fc_measures *measures, fc_work *work);
+
+/* Enqueues border and stages from link 0 to the chunk's last, with the given buffers
+ * at either end (`out` is not used when the chunk ends before the last link). */
+gboolean fc_work_enqueue(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out,
+                         const fc_measures *measures, GError **error);
+
+/* Points the links' buffers at the chunk's stretches; fc_work_enqueue begins with it. */
+void fc_work_point(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out);
+
+/* The buffer that holds link `link` once fc_work_point has been called. */
+fc_buffer *fc_work_link(fc_work *work, guint link);
+
+/* Can every stage's work be captured in a graph? */
+gboolean fc_work_capturable(const fc_work *work);
+
+/* Fails with a sentence if a stage has met a NaN on its way to an integer. */
+gboolean fc_work_check_notes(fc_work *work, GError **error);
+/* The first stage that clamped values, or NULL. */
+const char *fc_work_clipped(const fc_work *work);
+
+/* Blocks along the measured axis of a chunk's stretch. */
+gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]);
+
+G_END_DECLS
+
+#endif
