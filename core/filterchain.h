@@ -65,7 +65,8 @@ typedef struct fc_plugin_info {
   const char *path;
   const char *id;      /* NULL when rejected */
   const char *version; /* NULL when rejected */
-  const char *reason;  /* why it was rejected, one sentence; NULL when accepted */
+  const char *reason;  /* why it was rejected ("is no regular file"); of an accepted one, which of its
+                          operators are not used, or NULL */
 } fc_plugin_info;
 
 /* All operators, sorted by name: an array that ends with NULL. Free with g_free;

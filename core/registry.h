@@ -4,8 +4,9 @@
  * fit, and what they define.
  *
  * Folders are searched in this order: those added, those of
- * $FILTERCHAIN_PLUGIN_PATH, the built-in one. The first definition of an
- * operator's name wins; a later one is recorded with the reason. A file from outside the
+ * $FILTERCHAIN_PLUGIN_PATH, the built-in one. An operator is that of the first NAME.so
+ * which defines it, else of the first file that does; other definitions of the
+ * name are recorded with the reason. A file from outside the
  * built-in folder is first opened in a child process (scanner.h), so that one that
  * crashes or hangs takes only the child with it. Modules are never unloaded, and
  * every descriptor handed out is a full-sized copy: fields that the plugin's author
@@ -29,6 +30,10 @@ void fc_registry_free(fc_registry *registry); /* NULL is allowed */
 /* Before the first look-up. A folder that does not exist holds no plugins. */
 void fc_registry_add_dir(fc_registry *registry, const char *dir);
 
+/* For tests and programs that the engine is linked into: where the built-in folder
+ * and the scanner's program are, instead of beside the library. */
+void fc_registry_set_home(fc_registry *registry, const char *builtin, const char *helper);
+
 /* The operator of that name; opens as few files as it can: NAME.so in each folder
  * first. NULL with FC_UNSUPPORTED and a "did you mean". */
 const fc_operator *fc_registry_find(fc_registry *registry, const char *name, GError **error);
@@ -36,8 +41,9 @@ const fc_operator *fc_registry_find(fc_registry *registry, const char *name, GEr
 /* All operators sorted by name, ending with NULL; g_free. Opens every plugin. */
 const fc_operator **fc_registry_operators(fc_registry *registry, gsize *count);
 
-/* Every plugin file looked at, in search order, with the reason where it was
- * rejected; g_free. Opens every plugin. */
+/* Every plugin file, in search order: rejected with the reason, or accepted - where
+ * `reason`, if not NULL, says which of its operators another defines; g_free. Opens every
+ * plugin. */
 fc_plugin_info *fc_registry_plugins(fc_registry *registry, gsize *count);
 
 /* Opens one file, wherever it lies; its operators join the others unless their names
