@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Options as getopt_long reads them - letters may be joined, values attached, "--"
+ * ends them - but by hand: an option given twice, a value forgotten and a name mistyped
+ * each get the sentence that mends them. Long names are not abbreviated, so that a new
+ * option never changes the meaning of a script. */
+#include "cli/args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define AT(field) offsetof(arguments, field)
+
+const option options[] = {
+    {"input", 'i', OPTION_LIST, AT(inputs), FOR_RUN, "FILE",
+     "read FILE; - is standard input; several make a batch"},
+    {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN, "OP[:ARG]...", "the next stage of the chain"},
+    {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
+     "write FILE; - is standard output; a folder keeps the inputs' names"},
+    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N]", "where to compute (auto)"},
+    {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N", "CPU threads (one a core)", 1, 4096},
+    {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64", "of floating-point sums"},
+    {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N", "samples or images at a time", 1, G_MAXINT64},
+    {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",
+     "wav, png, npy, raw, ...: of standard output, or of the output whatever its name"},
+    {"in-format", 0, OPTION_TEXT, AT(in_format), FOR_RUN, "FORMAT",
+     "of the input, whatever its name and content"},
+    {"raw", 0, OPTION_TEXT, AT(raw), FOR_RUN, "KEY=VALUE,...",
+     "what a raw input holds: dtype, channels, rate; or dtype, width, height, channels"},
+    {"no-clobber", 'n', OPTION_FLAG, AT(no_clobber), FOR_RUN, NULL, "fail rather than replace an output"},
+    {"sync", 0, OPTION_FLAG, AT(sync), FOR_RUN, NULL, "have outputs on the disk before the end"},
+    {"allow-truncated", 0, OPTION_FLAG, AT(allow_truncated), FOR_RUN, NULL,
+     "take what can be read of a cut-off input, with a warning"},
+    {"max-pixels", 0, OPTION_NUMBER, AT(max_pixels), FOR_RUN, "N", "refuse larger images (268435456)", 1,
+     G_MAXINT64},
+    {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
+    {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE", "measurements as JSON"},
+    {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",
+     "stages, transfers and times, in Chrome's trace format"},
+    {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json", "on stderr; auto: on a terminal"},
+    {"json", 0, OPTION_FLAG, AT(json), FOR_RUN | FOR_LIST | FOR_INSPECT, NULL, "results as JSON"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), FOR_ALL, NULL, "errors and results only"},
+    {"verbose", 'v', OPTION_FLAG, AT(verbose), FOR_ALL, NULL, "say what is done, where and why"},
+    {"plugin-dir", 0, OPTION_LIST, AT(plugin_dirs), FOR_ALL, "DIR", "look for operators in DIR first"},
+    {"help", 'h', OPTION_FLAG, AT(help), FOR_ALL, NULL, "this text"},
+    {"version", 'V', OPTION_FLAG, AT(version), FOR_ALL, NULL, "the version"},
+    {NULL, 0, OPTION_FLAG, 0, 0, NULL, NULL},
+};
+
+void arguments_init(arguments *a) {
+  *a = (arguments){.precision = -1, .progress = -1};
+  a->inputs = g_ptr_array_new();
+  a->stages = g_ptr_array_new();
+  a->plugin_dirs = g_ptr_array_new();
+  a->operands = g_ptr_array_new();
+}
+
+void arguments_finish(arguments *a) {
+  g_ptr_array_unref(a->inputs);
+  g_ptr_array_unref(a->stages);
+  g_ptr_array_unref(a->plugin_dirs);
+  g_ptr_array_unref(a->operands);
+}
+
+G_GNUC_PRINTF(2, 3)
+static gboolean refuse(GError **error, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  g_set_error(error, FC_ERROR, FC_INVALID, "%s", text);
+  return FALSE;
+}
+
+static const option *find_letter(command_set command, char letter) {
+  for (const option *o = options; o->name; o++)
+    if ((o->commands & command) && o->letter == letter) return o;
+  return NULL;
+}
+
+static const option *find_name(command_set command, const char *name, gsize length) {
+  for (const option *o = options; o->name; o++)
+    if ((o->commands & command) && strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+  return NULL;
+}
+
+/* Whether a whole argument is one of our options by name, and so hardly a value. */
+static gboolean is_option(command_set command, const char *arg) {
+  if (arg[0] != '-' || arg[1] == '\0') return FALSE;
+  if (arg[1] == '-') return find_name(command, arg + 2, strcspn(arg + 2, "=")) != NULL;
+  return arg[2] == '\0' && find_letter(command, arg[1]) != NULL;
+}
+
+static gboolean refuse_unknown(command_set command, const char *name, GError **error) {
+  const char *names[G_N_ELEMENTS(options)];
+  gsize n = 0;
+  for (const option *o = options; o->name; o++)
+    if (o->commands & command) names[n++] = o->name;
+  names[n] = NULL;
+  g_autofree char *typed = g_strndup(name, strcspn(name, "="));
+  g_autofree char *hint = fc_did_you_mean(typed, names);
+  // The names in the suggestion have lost their dashes; put them back.
+  const char *quote = strchr(hint, '"');
+  if (!quote) return refuse(error, "no option \"--%s\" (see filterchain --help)", typed);
+  return refuse(error, "no option \"--%s\"%.*s\"--%s", typed, (int)(quote - hint), hint, quote + 1);
+}
+
+static gboolean take_number(const option *o, const char *value, gint64 *to, GError **error) {
+  char *end;
+  errno = 0;
+  gint64 number = g_ascii_strtoll(value, &end, 10);
+  if (end == value || *end) return refuse(error, "--%s: expected a number, found \"%s\"", o->name, value);
+  if (errno == ERANGE || number < o->min || number > o->max)
+    return o->max == G_MAXINT64
+               ? refuse(error, "--%s: %s is too %s", o->name, value,
+                        value[0] == '-' || number < o->min ? "small" : "large")
+               : refuse(error, "--%s: %s is not within %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, o->name,
+                        value, o->min, o->max);
+  *to = number;
+  return TRUE;
+}
+
+static gboolean take_choice(const option *o, const char *value, int *to, GError **error) {
+  g_auto(GStrv) choices = g_strsplit(o->value, "|", -1);
+  for (int i = 0; choices[i]; i++) {
+    if (strcmp(choices[i], value) != 0) continue;
+    *to = i;
+    return TRUE;
+  }
+  return refuse(error, "--%s: \"%s\" is none of %s", o->name, value, o->value);
+}
+
+/* Puts the value where it belongs; `given` remembers which options came before. */
+static gboolean take(arguments *a, const option *o, const char *value, guint64 *given, GError **error) {
+  guint64 bit = G_GUINT64_CONSTANT(1) << (o - options);
+  char *to = (char *)a + o->at;
+  gboolean may_repeat = o->kind == OPTION_FLAG || o->kind == OPTION_LIST;
+  if ((*given & bit) && !may_repeat) return refuse(error, "--%s is given twice", o->name);
+  *given |= bit;
+  if (value && !*value) return refuse(error, "--%s: an empty value", o->name);
+  switch (o->kind) {
+  case OPTION_FLAG: *(gboolean *)to = TRUE; return TRUE;
+  case OPTION_TEXT: *(const char **)to = value; return TRUE;
+  case OPTION_LIST: g_ptr_array_add(*(GPtrArray **)to, (gpointer)value); return TRUE;
+  case OPTION_NUMBER: return take_number(o, value, (gint64 *)to, error);
+  case OPTION_CHOICE: return take_choice(o, value, (int *)to, error);
+  }
+  return FALSE;
+}
+
+/* The value that an option needs: attached to it, or the next argument. */
+static const char *value_of(command_set command, const option *o, const char *attached, char ***next,
+                            GError **error) {
+  if (attached) return attached;
+  const char *value = **next;
+  if (!value || is_option(command, value)) {
+    refuse(error, "--%s needs a value: %s", o->name, o->value);
+    return NULL;
+  }
+  ++*next;
+  return value;
+}
+
+static gboolean take_long(arguments *a, command_set command, const char *name, char ***next, guint64 *given,
+                          GError **error) {
+  gsize length = strcspn(name, "=");
+  const option *o = find_name(command, name, length);
+  const char *attached = name[length] ? name + length + 1 : NULL;
+  if (!o) return refuse_unknown(command, name, error);
+  if (o->kind == OPTION_FLAG)
+    return attached ? refuse(error, "--%s takes no value", o->name) : take(a, o, NULL, given, error);
+  const char *value = value_of(command, o, attached, next, error);
+  return value && take(a, o, value, given, error);
+}
+
+static gboolean take_letters(arguments *a, command_set command, const char *letters, char ***next,
+                             guint64 *given, GError **error) {
+  for (const char *c = letters; *c; c++) {
+    const option *o = find_letter(command, *c);
+    if (!o) return refuse(error, "no option \"-%c\" (see filterchain --help)", *c);
+    if (o->kind == OPTION_FLAG) {
+      if (!take(a, o, NULL, given, error)) return FALSE;
+      continue;
+    }
+    const char *value = value_of(command, o, c[1] ? c + 1 : NULL, next, error);
+    return value && take(a, o, value, given, error);
+  }
+  return TRUE;
+}
+
+gboolean arguments_parse(arguments *a, command_set command, char **argv, GError **error) {
+  guint64 given = 0;
+  gboolean only_operands = FALSE;
+  for (char **next = argv; *next;) {
+    const char *arg = *next++;
+    if (only_operands || arg[0] != '-' || !arg[1])
+      g_ptr_array_add(a->operands, (gpointer)arg);
+    else if (strcmp(arg, "--") == 0)
+      only_operands = TRUE;
+    else if (arg[1] == '-') {
+      if (!take_long(a, command, arg + 2, &next, &given, error)) return FALSE;
+    } else if (!take_letters(a, command, arg + 1, &next, &given, error))
+      return FALSE;
+  }
+  if (a->quiet && a->verbose) return refuse(error, "--quiet and --verbose contradict each other");
+  return TRUE;
+}
+
+void options_print(command_set command) {
+  for (const option *o = options; o->name; o++) {
+    if (!(o->commands & command)) continue;
+    char letter[] = {'-', o->letter, ',', ' ', '\0'};
+    g_autofree char *left =
+        g_strconcat(o->letter ? letter : "    ", "--", o->name, o->value ? " " : NULL, o->value, NULL);
+    printf("  %-32s %s\n", left, o->help);
+  }
+}

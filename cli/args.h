@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * args.h - the command line, parsed. One table of options (args.c) drives the parser,
+ * the help, the suggestions and the shell completion.
+ */
+#ifndef FC_CLI_ARGS_H
+#define FC_CLI_ARGS_H
+
+#include "core/filterchain.h"
+
+/* The commands, as a set: which options each takes. */
+typedef enum command_set {
+  FOR_RUN = 1,
+  FOR_LIST = 2,
+  FOR_INSPECT = 4,
+  FOR_COMPLETION = 8,
+  FOR_ALL = 15
+} command_set;
+
+/* Texts are borrowed from argv. */
+typedef struct arguments {
+  GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
+  const char *output, *report, *trace, *device;
+  const char *format, *in_format, *raw;
+  gint64 threads, chunk, max_pixels;
+  int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
+  int progress;  /* progress_mode, -1 when not given */
+  gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
+} arguments;
+
+typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_NUMBER, OPTION_CHOICE } option_kind;
+
+typedef struct option {
+  const char *name; /* long, without the dashes */
+  char letter;      /* short, or 0 */
+  option_kind kind;
+  gsize at;          /* where in arguments the value goes */
+  guint commands;    /* command_set */
+  const char *value; /* how help calls it; of a choice: the choices, apart by '|' */
+  const char *help;
+  gint64 min, max; /* of a number */
+} option;
+
+/* The table; ends with a NULL name. */
+extern const option options[];
+
+void arguments_init(arguments *a);
+void arguments_finish(arguments *a);
+
+/* Reads `argv` (ends with NULL, without the command's own name). What is no option is
+ * an operand, which only some commands take. */
+gboolean arguments_parse(arguments *a, command_set command, char **argv, GError **error);
+
+/* The options of a command as help prints them, an option a line. */
+void options_print(command_set command);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* command.h - the commands of the program, in one table (main.c). */
+#ifndef FC_CLI_COMMAND_H
+#define FC_CLI_COMMAND_H
+
+#include "cli/args.h"
+#include "cli/say.h"
+
+typedef struct command {
+  const char *name;    /* NULL for the filtering itself, which needs none */
+  const char *usage;   /* what follows "filterchain " */
+  const char *summary; /* for help */
+  command_set options;
+  const char *help; /* below the options, or NULL */
+  exit_status (*run)(const arguments *a);
+} command;
+
+/* Ends with an entry without `run`. */
+extern const command commands[];
+
+exit_status run_command(const arguments *a);
+exit_status list_command(const arguments *a);
+exit_status inspect_command(const arguments *a);
+exit_status completion_command(const arguments *a);
+
+/* A context with the log and the plugin folders that the options say; `a` must outlive it. */
+fc_context *command_context(const arguments *a);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* `filterchain completion bash`: a script for the shell, written from the table of
+ * options and the descriptors of the operators there are now. */
+#include "cli/command.h"
+#include "cli/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Words come by blanks here: the shell's own would be cut at ':' and '='. What it has
+ * cut off already must be cut from the answers. */
+static const char functions[] =
+    "_filterchain_answer() { # PREFIX CANDIDATES...\n"
+    "  local word=$1 keep\n"
+    "  shift\n"
+    "  keep=${word%\"${word##*[:=]}\"}\n"
+    "  mapfile -t COMPREPLY < <(compgen -W \"$*\" -- \"$word\")\n"
+    "  COMPREPLY=(\"${COMPREPLY[@]#\"$keep\"}\")\n"
+    "}\n"
+    "\n"
+    "_filterchain_stage() { # WORD: an operator, then its parameters\n"
+    "  local word=$1 name=${1%%:*} before=${1%:*} param candidates=()\n"
+    "  if [[ $word != *:* ]]; then\n"
+    "    compopt -o nospace\n"
+    "    _filterchain_answer \"$word\" \"${!_filterchain_params[*]}\"\n"
+    "    return\n"
+    "  fi\n"
+    "  for param in ${_filterchain_params[$name]-}; do candidates+=(\"$before:$param\"); done\n"
+    "  compopt -o nospace\n"
+    "  _filterchain_answer \"$word\" \"${candidates[*]}\"\n"
+    "  if [[ ${#COMPREPLY[@]} -eq 0 && ${word##*:} != *=* ]]; then\n"
+    "    mapfile -t COMPREPLY < <(compgen -f -- \"${word##*:}\")\n"
+    "  fi\n"
+    "}\n"
+    "\n"
+    "_filterchain() {\n"
+    "  local line=${COMP_LINE:0:COMP_POINT} word rest previous\n"
+    "  word=${line##*[[:blank:]]}\n"
+    "  rest=${line%\"$word\"}\n"
+    "  read -r -a previous <<<\"$rest\"\n"
+    "  COMPREPLY=()\n"
+    "  case ${previous[-1]-} in\n"
+    "  -p | --operator) _filterchain_stage \"$word\" ;;\n"
+    "  inspect) _filterchain_answer \"$word\" \"${!_filterchain_params[*]}\" ;;\n";
+
+static const char ending[] =
+    "  *)\n"
+    "    if [[ $word == -* ]]; then _filterchain_answer \"$word\" \"$_filterchain_options\"\n"
+    "    elif [[ ${#previous[@]} -eq 1 ]]; then _filterchain_answer \"$word\" \"$_filterchain_commands\"\n"
+    "    else mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+    "    fi\n"
+    "    ;;\n"
+    "  esac\n"
+    "}\n"
+    "\n"
+    "complete -o filenames -F _filterchain filterchain\n";
+
+/* What may follow a ':': "border=zero" for each choice, "taps=" for the rest. */
+static void print_params(const fc_operator *op) {
+  printf("  [%s]='", op->name);
+  for (guint i = 0; i < op->n_params; i++) {
+    const fc_param *p = op->params[i];
+    const fc_choice *choice = choice_at(p, 0, FALSE);
+    if (p->type == FC_BOOL)
+      printf(" %s=yes %s=no", p->name, p->name);
+    else if (!choice)
+      printf(" %s=", p->name);
+    for (guint k = 0; (choice = choice_at(p, k, FALSE)); k++) printf(" %s=%s", p->name, choice->name);
+  }
+  printf("'\n");
+}
+
+static void print_options(void) {
+  printf("_filterchain_options='");
+  for (const option *o = options; o->name; o++) {
+    printf("--%s ", o->name);
+    if (o->letter) printf("-%c ", o->letter);
+  }
+  printf("'\n_filterchain_commands='");
+  for (const command *c = commands; c->run; c++)
+    if (c->name) printf("%s ", c->name);
+  printf("'\n\n");
+}
+
+/* Options whose values are known: "auto|none|json". */
+static void print_choices(void) {
+  for (const option *o = options; o->name; o++) {
+    if (o->kind != OPTION_CHOICE) continue;
+    g_autofree char *values = g_strdelimit(g_strdup(o->value), "|", ' ');
+    printf("  --%s) _filterchain_answer \"$word\" '%s' ;;\n", o->name, values);
+  }
+  printf("  --device) _filterchain_answer \"$word\" 'auto cpu cuda cuda:0' ;;\n");
+}
+
+exit_status completion_command(const arguments *a) {
+  if (a->operands->len != 1 || strcmp(g_ptr_array_index(a->operands, 0), "bash") != 0) {
+    say_error("completion scripts are written for one shell: filterchain completion bash");
+    return EXIT_USAGE;
+  }
+  g_autoptr(fc_context) context = command_context(a);
+  g_autofree const fc_operator **operators = fc_context_operators(context, NULL);
+  printf("# bash completion of filterchain %s; written by \"filterchain completion bash\"\n", fc_version());
+  printf("declare -A _filterchain_params=(\n");
+  for (const fc_operator **op = operators; *op; op++) print_params(*op);
+  printf(")\n");
+  print_options();
+  fputs(functions, stdout);
+  print_choices();
+  fputs(ending, stdout);
+  return EXIT_DONE;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/describe.h"
+
+const char *kind_name(int kind) {
+  static const char *const names[FC_KIND_COUNT] = {"audio", "image", "array"};
+  return kind >= 0 && kind < FC_KIND_COUNT ? names[kind] : "?";
+}
+
+const char *type_name(int type) {
+  static const char *const names[] = {"bool", "int", "float", "enum", "string", "table"};
+  return type >= 0 && type < (int)G_N_ELEMENTS(names) ? names[type] : "?";
+}
+
+/* Collects the names of the bits of a set; the strings are static. */
+static GPtrArray *names_of(guint32 set, int count, const char *(*name)(int)) {
+  GPtrArray *names = g_ptr_array_new();
+  for (int i = 0; i < count; i++)
+    if (set >> i & 1u) g_ptr_array_add(names, (gpointer)name(i));
+  return names;
+}
+
+static GPtrArray *backends_of(const fc_operator *op) {
+  GPtrArray *names = g_ptr_array_new();
+  if (op->cpu) g_ptr_array_add(names, (gpointer) "cpu");
+  if (op->cuda) g_ptr_array_add(names, (gpointer) "cuda");
+  return names;
+}
+
+/* These two take the array. */
+static char *joined(GPtrArray *names) {
+  g_ptr_array_add(names, NULL);
+  char *text = g_strjoinv(", ", (char **)names->pdata);
+  g_ptr_array_unref(names);
+  return text;
+}
+
+static void json_names(json *j, const char *key, GPtrArray *names) {
+  json_open(j, key, '[');
+  for (guint i = 0; i < names->len; i++) json_string(j, NULL, g_ptr_array_index(names, i));
+  json_close(j, ']');
+  g_ptr_array_unref(names);
+}
+
+char *kinds_text(guint32 kinds) {
+  return joined(names_of(kinds, FC_KIND_COUNT, kind_name));
+}
+
+char *dtypes_text(guint32 dtypes) {
+  return joined(names_of(dtypes, FC_DTYPE_COUNT, fc_dtype_name));
+}
+
+char *backends_text(const fc_operator *op) {
+  return joined(backends_of(op));
+}
+
+void json_kinds(json *j, const char *key, guint32 kinds) {
+  json_names(j, key, names_of(kinds, FC_KIND_COUNT, kind_name));
+}
+
+void json_dtypes(json *j, const char *key, guint32 dtypes) {
+  json_names(j, key, names_of(dtypes, FC_DTYPE_COUNT, fc_dtype_name));
+}
+
+void json_backends(json *j, const char *key, const fc_operator *op) {
+  json_names(j, key, backends_of(op));
+}
+
+const fc_choice *choice_at(const fc_param *param, guint i, gboolean refused) {
+  if (param->type != FC_ENUM || !param->choices) return NULL;
+  for (const fc_choice *const *c = param->choices; *c; c++)
+    if (((*c)->value == FC_REFUSED) == refused && i-- == 0) return *c;
+  return NULL;
+}
+
+gboolean operator_measures(const fc_operator *op) {
+  return op->collect && op->report;
+}

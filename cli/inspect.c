@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* `filterchain inspect`: everything a descriptor says, as a manual page or as JSON.
+ * Nothing here knows any operator. */
+#include "cli/command.h"
+#include "cli/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 80 };
+
+/* One paragraph, filled to the width behind an indent. */
+static void print_paragraph(const char *text, int indent) {
+  g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
+  int column = 0;
+  for (char **word = words; *word; word++) {
+    if (!**word) continue;
+    int length = (int)g_utf8_strlen(*word, -1);
+    if (column > 0 && column + 1 + length > WIDTH) {
+      putchar('\n');
+      column = 0;
+    }
+    if (column == 0)
+      column = printf("%*s", indent, "");
+    else
+      column += printf(" ");
+    fputs(*word, stdout);
+    column += length;
+  }
+  putchar('\n');
+}
+
+/* Paragraphs stand apart by blank lines; one that starts with a blank is kept as it is. */
+static void print_doc(const char *doc, int indent) {
+  g_auto(GStrv) paragraphs = g_strsplit(doc, "\n\n", -1);
+  for (char **p = paragraphs; *p; p++) {
+    if (p != paragraphs) putchar('\n');
+    if (**p != ' ') {
+      print_paragraph(*p, indent);
+      continue;
+    }
+    g_auto(GStrv) lines = g_strsplit(*p, "\n", -1);
+    for (char **line = lines; *line; line++) printf("%*s%s\n", indent, "", *line);
+  }
+}
+
+/* What may be typed after "name=": the choices, or the type. */
+static char *value_text(const fc_param *param) {
+  if (param->type == FC_BOOL) return g_strdup("yes|no");
+  if (param->type != FC_ENUM) return g_ascii_strup(type_name(param->type), -1);
+  g_autoptr(GString) text = g_string_new(NULL);
+  const fc_choice *choice;
+  for (guint i = 0; (choice = choice_at(param, i, FALSE)); i++)
+    g_string_append_printf(text, "%s%s", i ? "|" : "", choice->name);
+  return g_strdup(text->str);
+}
+
+static gboolean has_range(const fc_param *param) {
+  return (param->type == FC_INT || param->type == FC_FLOAT) && (param->min != 0 || param->max != 0);
+}
+
+/* "0.1"; an end that is no real limit is left out. */
+static char *range_text(const fc_param *param) {
+  gboolean low = param->min > (param->type == FC_INT ? (double)G_MININT64 : -G_MAXDOUBLE);
+  gboolean high = param->max < (param->type == FC_INT ? (double)G_MAXINT64 : G_MAXDOUBLE);
+  if (low && high) return g_strdup_printf("%.15g to %.15g", param->min, param->max);
+  if (low) return g_strdup_printf("at least %.15g", param->min);
+  return high ? g_strdup_printf("at most %.15g", param->max) : NULL;
+}
+
+/* What is to be known of a value in a few words: "int; samples; 1 to 65536; default 5". */
+static char *terms_text(const fc_param *param) {
+  g_autoptr(GPtrArray) terms = g_ptr_array_new_with_free_func(g_free);
+  if (param->type == FC_ENUM && (param->flags & FC_PARAM_LIST))
+    g_ptr_array_add(terms, g_strdup("one or several"));
+  else if (param->flags & FC_PARAM_LIST)
+    g_ptr_array_add(terms, g_strdup("one or several, apart by ','"));
+  if (param->unit) g_ptr_array_add(terms, g_strdup(param->unit));
+  char *range = has_range(param) ? range_text(param) : NULL;
+  if (range) g_ptr_array_add(terms, range);
+  if (param->flags & FC_PARAM_DECIBEL) g_ptr_array_add(terms, g_strdup("or decibels: -6dB"));
+  if (param->flags & FC_PARAM_REQUIRED)
+    g_ptr_array_add(terms, g_strdup("required"));
+  else if (param->preset)
+    g_ptr_array_add(terms, g_strdup_printf("default %s", param->preset));
+  if (param->flags & FC_PARAM_MAIN) g_ptr_array_add(terms, g_strdup("a bare value means this one"));
+  g_ptr_array_add(terms, NULL);
+  return g_strjoinv("; ", (char **)terms->pdata);
+}
+
+static void print_choices(const fc_param *param) {
+  const fc_choice *choice;
+  for (guint i = 0; (choice = choice_at(param, i, FALSE)); i++)
+    if (choice->doc && *choice->doc) printf("          %-12s %s\n", choice->name, choice->doc);
+  for (guint i = 0; (choice = choice_at(param, i, TRUE)); i++)
+    printf("          (%s: %s)\n", choice->name, choice->doc ? choice->doc : "refused");
+}
+
+static void print_param(const fc_param *param) {
+  g_autofree char *value = value_text(param), *terms = terms_text(param);
+  printf("    %s=%s\n", param->name, value);
+  if (*terms) print_paragraph(terms, 8);
+  if (param->doc) print_doc(param->doc, 8);
+  print_choices(param);
+}
+
+static void print_synopsis(const fc_operator *op) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_string_append_printf(text, "filterchain -i INPUT -p %s", op->name);
+  for (guint i = 0; i < op->n_params; i++) {
+    const fc_param *p = op->params[i];
+    gboolean bare = p->flags & FC_PARAM_MAIN, required = p->flags & FC_PARAM_REQUIRED;
+    g_autofree char *upper = g_ascii_strup(p->name, -1);
+    if (bare && required)
+      g_string_append_printf(text, ":%s", upper);
+    else if (bare)
+      g_string_append_printf(text, "[:%s]", upper);
+    else if (required)
+      g_string_append_printf(text, ":%s=...", p->name);
+    else
+      g_string_append_printf(text, "[:%s=...]", p->name);
+  }
+  g_string_append(text, operator_measures(op) ? " [-o OUTPUT]" : " -o OUTPUT");
+  printf("\nSYNOPSIS\n");
+  print_paragraph(text->str, 4);
+}
+
+static void print_formats(const fc_operator *op) {
+  g_autofree char *kinds = kinds_text(op->kinds), *in = dtypes_text(op->dtypes_in);
+  g_autofree char *out = dtypes_text(op->dtypes_out), *backends = backends_text(op);
+  printf("\nTAKES\n    %s; samples of type %s\n", kinds, in);
+  if (op->flags & FC_OP_PASSTHROUGH)
+    printf("\nMAKES\n    the input, untouched, and measurements\n");
+  else if (op->flags & FC_OP_KEEPS_DTYPE)
+    printf("\nMAKES\n    samples of the input's type\n");
+  else
+    printf("\nMAKES\n    samples of type %s\n", out);
+  printf("\nRUNS ON\n    %s\n", backends);
+}
+
+/* An argument as a shell wants it. */
+static char *quoted(const char *text) {
+  gsize plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@");
+  return text[plain] ? g_shell_quote(text) : g_strdup(text);
+}
+
+static void print_examples(const fc_operator *op) {
+  if (!op->examples || !op->examples[0]) return;
+  const char *file = op->kinds & FC_KIND_BIT(FC_AUDIO) ? "wav" : "png";
+  printf("\nEXAMPLES\n");
+  for (const char *const *example = op->examples; *example; example++) {
+    g_autofree char *arg = quoted(*example);
+    g_autofree char *output = operator_measures(op) ? g_strdup("") : g_strdup_printf(" -o out.%s", file);
+    printf("    filterchain -i in.%s -p %s%s\n", file, arg, output);
+  }
+}
+
+static void print_plugin(const fc_plugin *plugin, const char *path) {
+  if (!plugin) return;
+  printf("\nPLUGIN\n    %s", plugin->id);
+  if (plugin->version) printf(" %s", plugin->version);
+  if (plugin->author) printf(", by %s", plugin->author);
+  if (plugin->license) printf(", licence %s", plugin->license);
+  if (plugin->url) printf(", %s", plugin->url);
+  printf("\n    %s\n", path ? path : "");
+}
+
+static void print_operator(fc_context *context, const fc_operator *op) {
+  const char *path = NULL;
+  const fc_plugin *plugin = fc_context_plugin_of(context, op, &path);
+  printf("NAME\n    %s - %s\n", op->name, op->summary);
+  print_synopsis(op);
+  if (op->doc && *op->doc) {
+    printf("\nDESCRIPTION\n");
+    print_doc(op->doc, 4);
+  }
+  if (op->n_params) printf("\nPARAMETERS\n");
+  for (guint i = 0; i < op->n_params; i++) {
+    if (i) putchar('\n');
+    print_param(op->params[i]);
+  }
+  print_formats(op);
+  print_examples(op);
+  print_plugin(plugin, path);
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+static void write_choices(json *j, const char *key, const fc_param *param, gboolean refused) {
+  const fc_choice *choice;
+  json_open(j, key, '[');
+  for (guint i = 0; (choice = choice_at(param, i, refused)); i++) {
+    json_open(j, NULL, '{');
+    json_string(j, "name", choice->name);
+    json_string(j, "doc", choice->doc);
+    json_close(j, '}');
+  }
+  json_close(j, ']');
+}
+
+static void write_param(json *j, const fc_param *param) {
+  json_open(j, NULL, '{');
+  json_string(j, "name", param->name);
+  json_string(j, "type", type_name(param->type));
+  json_string(j, "doc", param->doc);
+  json_string(j, "unit", param->unit);
+  json_string(j, "default", param->preset);
+  json_bool(j, "main", param->flags & FC_PARAM_MAIN);
+  json_bool(j, "required", param->flags & FC_PARAM_REQUIRED);
+  json_bool(j, "list", param->flags & FC_PARAM_LIST);
+  json_bool(j, "decibel", param->flags & FC_PARAM_DECIBEL);
+  if (has_range(param)) {
+    json_number(j, "min", param->min);
+    json_number(j, "max", param->max);
+  }
+  if (param->type == FC_ENUM) {
+    write_choices(j, "choices", param, FALSE);
+    write_choices(j, "refused", param, TRUE);
+  }
+  json_close(j, '}');
+}
+
+static void write_plugin(json *j, const fc_plugin *plugin, const char *path) {
+  if (!plugin) {
+    json_null(j, "plugin");
+    return;
+  }
+  json_open(j, "plugin", '{');
+  json_string(j, "id", plugin->id);
+  json_string(j, "version", plugin->version);
+  json_string(j, "author", plugin->author);
+  json_string(j, "license", plugin->license);
+  json_string(j, "url", plugin->url);
+  json_string(j, "path", path);
+  json_int(j, "abi", plugin->abi);
+  json_close(j, '}');
+}
+
+static void write_operator(json *j, fc_context *context, const fc_operator *op) {
+  const char *path = NULL;
+  const fc_plugin *plugin = fc_context_plugin_of(context, op, &path);
+  json_open(j, NULL, '{');
+  json_string(j, "name", op->name);
+  json_string(j, "summary", op->summary);
+  json_string(j, "doc", op->doc);
+  json_open(j, "params", '[');
+  for (guint i = 0; i < op->n_params; i++) write_param(j, op->params[i]);
+  json_close(j, ']');
+  json_kinds(j, "kinds", op->kinds);
+  json_dtypes(j, "dtypes_in", op->dtypes_in);
+  json_dtypes(j, "dtypes_out", op->dtypes_out);
+  json_bool(j, "keeps_dtype", op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH));
+  json_bool(j, "passthrough", op->flags & FC_OP_PASSTHROUGH);
+  json_bool(j, "in_place", op->flags & FC_OP_IN_PLACE);
+  json_bool(j, "stateful", op->flags & FC_OP_STATEFUL);
+  json_bool(j, "measures", operator_measures(op));
+  json_backends(j, "backends", op);
+  json_open(j, "examples", '[');
+  for (const char *const *e = op->examples; e && *e; e++) json_string(j, NULL, *e);
+  json_close(j, ']');
+  write_plugin(j, plugin, path);
+  json_close(j, '}');
+}
+
+/* ---- the command ------------------------------------------------------- */
+
+/* Adds the operators that a word means: those of a file, or the one of that name. */
+static gboolean collect(fc_context *context, const char *word, GPtrArray *found, GError **error) {
+  if (!strchr(word, '/') && !g_str_has_suffix(word, ".so")) {
+    const fc_operator *op = fc_context_find(context, word, error);
+    if (op) g_ptr_array_add(found, (gpointer)op);
+    return op != NULL;
+  }
+  const fc_plugin *plugin = fc_context_open_plugin(context, word, error);
+  for (guint i = 0; plugin && i < plugin->n_operators; i++)
+    g_ptr_array_add(found, (gpointer)plugin->operators[i]);
+  return plugin != NULL;
+}
+
+exit_status inspect_command(const arguments *a) {
+  if (!a->operands->len) {
+    say_error("inspect needs the name of an operator or a plugin's file (see filterchain list)");
+    return EXIT_USAGE;
+  }
+  g_autoptr(fc_context) context = command_context(a);
+  g_autoptr(GPtrArray) found = g_ptr_array_new();
+  g_autoptr(GError) error = NULL;
+  for (guint i = 0; i < a->operands->len; i++)
+    if (!collect(context, g_ptr_array_index(a->operands, i), found, &error)) return say_gerror(error);
+  json j = json_begin(FALSE);
+  json_open(&j, NULL, '[');
+  for (guint i = 0; i < found->len; i++) {
+    if (a->json)
+      write_operator(&j, context, g_ptr_array_index(found, i));
+    else {
+      if (i) printf("\n\n");
+      print_operator(context, g_ptr_array_index(found, i));
+    }
+  }
+  json_close(&j, ']');
+  g_autofree char *text = json_end(&j);
+  if (a->json) fputs(text, stdout);
+  return EXIT_DONE;
+}

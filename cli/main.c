@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* filterchain - the command. Finds which command is meant, parses its options, answers
+ * --help and --version, runs it, and makes sure that what it printed has arrived. The
+ * locale is left alone, so that numbers are read and written with a point everywhere. */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char run_help[] =
+    "An ARG is key=value, or a bare value for the operator's main parameter; ':' separates,\n"
+    "'\\:' and '...' quote. A table is a file of numbers, or written out: [1,2,1]/4.\n"
+    "What operators there are: filterchain list. What one does: filterchain inspect NAME.\n"
+    "\n"
+    "  filterchain -i in.wav -p conv1d:mask.txt -o out.wav\n"
+    "  filterchain -i photo.png -p sepconv:gauss.txt -p winstat:window=15:stat=std -o out.png\n"
+    "  filterchain -i a.png -i b.png -p gain:0.5 -o folder\n"
+    "  filterchain -i in.flac -p stats\n"
+    "\n"
+    "Exit status: 0 done and complete; 1 data or I/O; 2 usage; 3 part of a batch failed;\n"
+    "128+N stopped by signal N. Unless it is 0, the output path holds what it held before.\n";
+
+const command commands[] = {
+    {NULL, "-i INPUT -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN, run_help,
+     run_command},
+    {"list", "list [--json]", "the operators, a line each; rejected plugins and why", FOR_LIST, NULL,
+     list_command},
+    {"inspect", "inspect NAME|FILE.so... [--json]", "everything about an operator", FOR_INSPECT, NULL,
+     inspect_command},
+    {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
+     FOR_COMPLETION, NULL, completion_command},
+    {NULL, NULL, NULL, FOR_ALL, NULL, NULL},
+};
+
+static void on_log(fc_log_level level, const char *message, void *data) {
+  const arguments *a = data;
+  if (level == FC_LOG_ERROR)
+    say_error("%s", message);
+  else if (level == FC_LOG_WARNING)
+    say_note("warning: %s", message);
+  else if (a->verbose)
+    say_note("%s", message);
+}
+
+fc_context *command_context(const arguments *a) {
+  fc_context *context = fc_context_new();
+  fc_context_set_log(context, on_log, (void *)a);
+  for (guint i = 0; i < a->plugin_dirs->len; i++)
+    fc_context_add_plugin_dir(context, g_ptr_array_index(a->plugin_dirs, i));
+  return context;
+}
+
+static void print_help(const command *c) {
+  printf("usage: filterchain %s\n", c->usage);
+  if (c->name)
+    printf("%s\n", c->summary);
+  else {
+    printf("Filter audio and images through a chain of operators, on the GPU or the CPU.\n\n");
+    for (const command *other = commands; other->run; other++)
+      if (other->name) printf("       filterchain %-34s %s\n", other->usage, other->summary);
+  }
+  printf("\nOptions:\n");
+  options_print(c->options);
+  if (c->help) printf("\n%s", c->help);
+}
+
+/* Which command argv means, with *argv moved to its options; NULL after saying why not. */
+static const command *find_command(char ***argv) {
+  const char *word = (*argv)[1];
+  ++*argv;
+  if (!word || word[0] == '-') return &commands[0];
+  const char *names[G_N_ELEMENTS(commands)];
+  gsize n = 0;
+  for (const command *c = commands + 1; c->run; c++) {
+    if (strcmp(c->name, word) == 0) {
+      ++*argv;
+      return c;
+    }
+    names[n++] = c->name;
+  }
+  names[n] = NULL;
+  g_autofree char *hint = fc_did_you_mean(word, names);
+  if (*hint)
+    say_error("no command \"%s\"%s", word, hint);
+  else
+    say_error("no command \"%s\"; files are named with -i and -o (see filterchain --help)", word);
+  return NULL;
+}
+
+/* A full disk or a closed pipe on stdout is found out here at the latest. */
+static exit_status close_stdout(exit_status status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  say_error("standard output: %s", g_strerror(errno));
+  return status == EXIT_DONE ? EXIT_FAILED : status;
+}
+
+static exit_status run(const command *c, char **argv, arguments *a) {
+  g_autoptr(GError) error = NULL;
+  if (!arguments_parse(a, c->options, argv, &error)) return say_gerror(error);
+  say_set_quiet(a->quiet);
+  if (a->help)
+    print_help(c);
+  else if (a->version)
+    printf("filterchain %s (%s)\n", fc_version(), fc_has_cuda() ? "CPU and CUDA" : "CPU only");
+  else
+    return c->run(a);
+  return EXIT_DONE;
+}
+
+int main(int argc, char **argv) {
+  const command *c = find_command(&argv);
+  if (!c) return EXIT_USAGE;
+  arguments a;
+  arguments_init(&a);
+  exit_status status = close_stdout(run(c, argv, &a));
+  arguments_finish(&a);
+  return (int)status;
+}

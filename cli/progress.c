@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/progress.h"
+
+#include "cli/json.h"
+#include "cli/say.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Work that is over before this shows no bar. */
+#define PATIENCE    G_USEC_PER_SEC
+#define LABEL_WIDTH 24
+
+static double seconds_since(gint64 begun) {
+  return (double)(g_get_monotonic_time() - begun) / G_USEC_PER_SEC;
+}
+
+static int terminal_width(void) {
+  struct winsize size;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
+  return size.ws_col;
+}
+
+/* "12.3 M" for 12345678. */
+static char *short_number(double value) {
+  static const char *const prefixes[] = {"", " k", " M", " G", " T"};
+  guint i = 0;
+  for (; value >= 999.5 && i + 1 < G_N_ELEMENTS(prefixes); i++) value /= 1000.0;
+  return g_strdup_printf("%.3g%s", value, prefixes[i]);
+}
+
+static char *clock_time(double seconds) {
+  gint64 s = (gint64)(seconds + 0.5);
+  if (s >= 3600) return g_strdup_printf("%d:%02d:%02d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
+  return g_strdup_printf("%d:%02d", (int)(s / 60), (int)(s % 60));
+}
+
+/* Of one file, how much of it; of several, how many of them. */
+static double portion(const progress *p) {
+  double here = p->total > 0 ? (double)p->done / (double)p->total : 0;
+  return p->parts > 1 ? (p->part - 1 + here) / p->parts : here;
+}
+
+/* What stands right of the bar: percent, speed, time left. */
+static char *figures(const progress *p) {
+  double seconds = seconds_since(p->started), part = portion(p);
+  double units = p->parts > 1 ? part * p->parts : (double)p->done;
+  g_autofree char *rate = short_number(seconds > 0 ? units / seconds : 0);
+  if (p->parts == 1 && p->total <= 0) {
+    g_autofree char *done = short_number((double)p->done);
+    return g_strdup_printf("%s  %s/s", done, rate);
+  }
+  g_autofree char *left = part > 0 ? clock_time(seconds * (1 - part) / part) : g_strdup("?");
+  return g_strdup_printf("%3d%%  %s/s  %s left", (int)(100 * part), rate, left);
+}
+
+/* The file's name, short, with its number in a batch. */
+static char *label_of(const progress *p) {
+  g_autofree char *base = g_path_get_basename(p->file);
+  g_autofree char *valid = g_utf8_make_valid(base, -1);
+  g_autofree char *shown = g_utf8_substring(valid, 0, MIN(g_utf8_strlen(valid, -1), LABEL_WIDTH));
+  for (char *c = shown; *c; c++)
+    if ((guchar)*c < ' ' || *c == 127) *c = '?';
+  return p->parts == 1 ? g_strdup(shown) : g_strdup_printf("%u/%u %s", p->part, p->parts, shown);
+}
+
+static void draw(const progress *p) {
+  g_autofree char *label = label_of(p), *right = figures(p);
+  int room = terminal_width() - (int)(g_utf8_strlen(label, -1) + g_utf8_strlen(right, -1)) - 6;
+  g_autoptr(GString) line = g_string_new(label);
+  if (room >= 4 && (p->parts > 1 || p->total > 0)) {
+    int full = (int)(room * portion(p));
+    g_string_append(line, " [");
+    for (int i = 0; i < room; i++) g_string_append_c(line, i < full ? '#' : '.');
+    g_string_append_c(line, ']');
+  }
+  g_string_append_printf(line, " %s", right);
+  say_bar(line->str);
+}
+
+static void write_json(const progress *p, gboolean ended, gboolean complete) {
+  json j = json_begin(TRUE);
+  json_open(&j, NULL, '{');
+  json_string(&j, "file", p->file);
+  json_int(&j, "part", p->part);
+  json_int(&j, "parts", p->parts);
+  json_int(&j, "done", p->done);
+  if (p->total >= 0)
+    json_int(&j, "total", p->total);
+  else
+    json_null(&j, "total");
+  json_number(&j, "seconds", seconds_since(p->begun));
+  if (ended) json_bool(&j, "complete", complete);
+  json_close(&j, '}');
+  g_autofree char *line = json_end(&j);
+  say_raw(line);
+}
+
+void progress_init(progress *p, progress_mode mode, guint parts) {
+  gboolean nobody_looks = mode == PROGRESS_AUTO && !isatty(STDERR_FILENO);
+  *p = (progress){
+      .mode = nobody_looks ? PROGRESS_NONE : mode, .parts = parts, .started = g_get_monotonic_time()};
+}
+
+void progress_begin(progress *p, const char *file) {
+  p->part++;
+  p->file = file;
+  p->begun = g_get_monotonic_time();
+  p->done = 0;
+  p->total = -1;
+}
+
+gboolean progress_update(gint64 done, gint64 total, void *data) {
+  progress *p = data;
+  p->done = done;
+  p->total = total;
+  if (p->mode == PROGRESS_JSON)
+    write_json(p, FALSE, FALSE);
+  else if (p->mode == PROGRESS_AUTO && g_get_monotonic_time() - p->started > PATIENCE)
+    draw(p);
+  return TRUE;
+}
+
+void progress_end(progress *p, gboolean complete) {
+  if (p->mode == PROGRESS_JSON)
+    write_json(p, TRUE, complete);
+  else if (p->mode == PROGRESS_AUTO && p->part == p->parts)
+    say_bar(NULL);
+}

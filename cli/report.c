@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/report.h"
+
+#include "cli/describe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void outcome_free(outcome *o) {
+  g_free(o->output);
+  fc_result_free(o->result);
+  g_clear_error(&o->error);
+  g_free(o);
+}
+
+/* ---- the table --------------------------------------------------------- */
+
+static char *value_text(const fc_measured *m) {
+  return m->exact ? g_strdup(m->exact) : g_strdup_printf("%.9g", m->value);
+}
+
+static gboolean same_row(const fc_measured *a, const fc_measured *b) {
+  return strcmp(a->name, b->name) == 0 && g_strcmp0(a->unit, b->unit) == 0;
+}
+
+static const fc_measured *find_cell(const fc_measured *from, gsize n, const fc_measured *row, int channel) {
+  for (gsize i = 0; i < n; i++)
+    if (from[i].channel == channel && same_row(&from[i], row)) return &from[i];
+  return NULL;
+}
+
+static void print_row(FILE *to, const fc_measured *from, gsize n, const fc_measured *row, int first,
+                      int last) {
+  fprintf(to, "%-16s", row->name);
+  for (int channel = first; channel <= last; channel++) {
+    const fc_measured *cell = find_cell(from, n, row, channel);
+    g_autofree char *text = cell ? value_text(cell) : g_strdup("-");
+    fprintf(to, " %16s", text);
+  }
+  fprintf(to, "%s%s\n", row->unit && *row->unit ? "  " : "", row->unit ? row->unit : "");
+}
+
+/* The values of one stage. */
+static void print_stage(FILE *to, const fc_measured *from, gsize n) {
+  int first = 0, last = -1;
+  for (gsize i = 0; i < n; i++) {
+    first = MIN(first, from[i].channel);
+    last = MAX(last, from[i].channel);
+  }
+  fprintf(to, "%-16s", from->operator_name);
+  for (int channel = first; channel <= last; channel++) {
+    g_autofree char *head = channel < 0 ? g_strdup("all") : g_strdup_printf("channel %d", channel);
+    fprintf(to, " %16s", head);
+  }
+  fputc('\n', to);
+  for (gsize i = 0; i < n; i++) {
+    gboolean seen = FALSE;
+    for (gsize before = 0; before < i && !seen; before++) seen = same_row(&from[before], &from[i]);
+    if (!seen) print_row(to, from, n, &from[i], first, last);
+  }
+}
+
+void report_print(FILE *to, const fc_result *result, const char *name) {
+  if (result->n_measured && name) fprintf(to, "%s\n", name);
+  for (gsize i = 0; i < result->n_measured;) {
+    gsize n = 1;
+    while (i + n < result->n_measured && result->measured[i + n].stage == result->measured[i].stage) n++;
+    if (i) fputc('\n', to);
+    print_stage(to, result->measured + i, n);
+    i += n;
+  }
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+static void write_format(json *j, const char *key, const fc_format *format) {
+  static const char *const axes[FC_AXES] = {"n", "y", "x", "channels"};
+  json_open(j, key, '{');
+  json_string(j, "kind", kind_name(format->kind));
+  json_string(j, "dtype", fc_dtype_name(format->dtype));
+  json_int(j, "bits", format->bits);
+  for (int axis = 0; axis < FC_AXES; axis++) json_int(j, axes[axis], format->extent[axis]);
+  if (format->rate > 0) json_number(j, "rate", format->rate);
+  json_close(j, '}');
+}
+
+static void write_measured(json *j, const fc_measured *m) {
+  json_open(j, NULL, '{');
+  json_int(j, "stage", m->stage);
+  json_string(j, "operator", m->operator_name);
+  json_string(j, "name", m->name);
+  json_string(j, "unit", m->unit ? m->unit : "");
+  if (m->channel < 0)
+    json_null(j, "channel");
+  else
+    json_int(j, "channel", m->channel);
+  json_number(j, "value", m->value);
+  if (m->exact) json_string(j, "exact", m->exact);
+  json_close(j, '}');
+}
+
+static void write_result(json *j, const fc_result *result) {
+  json_string(j, "device", result->device);
+  json_string(j, "reason", result->reason);
+  json_number(j, "seconds", result->seconds);
+  json_int(j, "chunks", result->chunks);
+  json_int(j, "bytes_up", result->bytes_up);
+  json_int(j, "bytes_down", result->bytes_down);
+  write_format(j, "in", &result->in);
+  write_format(j, "out", &result->out);
+  json_open(j, "measurements", '[');
+  for (gsize i = 0; i < result->n_measured; i++) write_measured(j, &result->measured[i]);
+  json_close(j, ']');
+}
+
+char *report_json(const GPtrArray *outcomes) {
+  json j = json_begin(FALSE);
+  json_open(&j, NULL, '{');
+  json_string(&j, "filterchain", fc_version());
+  json_open(&j, "files", '[');
+  for (guint i = 0; i < outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(outcomes, i);
+    json_open(&j, NULL, '{');
+    json_string(&j, "input", o->input);
+    json_string(&j, "output", o->output);
+    if (o->result)
+      write_result(&j, o->result);
+    else
+      json_string(&j, "error", o->error ? o->error->message : "not reached");
+    json_close(&j, '}');
+  }
+  json_close(&j, ']');
+  json_close(&j, '}');
+  return json_end(&j);
+}
+
+static gboolean fail(GError **error, const char *path) {
+  g_set_error(error, FC_ERROR, FC_IO, "%s: %s", path, g_strerror(errno));
+  return FALSE;
+}
+
+static gboolean write_plain(const char *path, const char *text, GError **error) {
+  FILE *file = fopen(path, "w");
+  if (!file) return fail(error, path);
+  gboolean written = fputs(text, file) >= 0;
+  return fclose(file) == 0 && written ? TRUE : fail(error, path);
+}
+
+gboolean report_write(const char *path, const char *text, GError **error) {
+  if (strcmp(path, "-") == 0) return fputs(text, stdout) >= 0 ? TRUE : fail(error, "standard output");
+  struct stat status;
+  if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return write_plain(path, text, error);
+  // Through a symbolic link, so that the link stays one.
+  char *target = realpath(path, NULL);
+  g_autoptr(GError) cause = NULL;
+  gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
+                                              G_FILE_SET_CONTENTS_CONSISTENT, 0666, &cause);
+  free(target);
+  if (!written) g_set_error(error, FC_ERROR, FC_IO, "%s: cannot write the report: %s", path, cause->message);
+  return written;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* The command proper: one file through a chain, or several (a batch). The chain is
+ * parsed once and everything that can be wrong with the command line is said before
+ * anything is written. */
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct work {
+  const arguments *args;
+  fc_chain *chain;
+  fc_options options;
+  GPtrArray *outcomes; /* of outcome, in the order of the inputs */
+  progress bar;
+  guint failed;
+} work;
+
+static gboolean is_stream(const char *path) {
+  return path && strcmp(path, "-") == 0;
+}
+
+/* ---- what is asked ------------------------------------------------------ */
+
+G_GNUC_PRINTF(2, 3)
+static gboolean refuse(GError **error, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  g_set_error(error, FC_ERROR, FC_INVALID, "%s", text);
+  return FALSE;
+}
+
+static gboolean chain_measures(const fc_chain *chain) {
+  for (guint i = 0; i < fc_chain_length(chain); i++)
+    if (operator_measures(fc_chain_operator(chain, i))) return TRUE;
+  return FALSE;
+}
+
+/* What needs no chain to be found wrong. */
+static gboolean check_arguments(const arguments *a, GError **error) {
+  if (a->operands->len)
+    return refuse(error, "unexpected \"%s\": inputs are named with -i, operators with -p, the output with -o",
+                  (const char *)g_ptr_array_index(a->operands, 0));
+  if (!a->inputs->len) return refuse(error, "no input: give one with -i FILE (see filterchain --help)");
+  for (guint i = 0; i < a->inputs->len && a->inputs->len > 1; i++)
+    if (is_stream(g_ptr_array_index(a->inputs, i)))
+      return refuse(error, "standard input cannot be part of a batch: give -i - alone");
+  if (a->json && is_stream(a->output))
+    return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
+  if (is_stream(a->report) && is_stream(a->output))
+    return refuse(error, "--report - and -o - would both write to standard output");
+  return TRUE;
+}
+
+/* --report and --trace replace what they name: not an input, not the output. */
+static gboolean check_overlap(const work *w, const char *flag, const char *path, GError **error) {
+  for (guint i = 0; path && !is_stream(path) && i < w->outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i);
+    if (strcmp(path, o->input) == 0 || g_strcmp0(path, o->output) == 0)
+      return refuse(error, "%s would overwrite %s", flag, path);
+  }
+  return TRUE;
+}
+
+/* FOLDER/NAME, with the extension that --format asks for. */
+static char *output_within(const arguments *a, const char *folder, const char *input) {
+  g_autofree char *name = g_path_get_basename(input);
+  if (!a->format) return g_build_filename(folder, name, NULL);
+  char *dot = strrchr(name, '.');
+  if (dot && dot != name) *dot = '\0';
+  g_autofree char *renamed = g_strconcat(name, ".", a->format, NULL);
+  return g_build_filename(folder, renamed, NULL);
+}
+
+static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *input, char *output,
+                            GError **error) {
+  outcome *o = g_new0(outcome, 1);
+  o->input = input;
+  o->output = output;
+  g_ptr_array_add(outcomes, o);
+  if (!output) return TRUE;
+  const char *other = g_hash_table_lookup(seen, output);
+  if (other) return refuse(error, "%s and %s would both be written to %s", other, input, output);
+  g_hash_table_insert(seen, output, (gpointer)input);
+  return TRUE;
+}
+
+/* Which output each input goes to. */
+static gboolean pair_outputs(work *w, GError **error) {
+  const arguments *a = w->args;
+  const char *output = a->output;
+  gboolean batch = a->inputs->len > 1;
+  gboolean folder = output && !is_stream(output) && g_file_test(output, G_FILE_TEST_IS_DIR);
+  if (!output && !chain_measures(w->chain))
+    return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
+  if (output && batch && !folder)
+    return refuse(error, "%s: several inputs need -o to name an existing folder", output);
+  if (folder && is_stream(g_ptr_array_index(a->inputs, 0)))
+    return refuse(error, "%s is a folder, and standard input has no name to keep: give -o FILE", output);
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+  for (guint i = 0; i < a->inputs->len; i++) {
+    const char *input = g_ptr_array_index(a->inputs, i);
+    char *target = folder ? output_within(a, output, input) : g_strdup(output);
+    if (!add_outcome(w->outcomes, seen, input, target, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static void fill_options(work *w) {
+  const arguments *a = w->args;
+  fc_options how = FC_OPTIONS_INIT;
+  how.device = a->device;
+  how.threads = (int)a->threads;
+  how.precision = a->precision < 0 ? -1 : a->precision == 0 ? FC_F32 : FC_F64;
+  how.chunk = a->chunk;
+  how.no_clobber = a->no_clobber;
+  how.allow_truncated = a->allow_truncated;
+  how.sync = a->sync;
+  how.trace = a->trace;
+  how.max_pixels = a->max_pixels;
+  how.in_raw = a->raw;
+  how.in_format = a->in_format ? a->in_format : a->raw ? "raw" : NULL;
+  how.out_format = a->format;
+  how.progress = progress_update;
+  how.progress_data = &w->bar;
+  how.cancel = signals_cancel();
+  w->options = how;
+}
+
+/* ---- doing it ------------------------------------------------------------ */
+
+static void describe_run(const outcome *o) {
+  const fc_result *r = o->result;
+  double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
+  say_note("%s -> %s: on %s (%s), %" G_GINT64_FORMAT " chunks, %.1f MB to and from the device, %.3f s",
+           o->input, o->output ? o->output : "nothing", r->device, r->reason ? r->reason : "as asked",
+           r->chunks, megabytes, r->seconds);
+}
+
+static gboolean run_one(work *w, outcome *o) {
+  progress_begin(&w->bar, o->input);
+  gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
+  progress_end(&w->bar, done);
+  if (!done) {
+    if (!signals_received()) say_gerror(o->error);
+    w->failed++;
+    return FALSE;
+  }
+  if (w->args->verbose) describe_run(o);
+  if (!w->args->json)
+    report_print(is_stream(o->output) ? stderr : stdout, o->result, w->outcomes->len > 1 ? o->input : NULL);
+  return TRUE;
+}
+
+static gboolean write_reports(const work *w, GError **error) {
+  const arguments *a = w->args;
+  if (!a->json && !a->report) return TRUE;
+  g_autofree char *text = report_json(w->outcomes);
+  if (a->json && !report_write("-", text, error)) return FALSE;
+  return !a->report || report_write(a->report, text, error);
+}
+
+static exit_status stopped_by_signal(const work *w) {
+  int number = signals_received();
+  // Whoever closed a pipe knows, as with any other program in it.
+  if (number != SIGPIPE)
+    say_error("stopped by %s; %s",
+              number == SIGINT    ? "SIGINT"
+              : number == SIGTERM ? "SIGTERM"
+                                  : "SIGHUP",
+              w->failed ? "the output is as it was" : "what was complete is in place");
+  return EXIT_SIGNAL + number;
+}
+
+static exit_status run_all(work *w) {
+  g_autoptr(GError) error = NULL;
+  signals_install();
+  progress_init(&w->bar, w->args->progress < 0 ? PROGRESS_AUTO : (progress_mode)w->args->progress,
+                w->outcomes->len);
+  if (w->args->quiet && w->args->progress < 0) w->bar.mode = PROGRESS_NONE;
+  for (guint i = 0; i < w->outcomes->len && !signals_received(); i++)
+    run_one(w, g_ptr_array_index(w->outcomes, i));
+  if (signals_received()) return stopped_by_signal(w);
+  gboolean all_failed = w->failed == w->outcomes->len;
+  if (all_failed && w->failed == 1)
+    return say_status_of(((outcome *)g_ptr_array_index(w->outcomes, 0))->error);
+  if (!write_reports(w, &error)) return say_gerror(error);
+  return all_failed ? EXIT_FAILED : w->failed ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+static exit_status explain_all(work *w) {
+  for (guint i = 0; i < w->outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text =
+        fc_chain_explain_file(w->chain, o->input, o->output, &w->options, w->args->json, &error);
+    if (!text) return say_gerror(error);
+    fputs(text, stdout);
+    if (!g_str_has_suffix(text, "\n")) putchar('\n');
+  }
+  return EXIT_DONE;
+}
+
+static exit_status run_chain(work *w) {
+  g_autoptr(GError) error = NULL;
+  w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
+  fill_options(w);
+  exit_status status;
+  if (!pair_outputs(w, &error) || !check_overlap(w, "--report", w->args->report, &error) ||
+      !check_overlap(w, "--trace", w->args->trace, &error))
+    status = say_gerror(error);
+  else
+    status = w->args->dry_run ? explain_all(w) : run_all(w);
+  g_ptr_array_unref(w->outcomes);
+  return status;
+}
+
+exit_status run_command(const arguments *a) {
+  g_autoptr(GError) error = NULL;
+  if (!check_arguments(a, &error)) return say_gerror(error);
+  g_autoptr(fc_context) context = command_context(a);
+  g_ptr_array_add(a->stages, NULL);
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
+  if (!chain) return say_gerror(error);
+  work w = {.args = a, .chain = chain};
+  return run_chain(&w);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages on stderr. One mutex keeps lines whole and the bar below them; this is the
+ * command's own terminal, so that it may be global to the process. */
+#include "cli/say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static GMutex mutex;
+static gboolean bar_shown;
+static gboolean quiet;
+
+void say_set_quiet(gboolean value) {
+  quiet = value;
+}
+
+static void erase_bar(void) {
+  if (bar_shown) fputs("\r\033[K", stderr);
+  bar_shown = FALSE;
+}
+
+static void write_line(const char *before, char *text) {
+  // A name or a plugin's sentence may hold control characters; a message is one line.
+  for (char *c = text; *c; c++)
+    if ((guchar)*c < ' ' || *c == 127) *c = ' ';
+  g_strchomp(text);
+  g_mutex_lock(&mutex);
+  erase_bar();
+  fprintf(stderr, "%s%s\n", before, text);
+  fflush(stderr);
+  g_mutex_unlock(&mutex);
+}
+
+void say_error(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  write_line("filterchain: ", text);
+}
+
+void say_note(const char *format, ...) {
+  if (quiet) return;
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  write_line("filterchain: ", text);
+}
+
+exit_status say_status_of(const GError *error) {
+  gboolean usage = error->domain == FC_ERROR && (error->code == FC_INVALID || error->code == FC_UNSUPPORTED);
+  return usage ? EXIT_USAGE : EXIT_FAILED;
+}
+
+exit_status say_gerror(const GError *error) {
+  say_error("%s", error->message);
+  return say_status_of(error);
+}
+
+void say_raw(const char *line) {
+  g_mutex_lock(&mutex);
+  erase_bar();
+  fputs(line, stderr);
+  fflush(stderr);
+  g_mutex_unlock(&mutex);
+}
+
+void say_bar(const char *text) {
+  g_mutex_lock(&mutex);
+  erase_bar();
+  if (text) {
+    fputs(text, stderr);
+    bar_shown = TRUE;
+  }
+  fflush(stderr);
+  g_mutex_unlock(&mutex);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signals.h - stopping in good order. The first SIGINT, SIGTERM, SIGHUP or SIGPIPE asks
+ * the run to stop, which unwinds and removes its temporaries; a second one, or two
+ * seconds without the run having come to its end (it may be waiting for standard
+ * input), removes the temporaries and ends the process at once.
+ */
+#ifndef FC_CLI_SIGNALS_H
+#define FC_CLI_SIGNALS_H
+
+/* Installs the handlers, except for signals that whoever started us has ignored. */
+void signals_install(void);
+
+/* For fc_options.cancel: non-zero once a signal has come. */
+const int *signals_cancel(void);
+
+/* The first signal that came, or 0. */
+int signals_received(void);
+
+#endif
