@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/params.h"
+
+#include "core/table.h"
+#include "tests/unit/expect.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIZED(type) .size = sizeof(type)
+
+static const fc_choice zero = {SIZED(fc_choice), 0, "zero", "silence"};
+static const fc_choice wrap = {SIZED(fc_choice), 5, "wrap", "the other end"};
+static const fc_choice mirror = {SIZED(fc_choice), FC_REFUSED, "mirror", "write reflect or reflect101"};
+static const fc_choice *const borders[] = {&zero, &wrap, &mirror, NULL};
+
+static const fc_param mask = {SIZED(fc_param),
+                              FC_TABLE,
+                              FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK,
+                              0,
+                              "mask",
+                              "the mask",
+                              NULL,
+                              NULL,
+                              0,
+                              0,
+                              NULL};
+static const fc_param window = {SIZED(fc_param), FC_INT, FC_PARAM_LIST, 2, "window", "", "samples", "3", 1,
+                                1000000,         NULL};
+static const fc_param level = {
+    SIZED(fc_param), FC_FLOAT, FC_PARAM_DECIBEL, 0, "level", "", NULL, "0dB", 0, 100, NULL};
+static const fc_param border = {SIZED(fc_param), FC_ENUM, 0, 0, "border", "", NULL, "wrap", 0, 0, borders};
+static const fc_param flip = {SIZED(fc_param), FC_BOOL, 0, 0, "flip", "", NULL, "no", 0, 0, NULL};
+static const fc_param label = {SIZED(fc_param), FC_STRING, 0, 0, "label", "", NULL, "'a:b'", 0, 0, NULL};
+static const fc_param weights = {
+    SIZED(fc_param), FC_FLOAT, FC_PARAM_LIST, 0, "weights", "", NULL, NULL, 0, 0, NULL};
+static const fc_param modes = {SIZED(fc_param), FC_ENUM, FC_PARAM_LIST, 0, "modes", "", NULL, NULL, 0, 0,
+                               borders};
+static const fc_param seed = {SIZED(fc_param), FC_INT, 0, 0, "seed", "", NULL, NULL, -9e18, 9e18, NULL};
+static const fc_param *const params[] = {&mask,  &window,  &level, &border, &flip,
+                                         &label, &weights, &modes, &seed};
+enum { MASK, WINDOW, LEVEL, BORDER, FLIP, LABEL, WEIGHTS, MODES, SEED };
+
+static const fc_operator op = {SIZED(fc_operator), .name = "conv1d", .n_params = G_N_ELEMENTS(params),
+                               .params = params};
+static const fc_operator bare = {SIZED(fc_operator), .name = "flat"};
+
+static fc_table *load(const char *path, gboolean ragged, void *data, GError **error) {
+  int *calls = data;
+  const double one = 1;
+  g_assert_true(ragged);
+  if (calls) ++*calls;
+  if (g_str_equal(path, "missing.txt")) {
+    fc_fail(error, FC_IO, "missing.txt: No such file or directory");
+    return NULL;
+  }
+  return fc_table_new(path, 1, 1, &one, 0, error);
+}
+
+static fc_args *resolve_as(const fc_operator *as, const char *text, fc_table_loader loader, GError **error) {
+  g_autoptr(fc_stage_text) stage = fc_stage_text_parse(text, NULL);
+  g_assert_nonnull(stage);
+  return fc_args_resolve(as, stage, loader, NULL, error);
+}
+
+static fc_args *resolve(const char *text) {
+  GError *error = NULL;
+  fc_args *args = resolve_as(&op, text, load, &error);
+  g_assert_no_error(error);
+  return args;
+}
+
+static void test_presets(void) {
+  g_autoptr(fc_args) args = resolve("conv1d:[1,2]");
+  g_assert_cmpuint(args->n, ==, G_N_ELEMENTS(params));
+  const fc_arg *const *v = args->argv;
+  g_assert_true(v[MASK]->given && v[MASK]->count == 1 && v[MASK]->table->cols == 2);
+  g_assert_true(!v[WINDOW]->given && v[WINDOW]->count == 1 && v[WINDOW]->ints[0] == 3 &&
+                v[WINDOW]->floats[0] == 3);
+  g_assert_true(v[LEVEL]->floats[0] == 1 && v[LEVEL]->ints == NULL);
+  g_assert_true(v[BORDER]->ints[0] == 5 && v[FLIP]->ints[0] == 0);
+  g_assert_cmpstr(v[LABEL]->text, ==, "a:b");
+  g_assert_true(v[WEIGHTS]->count == 0 && !v[WEIGHTS]->floats && !v[WEIGHTS]->text && !v[WEIGHTS]->given);
+  for (guint i = 0; i < args->n; i++) g_assert_cmpuint(v[i]->size, ==, sizeof(fc_arg));
+}
+
+static void test_values(void) {
+  g_autoptr(fc_args) args =
+      resolve("conv1d:window=15x7:mask=a.txt:level=-6dB:border=zero:flip=YES:label='x=y':"
+              "weights=1,-2.5e1x3:modes=wrap,zero:seed=-9007199254740993");
+  const fc_arg *const *v = args->argv;
+  g_assert_cmpstr(v[MASK]->table->name, ==, "a.txt");
+  g_assert_true(v[WINDOW]->count == 2 && v[WINDOW]->ints[0] == 15 && v[WINDOW]->ints[1] == 7);
+  g_assert_cmpstr(v[WINDOW]->text, ==, "15x7");
+  g_assert_cmpfloat(fabs(v[LEVEL]->floats[0] - 0.50118723362727224), <, 1e-15);
+  g_assert_true(v[BORDER]->ints[0] == 0 && v[BORDER]->given && v[FLIP]->ints[0] == 1);
+  g_assert_cmpstr(v[LABEL]->text, ==, "x=y");
+  g_assert_true(v[WEIGHTS]->count == 3 && v[WEIGHTS]->floats[1] == -25 && v[WEIGHTS]->floats[2] == 3);
+  g_assert_true(v[MODES]->count == 2 && v[MODES]->ints[0] == 5 && v[MODES]->ints[1] == 0);
+  g_assert_cmpint(v[SEED]->ints[0], ==, G_GINT64_CONSTANT(-9007199254740993));
+}
+
+static void test_spellings(void) {
+  static const char *const yes[] = {"yes", "true", "on", "1", "True", "ON"};
+  static const char *const no[] = {"no", "false", "off", "0"};
+  for (guint i = 0; i < G_N_ELEMENTS(yes) + G_N_ELEMENTS(no); i++) {
+    gboolean want = i < G_N_ELEMENTS(yes);
+    g_autofree char *text = g_strdup_printf("conv1d:[1]:flip=%s", want ? yes[i] : no[i - G_N_ELEMENTS(yes)]);
+    g_autoptr(fc_args) args = resolve(text);
+    g_assert_cmpint(args->argv[FLIP]->ints[0], ==, want);
+  }
+  g_autoptr(fc_args) whole = resolve("conv1d:[1]:window=48e3");
+  g_assert_cmpint(whole->argv[WINDOW]->ints[0], ==, 48000);
+  g_autoptr(fc_args) bells = resolve("conv1d:[1]:level=+20DB");
+  g_assert_cmpfloat(bells->argv[LEVEL]->floats[0], ==, 10);
+}
+
+static void test_errors(void) {
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"conv1d:[1]:flp=no", "conv1d: unknown parameter \"flp\": did you mean \"flip\"?"},
+      {"conv1d:[1]:zzz=1",
+       "conv1d: unknown parameter \"zzz\": it takes mask, window, level, border, flip, label, "
+       "weights, modes, seed (quote a value that holds \"=\")"},
+      {"conv1d:[1]:window=0", "conv1d: window: 0 is out of range: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=1000001", "conv1d: window: 1000001 is out of range: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=1e30", "conv1d: window: 1e30 is out of range: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=1.5", "conv1d: window: 1.5 is no whole number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=abc", "conv1d: window: \"abc\" is no number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=3,", "conv1d: window: a value is missing in \"3,\""},
+      {"conv1d:[1]:window=3xx4", "conv1d: window: a value is missing in \"3xx4\""},
+      {"conv1d:[1]:window=3,4,5", "conv1d: window: at most 2 values can be given"},
+      {"conv1d:[1]:level=-1", "conv1d: level: -1 is out of range: expected 0 to 100"},
+      {"conv1d:[1]:level=nan", "conv1d: level: \"nan\" is no finite number: expected 0 to 100"},
+      {"conv1d:[1]:level=inf", "conv1d: level: \"inf\" is no finite number: expected 0 to 100"},
+      {"conv1d:[1]:level=1e999", "conv1d: level: 1e999 is no finite number: expected 0 to 100"},
+      {"conv1d:[1]:level=6db ", "conv1d: level: 6db  is no number: expected 0 to 100"},
+      {"conv1d:[1]:level=9999dB", "conv1d: level: 9999dB is out of range: expected 0 to 100"},
+      {"conv1d:[1]:weights=1,nan", "conv1d: weights: \"nan\" is no finite number: expected a number"},
+      {"conv1d:[1]:weights=3dB", "conv1d: weights: 3dB is no number: expected a number"},
+      {"conv1d:[1]:seed=99999999999999999999",
+       "conv1d: seed: 99999999999999999999 is out of range: expected a whole number"},
+      {"conv1d:[1]:border=zer", "conv1d: border: no such choice \"zer\": did you mean \"zero\"?"},
+      {"conv1d:[1]:border=black", "conv1d: border: \"black\" is no choice: expected zero or wrap"},
+      {"conv1d:[1]:border=mirror", "conv1d: border: \"mirror\" is not taken: write reflect or reflect101"},
+      {"conv1d:[1]:flip=maybe", "conv1d: flip: \"maybe\" is neither: expected yes or no"},
+      {"conv1d:[1]:flip=yes:flip=no", "conv1d: \"flip\" is given twice"},
+      {"conv1d:[1]:mask=[2]", "conv1d: \"mask\" is given twice"},
+      {"conv1d:[1]:flip", "conv1d: \"flip\" needs a value: flip=..."},
+      {"conv1d:[1]:b.txt",
+       "conv1d: \"b.txt\" belongs to no parameter: write NAME=VALUE, the names are mask, window, "
+       "level, border, flip, label, weights, modes, seed"},
+      {"conv1d:window=3",
+       "conv1d: \"mask\" is missing: write conv1d:MASK, a file of numbers, or a table such as [1,2,1]/4"},
+      {"conv1d:missing.txt", "conv1d: missing.txt: No such file or directory"},
+      {"conv1d:''", "conv1d: mask: the file name is empty"},
+      {"conv1d:[1,x]", "conv1d: [1,x]: expected a number, found \"x\""},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    GError *error = NULL;
+    g_assert_null(resolve_as(&op, cases[i].text, load, &error));
+    expect_error(&error, cases[i].message);
+  }
+}
+
+static void test_no_parameters(void) {
+  GError *error = NULL;
+  g_autoptr(fc_args) args = resolve_as(&bare, "flat", NULL, &error);
+  g_assert_cmpuint(args->n, ==, 0);
+  g_assert_null(resolve_as(&bare, "flat:3", NULL, &error));
+  expect_error(&error, "flat: \"3\" is too much: it takes no parameters");
+  g_assert_null(resolve_as(&bare, "flat:a=3", NULL, &error));
+  expect_error(&error, "flat: unknown parameter \"a\": it takes none");
+}
+
+static void test_loader(void) {
+  GError *error = NULL;
+  int calls = 0;
+  g_autoptr(fc_stage_text) quoted = fc_stage_text_parse("conv1d:'[1,2]'", NULL);
+  g_autoptr(fc_args) args = fc_args_resolve(&op, quoted, load, &calls, &error);
+  g_assert_cmpint(calls, ==, 1); /* quoted: the name of a file */
+  g_assert_cmpstr(args->argv[MASK]->table->name, ==, "[1,2]");
+  g_assert_null(resolve_as(&op, "conv1d:a.txt", NULL, &error));
+  g_assert_cmpint(error->code, ==, FC_UNSUPPORTED);
+  expect_error(&error, "conv1d: a.txt: files are not read here: write the table out");
+  g_assert_null(resolve_as(&op, "conv1d:missing.txt", load, &error));
+  g_assert_cmpint(error->code, ==, FC_IO);
+  g_clear_error(&error);
+}
+
+/* A preset may name a file, which is not opened when only the preset is checked. */
+static void test_check_preset(void) {
+  static const struct {
+    int type;
+    guint flags;
+    const char *preset;
+    gboolean good;
+  } cases[] = {
+      {FC_INT, 0, "5", TRUE},
+      {FC_INT, 0, "50", FALSE},
+      {FC_INT, 0, "five", FALSE},
+      {FC_INT, 0, "1,2", FALSE},
+      {FC_INT, FC_PARAM_LIST, "1,2", TRUE},
+      {FC_TABLE, 0, "a.txt", TRUE},
+      {FC_TABLE, 0, "[1,2", FALSE},
+      {FC_TABLE, 0, "[1,y]", FALSE},
+      {FC_STRING, 0, "", TRUE},
+      {FC_STRING, 0, "a:b", FALSE},
+      {FC_ENUM, 0, "zero", TRUE},
+      {FC_ENUM, 0, "mirror", FALSE},
+      {FC_BOOL, 0, "", FALSE},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    fc_param param = {
+        SIZED(fc_param), cases[i].type, cases[i].flags, 0, "p", "", NULL, cases[i].preset, 0, 10, borders};
+    GError *error = NULL;
+    g_assert_cmpint(fc_param_check_preset(&param, &error), ==, cases[i].good);
+    g_assert_true((error == NULL) == cases[i].good);
+    g_clear_error(&error);
+  }
+}
+
+static void test_expected(void) {
+  static const struct {
+    double min, max;
+    const char *unit, *text;
+  } cases[] = {
+      {0, 0, NULL, "a number"},          {0, 0, "Hz", "a number of Hz"},
+      {0.5, 2, "s", "0.5 to 2 s"},       {0, HUGE_VAL, NULL, "at least 0"},
+      {-HUGE_VAL, 1, NULL, "at most 1"}, {-HUGE_VAL, HUGE_VAL, NULL, "a number"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    fc_param param = {SIZED(fc_param), FC_FLOAT, .min = cases[i].min, .max = cases[i].max,
+                      .unit = cases[i].unit};
+    g_autofree char *text = fc_param_expected(&param);
+    g_assert_cmpstr(text, ==, cases[i].text);
+  }
+  g_assert_cmpstr(fc_param_type_name(&window), ==, "list of int");
+  g_assert_cmpstr(fc_param_type_name(&border), ==, "choice");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/params/presets", test_presets);
+  g_test_add_func("/params/values", test_values);
+  g_test_add_func("/params/spellings", test_spellings);
+  g_test_add_func("/params/errors", test_errors);
+  g_test_add_func("/params/no-parameters", test_no_parameters);
+  g_test_add_func("/params/loader", test_loader);
+  g_test_add_func("/params/check-preset", test_check_preset);
+  g_test_add_func("/params/expected", test_expected);
+  return g_test_run();
+}
