@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sepconv.c - the reference, and the CPU version: columns first, then rows.
+ *
+ * A block of rows is summed down its columns into `work`, a piece of PIECE elements at
+ * a time that stays in the L1 cache, and each row of the piece is then summed along.
+ * Columns come first because their input then needs no buffer where it is dense, and
+ * no row is summed twice where strips of the host meet. The last (nx - 1) * step sums
+ * of a piece are moved to before the next one, not computed again.
+ */
+#include "filters/sepconv.h"
+#include "filters/conv2d_strips.h"
+#include "filters/samples.h"
+#include "filters/sepconv_kernels.h"
+
+#include <string.h>
+
+#define PIECE 1024
+
+static double tap_at(const fc_sepconv *op, const void *taps, int64_t i) {
+  return op->compute == FC_F64 ? ((const double *)taps)[i] : ((const float *)taps)[i];
+}
+
+static double sum_at(const fc_sepconv *op, const fc_view *in, const int64_t at[FC_AXES]) {
+  double sum = 0;
+  for (int64_t t = 0; t < op->rank; t++)
+    for (int64_t i = 0; i < op->nx; i++) {
+      double column = 0;
+      for (int64_t j = 0; j < op->ny; j++) {
+        double v;
+        fc_load_f64(&v, fc_view_at(in, at[0], at[1] - op->ny / 2 + j, at[2] - op->nx / 2 + i, at[3]), 0, 1,
+                    in->kind, in->dtype);
+        column += tap_at(op, op->y, t * op->ny + j) * v;
+      }
+      sum += tap_at(op, op->x, t * op->nx + i) * column;
+    }
+  return sum;
+}
+
+fc_status fc_sepconv_ref(const fc_sepconv *op, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
+          double v = sum_at(op, in, at);
+          fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &v, 1, out->kind, out->dtype, notes);
+        }
+  return FC_OK;
+}
+
+/* `work` holds, for each term and each row of the block, `lead` elements for what is
+ * kept of the piece before (at their end), then the piece. */
+typedef struct piece_layout {
+  int64_t margin, lead, pitch; /* elements */
+} piece_layout;
+
+static piece_layout piece_layout_of(const fc_sepconv *op, int64_t step) {
+  int64_t margin = (op->nx - 1) * step, lead = (margin + 15) / 16 * 16;
+  /* 16 more: rows of a whole number of pages would meet in the cache. */
+  return (piece_layout){margin, lead, lead + PIECE + 16};
+}
+
+static size_t work_bytes(const void *self, int64_t step) {
+  const fc_sepconv *op = (const fc_sepconv *)self;
+  return (size_t)(op->rank * FC_STRIP_ROWS * piece_layout_of(op, step).pitch) * fc_dtype_size(op->compute);
+}
+
+/* Sums `n` columns of all terms, from element `from` of the rows on, into `at` of work. */
+static void sum_columns(const fc_sepconv *op, const fc_sepconv_kernels *k, const fc_strip_block *b,
+                        piece_layout w, int64_t from, int64_t at, int64_t n) {
+  for (int64_t t = 0; n > 0 && t < op->rank; t++)
+    k->columns(b->count, b->rows, from, (const char *)op->y + (size_t)(t * op->ny) * k->size, op->ny,
+               (char *)b->work + (size_t)(t * FC_STRIP_ROWS * w.pitch + at) * k->size, w.pitch, n);
+}
+
+static void keep_margin(const fc_sepconv *op, const fc_sepconv_kernels *k, const fc_strip_block *b,
+                        piece_layout w) {
+  for (int64_t row = 0; row < op->rank * FC_STRIP_ROWS; row++) {
+    char *piece = (char *)b->work + (size_t)(row * w.pitch + w.lead - w.margin) * k->size;
+    memmove(piece, piece + PIECE * k->size, (size_t)w.margin * k->size);
+  }
+}
+
+static void block_run(const void *self, const fc_strip_block *b) {
+  const fc_sepconv *op = (const fc_sepconv *)self;
+  const fc_sepconv_kernels *k = fc_sepconv_kernels_of(op->isa, op->compute);
+  piece_layout w = piece_layout_of(op, b->step);
+  sum_columns(op, k, b, w, 0, w.lead - w.margin, w.margin);
+  for (int64_t i = 0; i < b->n; i += PIECE) {
+    int64_t n = b->n - i < PIECE ? b->n - i : PIECE;
+    sum_columns(op, k, b, w, w.margin + i, w.lead, n);
+    for (int64_t r = 0; r < b->count; r++)
+      k->row((const char *)b->work + (size_t)(r * w.pitch + w.lead - w.margin) * k->size,
+             FC_STRIP_ROWS * w.pitch, op->rank, op->x, op->nx, b->step,
+             (char *)b->to[r] + (size_t)i * k->size, n);
+    if (i + n < b->n) keep_margin(op, k, b, w);
+  }
+}
+
+static fc_strips strips_of(const fc_sepconv *op) {
+  return (fc_strips){op->compute, op->nx, op->ny, op, block_run, work_bytes};
+}
+
+size_t fc_sepconv_scratch(const fc_sepconv *op, const fc_view *out) {
+  fc_strips s = strips_of(op);
+  return fc_strips_scratch(&s, out);
+}
+
+fc_status fc_sepconv_cpu(const fc_sepconv *op, const fc_view *in, const fc_view *out, void *scratch,
+                         uint32_t *notes) {
+  fc_strips s = strips_of(op);
+  fc_strips_run(&s, in, out, scratch, notes);
+  return FC_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sepconv_kernels.h - the two passes of a separable filter, for one instruction set.
+ * Internal to filters/. Pointers are to elements of the table's type; counts, steps and
+ * pitches are in elements.
+ */
+#ifndef FC_FILTERS_SEPCONV_KERNELS_H
+#define FC_FILTERS_SEPCONV_KERNELS_H
+
+#include "filters/isa.h"
+
+typedef struct fc_sepconv_kernels {
+  size_t size; /* of an element */
+
+  /* For r < count (1 to FC_STRIP_ROWS) and i < n:
+   * to[r * pitch + i] = sum over j of y[j] * rows[r + j][from + i], j ascending. */
+  void (*columns)(int64_t count, const void *const *rows, int64_t from, const void *y, int64_t ny, void *to,
+                  int64_t pitch, int64_t n);
+
+  /* For i < n: to[i] = sum over t < rank, j < nx of x[t * nx + j] * from[t * pitch + i + j * step],
+   * t ascending, and j within it. */
+  void (*row)(const void *from, int64_t pitch, int64_t rank, const void *x, int64_t nx, int64_t step,
+              void *to, int64_t n);
+} fc_sepconv_kernels;
+
+/* [0] for f32, [1] for f64. */
+typedef fc_sepconv_kernels fc_sepconv_kernel_pair[2];
+FC_ISA_DECLARE(fc_sepconv_kernel_pair, fc_sepconv_kernels);
+
+static inline const fc_sepconv_kernels *fc_sepconv_kernels_of(int isa, int compute) {
+  return &(*FC_ISA_PICK(fc_sepconv_kernels, isa))[compute == FC_F64];
+}
+
+#endif
