@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_sepconv.c - the separable filter: what filters2d.h says, and oracles that need
+ * no reference.
+ */
+#include "tests/filters/filters2d.h"
+
+#define H  9
+#define W  8
+#define NY 5
+#define NX 4
+
+static const float mask_x[] = {1, 2, 3, 4, -1, 0.5f, 0, 8}, mask_y[] = {1, -1, 2, 0.25f, 3, 0, 1, 0, 1, 16};
+
+static double impulse(int64_t n, int64_t y, int64_t x, int64_t c, void *data) {
+  (void)n, (void)c, (void)data;
+  return y == 4 && x == 4;
+}
+
+static double constant(int64_t n, int64_t y, int64_t x, int64_t c, void *data) {
+  (void)n, (void)y, (void)x, (void)c;
+  return *(double *)data;
+}
+
+/* A single 1 at (4, 4) must leave the mask, turned, around it: out(y, x) is the tap that
+ * lies over (4, 4). All values are exact. */
+static void check_impulse(int rank) {
+  static const int64_t shape[] = {1, H, W, 1};
+  fc_sepconv op = {FC_F32, fc_isa_best(), rank, NX, NY, mask_x, mask_y};
+  filter2d f = {.sep = op};
+  image in = image_new(FC_U8, shape, INTERLEAVED, border_of(NY, NX));
+  image out = image_new(FC_F32, shape, INTERLEAVED, (image_border){0});
+  image_fill(&in, border_of(NY, NX), impulse, NULL);
+  filter2d_run(&f, &in.view, &out.view);
+  for (int64_t y = 0; y < H; y++)
+    for (int64_t x = 0; x < W; x++) {
+      int64_t j = 4 - y + NY / 2, i = 4 - x + NX / 2;
+      double want = 0;
+      for (int t = 0; t < rank && j >= 0 && j < NY && i >= 0 && i < NX; t++)
+        want += (double)mask_x[t * NX + i] * mask_y[t * NY + j];
+      CHECK(image_get(&out, 0, y, x, 0) == want, "impulse at %" PRId64 ",%" PRId64 ": %g, not %g", y, x,
+            image_get(&out, 0, y, x, 0), want);
+    }
+  image_free(&in);
+  image_free(&out);
+}
+
+/* A constant image becomes the constant times the sum of the mask. */
+static void check_constant(void) {
+  static const int64_t shape[] = {2, 33, 70, 3};
+  double sum_x = 1 + 2 + 3 + 4, sum_y = 1 - 1 + 2 + 0.25 + 3, value = 12;
+  fc_sepconv op = {FC_F32, fc_isa_best(), 1, NX, NY, mask_x, mask_y};
+  filter2d f = {.sep = op};
+  image in = image_new(FC_I16, shape, PADDED, border_of(NY, NX));
+  image out = image_new(FC_I32, shape, PLANAR, (image_border){0});
+  image_fill(&in, border_of(NY, NX), constant, &value);
+  filter2d_run(&f, &in.view, &out.view);
+  for (int64_t y = 0; y < shape[1]; y++)
+    for (int64_t x = 0; x < shape[2]; x++)
+      CHECK(image_get(&out, 1, y, x, 2) == nearbyint(value * sum_x * sum_y),
+            "constant at %" PRId64 ",%" PRId64, y, x);
+  image_free(&in);
+  image_free(&out);
+}
+
+/* A NaN reaches the outputs whose window holds it, and no other. */
+static void check_nan(void) {
+  static const int64_t shape[] = {1, 24, 300, 1};
+  double one = 1;
+  fc_sepconv op = {FC_F32, fc_isa_best(), 2, NX, NY, mask_x, mask_y};
+  filter2d f = {.sep = op};
+  image in = image_new(FC_F32, shape, INTERLEAVED, border_of(NY, NX));
+  image out = image_new(FC_F32, shape, INTERLEAVED, (image_border){0});
+  image_fill(&in, border_of(NY, NX), constant, &one);
+  *(float *)fc_view_at(&in.view, 0, 11, 150, 0) = NAN;
+  filter2d_run(&f, &in.view, &out.view);
+  for (int64_t y = 0; y < shape[1]; y++)
+    for (int64_t x = 0; x < shape[2]; x++) {
+      int64_t j = 11 - y + NY / 2, i = 150 - x + NX / 2;
+      int under = j >= 0 && j < NY && i >= 0 && i < NX;
+      CHECK(isnan(image_get(&out, 0, y, x, 0)) == under, "NaN at %" PRId64 ",%" PRId64, y, x);
+    }
+  image_free(&in);
+  image_free(&out);
+}
+
+int main(void) {
+  random_start(20260);
+  check_impulse(1);
+  check_impulse(2);
+  check_constant();
+  check_nan();
+  check_odd_shapes(0);
+  check_all_types(0, 8);
+  return check_result();
+}
