@@ -12,6 +12,10 @@
 
 #define ALIGNMENT 64
 
+static gint64 modulo(gint64 a, gint64 n) {
+  return (a % n + n) % n;
+}
+
 /* ---- layout ----------------------------------------------------------- */
 
 static gboolean grow(gint64 *bytes, gint64 count) {
@@ -41,7 +45,7 @@ gboolean fc_buffer_layout(fc_buffer *b, const fc_format *format, const gint64 ca
 
 void fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 aligned) {
   for (int a = 0; a < FC_AXES; a++) b->held[a] = held[a];
-  gint64 ahead = (aligned - held[FC_AXIS_X].lo) * b->stride[FC_AXIS_X] % ALIGNMENT;
+  gint64 ahead = modulo((aligned - held[FC_AXIS_X].lo) * b->stride[FC_AXIS_X], ALIGNMENT);
   gint64 size = (gint64)fc_dtype_size(b->dtype);
   b->lead = (ALIGNMENT - ahead) % ALIGNMENT / size * size;
 }
@@ -249,7 +253,7 @@ void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], in
   }
   for (int i = 0; i < FC_AXES; i++) {
     int a = order[i];
-    gint64 extent = view->extent[a] < 0 ? G_MAXINT64 : view->extent[a];
+    gint64 extent = view->extent[a] < 0 ? FC_NO_END : view->extent[a];
     for (gint64 p = wanted[a].lo; p < MIN(wanted[a].hi, 0); p++)
       fill_slice(&slab, a, p, fc_border_map(border, p, extent), code);
     for (gint64 p = MAX(wanted[a].lo, extent); p < wanted[a].hi; p++)

@@ -4,10 +4,6 @@
  */
 #include "core/demand.h"
 
-/* Stands for the end of a signal whose end is not known: far, but not so far that
- * adding a halo or scaling by a hop overflows. */
-#define NO_END (G_MAXINT64 / 4)
-
 fc_range fc_range_hull(fc_range a, fc_range b) {
   if (fc_range_empty(a)) return b;
   if (fc_range_empty(b)) return a;
@@ -68,7 +64,7 @@ static fc_range image_of(int border, fc_range outside, gint64 extent) {
 
 fc_need fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in_extent) {
   fc_need need = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
-  gint64 extent = in_extent < 0 ? NO_END : in_extent;
+  gint64 extent = in_extent < 0 ? FC_NO_END : in_extent;
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) {
     need.view = need.virt = need.real = need.held = (fc_range){0, extent};
     return need;

@@ -32,6 +32,10 @@ static inline gboolean fc_range_empty(fc_range r) {
   return r.hi <= r.lo;
 }
 
+/* Stands for the end of a signal whose end is not known: far, but not so far that
+ * adding a halo or scaling by a hop overflows. */
+#define FC_NO_END (G_MAXINT64 / 4)
+
 /* The smallest range with both in it; an empty one adds nothing. */
 fc_range fc_range_hull(fc_range a, fc_range b);
 

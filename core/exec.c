@@ -193,15 +193,33 @@ static gboolean learn_end(run *r, slot *s, gboolean *more, GError **error) {
   return TRUE;
 }
 
+/*
+ * The source moves forward only, but demand near an end does not: a border mirrors
+ * elements further in than the next chunk looks. So the window on the source is made
+ * to move forward: what was read stays as long as its beginning is of use, and the past
+ * that a chunk keeps for the sake of later ones ends where the last window began.
+ */
+static void keep_to_window(run *r, slot *s) {
+  if (!r->previous) return;
+  fc_range *made = &s->chunk->links[0].made[r->plan->cut];
+  fc_range kept = r->previous->chunk->links[0].made[r->plan->cut];
+  if (fc_range_empty(*made)) return;
+  if (made->lo < kept.lo) made->lo = MIN(kept.lo, s->chunk->needed);
+  if (made->lo < kept.hi) made->hi = MAX(made->hi, kept.hi);
+  fc_range *held = &s->chunk->links[0].held[r->plan->cut];
+  *held = fc_range_hull(*held, *made);
+}
+
 /* Plans and reads the next chunk; FALSE at the end or on failure. */
 static gboolean read_chunk(run *r, slot *s, GError **error) {
   gboolean end, more = fc_chunker_next(r->chunker, s->chunk);
   if (!more) return FALSE;
+  keep_to_window(r, s);
   if (!fill_input(r, s, &end, error)) return FALSE;
   if (end && (!learn_end(r, s, &more, error) || !more)) return FALSE;
   fc_chunker_commit(r->chunker, s->chunk);
   s->key = s->plain ? 0 : fc_chunk_key(r->plan, s->chunk);
-  r->previous = s;
+  if (!fc_range_empty(s->chunk->links[0].made[r->plan->cut])) r->previous = s;
   r->number++;
   return TRUE;
 }
@@ -391,13 +409,14 @@ static guint slots_needed(const run *r) {
 }
 
 static gboolean init_slots(run *r, guint count, GError **error) {
+  guint root = fc_plan_output_root(r->plan); /* 0: the output stays in the input's memory */
   gboolean plain = on_gpu(r) && !fc_work_capturable(&r->work);
   for (guint i = 0; i < count; i++) {
     slot *s = &r->slots[i];
     s->plain = plain;
     s->chunk = fc_chunk_new(r->plan);
     if (!init_buffer(r, &s->in, 0, FALSE, error)) return FALSE;
-    if (r->plan->n && !init_buffer(r, &s->out, r->plan->n, FALSE, error)) return FALSE;
+    if (root > 0 && !init_buffer(r, &s->out, root, FALSE, error)) return FALSE;
     if (on_gpu(r) && (!init_buffer(r, &s->host_in, 0, TRUE, error) ||
                       !init_buffer(r, &s->host_out, r->plan->n, TRUE, error)))
       return FALSE;
@@ -514,6 +533,14 @@ static gboolean finish(run *r, GError **error) {
   return report(r, error);
 }
 
+static gboolean begin_sink(run *r, GError **error) {
+  if (!r->sink) return TRUE;
+  fc_format format = r->plan->links[r->plan->n];
+  /* Until the end is known, any extent that the chain tells is an upper bound. */
+  if (r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
+  return r->sink->begin(r->sink, &format, error);
+}
+
 static gboolean attempt(run *r, guint halvings, gboolean *retry, GError **error) {
   g_mutex_init(&r->mutex);
   g_cond_init(&r->changed);
@@ -524,7 +551,7 @@ static gboolean attempt(run *r, guint halvings, gboolean *retry, GError **error)
     g_free(r->result->device);
     r->result->device = g_strdup(r->runner->description);
     reset(r->plan);
-    ok = !r->sink || r->sink->begin(r->sink, &r->plan->links[r->plan->n], &why);
+    ok = begin_sink(r, &why);
     if (ok) ok = r->slots[1].chunk ? run_threads(r, &why) : run_single(r, &why);
     if (ok) ok = finish(r, &why);
   }

@@ -101,7 +101,7 @@ static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **err
   ps->passthrough = (ps->op->flags & FC_OP_PASSTHROUGH) != 0;
   g_strlcpy(ps->note, terms.note, sizeof ps->note);
   double value = ps->border == FC_BORDER_CONSTANT ? terms.border_value : 0;
-  fc_value_encode(ps->border_code, value, in->kind, in->dtype);
+  fc_value_encode(&ps->border_code, value, in->kind, in->dtype);
   return check_terms(ps, in, out, error);
 }
 
@@ -158,8 +158,11 @@ static void summarise(fc_plan *plan) {
     gboolean looks_out = everything || r->before > 0 || r->after > 0;
     if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
     if (ps->op && ps->op->flags & FC_OP_STATEFUL) plan->whole = TRUE;
-    if (looks_out && (ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101))
-      plan->reflects = TRUE;
+    /* Mirrored elements may lie behind the chunk that looks at them, and so may a last
+     * element that is looked at from beyond it only. */
+    gboolean mirrors = ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101;
+    gboolean shifted = r->before < 0 || r->after < 0;
+    if ((looks_out && mirrors) || (shifted && ps->border == FC_BORDER_REPLICATE)) plan->reflects = TRUE;
     if (ps->measure_bytes) plan->measures = TRUE;
   }
   if (plan->whole || !plan->reflects) return;
@@ -256,6 +259,12 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
 
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]) {
   for (int a = 0; a < FC_AXES; a++) capacity[a] = capacity_of(plan, link, a);
+}
+
+guint fc_plan_output_root(const fc_plan *plan) {
+  guint root = plan->n;
+  while (root > 0 && plan->stages[root - 1].passthrough) root--;
+  return root;
 }
 
 double fc_plan_bytes(const fc_plan *plan) {

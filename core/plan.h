@@ -24,7 +24,7 @@ typedef struct fc_plan_stage {
   const char *name;      /* of the operator, or "cast" */
   fc_reach reach[FC_AXES];
   int border;
-  guint8 border_code[8]; /* its value as an element of the stage's input */
+  guint64 border_code; /* its value as an element of the stage's input, in the first bytes */
   guint64 measure_bytes;
   double work; /* flop an output element */
   char note[96];
@@ -73,6 +73,10 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
 
 /* The longest stretch of each link that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
+
+/* The link whose memory the last one shares: itself unless the last stages pass their
+ * input through. */
+guint fc_plan_output_root(const fc_plan *plan);
 
 /* Bytes of host and device memory for the buffers of a run. */
 double fc_plan_bytes(const fc_plan *plan);

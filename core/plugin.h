@@ -214,7 +214,8 @@ typedef struct fc_reach {
  * The terms of one stage. The host fills in everything: `out` as a copy of `in`
  * with the element type it would like, every reach {0,0,1,1,1}, no border; the
  * operator changes what differs. It MUST leave
- * out->dtype within its dtypes_out.
+ * out->dtype within its dtypes_out. Where the input's extent is FC_UNKNOWN an output
+ * extent is FC_UNKNOWN too, or an upper bound (a crop).
  */
 typedef struct fc_terms {
   uint32_t size;

@@ -126,8 +126,9 @@ static gboolean init_stage(fc_work *w, guint s, GError **error) {
 }
 
 static gboolean init_links(fc_work *w, GError **error) {
+  guint root = fc_plan_output_root(w->plan);
   for (guint l = 1; l < w->plan->n; l++) {
-    if (w->plan->stages[l - 1].passthrough) continue;
+    if (w->plan->stages[l - 1].passthrough || l == root) continue;
     if (!init_buffer(&w->links[l], w->plan, l)) return no_memory("a chunk", G_MAXSIZE, error);
     w->links[l].device = w->runner->device;
     w->links[l].memory = w->runner->alloc(w->runner, w->links[l].bytes);
@@ -338,7 +339,7 @@ static gboolean fill_border(fc_work *w, guint s, const fc_chunk *chunk, GError *
   }
   if (!out) return TRUE;
   fc_view view = fc_buffer_view(&w->links[s], real, &w->plan->links[s]);
-  return w->runner->fill_border(w->runner, &view, link->virt, ps->border, ps->border_code, error);
+  return w->runner->fill_border(w->runner, &view, link->virt, ps->border, &ps->border_code, error);
 }
 
 static gboolean run_stage(fc_work *w, guint s, const fc_chunk *chunk, const fc_measures *measures,
@@ -363,6 +364,7 @@ fc_buffer *fc_work_link(fc_work *w, guint link) {
 }
 
 void fc_work_point(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out) {
+  guint root = fc_plan_output_root(w->plan);
   w->links[0] = *in;
   for (guint l = 1; l <= chunk->last; l++) {
     const fc_chunk_link *link = &chunk->links[l];
@@ -370,7 +372,7 @@ void fc_work_point(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_buffer *
       w->links[l] = w->links[l - 1]; /* the same memory */
       continue;
     }
-    if (l == w->plan->n) w->links[l] = *out;
+    if (l == root) w->links[l] = *out;
     gint64 aligned = l < chunk->last ? link->view[FC_AXIS_X].lo : link->made[FC_AXIS_X].lo;
     fc_buffer_hold(&w->links[l], link->held, aligned);
   }

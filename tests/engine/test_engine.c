@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_engine.c - planner, demand and executor, on small operators made for the test.
+ *
+ * Every run is compared with a direct evaluation of the same chain on the whole
+ * signal, in which each border is looked up element by element with no buffers, no
+ * chunks and no demand. The operators: an asymmetric weighted sum over a window (any
+ * border, optional change of length), a crop, a decimator, a repeater, and a counter
+ * that measures and passes through.
+ */
+#include "core/chain.h"
+#include "core/error.h"
+#include "core/exec.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+/* ---- operators -------------------------------------------------------- */
+
+enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT };
+
+typedef struct unit {
+  enum what what;
+  gint64 before, after; /* window; crop: start, length */
+  gint64 factor;        /* decimate, repeat */
+  int border;
+  gint64 lengthen; /* window: added to the extent (full, valid) */
+  gint64 align;
+  double seen; /* count: sum of all elements */
+  gint64 blocks;
+} unit;
+
+static double load(const fc_view *v, gint64 x, gint64 c) {
+  const void *p = fc_view_at(v, 0, 0, x, c);
+  return v->dtype == FC_F64   ? *(const double *)p
+         : v->dtype == FC_F32 ? *(const float *)p
+                              : *(const gint16 *)p;
+}
+
+static void store(const fc_view *v, gint64 x, gint64 c, double value) {
+  void *p = fc_view_at(v, 0, 0, x, c);
+  if (v->dtype == FC_F64)
+    *(double *)p = value;
+  else if (v->dtype == FC_F32)
+    *(float *)p = (float)value;
+  else
+    *(gint16 *)p = (gint16)value;
+}
+
+static double weight(gint64 j) {
+  return (double)(j * 37 % 11 - 5);
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  unit *u = self;
+  fc_reach *r = &terms->reach[FC_AXIS_X];
+  gint64 *extent = &terms->out[0]->extent[FC_AXIS_X];
+  switch (u->what) {
+  case WINDOW:
+    r->before = u->before, r->after = u->after, r->align = u->align;
+    terms->border = u->border, terms->border_value = 3;
+    if (*extent >= 0) *extent = MAX(*extent + u->lengthen, 0);
+    break;
+  case CROP:
+    r->before = -u->before, r->after = u->before;
+    *extent = *extent < 0 ? u->after : CLAMP(*extent - u->before, 0, u->after);
+    break;
+  case DECIMATE:
+    r->num = u->factor, r->after = 1 - u->factor;
+    if (*extent >= 0) *extent = (*extent + u->factor - 1) / u->factor;
+    break;
+  case REPEAT:
+    r->den = u->factor;
+    if (*extent >= 0) *extent *= u->factor;
+    break;
+  case COUNT:
+    r->align = u->align;
+    terms->measure_bytes = sizeof(double);
+    break;
+  }
+  return FC_OK;
+}
+
+static void count_blocks(const unit *u, const fc_job *job) {
+  const fc_view *v = job->in[0];
+  double *sums = job->measure;
+  for (gint64 x = 0; x < v->shape[FC_AXIS_X]; x++) {
+    g_assert_cmpint(v->origin[FC_AXIS_X] % u->align, ==, 0);
+    if (x % u->align == 0) sums[x / u->align] = 0;
+    for (gint64 c = 0; c < v->shape[FC_AXIS_C]; c++) sums[x / u->align] += load(v, x, c);
+  }
+}
+
+static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
+  const unit *u = state;
+  const fc_view *in = job->in[0], *out = job->out[0];
+  if (u->what == COUNT) {
+    count_blocks(u, job);
+    return FC_OK;
+  }
+  for (gint64 x = 0; x < out->shape[FC_AXIS_X]; x++)
+    for (gint64 c = 0; c < out->shape[FC_AXIS_C]; c++) {
+      gint64 at = out->origin[FC_AXIS_X] + x;
+      double y = 0;
+      switch (u->what) {
+      case WINDOW:
+        for (gint64 j = -u->before; j <= u->after; j++) y += weight(j + u->before) * load(in, x + j, c);
+        break;
+      case CROP: y = load(in, x + u->before, c); break;
+      case DECIMATE: y = load(in, at * u->factor - in->origin[FC_AXIS_X], c); break;
+      default: y = load(in, at / u->factor - in->origin[FC_AXIS_X], c); break;
+      }
+      store(out, x, c, y);
+    }
+  return FC_OK;
+}
+
+static void reset(void *self) {
+  ((unit *)self)->seen = 0, ((unit *)self)->blocks = 0;
+}
+
+static fc_status collect(const fc_host *host, void *self, const void *blocks, int64_t count) {
+  unit *u = self;
+  for (gint64 i = 0; i < count; i++) u->seen += ((const double *)blocks)[i];
+  u->blocks += count;
+  return FC_OK;
+}
+
+static fc_status report(const fc_host *host, void *self) {
+  fc_measurement m = {sizeof m, -1, "sum", "", ((unit *)self)->seen, NULL};
+  host->measured(host, &m);
+  return FC_OK;
+}
+
+static const fc_backend cpu = {.size = sizeof cpu, .process = process};
+
+static const fc_operator plain_operator = {.size = sizeof plain_operator,
+                                           .name = "unit",
+                                           .kinds = FC_KINDS_ALL,
+                                           .dtypes_in = FC_DTYPES_FLOAT,
+                                           .dtypes_out = FC_DTYPES_FLOAT,
+                                           .n_in = 1,
+                                           .n_out = 1,
+                                           .negotiate = negotiate,
+                                           .cpu = &cpu};
+
+static const fc_operator count_operator = {.size = sizeof count_operator,
+                                           .flags = FC_OP_PASSTHROUGH,
+                                           .name = "count",
+                                           .kinds = FC_KINDS_ALL,
+                                           .dtypes_in = FC_DTYPES_FLOAT,
+                                           .dtypes_out = FC_DTYPES_FLOAT,
+                                           .n_in = 1,
+                                           .n_out = 1,
+                                           .negotiate = negotiate,
+                                           .cpu = &cpu,
+                                           .reset = reset,
+                                           .collect = collect,
+                                           .report = report};
+
+/* ---- direct evaluation ------------------------------------------------ */
+
+typedef struct samples {
+  gint64 length;
+  int channels;
+  double *data;
+} samples;
+
+static double at_border(const samples *s, gint64 x, int c, int border) {
+  gint64 n = s->length;
+  if (x >= 0 && x < n) return s->data[x * s->channels + c];
+  if (border == FC_BORDER_CONSTANT) return 3;
+  if (border == FC_BORDER_ZERO || n == 0) return 0;
+  while (x < 0 || x >= n) {
+    if (border == FC_BORDER_REPLICATE) x = x < 0 ? 0 : n - 1;
+    if (border == FC_BORDER_REFLECT) x = x < 0 ? -1 - x : 2 * n - 1 - x;
+    if (border == FC_BORDER_REFLECT101) x = n == 1 ? 0 : x < 0 ? -x : 2 * n - 2 - x;
+    if (border == FC_BORDER_WRAP) x = x < 0 ? x + n : x - n;
+  }
+  return s->data[x * s->channels + c];
+}
+
+static samples evaluate(const unit *u, samples in, double *sum) {
+  samples out = {in.length, in.channels, NULL};
+  if (u->what == WINDOW) out.length = MAX(in.length + u->lengthen, 0);
+  if (u->what == CROP) out.length = CLAMP(in.length - u->before, 0, u->after);
+  if (u->what == DECIMATE) out.length = (in.length + u->factor - 1) / u->factor;
+  if (u->what == REPEAT) out.length = in.length * u->factor;
+  out.data = g_new0(double, out.length *out.channels + 1);
+  for (gint64 i = 0; i < in.length * in.channels && u->what == COUNT; i++) *sum += in.data[i];
+  for (gint64 x = 0; x < out.length; x++)
+    for (int c = 0; c < out.channels; c++) {
+      double y = 0;
+      switch (u->what) {
+      case WINDOW:
+        for (gint64 j = -u->before; j <= u->after; j++)
+          y += weight(j + u->before) * at_border(&in, x + j, c, u->border);
+        break;
+      case CROP: y = in.data[(x + u->before) * in.channels + c]; break;
+      case DECIMATE: y = in.data[x * u->factor * in.channels + c]; break;
+      case REPEAT: y = in.data[x / u->factor * in.channels + c]; break;
+      case COUNT: y = in.data[x * in.channels + c]; break;
+      }
+      out.data[x * out.channels + c] = y;
+    }
+  g_free(in.data);
+  return out;
+}
+
+/* ---- one comparison --------------------------------------------------- */
+
+/* A source whose length only its end tells, which delivers in uneven pieces. */
+typedef struct mystery {
+  fc_source base;
+  fc_source *inner;
+  int piece;
+} mystery;
+
+static gint64 read_mystery(fc_source *source, const fc_view *into, GError **error) {
+  mystery *me = (mystery *)source;
+  fc_view part = *into;
+  me->piece = me->piece * 5 % 97 + 1;
+  part.shape[FC_AXIS_X] = MIN(part.shape[FC_AXIS_X], me->piece);
+  return me->inner->read(me->inner, &part, error);
+}
+
+static void free_mystery(fc_source *source) {
+  mystery *me = (mystery *)source;
+  me->inner->free(me->inner);
+  g_free(me);
+}
+
+static fc_source *make_mystery(fc_source *inner) {
+  mystery *me = g_new0(mystery, 1);
+  me->base = (fc_source){inner->format, inner->name, read_mystery, free_mystery};
+  me->base.format.extent[FC_AXIS_X] = FC_UNKNOWN;
+  me->inner = inner, me->piece = 3;
+  return &me->base;
+}
+
+static fc_view view_of(double *data, gint64 length, int channels) {
+  fc_view v = {sizeof v, FC_F64, FC_AUDIO,
+               FC_HOST,  data,   {1, 1, length, channels},
+               {0},      {0},    {1, 1, length, channels}};
+  v.stride[FC_AXIS_C] = 8, v.stride[FC_AXIS_X] = 8 * channels;
+  v.stride[FC_AXIS_Y] = v.stride[FC_AXIS_N] = 8 * channels * MAX(length, 1);
+  return v;
+}
+
+static void check(unit *units, guint n, gint64 length, int channels, gint64 chunk, int threads,
+                  gboolean unknown) {
+  fc_context *context = fc_context_new_with(NULL);
+  fc_chain chain = {context, n, g_new0(fc_stage, n)};
+  for (guint i = 0; i < n; i++) {
+    fc_stage_host_init(&chain.stages[i].host);
+    chain.stages[i].op = units[i].what == COUNT ? &count_operator : &plain_operator;
+    chain.stages[i].self = &units[i];
+  }
+  samples expected = {length, channels, g_new(double, length *channels + 1)};
+  g_autofree double *input = g_new(double, length *channels + 1);
+  for (gint64 i = 0; i < length * channels; i++)
+    input[i] = expected.data[i] = (double)g_test_rand_int_range(-9, 10);
+  double sums[16] = {0};
+  for (guint i = 0; i < n; i++) expected = evaluate(&units[i], expected, &sums[i]);
+
+  g_autofree double *output = g_new0(double, expected.length *channels + 1);
+  fc_view in = view_of(input, length, channels), out = view_of(output, expected.length, channels);
+  fc_source *source = fc_memory_source_new(&in);
+  if (unknown) source = make_mystery(source);
+  fc_sink *sink = fc_memory_sink_new(&out);
+  fc_options options = FC_OPTIONS_INIT;
+  options.chunk = chunk, options.threads = threads, options.device = "cpu";
+  GError *error = NULL;
+  g_autoptr(fc_plan) plan = fc_plan_new(&chain, &source->format, -1, &options, &error);
+  if (plan && plan->whole && unknown) {
+    source = fc_source_load(source, &error);
+    fc_plan_free(plan);
+    plan = fc_plan_new(&chain, &source->format, -1, &options, &error);
+  }
+  g_assert_no_error(error);
+  g_assert_true(fc_plan_choose_device(plan, &options, TRUE, &error));
+  fc_result *result = g_new0(fc_result, 1);
+  fc_execute(plan, source, sink, &options, NULL, result, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(result->out.extent[FC_AXIS_X], ==, expected.length);
+  for (gint64 i = 0; i < expected.length * channels; i++) g_assert_cmpfloat(output[i], ==, expected.data[i]);
+  guint m = 0;
+  for (guint i = 0; i < n; i++)
+    if (units[i].what == COUNT) g_assert_cmpfloat(result->measured[m++].value, ==, sums[i]);
+  g_assert_cmpuint(m, ==, result->n_measured);
+
+  source->free(source);
+  sink->free(sink);
+  fc_result_free(result);
+  g_free(expected.data);
+  for (guint i = 0; i < n; i++) chain.stages[i].op = NULL, fc_stage_host_clear(&chain.stages[i].host);
+  g_free(chain.stages);
+  fc_context_free(context);
+}
+
+/* ---- tests ------------------------------------------------------------ */
+
+static const gint64 lengths[] = {0, 1, 2, 7, 64, 501};
+static const gint64 chunks[] = {1, 7, 100, 4096};
+
+static void check_all(const unit *units, guint n) {
+  for (guint l = 0; l < G_N_ELEMENTS(lengths); l++)
+    for (guint k = 0; k < G_N_ELEMENTS(chunks); k++)
+      for (int unknown = 0; unknown < 2; unknown++) {
+        unit copy[16];
+        if (n) memcpy(copy, units, n * sizeof *units);
+        check(copy, n, lengths[l], 1 + (int)(l % 3), chunks[k], 1 + (int)(k % 3), unknown != 0);
+      }
+}
+
+static unit window(gint64 before, gint64 after, int border) {
+  return (unit){.what = WINDOW, .before = before, .after = after, .border = border, .align = 1, .factor = 1};
+}
+
+static void test_borders(void) {
+  static const gint64 reaches[][2] = {{0, 0}, {3, 2}, {0, 9}, {9, 0}, {70, 3}, {2, 200}, {700, 700}, {-2, 5}};
+  for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++)
+    for (guint i = 0; i < G_N_ELEMENTS(reaches); i++) {
+      unit one = window(reaches[i][0], reaches[i][1], border);
+      check_all(&one, 1);
+    }
+}
+
+static void test_lengths(void) {
+  unit full = window(8, 0, FC_BORDER_ZERO), valid = window(0, 8, FC_BORDER_ZERO);
+  full.lengthen = 8, valid.lengthen = -8;
+  check_all(&full, 1);
+  check_all(&valid, 1);
+  unit both[] = {full, valid};
+  check_all(both, 2);
+  unit all[] = {{.what = CROP, .before = 20, .after = 300},
+                full,
+                {.what = DECIMATE, .factor = 3},
+                {.what = REPEAT, .factor = 4}};
+  check_all(all, 4);
+}
+
+static void test_alignment(void) {
+  unit a = window(5, 1, FC_BORDER_REFLECT), b = window(1, 5, FC_BORDER_REPLICATE);
+  a.align = 16, b.align = 10;
+  unit both[] = {a, b};
+  check_all(both, 2);
+}
+
+static void test_empty_chain(void) {
+  check_all(NULL, 0);
+}
+
+/* Measures see the whole samples once, whatever later stages look at. */
+static void test_measures(void) {
+  unit count = {.what = COUNT, .align = 32};
+  unit crop = {.what = CROP, .before = 100, .after = 150};
+  unit chains[][5] = {{count},
+                      {crop, count},
+                      {count, crop},
+                      {count, crop, count, {.what = CROP, .before = 40, .after = 20}, count},
+                      {window(3, 40, FC_BORDER_REFLECT101), count, window(60, 0, FC_BORDER_ZERO), count},
+                      {count, {.what = DECIMATE, .factor = 50}, count, window(2, 2, FC_BORDER_WRAP)}};
+  static const guint n[] = {1, 2, 2, 5, 4, 4};
+  for (guint i = 0; i < G_N_ELEMENTS(chains); i++) check_all(chains[i], n[i]);
+}
+
+static unit random_unit(void) {
+  switch (g_test_rand_int_range(0, 8)) {
+  case 0:
+    return (unit){
+        .what = CROP, .before = g_test_rand_int_range(0, 50), .after = g_test_rand_int_range(0, 400)};
+  case 1: return (unit){.what = DECIMATE, .factor = g_test_rand_int_range(1, 6)};
+  case 2: return (unit){.what = REPEAT, .factor = g_test_rand_int_range(1, 4)};
+  case 3: return (unit){.what = COUNT, .align = g_test_rand_int_range(1, 40)};
+  default: {
+    unit u = window(g_test_rand_int_range(0, 40), g_test_rand_int_range(0, 40),
+                    g_test_rand_int_range(0, FC_BORDER_WRAP + 1));
+    u.align = g_test_rand_int_range(0, 3) ? 1 : g_test_rand_int_range(1, 20);
+    return u;
+  }
+  }
+}
+
+static void test_random(void) {
+  for (int i = 0; i < 400; i++) {
+    unit units[6];
+    guint n = (guint)g_test_rand_int_range(1, 7);
+    for (guint k = 0; k < n; k++) units[k] = random_unit();
+    check(units, n, g_test_rand_int_range(0, 600), g_test_rand_int_range(1, 4), g_test_rand_int_range(1, 130),
+          g_test_rand_int_range(1, 5), g_test_rand_bit() != 0);
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/engine/empty-chain", test_empty_chain);
+  g_test_add_func("/engine/borders", test_borders);
+  g_test_add_func("/engine/lengths", test_lengths);
+  g_test_add_func("/engine/alignment", test_alignment);
+  g_test_add_func("/engine/measures", test_measures);
+  g_test_add_func("/engine/random-chains", test_random);
+  return g_test_run();
+}
