@@ -5,6 +5,7 @@
 #include "core/chain.h"
 
 #include "core/error.h"
+#include "core/runner.h"
 
 #include <string.h>
 
@@ -39,7 +40,11 @@ fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError 
 
 static void release_stage(fc_stage *stage) {
   fc_prepared *p = &stage->prepared;
-  if (p->valid && p->backend->release) p->backend->release(&stage->host.base, p->state);
+  if (p->valid && p->backend->release) {
+    int before = p->device >= 0 ? fc_cuda_enter(p->device) : -1;
+    p->backend->release(&stage->host.base, p->state);
+    if (p->device >= 0) fc_cuda_leave(before);
+  }
   memset(p, 0, sizeof *p);
 }
 
@@ -82,7 +87,9 @@ gboolean fc_stage_prepare(fc_stage *stage, const fc_backend *backend, int device
     if (backend->prepare) {
       const fc_format *ins[1] = {&p->in}, *outs[1] = {&p->out};
       fc_setup setup = {sizeof setup, device, compute, 1, 1, ins, outs};
+      int before = device >= 0 ? fc_cuda_enter(device) : -1;
       fc_status status = backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
+      if (device >= 0) fc_cuda_leave(before);
       if (!fc_stage_host_check(&stage->host, stage->op->name, "preparing", status, error)) return FALSE;
     }
     p->valid = TRUE;
