@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_library.c - the public library as a program that embeds it uses it: only
+ * core/filterchain.h, and a chain parsed from a string, on host memory.
+ */
+#include "core/filterchain.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const smooth[] = {"conv1d:[1,2,4,3]/10", "conv1d:[0.5,0.25]", NULL};
+
+static fc_view audio_view(float *data, gint64 frames, int channels, gboolean planar) {
+  fc_view v = {sizeof v, FC_F32, FC_AUDIO,
+               FC_HOST,  data,   {1, 1, frames, channels},
+               {0},      {0},    {1, 1, frames, channels}};
+  v.stride[FC_AXIS_C] = planar ? 4 * frames : 4;
+  v.stride[FC_AXIS_X] = planar ? 4 : 4 * channels;
+  v.stride[FC_AXIS_Y] = v.stride[FC_AXIS_N] = 4 * frames * channels;
+  return v;
+}
+
+static double at(const fc_view *v, gint64 x, int c) {
+  return x >= 0 && x < v->shape[FC_AXIS_X] ? *(float *)fc_view_at(v, 0, 0, x, c) : 0;
+}
+
+/* The chain `smooth`, written out. */
+static double expected(const fc_view *in, gint64 x, int c) {
+  static const double a[] = {0.1, 0.2, 0.4, 0.3}, b[] = {0.5, 0.25};
+  double y = 0;
+  for (int j = 0; j < 2; j++) {
+    gint64 p = x - j; /* centre (2-1)/2 = 0 */
+    if (p < 0 || p >= in->shape[FC_AXIS_X]) continue;
+    for (int i = 0; i < 4; i++) y += b[j] * a[i] * at(in, p + 1 - i, c); /* centre (4-1)/2 = 1 */
+  }
+  return y;
+}
+
+static void run(gint64 frames, int channels, gboolean planar, gint64 chunk) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, smooth, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(fc_chain_length(chain), ==, 2);
+  g_assert_cmpstr(fc_chain_operator(chain, 0)->name, ==, "conv1d");
+  g_autofree float *a = g_new(float, frames *channels + 1), *b = g_new(float, frames *channels + 1);
+  for (gint64 i = 0; i < frames * channels; i++) a[i] = (float)g_test_rand_double_range(-1, 1), b[i] = NAN;
+  fc_view in = audio_view(a, frames, channels, planar), out = audio_view(b, frames, channels, !planar);
+  fc_options options = FC_OPTIONS_INIT;
+  options.chunk = chunk;
+  g_autoptr(fc_result) result = NULL;
+  g_assert_true(fc_chain_run_host(chain, &in, &out, &options, &result, &error));
+  g_assert_no_error(error);
+  for (gint64 x = 0; x < frames; x++)
+    for (int c = 0; c < channels; c++)
+      g_assert_cmpfloat_with_epsilon(at(&out, x, c), expected(&in, x, c), 1e-6);
+  /* Again with the same chain: prepared states and buffers are reused. */
+  memset(b, 0xff, sizeof(float) * (gsize)(frames * channels));
+  g_assert_true(fc_chain_run_host(chain, &in, &out, NULL, NULL, &error));
+  if (frames) g_assert_cmpfloat_with_epsilon(at(&out, 0, 0), expected(&in, 0, 0), 1e-6);
+}
+
+static void test_host(void) {
+  static const gint64 lengths[] = {0, 1, 5, 1000, 70001};
+  for (guint i = 0; i < G_N_ELEMENTS(lengths); i++)
+    for (int channels = 1; channels < 4; channels++)
+      run(lengths[i], channels, channels == 2, i % 2 ? 0 : 333);
+}
+
+static void test_formats(void) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_context) context = fc_context_new();
+  const char *const stages[] = {"conv1d:[1,2,3]:mode=full", NULL};
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, &error);
+  g_assert_no_error(error);
+  fc_format in = {sizeof in, FC_AUDIO, FC_I16, 16, FC_INTERLEAVED, 0, {1, 1, 100, 2}, 48000},
+            out = {.dtype = -1};
+  g_assert_true(fc_chain_output_format(chain, &in, NULL, &out, &error));
+  g_assert_cmpint(out.extent[FC_AXIS_X], ==, 102);
+  g_assert_cmpint(out.dtype, ==, FC_F32);
+  out.dtype = FC_I16;
+  g_assert_true(fc_chain_output_format(chain, &in, NULL, &out, &error));
+  g_assert_cmpint(out.dtype, ==, FC_I16);
+}
+
+static void test_errors(void) {
+  g_autoptr(fc_context) context = fc_context_new();
+  static const struct {
+    const char *stage, *contains;
+  } cases[] = {{"conv1", "did you mean \"conv1d\"?"},
+               {"conv1d", "mask"},
+               {"conv1d:[1,2]:flp=no", "did you mean \"flip\"?"},
+               {"conv1d:[1,2]:flip=no:flip=no", "flip"},
+               {"conv1d:[1,nan]", "nan"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const char *const stages[] = {cases[i].stage, NULL};
+    GError *error = NULL;
+    g_assert_null(fc_chain_parse(context, stages, &error));
+    g_assert_nonnull(error);
+    g_assert_nonnull(strstr(error->message, cases[i].contains));
+    g_assert_null(strchr(error->message, '\n'));
+    g_error_free(error);
+  }
+}
+
+/* Two contexts in two threads do not meet. */
+static gpointer in_a_thread(gpointer data) {
+  run(20011, 2, FALSE, 999);
+  return NULL;
+}
+
+static void test_threads(void) {
+  GThread *threads[4];
+  for (guint i = 0; i < 4; i++) threads[i] = g_thread_new("user", in_a_thread, NULL);
+  for (guint i = 0; i < 4; i++) g_thread_join(threads[i]);
+}
+
+static void test_wrong_views(void) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, smooth, &error);
+  g_assert_no_error(error);
+  float data[20] = {0};
+  fc_view in = audio_view(data, 10, 1, FALSE), out = audio_view(data + 10, 9, 1, FALSE);
+  g_assert_false(fc_chain_run_host(chain, &in, &out, NULL, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+  g_clear_error(&error);
+  in.data = NULL;
+  g_assert_false(fc_chain_run_host(chain, &in, &out, NULL, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/library/host", test_host);
+  g_test_add_func("/library/formats", test_formats);
+  g_test_add_func("/library/errors", test_errors);
+  g_test_add_func("/library/threads", test_threads);
+  g_test_add_func("/library/wrong-views", test_wrong_views);
+  return g_test_run();
+}
