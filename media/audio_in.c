@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * audio_in.c - sound files through libsndfile, in the element type in which their
+ * samples are exact: libsndfile's own conversions change values, and none is used.
+ *
+ * libsndfile says nothing of a file that was cut off. Chunked files are compared
+ * with their headers at opening; for the others a short read is noticed; an Ogg
+ * stream ends with a page that says so.
+ */
+#include "media/audio.h"
+
+#include <string.h>
+
+#include "media/audio_length.h"
+
+typedef struct audio_source {
+  fc_source base;
+  fc_input *input;
+  fc_media_options options; /* its strings are not used after opening */
+  SNDFILE *file;
+  SF_INFO info;
+  gint64 position;
+  gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
+} audio_source;
+
+static gint64 read_frames(audio_source *source, void *to, gint64 count) {
+  switch (source->base.format.dtype) {
+  case FC_I16: return sf_readf_short(source->file, to, count);
+  case FC_I32: return sf_readf_int(source->file, to, count);
+  case FC_F32: return sf_readf_float(source->file, to, count);
+  default: return sf_readf_double(source->file, to, count);
+  }
+}
+
+/* The end, or a fault: which of them, and whether it will be taken. */
+static gboolean end_well(audio_source *source, GError **error) {
+  int problem = sf_error(source->file);
+  gboolean early = source->promised != FC_UNKNOWN && source->position < source->promised;
+  if (!problem && !early) return TRUE;
+  g_autofree char *what = problem ? g_strdup_printf("is damaged after frame %" G_GINT64_FORMAT " (%s)",
+                                                    source->position, sf_error_number(problem))
+                                  : g_strdup_printf("is cut off: it ends after %" G_GINT64_FORMAT
+                                                    " of %" G_GINT64_FORMAT " frames",
+                                                    source->position, source->promised);
+  if (!source->options.allow_truncated)
+    return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name, what);
+  fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, what);
+  source->promised = source->position;
+  return TRUE;
+}
+
+static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
+  audio_source *source = (audio_source *)base;
+  gint64 wanted = into->shape[FC_AXIS_X], got = 0;
+  if (source->promised != FC_UNKNOWN) wanted = MIN(wanted, source->promised - source->position);
+  if (wanted > 0) got = read_frames(source, into->data, wanted);
+  if (got < 0) got = 0;
+  source->position += got;
+  if (got < wanted && !end_well(source, error)) return -1;
+  return got;
+}
+
+static void audio_free(fc_source *base) {
+  audio_source *source = (audio_source *)base;
+  if (source->file) sf_close(source->file);
+  fc_input_free(source->input);
+  g_free(source->base.name);
+  g_free(source);
+}
+
+SNDFILE *fc_audio_source_file(fc_source *source) {
+  return source && source->read == audio_read ? ((audio_source *)source)->file : NULL;
+}
+
+int fc_audio_source_format(fc_source *source) {
+  return source && source->read == audio_read ? ((audio_source *)source)->info.format : 0;
+}
+
+fc_input *fc_audio_source_input(fc_source *source) {
+  return source && source->read == audio_read ? ((audio_source *)source)->input : NULL;
+}
+
+/* libsndfile reads these from a pipe; the others seek. */
+static gboolean streams(const fc_file_format *format) {
+  static const char *const names[] = {"wav", "aiff", "au", "ogg", "opus"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+    if (strcmp(format->name, names[i]) == 0) return TRUE;
+  return FALSE;
+}
+
+static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
+  if (!streams(format) && !fc_input_make_seekable(source->input, error)) return FALSE;
+  source->file = sf_open_fd(source->input->fd, SFM_READ, &source->info, SF_FALSE);
+  if (source->file) return TRUE;
+  g_autofree char *why = g_strdup(sf_strerror(NULL));
+  g_strdelimit(why, "\r\n", ' ');
+  while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
+  return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
+}
+
+static gboolean find_length(audio_source *source, GError **error) {
+  fc_audio_length length;
+  if (!fc_audio_length_find(source->input, &source->info, &length, error)) return FALSE;
+  if (length.fault && !source->options.allow_truncated)
+    return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name,
+                   length.fault);
+  if (length.fault)
+    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, length.fault);
+  g_free(length.fault);
+  if (length.remark) fc_media_warn(&source->options, "%s: %s", source->base.name, length.remark);
+  source->promised = length.frames;
+  /* What the file promises may still not be there; only a known end can be announced. */
+  source->base.format.extent[FC_AXIS_X] =
+      source->options.allow_truncated && !length.certain ? FC_UNKNOWN : length.frames;
+  return TRUE;
+}
+
+static void set_format(audio_source *source) {
+  fc_audio_samples samples = fc_audio_samples_of(source->info.format);
+  source->base.format = (fc_format){.size = sizeof(fc_format),
+                                    .kind = FC_AUDIO,
+                                    .dtype = samples.dtype,
+                                    .bits = samples.bits,
+                                    .layout = FC_INTERLEAVED,
+                                    .extent = {1, 1, FC_UNKNOWN, source->info.channels},
+                                    .rate = source->info.samplerate};
+}
+
+fc_source *fc_audio_open(fc_input *input, const fc_file_format *format, const fc_media_options *options,
+                         GError **error) {
+  audio_source *source = g_new0(audio_source, 1);
+  source->base.read = audio_read;
+  source->base.free = audio_free;
+  source->base.name = g_strdup(input->name);
+  source->input = input;
+  source->options = *options;
+  if (!open_file(source, format, error)) goto failed;
+  set_format(source);
+  if (!find_length(source, error)) goto failed;
+  return &source->base;
+
+failed:
+  audio_free(&source->base);
+  return NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * audio_length.c - see audio_length.h. The header's word is held against the file's
+ * size; what a writer could not fill in (a pipe, a crash) is told from what is gone.
+ */
+#include "media/audio_length.h"
+
+#include <string.h>
+
+#include "media/chunks.h"
+
+/* Longer than any recording, shorter than what libsndfile says when it does not know. */
+#define FRAMES_MAX ((gint64)1 << 48)
+
+/* The last page of an Ogg stream lies in the last 64 KiB, its largest size, and bit 2
+ * of its flags ends the stream. */
+#define OGG_PAGE_MAX 65307
+#define OGG_END      4
+
+/* Offset of the last "OggS" in the tail of a file, or -1. */
+static gssize last_page(const guint8 *tail, gssize size) {
+  for (gssize at = size - 27; at >= 0; at--)
+    if (memcmp(tail + at, "OggS", 4) == 0) return at;
+  return -1;
+}
+
+static gssize page_size(const guint8 *page, gssize left) {
+  gssize header = 27 + page[26], size = header;
+  for (gssize i = 27; i < header && i < left; i++) size += page[i];
+  return size;
+}
+
+static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **error) {
+  g_autofree guint8 *tail = g_malloc(OGG_PAGE_MAX);
+  gssize size = fc_input_read_at(input, MAX(input->size - OGG_PAGE_MAX, 0), tail, OGG_PAGE_MAX, error);
+  if (size < 0) return FALSE;
+  gssize at = last_page(tail, size);
+  gboolean whole = at >= 0 && page_size(tail + at, size - at) <= size - at && (tail[at + 5] & OGG_END);
+  if (!whole) length->fault = g_strdup("is cut off: its last page is not the end of a stream");
+  return TRUE;
+}
+
+static gboolean compare_chunks(fc_input *input, fc_audio_length *length, GError **error) {
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, error);
+  if (!chunks) return FALSE;
+  if (chunks->data < 0) return TRUE;
+  length->certain = TRUE;
+  if (chunks->missing)
+    length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", chunks->missing);
+  else if (chunks->open_ended)
+    length->remark = "the header does not say how long it is; read to the end of the file";
+  else if (g_array_index(chunks->items, fc_chunk, chunks->data).size == 0)
+    length->frames = 0; /* libsndfile takes what follows for samples */
+  return TRUE;
+}
+
+/* .snd or its little-endian twin: offset and size of the samples. */
+static void compare_au(fc_input *input, fc_audio_length *length) {
+  guint32 offset, size;
+  if (input->head_size < 12) return;
+  memcpy(&offset, input->head + 4, 4);
+  memcpy(&size, input->head + 8, 4);
+  gboolean big = input->head[0] == '.';
+  offset = big ? GUINT32_FROM_BE(offset) : GUINT32_FROM_LE(offset);
+  size = big ? GUINT32_FROM_BE(size) : GUINT32_FROM_LE(size);
+  length->certain = TRUE;
+  gint64 missing = (gint64)offset + size - input->size;
+  if (size != 0xffffffff && missing > 0)
+    length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
+}
+
+/* A pipe has no size to compare with: the header is believed, unless what it says is
+ * what writers put there who do not know. */
+static void from_pipe(const SF_INFO *info, fc_audio_length *length) {
+  fc_audio_samples samples = fc_audio_samples_of(info->format);
+  gint64 sample =
+      fc_dtype_is_float(samples.dtype) ? (gint64)fc_dtype_size(samples.dtype) : (samples.bits + 7) / 8;
+  gboolean made_up = length->frames == FC_UNKNOWN ||
+                     fc_chunk_size_is_placeholder((guint64)(info->frames * info->channels * sample));
+  length->frames = made_up ? FC_UNKNOWN : info->frames;
+}
+
+gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_length *length, GError **error) {
+  *length = (fc_audio_length){.frames = info->frames};
+  if (info->frames < 0 || info->frames > FRAMES_MAX) length->frames = FC_UNKNOWN;
+  if (!input->seekable) {
+    from_pipe(info, length);
+    return TRUE;
+  }
+  switch (info->format & SF_FORMAT_TYPEMASK) {
+  case SF_FORMAT_OGG: return find_ogg_end(input, length, error);
+  case SF_FORMAT_AU: compare_au(input, length); return TRUE;
+  case SF_FORMAT_FLAC:
+  case SF_FORMAT_MPEG: return TRUE;
+  default: return compare_chunks(input, length, error);
+  }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * audio_length.h - how long a sound file is, and whether it is all there.
+ */
+#ifndef FC_MEDIA_AUDIO_LENGTH_H
+#define FC_MEDIA_AUDIO_LENGTH_H
+
+#include "media/audio.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_audio_length {
+  gint64 frames;      /* FC_UNKNOWN: only the end will tell */
+  gboolean certain;   /* so many frames are there, for the bytes were counted */
+  char *fault;        /* why the file is not whole ("is cut off: ..."), g_free; or NULL */
+  const char *remark; /* worth a warning, or NULL; static */
+} fc_audio_length;
+
+/* `info` is what libsndfile found. FALSE only when the file cannot be read. */
+gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_length *length, GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * audio_out.c - the sink for sound: chooses the sample format, brings what arrives
+ * into it, and hands it to an encoder that writes to a checked output.
+ */
+#include "media/audio.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "media/quantise.h"
+
+typedef struct audio_sink {
+  fc_sink base;
+  const fc_file_format *file;
+  fc_media_options options;
+  char *path;
+  int like; /* libsndfile's format of the source, or 0 */
+  fc_audio_samples samples;
+  gboolean chosen;
+  int channels;
+  fc_output *output;
+  fc_encoder *encoder;
+  gint64 position;
+  void *scratch;
+  gsize scratch_size;
+} audio_sink;
+
+static gboolean choose(audio_sink *sink, const fc_format *format, GError **error) {
+  if (!fc_audio_choose(sink->base.name, sink->file, format, sink->like, &sink->samples, error)) return FALSE;
+  sink->chosen = TRUE;
+  return TRUE;
+}
+
+static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
+  audio_sink *sink = (audio_sink *)base;
+  if (!choose(sink, format, error)) return FALSE;
+  format->dtype = sink->samples.dtype;
+  format->bits = sink->samples.bits;
+  return TRUE;
+}
+
+/* Says what is lost on the way into a container that holds less than the input had. */
+static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
+  fc_audio_samples was = fc_audio_samples_of(sink->like);
+  gboolean exact = sink->like && strcmp(fc_audio_samples_name(sink->like), "compressed") != 0;
+  gboolean codec = fc_dtype_is_float(was.dtype) && (sink->like & SF_FORMAT_SUBMASK) != SF_FORMAT_FLOAT &&
+                   (sink->like & SF_FORMAT_SUBMASK) != SF_FORMAT_DOUBLE;
+  gboolean less = sink->samples.bits < was.bits ||
+                  (fc_dtype_is_float(was.dtype) && !fc_dtype_is_float(sink->samples.dtype));
+  if (exact && !codec && less)
+    fc_media_warn(&sink->options, "%s: %s holds %s samples at most: rounded from %s", sink->base.name,
+                  sink->file->title, fc_audio_samples_name(sink->samples.format),
+                  fc_audio_samples_name(sink->like));
+  if (format->rate != rint(format->rate))
+    fc_media_warn(&sink->options, "%s: the sample rate of %g Hz is rounded to whole Hertz", sink->base.name,
+                  format->rate);
+}
+
+static gboolean is_riff_pcm(const fc_audio_samples *samples) {
+  int major = samples->format & SF_FORMAT_TYPEMASK, subtype = samples->format & SF_FORMAT_SUBMASK;
+  if (major != SF_FORMAT_WAV && major != SF_FORMAT_RF64) return FALSE;
+  return subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
+}
+
+static unsigned output_flags(const audio_sink *sink, gint64 frames) {
+  int major = sink->samples.format & SF_FORMAT_TYPEMASK;
+  gboolean streams = major == SF_FORMAT_OGG || (is_riff_pcm(&sink->samples) && frames != FC_UNKNOWN);
+  return (sink->options.no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (sink->options.sync ? FC_OUTPUT_SYNC : 0) |
+         (streams ? 0 : FC_OUTPUT_SEEKS);
+}
+
+static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **error) {
+  audio_sink *sink = (audio_sink *)base;
+  if (!sink->chosen && !choose(sink, format, error)) return FALSE;
+  fc_audio_spec spec = {.samples = sink->samples,
+                        .rate = (int)lrint(format->rate),
+                        .channels = (int)format->extent[FC_AXIS_C],
+                        .frames = format->extent[FC_AXIS_X]};
+  sink->channels = spec.channels;
+  warn_of_loss(sink, format);
+  sink->output = fc_output_open(sink->path, output_flags(sink, spec.frames), error);
+  if (!sink->output) return FALSE;
+  sink->encoder = is_riff_pcm(&sink->samples)
+                      ? fc_wav_encoder_new(base->name, sink->output, &spec, error)
+                      : fc_sndfile_encoder_new(base->name, sink->output, &spec, error);
+  return sink->encoder != NULL;
+}
+
+/* Dense samples of the encoder's type, rounded to the bits that the file holds. */
+static const void *prepare(audio_sink *sink, const fc_view *from, GError **error) {
+  int dtype = sink->samples.dtype;
+  const void *dense =
+      fc_dense(sink->base.name, from, sink->position, dtype, &sink->scratch, &sink->scratch_size, error);
+  gsize count = (gsize)fc_view_count(from), size = fc_dtype_size(dtype);
+  if (!dense || fc_dtype_is_float(dtype) || sink->samples.bits == (int)size * 8) return dense;
+  if (dense != sink->scratch) {
+    if (!fc_reserve(sink->base.name, &sink->scratch, &sink->scratch_size, count * size, error)) return NULL;
+    if (count) memcpy(sink->scratch, dense, count * size);
+  }
+  fc_round_bits(sink->scratch, dtype, count, sink->samples.bits);
+  return sink->scratch;
+}
+
+static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) {
+  audio_sink *sink = (audio_sink *)base;
+  const void *frames = prepare(sink, from, error);
+  if (!frames || !sink->encoder->write(sink->encoder, frames, from->shape[FC_AXIS_X], error)) return FALSE;
+  sink->position += from->shape[FC_AXIS_X];
+  return TRUE;
+}
+
+static gboolean audio_commit(fc_sink *base, GError **error) {
+  audio_sink *sink = (audio_sink *)base;
+  return sink->encoder->finish(sink->encoder, error) && fc_output_commit(sink->output, error);
+}
+
+static void audio_free(fc_sink *base) {
+  audio_sink *sink = (audio_sink *)base;
+  if (sink->encoder) sink->encoder->free(sink->encoder);
+  fc_output_free(sink->output);
+  g_free(sink->scratch);
+  g_free(sink->path);
+  g_free(sink->base.name);
+  g_free(sink);
+}
+
+fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const fc_media_options *options,
+                         fc_source *like, GError **error) {
+  audio_sink *sink = g_new0(audio_sink, 1);
+  sink->base.name = fc_display_name(path, "standard output");
+  sink->base.accept = audio_accept;
+  sink->base.begin = audio_begin;
+  sink->base.write = audio_write;
+  sink->base.commit = audio_commit;
+  sink->base.free = audio_free;
+  sink->file = format;
+  sink->options = *options;
+  sink->path = g_strdup(path);
+  sink->like = fc_audio_source_format(like);
+  return &sink->base;
+}

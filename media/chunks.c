@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chunks.c - walks the chunks of a file. One table says how each family lays them
+ * out; the walk believes nothing that the file's size does not bear out.
+ */
+#include "media/chunks.h"
+
+#include <string.h>
+
+/* More chunks than any real file has. */
+#define CHUNKS_MAX 4096
+/* Room for the largest sample frame below a size that stands for "not known". */
+#define SLACK 1024
+
+static const fc_chunk_layout layouts[] = {
+    {FC_FAMILY_RIFF, "RIFF", 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
+    {FC_FAMILY_RIFF, "RF64", 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
+    {FC_FAMILY_RIFX, "RIFX", 12, 4, 4, 2, TRUE, FALSE, 4, 8, "data"},
+    {FC_FAMILY_W64, "riff", 40, 16, 8, 8, FALSE, TRUE, 16, 0, "data"},
+    {FC_FAMILY_AIFF, "FORM", 12, 4, 4, 2, TRUE, FALSE, 4, 8, "SSND"},
+    {FC_FAMILY_CAF, "caff", 8, 4, 8, 1, TRUE, FALSE, 0, 0, "data"},
+};
+
+const fc_chunk_layout *fc_chunk_layout_of(fc_family family) {
+  for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
+    if (layouts[i].family == family) return &layouts[i];
+  return NULL;
+}
+
+guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes) {
+  guint64 value = 0;
+  for (int i = 0; i < bytes; i++) value |= (guint64)from[i] << 8 * (layout->big_endian ? bytes - 1 - i : i);
+  return value;
+}
+
+void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int bytes) {
+  for (int i = 0; i < bytes; i++) to[i] = (guint8)(value >> 8 * (layout->big_endian ? bytes - 1 - i : i));
+}
+
+/* Writers that cannot go back leave one of these in the size: 0xffffffff (ffmpeg),
+ * 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the
+ * rest of a frame or plus a header. */
+gboolean fc_chunk_size_is_placeholder(guint64 size) {
+  const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (size + SLACK >= known[i] && size <= known[i] + 128) return TRUE;
+  return size >= (guint64)1 << 62;
+}
+
+typedef struct chunk_walk {
+  fc_input *input;
+  const fc_chunk_layout *layout;
+  fc_chunks *chunks;
+  gint64 total;   /* where the file ends by its own account; -1: it does not say */
+  guint64 data64; /* RF64: the size of the samples */
+  gboolean has_ds64;
+} chunk_walk;
+
+/* A chunk's id, or the `size` bytes of its header that a cut has left, not padding. */
+static gboolean plausible_id(const guint8 *id, gssize size) {
+  for (gssize i = 0; i < MIN(size, 4); i++)
+    if (id[i] < 32 || id[i] > 126) return FALSE;
+  return TRUE;
+}
+
+/* The true sizes of an RF64 file. */
+static gboolean read_ds64(chunk_walk *walk, const fc_chunk *chunk, GError **error) {
+  guint8 sizes[16];
+  gssize got = fc_input_read_at(walk->input, chunk->offset, sizes, sizeof sizes, error);
+  if (got != sizeof sizes) return got >= 0;
+  walk->has_ds64 = TRUE;
+  walk->total = (gint64)MIN(fc_chunk_get(walk->layout, sizes, 8) + 8, (guint64)G_MAXINT64);
+  walk->data64 = fc_chunk_get(walk->layout, sizes + 8, 8);
+  return TRUE;
+}
+
+/* TRUE when the walk goes on behind the samples. */
+static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
+  if (walk->has_ds64 && chunk->size == 0xffffffff)
+    chunk->size = (gint64)MIN(walk->data64, (guint64)G_MAXINT64);
+  walk->chunks->data = (int)walk->chunks->items->len;
+  gint64 left = walk->input->size - chunk->offset;
+  gboolean never_set = chunk->size == 0 && left > 0 && walk->total <= chunk->offset;
+  if (never_set || (chunk->size > left && fc_chunk_size_is_placeholder((guint64)chunk->size))) {
+    walk->chunks->open_ended = TRUE;
+    chunk->size = -1;
+  }
+  return chunk->size >= 0;
+}
+
+/* Reads the header of the chunk at `at`; FALSE at the end of what makes sense. */
+static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError **error) {
+  const fc_chunk_layout *layout = walk->layout;
+  int length = layout->id_bytes + layout->size_bytes;
+  guint8 header[24];
+  gssize got = fc_input_read_at(walk->input, at, header, (gsize)length, error);
+  if (got != length) {
+    if (got > 0 && !layout->total_at && plausible_id(header, got)) walk->chunks->missing = length - got;
+    return FALSE;
+  }
+  if (!plausible_id(header, 4)) return FALSE;
+  memset(chunk, 0, sizeof *chunk);
+  memcpy(chunk->id, header, layout->id_bytes);
+  guint64 size = fc_chunk_get(layout, header + layout->id_bytes, layout->size_bytes);
+  if (layout->counts_header && size < (guint64)length) return FALSE;
+  if (layout->counts_header) size -= (guint64)length;
+  chunk->offset = at + length;
+  chunk->size = (gint64)MIN(size, (guint64)G_MAXINT64 / 2);
+  return TRUE;
+}
+
+static gboolean walk_chunks(chunk_walk *walk, GError **error) {
+  GError *problem = NULL;
+  gint64 at = walk->layout->file_header;
+  fc_chunk chunk;
+  while (walk->chunks->items->len < CHUNKS_MAX && read_header(walk, at, &chunk, &problem)) {
+    gboolean samples = memcmp(chunk.id, walk->layout->samples, 4) == 0 && walk->chunks->data < 0;
+    if (memcmp(chunk.id, "ds64", 4) == 0 && !read_ds64(walk, &chunk, &problem)) break;
+    gboolean on = !samples || meet_samples(walk, &chunk);
+    if (on && chunk.size > walk->input->size - chunk.offset) {
+      gboolean inside = walk->total < 0 || at < walk->total || samples;
+      if (inside) walk->chunks->missing = chunk.size - (walk->input->size - chunk.offset);
+      on = FALSE;
+    }
+    g_array_append_val(walk->chunks->items, chunk);
+    if (!on) break;
+    at = (chunk.offset + chunk.size + walk->layout->align - 1) / walk->layout->align * walk->layout->align;
+  }
+  if (!problem) return TRUE;
+  g_propagate_error(error, problem);
+  return FALSE;
+}
+
+static const fc_chunk_layout *layout_at(const fc_input *input) {
+  for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
+    if (input->head_size >= layouts[i].file_header && memcmp(input->head, layouts[i].magic, 4) == 0)
+      return &layouts[i];
+  return NULL;
+}
+
+static gint64 total_of(const chunk_walk *walk) {
+  const fc_chunk_layout *layout = walk->layout;
+  if (!layout->total_at) return -1;
+  guint64 size = fc_chunk_get(layout, walk->input->head + layout->total_at, layout->size_bytes);
+  return (gint64)MIN(size, (guint64)G_MAXINT64 / 2) + layout->total_leaves_out;
+}
+
+/* The file ends sooner than it says, though no chunk is cut: what came last is gone.
+ * Some writers count the eight bytes of the header in. */
+static void compare_total(chunk_walk *walk) {
+  fc_chunks *chunks = walk->chunks;
+  gint64 behind = walk->total - walk->input->size;
+  if (chunks->missing || chunks->open_ended || walk->total < 0 || behind <= 8) return;
+  if (!fc_chunk_size_is_placeholder((guint64)walk->total - walk->layout->total_leaves_out))
+    chunks->missing = behind;
+}
+
+fc_chunks *fc_chunks_read(fc_input *input, GError **error) {
+  g_autoptr(fc_chunks) chunks = g_new0(fc_chunks, 1);
+  chunks->items = g_array_new(FALSE, FALSE, sizeof(fc_chunk));
+  chunks->data = -1;
+  chunk_walk walk = {.input = input, .layout = layout_at(input), .chunks = chunks};
+  if (!walk.layout) return g_steal_pointer(&chunks);
+  chunks->family = walk.layout->family;
+  walk.total = total_of(&walk);
+  if (!walk_chunks(&walk, error)) return NULL;
+  compare_total(&walk);
+  return g_steal_pointer(&chunks);
+}
+
+void fc_chunks_free(fc_chunks *chunks) {
+  if (!chunks) return;
+  g_array_free(chunks->items, TRUE);
+  g_free(chunks);
+}

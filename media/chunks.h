@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chunks.h - the chunks of RIFF, RF64, W64, AIFF and CAF files: for telling a file
+ * that was cut off, and for carrying metadata from one file to another.
+ */
+#ifndef FC_MEDIA_CHUNKS_H
+#define FC_MEDIA_CHUNKS_H
+
+#include "media/internal.h"
+
+G_BEGIN_DECLS
+
+typedef enum fc_family {
+  FC_FAMILY_NONE,
+  FC_FAMILY_RIFF, /* also RF64 */
+  FC_FAMILY_RIFX,
+  FC_FAMILY_W64,
+  FC_FAMILY_AIFF,
+  FC_FAMILY_CAF
+} fc_family;
+
+#define FC_CHUNK_ID_MAX 16
+
+typedef struct fc_chunk {
+  guint8 id[FC_CHUNK_ID_MAX]; /* as in the file: 4 bytes, or 16 in W64; the rest zero */
+  gint64 offset;              /* of the payload */
+  gint64 size;                /* of the payload, as the file says; -1: to the end of the file */
+} fc_chunk;
+
+typedef struct fc_chunks {
+  fc_family family;
+  GArray *items;       /* of fc_chunk */
+  int data;            /* index of the samples' chunk, or -1 */
+  gboolean open_ended; /* the samples' size was never filled in: they go to the end of the file */
+  gint64 missing;      /* bytes that the file says it has and has not */
+} fc_chunks;
+
+/* Of a seekable input. NULL with an error when it cannot be read; a file that is no
+ * chunk file, or is nonsense after its first bytes, gives a short or empty list. */
+fc_chunks *fc_chunks_read(fc_input *input, GError **error);
+void fc_chunks_free(fc_chunks *chunks);
+
+/* Is it what a writer leaves in a size that it cannot fill in? */
+gboolean fc_chunk_size_is_placeholder(guint64 size);
+
+/* How chunks are laid out in a family. */
+typedef struct fc_chunk_layout {
+  fc_family family;
+  const char *magic;
+  guint8 file_header; /* bytes before the first chunk */
+  guint8 id_bytes;    /* 4 or 16 */
+  guint8 size_bytes;  /* 4 or 8 */
+  guint8 align;       /* chunks start at multiples of this */
+  gboolean big_endian;
+  gboolean counts_header;  /* a size includes the chunk's own header */
+  guint8 total_at;         /* where the file's own size stands; 0: nowhere */
+  guint8 total_leaves_out; /* bytes of the file not counted in it */
+  const char *samples;     /* id of the samples' chunk, its first four bytes */
+} fc_chunk_layout;
+
+const fc_chunk_layout *fc_chunk_layout_of(fc_family family);
+
+/* An integer of 4 or 8 bytes as a layout has it. */
+guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes);
+void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int bytes);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chunks, fc_chunks_free)
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.c - a file opened for reading: its first bytes, its size, and whether it can
+ * be read anywhere. Pipes are looked at without taking anything out of them (tee), so
+ * that a decoder which streams sees them from the start.
+ */
+#include "media/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Enough of a file to tell its kind; a pipe is waited for until it has given these. */
+#define HEAD_WANTED 64
+
+char *fc_display_name(const char *path, const char *standard) {
+  return g_strdup(strcmp(path, "-") == 0 ? standard : path);
+}
+
+gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
+  gsize done = 0;
+  while (done < size) {
+    gssize got = pread(input->fd, (char *)to + done, size - done, offset + (gint64)done);
+    if (got == 0) break;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s", input->name,
+              offset + (gint64)done, g_strerror(errno));
+      return -1;
+    }
+    done += (gsize)got;
+  }
+  return (gssize)done;
+}
+
+static gboolean hung_up(int fd) {
+  struct pollfd poll_fd = {fd, POLLIN, 0};
+  return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLHUP | POLLERR));
+}
+
+/* Duplicates what waits in the pipe. A writer may give its header in drops. */
+static gboolean peek_through(fc_input *input, const int between[2]) {
+  const struct timespec moment = {0, 2 * 1000 * 1000};
+  for (;;) {
+    gboolean last = hung_up(input->fd);
+    gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
+    if (waiting < 0 && errno == EINTR) continue;
+    if (waiting < 0) return FALSE;
+    gssize got = waiting ? read(between[0], input->head, FC_INPUT_HEAD) : 0;
+    if (got < 0) return FALSE;
+    input->head_size = (gsize)got;
+    if (got >= HEAD_WANTED || got == 0 || last) return TRUE;
+    nanosleep(&moment, NULL);
+  }
+}
+
+/* FALSE where peeking does not work (a socket, a terminal, /dev/zero). */
+static gboolean peek(fc_input *input) {
+  int between[2];
+  if (pipe2(between, O_CLOEXEC) != 0) return FALSE;
+  gboolean peeked = peek_through(input, between);
+  close(between[0]);
+  close(between[1]);
+  return peeked;
+}
+
+static gboolean read_head(fc_input *input, GError **error) {
+  gssize got = fc_input_read_at(input, 0, input->head, FC_INPUT_HEAD, error);
+  if (got < 0) return FALSE;
+  input->head_size = (gsize)got;
+  return TRUE;
+}
+
+gboolean fc_input_make_seekable(fc_input *input, GError **error) {
+  if (input->seekable) return TRUE;
+  int spool = fc_spool_create(error);
+  if (spool < 0) {
+    g_prefix_error(error, "%s: ", input->name);
+    return FALSE;
+  }
+  gboolean reading = FALSE;
+  struct stat info;
+  if (!fc_copy_all(input->fd, spool, &reading) || fstat(spool, &info) != 0 ||
+      lseek(spool, 0, SEEK_SET) != 0) {
+    fc_fail(error, FC_IO, "%s: %s failed: %s", input->name,
+            reading ? "reading" : "keeping it in a temporary file (set TMPDIR to a larger disk)",
+            g_strerror(errno));
+    close(spool);
+    return FALSE;
+  }
+  close(input->fd);
+  input->fd = spool;
+  input->seekable = TRUE;
+  input->size = info.st_size;
+  return read_head(input, error);
+}
+
+/* /dev/null is empty; /dev/zero would never end. */
+static gboolean look_at_device(fc_input *input, GError **error) {
+  char byte;
+  if (read(input->fd, &byte, 1) <= 0) return TRUE;
+  return fc_fail(error, FC_UNSUPPORTED, "%s: is a device; name a file or pipe one in", input->name);
+}
+
+static gboolean look_at_file(fc_input *input, const struct stat *info, GError **error) {
+  if (S_ISDIR(info->st_mode))
+    return fc_fail(error, FC_IO, "%s: is a directory; name a file in it", input->name);
+  gint64 start = lseek(input->fd, 0, SEEK_CUR);
+  input->seekable = S_ISREG(info->st_mode) && start == 0;
+  if (input->seekable) {
+    input->size = info->st_size;
+    return read_head(input, error);
+  }
+  if (isatty(input->fd))
+    return fc_fail(error, FC_INVALID, "%s: is a terminal; name a file or pipe one in", input->name);
+  if (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) return look_at_device(input, error);
+  return peek(input) || fc_input_make_seekable(input, error);
+}
+
+static int open_path(const char *path, const char *name, GError **error) {
+  int fd =
+      strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fc_fail(error, FC_IO, "%s: cannot be opened: %s", name, g_strerror(errno));
+  return fd;
+}
+
+fc_input *fc_input_open(const char *path, GError **error) {
+  g_autoptr(fc_input) input = g_new0(fc_input, 1);
+  input->fd = -1;
+  input->size = -1;
+  input->name = fc_display_name(path, "standard input");
+  if (strcmp(path, "-") != 0) input->path = g_strdup(path);
+  input->fd = open_path(path, input->name, error);
+  if (input->fd < 0) return NULL;
+
+  struct stat info;
+  if (fstat(input->fd, &info) != 0) {
+    fc_fail(error, FC_IO, "%s: cannot be read: %s", input->name, g_strerror(errno));
+    return NULL;
+  }
+  if (!look_at_file(input, &info, error)) return NULL;
+  if (input->head_size == 0) {
+    fc_fail(error, FC_IO, "%s: is empty", input->name);
+    return NULL;
+  }
+  return g_steal_pointer(&input);
+}
+
+void fc_input_free(fc_input *input) {
+  if (!input) return;
+  if (input->fd >= 0) close(input->fd);
+  g_free(input->name);
+  g_free(input->path);
+  g_free(input);
+}
+
+guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error) {
+  if (!fc_input_make_seekable(input, error)) return NULL;
+  if (input->size < 0 || (guint64)input->size > limit) {
+    fc_fail(error, FC_UNSUPPORTED, "%s: holds %" G_GINT64_FORMAT " bytes; the limit is %" G_GSIZE_FORMAT,
+            input->name, input->size, limit);
+    return NULL;
+  }
+  g_autofree guint8 *data = g_try_malloc((gsize)input->size + 1);
+  if (!data) {
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory for its %" G_GINT64_FORMAT " bytes", input->name,
+            input->size);
+    return NULL;
+  }
+  gssize got = fc_input_read_at(input, 0, data, (gsize)input->size, error);
+  if (got < 0) return NULL;
+  data[got] = 0;
+  *size = (gsize)got;
+  return g_steal_pointer(&data);
+}

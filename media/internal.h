@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal.h - what the parts of media/ share: the input file, the table of formats,
+ * and one open and one create function a family of formats.
+ */
+#ifndef FC_MEDIA_INTERNAL_H
+#define FC_MEDIA_INTERNAL_H
+
+#include "media/media.h"
+
+G_BEGIN_DECLS
+
+/* ---- the input file ---------------------------------------------------- */
+
+#define FC_INPUT_HEAD 512
+
+/* A file opened for reading, at its start. */
+typedef struct fc_input {
+  char *name; /* for messages: the path, or "standard input" */
+  char *path; /* NULL for standard input; its extension is a hint */
+  int fd;
+  gboolean seekable;
+  gint64 size; /* bytes; -1 for a pipe */
+  gsize head_size;
+  guint8 head[FC_INPUT_HEAD]; /* the first bytes, still to be read from fd */
+} fc_input;
+
+/* Fails for what is no file to read: a directory, an empty file, a terminal. */
+fc_input *fc_input_open(const char *path, GError **error);
+void fc_input_free(fc_input *input); /* NULL is allowed */
+
+/* Copies a pipe into an unlinked temporary file, so that it may be read anywhere. */
+gboolean fc_input_make_seekable(fc_input *input, GError **error);
+
+/* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
+ * -1 with an error. */
+gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error);
+
+/* The whole file, at most `limit` bytes; g_free. */
+guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_input, fc_input_free)
+
+/* An unlinked temporary file, or -1. In $TMPDIR, else /var/tmp (which unlike /tmp is
+ * never memory), else /tmp. */
+int fc_spool_create(GError **error);
+/* Writes all of it; FALSE with errno set. */
+gboolean fc_write_all(int fd, const void *from, gsize size);
+/* Copies what is left of `from` to `to`; FALSE with errno set, *reading telling which
+ * side failed. */
+gboolean fc_copy_all(int from, int to, gboolean *reading);
+
+/* ---- formats ----------------------------------------------------------- */
+
+typedef struct fc_file_format fc_file_format;
+struct fc_file_format {
+  const char *name;       /* as in --format: "wav" */
+  const char *title;      /* for messages: "WAV" */
+  const char *extensions; /* without dot, apart by blanks */
+  int sndfile;            /* libsndfile's major format; 0 for others */
+  /* Takes over the input, also when it fails. */
+  fc_source *(*open)(fc_input *input, const fc_file_format *format, const fc_media_options *options,
+                     GError **error);
+  fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
+                     fc_source *like, GError **error); /* NULL: it is read, not written */
+};
+
+/* NULL when there is none. */
+const fc_file_format *fc_format_by_name(const char *name);
+const fc_file_format *fc_format_by_extension(const char *path);
+
+/* The format of an input, or NULL with an error that says what the file is instead. */
+const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error);
+/* The format of an output. */
+const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
+
+fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
+                         GError **);
+
+/* ---- small things ------------------------------------------------------ */
+
+/* "standard input" or "standard output" for "-", else the path; g_free. */
+char *fc_display_name(const char *path, const char *standard);
+
+/* A warning through the log of the options: one line that starts with the file. */
+void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * media.c - opening an input, preparing an output: the format is found, and its part
+ * of media/ asked.
+ */
+#include "media/media.h"
+
+#include "media/internal.h"
+
+#include <stdarg.h>
+
+static const fc_media_options no_options;
+
+void fc_media_warn(const fc_media_options *options, const char *format, ...) {
+  if (!options->log) return;
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  options->log(FC_LOG_WARNING, message, options->log_data);
+}
+
+fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
+  if (!options) options = &no_options;
+  g_autoptr(fc_input) input = fc_input_open(path, error);
+  if (!input) return NULL;
+  const fc_file_format *format = fc_probe_input(input, options, error);
+  if (!format) return NULL;
+  return format->open(g_steal_pointer(&input), format, options, error);
+}
+
+fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error) {
+  if (!options) options = &no_options;
+  const fc_file_format *format = fc_probe_output(path, options, error);
+  return format ? format->create(path, format, options, like, error) : NULL;
+}

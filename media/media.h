@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * media.h - files in and out, as the rest of the engine asks for them.
+ *
+ * The kind of a file is told by its content first and by its name second; the kind
+ * of an output by `out_format`, or by its name. "-" is standard input or output.
+ *
+ * What becomes what:
+ *   sound    kind audio, integers as they lie in the file (8 and 16 bits as i16, 24
+ *            and 32 as i32, left-justified), float as f32, double as f64, lossy
+ *            codecs as f32.
+ *   images   kind image, N = 1, u8 or u16, 1 to 4 channels, turned upright as the
+ *            EXIF orientation says.
+ *   .npy     kind array: (X), (Y,X), (Y,X,C) or (N,Y,X,C).
+ *   raw      audio or image, as `in_raw` says; little-endian, interleaved.
+ *
+ * Errors are of domain FC_ERROR: FC_INVALID for a mistake in the request,
+ * FC_UNSUPPORTED for what no code here does, FC_IO for files and their content. The
+ * message is one line that names the file, the place and the mend.
+ */
+#ifndef FC_MEDIA_H
+#define FC_MEDIA_H
+
+#include "core/error.h"
+#include "core/stream.h"
+
+G_BEGIN_DECLS
+
+/* Strings are borrowed for the call; `log` must stay valid for the life of what was opened. */
+typedef struct fc_media_options {
+  const char *in_format;    /* name of a format, or NULL to tell by content and name */
+  const char *out_format;   /* likewise by name */
+  const char *in_raw;       /* layout of a raw input, see fc_options */
+  gboolean allow_truncated; /* a cut-off input is a warning, not an error */
+  gboolean no_clobber;
+  gboolean sync;
+  gint64 max_pixels; /* 0 is 2^28 */
+  fc_log_fn log;     /* NULL: warnings are dropped */
+  void *log_data;
+} fc_media_options;
+
+/* `options` may be NULL. The caller ends a source or sink with its `free`. */
+fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error);
+
+/*
+ * Nothing is created on disk before `begin`. `like` is the source that the samples
+ * come from, or NULL: its sample format is kept where the chain and the container
+ * allow it, and its metadata are copied during this call, so that it need not
+ * outlive it.
+ */
+fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error);
+
+/*
+ * A mask or matrix from a text file, .npy, or sound file; fc_table_free. A mono
+ * sound is one row, several channels are a column each. `ragged` as in
+ * fc_table_parse. Sizes are limited to FC_TABLE_MAX.
+ */
+fc_table *fc_media_load_table(const char *path, gboolean ragged, GError **error);
+
+G_END_DECLS
+
+#endif

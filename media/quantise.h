@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quantise.h - from whatever a sink is handed to the dense samples that a file holds.
+ */
+#ifndef FC_MEDIA_QUANTISE_H
+#define FC_MEDIA_QUANTISE_H
+
+#include "core/error.h"
+#include "core/stream.h"
+
+G_BEGIN_DECLS
+
+/*
+ * Copies `from` (any element type, any strides) to `to`, dense in the order N, Y, X,
+ * C, as elements of `dtype`. Values keep their meaning (fc_scaling_of); towards an
+ * integer they are rounded half to even and clamped, and a NaN is FC_IO, naming
+ * `name` and the place, counted from `first` on the stream axis. Through f64, which
+ * holds every element type exactly. O(elements).
+ */
+gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
+                     GError **error);
+
+/* The samples of `from` as fc_quantise would give them: where they already lie so,
+ * there; else in *scratch, which is grown (g_free in the end). NULL on failure. */
+const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dtype, void **scratch,
+                     gsize *scratch_size, GError **error);
+
+/* Grows a scratch buffer to `size` bytes; what it held is lost. */
+gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize size, GError **error);
+
+/* Rounds left-justified integers (FC_I16, FC_I32) to their upper `bits` bits, half to
+ * even, clamping at the top. In place. */
+void fc_round_bits(void *samples, int dtype, gsize count, int bits);
+
+G_END_DECLS
+
+#endif
