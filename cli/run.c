@@ -136,6 +136,12 @@ static void fill_options(work *w) {
 
 /* ---- doing it ------------------------------------------------------------ */
 
+/* Once the command line and the chain stand, what is not supported is the file's doing;
+ * only a request that makes no sense is still the user's. */
+static exit_status failure_of(const GError *error) {
+  return g_error_matches(error, FC_ERROR, FC_INVALID) ? EXIT_USAGE : EXIT_FAILED;
+}
+
 static void describe_run(const outcome *o) {
   const fc_result *r = o->result;
   double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
@@ -149,7 +155,7 @@ static gboolean run_one(work *w, outcome *o) {
   gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
   progress_end(&w->bar, done);
   if (!done) {
-    if (!signals_received()) say_gerror(o->error);
+    if (!signals_received()) say_error("%s", o->error->message);
     w->failed++;
     return FALSE;
   }
@@ -189,8 +195,7 @@ static exit_status run_all(work *w) {
     run_one(w, g_ptr_array_index(w->outcomes, i));
   if (signals_received()) return stopped_by_signal(w);
   gboolean all_failed = w->failed == w->outcomes->len;
-  if (all_failed && w->failed == 1)
-    return say_status_of(((outcome *)g_ptr_array_index(w->outcomes, 0))->error);
+  if (all_failed && w->failed == 1) return failure_of(((outcome *)g_ptr_array_index(w->outcomes, 0))->error);
   if (!write_reports(w, &error)) return say_gerror(error);
   return all_failed ? EXIT_FAILED : w->failed ? EXIT_PARTIAL : EXIT_DONE;
 }
@@ -201,7 +206,10 @@ static exit_status explain_all(work *w) {
     g_autoptr(GError) error = NULL;
     g_autofree char *text =
         fc_chain_explain_file(w->chain, o->input, o->output, &w->options, w->args->json, &error);
-    if (!text) return say_gerror(error);
+    if (!text) {
+      say_error("%s", error->message);
+      return failure_of(error);
+    }
     fputs(text, stdout);
     if (!g_str_has_suffix(text, "\n")) putchar('\n');
   }

@@ -48,14 +48,10 @@ void say_note(const char *format, ...) {
   write_line("filterchain: ", text);
 }
 
-exit_status say_status_of(const GError *error) {
-  gboolean usage = error->domain == FC_ERROR && (error->code == FC_INVALID || error->code == FC_UNSUPPORTED);
-  return usage ? EXIT_USAGE : EXIT_FAILED;
-}
-
 exit_status say_gerror(const GError *error) {
   say_error("%s", error->message);
-  return say_status_of(error);
+  gboolean usage = error->domain == FC_ERROR && (error->code == FC_INVALID || error->code == FC_UNSUPPORTED);
+  return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
 void say_raw(const char *line) {

@@ -24,9 +24,8 @@ void say_set_quiet(gboolean quiet);
 void say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void say_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
-/* Says what the error says and returns the exit status that its code stands for. */
+/* Says what an error about the command line or the chain says, and returns its status. */
 exit_status say_gerror(const GError *error);
-exit_status say_status_of(const GError *error);
 
 /* A line as it is, for machines. */
 void say_raw(const char *line);
