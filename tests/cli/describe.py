@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the command says of operators: list, inspect, completion. No operator's name is
+written here; what there is comes from `list --json`."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+OPERATORS = harness.operators()
+
+
+class List(harness.Case):
+    def test_there_is_something(self):
+        self.assertTrue(OPERATORS)
+
+    def test_a_line_each(self):
+        lines = self.succeed("list").splitlines()
+        self.assertEqual([line.split()[0] for line in lines], sorted(op["name"] for op in OPERATORS))
+        for line, op in zip(lines, sorted(OPERATORS, key=lambda op: op["name"])):
+            self.assertIn(op["summary"], line)
+
+    def test_none_of_ours_is_rejected(self):
+        self.assertEqual(json.loads(self.succeed("list", "--json"))["rejected"], [])
+
+    def test_a_rejected_plugin_is_listed_with_the_reason(self):
+        self.write("broken.so", "this is no shared object\n")
+        done = self.run_command("list", "--plugin-dir", self.folder)
+        self.assertRegex(done.stdout, r"(?m)^rejected: .*broken\.so: \S+")
+        rejected = json.loads(self.run_command("list", "--json", "--plugin-dir", self.folder).stdout)["rejected"]
+        self.assertEqual([os.path.basename(entry["path"]) for entry in rejected], ["broken.so"])
+        self.assertTrue(rejected[0]["reason"])
+
+
+class Inspect(harness.Case):
+    def test_reads_like_a_manual_page(self):
+        for op in OPERATORS:
+            text = self.succeed("inspect", op["name"])
+            self.assertIn(f"NAME\n    {op['name']} - {op['summary']}\n", text)
+            for heading in ("SYNOPSIS", "DESCRIPTION", "TAKES", "MAKES", "RUNS ON", "EXAMPLES", "PLUGIN"):
+                self.assertIn(f"\n{heading}\n", text, op["name"])
+            for param in op["params"]:
+                self.assertRegex(text, rf"(?m)^    {param['name']}=", op["name"])
+
+    def test_descriptors_are_complete(self):
+        for op in OPERATORS:
+            self.assertTrue(op["doc"] and op["examples"] and op["backends"], op["name"])
+            self.assertRegex(op["summary"], r"[^.]\Z", op["name"])
+            self.assertTrue(op["plugin"]["license"] and op["plugin"]["version"], op["name"])
+            for param in op["params"]:
+                self.assertTrue(param["doc"], f"{op['name']}: {param['name']}")
+
+    def test_a_plugin_file(self):
+        path = OPERATORS[0]["plugin"]["path"]
+        self.assertIn(OPERATORS[0]["name"], [op["name"] for op in json.loads(self.succeed("inspect", "--json", path))])
+
+    def test_a_mistyped_name(self):
+        name = OPERATORS[0]["name"]
+        self.assertEqual(self.fail(2, "inspect", name + "x"), f'no operator "{name}x": did you mean "{name}"?')
+
+    def test_a_file_that_is_no_plugin(self):
+        self.write("text.so", "nothing\n")
+        self.assertIn("text.so", self.fail(2, "inspect", "./text.so"))
+        self.assertIn("nowhere.so", self.fail(2, "inspect", "./nowhere.so"))
+
+
+@unittest.skipUnless(shutil.which("bash"), "no bash here")
+class Completion(harness.Case):
+    """The script is loaded by a real bash and asked what it would answer."""
+
+    def complete(self, line):
+        script = self.write("completion", self.succeed("completion", "bash"))
+        words = re.split(r"\s+", line)
+        ask = (f"source {script}; COMP_LINE=$1 COMP_POINT=${{#1}} COMP_WORDS=(); compopt() {{ :; }}; "
+               'shift; COMP_WORDS=("$@"); _filterchain; printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "--norc", "-c", ask, "bash", line, *words], cwd=self.folder, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.stderr, "", line)
+        return [answer.strip() for answer in done.stdout.split("\n") if answer]
+
+    def test_operators(self):
+        self.assertEqual(sorted(self.complete("filterchain -p ")), sorted(op["name"] for op in OPERATORS))
+
+    def test_parameters(self):
+        for op in OPERATORS:
+            answers = self.complete(f"filterchain -i a.wav -p {op['name']}:")
+            for param in op["params"]:
+                self.assertTrue(any(answer.startswith(param["name"] + "=") for answer in answers), param["name"])
+
+    def test_choices(self):
+        for op in OPERATORS:
+            for param in op["params"]:
+                if param["type"] == "enum":
+                    answers = self.complete(f"filterchain -p {op['name']}:{param['name']}=")
+                    self.assertEqual(sorted(answers), sorted(choice["name"] for choice in param["choices"]))
+
+    def test_options_and_commands(self):
+        self.assertEqual(self.complete("filterchain --dry"), ["--dry-run"])
+        self.assertEqual(self.complete("filterchain ins"), ["inspect"])
+        self.assertEqual(self.complete("filterchain --progress j"), ["json"])
+
+    def test_files(self):
+        self.write("music.wav", "")
+        self.assertEqual(self.complete("filterchain -i mus"), ["music.wav"])
+
+
+if __name__ == "__main__":
+    harness.main()

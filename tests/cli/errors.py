@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Bad input: each gives one line that names the file, the place and the mend, the right
+exit status, no output, and leaves the output that was there as it was."""
+import os
+import struct
+
+import harness
+
+OLD = b"what was here before"
+
+
+class Bad(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.sound = "in.wav"
+        harness.write_wav(self.path(self.sound), harness.tone(400))
+        self.write("mask.txt", "1 2 1\n")
+
+    def expect(self, status, line, *arguments, output="out.wav", **options):
+        """The same twice: with no output before, and with one, which must survive."""
+        self.assertEqual(self.fail(status, *arguments, "-o", output, **options), line)
+        before = self.files()
+        self.assertNotIn(output, before)
+        if os.path.isdir(os.path.dirname(self.path(output))) and os.path.isabs(output) is False:
+            self.write(output, OLD)
+            self.assertEqual(self.fail(status, *arguments, "-o", output, **options), line)
+            self.assertEqual(self.read(output), OLD)
+            self.assertEqual(self.files(), sorted(before + [output]))
+
+    def expect_mask(self, status, line, content):
+        self.write("bad.txt", content)
+        self.expect(status, line, "-i", self.sound, "-p", "conv1d:bad.txt")
+
+
+class Inputs(Bad):
+    def test_missing_file(self):
+        self.expect(1, "no.wav: cannot be opened: No such file or directory", "-i", "no.wav", "-p", "conv1d:mask.txt")
+
+    def test_directory(self):
+        os.mkdir(self.path("folder"))
+        self.expect(1, "folder: is a directory; name a file in it", "-i", "folder", "-p", "conv1d:mask.txt")
+
+    def test_empty_file(self):
+        self.write("empty.wav", "")
+        self.expect(1, "empty.wav: is empty", "-i", "empty.wav", "-p", "conv1d:mask.txt")
+
+    def test_text_as_wav(self):
+        self.write("text.wav", "Dear Sir,\nthis is a letter and no sound at all.\n")
+        line = self.fail(1, "-i", "text.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
+        self.assertRegex(line, r"\Atext\.wav: is .*; read are ")
+        self.expect(1, line, "-i", "text.wav", "-p", "conv1d:mask.txt")
+
+    def test_truncated_sound(self):
+        whole = self.read(self.sound)
+        self.write("cut.wav", whole[:444])
+        self.expect(1, "cut.wav: is cut off: it ends after 200 of 400 frames; --allow-truncated takes what is there",
+                    "-i", "cut.wav", "-p", "conv1d:mask.txt")
+
+    def test_truncated_sound_when_allowed(self):
+        self.write("cut.wav", self.read(self.sound)[:444])
+        done = self.run_command("-i", "cut.wav", "-o", "out.wav", "--allow-truncated")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Afilterchain: warning: cut\.wav: [^\n]*\n\Z")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], harness.read_wav(self.path(self.sound))[0][:200])
+
+    def test_wrong_kind(self):
+        harness.write_png(self.path("in.png"), [[1, 2, 3]], 1)
+        self.expect(2, "out.wav: an image cannot be stored as sound; use .npy or an image format", "-i", "in.png")
+
+
+class Masks(Bad):
+    def test_missing(self):
+        self.expect(1, "conv1d: no.txt: cannot be opened: No such file or directory",
+                    "-i", self.sound, "-p", "conv1d:no.txt")
+
+    def test_empty(self):
+        self.expect_mask(1, "conv1d: bad.txt: no numbers in it", "")
+        self.expect_mask(1, "conv1d: bad.txt: no numbers in it", "# only a comment\n\n")
+
+    def test_a_word(self):
+        self.expect_mask(1, 'conv1d: bad.txt:3: expected a number, found "x"', "# a mask\n1 2\n3 x 4\n")
+
+    def test_nan(self):
+        self.expect_mask(1, 'conv1d: bad.txt:2: "nan" is not finite', "1\nnan\n")
+        self.expect_mask(1, 'conv1d: bad.txt:1: "1e999" is too large', "1e999\n")
+
+    def test_binary(self):
+        self.expect_mask(1, "conv1d: bad.txt:1: expected numbers, found binary data", bytes(range(256)))
+
+    def test_written_out(self):
+        self.expect(2, 'conv1d: "[1,x]": expected a number, found "x"', "-i", self.sound, "-p", "conv1d:[1,x]")
+
+    def test_longer_than_memory_allows(self):
+        # A sparse .npy that promises a terabyte of taps.
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (137438953472,), }"
+        header += b" " * (-(len(header) + 11) % 64) + b"\n"
+        self.write("huge.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+        try:
+            os.truncate(self.path("huge.npy"), 10 + len(header) + 137438953472 * 8)
+        except OSError:
+            self.skipTest("no sparse files of a terabyte here")
+        line = self.fail(1, "-i", self.sound, "-p", "conv1d:huge.npy", "-o", "out.wav")
+        self.assertRegex(line, r"\Aconv1d: huge\.npy: .*(memory|more than)")
+
+
+class Chains(Bad):
+    def test_unknown_operator(self):
+        self.expect(2, 'no operator "conv1": did you mean "conv1d"?', "-i", self.sound, "-p", "conv1")
+
+    def test_unknown_parameter(self):
+        self.expect(2, 'conv1d: unknown parameter "flp": did you mean "flip"?',
+                    "-i", self.sound, "-p", "conv1d:mask.txt:flp=no")
+
+    def test_missing_parameter(self):
+        self.assertRegex(self.fail(2, "-i", self.sound, "-p", "conv1d", "-o", "out.wav"), r'\Aconv1d: "mask" is missing')
+
+    def test_same_key_twice(self):
+        self.expect(2, 'conv1d: "flip" is given twice', "-i", self.sound, "-p", "conv1d:mask.txt:flip=no:flip=yes")
+
+    def test_a_choice_that_is_none(self):
+        line = self.fail(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=zerro", "-o", "out.wav")
+        self.assertEqual(line, 'conv1d: border: no such choice "zerro": did you mean "zero"?')
+
+    def test_a_name_that_is_refused(self):
+        line = self.fail(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=mirror", "-o", "out.wav")
+        self.assertRegex(line, r'\Aconv1d: border: "mirror" is not taken: .*reflect')
+
+    def test_out_of_range(self):
+        """The first number with a range of every operator, one above it."""
+        tried = 0
+        for op in harness.operators():
+            required = "".join(f":{p['name']}=[1]" for p in op["params"] if p["required"] and p["type"] == "table")
+            for param in op["params"]:
+                if param["type"] not in ("int", "float") or not 0 < param.get("max", 0) < 1e15 or param["list"]:
+                    continue
+                stage = f"{op['name']}{required}:{param['name']}={param['max'] + 1:.0f}"
+                line = self.fail(2, "-i", self.sound, "-p", stage, "-o", "out.wav")
+                self.assertRegex(line, rf"\A{op['name']}: {param['name']}: .* out of range: expected .* to ", stage)
+                tried += 1
+        self.assertEqual(self.files(), [self.sound, "mask.txt"])
+        if not tried:
+            self.skipTest("no operator has a number with an upper limit")
+
+    def test_syntax(self):
+        self.assertRegex(self.fail(2, "-i", self.sound, "-p", "conv1d:'mask.txt", "-o", "out.wav"), "column 8.*quote")
+        self.assertRegex(self.fail(2, "-i", self.sound, "-p", ":x", "-o", "out.wav"), "operator's name is missing")
+
+    def test_unknown_abi(self):
+        folder = os.path.join(harness.BUILD, "tests", "cli")
+        path = os.path.join(folder, "future.so")
+        self.expect(2, f'no operator "future": {path} is made for plugin ABI 2, this is 1',
+                    "-i", self.sound, "-p", "future", "--plugin-dir", folder)
+
+
+class Outputs(Bad):
+    def test_missing_folder(self):
+        self.expect(1, "no/out.wav: cannot be created: No such file or directory",
+                    "-i", self.sound, "-p", "conv1d:mask.txt", output="no/out.wav")
+
+    def test_a_file_as_folder(self):
+        self.expect(1, "mask.txt/out.wav: cannot be created: Not a directory",
+                    "-i", self.sound, "-p", "conv1d:mask.txt", output="mask.txt/out.wav")
+
+    def test_unwritable_folder(self):
+        if os.path.isdir("/proc/self"):
+            line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/proc/out.wav")
+            self.assertRegex(line, r"\A/proc/out\.wav: cannot be created: ")
+        if os.geteuid() != 0:
+            os.mkdir(self.path("closed"), 0o555)
+            self.expect(1, "closed/out.wav: cannot be created: Permission denied",
+                        "-i", self.sound, output="closed/out.wav")
+
+    def test_unknown_extension(self):
+        line = self.fail(2, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.xyz")
+        self.assertRegex(line, r'\Aout\.xyz: no format "xyz" to write: there are .*wav')
+        self.expect(2, line, "-i", self.sound, "-p", "conv1d:mask.txt", output="out.xyz")
+
+    def test_no_clobber(self):
+        self.write("out.wav", OLD)
+        line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav", "-n")
+        self.assertRegex(line, r"\Aout\.wav: exists")
+        self.assertEqual(self.read("out.wav"), OLD)
+
+    def test_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/dev/full", "--format", "wav")
+        self.assertEqual(line, "/dev/full: cannot be written: No space left on device")
+
+    def test_report_in_a_missing_folder(self):
+        line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav", "--report", "no/report.json")
+        self.assertRegex(line, r"\Ano/report\.json: ")
+
+
+class Devices(Bad):
+    def test_unknown_device(self):
+        self.expect(2, 'unknown device "gpu": expected auto, cpu, cuda or cuda:N',
+                    "-i", self.sound, "-p", "conv1d:mask.txt", "--device", "gpu")
+
+
+if __name__ == "__main__":
+    harness.main()

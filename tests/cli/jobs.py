@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whole jobs: sound and images through the command, judged by a direct computation here."""
+import json
+import os
+import re
+
+import harness
+
+MASK = [0.5, -0.25, 0.125, 0.3, 0.325, -0.1, 0.05]
+
+
+def convolve(signal, mask):
+    """numpy.convolve(signal, mask, "same") for a mask no longer than the signal, but with the
+    centre at floor((n - 1) / 2), and silence beyond the ends."""
+    centre, result = (len(mask) - 1) // 2, []
+    for i in range(len(signal)):
+        first = i + centre
+        result.append(sum(tap * signal[first - j] for j, tap in enumerate(mask) if 0 <= first - j < len(signal)))
+    return result
+
+
+def reflect101(i, n):
+    """The index that stands for i: d c b | a b c d | c b a."""
+    while not 0 <= i < n:
+        i = -i if i < 0 else 2 * (n - 1) - i
+    return i
+
+
+def to_code(value, low, high):
+    """Rounds half to even and clamps."""
+    return min(max(round(value), low), high)
+
+
+class Sound(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("mask.txt", "# seven taps\n" + "\n".join(map(str, MASK)) + "\n")
+
+    def filtered(self, samples, channels):
+        harness.write_wav(self.path("in.wav"), samples, channels, 22050)
+        self.succeed("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
+        return harness.read_wav(self.path("out.wav"))
+
+    def check(self, samples, channels):
+        got, got_channels, rate = self.filtered(samples, channels)
+        self.assertEqual((got_channels, rate, len(got)), (channels, 22050, len(samples)))
+        for channel in range(channels):
+            want = convolve([samples[i] for i in range(channel, len(samples), channels)], MASK)
+            for i, value in enumerate(want):
+                code = to_code(value, -32768, 32767)
+                # Sums in f32 may fall on the other side of a half.
+                self.assertAlmostEqual(got[i * channels + channel], code, delta=abs(value % 1 - 0.5) < 1e-2)
+
+    def test_mono(self):
+        self.check(harness.tone(5000), 1)
+
+    def test_stereo(self):
+        self.check(harness.tone(3001, 2), 2)
+
+    def test_five_channels(self):
+        self.check(harness.tone(500, 5), 5)
+
+    def test_shorter_than_the_mask(self):
+        self.check(harness.tone(3), 1)
+
+    def test_clipping_is_clamping(self):
+        got, _, _ = self.filtered([32767] * 50 + [-32768] * 50, 1)
+        self.assertEqual((max(got), min(got)), (to_code(max(convolve([32767] * 50 + [-32768] * 50, MASK)), -32768, 32767),
+                                                to_code(min(convolve([32767] * 50 + [-32768] * 50, MASK)), -32768, 32767)))
+
+    def test_identity_keeps_every_sample(self):
+        samples = list(range(-32768, 32768, 7))
+        harness.write_wav(self.path("in.wav"), samples)
+        for stages in ([], ["-p", "conv1d:[1]"], ["-p", "conv1d:[0,1,0]", "-p", "conv1d:[1]"]):
+            self.succeed("-i", "in.wav", *stages, "-o", "out.wav")
+            self.assertEqual(harness.read_wav(self.path("out.wav"))[0], samples)
+
+    def test_same_bytes_twice_and_with_any_chunk_and_threads(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(20000, 2), 2)
+        want = None
+        for options in ([], [], ["--chunk", "1000"], ["--chunk", "7777", "-j", "3"], ["-j", "1"]):
+            self.succeed("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "out.wav", "--device", "cpu", *options)
+            want = want or self.read("out.wav")
+            self.assertEqual(self.read("out.wav"), want, options)
+
+    def test_onto_the_input(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(9000))
+        self.succeed("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
+        self.succeed("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "in.wav")
+        self.assertEqual(self.read("in.wav"), self.read("out.wav"))
+
+    def test_through_pipes(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(9000))
+        self.succeed("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
+        piped = self.succeed("-i", "-", "-p", "conv1d:mask.txt", "-o", "-", "--format", "wav",
+                             input=self.read("in.wav"), text=False)
+        self.write("piped.wav", piped)
+        self.assertEqual(harness.read_wav(self.path("piped.wav")), harness.read_wav(self.path("out.wav")))
+
+    def test_stdin_is_left_alone(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        read_end, write_end = os.pipe()
+        os.write(write_end, b"still here")
+        os.close(write_end)
+        with os.fdopen(read_end, "rb") as stdin:
+            self.succeed("-i", "in.wav", "-o", "out.wav", stdin=stdin)
+            self.assertEqual(stdin.read(), b"still here")
+
+
+class Images(harness.Case):
+    def picture(self, width, height, channels):
+        return [[(31 * x + 17 * y * c + 97 * c + x * y) % 256 for x in range(width) for c in range(channels)]
+                for y in range(height)]
+
+    def test_rows_are_convolved(self):
+        mask = [0.25, 0.5, 0.125]
+        for channels in (1, 3, 4):
+            rows = self.picture(23, 9, channels)
+            harness.write_png(self.path("in.png"), rows, channels)
+            self.succeed("-i", "in.png", "-p", "conv1d:[0.25,0.5,0.125]", "-o", "out.png")
+            got, got_channels = harness.read_png(self.path("out.png"))
+            self.assertEqual((got_channels, len(got), len(got[0])), (channels, 9, 23 * channels))
+            for y, row in enumerate(rows):
+                for x in range(23):
+                    for c in range(channels):
+                        taps = (row[reflect101(x + 1 - j, 23) * channels + c] * tap for j, tap in enumerate(mask))
+                        # Eighths are exact in f32, ties included.
+                        self.assertEqual(got[y][x * channels + c], to_code(sum(taps), 0, 255), (x, y, c))
+
+    def test_identity_keeps_every_pixel(self):
+        rows = self.picture(40, 30, 3)
+        harness.write_png(self.path("in.png"), rows, 3)
+        self.succeed("-i", "in.png", "-p", "conv1d:[1]", "-o", "out.png")
+        self.assertEqual(harness.read_png(self.path("out.png")), (rows, 3))
+
+
+class Batches(harness.Case):
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("out"))
+        for i in range(3):
+            harness.write_wav(self.path(f"{i}.wav"), harness.tone(300 + i))
+
+    def test_all_good(self):
+        self.succeed("-i", "0.wav", "-i", "1.wav", "-i", "2.wav", "-p", "conv1d:[1]", "-o", "out")
+        for i in range(3):
+            self.assertEqual(harness.read_wav(self.path(f"out/{i}.wav")), harness.read_wav(self.path(f"{i}.wav")))
+
+    def test_part_failed(self):
+        self.write("bad.wav", "no sound")
+        line = self.fail(3, "-i", "0.wav", "-i", "bad.wav", "-i", "2.wav", "-o", "out", "--report", "report.json")
+        self.assertTrue(line.startswith("bad.wav: "), line)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["0.wav", "2.wav"])
+        files = json.loads(self.read("report.json"))["files"]
+        self.assertEqual(["error" in file for file in files], [False, True, False])
+
+    def test_all_failed(self):
+        done = self.run_command("-i", "x.wav", "-i", "y.wav", "-o", "out")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 2))
+        self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_another_format(self):
+        self.succeed("-i", "0.wav", "-i", "1.wav", "-o", "out", "--format", "flac")
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["0.flac", "1.flac"])
+
+    def test_one_into_a_folder(self):
+        self.succeed("-i", "1.wav", "-o", "out")
+        self.assertEqual(os.listdir(self.path("out")), ["1.wav"])
+
+
+class Plans(harness.Case):
+    def setUp(self):
+        super().setUp()
+        harness.write_wav(self.path("in.wav"), harness.tone(1000, 2), 2)
+
+    def test_dry_run_creates_nothing(self):
+        text = self.succeed("-i", "in.wav", "-p", "conv1d:[1,2,1]/4", "-o", "out.wav", "--dry-run",
+                            "--trace", "trace.json", "--report", "report.json")
+        self.assertEqual(self.files(), ["in.wav"])
+        for word in ("in.wav", "out.wav", "conv1d", "1000", "i16", "halo", "device"):
+            self.assertIn(word, text)
+
+    def test_dry_run_as_json(self):
+        plan = json.loads(self.succeed("-i", "in.wav", "-p", "conv1d:[1,2,1]/4", "-o", "out.wav", "--dry-run", "--json"))
+        self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
+        self.assertEqual(self.files(), ["in.wav"])
+
+    def test_dry_run_finds_what_a_run_would(self):
+        self.fail(2, "-i", "in.wav", "-o", "out.xyz", "--dry-run")
+        self.fail(1, "-i", "no.wav", "-o", "out.wav", "--dry-run")
+
+    def test_verbose_says_where_and_why(self):
+        done = self.run_command("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "-v", "--device", "cpu")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"(?m)^filterchain: in\.wav -> out\.wav: on cpu \(as asked for\), ")
+
+    def test_report_and_trace(self):
+        self.succeed("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "--report", "report.json",
+                     "--trace", "trace.json", "--device", "cpu")
+        file = json.loads(self.read("report.json"))["files"][0]
+        self.assertEqual((file["input"], file["output"], file["device"]), ("in.wav", "out.wav", "cpu"))
+        self.assertEqual((file["in"]["x"], file["in"]["channels"], file["in"]["dtype"]), (1000, 2, "i16"))
+        self.assertTrue(json.loads(self.read("trace.json")))
+
+
+class Examples(harness.Case):
+    """Every example of every operator runs, on a small input of a kind it takes."""
+
+    # Tables that examples name; a name that is not here gets a mask of three taps.
+    TABLES = {"matrix": "1 0\n0 1\n", "rgb": "1 0 0\n0 1 0\n0 0 1\n", "kernel": "1 2 1\n2 4 2\n1 2 1\n"}
+    FILES = {"audio": ("audio.wav", "out.wav"), "image": ("image.png", "out.png"), "array": ("image.png", "out.npy")}
+
+    def setUp(self):
+        super().setUp()
+        harness.write_wav(self.path("audio.wav"), harness.tone(8000, 2), 2)
+        rows = [[(x * y * 3) % 256 for x in range(64 * 3)] for y in range(48)]
+        harness.write_png(self.path("image.png"), rows, 3)
+
+    def make_tables(self, example):
+        for name in re.findall(r"[\w-]+\.txt", example):
+            self.write(name, self.TABLES.get(name[:-4], "1 2 1\n"))
+        for name in re.findall(r"[\w-]+\.wav", example):
+            harness.write_wav(self.path(name), harness.tone(64))
+
+    def test_all(self):
+        for op in harness.operators():
+            for example in op["examples"]:
+                with self.subTest(example=example):
+                    self.make_tables(example)
+                    said = [self.run_command("-i", self.FILES[kind][0], "-p", example, "-o", self.FILES[kind][1])
+                            for kind in op["kinds"]]
+                    self.assertIn(0, [done.returncode for done in said], [done.stderr for done in said])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An operator written by somebody else: filterchain is installed into a folder, the
+example plugin is built against that with the one line that its head shows, and used."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import harness
+
+MESON = sys.argv[3]
+
+
+class OutOfTree(harness.Case):
+    def install(self):
+        """Installs into the folder; the environment in which pkg-config finds it there."""
+        root = self.path("root")
+        done = subprocess.run([MESON, "install", "-C", harness.BUILD, "--no-rebuild", "--quiet", "--destdir", root],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        found = [folder for folder, _, names in os.walk(root) if "filterchain-plugin.pc" in names]
+        self.assertEqual(len(found), 1)
+        return {**harness.fixed_environment(), "PKG_CONFIG_LIBDIR": found[0], "PKG_CONFIG_SYSROOT_DIR": root}
+
+    def build(self):
+        environment = self.install()
+        source = os.path.join(harness.SOURCE, "examples", "plugin", "declick.c")
+        with open(source, encoding="utf-8") as file:
+            line = re.search(r"^ \*   (cc .*)$", file.read(), re.M).group(1)
+        shutil.copy(source, self.folder)
+        done = subprocess.run(["sh", "-c", line], cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    @staticmethod
+    def declicked(samples, threshold):
+        ends = [samples[0], *samples, samples[-1]]
+        middle = [sorted(ends[i:i + 3])[1] for i in range(len(samples))]
+        return [m if abs(s - m) > threshold else s for s, m in zip(samples, middle)]
+
+    def test_installed_and_built(self):
+        if not shutil.which("pkg-config"):
+            self.skipTest("no pkg-config here")
+        self.build()
+        samples = list(harness.tone(3000))
+        harness.write_wav(self.path("in.wav"), samples)
+        self.assertIn("declick", self.succeed("inspect", "./declick.so"))
+        self.succeed("-i", "in.wav", "--plugin-dir", ".", "-p", "declick:0.2", "-o", "out.wav")
+        want = self.declicked(samples, 0.2 * 32768)
+        self.assertNotEqual(want, samples)
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], want)
+
+    def test_what_is_installed_runs(self):
+        environment = self.install()
+        folders = {name: folder for folder, _, names in os.walk(self.path("root")) for name in names}
+        for name in ("filterchain", "filterchain.h", "plugin.h", "view.h", "filterchain.pc", "filterchain.1"):
+            self.assertTrue(any(other.startswith(name) for other in folders), name)
+        plugin = next(name for name in folders if re.fullmatch(r"[a-z0-9_]+\.so", name))
+        done = subprocess.run([os.path.join(folders["filterchain"], "filterchain"), "list"], stdout=subprocess.PIPE,
+                              env={**environment, "FILTERCHAIN_PLUGIN_PATH": folders[plugin]}, text=True, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(plugin[:-3], done.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command line itself: help, versions, options mistyped, forgotten, repeated."""
+import os
+import re
+import subprocess
+
+import harness
+
+
+class Help(harness.Case):
+    def test_help_of_each_command(self):
+        for command in ([], ["list"], ["inspect"], ["completion"]):
+            for option in ("-h", "--help"):
+                text = self.succeed(*command, option)
+                self.assertTrue(text.startswith("usage: filterchain " + "".join(command)), text)
+
+    def test_help_wins_over_the_rest_of_the_line(self):
+        self.assertIn("usage:", self.succeed("-i", "nowhere.wav", "--help"))
+
+    def test_no_line_of_help_is_too_wide(self):
+        for line in self.succeed("--help").splitlines():
+            self.assertLessEqual(len(line), 120, line)
+
+    def test_version(self):
+        self.assertRegex(self.succeed("--version"), r"\Afilterchain \d+\.\d+\.\d+ \((CPU only|CPU and CUDA)\)\n\Z")
+
+    def test_the_manual_page_names_every_option(self):
+        options = set(re.findall(r"--[a-z-]+", self.succeed("--help")))
+        with open(os.path.join(harness.SOURCE, "cli", "filterchain.1"), encoding="utf-8") as file:
+            manual = file.read().replace("\\-", "-")
+        self.assertEqual(options - set(re.findall(r"--[a-z-]+", manual)), set())
+        self.assertEqual(set(re.findall(r"--[a-z-]+", manual)) - options, set())
+
+
+class Mistakes(harness.Case):
+    def expect(self, line, *arguments):
+        self.assertEqual(self.fail(2, *arguments), line, arguments)
+
+    def test_nothing_asked(self):
+        self.expect("no input: give one with -i FILE (see filterchain --help)")
+
+    def test_unknown_command(self):
+        self.expect('no command "lst": did you mean "list"?', "lst")
+        self.expect('no command "in.wav"; files are named with -i and -o (see filterchain --help)', "in.wav")
+
+    def test_unknown_option(self):
+        self.expect('no option "--dryrun": did you mean "--dry-run"?', "--dryrun")
+        self.expect('no option "--ouput": did you mean "--output"?', "--ouput=x.wav")
+        self.expect('no option "--zzz" (see filterchain --help)', "--zzz")
+        self.expect('no option "-z" (see filterchain --help)', "-z")
+
+    def test_an_option_of_another_command(self):
+        self.expect('no option "-i" (see filterchain --help)', "list", "-i", "x.wav")
+
+    def test_forgotten_value(self):
+        self.expect("--output needs a value: FILE", "-i", "in.wav", "-o")
+        self.expect("--output needs a value: FILE", "-i", "in.wav", "-o", "--dry-run")
+        self.expect("--report: an empty value", "-i", "in.wav", "--report=")
+
+    def test_value_for_a_flag(self):
+        self.expect("--sync takes no value", "--sync=yes")
+
+    def test_repeated(self):
+        self.expect("--output is given twice", "-i", "in.wav", "-o", "a.wav", "-o", "b.wav")
+        self.expect("--chunk is given twice", "--chunk", "1", "--chunk=2")
+
+    def test_numbers(self):
+        self.expect('--threads: expected a number, found "many"', "-j", "many")
+        self.expect("--threads: 0 is not within 1 to 4096", "-j0")
+        self.expect("--chunk: 0 is too small", "--chunk", "0")
+        self.expect("--chunk: 99999999999999999999 is too large", "--chunk", "99999999999999999999")
+
+    def test_choices(self):
+        self.expect('--precision: "f16" is none of f32|f64', "--precision", "f16")
+        self.expect('--progress: "yes" is none of auto|none|json', "--progress=yes")
+
+    def test_contradictions(self):
+        self.expect("--quiet and --verbose contradict each other", "-qv")
+        self.expect("--json and -o - would both write to standard output: use --report FILE",
+                    "-i", "a.wav", "-o", "-", "--json")
+        self.expect("standard input cannot be part of a batch: give -i - alone", "-i", "-", "-i", "a.wav", "-o", ".")
+
+    def test_operands(self):
+        self.expect('unexpected "b.wav": inputs are named with -i, operators with -p, the output with -o',
+                    "-i", "a.wav", "b.wav")
+        self.expect("list takes no operand; what one operator does: filterchain inspect conv1d", "list", "conv1d")
+        self.expect("inspect needs the name of an operator or a plugin's file (see filterchain list)", "inspect")
+        self.expect("completion scripts are written for one shell: filterchain completion bash", "completion", "fish")
+
+    def test_outputs(self):
+        self.expect("no output: give one with -o FILE (only a chain that measures does without)", "-i", "a.wav")
+        self.expect("out: several inputs need -o to name an existing folder", "-i", "a.wav", "-i", "b.wav", "-o", "out")
+        os.mkdir(self.path("out"))
+        self.expect("x/a.wav and y/a.wav would both be written to out/a.wav",
+                    "-i", "x/a.wav", "-i", "y/a.wav", "-o", "out")
+        self.expect("out is a folder, and standard input has no name to keep: give -o FILE", "-i", "-", "-o", "out")
+        self.expect("--report would overwrite b.wav", "-i", "a.wav", "-o", "b.wav", "--report", "b.wav")
+        self.expect("--trace would overwrite a.wav", "-i", "a.wav", "-o", "b.wav", "--trace", "a.wav")
+        self.assertEqual(self.files(), [])
+
+
+class Spelling(harness.Case):
+    """The same options in other words."""
+
+    def test_joined_and_attached(self):
+        plain = self.fail(1, "-n", "-v", "-j", "2", "-i", "no.wav", "-o", "out.wav")
+        self.assertEqual(self.fail(1, "-nvj2", "-ino.wav", "-oout.wav"), plain)
+        self.assertEqual(self.fail(1, "--no-clobber", "--verbose", "--threads=2", "--input=no.wav", "--output", "out.wav"),
+                         plain)
+
+    def test_double_dash_ends_options(self):
+        self.assertIn('unexpected "--sync"', self.fail(2, "-i", "a.wav", "--", "--sync"))
+
+
+class Stdout(harness.Case):
+    def test_a_full_disk_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([harness.COMMAND, "--help"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"filterchain: standard output: No space left on device\n")
+
+
+if __name__ == "__main__":
+    harness.main()
