@@ -67,7 +67,7 @@ static inline double random_real(void) {
 /* Memory with a band of a known pattern on either side, so that a write beyond an
  * end shows. Whatever is not written keeps the pattern too. */
 #define GUARD_BYTES   256
-#define GUARD_PATTERN 0xa5
+#define GUARD_PATTERN 0xff /* as a float it is NaN, so that reading beyond shows too */
 
 typedef struct guarded {
   unsigned char *base;
