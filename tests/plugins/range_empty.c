@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* A range that nothing lies in. */
+#include "tests/plugins/minimal.h"
+
+static void spoil(void) {
+  amount.min = 11;
+}

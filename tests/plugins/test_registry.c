@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry against plugins that are broken, each in its own way: every one is
+ * rejected with its sentence, none takes the process with it, and the sound ones
+ * work all the same. $FIXTURES is the folder of the fixtures, $SCAN_PROGRAM the scanner's.
+ */
+#include "core/registry.h"
+
+#include "tests/unit/expect.h"
+
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *fixtures, *scan_program;
+
+static char *fixture(const char *name) {
+  char *file = g_strconcat(name, ".so", NULL), *path = g_build_filename(fixtures, file, NULL);
+  g_free(file);
+  return path;
+}
+
+/* A registry that has only what the test gives it. */
+static fc_registry *new_registry(const char *builtin) {
+  fc_registry *r = fc_registry_new();
+  fc_registry_set_home(r, builtin ? builtin : "/nonexistent", scan_program);
+  return r;
+}
+
+/* A folder with links to fixtures: "good" under its own name, "good>zoo" as zoo.so. */
+static char *make_folder(const char *const *links) {
+  char *dir = g_dir_make_tmp("fc-plugins-XXXXXX", NULL);
+  g_assert_nonnull(dir);
+  for (; *links; links++) {
+    g_auto(GStrv) ends = g_strsplit(*links, ">", 2);
+    g_autofree char *from = fixture(ends[0]);
+    g_autofree char *file = g_strconcat(ends[1] ? ends[1] : ends[0], ".so", NULL);
+    g_autofree char *to = g_build_filename(dir, file, NULL);
+    g_assert_cmpint(symlink(from, to), ==, 0);
+  }
+  return dir;
+}
+
+static void remove_folder(char *dir) {
+  GDir *open = g_dir_open(dir, 0, NULL);
+  for (const char *name = g_dir_read_name(open); name; name = g_dir_read_name(open)) {
+    g_autofree char *path = g_build_filename(dir, name, NULL);
+    g_assert_cmpint(g_remove(path), ==, 0);
+  }
+  g_dir_close(open);
+  g_assert_cmpint(g_rmdir(dir), ==, 0);
+  g_free(dir);
+}
+
+static const struct {
+  const char *name, *reason;
+} broken[] = {
+    {"abi_old", "is made for plugin ABI 0, this is 1"},
+    {"asks_crash", "crashed while being asked what it holds (signal 11, Segmentation fault)"},
+    {"crash", "crashed while being opened (signal 11, Segmentation fault)"},
+    {"entry_v2", "is made for plugin ABI 2, this is 1"},
+    {"enum_empty", "operator \"enum_empty\": parameter \"second\": a choice without choices"},
+    {"exits", "ended the process while being opened (exit status 0)"},
+    {"flags_unknown", "operator \"flags_unknown\": unknown flags 0x100000"},
+    {"hangs", "did not return within 5 seconds while being opened"},
+    {"hides", "did not return within 5 seconds while being opened"},
+    {"id_none", "the plugin's id is missing"},
+    {"kinds_none", "operator \"kinds_none\": it takes no kind of media"},
+    {"list_of_text",
+     "operator \"list_of_text\": parameter \"second\": FC_PARAM_LIST does not go with type string"},
+    {"missing_function", "cannot be loaded: undefined symbol: nowhere_to_be_found"},
+    {"name_bad", "operator 1 has no proper name ([a-z][a-z0-9_]*)"},
+    {"name_null", "operator 1 has no proper name ([a-z][a-z0-9_]*)"},
+    {"name_path", "operator 1 has no proper name ([a-z][a-z0-9_]*)"},
+    {"no_backend", "operator \"no_backend\": it has no backend"},
+    {"no_entry", "is no filterchain plugin: it has no symbol fc_plugin_entry_v1"},
+    {"no_process", "operator \"no_process\": its cpu backend has no process"},
+    {"not_elf", "cannot be loaded: invalid ELF header"},
+    {"operator_null", "operator 1: fc_operator is missing (NULL)"},
+    {"operators_none", "1 operators are announced, but not there"},
+    {"param_null", "operator \"param_null\": parameter 2: fc_param is missing (NULL)"},
+    {"param_twice", "operator \"param_twice\": parameter \"amount\" is there twice"},
+    {"param_type", "operator \"param_type\": parameter \"second\": unknown type 99"},
+    {"plugin_null", "describes nothing: its entry returned NULL"},
+    {"preset_range", "operator \"preset_range\": parameter \"amount\": preset: amount: 11 is out of range: "
+                     "expected 0 to 10"},
+    {"range_empty", "operator \"range_empty\": parameter \"amount\": its range is empty"},
+    {"report_only", "operator \"report_only\": collect and report go together, one is missing"},
+    {"same_twice", "operator \"same_twice\" is there twice"},
+    {"size_wild", "has an fc_plugin of impossible size 4294967280"},
+    {"summary_lines", "operator \"summary_lines\": summary holds a control character"},
+    {"two_inputs", "operator \"two_inputs\": 2 inputs and 1 outputs, where one of each is possible"},
+    {"two_mains", "operator \"two_mains\": more than one main parameter"},
+};
+
+static void test_broken(gconstpointer data) {
+  gsize i = GPOINTER_TO_SIZE(data);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  g_autofree char *path = fixture(broken[i].name);
+  g_autofree char *message = g_strdup_printf("%s %s", path, broken[i].reason);
+  GError *error = NULL;
+  g_assert_null(fc_registry_open(r, path, &error));
+  expect_error(&error, message);
+  /* The verdict is remembered, and the next file is looked at as if nothing had been. */
+  g_assert_null(fc_registry_open(r, path, &error));
+  expect_error(&error, message);
+  g_autofree char *good = fixture("good");
+  g_assert_nonnull(fc_registry_open(r, good, &error));
+  g_assert_no_error(error);
+  g_assert_nonnull(fc_registry_find(r, "good", &error));
+}
+
+/* Every check of the description again without the child, as for our own folder. */
+static void test_broken_trusted(void) {
+  g_autoptr(fc_registry) r = new_registry(fixtures);
+  for (gsize i = 0; i < G_N_ELEMENTS(broken); i++) {
+    if (strstr(broken[i].reason, "while being") || g_str_equal(broken[i].name, "missing_function")) continue;
+    g_autofree char *path = fixture(broken[i].name);
+    g_autofree char *message = g_strdup_printf("%s %s", path, broken[i].reason);
+    GError *error = NULL;
+    g_assert_null(fc_registry_open(r, path, &error));
+    expect_error(&error, message);
+  }
+}
+
+static void test_working(gconstpointer name) {
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  g_autofree char *path = fixture(name);
+  if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+    g_test_skip("not built: there is no C++ compiler");
+    return;
+  }
+  GError *error = NULL;
+  const fc_plugin *plugin = fc_registry_open(r, path, &error);
+  g_assert_no_error(error);
+  const fc_operator *op = fc_registry_find(r, name, &error);
+  g_assert_no_error(error);
+  g_assert_true(op == plugin->operators[0]);
+  g_assert_cmpstr(op->name, ==, name);
+  /* Whatever the plugin was built against, all is here and nothing more is announced. */
+  g_assert_cmpuint(op->size, ==, sizeof *op);
+  g_assert_cmpuint(op->params[0]->size, ==, sizeof(fc_param));
+  g_assert_cmpuint(op->kinds, ==, FC_KINDS_ALL);
+  g_assert_cmpuint(op->dtypes_in, ==, FC_DTYPES_ALL);
+  g_assert_true(!op->reset && !op->collect && !op->report && !op->reference);
+  g_assert_nonnull(op->cpu->process);
+  g_assert_null(op->params[0]->choices[0]);
+  gboolean older = g_str_equal(name, "older");
+  g_assert_cmpfloat(op->params[0]->max, ==, older ? 0 : 10);
+  const char *from = NULL;
+  g_assert_true(fc_registry_plugin_of(r, op, &from) == plugin);
+  g_assert_cmpstr(from, ==, path);
+}
+
+static const fc_plugin_info *info_of(const fc_plugin_info *infos, gsize n, const char *file) {
+  for (gsize i = 0; i < n; i++)
+    if (g_str_has_suffix(infos[i].path, file)) return &infos[i];
+  g_assert_not_reached();
+}
+
+/* The names of all operators, apart by blanks; g_free. */
+static char *names_of(fc_registry *r) {
+  gsize n;
+  g_autofree const fc_operator **all = fc_registry_operators(r, &n);
+  GString *names = g_string_new(NULL);
+  for (gsize i = 0; i < n; i++) g_string_append_printf(names, "%s%s", i ? " " : "", all[i]->name);
+  g_assert_null(all[n]);
+  return g_string_free(names, FALSE);
+}
+
+static void test_folder(void) {
+  const char *const links[] = {"good", "pair", "crash", "two_mains", "older", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  g_autofree char *names = names_of(r);
+  g_assert_cmpstr(names, ==, "good older pair");
+  gsize n;
+  g_autofree fc_plugin_info *infos = fc_registry_plugins(r, &n);
+  g_assert_cmpuint(n, ==, 5);
+  g_assert_true(!info_of(infos, n, "/crash.so")->id && info_of(infos, n, "/crash.so")->reason);
+  g_assert_cmpstr(info_of(infos, n, "/good.so")->id, ==, "fixture-good");
+  g_assert_null(info_of(infos, n, "/good.so")->reason);
+  /* Accepted, but one of its operators is another's. */
+  const fc_plugin_info *pair = info_of(infos, n, "/pair.so");
+  g_autofree char *taken = g_strdup_printf("operator \"good\" is already defined by %s/good.so", dir);
+  g_assert_cmpstr(pair->id, ==, "fixture-pair");
+  g_assert_cmpstr(pair->reason, ==, taken);
+  remove_folder(dir);
+}
+
+/* Which definition counts does not depend on what was asked for first. */
+static void test_precedence(void) {
+  const char *const one[] = {"pair>aaa", NULL}, *const two[] = {"good", NULL};
+  char *first = make_folder(one), *second = make_folder(two);
+  for (int all_first = 0; all_first < 2; all_first++) {
+    g_autoptr(fc_registry) r = new_registry(NULL);
+    fc_registry_add_dir(r, first);
+    fc_registry_add_dir(r, second);
+    if (all_first) g_free(fc_registry_operators(r, NULL));
+    const char *path = NULL;
+    const fc_operator *op = fc_registry_find(r, "good", NULL);
+    fc_registry_plugin_of(r, op, &path);
+    g_assert_true(g_str_has_suffix(path, "/good.so")); /* by its name, though aaa.so comes first */
+    op = fc_registry_find(r, "pair", NULL);
+    fc_registry_plugin_of(r, op, &path);
+    g_assert_true(g_str_has_suffix(path, "/aaa.so"));
+  }
+  remove_folder(first);
+  remove_folder(second);
+}
+
+/* Of two folders with the same plugin the one searched first counts. */
+static void test_search_order(void) {
+  const char *const links[] = {"good", NULL};
+  char *dirs[3];
+  for (int i = 0; i < 3; i++) dirs[i] = make_folder(links);
+  g_setenv("FILTERCHAIN_PLUGIN_PATH", dirs[1], TRUE);
+  for (int i = 0; i < 3; i++) {
+    g_autoptr(fc_registry) r = new_registry(dirs[2]);
+    if (i == 0) fc_registry_add_dir(r, dirs[0]);
+    if (i == 2) g_unsetenv("FILTERCHAIN_PLUGIN_PATH");
+    const char *path = NULL;
+    fc_registry_plugin_of(r, fc_registry_find(r, "good", NULL), &path);
+    g_assert_true(g_str_has_prefix(path, dirs[i]));
+  }
+  for (int i = 0; i < 3; i++) remove_folder(dirs[i]);
+}
+
+/* A look-up opens the file of that name and no other: the others here would take ten
+ * seconds and crash. */
+static void test_opens_few(void) {
+  const char *const links[] = {"hangs", "crash", "good", "hides", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  gint64 start = g_get_monotonic_time();
+  g_assert_nonnull(fc_registry_find(r, "good", NULL));
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 4 * G_TIME_SPAN_SECOND);
+  remove_folder(dir);
+}
+
+static void test_not_found(void) {
+  const char *const links[] = {"good", "crash", NULL}, *const nothing[] = {NULL};
+  char *dir = make_folder(links), *empty = make_folder(nothing);
+  GError *error = NULL;
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  fc_registry_add_dir(r, "/nonexistent/folder");
+  g_assert_null(fc_registry_find(r, "goof", &error));
+  g_assert_cmpint(error->code, ==, FC_UNSUPPORTED);
+  expect_error(&error, "no operator \"goof\": did you mean \"good\"?");
+  g_assert_null(fc_registry_find(r, "reverberate", &error));
+  expect_error(&error, "no operator \"reverberate\" (`list` shows what there is)");
+  g_assert_null(fc_registry_find(r, "../good", &error));
+  expect_error(&error, "no operator \"../good\" (`list` shows what there is)");
+  g_assert_null(fc_registry_find(r, "crash", &error));
+  g_autofree char *message = g_strdup_printf(
+      "no operator \"crash\": %s/crash.so crashed while being opened (signal 11, Segmentation fault)", dir);
+  expect_error(&error, message);
+  g_autoptr(fc_registry) none = new_registry(empty);
+  g_assert_null(fc_registry_find(none, "good", &error));
+  g_autofree char *nowhere = g_strdup_printf("no operator \"good\": there are no plugins in %s", empty);
+  expect_error(&error, nowhere);
+  g_assert_null(fc_registry_plugin_of(none, NULL, NULL));
+  remove_folder(dir);
+  remove_folder(empty);
+}
+
+/* What is no file, or not one that can be opened. */
+static void test_not_files(void) {
+  const char *const nothing[] = {NULL};
+  char *dir = make_folder(nothing);
+  g_autofree char *folder = g_build_filename(dir, "folder.so", NULL);
+  g_autofree char *dangling = g_build_filename(dir, "dangling.so", NULL);
+  g_autofree char *text = g_build_filename(dir, "readme.txt", NULL);
+  g_autofree char *pipe = g_build_filename(dir, "pipe.so", NULL);
+  g_assert_cmpint(g_mkdir(folder, 0700), ==, 0);
+  g_assert_cmpint(symlink("/nonexistent.so", dangling), ==, 0);
+  g_assert_cmpint(mkfifo(pipe, 0600), ==, 0);
+  g_assert_true(g_file_set_contents(text, "hello", -1, NULL));
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  gsize n;
+  g_autofree fc_plugin_info *infos = fc_registry_plugins(r, &n);
+  g_assert_cmpuint(n, ==, 3); /* readme.txt is nobody's plugin and no one's business */
+  g_assert_cmpstr(info_of(infos, n, "folder.so")->reason, ==, "is not a regular file");
+  g_assert_cmpstr(info_of(infos, n, "pipe.so")->reason, ==, "is not a regular file");
+  g_assert_cmpstr(info_of(infos, n, "dangling.so")->reason, ==, "cannot be read: No such file or directory");
+  GError *error = NULL;
+  g_assert_null(fc_registry_open(r, text, &error));
+  g_assert_true(g_str_has_suffix(error->message, "readme.txt does not end in .so"));
+  g_clear_error(&error);
+  remove_folder(dir);
+}
+
+static void test_no_scanner(void) {
+  g_autoptr(fc_registry) r = fc_registry_new();
+  fc_registry_set_home(r, "/nonexistent", "/nonexistent/scan");
+  g_autofree char *path = fixture("good");
+  g_autofree char *message =
+      g_strdup_printf("%s cannot be looked at: /nonexistent/scan: No such file or directory", path);
+  GError *error = NULL;
+  g_assert_null(fc_registry_open(r, path, &error));
+  expect_error(&error, message);
+}
+
+/* The same file by two paths is one plugin. */
+static void test_open_again(void) {
+  const char *const links[] = {"good>other", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  g_autofree char *path = fixture("good"), *link = g_build_filename(dir, "other.so", NULL);
+  const fc_plugin *plugin = fc_registry_open(r, path, NULL);
+  g_assert_nonnull(plugin);
+  g_assert_true(fc_registry_open(r, link, NULL) == plugin);
+  remove_folder(dir);
+}
+
+/* A registry whose folder is the built-in one opens it without a child; two
+ * registries do not meet. */
+static void test_trusted(void) {
+  const char *const links[] = {"good", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(fc_registry) a = fc_registry_new();
+  fc_registry_set_home(a, dir, "/nonexistent/scan");
+  g_autoptr(fc_registry) b = new_registry(NULL);
+  const fc_operator *op = fc_registry_find(a, "good", NULL);
+  g_assert_nonnull(op);
+  g_assert_null(fc_registry_find(b, "good", NULL));
+  g_assert_null(fc_registry_plugin_of(b, op, NULL));
+  remove_folder(dir);
+}
+
+static gpointer find_in_thread(gpointer registry) {
+  return (gpointer)fc_registry_find(registry, "good", NULL);
+}
+
+static void test_threads(void) {
+  const char *const links[] = {"good", "pair", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  GThread *threads[8];
+  fc_registry_add_dir(r, dir);
+  for (guint i = 0; i < G_N_ELEMENTS(threads); i++) threads[i] = g_thread_new("find", find_in_thread, r);
+  gpointer first = g_thread_join(threads[0]);
+  g_assert_nonnull(first);
+  for (guint i = 1; i < G_N_ELEMENTS(threads); i++) g_assert_true(g_thread_join(threads[i]) == first);
+  remove_folder(dir);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  fixtures = g_getenv("FIXTURES");
+  scan_program = g_getenv("SCAN_PROGRAM");
+  g_assert_true(fixtures && scan_program);
+  g_unsetenv("FILTERCHAIN_PLUGIN_PATH");
+  for (gsize i = 0; i < G_N_ELEMENTS(broken); i++) {
+    g_autofree char *name = g_strconcat("/registry/broken/", broken[i].name, NULL);
+    g_test_add_data_func(name, GSIZE_TO_POINTER(i), test_broken);
+  }
+  static const char *const working[] = {"good", "older", "newer", "plusplus"};
+  for (gsize i = 0; i < G_N_ELEMENTS(working); i++) {
+    g_autofree char *name = g_strconcat("/registry/working/", working[i], NULL);
+    g_test_add_data_func(name, working[i], test_working);
+  }
+  g_test_add_func("/registry/broken-trusted", test_broken_trusted);
+  g_test_add_func("/registry/folder", test_folder);
+  g_test_add_func("/registry/precedence", test_precedence);
+  g_test_add_func("/registry/search-order", test_search_order);
+  g_test_add_func("/registry/opens-few", test_opens_few);
+  g_test_add_func("/registry/not-found", test_not_found);
+  g_test_add_func("/registry/not-files", test_not_files);
+  g_test_add_func("/registry/no-scanner", test_no_scanner);
+  g_test_add_func("/registry/open-again", test_open_again);
+  g_test_add_func("/registry/trusted", test_trusted);
+  g_test_add_func("/registry/threads", test_threads);
+  return g_test_run();
+}
