@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_winstat.c - sliding statistics against the definition in long double (128-bit
+ * integers for integer input), on every instruction set: exact for integers, within the
+ * bound of direct summation for floats; the same to the bit however the output is cut,
+ * laid out or vectorised; NaN and offset; goldens of SciPy.
+ */
+#include "tests/filters/check.h"
+#include "filters/winstat.h"
+
+#include <float.h>
+
+__extension__ typedef __int128 int128;
+
+/* ---- pictures: views with a halo, in guarded memory ------------------------ */
+
+enum { PACKED, PLANAR, PADDED, LAYOUTS };
+
+typedef struct picture {
+  guarded memory;
+  fc_view view;
+  int64_t halo[2][2]; /* x, y: before, after */
+} picture;
+
+static int64_t halo_of(const picture *p, int axis, int side) {
+  return axis == FC_AXIS_X ? p->halo[0][side] : axis == FC_AXIS_Y ? p->halo[1][side] : 0;
+}
+
+static picture picture_new(int kind, int dtype, int layout, const int64_t shape[FC_AXES],
+                           const int64_t halo[2][2]) {
+  picture p = {.view = {sizeof(fc_view), dtype, kind, FC_HOST, NULL, {0}, {0}, {0}, {0}}};
+  static const int packed[] = {FC_AXIS_C, FC_AXIS_X, FC_AXIS_Y, FC_AXIS_N};
+  static const int planar[] = {FC_AXIS_X, FC_AXIS_Y, FC_AXIS_C, FC_AXIS_N};
+  int64_t size = (int64_t)fc_dtype_size(dtype), total = size;
+  memcpy(p.halo, halo, sizeof p.halo);
+  for (int i = 0; i < FC_AXES; i++) {
+    int a = (layout == PLANAR ? planar : packed)[i];
+    p.view.shape[a] = p.view.extent[a] = shape[a];
+    p.view.stride[a] = total;
+    total *= shape[a] + halo_of(&p, a, 0) + halo_of(&p, a, 1);
+    if (layout == PADDED) total += (i + 1) * size;
+  }
+  p.memory = guarded_new((size_t)total);
+  p.view.data = (char *)p.memory.data + p.halo[0][0] * p.view.stride[FC_AXIS_X] +
+                p.halo[1][0] * p.view.stride[FC_AXIS_Y];
+  return p;
+}
+
+static const int64_t no_halo[2][2];
+
+/* Every sample with its halo, or only those of the halo. */
+typedef double (*source_fn)(int dtype, double parameter);
+
+static void picture_fill(picture *p, source_fn source, double parameter, int only_halo) {
+  const int64_t *s = p->view.shape;
+  for (int64_t n = 0; n < s[0]; n++)
+    for (int64_t y = -p->halo[1][0]; y < s[1] + p->halo[1][1]; y++)
+      for (int64_t x = -p->halo[0][0]; x < s[2] + p->halo[0][1]; x++)
+        for (int64_t c = 0; c < s[3]; c++) {
+          int inside = x >= 0 && x < s[2] && y >= 0 && y < s[1];
+          if (!only_halo || !inside)
+            element_set(fc_view_at(&p->view, n, y, x, c), p->view.dtype, source(p->view.dtype, parameter));
+        }
+}
+
+static double source_random(int dtype, double parameter) {
+  (void)parameter;
+  return element_random(dtype);
+}
+
+static double source_offset(int dtype, double offset) {
+  (void)dtype;
+  return offset + random_real();
+}
+
+/* What no window may ever see. */
+static double source_poison(int dtype, double parameter) {
+  (void)parameter;
+  return dtype == FC_F32 || dtype == FC_F64 ? NAN : dtype == FC_U8 ? 255 : dtype == FC_U16 ? 65535 : 32767;
+}
+
+/* ---- the definition --------------------------------------------------------- */
+
+typedef struct expected {
+  long double value;
+  long double slack; /* the error that direct summation may have, in units of the type's epsilon */
+} expected;
+
+typedef struct window {
+  int64_t x0, x1, y0, y1;
+} window;
+
+static window window_at(const fc_winstat *w, const fc_view *in, int64_t y, int64_t x) {
+  window b = {x - w->before[0], x + w->after[0], y - w->before[1], y + w->after[1]};
+  if (!w->shrink) return b;
+  if (b.x0 < 0) b.x0 = 0;
+  if (b.y0 < 0) b.y0 = 0;
+  if (b.x1 >= in->shape[FC_AXIS_X]) b.x1 = in->shape[FC_AXIS_X] - 1;
+  if (b.y1 >= in->shape[FC_AXIS_Y]) b.y1 = in->shape[FC_AXIS_Y] - 1;
+  return b;
+}
+
+/* Integers: sums without rounding; the statistic in long double of them. */
+static expected define_codes(const fc_view *in, window b, int64_t n, int64_t c, int stat) {
+  fc_scaling map = fc_scaling_of(in->kind, in->dtype);
+  int128 sum = 0, squares = 0, count = (int128)(b.x1 - b.x0 + 1) * (b.y1 - b.y0 + 1);
+  int64_t least = INT64_MAX, most = INT64_MIN;
+  for (int64_t y = b.y0; y <= b.y1; y++)
+    for (int64_t x = b.x0; x <= b.x1; x++) {
+      int64_t v = (int64_t)(element_get(fc_view_at(in, n, y, x, c), in->dtype) - map.bias);
+      sum += v, squares += v * v;
+      least = v < least ? v : least, most = v > most ? v : most;
+    }
+  long double area = (long double)count, var = (long double)(count * squares - sum * sum) / area / area;
+  long double s = map.scale, q = s * s;
+  switch (stat) {
+  case FC_WINSTAT_SUM: return (expected){sum * s, 0};
+  case FC_WINSTAT_SUMSQ: return (expected){squares * q, 0};
+  case FC_WINSTAT_MEAN: return (expected){sum / area * s, 0};
+  case FC_WINSTAT_VAR: return (expected){var * q, 0};
+  case FC_WINSTAT_STD: return (expected){sqrtl(var) * s, 0};
+  case FC_WINSTAT_RMS: return (expected){sqrtl(squares / area) * s, 0};
+  case FC_WINSTAT_MIN: return (expected){least * s, 0};
+  default: return (expected){most * s, 0};
+  }
+}
+
+static expected define_values(const fc_view *in, window b, int64_t n, int64_t c, int stat) {
+  long double sum = 0, size = 0, squares = 0, spread = 0, least = INFINITY, most = -INFINITY;
+  long double count = (long double)(b.x1 - b.x0 + 1) * (b.y1 - b.y0 + 1);
+  for (int64_t y = b.y0; y <= b.y1; y++)
+    for (int64_t x = b.x0; x <= b.x1; x++) {
+      double v = element_get(fc_view_at(in, n, y, x, c), in->dtype);
+      sum += v, size += fabs(v), squares += (long double)v * v;
+      least = isnan(least) || v >= least ? least : v, most = isnan(most) || v <= most ? most : v;
+    }
+  for (int64_t y = b.y0; y <= b.y1; y++)
+    for (int64_t x = b.x0; x <= b.x1; x++) {
+      long double apart = element_get(fc_view_at(in, n, y, x, c), in->dtype) - sum / count;
+      spread += apart * apart;
+    }
+  switch (stat) {
+  case FC_WINSTAT_SUM: return (expected){sum, count * size};
+  case FC_WINSTAT_SUMSQ: return (expected){squares, (count + 1) * squares};
+  case FC_WINSTAT_MEAN: return (expected){sum / count, (count + 1) * size / count};
+  case FC_WINSTAT_VAR: return (expected){spread / count, (count + 12) * spread / count};
+  case FC_WINSTAT_STD: return (expected){sqrtl(spread / count), (count + 12) * sqrtl(spread / count)};
+  case FC_WINSTAT_RMS: return (expected){sqrtl(squares / count), (count + 3) * sqrtl(squares / count)};
+  case FC_WINSTAT_MIN: return (expected){least, 0};
+  default: return (expected){most, 0};
+  }
+}
+
+/* Integers: two double roundings of slack where the statistic is no integer itself. */
+static int close_enough(double got, expected e, int in_dtype, int out_dtype, int compute, int stat) {
+  if (isnan((double)e.value)) return isnan(got);
+  long double size = fabsl(e.value), slack;
+  if (fc_dtype_is_float(in_dtype))
+    slack = e.slack * (compute == FC_F64 ? DBL_EPSILON : FLT_EPSILON) / 2;
+  else
+    slack = stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX
+                ? 0
+                : 2.5L * DBL_EPSILON / 2 * size;
+  if (out_dtype == FC_F32) slack += size * FLT_EPSILON / 2 + FLT_TRUE_MIN / 2;
+  if (out_dtype == FC_F64) slack += size * DBL_EPSILON / 2;
+  return fabsl(got - e.value) <= slack;
+}
+
+/* ---- running ---------------------------------------------------------------- */
+
+static fc_status run_cpu(const fc_winstat *w, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  guarded scratch = guarded_new(fc_winstat_cpu_scratch(w, in));
+  fc_status status = fc_winstat_cpu(w, in, out, scratch.data, notes);
+  CHECK(guarded_intact(&scratch), "the scratch was overrun");
+  guarded_free(&scratch);
+  return status;
+}
+
+/* The part of a view from x0, y0 on, as the host would hand it over. */
+static fc_view part_of(const fc_view *v, int64_t x0, int64_t y0, int64_t columns, int64_t rows) {
+  fc_view p = *v;
+  p.data = fc_view_at(v, 0, y0, x0, 0);
+  p.shape[FC_AXIS_X] = columns, p.shape[FC_AXIS_Y] = rows;
+  p.origin[FC_AXIS_X] += x0, p.origin[FC_AXIS_Y] += y0;
+  return p;
+}
+
+/* In pieces cut at random, from a signal that lies at an odd place. */
+static void run_cut(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+  for (int64_t y = 0, high; y < in->shape[FC_AXIS_Y]; y += high) {
+    high = random_int(1, in->shape[FC_AXIS_Y] - y);
+    for (int64_t x = 0, wide; x < in->shape[FC_AXIS_X]; x += wide) {
+      wide = random_int(1, in->shape[FC_AXIS_X] - x);
+      fc_view i = part_of(in, x, y, wide, high), o = part_of(out, x, y, wide, high);
+      run_cpu(w, &i, &o, NULL);
+    }
+  }
+}
+
+static int same_bits(const picture *a, const picture *b) {
+  const int64_t *s = a->view.shape;
+  size_t size = fc_dtype_size(a->view.dtype);
+  for (int64_t n = 0; n < s[0]; n++)
+    for (int64_t y = 0; y < s[1]; y++)
+      for (int64_t x = 0; x < s[2]; x++)
+        for (int64_t c = 0; c < s[3]; c++)
+          if (memcmp(fc_view_at(&a->view, n, y, x, c), fc_view_at(&b->view, n, y, x, c), size)) return 0;
+  return 1;
+}
+
+typedef struct sample_case {
+  int kind, dtype, out_dtype, layout, out_layout, compute, shrink;
+  int64_t shape[FC_AXES], columns, rows;
+} sample_case;
+
+static char *describe(const sample_case *t) {
+  static char text[200];
+  snprintf(text, sizeof text,
+           "kind %d %s to %s layout %d to %d compute %s shrink %d shape %dx%dx%dx%d window %dx%d", t->kind,
+           fc_dtype_name(t->dtype), fc_dtype_name(t->out_dtype), t->layout, t->out_layout,
+           fc_dtype_name(t->compute), t->shrink, (int)t->shape[0], (int)t->shape[1], (int)t->shape[2],
+           (int)t->shape[3], (int)t->columns, (int)t->rows);
+  return text;
+}
+
+static void check_picture(const sample_case *t, const fc_winstat *w, const picture *in, const picture *out,
+                          const char *who) {
+  const int64_t channels = t->shape[FC_AXIS_C];
+  for (int64_t n = 0; n < t->shape[0]; n++)
+    for (int64_t y = 0; y < t->shape[1]; y++)
+      for (int64_t x = 0; x < t->shape[2]; x++)
+        for (int64_t c = 0; c < channels; c++)
+          for (int s = 0; s < w->n_stats; s++) {
+            window b = window_at(w, &in->view, y, x);
+            expected e = fc_dtype_is_float(t->dtype) ? define_values(&in->view, b, n, c, w->stat[s])
+                                                     : define_codes(&in->view, b, n, c, w->stat[s]);
+            double got = element_get(fc_view_at(&out->view, n, y, x, s * channels + c), t->out_dtype);
+            CHECK(close_enough(got, e, t->dtype, t->out_dtype, t->compute, w->stat[s]),
+                  "%s: %s stat %d at %d,%d,%d,%d: got %.17g, want %.17Lg (slack %Lg)", who, describe(t),
+                  w->stat[s], (int)n, (int)y, (int)x, (int)c, got, e.value, e.slack);
+          }
+}
+
+/* Every stat, in an order of its own each time. */
+static int random_stats(int32_t stats[FC_WINSTAT_STATS]) {
+  for (int i = 0; i < FC_WINSTAT_STATS; i++) stats[i] = i;
+  for (int i = FC_WINSTAT_STATS - 1; i > 0; i--) {
+    int j = (int)random_int(0, i), keep = stats[i];
+    stats[i] = stats[j], stats[j] = keep;
+  }
+  return (int)random_int(1, FC_WINSTAT_STATS);
+}
+
+static picture output_for(const sample_case *t, const fc_winstat *w) {
+  int64_t shape[FC_AXES];
+  memcpy(shape, t->shape, sizeof shape);
+  shape[FC_AXIS_C] *= w->n_stats;
+  return picture_new(t->kind, t->out_dtype, t->out_layout, shape, no_halo);
+}
+
+/* Reference and every instruction set against the definition; all cuts and sets alike. */
+static void check_case(const sample_case *t, source_fn source, double parameter) {
+  fc_winstat w;
+  int32_t stats[FC_WINSTAT_STATS];
+  int n = random_stats(stats);
+  fc_status status = fc_winstat_init(&w, stats, n, t->columns, t->rows, t->shrink, t->compute);
+  CHECK(status == FC_OK, "%s: init", describe(t));
+  const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
+  picture_fill(&in, source, parameter, 0);
+  if (t->shrink) picture_fill(&in, source_poison, 0, 1);
+
+  picture first = output_for(t, &w);
+  CHECK(fc_winstat_ref(&w, &in.view, &first.view, NULL) == FC_OK, "%s: ref", describe(t));
+  check_picture(t, &w, &in, &first, "ref");
+  for (int isa = 0; isa <= (int)fc_isa_best(); isa++) {
+    picture out = output_for(t, &w), cut = output_for(t, &w);
+    w.isa = (fc_isa)isa;
+    CHECK(run_cpu(&w, &in.view, &out.view, NULL) == FC_OK, "%s: cpu", describe(t));
+    if (isa == 0)
+      check_picture(t, &w, &in, &out, "cpu");
+    else
+      CHECK(same_bits(&out, &first), "%s: %s differs from base", describe(t), fc_isa_name(w.isa));
+    run_cut(&w, &in.view, &cut.view);
+    CHECK(same_bits(&out, &cut), "%s: %s cut", describe(t), fc_isa_name(w.isa));
+    CHECK(guarded_intact(&out.memory) && guarded_intact(&cut.memory) && guarded_intact(&in.memory),
+          "%s: guard bands", describe(t));
+    guarded_free(&cut.memory);
+    guarded_free(isa == 0 ? &first.memory : &out.memory);
+    if (isa == 0) first = out;
+  }
+  guarded_free(&first.memory);
+  guarded_free(&in.memory);
+}
+
+static int64_t pick(const int64_t *from, int count) {
+  return from[random_int(0, count - 1)];
+}
+#define PICK(array) pick(array, (int)(sizeof array / sizeof *array))
+
+static void test_random(void) {
+  static const int64_t widths[] = {1, 2, 3, 7, 31, 64, 97}, heights[] = {1, 1, 2, 5, 13};
+  static const int64_t windows[] = {1, 2, 3, 4, 5, 8, 15, 16, 31, 33}, channels[] = {1, 1, 2, 3, 5};
+  for (int i = 0; i < 600; i++) {
+    sample_case t = {0};
+    t.kind = (int)random_int(0, 2);
+    t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
+    t.out_dtype = (int)random_int(FC_F32, FC_F64);
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.compute = t.dtype == FC_F64 ? FC_F64 : (int)random_int(FC_F32, FC_F64);
+    t.shrink = (int)random_int(0, 1);
+    t.shape[FC_AXIS_N] = random_int(1, 2), t.shape[FC_AXIS_Y] = PICK(heights);
+    t.shape[FC_AXIS_X] = PICK(widths), t.shape[FC_AXIS_C] = PICK(channels);
+    t.columns = i % 3 == 1 ? 1 : PICK(windows), t.rows = i % 3 == 0 ? 1 : PICK(windows);
+    check_case(&t, source_random, 0);
+  }
+}
+
+/* Windows that reach the far pieces, their blocks and phases, and beyond the signal. */
+static void test_long(void) {
+  static const int64_t windows[] = {63, 64, 65, 127, 128, 129, 191, 192, 200, 256, 320, 383, 511, 1000};
+  static const int64_t widths[] = {1, 2, 63, 64, 65, 200, 331, 700}, channels[] = {1, 1, 2, 3};
+  for (int i = 0; i < 100; i++) {
+    sample_case t = {.kind = FC_AUDIO};
+    t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
+    t.out_dtype = (int)random_int(FC_F32, FC_F64);
+    t.compute = t.dtype == FC_F64 ? FC_F64 : (int)random_int(FC_F32, FC_F64);
+    t.shrink = (int)random_int(0, 1);
+    t.shape[0] = t.shape[1] = t.rows = t.columns = 1;
+    t.shape[FC_AXIS_X] = PICK(widths), t.shape[FC_AXIS_C] = PICK(channels);
+    t.columns = PICK(windows);
+    if (i % 4 == 3) { /* the same across rows */
+      t.kind = FC_ARRAY;
+      t.rows = t.columns, t.columns = 1;
+      t.shape[FC_AXIS_Y] = t.shape[FC_AXIS_X], t.shape[FC_AXIS_X] = 3;
+    }
+    check_case(&t, source_random, 0);
+  }
+}
+
+/* A million plus noise: every digit of the noise's spread survives in f32. */
+static void test_offset(void) {
+  static const int64_t windows[] = {2, 3, 15, 64, 100, 129, 300};
+  for (int i = 0; i < 24; i++) {
+    sample_case t = {.kind = FC_AUDIO, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    t.shape[0] = t.shape[1] = t.rows = 1, t.shape[FC_AXIS_C] = 1 + i % 2;
+    t.shape[FC_AXIS_X] = 500, t.columns = PICK(windows);
+    t.shrink = i % 3 == 2;
+    if (i % 3 == 1) t.kind = FC_IMAGE, t.rows = 5, t.shape[FC_AXIS_Y] = 9;
+    check_case(&t, source_offset, 1e6);
+    check_case(&t, source_offset, -3e7);
+  }
+}
+
+/* Sums that would leave 32 and 53 bits: the widest integers, all alike and extreme. */
+static double source_extreme(int dtype, double parameter) {
+  (void)parameter;
+  int high = (int)random_int(0, 7) > 0;
+  switch (dtype) {
+  case FC_U8: return high ? 255 : 0;
+  case FC_I16: return high ? -32768 : 32767;
+  case FC_U16: return high ? 65535 : 0;
+  default: return high ? INT32_MIN : INT32_MAX;
+  }
+}
+
+static void test_extreme(void) {
+  for (int i = 0; i < 12; i++) {
+    sample_case t = {.kind = i % 3, .dtype = i % 4, .out_dtype = FC_F64, .compute = FC_F32};
+    t.shape[0] = t.shape[FC_AXIS_C] = 1;
+    t.shape[FC_AXIS_Y] = i % 2 ? 30 : 1, t.shape[FC_AXIS_X] = i % 2 ? 11 : 80;
+    t.columns = i % 2 ? 300 : 9000, t.rows = i % 2 ? 250 : 1;
+    t.shrink = i % 5 == 4;
+    if (t.kind == FC_AUDIO && i % 2) t.kind = FC_ARRAY;
+    check_case(&t, source_extreme, 0);
+  }
+}
+
+/* ---- single properties -------------------------------------------------------- */
+
+/* A NaN or an infinity reaches the windows that it is in and leaves all others as they are. */
+static void test_special(void) {
+  static const double specials[] = {NAN, INFINITY, -INFINITY};
+  static const int64_t windows[] = {1, 2, 5, 16, 100, 150};
+  for (int i = 0; i < 36; i++) {
+    sample_case t = {.kind = FC_IMAGE, .dtype = i % 2 ? FC_F64 : FC_F32, .out_dtype = FC_F64};
+    const int64_t shape[FC_AXES] = {1, 7, 300, 1};
+    int32_t stats[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    fc_winstat w;
+    fc_winstat_init(&w, stats, 8, PICK(windows), random_int(1, 4), i % 4 == 3, t.dtype);
+    const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
+    memcpy(t.shape, shape, sizeof shape);
+    picture in = picture_new(t.kind, t.dtype, PACKED, t.shape, halo);
+    picture before = output_for(&t, &w), after = output_for(&t, &w);
+    picture_fill(&in, source_random, 0, 0);
+    run_cpu(&w, &in.view, &before.view, NULL);
+    int64_t y = random_int(0, 6), x = random_int(0, 299);
+    double special = specials[i % 3];
+    element_set(fc_view_at(&in.view, 0, y, x, 0), t.dtype, special);
+    run_cpu(&w, &in.view, &after.view, NULL);
+    for (int64_t v = 0; v < 7; v++)
+      for (int64_t u = 0; u < 300; u++)
+        for (int s = 0; s < 8; s++) {
+          double a = *(double *)fc_view_at(&before.view, 0, v, u, s);
+          double b = *(double *)fc_view_at(&after.view, 0, v, u, s), want = a;
+          window o = window_at(&w, &in.view, v, u);
+          if (x >= o.x0 && x <= o.x1 && y >= o.y0 && y <= o.y1) {
+            int squared = s == FC_WINSTAT_SUMSQ || s == FC_WINSTAT_RMS;
+            want = squared ? special * special : special;
+            if (s == FC_WINSTAT_VAR || s == FC_WINSTAT_STD) want = NAN;
+            int loses = (s == FC_WINSTAT_MIN && special > 0) || (s == FC_WINSTAT_MAX && special < 0);
+            if (loses) want = o.x0 == o.x1 && o.y0 == o.y1 ? special : b;
+          }
+          CHECK(isnan(want) ? isnan(b) : b == want, "case %d stat %d at %d,%d: %g not %g", i, s, (int)v,
+                (int)u, b, want);
+        }
+    guarded_free(&in.memory), guarded_free(&before.memory), guarded_free(&after.memory);
+  }
+}
+
+/* Integers out: rounded half to even once, clamped and noted. */
+static void test_integer_output(void) {
+  const int64_t shape[FC_AXES] = {1, 1, 4, 1}, halo[2][2] = {{1, 0}, {0, 0}};
+  static const uint8_t codes[5] = {0, 1, 2, 3, 255};
+  static const int expected_mean[4] = {0, 2, 2, 129}, expected_sum[4] = {1, 3, 5, 255};
+  for (int sum = 0; sum < 2; sum++) {
+    picture in = picture_new(FC_IMAGE, FC_U8, PACKED, shape, halo),
+            out = picture_new(FC_IMAGE, FC_U8, PACKED, shape, no_halo);
+    for (int i = 0; i < 5; i++) *(uint8_t *)fc_view_at(&in.view, 0, 0, i - 1, 0) = codes[i];
+    fc_winstat w;
+    int32_t stat = sum ? FC_WINSTAT_SUM : FC_WINSTAT_MEAN;
+    uint32_t notes[2] = {0, 0};
+    fc_winstat_init(&w, &stat, 1, 2, 1, 0, FC_F32);
+    run_cpu(&w, &in.view, &out.view, notes);
+    for (int i = 0; i < 4; i++) {
+      int got = *(uint8_t *)fc_view_at(&out.view, 0, 0, i, 0), want = (sum ? expected_sum : expected_mean)[i];
+      CHECK(got == want, "sample %d: %d, not %d", i, got, want);
+    }
+    CHECK(notes[0] == 0 && notes[1] == (uint32_t)sum, "notes %u %u", notes[0], notes[1]);
+    guarded_free(&in.memory), guarded_free(&out.memory);
+  }
+}
+
+static void test_empty(void) {
+  for (int a = 0; a < FC_AXES; a++) {
+    int64_t shape[FC_AXES] = {1, 3, 4, 2};
+    const int64_t halo[2][2] = {{7, 7}, {2, 2}};
+    shape[a] = 0;
+    fc_winstat w;
+    int32_t stats[] = {FC_WINSTAT_MEAN, FC_WINSTAT_VAR};
+    fc_winstat_init(&w, stats, 2, 15, 5, a % 2, FC_F32);
+    picture in = picture_new(FC_IMAGE, FC_F32, PACKED, shape, halo);
+    shape[FC_AXIS_C] *= 2;
+    picture out = picture_new(FC_IMAGE, FC_F32, PACKED, shape, no_halo);
+    CHECK(run_cpu(&w, &in.view, &out.view, NULL) == FC_OK, "axis %d", a);
+    CHECK(fc_winstat_ref(&w, &in.view, &out.view, NULL) == FC_OK, "axis %d", a);
+    CHECK(guarded_intact(&out.memory), "axis %d", a);
+    guarded_free(&in.memory), guarded_free(&out.memory);
+  }
+}
+
+static void test_init(void) {
+  fc_winstat w;
+  int32_t stats[] = {FC_WINSTAT_MEAN, FC_WINSTAT_STATS};
+  CHECK(fc_winstat_init(&w, stats, 1, 0, 1, 0, FC_F32) == FC_INVALID, "window 0");
+  CHECK(fc_winstat_init(&w, stats, 1, 3, -1, 0, FC_F32) == FC_INVALID, "window -1");
+  CHECK(fc_winstat_init(&w, stats, 1, INT64_MAX, INT64_MAX, 0, FC_F32) == FC_INVALID, "too many samples");
+  CHECK(fc_winstat_init(&w, stats, 0, 3, 1, 0, FC_F32) == FC_INVALID, "no statistic");
+  CHECK(fc_winstat_init(&w, stats, 2, 3, 1, 0, FC_F32) == FC_INVALID, "unknown statistic");
+  CHECK(fc_winstat_init(&w, stats, 1, 4, 5, 1, FC_F32) == FC_OK, "4x5");
+  CHECK(w.before[0] == 2 && w.after[0] == 1 && w.before[1] == 2 && w.after[1] == 2, "4x5 lies elsewhere");
+  fc_winstat_init(&w, stats, 1, 100, 100, 1, FC_F32);
+  fc_winstat_clip(&w, 10, FC_UNKNOWN);
+  CHECK(w.before[0] == 9 && w.after[0] == 9 && w.before[1] == 50 && w.after[1] == 49, "clipped elsewhere");
+  fc_winstat_init(&w, stats, 1, 100, 1, 0, FC_F32);
+  fc_winstat_clip(&w, 10, 10);
+  CHECK(w.before[0] == 50 && w.after[0] == 49, "only a window that shrinks is clipped");
+}
+
+/* A signal whose end is not known yet has none within reach; its start is known. */
+static void test_unknown_extent(void) {
+  const int64_t shape[FC_AXES] = {1, 1, 40, 1}, halo[2][2] = {{4, 4}, {0, 0}};
+  picture in = picture_new(FC_AUDIO, FC_F32, PACKED, shape, halo),
+          out = picture_new(FC_AUDIO, FC_F32, PACKED, shape, no_halo);
+  fc_winstat w;
+  int32_t stat = FC_WINSTAT_SUM;
+  fc_winstat_init(&w, &stat, 1, 9, 1, 1, FC_F32);
+  for (int i = -4; i < 44; i++) *(float *)fc_view_at(&in.view, 0, 0, i, 0) = i < 0 ? NAN : 1;
+  in.view.extent[FC_AXIS_X] = out.view.extent[FC_AXIS_X] = FC_UNKNOWN;
+  run_cpu(&w, &in.view, &out.view, NULL);
+  for (int i = 0; i < 12; i++) {
+    float got = *(float *)fc_view_at(&out.view, 0, 0, i, 0), want = (float)(i < 4 ? 5 + i : 9);
+    CHECK(got == want, "%d: %g, not %g", i, (double)got, (double)want);
+  }
+  guarded_free(&in.memory), guarded_free(&out.memory);
+}
+
+/* ---- goldens: see tests/goldens/make_winstat.py ------------------------------- */
+
+#define GOLDEN_MAX 4096
+
+typedef struct golden {
+  int rows, columns;         /* of the signal */
+  double input[GOLDEN_MAX];  /* replicated into the halo */
+  double output[GOLDEN_MAX]; /* of one case */
+} golden;
+
+static int read_numbers(FILE *file, double *to, int count) {
+  for (int i = 0; i < count; i++)
+    if (fscanf(file, "%lf", &to[i]) != 1) return 0;
+  return 1;
+}
+
+static int64_t clamp(int64_t v, int64_t most) {
+  return v < 0 ? 0 : v > most ? most : v;
+}
+
+static void check_golden(const golden *g, const char *name, int32_t stat, int columns, int rows, int shrink) {
+  const int64_t shape[FC_AXES] = {1, g->rows, g->columns, 1};
+  fc_winstat w;
+  fc_winstat_init(&w, &stat, 1, columns, rows, shrink, FC_F64);
+  const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
+  picture in = picture_new(FC_IMAGE, FC_F64, PADDED, shape, halo);
+  picture out = picture_new(FC_IMAGE, FC_F64, PLANAR, shape, no_halo);
+  for (int64_t y = -halo[1][0]; y < g->rows + halo[1][1]; y++)
+    for (int64_t x = -halo[0][0]; x < g->columns + halo[0][1]; x++)
+      *(double *)fc_view_at(&in.view, 0, y, x, 0) =
+          g->input[clamp(y, g->rows - 1) * g->columns + clamp(x, g->columns - 1)];
+  run_cpu(&w, &in.view, &out.view, NULL);
+  double apart = 0, size = 0;
+  for (int64_t y = 0; y < g->rows; y++)
+    for (int64_t x = 0; x < g->columns; x++) {
+      double want = g->output[y * g->columns + x], got = *(double *)fc_view_at(&out.view, 0, y, x, 0);
+      apart += (got - want) * (got - want), size += want * want;
+    }
+  CHECK(sqrt(apart) <= 1e-14 * sqrt(size), "%s %dx%d shrink %d: relative error %g", name, columns, rows,
+        shrink, sqrt(apart / size));
+  guarded_free(&in.memory), guarded_free(&out.memory);
+}
+
+static void test_goldens(const char *path) {
+  static const char *const names[] = {"sum", "sumsq", "mean", "var", "std", "rms", "min", "max"};
+  static golden g;
+  char name[16], border[16];
+  int columns, rows, cases = 0;
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL, "cannot open %s", path);
+  if (!file) return;
+  CHECK(fscanf(file, "# %*[^\n] input %d %d", &g.rows, &g.columns) == 2 && g.rows * g.columns <= GOLDEN_MAX &&
+            read_numbers(file, g.input, g.rows * g.columns),
+        "%s has no input", path);
+  while (fscanf(file, " case %15s %d %d %15s", name, &columns, &rows, border) == 4 &&
+         read_numbers(file, g.output, g.rows * g.columns)) {
+    int32_t stat = 0;
+    while (stat < FC_WINSTAT_STATS - 1 && strcmp(names[stat], name)) stat++;
+    check_golden(&g, name, stat, columns, rows, !strcmp(border, "shrink"));
+    cases++;
+  }
+  CHECK(cases == 80, "%s: %d cases", path, cases);
+  fclose(file);
+}
+
+int main(int argc, char **argv) {
+  CHECK(argc == 2, "usage: test_winstat winstat.txt");
+  random_start(20261121);
+  test_init();
+  test_empty();
+  test_unknown_extent();
+  test_integer_output();
+  test_special();
+  test_offset();
+  test_extreme();
+  test_long();
+  test_random();
+  if (argc == 2) test_goldens(argv[1]);
+  return check_result();
+}
