@@ -474,7 +474,8 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   fc_runner *r = &me->base;
   r->device = ordinal;
   r->threads = 1;
-  r->description = fc_cuda_device_name(ordinal);
+  // The properties of a device take long to ask for, next to one call on a caller's stream.
+  r->description = stream ? g_strdup_printf("cuda:%d", ordinal) : fc_cuda_device_name(ordinal);
   r->free = cuda_free;
   r->alloc = cuda_alloc, r->release = cuda_release;
   r->alloc_host = cuda_alloc_host, r->release_host = cuda_release_host;
