@@ -165,23 +165,26 @@ static double decode(const void *p, int dtype) {
   }
 }
 
-static double limit(double v, double lo, double hi, guint32 *notes) {
+/* Rounds before the bias is added, so that silence and its neighbours round alike
+ * whether codes are signed or not; NaN becomes the code of 0. */
+static double limit(double v, double bias, double lo, double hi, guint32 *notes) {
   if (isnan(v)) {
     if (notes) g_atomic_int_set((gint *)&notes[FC_NOTE_NAN], 1);
-    return 0;
+    return bias;
   }
-  double r = nearbyint(v); /* half to even in the default rounding mode */
+  double r = nearbyint(v) + bias; /* half to even in the default rounding mode */
   if (r >= lo && r <= hi) return r;
   if (notes) g_atomic_int_set((gint *)&notes[FC_NOTE_CLIPPED], 1);
   return r < lo ? lo : hi;
 }
 
-static void encode(void *p, double v, int dtype, guint32 *notes) {
+/* `v` in units of one code, not biased. */
+static void encode(void *p, double v, double bias, int dtype, guint32 *notes) {
   switch (dtype) {
-  case FC_U8: *(guint8 *)p = (guint8)limit(v, 0, 255, notes); break;
-  case FC_I16: *(gint16 *)p = (gint16)limit(v, -32768, 32767, notes); break;
-  case FC_U16: *(guint16 *)p = (guint16)limit(v, 0, 65535, notes); break;
-  case FC_I32: *(gint32 *)p = (gint32)limit(v, -2147483648.0, 2147483647.0, notes); break;
+  case FC_U8: *(guint8 *)p = (guint8)limit(v, bias, 0, 255, notes); break;
+  case FC_I16: *(gint16 *)p = (gint16)limit(v, bias, -32768, 32767, notes); break;
+  case FC_U16: *(guint16 *)p = (guint16)limit(v, bias, 0, 65535, notes); break;
+  case FC_I32: *(gint32 *)p = (gint32)limit(v, bias, -2147483648.0, 2147483647.0, notes); break;
   case FC_F32: *(float *)p = (float)v; break;
   default: *(double *)p = v; break;
   }
@@ -190,20 +193,22 @@ static void encode(void *p, double v, int dtype, guint32 *notes) {
 void fc_value_encode(void *code, double value, int kind, int dtype) {
   fc_scaling s = fc_scaling_of(kind, dtype);
   memset(code, 0, 8);
-  encode(code, value / s.scale + s.bias, dtype, NULL);
+  encode(code, value / s.scale, s.bias, dtype, NULL);
 }
 
 struct conversion {
   int from, to;
-  double scale, bias; /* code_to = code_from * scale + bias; exact powers of two */
+  double bias_from, scale, bias_to; /* the scale is a power of two: exact */
   guint32 *notes;
 };
 
 static void convert_run(char *to, gint64 ts, const char *from, gint64 fs, gint64 count, gsize size,
                         void *data) {
   const struct conversion *c = data;
-  for (gint64 i = 0; i < count; i++)
-    encode(to + i * ts, decode(from + i * fs, c->from) * c->scale + c->bias, c->to, c->notes);
+  for (gint64 i = 0; i < count; i++) {
+    double v = (decode(from + i * fs, c->from) - c->bias_from) * c->scale;
+    encode(to + i * ts, v, c->bias_to, c->to, c->notes);
+  }
 }
 
 void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes) {
@@ -213,8 +218,7 @@ void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes) {
     return;
   }
   fc_scaling f = fc_scaling_of(from->kind, from->dtype), t = fc_scaling_of(to->kind, to->dtype);
-  struct conversion c = {from->dtype, to->dtype, f.scale / t.scale, t.bias - f.bias * f.scale / t.scale,
-                         notes};
+  struct conversion c = {from->dtype, to->dtype, f.bias, f.scale / t.scale, t.bias, notes};
   int inner = to->shape[FC_AXIS_X] > to->shape[FC_AXIS_C] ? FC_AXIS_X : FC_AXIS_C;
   walk(to, from, inner, convert_run, 0, &c);
 }

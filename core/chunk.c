@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum phase { BEFORE, MAIN, AFTER, DONE };
+enum phase { START, BEFORE, MAIN, AFTER, DONE };
 
 struct fc_chunker {
   const fc_plan *plan;
@@ -14,19 +14,22 @@ struct fc_chunker {
   gint64 next;     /* position of the next chunk within the phase */
   guint stage;     /* BEFORE and AFTER: the measuring stage of the phase */
   gint64 *covered; /* a stage: its output on the cut axis is measured up to here */
+  gint64 *before;  /* a stage: up to here it is run ahead of the ordinary chunks */
 };
 
 fc_chunker *fc_chunker_new(const fc_plan *plan) {
   fc_chunker *c = g_new0(fc_chunker, 1);
   c->plan = plan;
   c->covered = g_new0(gint64, plan->n + 1);
-  c->phase = plan->measures ? BEFORE : MAIN;
+  c->before = g_new0(gint64, plan->n + 1);
+  c->phase = plan->measures ? START : MAIN;
   return c;
 }
 
 void fc_chunker_free(fc_chunker *c) {
   if (!c) return;
   g_free(c->covered);
+  g_free(c->before);
   g_free(c);
 }
 
@@ -71,11 +74,13 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   last->made[plan->cut] = chunk->deliver;
   chunk->interior = TRUE;
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
-  /* The source delivers whole frames, and keeps a little more of the past. */
+  /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];
   chunk->needed = first->made[plan->cut].lo;
   for (int a = 0; a < FC_AXES; a++) {
     if (a != (int)plan->cut)
+      first->made[a] = (fc_range){0, plan->links[0].extent[a]};
+    else if (plan->whole)
       first->made[a] = (fc_range){0, plan->links[0].extent[a]};
     else if (!fc_range_empty(first->made[a]))
       first->made[a].lo = MAX(first->made[a].lo - plan->slack, 0);
@@ -118,27 +123,38 @@ static gboolean plan_stretch(fc_chunker *c, fc_chunk *chunk, guint last, gint64 
   return TRUE;
 }
 
-/* Where the ordinary chunks begin to look at the output of stage s. */
-static gint64 first_seen(fc_chunker *c, fc_chunk *chunk, guint s) {
+/* Where a phase that ends at link `last` begins to look at the output of stage s. */
+static gint64 first_seen(fc_chunker *c, fc_chunk *chunk, guint s, guint last) {
   const fc_plan *plan = c->plan;
-  gint64 extent = plan->links[plan->n].extent[plan->cut];
-  if (extent == 0) return G_MAXINT64;
-  chunk->last = plan->n;
-  chunk->deliver = (fc_range){0, extent < 0 ? plan->chunk : MIN(plan->chunk, extent)};
-  for (guint i = 0; i < plan->n; i++) c->covered[i] += G_MAXINT64 / 2; /* no stretching back */
-  demand(c, chunk);
-  for (guint i = 0; i < plan->n; i++) c->covered[i] -= G_MAXINT64 / 2;
+  c->next = 0;
+  if (!plan_stretch(c, chunk, last, plan->links[last].extent[plan->cut])) return 0;
   return chunk->links[s + 1].made[plan->cut].lo;
 }
 
-static gboolean next_before(fc_chunker *c, fc_chunk *chunk) {
+/*
+ * How far each measuring stage must be run before the ordinary chunks begin. From the
+ * last stage to the first: the phase of a later stage shows earlier ones their signal
+ * too, from where it begins.
+ */
+static void plan_before(fc_chunker *c, fc_chunk *chunk) {
   const fc_plan *plan = c->plan;
-  for (; c->stage < plan->n; c->stage++, c->next = 0) {
-    if (!plan->stages[c->stage].measure_bytes) continue;
-    gint64 seen = first_seen(c, chunk, c->stage);
-    if (seen == G_MAXINT64) continue; /* nothing is delivered: the phase after sees it all */
+  guint last = plan->n;
+  for (guint s = 0; s < plan->n; s++) c->covered[s] = G_MAXINT64; /* no stretching back yet */
+  for (guint s = plan->n; s-- > 0;) {
+    if (!plan->stages[s].measure_bytes) continue;
+    c->before[s] = first_seen(c, chunk, s, last);
+    if (c->before[s] > 0) last = s + 1;
+  }
+  for (guint s = 0; s < plan->n; s++) c->covered[s] = 0;
+  c->next = 0;
+  c->stage = 0;
+}
+
+static gboolean next_before(fc_chunker *c, fc_chunk *chunk) {
+  for (; c->stage < c->plan->n; c->stage++, c->next = 0) {
+    if (c->before[c->stage] == 0) continue;
     c->next = MAX(c->next, c->covered[c->stage]);
-    if (plan_stretch(c, chunk, c->stage + 1, seen)) return TRUE;
+    if (plan_stretch(c, chunk, c->stage + 1, c->before[c->stage])) return TRUE;
   }
   return FALSE;
 }
@@ -156,6 +172,10 @@ static gboolean next_after(fc_chunker *c, fc_chunk *chunk) {
 
 gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
   const fc_plan *plan = c->plan;
+  if (c->phase == START) {
+    plan_before(c, chunk);
+    c->phase = BEFORE;
+  }
   if (c->phase == BEFORE) {
     if (next_before(c, chunk)) return TRUE;
     c->phase = MAIN;

@@ -230,7 +230,8 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
   g_autoptr(fc_plan) plan = fc_plan_new(chain, &format, out->dtype, &o, error);
   if (!plan || !check_for_device(plan, in, out, error)) return FALSE;
   plan->device = in->device;
-  fc_runner *runner = fc_cuda_runner_new(in->device, stream, error);
+  /* NULL is the legacy default stream, by the name that cannot be mistaken for "none". */
+  fc_runner *runner = fc_cuda_runner_new(in->device, stream ? stream : (void *)1, error);
   if (!runner) return FALSE;
   gboolean ok = fc_execute_device(plan, runner, in, out, error);
   runner->free(runner);
