@@ -94,7 +94,9 @@ fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent) 
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent) {
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return in_extent < 0 ? 0 : in_extent;
   gint64 halo = MAX(reach->before + reach->after, 0);
-  gint64 longest = fc_scale_ceil(length, reach->num, reach->den) + 1 + halo;
+  /* A stretch of scaled output may begin within an input element, and so touch one more. Not
+   * otherwise: on C the excess would part the channels of one column from the next. */
+  gint64 longest = fc_scale_ceil(length, reach->num, reach->den) + (reach->num != reach->den) + halo;
   /* Images of a border may lie up to a halo away from what is looked at. */
   gboolean mirrors = border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101;
   if (mirrors) longest += ABS(reach->before) + ABS(reach->after);

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conv1d.c - the operator conv1d: parameters and terms; the work is filters/conv1d.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plugin.h"
+#include "filters/conv1d.h"
+#include "plugins/border.h"
+
+enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, N_PARAMS };
+enum { SAME, FULL, VALID };
+
+/* An instance: the mask ready for use but for its element type. */
+typedef struct conv1d {
+  const fc_arg *border, *value; /* the host's */
+  const fc_table *table;
+  double *mask; /* masks x taps, in the order in which they meet the input */
+  int64_t taps, masks;
+  int64_t before; /* for mode=same */
+  int axis, mode;
+} conv1d;
+
+/* ---- create ----------------------------------------------------------------- */
+
+/* Several columns are a mask a channel; a row or a column by itself is one mask. */
+static void read_mask(conv1d *self, const fc_table *table, int flip) {
+  int64_t n = self->taps, columns = self->masks;
+  for (int64_t k = 0; k < columns; k++)
+    for (int64_t j = 0; j < n; j++) self->mask[k * n + (flip ? n - 1 - j : j)] = table->data[j * columns + k];
+}
+
+/* Makes the taps of each mask add up to 1. A sum that is rounding error of its terms
+ * (a differentiator's) cannot be divided by. */
+static fc_status normalize_masks(const fc_host *host, conv1d *self) {
+  for (int64_t k = 0; k < self->masks; k++) {
+    double *mask = self->mask + k * self->taps, sum = 0, size = 0;
+    for (int64_t j = 0; j < self->taps; j++) sum += mask[j], size += fabs(mask[j]);
+    if (fabs(sum) <= 1e-9 * size)
+      return host->fail(host, FC_INVALID, "%s: normalize=yes divides by the sum of the mask, which is %s",
+                        self->table->name, sum == 0 ? "0" : "as good as 0");
+    for (int64_t j = 0; j < self->taps; j++) mask[j] /= sum;
+  }
+  return FC_OK;
+}
+
+static void destroy(void *instance) {
+  conv1d *self = instance;
+  if (self) free(self->mask);
+  free(self);
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  const fc_table *table = args[MASK]->table;
+  int64_t count = table->rows * table->cols;
+  fc_status status = border_check(host, args[BORDER], args[VALUE]);
+  if (status != FC_OK) return status;
+  if (count < 1) return host->fail(host, FC_INVALID, "%s: an empty mask", table->name);
+
+  conv1d *self = calloc(1, sizeof *self);
+  double *mask = malloc((size_t)count * sizeof *mask);
+  if (!self || !mask) {
+    free(self);
+    free(mask);
+    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name, (long long)count);
+  }
+  int flip = args[FLIP]->ints[0] != 0;
+  self->border = args[BORDER], self->value = args[VALUE], self->table = table, self->mask = mask;
+  self->masks = table->rows == 1 ? 1 : table->cols;
+  self->taps = count / self->masks;
+  self->axis = (int)args[AXIS]->ints[0], self->mode = (int)args[MODE]->ints[0];
+  /* Reversed, the centre (n-1)/2 of a convolution lies that far from the last tap. */
+  self->before = flip ? self->taps - 1 - (self->taps - 1) / 2 : self->taps / 2;
+  read_mask(self, table, flip);
+  if (args[NORMALIZE]->ints[0]) status = normalize_masks(host, self);
+  if (status != FC_OK)
+    destroy(self);
+  else
+    *instance = self;
+  return status;
+}
+
+/* ---- negotiate -------------------------------------------------------------- */
+
+static fc_status check_format(const fc_host *host, const conv1d *self, const fc_format *in) {
+  const fc_table *table = self->table;
+  int64_t channels = in->extent[FC_AXIS_C], along = in->extent[self->axis];
+  if (in->kind == FC_AUDIO && self->axis != FC_AXIS_X)
+    return host->fail(host, FC_INVALID, "axis=y: sound has but one axis, axis=t");
+  if (self->masks > 1 && self->masks != channels)
+    return host->fail(
+        host, FC_INVALID,
+        "%s: %lld columns are as many masks, but there %s %lld channel%s; a mask for all channels "
+        "is one column or one row",
+        table->name, (long long)self->masks, channels == 1 ? "is" : "are", (long long)channels,
+        channels == 1 ? "" : "s");
+  if (table->rate > 0 && in->rate > 0 && table->rate != in->rate)
+    return host->fail(host, FC_INVALID, "%s: a mask at %g Hz for a signal at %g Hz; resample one of them",
+                      table->name, table->rate, in->rate);
+  if (self->mode == VALID && along != FC_UNKNOWN && along < self->taps)
+    return host->fail(host, FC_INVALID,
+                      "%s: mode=valid leaves nothing: the mask has %lld taps, the signal %lld elements",
+                      table->name, (long long)self->taps, (long long)along);
+  return FC_OK;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  conv1d *self = instance;
+  fc_status status = check_format(host, self, terms->in[0]);
+  if (status != FC_OK) return status;
+  fc_reach *reach = &terms->reach[self->axis];
+  int64_t growth = self->mode == FULL ? self->taps - 1 : self->mode == VALID ? 1 - self->taps : 0;
+  reach->before = self->mode == FULL ? self->taps - 1 : self->mode == VALID ? 0 : self->before;
+  reach->after = self->taps - 1 - reach->before;
+  if (terms->in[0]->extent[self->axis] != FC_UNKNOWN)
+    terms->out[0]->extent[self->axis] = terms->in[0]->extent[self->axis] + growth;
+  border_terms(self->border, self->value, terms);
+  terms->work = 2.0 * (double)self->taps;
+  return FC_OK;
+}
+
+/* ---- running ----------------------------------------------------------------- */
+
+typedef struct conv1d_state {
+  fc_conv1d filter;
+  void *mask, *device_mask; /* the host's memory */
+  int device;
+} conv1d_state;
+
+static void release(const fc_host *host, void *prepared) {
+  conv1d_state *state = prepared;
+  if (!state) return;
+  host->free(host, state->device, state->device_mask);
+  host->free(host, FC_HOST, state->mask);
+  free(state);
+}
+
+static void convert_mask(void *to, const double *from, int64_t count, int compute) {
+  for (int64_t i = 0; i < count; i++) {
+    if (compute == FC_F64)
+      ((double *)to)[i] = from[i];
+    else
+      ((float *)to)[i] = (float)from[i];
+  }
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  conv1d *self = instance;
+  int64_t count = self->masks * self->taps;
+  size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
+  fc_status status = FC_OK;
+  conv1d_state *state = calloc(1, sizeof *state);
+  if (!state || !(state->mask = host->alloc(host, FC_HOST, bytes))) goto no_memory;
+  state->device = setup->device;
+  convert_mask(state->mask, self->mask, count, setup->compute);
+  if (setup->device != FC_HOST) {
+    if (!(state->device_mask = host->alloc(host, setup->device, bytes))) goto no_memory;
+    status = host->upload(host, setup->device, state->device_mask, state->mask, bytes);
+  }
+  state->filter = (fc_conv1d){
+      .mask = state->mask,
+      .device_mask = state->device_mask,
+      .taps = self->taps,
+      .masks = self->masks,
+      .before = self->mode == FULL    ? self->taps - 1
+                : self->mode == VALID ? 0
+                                      : self->before,
+      .axis = self->axis,
+      .compute = setup->compute,
+      .isa = fc_isa_best(),
+  };
+  if (status != FC_OK)
+    release(host, state);
+  else
+    *prepared = state;
+  return status;
+
+no_memory:
+  release(host, state);
+  return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", self->table->name, (long long)count);
+}
+
+static size_t cpu_scratch(const void *prepared, const fc_job *job) {
+  return fc_conv1d_cpu_scratch(&((const conv1d_state *)prepared)->filter);
+}
+
+static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv1d_state *state = prepared;
+  return fc_conv1d_cpu(&state->filter, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv1d_state *state = prepared;
+  return fc_conv1d_ref(&state->filter, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .scratch = cpu_scratch,
+    .process = cpu_process,
+};
+
+static const fc_backend reference = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .process = reference_process,
+};
+
+#if FC_HAVE_CUDA_CONV1D
+static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv1d_state *state = prepared;
+  return fc_conv1d_cuda(&state->filter, job->in[0], job->out[0], job->stream, job->notes);
+}
+
+static const fc_backend cuda = {
+    .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_GRAPH,
+    .prepare = prepare,
+    .release = release,
+    .process = cuda_process,
+};
+#endif
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_param mask_param = {
+    .size = sizeof(fc_param),
+    .type = FC_TABLE,
+    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK,
+    .name = "mask",
+    .doc = "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or written out, "
+           "[1,2,1]/4. One row or one column is one mask for all channels; several columns are one mask a "
+           "channel. A sound file must have the signal's sample rate.",
+};
+
+static const fc_choice axis_choices[] = {
+    {sizeof(fc_choice), FC_AXIS_X, "x", "along the rows, which is time for sound"},
+    {sizeof(fc_choice), FC_AXIS_Y, "y", "down the columns of an image"},
+    {sizeof(fc_choice), FC_AXIS_T, "t", "time: the same as x"},
+};
+static const fc_choice *const axis_list[] = {&axis_choices[0], &axis_choices[1], &axis_choices[2], NULL};
+static const fc_param axis_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "axis",
+    .doc = "The axis to convolve along.",
+    .preset = "x",
+    .choices = axis_list,
+};
+
+static const fc_choice mode_choices[] = {
+    {sizeof(fc_choice), SAME, "same", "as long as the signal, centred"},
+    {sizeof(fc_choice), FULL, "full", "every output that a sample touches: taps - 1 longer"},
+    {sizeof(fc_choice), VALID, "valid", "only outputs that need no border: taps - 1 shorter"},
+};
+static const fc_choice *const mode_list[] = {&mode_choices[0], &mode_choices[1], &mode_choices[2], NULL};
+static const fc_param mode_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "mode",
+    .doc = "How long the output is along the axis.",
+    .preset = "same",
+    .choices = mode_list,
+};
+
+static const fc_param flip_param = {
+    .size = sizeof(fc_param),
+    .type = FC_BOOL,
+    .name = "flip",
+    .doc = "yes convolves: the mask is an impulse response, its centre tap (n-1)/2, as in numpy.convolve. no "
+           "correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV, PyTorch and texts on CUDA.",
+    .preset = "yes",
+};
+
+static const fc_param normalize_param = {
+    .size = sizeof(fc_param),
+    .type = FC_BOOL,
+    .name = "normalize",
+    .doc = "Divide each mask by the sum of its taps, so that a constant signal keeps its value.",
+    .preset = "no",
+};
+
+static const fc_param *const params[N_PARAMS] = {
+    [MASK] = &mask_param, [AXIS] = &axis_param, [BORDER] = &border_param,       [VALUE] = &border_value_param,
+    [MODE] = &mode_param, [FLIP] = &flip_param, [NORMALIZE] = &normalize_param,
+};
+
+static const char *const examples[] = {
+    "conv1d:[1,2,1]/4",
+    "conv1d:[1,1,1,1,1]:normalize=yes:border=replicate",
+    "conv1d:[1,-1]:flip=no:mode=valid",
+    NULL,
+};
+
+static const fc_operator conv1d_operator = {
+    .size = sizeof(fc_operator),
+    .name = "conv1d",
+    .summary = "convolve along one axis with a mask: FIR filters, smoothing, differences",
+    .doc =
+        "Convolves the signal with a mask (an impulse response) along time, rows or columns; each channel by "
+        "itself. The mask may have any length, also more taps than the signal has samples.\n\n"
+        "The result is numpy.convolve(signal, mask, mode=\"same\"), and scipy.ndimage.convolve1d with the "
+        "border modes that border names; for an even number of taps the centre is the earlier of the two "
+        "middle ones. flip=no correlates instead.\n\n"
+        "Sums are in single precision with an error that does not grow with the length of the mask, in "
+        "double with --precision f64. Integer samples with integer taps give exact sums as long as these "
+        "stay below 2^24 (2^53 in double precision). Results that go back into integers are rounded half to "
+        "even and clamped.",
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+#if FC_HAVE_CUDA_CONV1D
+    .cuda = &cuda,
+#endif
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&conv1d_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "conv1d",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}
