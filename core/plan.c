@@ -253,7 +253,7 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
     held = ps->passthrough ? MAX(longest, held) : longest;
   }
   if (link == 0 && cut) held += plan->slack;
-  if (link == 0 && !cut) held = MAX(held, plan->links[0].extent[axis] + held - made);
+  if (link == 0 && (!cut || plan->whole)) held = MAX(held, plan->links[0].extent[axis] + held - made);
   return held;
 }
 
