@@ -154,7 +154,9 @@ static gboolean next_before(fc_chunker *c, fc_chunk *chunk) {
   for (; c->stage < c->plan->n; c->stage++, c->next = 0) {
     if (c->before[c->stage] == 0) continue;
     c->next = MAX(c->next, c->covered[c->stage]);
-    if (plan_stretch(c, chunk, c->stage + 1, c->before[c->stage])) return TRUE;
+    /* The signal may have turned out to end before that. */
+    gint64 extent = c->plan->links[c->stage + 1].extent[c->plan->cut], end = c->before[c->stage];
+    if (plan_stretch(c, chunk, c->stage + 1, extent >= 0 ? MIN(end, extent) : end)) return TRUE;
   }
   return FALSE;
 }
