@@ -102,22 +102,11 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
       memcpy(chunk->links[s + 1].held, chunk->links[s].held, sizeof chunk->links[s].held);
 }
 
-/* How much of link `last` a chunk takes: what an ordinary chunk would make of it, so that
- * the buffers suffice. */
-static gint64 stretch(const fc_plan *plan, guint last) {
-  gint64 length = plan->chunk;
-  for (guint s = plan->n; s-- > last;) {
-    const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    if (r->before != FC_WHOLE && r->after != FC_WHOLE) length = fc_scale_floor(length, r->num, r->den);
-  }
-  return MAX(length, 1);
-}
-
 /* Plans the next stretch of link `last`, no further than `end`. */
 static gboolean plan_stretch(fc_chunker *c, fc_chunk *chunk, guint last, gint64 end) {
   if (end >= 0 && c->next >= end) return FALSE;
   chunk->last = last;
-  chunk->deliver = (fc_range){c->next, c->next + stretch(c->plan, last)};
+  chunk->deliver = (fc_range){c->next, c->next + fc_plan_stretch(c->plan, last)};
   if (end >= 0) chunk->deliver.hi = MIN(chunk->deliver.hi, end);
   demand(c, chunk);
   return TRUE;

@@ -91,20 +91,19 @@ fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent) 
   return out;
 }
 
-gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent) {
-  if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return in_extent < 0 ? 0 : in_extent;
-  gint64 halo = MAX(reach->before + reach->after, 0);
-  /* A stretch of scaled output may begin within an input element, and so touch one more. Not
-   * otherwise: on C the excess would part the channels of one column from the next. */
-  gint64 longest = fc_scale_ceil(length, reach->num, reach->den) + (reach->num != reach->den) + halo;
-  /* Images of a border may lie up to a halo away from what is looked at. */
-  gboolean mirrors = border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101;
-  if (mirrors) longest += ABS(reach->before) + ABS(reach->after);
-  if (border == FC_BORDER_WRAP && in_extent >= 0) longest = MAX(longest, in_extent + halo);
-  /* Held is within one hull of signal and halo, but a view may lie wholly outside. */
-  if (in_extent >= 0) {
-    gint64 all = in_extent + ABS(reach->before) + ABS(reach->after) + longest - halo;
-    longest = MIN(longest, MAX(all, halo));
-  }
-  return longest;
+gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
+                        gint64 out_extent) {
+  if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return MAX(in_extent, 0);
+  gint64 spare =
+      reach->num == reach->den ? 0 : 1; /* a rescaled stretch may begin and end within an element */
+  gint64 virt = fc_scale_ceil(length, reach->num, reach->den) + spare + reach->before + reach->after;
+  virt = MAX(virt, 0);
+  if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT || border == FC_BORDER_NONE) return virt;
+  /* How far a view can stick out on either side. Images lie as far inside at most. */
+  gint64 left = MAX(reach->before, 0);
+  gint64 right = ABS(reach->before) + ABS(reach->after);
+  if (in_extent >= 0 && out_extent >= 0)
+    right = MAX(fc_scale_ceil(out_extent, reach->num, reach->den) + reach->after - in_extent, 0);
+  if (border == FC_BORDER_WRAP && left + right > 0) return MAX(in_extent, 0) + virt + left + right;
+  return virt + 2 * (left + right) + 1;
 }

@@ -63,8 +63,9 @@ fc_need fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in
 /* The output range that the host really asks for: cut at multiples of align only. */
 fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent);
 
-/* The longest `held` that any output of at most `length` elements can need. */
-gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent);
+/* A bound on `held` for any output of at most `length` elements. */
+gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
+                        gint64 out_extent);
 
 G_END_DECLS
 

@@ -223,37 +223,51 @@ static gint64 elements(const fc_format *f, fc_axis cut, gint64 along) {
   return count;
 }
 
-/* How much longer a stretch gets because its producer works in blocks, and because one
- * that measures makes up for what later stages skip. */
-static gint64 widened(const fc_plan_stage *ps, int axis, gint64 made, gint64 gap, gint64 extent) {
-  gint64 align = ps->reach[axis].align;
-  if (align > 1) made += 2 * align;
-  if (ps->measure_bytes) made += gap;
-  return extent >= 0 ? MIN(made, extent) : made;
+gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
+  gint64 length = plan->chunk;
+  for (guint s = plan->n; s-- > link;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    if (r->before != FC_WHOLE && r->after != FC_WHOLE) length = fc_scale_floor(length, r->num, r->den);
+  }
+  return MAX(length, 1);
 }
 
+/* How much of link `l` its producer makes when `asked` of it is looked at: it works in
+ * blocks, and one that measures makes up for what later stages skip. */
+static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint64 gap) {
+  const fc_plan_stage *ps = &plan->stages[l - 1];
+  gint64 align = ps->reach[axis].align, made = asked;
+  if (ps->measure_bytes && axis == (int)plan->cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
+  return align > 1 ? made + 2 * align : made;
+}
+
+/* A bound from the last link back to `link` on how much of it is held at a time. */
 static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
   gint64 extent = plan->links[plan->n].extent[axis];
   gboolean cut = axis == (int)plan->cut;
   gint64 made = cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
-  gint64 held = made, gap = 0;
+  gint64 held = made, gap = 0, out = 0;
   for (guint l = plan->n;; l--) {
     if (l > 0) {
-      gint64 more = widened(&plan->stages[l - 1], axis, made, gap, plan->links[l].extent[axis]);
-      if (more > made) held += more - made, made = more;
+      gint64 end = plan->links[l].extent[axis], more = widened(plan, l, axis, made, gap);
+      held += MAX(more - made, 0); /* what is looked at may stick out on the other side */
+      made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
     }
     if (l == link) break;
     const fc_plan_stage *ps = &plan->stages[l - 1];
     const fc_reach *r = &ps->reach[axis];
-    gint64 before = plan->links[l - 1].extent[axis];
-    gint64 longest = fc_reach_longest(r, ps->border, made, before);
-    if (r->before != FC_WHOLE && r->after != FC_WHOLE)
-      gap = fc_scale_ceil(gap, r->num, r->den) + ABS(r->before) + ABS(r->after);
+    gint64 before = plan->links[l - 1].extent[axis], after = plan->links[l].extent[axis];
+    gint64 longest = fc_reach_longest(r, ps->border, made, before, after);
+    if (r->before != FC_WHOLE && r->after != FC_WHOLE) {
+      gap = fc_scale_ceil(gap, r->num, r->den) + MAX(-(r->before + r->after), 0) + 1;
+      out = fc_scale_ceil(out, r->num, r->den) + ABS(r->before) + ABS(r->after);
+    }
     made = before >= 0 ? MIN(longest, before) : longest;
     held = ps->passthrough ? MAX(longest, held) : longest;
   }
-  if (link == 0 && cut) held += plan->slack;
-  if (link == 0 && (!cut || plan->whole)) held = MAX(held, plan->links[0].extent[axis] + held - made);
+  if (link == 0 && cut) held += 2 * plan->slack;
+  /* The source delivers whole frames, and whole signals where a stage wants one. */
+  if (link == 0 && (!cut || plan->whole)) held = MAX(held, MAX(plan->links[0].extent[axis], 0) + out);
   return held;
 }
 

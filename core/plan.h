@@ -71,6 +71,10 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
 /* Predicted seconds on the CPU and on a GPU, start-up included. */
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
 
+/* How much of link `link` a chunk that ends there takes: what an ordinary chunk would
+ * make of it. */
+gint64 fc_plan_stretch(const fc_plan *plan, guint link);
+
 /* The longest stretch of each link that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
 
