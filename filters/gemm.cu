@@ -20,9 +20,10 @@ template <typename F> struct result {
   F *data;
   int64_t row, col;
   F alpha, beta;
-  __device__ __forceinline__ F start(int64_t, int64_t) const { return F(0); }
-  __device__ __forceinline__ void store(int64_t i, int64_t j, F sum) const {
-    F *to = data + i * row + j * col;
+  __device__ __forceinline__ F *at(int64_t j) const { return data + j * col; }
+  __device__ __forceinline__ F start(int64_t) const { return F(0); }
+  __device__ __forceinline__ void store(F *column, int64_t i, F sum) const {
+    F *to = column + i * row;
     *to = beta == F(0) ? alpha * sum : fc_tile_fma(beta, *to, alpha * sum);
   }
 };

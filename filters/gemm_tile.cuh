@@ -14,8 +14,9 @@
 //     F load(const char *)                the element there
 //     bool along_fast                     whether neighbours in k are neighbours in memory
 // and the result
-//     void store(int64_t i, int64_t j, F sum)
-//     F start(int64_t i, int64_t j)       what the sum begins with
+//     place at(int64_t j)                 where its j-th column lies, of a type of its own
+//     F start(int64_t i)                  what the sums of row i begin with
+//     void store(place, int64_t i, F sum)
 //
 // Each sum is one chain of fused multiply-adds, k ascending, whatever the tile: sums
 // do not depend on the shape chosen or on where a tile lies.
@@ -117,12 +118,12 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
 
   F sum[S::TM][S::TN];
 #pragma unroll
-  for (int r = 0; r < S::TM; r++)
+  for (int r = 0; r < S::TM; r++) {
+    int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r);
+    F start = i < m ? c.start(i) : F(0);
 #pragma unroll
-    for (int s = 0; s < S::TN; s++) {
-      int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r), j = j0 + fc_tile_index<S, S::BN, S::TN>(tx, s);
-      sum[r][s] = i < m && j < n ? c.start(i, j) : F(0);
-    }
+    for (int s = 0; s < S::TN; s++) sum[r][s] = start;
+  }
 
   stage_a.fetch(a, 0, k);
   stage_b.fetch(b, 0, k);
@@ -147,12 +148,16 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
   }
 
 #pragma unroll
-  for (int r = 0; r < S::TM; r++)
+  for (int s = 0; s < S::TN; s++) {
+    int64_t j = j0 + fc_tile_index<S, S::BN, S::TN>(tx, s);
+    if (j >= n) continue;
+    auto place = c.at(j);
 #pragma unroll
-    for (int s = 0; s < S::TN; s++) {
-      int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r), j = j0 + fc_tile_index<S, S::BN, S::TN>(tx, s);
-      if (i < m && j < n) c.store(i, j, sum[r][s]);
+    for (int r = 0; r < S::TM; r++) {
+      int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r);
+      if (i < m) c.store(place, i, sum[r][s]);
     }
+  }
 }
 
 // Tiles in one row of the grid, which strides over what does not fit.
