@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * matrix.c - the reference, and three ways through the views on the CPU.
+ *
+ *   mix     up to four interleaved channels: rows of pixels, converted whole
+ *   along   the axis runs along memory, or is X: blocks are loaded one after another and
+ *           a vector holds several outputs of one block
+ *   across  anything else: a vector holds one output of several positions
+ *
+ * All three go through a tile in scratch that fits the first or second cache, and
+ * their sums are the same.
+ */
+#include <string.h>
+
+#include "filters/gemm_kernels.h"
+#include "filters/matrix.h"
+#include "filters/matrix_kernels.h"
+
+/* Elements of a tile in scratch, in and out together: 128 KiB of f32. */
+#define TILE_ELEMENTS (32 * 1024)
+/* The most positions, or blocks, in a tile: more would not be faster. */
+#define TILE_LONGEST 1024
+/* Elements of padding behind a tile, which whole vectors may be read from. */
+#define TILE_SLACK FC_TILE_MAX_COLS
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t round_up(int64_t a, int64_t unit) {
+  return (a + unit - 1) / unit * unit;
+}
+
+/* ---- the matrix ------------------------------------------------------- */
+
+/* The kernels for vectors along the rows: those of the shorter vectors where one of
+ * these holds a whole block, since half of a longer one would idle. */
+static const fc_gemm_kernels *kernels_along(const fc_matrix *m) {
+  int isa = m->isa;
+  int64_t lanes = m->compute == FC_F64 ? 4 : 8;
+  if (isa == FC_ISA_AVX512 && m->rows <= lanes) isa = FC_ISA_AVX2;
+  return fc_gemm_kernels_of(isa, m->compute);
+}
+
+void fc_matrix_init(fc_matrix *m, int compute, int isa, int axis, int64_t rows, int64_t cols) {
+  *m = (fc_matrix){.compute = compute, .isa = isa, .axis = axis, .rows = rows, .cols = cols};
+  m->pitch = round_up(rows, kernels_along(m)->lanes);
+}
+
+size_t fc_matrix_bytes(const fc_matrix *m) {
+  return (size_t)(m->cols * m->pitch) * fc_dtype_size(m->compute);
+}
+
+size_t fc_matrix_offset_bytes(const fc_matrix *m) {
+  return (size_t)m->pitch * fc_dtype_size(m->compute);
+}
+
+static void set_element(void *to, int compute, int64_t at, double v) {
+  if (compute == FC_F64)
+    ((double *)to)[at] = v;
+  else
+    ((float *)to)[at] = (float)v;
+}
+
+static double element(const void *from, int compute, int64_t at) {
+  return compute == FC_F64 ? ((const double *)from)[at] : (double)((const float *)from)[at];
+}
+
+void fc_matrix_fill(const fc_matrix *m, void *matrix, void *offset, const double *rows,
+                    const double *offsets) {
+  for (int64_t c = 0; c < m->cols; c++)
+    for (int64_t r = 0; r < m->pitch; r++)
+      set_element(matrix, m->compute, c * m->pitch + r, r < m->rows ? rows[r * m->cols + c] : 0);
+  for (int64_t r = 0; offset && r < m->pitch; r++)
+    set_element(offset, m->compute, r, r < m->rows ? offsets[r] : 0);
+}
+
+/* ---- where things lie -------------------------------------------------- */
+
+/* The other three axes, the last fastest, and the blocks of the axis itself. */
+typedef struct walk {
+  int others[3];
+  int64_t blocks;
+  int64_t in_step, out_step; /* bytes from one element of the axis to the next */
+} walk;
+
+static walk walk_of(const fc_matrix *m, const fc_view *in, const fc_view *out) {
+  walk w = {.blocks = out->shape[m->axis] / m->rows,
+            .in_step = in->stride[m->axis],
+            .out_step = out->stride[m->axis]};
+  for (int axis = 0, i = 0; axis < FC_AXES; axis++)
+    if (axis != m->axis) w.others[i++] = axis;
+  return w;
+}
+
+/* Address of element 0 of the axis, at the index'th of all positions of the other axes. */
+static char *line_at(const fc_view *v, const walk *w, const fc_view *shape, int64_t index) {
+  char *at = v->data;
+  for (int i = 2; i >= 0; i--) {
+    int axis = w->others[i];
+    at += index % shape->shape[axis] * v->stride[axis];
+    index /= shape->shape[axis];
+  }
+  return at;
+}
+
+static int64_t lines_of(const fc_view *out, const walk *w) {
+  return out->shape[w->others[0]] * out->shape[w->others[1]] * out->shape[w->others[2]];
+}
+
+fc_status fc_matrix_check(const fc_matrix *m, const fc_view *in, const fc_view *out) {
+  if (m->rows < 1 || m->cols < 1 || m->axis < 0 || m->axis >= FC_AXES) return FC_INVALID;
+  if (out->shape[m->axis] % m->rows != 0) return FC_INVALID;
+  for (int axis = 0; axis < FC_AXES; axis++)
+    if (axis != m->axis && out->shape[axis] != in->shape[axis]) return FC_INVALID;
+  return FC_OK;
+}
+
+/* ---- reference -------------------------------------------------------- */
+
+static double reference_sum(const fc_matrix *m, const fc_view *in, const char *block, int64_t r) {
+  double sum = m->offset ? element(m->offset, m->compute, r) : 0;
+  for (int64_t c = 0; c < m->cols; c++) {
+    double x;
+    fc_load_f64(&x, block + c * in->stride[m->axis], 0, 1, in->kind, in->dtype);
+    if (m->compute == FC_F32) x = (float)x;
+    sum += element(m->matrix, m->compute, c * m->pitch + r) * x;
+  }
+  return sum;
+}
+
+fc_status fc_matrix_ref(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  fc_status status = fc_matrix_check(m, in, out);
+  if (status != FC_OK) return status;
+  walk w = walk_of(m, in, out);
+  for (int64_t line = 0; line < lines_of(out, &w); line++)
+    for (int64_t b = 0; b < w.blocks; b++)
+      for (int64_t r = 0; r < m->rows; r++) {
+        double sum = reference_sum(m, in, line_at(in, &w, out, line) + b * m->cols * w.in_step, r);
+        char *to = line_at(out, &w, out, line) + (b * m->rows + r) * w.out_step;
+        fc_store_f64(to, w.out_step, &sum, 1, out->kind, out->dtype, notes);
+      }
+  return FC_OK;
+}
+
+/* ---- the CPU: what the three ways share --------------------------------- */
+
+typedef struct run {
+  const fc_matrix *m;
+  const fc_view *in, *out;
+  uint32_t *notes;
+  walk w;
+  int64_t size; /* bytes of a computed element */
+  char *x, *y;  /* the tile: input and output */
+} run;
+
+/* Positions (blocks) that a tile of the way holds at most. */
+static int64_t tile_positions(int64_t elements_each) {
+  int64_t fit = TILE_ELEMENTS / larger(elements_each, 1);
+  return larger(smaller(fit, TILE_LONGEST) / FC_TILE_MAX_COLS, 1) * FC_TILE_MAX_COLS;
+}
+
+static int64_t x_elements(const fc_matrix *m) {
+  return m->cols * tile_positions(m->cols + m->pitch) + TILE_SLACK;
+}
+
+size_t fc_matrix_scratch(const fc_matrix *m) {
+  int64_t y = m->pitch * tile_positions(m->cols + m->pitch) + TILE_SLACK;
+  return (size_t)((x_elements(m) + y) * (int64_t)fc_dtype_size(m->compute));
+}
+
+static void load(const run *r, int64_t at, const char *from, int64_t stride, int64_t count) {
+  fc_load(r->x + at * r->size, r->m->compute, from, stride, count, r->in->kind, r->in->dtype);
+}
+
+static void store(const run *r, int64_t at, char *to, int64_t stride, int64_t count) {
+  fc_store(to, stride, r->y + at * r->size, r->m->compute, count, r->out->kind, r->out->dtype, r->notes);
+}
+
+/* What sums begin with: y[i][0..pitch) = offset, i < count. */
+static void start_along(const run *r, int64_t count) {
+  for (int64_t i = 0; r->m->offset && i < count; i++)
+    memcpy(r->y + i * r->m->pitch * r->size, r->m->offset, (size_t)(r->m->pitch * r->size));
+}
+
+/* y[i][0..width) = offset[i], i < rows. */
+static void start_across(const run *r, int64_t width) {
+  for (int64_t i = 0; r->m->offset && i < r->m->rows; i++)
+    for (int64_t j = 0; j < width; j++)
+      set_element(r->y, r->m->compute, i * width + j, element(r->m->offset, r->m->compute, i));
+}
+
+/* ---- mix: a few interleaved channels ------------------------------------- */
+
+static int is_dense(const fc_view *v) {
+  int64_t size = (int64_t)fc_dtype_size(v->dtype);
+  return (v->stride[FC_AXIS_C] == size || v->shape[FC_AXIS_C] == 1) &&
+         v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size;
+}
+
+static int can_mix(const run *r) {
+  const fc_matrix *m = r->m;
+  return m->axis == FC_AXIS_C && m->rows <= FC_MIX_MAX && m->cols <= FC_MIX_MAX && r->w.blocks == 1 &&
+         r->in->shape[FC_AXIS_C] == m->cols && is_dense(r->in) && is_dense(r->out);
+}
+
+static void mix_pixels(const run *r, const char *from, char *to, int64_t count) {
+  const fc_matrix *m = r->m;
+  const fc_matrix_kernels *k = FC_ISA_PICK(fc_matrix_kernels, m->isa);
+  static const double none[FC_MIX_MAX]; /* zeros of either type */
+  const void *offset = m->offset ? m->offset : none;
+  load(r, 0, from, (int64_t)fc_dtype_size(r->in->dtype), count * m->cols);
+  if (m->compute == FC_F64)
+    k->mix_f64[m->cols - 1][m->rows - 1]((double *)r->y, (const double *)r->x, m->matrix, m->pitch, offset,
+                                         count);
+  else
+    k->mix_f32[m->cols - 1][m->rows - 1]((float *)r->y, (const float *)r->x, m->matrix, m->pitch, offset,
+                                         count);
+  store(r, 0, to, (int64_t)fc_dtype_size(r->out->dtype), count * m->rows);
+}
+
+static void mix(const run *r) {
+  int64_t most = tile_positions(r->m->cols + r->m->pitch);
+  for (int64_t n = 0; n < r->out->shape[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < r->out->shape[FC_AXIS_Y]; y++)
+      for (int64_t x = 0; x < r->out->shape[FC_AXIS_X]; x += most)
+        mix_pixels(r, fc_view_at(r->in, n, y, x, 0), fc_view_at(r->out, n, y, x, 0),
+                   smaller(most, r->out->shape[FC_AXIS_X] - x));
+}
+
+/* ---- along: vectors over the outputs of a block ---------------------------- */
+
+/* Blocks [first, first+count) of all lines' blocks, a line's together: calls `move` for
+ * every stretch within one line. */
+static void along_stretches(const run *r, int64_t first, int64_t count, int storing) {
+  const fc_matrix *m = r->m;
+  for (int64_t done = 0; done < count;) {
+    int64_t line = (first + done) / r->w.blocks, block = (first + done) % r->w.blocks;
+    int64_t stretch = smaller(r->w.blocks - block, count - done);
+    if (storing)
+      store(r, done * m->rows, line_at(r->out, &r->w, r->out, line) + block * m->rows * r->w.out_step,
+            r->w.out_step, stretch * m->rows);
+    else
+      load(r, done * m->cols, line_at(r->in, &r->w, r->out, line) + block * m->cols * r->w.in_step,
+           r->w.in_step, stretch * m->cols);
+    done += stretch;
+  }
+}
+
+static void along(const run *r) {
+  const fc_matrix *m = r->m;
+  const fc_gemm_kernels *k = kernels_along(m);
+  int64_t total = lines_of(r->out, &r->w) * r->w.blocks, most = tile_positions(m->cols + m->pitch);
+  for (int64_t first = 0; first < total; first += most) {
+    int64_t count = smaller(most, total - first);
+    along_stretches(r, first, count, 0);
+    start_along(r, count);
+    for (int64_t j = 0; j < m->pitch; j += k->cols)
+      k->tile((int)count, (int)smaller(k->cols, m->pitch - j), m->cols, r->x, m->cols, 1,
+              (const char *)m->matrix + j * r->size, m->pitch, r->y + j * r->size, m->pitch,
+              m->offset != NULL);
+    for (int64_t i = 1; i < count && m->pitch != m->rows; i++)
+      memmove(r->y + i * m->rows * r->size, r->y + i * m->pitch * r->size, (size_t)(m->rows * r->size));
+    along_stretches(r, first, count, 1);
+  }
+}
+
+/* ---- across: vectors over positions ----------------------------------------- */
+
+/* One block of `count` positions that lie in_next, out_next bytes apart. */
+static void across_tile(const run *r, const char *from, int64_t in_next, char *to, int64_t out_next,
+                        int64_t count) {
+  const fc_matrix *m = r->m;
+  const fc_gemm_kernels *k = fc_gemm_kernels_of(m->isa, m->compute);
+  int64_t width = round_up(count, k->lanes);
+  for (int64_t c = 0; c < m->cols; c++) {
+    load(r, c * width, from + c * r->w.in_step, in_next, count);
+    memset(r->x + (c * width + count) * r->size, 0, (size_t)((width - count) * r->size));
+  }
+  start_across(r, width);
+  for (int64_t j = 0; j < width; j += k->cols)
+    k->tile((int)m->rows, (int)smaller(k->cols, width - j), m->cols, m->matrix, 1, m->pitch,
+            r->x + j * r->size, width, r->y + j * r->size, width, m->offset != NULL);
+  for (int64_t i = 0; i < m->rows; i++) store(r, i * width, to + i * r->w.out_step, out_next, count);
+}
+
+/* A row of `length` positions, every block of it. */
+static void across_row(const run *r, const char *from, int64_t in_next, char *to, int64_t out_next,
+                       int64_t length) {
+  const fc_matrix *m = r->m;
+  int64_t most = tile_positions(m->cols + m->pitch);
+  for (int64_t b = 0; b < r->w.blocks; b++)
+    for (int64_t i = 0; i < length; i += most)
+      across_tile(r, from + b * m->cols * r->w.in_step + i * in_next, in_next,
+                  to + b * m->rows * r->w.out_step + i * out_next, out_next, smaller(most, length - i));
+}
+
+/* Pixels and channels are one run of elements where both views have them adjacent. */
+static int is_one_run(const fc_view *v) {
+  return v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * v->stride[FC_AXIS_C];
+}
+
+static void across(const run *r) {
+  const fc_view *in = r->in, *out = r->out;
+  int a = r->m->axis == FC_AXIS_N ? FC_AXIS_Y : FC_AXIS_N;
+  int b = r->m->axis == FC_AXIS_C ? FC_AXIS_Y : FC_AXIS_C;
+  int one_run = b == FC_AXIS_C && is_one_run(in) && is_one_run(out);
+  int along_row = one_run ? FC_AXIS_C : FC_AXIS_X;
+  int64_t rows = one_run ? 1 : out->shape[b];
+  int64_t length = out->shape[FC_AXIS_X] * (one_run ? out->shape[FC_AXIS_C] : 1);
+  for (int64_t i = 0; i < out->shape[a]; i++)
+    for (int64_t j = 0; j < rows; j++)
+      across_row(r, (const char *)in->data + i * in->stride[a] + j * in->stride[b], in->stride[along_row],
+                 (char *)out->data + i * out->stride[a] + j * out->stride[b], out->stride[along_row], length);
+}
+
+fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *out, void *scratch,
+                        uint32_t *notes) {
+  fc_status status = fc_matrix_check(m, in, out);
+  if (status != FC_OK || fc_view_count(out) == 0) return status;
+  run r = {m, in, out, notes, walk_of(m, in, out), (int64_t)fc_dtype_size(m->compute), scratch, NULL};
+  r.y = r.x + x_elements(m) * r.size;
+  int dense = in->stride[m->axis] == (int64_t)fc_dtype_size(in->dtype);
+  if (can_mix(&r))
+    mix(&r);
+  else if (m->axis == FC_AXIS_X || (m->axis == FC_AXIS_C && dense))
+    along(&r);
+  else
+    across(&r);
+  return FC_OK;
+}
