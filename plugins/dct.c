@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dct - discrete cosine transforms of blocks: the matrices of filters/dct.h, applied by
+ * filters/matrix.h along one axis and by filters/matrix_xy.h along two.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plugin.h"
+#include "filters/dct.h"
+#include "filters/matrix_xy.h"
+#include "plugins/matrix_state.h"
+
+enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, PARAMS };
+
+/* Choices of axis beyond those of fc_axis. */
+enum { AXIS_AUTO = 100, AXIS_XY = 101 };
+
+/* A larger matrix would take longer to make than to use. */
+#define LARGEST 4096
+
+typedef struct operator{
+  fc_dct dct; /* without its size */
+  int axis, border;
+  int64_t block[2]; /* along X (or the one axis) and Y; 0: the whole axis */
+  int64_t keep;     /* 0: all */
+}
+operator;
+
+typedef struct state {
+  fc_matrix_xy m; /* along one axis: m.x */
+  int both, device;
+} state;
+
+/* One axis of the transform: `cols` values in, `rows` out, by a DCT of `size`. */
+typedef struct shape {
+  int64_t size, rows, cols;
+} shape;
+
+static fc_status check_keep(const fc_host *host, const fc_arg *const *args) {
+  if (!args[KEEP]->count) return FC_OK;
+  int64_t keep = args[KEEP]->ints[0];
+  if (args[INVERSE]->ints[0] && !args[BLOCK]->count)
+    return host->fail(host, FC_INVALID, "keep with inverse=yes needs block: how many values there were");
+  for (int64_t i = 0; i < args[BLOCK]->count; i++)
+    if (keep > args[BLOCK]->ints[i])
+      return host->fail(host, FC_INVALID, "keep=%lld is more than a block of %lld has", (long long)keep,
+                        (long long)args[BLOCK]->ints[i]);
+  return FC_OK;
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  fc_status status = check_keep(host, args);
+  if (status != FC_OK) return status;
+  operator* op = calloc(1, sizeof *op);
+  if (!op) return FC_NO_MEMORY;
+  op->axis = (int)args[AXIS]->ints[0];
+  op->border = (int)args[BORDER]->ints[0];
+  op->dct = (fc_dct){0, (int)args[TYPE]->ints[0], (int)args[NORM]->ints[0], (int)args[INVERSE]->ints[0]};
+  if (args[BLOCK]->count) {
+    op->block[0] = args[BLOCK]->ints[0];
+    op->block[1] = args[BLOCK]->ints[args[BLOCK]->count - 1];
+  }
+  op->keep = args[KEEP]->count ? args[KEEP]->ints[0] : 0;
+  *self = op;
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  free(self);
+}
+
+static int axis_of(const operator* op, const fc_format *in) {
+  if (op->axis != AXIS_AUTO) return op->axis;
+  return in->kind == FC_AUDIO ? FC_AXIS_X : AXIS_XY;
+}
+
+/* `which` is 0 for X or the only axis, 1 for Y. */
+static fc_status shape_of(const fc_host *host, const operator* op, const fc_format *in, int axis, int which,
+                          shape *s) {
+  int64_t extent = in->extent[axis];
+  s->size = op->block[which] ? op->block[which] : extent;
+  if (s->size < 0) return host->fail(host, FC_INVALID, "the length of the sound is not known: give block=");
+  if (s->size > LARGEST)
+    return host->fail(host, FC_INVALID,
+                      "a transform of %lld values at once is too large: give block=, at most %d",
+                      (long long)s->size, LARGEST);
+  if (s->size == 0) s->size = 1; /* an empty axis, of no blocks */
+  int64_t keep = op->keep ? op->keep : s->size;
+  if (keep > s->size)
+    return host->fail(host, FC_INVALID, "keep=%lld is more than the %lld values there are", (long long)keep,
+                      (long long)s->size);
+  s->rows = op->dct.inverse ? s->size : keep;
+  s->cols = op->dct.inverse ? keep : s->size;
+  return FC_OK;
+}
+
+static fc_status negotiate_axis(const fc_host *host, const operator* op, fc_terms *terms, int axis,
+                                int which) {
+  shape s = {1, 1, 1};
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out[0];
+  fc_status status = shape_of(host, op, in, axis, which, &s);
+  if (status != FC_OK) return status;
+  terms->reach[axis] = (fc_reach){0, 0, s.cols, s.rows, s.rows};
+  int64_t extent = in->extent[axis];
+  out->extent[axis] = extent < 0 ? FC_UNKNOWN : (extent + s.cols - 1) / s.cols * s.rows;
+  if (axis == FC_AXIS_X && in->rate > 0) out->rate = in->rate * (double)s.rows / (double)s.cols;
+  terms->work += 2.0 * (double)s.cols;
+  return FC_OK;
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const operator* op = self;
+  const fc_format *in = terms->in[0];
+  int axis = axis_of(op, in);
+  if (in->kind == FC_AUDIO && (axis == FC_AXIS_Y || axis == AXIS_XY))
+    return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");
+  terms->border = op->border;
+  if (axis != AXIS_XY) return negotiate_axis(host, op, terms, axis, 0);
+  fc_status status = negotiate_axis(host, op, terms, FC_AXIS_X, 0);
+  return status == FC_OK ? negotiate_axis(host, op, terms, FC_AXIS_Y, 1) : status;
+}
+
+/* ---- running -------------------------------------------------------------- */
+
+static fc_status make_matrix(const fc_host *host, const operator* op, const fc_setup *setup, int axis,
+                             int which, fc_matrix *m) {
+  shape s = {1, 1, 1};
+  fc_status status = shape_of(host, op, setup->in[0], axis, which, &s);
+  if (status != FC_OK) return status;
+  double *all = host->alloc(host, FC_HOST, (size_t)(s.size * s.size) * sizeof *all);
+  if (!all)
+    return host->fail(host, FC_NO_MEMORY, "no memory for a matrix of %lld x %lld", (long long)s.size,
+                      (long long)s.size);
+  fc_dct dct = op->dct;
+  dct.size = s.size;
+  fc_dct_matrix(&dct, s.rows, all);
+  /* The inverse takes the first coefficients only: rows of fewer columns. */
+  for (int64_t r = 1; r < s.rows && s.cols < s.size; r++)
+    memmove(all + r * s.cols, all + r * s.size, (size_t)s.cols * sizeof *all);
+  status = matrix_state_make(host, setup, axis, s.rows, s.cols, all, NULL, m);
+  host->free(host, FC_HOST, all);
+  return status;
+}
+
+static void release(const fc_host *host, void *prepared) {
+  state *s = prepared;
+  if (!s) return;
+  matrix_state_clear(host, s->device, &s->m.x);
+  matrix_state_clear(host, s->device, &s->m.y);
+  free(s);
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+  const operator* op = self;
+  int axis = axis_of(op, setup->in[0]);
+  state *s = calloc(1, sizeof *s);
+  if (!s) return FC_NO_MEMORY;
+  s->device = setup->device;
+  s->both = axis == AXIS_XY;
+  fc_status status = make_matrix(host, op, setup, s->both ? FC_AXIS_X : axis, 0, &s->m.x);
+  if (status == FC_OK && s->both) status = make_matrix(host, op, setup, FC_AXIS_Y, 1, &s->m.y);
+  if (status == FC_OK)
+    *prepared = s;
+  else
+    release(host, s);
+  return status;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  const state *s = prepared;
+  return s->both ? fc_matrix_xy_scratch(&s->m, job->in[0], job->out[0]) : fc_matrix_scratch(&s->m.x);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  const state *s = prepared;
+  if (s->both) return fc_matrix_xy_cpu(&s->m, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_matrix_cpu(&s->m.x, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  const state *s = prepared;
+  if (s->both) return fc_matrix_xy_ref(&s->m, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_matrix_ref(&s->m.x, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch, process_reference};
+
+#ifdef FC_HAVE_CUDA
+static size_t scratch_cuda(const void *prepared, const fc_job *job) {
+  const state *s = prepared;
+  return s->both ? fc_matrix_xy_device_scratch(&s->m, job->in[0], job->out[0]) : 0;
+}
+
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  const state *s = prepared;
+  if (s->both)
+    return fc_matrix_xy_cuda(&s->m, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
+  return fc_matrix_cuda(&s->m.x, job->in[0], job->out[0], job->notes, job->stream);
+}
+
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
+                                release,     scratch_cuda,     process_cuda};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+/* ---- the descriptor --------------------------------------------------------- */
+
+#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof id, value, name, doc}
+CHOICE(axis_auto, AXIS_AUTO, "auto", "time of sound, x and y of images");
+CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
+CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
+CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
+CHOICE(axis_xy, AXIS_XY, "xy", "in two dimensions");
+CHOICE(axis_channel, FC_AXIS_C, "channel", "along the channels, such as the bands of a spectrum");
+static const fc_choice *const axes[] = {&axis_auto, &axis_x,       &axis_time, &axis_y,
+                                        &axis_xy,   &axis_channel, NULL};
+
+CHOICE(norm_ortho, 1, "ortho", "orthonormal: energy is kept, the inverse is the transpose");
+CHOICE(norm_none, 0, "none", "the plain sums, twice over, as scipy.fft.dct has them by default");
+static const fc_choice *const norms[] = {&norm_ortho, &norm_none, NULL};
+
+CHOICE(border_zero, FC_BORDER_ZERO, "zero", "zeros");
+CHOICE(border_replicate, FC_BORDER_REPLICATE, "replicate", "the last element again and again");
+CHOICE(border_reflect, FC_BORDER_REFLECT, "reflect", "mirrored, the last element twice");
+CHOICE(border_reflect101, FC_BORDER_REFLECT101, "reflect101", "mirrored about the last element");
+CHOICE(border_wrap, FC_BORDER_WRAP, "wrap", "from the beginning again");
+static const fc_choice *const borders[] = {&border_zero,       &border_replicate, &border_reflect,
+                                           &border_reflect101, &border_wrap,      NULL};
+
+static const fc_param param_block = {
+    sizeof param_block,
+    FC_INT,
+    FC_PARAM_MAIN | FC_PARAM_LIST,
+    2,
+    "block",
+    "Values that are transformed at once; in two dimensions one number for square blocks, or WIDTHxHEIGHT. "
+    "Without it the whole axis is one block.",
+    "elements",
+    NULL,
+    1,
+    LARGEST};
+static const fc_param param_axis = {
+    sizeof param_axis, FC_ENUM, 0, 0, "axis", "Which axis is transformed.", NULL, "auto", 0, 0, axes};
+static const fc_param param_type = {sizeof param_type,
+                                    FC_INT,
+                                    0,
+                                    0,
+                                    "type",
+                                    "The transform's type: 2, \"the\" DCT, or 3, which undoes it.",
+                                    NULL,
+                                    "2",
+                                    2,
+                                    3};
+static const fc_param param_norm = {
+    sizeof param_norm, FC_ENUM, 0, 0, "norm", "The scale of the coefficients.", NULL, "ortho", 0, 0, norms};
+static const fc_param param_inverse = {
+    sizeof param_inverse, FC_BOOL, 0, 0, "inverse", "Turns coefficients back into values.", NULL, "no"};
+static const fc_param param_keep = {sizeof param_keep,
+                                    FC_INT,
+                                    0,
+                                    0,
+                                    "keep",
+                                    "Makes only so many coefficients of each block, the lowest ones. With "
+                                    "inverse=yes, only so many are there; the "
+                                    "others are taken for zero.",
+                                    "coefficients",
+                                    NULL,
+                                    1,
+                                    LARGEST};
+static const fc_param param_border = {sizeof param_border,
+                                      FC_ENUM,
+                                      0,
+                                      0,
+                                      "border",
+                                      "What fills up the last block of an axis that is no multiple of block.",
+                                      NULL,
+                                      "replicate",
+                                      0,
+                                      0,
+                                      borders};
+static const fc_param *const params[PARAMS] = {&param_block,   &param_axis, &param_type,  &param_norm,
+                                               &param_inverse, &param_keep, &param_border};
+
+static const char *const examples[] = {"dct:8", "dct:block=8:inverse=yes",
+                                       "dct:block=16:axis=x:norm=none:keep=4", NULL};
+
+static const char doc[] = "Discrete cosine transform, type II or III, of blocks of a sound or an image.\n\n"
+                          "Images are transformed in two dimensions, 8 x 8 pixels at a time with block=8, as "
+                          "JPEG does; sound along "
+                          "time. The coefficients take the place of the values: the first of a block is its "
+                          "mean (times the square root "
+                          "of its size), the last its fastest change. What an image codes as 0..255 becomes "
+                          "coefficients from -1024 to "
+                          "2040 or so, which are kept in floating point between operators and in .npy files; "
+                          "a PNG would clamp them.\n\n"
+                          "    dct:8                        forward\n"
+                          "    dct:8:inverse=yes            back, to rounding\n\n"
+                          "The last blocks are filled up as border says, so that the result is made of whole "
+                          "blocks; after the way back "
+                          "crop takes off what is too much.\n\n"
+                          "Along the channels the transform takes the logarithms of a mel spectrum to "
+                          "cepstral coefficients (MFCC), of "
+                          "which keep=13 are usually wanted:\n\n"
+                          "    mel:bands=40:out=db  dct:axis=channel:keep=13\n\n"
+                          "Definitions are those of scipy.fft.dct: type II is X[k] = 2 sum x[i] cos(pi k "
+                          "(2i+1) / 2N), type III its "
+                          "transpose with the first term once; norm=ortho scales by sqrt(1/2N), the first "
+                          "coefficient by sqrt(1/4N). The "
+                          "transform is done as a matrix product, at a cost of 2 N flop a value.";
+
+static const fc_operator dct = {sizeof dct,
+                                0,
+                                "dct",
+                                "discrete cosine transform of blocks, and its inverse",
+                                doc,
+                                examples,
+                                PARAMS,
+                                FC_KINDS_ALL,
+                                FC_DTYPES_ALL,
+                                FC_DTYPES_ALL,
+                                1,
+                                1,
+                                params,
+                                create,
+                                destroy,
+                                negotiate,
+                                &cpu,
+                                CUDA,
+                                NULL,
+                                NULL,
+                                NULL,
+                                &reference};
+
+static const fc_operator *const operators[] = {&dct};
+static const fc_plugin plugin = {
+    sizeof plugin, FC_PLUGIN_ABI, "filterchain.dct", "1.0.0", "the filterchain authors", "MIT", "", 1,
+    operators};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

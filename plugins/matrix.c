@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plugin.h"
+#include "plugins/matrix_state.h"
+
+enum { MATRIX, AXIS, BLOCK, OFFSET, BORDER, PARAMS };
+
+typedef struct operator{
+  const fc_table *table;
+  const double *offsets;
+  int axis, border;
+  int64_t block; /* 0: the whole axis */
+}
+operator;
+
+typedef struct state {
+  fc_matrix m;
+  int device;
+} state;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  const fc_table *table = args[MATRIX]->table;
+  int64_t block = args[BLOCK]->count ? args[BLOCK]->ints[0] : 0;
+  if (table->rows < 1 || table->cols < 1) return host->fail(host, FC_INVALID, "the matrix is empty");
+  if (block && block != table->cols)
+    return host->fail(host, FC_INVALID, "block=%lld does not fit a matrix of %lld columns: block=%lld would",
+                      (long long)block, (long long)table->cols, (long long)table->cols);
+  int64_t offsets = args[OFFSET]->count;
+  if (offsets > 1 && offsets != table->rows)
+    return host->fail(host, FC_INVALID, "%lld offsets for %lld rows: give one, or one a row",
+                      (long long)offsets, (long long)table->rows);
+  operator* op = calloc(1, sizeof *op);
+  double *each = offsets ? malloc((size_t)table->rows * sizeof *each) : NULL;
+  if (!op || (offsets && !each)) {
+    free(op);
+    free(each);
+    return FC_NO_MEMORY;
+  }
+  for (int64_t r = 0; each && r < table->rows; r++) each[r] = args[OFFSET]->floats[offsets > 1 ? r : 0];
+  *op = (operator){table, each, (int)args[AXIS]->ints[0], (int)args[BORDER]->ints[0], block};
+  *self = op;
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  operator* op = self;
+  if (!op) return;
+  free((void *)op->offsets);
+  free(op);
+}
+
+static const char *axis_name(int axis, int kind) {
+  if (axis == FC_AXIS_C) return "channels";
+  if (axis == FC_AXIS_Y) return "rows";
+  return kind == FC_AUDIO ? "samples" : "columns";
+}
+
+static fc_status refuse_extent(const fc_host *host, const operator* op, const fc_format *in) {
+  int64_t extent = in->extent[op->axis];
+  const char *name = axis_name(op->axis, in->kind);
+  if (extent < 0)
+    return host->fail(host, FC_INVALID, "the number of %s is not known: give block=%lld", name,
+                      (long long)op->table->cols);
+  if (op->axis == FC_AXIS_C)
+    return host->fail(host, FC_INVALID, "a matrix of %lld columns does not fit %lld channels",
+                      (long long)op->table->cols, (long long)extent);
+  return host->fail(host, FC_INVALID,
+                    "a matrix of %lld columns does not fit %lld %s: to cut them into blocks, give block=%lld",
+                    (long long)op->table->cols, (long long)extent, name, (long long)op->table->cols);
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const operator* op = self;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out[0];
+  fc_reach *reach = &terms->reach[op->axis];
+  int64_t extent = in->extent[op->axis];
+  if (in->kind == FC_AUDIO && op->axis == FC_AXIS_Y)
+    return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y is for images");
+  reach->align = op->table->rows;
+  terms->border = op->border;
+  terms->work = 2.0 * (double)op->table->cols;
+  if (op->block) {
+    reach->num = op->table->cols;
+    reach->den = op->table->rows;
+    int64_t blocks = (extent + op->block - 1) / op->block;
+    out->extent[op->axis] = extent < 0 ? FC_UNKNOWN : blocks * op->table->rows;
+    if (op->axis == FC_AXIS_X && in->rate > 0) out->rate = in->rate * (double)reach->den / (double)reach->num;
+    return FC_OK;
+  }
+  if (extent != op->table->cols) return refuse_extent(host, op, in);
+  reach->before = reach->after = FC_WHOLE;
+  out->extent[op->axis] = op->table->rows;
+  return FC_OK;
+}
+
+static void release(const fc_host *host, void *prepared) {
+  state *s = prepared;
+  if (!s) return;
+  matrix_state_clear(host, s->device, &s->m);
+  free(s);
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+  const operator* op = self;
+  state *s = calloc(1, sizeof *s);
+  if (!s) return FC_NO_MEMORY;
+  s->device = setup->device;
+  fc_status status = matrix_state_make(host, setup, op->axis, op->table->rows, op->table->cols,
+                                       op->table->data, op->offsets, &s->m);
+  if (status == FC_OK)
+    *prepared = s;
+  else
+    release(host, s);
+  return status;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_matrix_scratch(&((const state *)prepared)->m);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_matrix_cpu(&((const state *)prepared)->m, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_matrix_ref(&((const state *)prepared)->m, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, NULL, process_reference};
+
+#ifdef FC_HAVE_CUDA
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out[0], job->notes, job->stream);
+}
+
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL, prepare, release, NULL, process_cuda};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+/* ---- the descriptor ----------------------------------------------------- */
+
+#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof id, value, name, doc}
+CHOICE(axis_channel, FC_AXIS_C, "channel", "mixes channels: every pixel or frame is a vector");
+CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
+CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
+CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
+static const fc_choice *const axes[] = {&axis_channel, &axis_x, &axis_time, &axis_y, NULL};
+
+CHOICE(border_zero, FC_BORDER_ZERO, "zero", "zeros");
+CHOICE(border_replicate, FC_BORDER_REPLICATE, "replicate", "the last element again and again");
+CHOICE(border_reflect, FC_BORDER_REFLECT, "reflect", "mirrored, the last element twice");
+CHOICE(border_reflect101, FC_BORDER_REFLECT101, "reflect101", "mirrored about the last element");
+CHOICE(border_wrap, FC_BORDER_WRAP, "wrap", "from the beginning again");
+static const fc_choice *const borders[] = {&border_zero,       &border_replicate, &border_reflect,
+                                           &border_reflect101, &border_wrap,      NULL};
+
+static const fc_param param_matrix = {
+    sizeof param_matrix,
+    FC_TABLE,
+    FC_PARAM_MAIN | FC_PARAM_REQUIRED,
+    0,
+    "matrix",
+    "The matrix: a row for each output, a column for each input. From a file, a row a line, or written out "
+    "with the rows apart by semicolons: [1,0;0.5,0.5]."};
+static const fc_param param_axis = {
+    sizeof param_axis, FC_ENUM, 0, 0, "axis", "Which axis is multiplied.", NULL, "channel", 0, 0, axes};
+static const fc_param param_block = {
+    sizeof param_block,
+    FC_INT,
+    0,
+    0,
+    "block",
+    "Cuts the axis into blocks of so many elements, each of which is multiplied by itself. It is the number "
+    "of "
+    "the matrix's columns. Without it the whole axis must be as long as that.",
+    "elements",
+    NULL,
+    1,
+    9007199254740992.0};
+static const fc_param param_offset = {
+    sizeof param_offset,
+    FC_FLOAT,
+    FC_PARAM_LIST,
+    0,
+    "offset",
+    "Added to the outputs: one number, or one for each row of the matrix. Full scale is 1 for sound and the "
+    "largest code for images, as everywhere."};
+static const fc_param param_border = {sizeof param_border,
+                                      FC_ENUM,
+                                      0,
+                                      0,
+                                      "border",
+                                      "What fills up the last block of an axis that is no multiple of block.",
+                                      NULL,
+                                      "zero",
+                                      0,
+                                      0,
+                                      borders};
+static const fc_param *const params[PARAMS] = {&param_matrix, &param_axis, &param_block, &param_offset,
+                                               &param_border};
+
+static const char *const examples[] = {"matrix:[0.5]:axis=time:block=1", "matrix:[1,1;1,-1]/2:axis=x:block=2",
+                                       "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
+
+static const char doc[] =
+    "Multiplies along one axis by a matrix M and adds an offset v: y = M x + v.\n\n"
+    "Along the channels (the default) every pixel, or every moment of a sound, is a vector x. A square "
+    "matrix "
+    "mixes channels or changes colours; one with fewer rows than columns makes fewer channels of them, with "
+    "more "
+    "rows more. RGB to luma:\n\n"
+    "    matrix:[0.299,0.587,0.114]\n\n"
+    "Stereo to mono, mono to both sides, left and right exchanged:\n\n"
+    "    matrix:[0.5,0.5]    matrix:[1;1]    matrix:[0,1;1,0]\n\n"
+    "RGB to YCbCr as JPEG has it, with the offset of the colour differences:\n\n"
+    "    matrix:[0.299,0.587,0.114;-0.168736,-0.331264,0.5;0.5,-0.418688,-0.081312]:offset=0,128,128\n\n"
+    "Along x (time) or y the axis is cut into blocks, from its beginning on, and every block is multiplied: "
+    "a "
+    "block transform. A matrix that is not square changes the size of the image or the length of the sound, "
+    "and "
+    "of a sound the rate with it, by rows / columns. The last block is filled up as border says, so that the "
+    "result is made of whole blocks; crop takes off what is too much.\n\n"
+    "Sums are made in the compute precision, in the order of the columns. Values beyond the range of an "
+    "integer "
+    "output are clamped, with a warning.";
+
+static const fc_operator matrix = {
+    sizeof matrix,
+    0,
+    "matrix",
+    "multiply along an axis by a matrix: channel mixing, colour, block transforms",
+    doc,
+    examples,
+    PARAMS,
+    FC_KINDS_ALL,
+    FC_DTYPES_ALL,
+    FC_DTYPES_ALL,
+    1,
+    1,
+    params,
+    create,
+    destroy,
+    negotiate,
+    &cpu,
+    CUDA,
+    NULL,
+    NULL,
+    NULL,
+    &reference};
+
+static const fc_operator *const operators[] = {&matrix};
+static const fc_plugin plugin = {
+    sizeof plugin, FC_PLUGIN_ABI, "filterchain.matrix", "1.0.0", "the filterchain authors", "MIT", "", 1,
+    operators};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}
