@@ -66,8 +66,7 @@ static gboolean is_riff_pcm(const fc_audio_samples *samples) {
 static unsigned output_flags(const audio_sink *sink, gint64 frames) {
   int major = sink->samples.format & SF_FORMAT_TYPEMASK;
   gboolean streams = major == SF_FORMAT_OGG || (is_riff_pcm(&sink->samples) && frames != FC_UNKNOWN);
-  return (sink->options.no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (sink->options.sync ? FC_OUTPUT_SYNC : 0) |
-         (streams ? 0 : FC_OUTPUT_SEEKS);
+  return fc_output_flags_of(&sink->options) | (streams ? 0 : FC_OUTPUT_SEEKS);
 }
 
 static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **error) {

@@ -77,6 +77,9 @@ const fc_file_format *fc_probe_output(const char *path, const fc_media_options *
 fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
 fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
                          GError **);
+fc_source *fc_image_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_sink *fc_image_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
+                         GError **);
 
 /* ---- small things ------------------------------------------------------ */
 

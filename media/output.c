@@ -173,6 +173,10 @@ static gboolean open_target(fc_output *output, const char *path, GError **error)
   return open_beside(output, error);
 }
 
+unsigned fc_output_flags_of(const fc_media_options *options) {
+  return (options->no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (options->sync ? FC_OUTPUT_SYNC : 0);
+}
+
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error) {
   g_autoptr(fc_output) output = g_new0(fc_output, 1);
   output->fd = output->to = -1;

@@ -16,7 +16,7 @@
 #ifndef FC_MEDIA_OUTPUT_H
 #define FC_MEDIA_OUTPUT_H
 
-#include "core/error.h"
+#include "media/media.h"
 
 G_BEGIN_DECLS
 
@@ -25,6 +25,9 @@ typedef struct fc_output fc_output;
 #define FC_OUTPUT_NO_CLOBBER 1u /* fail when the target is a file that exists */
 #define FC_OUTPUT_SYNC       2u /* have it on the disk before it is renamed */
 #define FC_OUTPUT_SEEKS      4u /* fc_output_write_at will be called */
+
+/* The flags that the user's options ask for. */
+unsigned fc_output_flags_of(const fc_media_options *options);
 
 /* `path` may be "-", /dev/stdout or /dev/fd/N. */
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error);

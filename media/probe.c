@@ -20,6 +20,10 @@ static const fc_file_format formats[] = {
     {"ogg", "Ogg", "ogg oga", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
     {"opus", "Opus", "opus", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
     {"mp3", "MP3", "mp3", SF_FORMAT_MPEG, fc_audio_open, NULL},
+    {"png", "PNG", "png", 0, fc_image_open, fc_image_create},
+    {"jpg", "JPEG", "jpg jpeg jpe", 0, fc_image_open, fc_image_create},
+    {"bmp", "BMP", "bmp dib", 0, fc_image_open, fc_image_create},
+    {"tga", "TGA", "tga", 0, fc_image_open, fc_image_create},
 };
 
 /* Bytes at a place in a file that say what it is. */
@@ -51,6 +55,7 @@ static const file_mark marks[] = {
     {"\xff\xf2", 2, 0, "mp3", NULL, NULL, 0},
     {"\x89PNG\r\n\x1a\n", 8, 0, "png", NULL, NULL, 0},
     {"\xff\xd8\xff", 3, 0, "jpg", NULL, NULL, 0},
+    {"BM", 2, 0, "bmp", NULL, NULL, 0},
     {"\x93NUMPY", 6, 0, "npy", NULL, NULL, 0},
     {"GIF8", 4, 0, NULL, "a GIF image; convert it to PNG", NULL, 0},
     {"II*\0", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},

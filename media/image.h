@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image.h - what the parts of media/ that deal in images share.
+ *
+ * An image passes two gates. The first reads the structure of the file here, in plain
+ * bounded loops: its size, its kind, whether it is whole, its checksums, the way it is
+ * to be turned. The second, stb_image, runs in a child that can do nothing but decode.
+ */
+#ifndef FC_MEDIA_IMAGE_H
+#define FC_MEDIA_IMAGE_H
+
+#include "media/internal.h"
+
+G_BEGIN_DECLS
+
+/* The largest side of an image. */
+#define FC_IMAGE_SIDE_MAX (1 << 20)
+/* The largest file: stb_image counts bytes in an int. */
+#define FC_IMAGE_FILE_MAX ((gsize)G_MAXINT32)
+
+/* ---- the first gate (image_check.c, png_check.c, jpeg_check.c) ---------- */
+
+typedef struct fc_image_check {
+  gint64 width, height;
+  int orientation; /* EXIF, 1 to 8 */
+  gboolean cut;    /* the file ends before the image does */
+} fc_image_check;
+
+/* FALSE with an error that starts with `name` for what is damaged, of another kind, or
+ * of a kind that stb_image does not decode. */
+typedef gboolean (*fc_image_checker)(const char *name, const guint8 *file, gsize size, fc_image_check *check,
+                                     GError **error);
+gboolean fc_png_check(const char *, const guint8 *, gsize, fc_image_check *, GError **);
+gboolean fc_jpeg_check(const char *, const guint8 *, gsize, fc_image_check *, GError **);
+gboolean fc_bmp_check(const char *, const guint8 *, gsize, fc_image_check *, GError **);
+gboolean fc_tga_check(const char *, const guint8 *, gsize, fc_image_check *, GError **);
+
+/* The orientation in a TIFF structure, as EXIF has it; 1 when it says none. */
+int fc_exif_orientation(const guint8 *tiff, gsize size);
+
+/* ---- the second gate (image_decode.c) ---------------------------------- */
+
+/* Decoded pixels: rows from the top, channels side by side, u8 or u16. */
+typedef struct fc_picture {
+  gint64 width, height;
+  int channels; /* 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA */
+  int dtype;
+  const void *pixels;
+  void *arena;
+  gsize arena_size;
+} fc_picture;
+
+/*
+ * Decodes a file that has passed the first gate, in a child process without files,
+ * network or time: `check` says what size to expect, and a result of another size is
+ * an error. Works from any thread. Costs a fork, about half a millisecond.
+ */
+gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const fc_image_check *check,
+                         fc_picture *picture, GError **error);
+void fc_picture_clear(fc_picture *picture);
+
+/* ---- stb_image, only ever called in the child (image_stb.c) ------------- */
+
+typedef struct fc_stb_result {
+  int width, height, channels, bits;
+  void *pixels; /* in the arena; NULL: failed */
+  const char *reason;
+} fc_stb_result;
+
+/* Takes all memory from `arena`. Calls nothing that is not async-signal-safe. */
+void fc_stb_decode(void *arena, gsize arena_size, const guint8 *file, gsize size, gint64 max_pixels,
+                   fc_stb_result *result);
+
+/* ---- encoding ---------------------------------------------------------- */
+
+struct fc_output;
+
+/* PNG of 8 or 16 bits from dense rows. */
+gboolean fc_png_write(const char *name, struct fc_output *output, const fc_picture *picture, GError **error);
+
+G_END_DECLS
+
+#endif

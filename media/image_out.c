@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image_out.c - the sink for one image. PNG is our own; JPEG, BMP and TGA come from
+ * stb_image_write, piece by piece into a checked output: its own writing to files
+ * reports success on a full disk.
+ */
+#include <string.h>
+
+#include "media/image.h"
+#include "media/output.h"
+#include "media/quantise.h"
+
+#define STB_IMAGE_WRITE_STATIC
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#define STBI_WRITE_NO_STDIO
+#pragma GCC diagnostic ignored "-Wunused-function" /* stb declares what is left out */
+#include <stb_image_write.h>
+
+/* Above 90 stb_image_write keeps colour at full resolution. */
+#define JPEG_QUALITY 92
+
+typedef struct image_sink {
+  fc_sink base;
+  const fc_file_format *file;
+  char *path;
+  unsigned flags;
+  int like; /* element type of the image that came in, or -1 */
+  int dtype;
+  fc_output *output;
+  gboolean written;
+  GError *problem; /* of a write inside stb_image_write */
+} image_sink;
+
+static gboolean is(const image_sink *sink, const char *name) {
+  return strcmp(sink->file->name, name) == 0;
+}
+
+/* ---- what it takes ----------------------------------------------------- */
+
+/* Floats go back to the depth they came from. */
+static int depth_of(const image_sink *sink, int dtype) {
+  if (dtype == FC_U8) return FC_U8;
+  if (!fc_dtype_is_float(dtype)) return FC_U16;
+  return sink->like == FC_U16 || sink->like == FC_I16 || sink->like == FC_I32 ? FC_U16 : FC_U8;
+}
+
+static gboolean check_shape(const image_sink *sink, const fc_format *format, GError **error) {
+  const char *name = sink->base.name;
+  gint64 rows = format->extent[FC_AXIS_Y], columns = format->extent[FC_AXIS_X],
+         channels = format->extent[FC_AXIS_C];
+  if (format->kind == FC_AUDIO)
+    return fc_fail(error, FC_INVALID, "%s: sound cannot be stored as an image; use .wav or .npy", name);
+  if (format->extent[FC_AXIS_N] != 1)
+    return fc_fail(error, FC_UNSUPPORTED, "%s: %s holds one image; use .npy for more", name,
+                   sink->file->title);
+  if (channels < 1 || channels > 4)
+    return fc_fail(error, FC_UNSUPPORTED, "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT "; use .npy",
+                   name, sink->file->title, channels);
+  gint64 most = is(sink, "png") ? FC_IMAGE_SIDE_MAX : 65535;
+  if (rows < 1 || columns < 1 || rows > most || columns > most)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: %s holds sides of 1 to %" G_GINT64_FORMAT " pixels, not %" G_GINT64_FORMAT
+                   " x %" G_GINT64_FORMAT "; use .npy",
+                   name, sink->file->title, most, columns, rows);
+  return TRUE;
+}
+
+/* What PNG alone holds: 16 bits, and an alpha channel beside grey, or in JPEG at all. */
+static gboolean check_rich(const image_sink *sink, const fc_format *format, int dtype, GError **error) {
+  gint64 channels = format->extent[FC_AXIS_C];
+  if (is(sink, "png")) return TRUE;
+  if (dtype == FC_U16)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: %s holds 8 bits a sample, and these have 16; use .png, or convert first",
+                   sink->base.name, sink->file->title);
+  gboolean no_alpha = is(sink, "jpg") && (channels == 2 || channels == 4);
+  if (no_alpha || (is(sink, "bmp") && channels == 2))
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: %s does not hold %" G_GINT64_FORMAT
+                   " channels; use .png, or -p mix to bring them to 1 or 3",
+                   sink->base.name, sink->file->title, channels);
+  return TRUE;
+}
+
+static gboolean image_accept(fc_sink *base, fc_format *format, GError **error) {
+  image_sink *sink = (image_sink *)base;
+  int dtype = depth_of(sink, format->dtype);
+  if (!check_shape(sink, format, error) || !check_rich(sink, format, dtype, error)) return FALSE;
+  sink->dtype = format->dtype = dtype;
+  format->bits = dtype == FC_U16 ? 16 : 8;
+  return TRUE;
+}
+
+static gboolean image_begin(fc_sink *base, const fc_format *format, GError **error) {
+  image_sink *sink = (image_sink *)base;
+  fc_format wanted = *format;
+  if (sink->dtype < 0 && !image_accept(base, &wanted, error)) return FALSE;
+  sink->output = fc_output_open(sink->path, sink->flags, error);
+  return sink->output != NULL;
+}
+
+/* ---- writing ----------------------------------------------------------- */
+
+static void take_piece(void *context, void *data, int size) {
+  image_sink *sink = context;
+  if (!sink->problem) fc_output_write(sink->output, data, (gsize)size, &sink->problem);
+}
+
+static gboolean encode_with_stb(image_sink *sink, const fc_picture *p, GError **error) {
+  int width = (int)p->width, height = (int)p->height, done;
+  if (is(sink, "jpg"))
+    done = stbi_write_jpg_to_func(take_piece, sink, width, height, p->channels, p->pixels, JPEG_QUALITY);
+  else if (is(sink, "bmp"))
+    done = stbi_write_bmp_to_func(take_piece, sink, width, height, p->channels, p->pixels);
+  else
+    done = stbi_write_tga_to_func(take_piece, sink, width, height, p->channels, p->pixels);
+  if (sink->problem) {
+    g_propagate_error(error, g_steal_pointer(&sink->problem));
+    return FALSE;
+  }
+  return done || fc_fail(error, FC_IO, "%s: cannot be encoded", sink->base.name);
+}
+
+static gboolean image_write(fc_sink *base, const fc_view *from, GError **error) {
+  image_sink *sink = (image_sink *)base;
+  if (from->shape[FC_AXIS_N] == 0) return TRUE;
+  if (sink->written || from->shape[FC_AXIS_N] > 1)
+    return fc_fail(error, FC_FATAL, "%s: %s holds one image", base->name, sink->file->title);
+  g_autofree void *scratch = NULL;
+  gsize scratch_size = 0;
+  const void *pixels = fc_dense(base->name, from, 0, sink->dtype, &scratch, &scratch_size, error);
+  if (!pixels) return FALSE;
+  const fc_picture picture = {.width = from->shape[FC_AXIS_X],
+                              .height = from->shape[FC_AXIS_Y],
+                              .channels = (int)from->shape[FC_AXIS_C],
+                              .dtype = sink->dtype,
+                              .pixels = pixels};
+  sink->written = TRUE;
+  return is(sink, "png") ? fc_png_write(base->name, sink->output, &picture, error)
+                         : encode_with_stb(sink, &picture, error);
+}
+
+static gboolean image_commit(fc_sink *base, GError **error) {
+  image_sink *sink = (image_sink *)base;
+  if (!sink->written) return fc_fail(error, FC_FATAL, "%s: no image arrived", base->name);
+  return fc_output_commit(sink->output, error);
+}
+
+static void image_free(fc_sink *base) {
+  image_sink *sink = (image_sink *)base;
+  fc_output_free(sink->output);
+  g_clear_error(&sink->problem);
+  g_free(sink->path);
+  g_free(base->name);
+  g_free(sink);
+}
+
+fc_sink *fc_image_create(const char *path, const fc_file_format *format, const fc_media_options *options,
+                         fc_source *like, GError **error) {
+  image_sink *sink = g_new0(image_sink, 1);
+  sink->base = (fc_sink){fc_display_name(path, "standard output"),
+                         image_accept,
+                         image_begin,
+                         image_write,
+                         image_commit,
+                         image_free};
+  sink->file = format;
+  sink->path = g_strdup(path);
+  sink->flags = fc_output_flags_of(options);
+  sink->like = like && like->format.kind != FC_AUDIO ? like->format.dtype : -1;
+  sink->dtype = -1;
+  return &sink->base;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jpeg_check.c - the segments of a JPEG file: size, kind of coding, EXIF orientation,
+ * and whether it has an end. stb_image fills what a cut-off file lacks with grey, and
+ * says of the kinds it cannot decode only that they are bad.
+ */
+#include "media/image.h"
+
+#include <string.h>
+
+enum { SOF0 = 0xc0, DHT = 0xc4, RST0 = 0xd0, RST7 = 0xd7, SOI = 0xd8, EOI = 0xd9, SOS = 0xda, APP1 = 0xe1 };
+
+typedef struct jpeg_walk {
+  const char *name;
+  const guint8 *file;
+  gsize size, at;
+} jpeg_walk;
+
+static guint big16(const guint8 *at) {
+  return (guint)at[0] << 8 | at[1];
+}
+
+static gboolean is_frame_header(int marker) {
+  return marker >= SOF0 && marker <= 0xcf && marker != DHT && marker != 0xc8 && marker != 0xcc;
+}
+
+static gboolean refuse(const jpeg_walk *jpeg, const char *kind, GError **error) {
+  return fc_fail(error, FC_UNSUPPORTED, "%s: is %s JPEG, which is not decoded here; convert it to PNG",
+                 jpeg->name, kind);
+}
+
+static gboolean look_at_frame(const jpeg_walk *jpeg, int marker, const guint8 *body, gsize size,
+                              fc_image_check *check, GError **error) {
+  if (marker >= 0xc9) return refuse(jpeg, "an arithmetic-coded", error);
+  if (marker == 0xc3 || marker == 0xc7) return refuse(jpeg, "a lossless", error);
+  if (marker > 0xc2) return refuse(jpeg, "a hierarchical", error);
+  if (size < 6) return fc_fail(error, FC_IO, "%s: its frame header is damaged", jpeg->name);
+  if (body[0] != 8) {
+    g_autofree char *kind = g_strdup_printf("a %d-bit", body[0]);
+    return refuse(jpeg, kind, error);
+  }
+  if (body[5] == 4) return refuse(jpeg, "a CMYK", error);
+  check->height = big16(body + 1);
+  check->width = big16(body + 3);
+  if (!check->height) return refuse(jpeg, "a late-height", error);
+  return TRUE;
+}
+
+static gboolean look_at(const jpeg_walk *jpeg, int marker, const guint8 *body, gsize size,
+                        fc_image_check *check, GError **error) {
+  if (is_frame_header(marker)) return look_at_frame(jpeg, marker, body, size, check, error);
+  if (marker == APP1 && size > 6 && memcmp(body, "Exif\0\0", 6) == 0)
+    check->orientation = fc_exif_orientation(body + 6, size - 6);
+  return TRUE;
+}
+
+/* From coded data to the marker after them: 0xff and neither a stuffed zero, nor a
+ * restart, nor a fill byte. FALSE at the end of the file. */
+static gboolean skip_coded(jpeg_walk *jpeg) {
+  for (; jpeg->at + 1 < jpeg->size; jpeg->at++) {
+    guint8 next = jpeg->file[jpeg->at + 1];
+    if (jpeg->file[jpeg->at] == 0xff && next != 0 && next != 0xff && (next < RST0 || next > RST7))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* The next marker, past fill bytes; -1 at the end of the file, 0 when there is none. */
+static int next_marker(jpeg_walk *jpeg) {
+  if (jpeg->at >= jpeg->size) return -1;
+  if (jpeg->file[jpeg->at] != 0xff) return 0;
+  while (jpeg->at < jpeg->size && jpeg->file[jpeg->at] == 0xff) jpeg->at++;
+  return jpeg->at < jpeg->size ? jpeg->file[jpeg->at++] : -1;
+}
+
+static gboolean walk(jpeg_walk *jpeg, fc_image_check *check, GError **error) {
+  for (;;) {
+    int marker = next_marker(jpeg);
+    if (marker == 0)
+      return fc_fail(error, FC_IO, "%s: is damaged: no marker at byte %" G_GSIZE_FORMAT, jpeg->name,
+                     jpeg->at);
+    if (marker == EOI) return TRUE;
+    if (marker == 0x01 || (marker >= RST0 && marker <= SOI)) continue;
+    gsize left = jpeg->size - jpeg->at;
+    gsize length = marker > 0 && left >= 2 ? big16(jpeg->file + jpeg->at) : 0;
+    if (marker > 0 && left >= 2 && length < 2)
+      return fc_fail(error, FC_IO, "%s: is damaged: a segment of no length at byte %" G_GSIZE_FORMAT,
+                     jpeg->name, jpeg->at);
+    check->cut = length > left || length == 0;
+    if (check->cut) return TRUE;
+    if (!look_at(jpeg, marker, jpeg->file + jpeg->at + 2, length - 2, check, error)) return FALSE;
+    jpeg->at += length;
+    if (marker == SOS && !skip_coded(jpeg)) {
+      check->cut = TRUE;
+      return TRUE;
+    }
+  }
+}
+
+gboolean fc_jpeg_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
+                       GError **error) {
+  jpeg_walk jpeg = {name, file, size, 2};
+  if (!walk(&jpeg, check, error)) return FALSE;
+  if (check->width > 0) return TRUE;
+  return fc_fail(error, FC_IO, "%s: %s", name,
+                 check->cut ? "is cut off before it says its size" : "holds no image");
+}
+
+/* ---- EXIF -------------------------------------------------------------- */
+
+static guint32 tiff_get(const guint8 *at, int bytes, gboolean big) {
+  guint32 value = 0;
+  for (int i = 0; i < bytes; i++) value |= (guint32)at[i] << 8 * (big ? bytes - 1 - i : i);
+  return value;
+}
+
+int fc_exif_orientation(const guint8 *tiff, gsize size) {
+  if (size < 8 || (memcmp(tiff, "II*\0", 4) != 0 && memcmp(tiff, "MM\0*", 4) != 0)) return 1;
+  gboolean big = tiff[0] == 'M';
+  gsize at = tiff_get(tiff + 4, 4, big);
+  if (at > size - 2) return 1;
+  guint32 count = tiff_get(tiff + at, 2, big);
+  for (at += 2; count-- && size - at >= 12; at += 12) {
+    if (tiff_get(tiff + at, 2, big) != 0x0112) continue;
+    guint32 value = tiff_get(tiff + at + 8, 2, big);
+    return value >= 1 && value <= 8 ? (int)value : 1;
+  }
+  return 1;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * png_check.c - the structure of a PNG file: every chunk in bounds and with the right
+ * checksum, which stb_image does not look at.
+ */
+#include "media/image.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#define SIGNATURE 8
+#define HEADER    8 /* length and type */
+#define CHUNK_MAX 0x7fffffffu
+
+static guint32 big32(const guint8 *at) {
+  return (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8 | at[3];
+}
+
+static gboolean is(const guint8 *chunk, const char *type) {
+  return memcmp(chunk + 4, type, 4) == 0;
+}
+
+static gboolean fail_chunk(const char *name, const guint8 *file, gsize at, const char *what, GError **error) {
+  g_autofree char *type = g_strndup((const char *)file + at + 4, 4);
+  for (char *c = type; *c; c++)
+    if (!g_ascii_isalpha(*c)) *c = '?';
+  return fc_fail(error, FC_IO, "%s: chunk %s at byte %" G_GSIZE_FORMAT " %s", name, type, at, what);
+}
+
+static gboolean checksum_right(const guint8 *chunk, guint32 length) {
+  return crc32(crc32(0, NULL, 0), chunk + 4, length + 4) == big32(chunk + HEADER + length);
+}
+
+/* One whole chunk. */
+static gboolean look_at(const char *name, const guint8 *file, gsize at, fc_image_check *check,
+                        GError **error) {
+  const guint8 *chunk = file + at;
+  guint32 length = big32(chunk);
+  if (!checksum_right(chunk, length))
+    return fail_chunk(name, file, at, "is damaged: its checksum is wrong", error);
+  if (is(chunk, "CgBI"))
+    return fc_fail(error, FC_UNSUPPORTED, "%s: is Apple's own kind of PNG (CgBI); convert it to a plain one",
+                   name);
+  if (at == SIGNATURE && (!is(chunk, "IHDR") || length != 13))
+    return fail_chunk(name, file, at, "stands where the header should be", error);
+  if (is(chunk, "IHDR")) {
+    check->width = big32(chunk + HEADER);
+    check->height = big32(chunk + HEADER + 4);
+  }
+  if (is(chunk, "eXIf")) check->orientation = fc_exif_orientation(chunk + HEADER, length);
+  return TRUE;
+}
+
+gboolean fc_png_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
+                      GError **error) {
+  gsize at = SIGNATURE;
+  for (;;) {
+    gsize left = size - MIN(at, size);
+    guint32 length = left >= HEADER ? big32(file + at) : 0;
+    if (length > CHUNK_MAX) return fail_chunk(name, file, at, "has no sensible length", error);
+    check->cut = left < HEADER + 4 || left - HEADER - 4 < length;
+    if (check->cut) break;
+    if (!look_at(name, file, at, check, error)) return FALSE;
+    if (is(file + at, "IEND")) break;
+    at += HEADER + length + 4;
+  }
+  return check->width > 0 || fc_fail(error, FC_IO, "%s: is cut off before it says its size", name);
+}
