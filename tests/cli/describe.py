@@ -60,12 +60,12 @@ class Inspect(harness.Case):
 
     def test_a_mistyped_name(self):
         name = OPERATORS[0]["name"]
-        self.assertEqual(self.fail(2, "inspect", name + "x"), f'no operator "{name}x": did you mean "{name}"?')
+        self.assertEqual(self.fails(2, "inspect", name + "x"), f'no operator "{name}x": did you mean "{name}"?')
 
     def test_a_file_that_is_no_plugin(self):
         self.write("text.so", "nothing\n")
-        self.assertIn("text.so", self.fail(2, "inspect", "./text.so"))
-        self.assertIn("nowhere.so", self.fail(2, "inspect", "./nowhere.so"))
+        self.assertIn("text.so", self.fails(2, "inspect", "./text.so"))
+        self.assertIn("nowhere.so", self.fails(2, "inspect", "./nowhere.so"))
 
 
 @unittest.skipUnless(shutil.which("bash"), "no bash here")

@@ -19,12 +19,12 @@ class Bad(harness.Case):
 
     def expect(self, status, line, *arguments, output="out.wav", **options):
         """The same twice: with no output before, and with one, which must survive."""
-        self.assertEqual(self.fail(status, *arguments, "-o", output, **options), line)
+        self.assertEqual(self.fails(status, *arguments, "-o", output, **options), line)
         before = self.files()
         self.assertNotIn(output, before)
         if os.path.isdir(os.path.dirname(self.path(output))) and os.path.isabs(output) is False:
             self.write(output, OLD)
-            self.assertEqual(self.fail(status, *arguments, "-o", output, **options), line)
+            self.assertEqual(self.fails(status, *arguments, "-o", output, **options), line)
             self.assertEqual(self.read(output), OLD)
             self.assertEqual(self.files(), sorted(before + [output]))
 
@@ -47,7 +47,7 @@ class Inputs(Bad):
 
     def test_text_as_wav(self):
         self.write("text.wav", "Dear Sir,\nthis is a letter and no sound at all.\n")
-        line = self.fail(1, "-i", "text.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
+        line = self.fails(1, "-i", "text.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
         self.assertRegex(line, r"\Atext\.wav: is .*; read are ")
         self.expect(1, line, "-i", "text.wav", "-p", "conv1d:mask.txt")
 
@@ -100,7 +100,7 @@ class Masks(Bad):
             os.truncate(self.path("huge.npy"), 10 + len(header) + 137438953472 * 8)
         except OSError:
             self.skipTest("no sparse files of a terabyte here")
-        line = self.fail(1, "-i", self.sound, "-p", "conv1d:huge.npy", "-o", "out.wav")
+        line = self.fails(1, "-i", self.sound, "-p", "conv1d:huge.npy", "-o", "out.wav")
         self.assertRegex(line, r"\Aconv1d: huge\.npy: .*(memory|more than)")
 
 
@@ -113,17 +113,17 @@ class Chains(Bad):
                     "-i", self.sound, "-p", "conv1d:mask.txt:flp=no")
 
     def test_missing_parameter(self):
-        self.assertRegex(self.fail(2, "-i", self.sound, "-p", "conv1d", "-o", "out.wav"), r'\Aconv1d: "mask" is missing')
+        self.assertRegex(self.fails(2, "-i", self.sound, "-p", "conv1d", "-o", "out.wav"), r'\Aconv1d: "mask" is missing')
 
     def test_same_key_twice(self):
         self.expect(2, 'conv1d: "flip" is given twice', "-i", self.sound, "-p", "conv1d:mask.txt:flip=no:flip=yes")
 
     def test_a_choice_that_is_none(self):
-        line = self.fail(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=zerro", "-o", "out.wav")
+        line = self.fails(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=zerro", "-o", "out.wav")
         self.assertEqual(line, 'conv1d: border: no such choice "zerro": did you mean "zero"?')
 
     def test_a_name_that_is_refused(self):
-        line = self.fail(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=mirror", "-o", "out.wav")
+        line = self.fails(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=mirror", "-o", "out.wav")
         self.assertRegex(line, r'\Aconv1d: border: "mirror" is not taken: .*reflect')
 
     def test_out_of_range(self):
@@ -135,7 +135,7 @@ class Chains(Bad):
                 if param["type"] not in ("int", "float") or not 0 < param.get("max", 0) < 1e15 or param["list"]:
                     continue
                 stage = f"{op['name']}{required}:{param['name']}={param['max'] + 1:.0f}"
-                line = self.fail(2, "-i", self.sound, "-p", stage, "-o", "out.wav")
+                line = self.fails(2, "-i", self.sound, "-p", stage, "-o", "out.wav")
                 self.assertRegex(line, rf"\A{op['name']}: {param['name']}: .* out of range: expected .* to ", stage)
                 tried += 1
         self.assertEqual(self.files(), [self.sound, "mask.txt"])
@@ -143,8 +143,8 @@ class Chains(Bad):
             self.skipTest("no operator has a number with an upper limit")
 
     def test_syntax(self):
-        self.assertRegex(self.fail(2, "-i", self.sound, "-p", "conv1d:'mask.txt", "-o", "out.wav"), "column 8.*quote")
-        self.assertRegex(self.fail(2, "-i", self.sound, "-p", ":x", "-o", "out.wav"), "operator's name is missing")
+        self.assertRegex(self.fails(2, "-i", self.sound, "-p", "conv1d:'mask.txt", "-o", "out.wav"), "column 8.*quote")
+        self.assertRegex(self.fails(2, "-i", self.sound, "-p", ":x", "-o", "out.wav"), "operator's name is missing")
 
     def test_unknown_abi(self):
         folder = os.path.join(harness.BUILD, "tests", "cli")
@@ -164,7 +164,7 @@ class Outputs(Bad):
 
     def test_unwritable_folder(self):
         if os.path.isdir("/proc/self"):
-            line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/proc/out.wav")
+            line = self.fails(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/proc/out.wav")
             self.assertRegex(line, r"\A/proc/out\.wav: cannot be created: ")
         if os.geteuid() != 0:
             os.mkdir(self.path("closed"), 0o555)
@@ -172,24 +172,24 @@ class Outputs(Bad):
                         "-i", self.sound, output="closed/out.wav")
 
     def test_unknown_extension(self):
-        line = self.fail(2, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.xyz")
+        line = self.fails(2, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.xyz")
         self.assertRegex(line, r'\Aout\.xyz: no format "xyz" to write: there are .*wav')
         self.expect(2, line, "-i", self.sound, "-p", "conv1d:mask.txt", output="out.xyz")
 
     def test_no_clobber(self):
         self.write("out.wav", OLD)
-        line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav", "-n")
+        line = self.fails(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav", "-n")
         self.assertRegex(line, r"\Aout\.wav: exists")
         self.assertEqual(self.read("out.wav"), OLD)
 
     def test_full_disk(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full here")
-        line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/dev/full", "--format", "wav")
+        line = self.fails(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/dev/full", "--format", "wav")
         self.assertEqual(line, "/dev/full: cannot be written: No space left on device")
 
     def test_report_in_a_missing_folder(self):
-        line = self.fail(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav", "--report", "no/report.json")
+        line = self.fails(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav", "--report", "no/report.json")
         self.assertRegex(line, r"\Ano/report\.json: ")
 
 

@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, "" if options.get("text", True) else b""), arguments)
         return done.stdout
 
-    def fail(self, status, *arguments, **options):  # pylint: disable=arguments-differ
+    def fails(self, status, *arguments, **options):
         """Runs filterchain, which must end with this status, one line on stderr and nothing
         on stdout; the line, without "filterchain: "."""
         done = self.run_command(*arguments, **options)

@@ -149,7 +149,7 @@ class Batches(harness.Case):
 
     def test_part_failed(self):
         self.write("bad.wav", "no sound")
-        line = self.fail(3, "-i", "0.wav", "-i", "bad.wav", "-i", "2.wav", "-o", "out", "--report", "report.json")
+        line = self.fails(3, "-i", "0.wav", "-i", "bad.wav", "-i", "2.wav", "-o", "out", "--report", "report.json")
         self.assertTrue(line.startswith("bad.wav: "), line)
         self.assertEqual(sorted(os.listdir(self.path("out"))), ["0.wav", "2.wav"])
         files = json.loads(self.read("report.json"))["files"]
@@ -187,8 +187,8 @@ class Plans(harness.Case):
         self.assertEqual(self.files(), ["in.wav"])
 
     def test_dry_run_finds_what_a_run_would(self):
-        self.fail(2, "-i", "in.wav", "-o", "out.xyz", "--dry-run")
-        self.fail(1, "-i", "no.wav", "-o", "out.wav", "--dry-run")
+        self.fails(2, "-i", "in.wav", "-o", "out.xyz", "--dry-run")
+        self.fails(1, "-i", "no.wav", "-o", "out.wav", "--dry-run")
 
     def test_verbose_says_where_and_why(self):
         done = self.run_command("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "-v", "--device", "cpu")

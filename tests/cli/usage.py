@@ -35,7 +35,7 @@ class Help(harness.Case):
 
 class Mistakes(harness.Case):
     def expect(self, line, *arguments):
-        self.assertEqual(self.fail(2, *arguments), line, arguments)
+        self.assertEqual(self.fails(2, *arguments), line, arguments)
 
     def test_nothing_asked(self):
         self.expect("no input: give one with -i FILE (see filterchain --help)")
@@ -104,13 +104,13 @@ class Spelling(harness.Case):
     """The same options in other words."""
 
     def test_joined_and_attached(self):
-        plain = self.fail(1, "-n", "-v", "-j", "2", "-i", "no.wav", "-o", "out.wav")
-        self.assertEqual(self.fail(1, "-nvj2", "-ino.wav", "-oout.wav"), plain)
-        self.assertEqual(self.fail(1, "--no-clobber", "--verbose", "--threads=2", "--input=no.wav", "--output", "out.wav"),
+        plain = self.fails(1, "-n", "-v", "-j", "2", "-i", "no.wav", "-o", "out.wav")
+        self.assertEqual(self.fails(1, "-nvj2", "-ino.wav", "-oout.wav"), plain)
+        self.assertEqual(self.fails(1, "--no-clobber", "--verbose", "--threads=2", "--input=no.wav", "--output", "out.wav"),
                          plain)
 
     def test_double_dash_ends_options(self):
-        self.assertIn('unexpected "--sync"', self.fail(2, "-i", "a.wav", "--", "--sync"))
+        self.assertIn('unexpected "--sync"', self.fails(2, "-i", "a.wav", "--", "--sync"))
 
 
 class Stdout(harness.Case):
