@@ -241,9 +241,11 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
     return TRUE;
   else if (!*arg->value)
     fc_fail(&why, FC_INVALID, "%s: the file name is empty", p->param->name);
-  else if (p->load)
+  else if (p->load) {
     v->table = p->load(arg->value, mask, p->load_data, &why);
-  else
+    /* Whatever is wrong with the file: the request was a fair one. */
+    if (why && why->code != FC_NO_MEMORY) why->code = FC_IO;
+  } else
     fc_fail(&why, FC_UNSUPPORTED, "%s: files are not read here: write the table out", arg->value);
   if (v->table) return TRUE;
   fc_fail(error, (fc_status)why->code, "%s: %s", p->op, why->message);

@@ -124,7 +124,6 @@ static gboolean is_binary(const char *word, gsize length) {
 
 typedef struct gather {
   const char *name; /* of the file, or the text itself */
-  fc_status fault;  /* of what is wrong in it: FC_IO in a file, FC_INVALID in what was typed */
   guint64 line;     /* being read; 0 where there are none */
   double *values;
   gint64 count, room;
@@ -141,9 +140,9 @@ G_GNUC_PRINTF(3, 4) static gboolean fail_here(const gather *g, GError **error, c
   char *what = g_strdup_vprintf(format, ap);
   va_end(ap);
   if (g->line)
-    fc_fail(error, g->fault, "%s:%" G_GUINT64_FORMAT ": %s", g->name, g->line, what);
+    fc_fail(error, FC_INVALID, "%s:%" G_GUINT64_FORMAT ": %s", g->name, g->line, what);
   else
-    fc_fail(error, g->fault, "%s: %s", g->name, what);
+    fc_fail(error, FC_INVALID, "%s: %s", g->name, what);
   g_free(what);
   return FALSE;
 }
@@ -260,16 +259,16 @@ static gboolean parse_lines(gather *g, const char *text, const char *end, GError
 }
 
 fc_table *fc_table_parse(const char *name, const char *text, gsize length, gboolean ragged, GError **error) {
-  gather g = {.name = name, .fault = FC_IO, .ragged = ragged};
+  gather g = {.name = name, .ragged = ragged};
   const char *end = text + length;
   if (length >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2))) {
-    fc_fail(error, FC_IO, "%s: UTF-16 text: save it as UTF-8", name);
+    fc_fail(error, FC_INVALID, "%s: UTF-16 text: save it as UTF-8", name);
     return NULL;
   }
   if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3;
   if (parse_lines(&g, text, end, error)) {
     if (g.count > 0) return finish_table(&g, name);
-    fc_fail(error, FC_IO, "%s: no numbers in it", name);
+    fc_fail(error, FC_INVALID, "%s: no numbers in it", name);
   }
   g_free(g.values);
   return NULL;
@@ -321,7 +320,7 @@ static const char *parse_rows(gather *g, const char *p, const char *end, GError 
 
 fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **error) {
   char *shown = fc_quote_for_message(text, strlen(text));
-  gather g = {.name = shown, .fault = FC_INVALID, .ragged = ragged};
+  gather g = {.name = shown, .ragged = ragged};
   const char *end = text + strlen(text), *after;
   fc_table *table = NULL;
   if (*text != '[')
