@@ -121,9 +121,10 @@ gboolean progress_update(gint64 done, gint64 total, void *data) {
   return TRUE;
 }
 
-void progress_end(progress *p, gboolean complete) {
+void progress_end(progress *p, gint64 done) {
+  if (done >= 0) p->done = p->total = done;
   if (p->mode == PROGRESS_JSON)
-    write_json(p, TRUE, complete);
+    write_json(p, TRUE, done >= 0);
   else if (p->mode == PROGRESS_AUTO && p->part == p->parts)
     say_bar(NULL);
 }

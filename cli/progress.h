@@ -25,6 +25,7 @@ void progress_init(progress *p, progress_mode mode, guint parts);
 void progress_begin(progress *p, const char *file);
 /* An fc_progress_fn; `data` is the progress. */
 gboolean progress_update(gint64 done, gint64 total, void *data);
-void progress_end(progress *p, gboolean complete);
+/* `done`: how many elements there were in the end, or -1 when the work failed. */
+void progress_end(progress *p, gint64 done);
 
 #endif

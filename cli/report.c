@@ -158,6 +158,10 @@ gboolean report_write(const char *path, const char *text, GError **error) {
   gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
                                               G_FILE_SET_CONTENTS_CONSISTENT, 0666, &cause);
   free(target);
-  if (!written) g_set_error(error, FC_ERROR, FC_IO, "%s: cannot write the report: %s", path, cause->message);
-  return written;
+  if (written) return TRUE;
+  // GLib's sentence names its temporary file; the reason stands at its end.
+  const char *reason = strrchr(cause->message, ':');
+  g_set_error(error, FC_ERROR, FC_IO, "%s: the report cannot be written: %s", path,
+              reason ? reason + 2 : cause->message);
+  return FALSE;
 }

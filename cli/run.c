@@ -59,14 +59,19 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   return TRUE;
 }
 
-/* --report and --trace replace what they name: not an input, not the output. */
-static gboolean check_overlap(const work *w, const char *flag, const char *path, GError **error) {
-  for (guint i = 0; path && !is_stream(path) && i < w->outcomes->len; i++) {
+/* --report and --trace are written at the end: what can be found wrong is said now. They
+ * replace what they name, which must be neither an input nor the output. */
+static gboolean check_side_file(const work *w, const char *flag, const char *path, GError **error) {
+  if (!path || is_stream(path)) return TRUE;
+  for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
     if (strcmp(path, o->input) == 0 || g_strcmp0(path, o->output) == 0)
       return refuse(error, "%s would overwrite %s", flag, path);
   }
-  return TRUE;
+  g_autofree char *folder = g_path_get_dirname(path);
+  if (g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
+  g_set_error(error, FC_ERROR, FC_IO, "%s %s: there is no folder %s", flag, path, folder);
+  return FALSE;
 }
 
 /* FOLDER/NAME, with the extension that --format asks for. */
@@ -145,15 +150,16 @@ static exit_status failure_of(const GError *error) {
 static void describe_run(const outcome *o) {
   const fc_result *r = o->result;
   double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
-  say_note("%s -> %s: on %s (%s), %" G_GINT64_FORMAT " chunks, %.1f MB to and from the device, %.3f s",
-           o->input, o->output ? o->output : "nothing", r->device, r->reason ? r->reason : "as asked",
-           r->chunks, megabytes, r->seconds);
+  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->input,
+           o->output ? o->output : "nothing", r->device, r->seconds, r->chunks, r->chunks == 1 ? "" : "s",
+           megabytes);
 }
 
 static gboolean run_one(work *w, outcome *o) {
   progress_begin(&w->bar, o->input);
   gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
-  progress_end(&w->bar, done);
+  const gint64 *extent = done ? o->result->out.extent : NULL;
+  progress_end(&w->bar, !done ? -1 : extent[o->result->out.kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N]);
   if (!done) {
     if (!signals_received()) say_error("%s", o->error->message);
     w->failed++;
@@ -221,8 +227,8 @@ static exit_status run_chain(work *w) {
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !check_overlap(w, "--report", w->args->report, &error) ||
-      !check_overlap(w, "--trace", w->args->trace, &error))
+  if (!pair_outputs(w, &error) || !check_side_file(w, "--report", w->args->report, &error) ||
+      !check_side_file(w, "--trace", w->args->trace, &error))
     status = say_gerror(error);
   else
     status = w->args->dry_run ? explain_all(w) : run_all(w);

@@ -110,11 +110,19 @@ def write_wav(path, samples, channels=1, rate=16000):
 
 
 def read_wav(path):
-    """(samples, channels, rate) of a 16-bit WAV file."""
-    with wave.open(path, "rb") as file:
-        assert file.getsampwidth() == 2, file.getsampwidth()
-        data = file.readframes(file.getnframes())
-        return list(struct.unpack(f"<{len(data) // 2}h", data)), file.getnchannels(), file.getframerate()
+    """(samples, channels, rate) of a 16-bit WAV file, plain or extensible."""
+    with open(path, "rb") as file:
+        data = file.read()
+    assert data[:4] == b"RIFF" and data[8:12] == b"WAVE" and struct.unpack("<I", data[4:8])[0] == len(data) - 8
+    at, chunks = 12, {}
+    while at < len(data):
+        kind, length = struct.unpack("<4sI", data[at:at + 8])
+        chunks[kind] = data[at + 8:at + 8 + length]
+        at += 8 + length + length % 2
+    tag, channels, rate, _, _, bits = struct.unpack("<HHIIHH", chunks[b"fmt "][:16])
+    assert tag in (1, 0xFFFE) and bits == 16, (tag, bits)
+    samples = chunks[b"data"]
+    return list(struct.unpack(f"<{len(samples) // 2}h", samples)), channels, rate
 
 
 # ---- images -------------------------------------------------------------------
