@@ -18,7 +18,7 @@ fc_context *fc_context_new_with(const fc_media *media) {
   context->media = media;
   context->registry = fc_registry_new();
   context->frames = fc_frame_pool_new(KEEP_BYTES);
-  g_mutex_init(&context->log_mutex);
+  pthread_mutex_init(&context->log_mutex, NULL);
   return context;
 }
 
@@ -26,7 +26,7 @@ void fc_context_free(fc_context *context) {
   if (!context) return;
   fc_registry_free(context->registry);
   fc_frame_pool_unref(context->frames);
-  g_mutex_clear(&context->log_mutex);
+  pthread_mutex_destroy(&context->log_mutex);
   g_free(context);
 }
 
@@ -41,12 +41,12 @@ void fc_context_log(fc_context *context, fc_log_level level, const char *format,
   va_start(arguments, format);
   g_autofree char *message = g_strdup_vprintf(format, arguments);
   va_end(arguments);
-  g_mutex_lock(&context->log_mutex);
+  pthread_mutex_lock(&context->log_mutex);
   if (context->log)
     context->log(level, message, context->log_data);
   else
     fprintf(stderr, "filterchain: %s\n", message);
-  g_mutex_unlock(&context->log_mutex);
+  pthread_mutex_unlock(&context->log_mutex);
 }
 
 void fc_context_add_plugin_dir(fc_context *context, const char *dir) {

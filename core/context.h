@@ -10,6 +10,8 @@
 #include "core/registry.h"
 #include "core/stream.h"
 
+#include <pthread.h>
+
 G_BEGIN_DECLS
 
 /* How files are opened: media/ hands these in, so that core knows no format. */
@@ -24,7 +26,7 @@ struct fc_context {
   fc_registry *registry;
   fc_frame_pool *frames;
   const fc_media *media;
-  GMutex log_mutex;
+  pthread_mutex_t log_mutex;
   fc_log_fn log;
   void *log_data;
 };

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/work.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum slot_state { FREE, FILLED, COMPUTED, END };
@@ -39,8 +40,8 @@ typedef struct run {
   fc_result *result;
   slot slots[FC_SLOTS];
 
-  GMutex mutex;
-  GCond changed;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
   gboolean stop; /* guarded by mutex */
   GError *error; /* the first one; guarded by mutex */
 
@@ -58,43 +59,43 @@ typedef struct run {
 /* ---- the ring --------------------------------------------------------- */
 
 static void fail_run(run *r, GError *error) {
-  g_mutex_lock(&r->mutex);
+  pthread_mutex_lock(&r->mutex);
   if (!r->error)
     r->error = error;
   else
     g_error_free(error);
   r->stop = TRUE;
-  g_cond_broadcast(&r->changed);
-  g_mutex_unlock(&r->mutex);
+  pthread_cond_broadcast(&r->changed);
+  pthread_mutex_unlock(&r->mutex);
 }
 
 static void set_state(run *r, slot *s, enum slot_state state) {
-  g_mutex_lock(&r->mutex);
+  pthread_mutex_lock(&r->mutex);
   s->state = state;
-  g_cond_broadcast(&r->changed);
-  g_mutex_unlock(&r->mutex);
+  pthread_cond_broadcast(&r->changed);
+  pthread_mutex_unlock(&r->mutex);
 }
 
 /* Waits until the slot is in that state or at the end; FALSE when the run stops. */
 static gboolean wait_state(run *r, slot *s, enum slot_state state) {
-  g_mutex_lock(&r->mutex);
-  while (!r->stop && s->state != state && s->state != END) g_cond_wait(&r->changed, &r->mutex);
+  pthread_mutex_lock(&r->mutex);
+  while (!r->stop && s->state != state && s->state != END) pthread_cond_wait(&r->changed, &r->mutex);
   gboolean go = !r->stop;
-  g_mutex_unlock(&r->mutex);
+  pthread_mutex_unlock(&r->mutex);
   return go;
 }
 
 /* Waits until no slot but `mine` is in use: before the plan may change. */
 static gboolean wait_idle(run *r, slot *mine) {
-  g_mutex_lock(&r->mutex);
+  pthread_mutex_lock(&r->mutex);
   for (;;) {
     gboolean busy = FALSE;
     for (guint i = 0; i < FC_SLOTS; i++) busy |= &r->slots[i] != mine && r->slots[i].state != FREE;
     if (r->stop || !busy) break;
-    g_cond_wait(&r->changed, &r->mutex);
+    pthread_cond_wait(&r->changed, &r->mutex);
   }
   gboolean go = !r->stop;
-  g_mutex_unlock(&r->mutex);
+  pthread_mutex_unlock(&r->mutex);
   return go;
 }
 
@@ -439,8 +440,8 @@ static void clear_run(run *r) {
   fc_work_clear(&r->work);
   fc_chunker_free(r->chunker);
   g_free(r->collected);
-  g_mutex_clear(&r->mutex);
-  g_cond_clear(&r->changed);
+  pthread_mutex_destroy(&r->mutex);
+  pthread_cond_destroy(&r->changed);
 }
 
 static gboolean init_run(run *r, guint halvings, GError **error) {
@@ -542,8 +543,8 @@ static gboolean begin_sink(run *r, GError **error) {
 }
 
 static gboolean attempt(run *r, guint halvings, gboolean *retry, GError **error) {
-  g_mutex_init(&r->mutex);
-  g_cond_init(&r->changed);
+  pthread_mutex_init(&r->mutex, NULL);
+  pthread_cond_init(&r->changed, NULL);
   GError *why = NULL;
   gboolean ok = init_run(r, halvings, &why);
   *retry = !ok && g_error_matches(why, FC_ERROR, FC_NO_MEMORY) && !r->plan->whole && r->plan->chunk > 1;

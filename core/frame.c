@@ -5,13 +5,14 @@
  */
 #include "core/frame.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define ALIGNMENT 256
 
 struct fc_frame_pool {
   gint references;
-  GMutex mutex;
+  pthread_mutex_t mutex;
   GPtrArray *unused; /* fc_frame */
   gsize unused_bytes, keep;
 };
@@ -28,7 +29,7 @@ fc_frame_pool *fc_frame_pool_new(gsize keep) {
   pool->references = 1;
   pool->keep = keep;
   pool->unused = g_ptr_array_new();
-  g_mutex_init(&pool->mutex);
+  pthread_mutex_init(&pool->mutex, NULL);
   return pool;
 }
 
@@ -54,7 +55,7 @@ void fc_frame_pool_unref(fc_frame_pool *pool) {
   if (!pool || !g_atomic_int_dec_and_test(&pool->references)) return;
   drop_unused(pool, 0);
   g_ptr_array_free(pool->unused, TRUE);
-  g_mutex_clear(&pool->mutex);
+  pthread_mutex_destroy(&pool->mutex);
   g_free(pool);
 }
 
@@ -75,18 +76,18 @@ static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
 static void *allocate(fc_frame_pool *pool, gsize bytes) {
   void *memory = aligned_alloc(ALIGNMENT, bytes);
   if (memory) return memory;
-  g_mutex_lock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
   drop_unused(pool, 0);
-  g_mutex_unlock(&pool->mutex);
+  pthread_mutex_unlock(&pool->mutex);
   return aligned_alloc(ALIGNMENT, bytes);
 }
 
 fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
   if (bytes > G_MAXSSIZE - ALIGNMENT) return NULL;
   bytes = MAX((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, ALIGNMENT);
-  g_mutex_lock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
   fc_frame *frame = take_unused(pool, bytes);
-  g_mutex_unlock(&pool->mutex);
+  pthread_mutex_unlock(&pool->mutex);
   if (!frame) {
     void *memory = allocate(pool, bytes);
     if (!memory) return NULL;
@@ -107,11 +108,11 @@ fc_frame *fc_frame_ref(fc_frame *frame) {
 void fc_frame_unref(fc_frame *frame) {
   if (!frame || !g_atomic_int_dec_and_test(&frame->references)) return;
   fc_frame_pool *pool = frame->pool;
-  g_mutex_lock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
   g_ptr_array_add(pool->unused, frame);
   pool->unused_bytes += frame->bytes;
   drop_unused(pool, pool->keep);
-  g_mutex_unlock(&pool->mutex);
+  pthread_mutex_unlock(&pool->mutex);
   fc_frame_pool_unref(pool);
 }
 

@@ -17,9 +17,9 @@ static fc_status host_fail(const fc_host *host, fc_status status, const char *fo
   fc_stage_host *me = (fc_stage_host *)host;
   va_list arguments;
   va_start(arguments, format);
-  g_mutex_lock(&me->mutex);
+  pthread_mutex_lock(&me->mutex);
   if (!me->message[0]) g_vsnprintf(me->message, sizeof me->message, format, arguments);
-  g_mutex_unlock(&me->mutex);
+  pthread_mutex_unlock(&me->mutex);
   va_end(arguments);
   return status;
 }
@@ -61,11 +61,11 @@ void fc_stage_host_init(fc_stage_host *host) {
   memset(host, 0, sizeof *host);
   host->base = (fc_host){sizeof(fc_host), FC_PLUGIN_ABI, host,          host_fail,     host_alloc,
                          host_free,       host_upload,   host_measured, host_extension};
-  g_mutex_init(&host->mutex);
+  pthread_mutex_init(&host->mutex, NULL);
 }
 
 void fc_stage_host_clear(fc_stage_host *host) {
-  g_mutex_clear(&host->mutex);
+  pthread_mutex_destroy(&host->mutex);
 }
 
 static const char *plain_reason(fc_status status) {
@@ -81,10 +81,10 @@ static const char *plain_reason(fc_status status) {
 
 gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *doing, fc_status status,
                              GError **error) {
-  g_mutex_lock(&host->mutex);
+  pthread_mutex_lock(&host->mutex);
   char *message = host->message[0] ? g_strdup(host->message) : NULL;
   host->message[0] = 0;
-  g_mutex_unlock(&host->mutex);
+  pthread_mutex_unlock(&host->mutex);
   if (status != FC_OK) {
     if (message)
       fc_fail(error, status, "%s: %s", name, message);

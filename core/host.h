@@ -11,13 +11,15 @@
 
 #include "core/filterchain.h"
 
+#include <pthread.h>
+
 G_BEGIN_DECLS
 
 typedef void (*fc_measured_fn)(const fc_measurement *value, void *data);
 
 typedef struct fc_stage_host {
   fc_host base; /* first: callbacks get its address */
-  GMutex mutex;
+  pthread_mutex_t mutex;
   char message[512];
   fc_measured_fn measured; /* during report only */
   void *measured_data;

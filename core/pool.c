@@ -2,16 +2,19 @@
 /*
  * pool.c - see pool.h. Workers sleep on a condition between loops and take indices
  * from an atomic counter within one; nothing is allocated per loop. If a thread
- * cannot be started the others, down to the caller alone, do its work.
+ * cannot be started the others, down to the caller alone, do its work. Locks are POSIX
+ * ones here and throughout the engine, because ThreadSanitizer cannot see into GLib's.
  */
 #include "core/pool.h"
+
+#include <pthread.h>
 
 struct fc_pool {
   int threads;
   guint started; /* workers running, without the caller */
   GThread **workers;
-  GMutex mutex;
-  GCond wake, done;
+  pthread_mutex_t mutex;
+  pthread_cond_t wake, done;
   guint64 generation; /* counts loops; guarded by mutex */
   guint busy;         /* workers still in the current loop; guarded by mutex */
   gboolean stop;
@@ -38,17 +41,17 @@ static gpointer work(gpointer data) {
   worker *me = data;
   fc_pool *pool = me->pool;
   guint64 seen = 0;
-  g_mutex_lock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
   for (;;) {
-    while (!pool->stop && pool->generation == seen) g_cond_wait(&pool->wake, &pool->mutex);
+    while (!pool->stop && pool->generation == seen) pthread_cond_wait(&pool->wake, &pool->mutex);
     if (pool->stop) break;
     seen = pool->generation;
-    g_mutex_unlock(&pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
     take_indices(pool, me->number);
-    g_mutex_lock(&pool->mutex);
-    if (--pool->busy == 0) g_cond_signal(&pool->done);
+    pthread_mutex_lock(&pool->mutex);
+    if (--pool->busy == 0) pthread_cond_signal(&pool->done);
   }
-  g_mutex_unlock(&pool->mutex);
+  pthread_mutex_unlock(&pool->mutex);
   g_free(me);
   return NULL;
 }
@@ -57,9 +60,9 @@ fc_pool *fc_pool_new(int threads) {
   fc_pool *pool = g_new0(fc_pool, 1);
   pool->threads = threads > 0 ? threads : (int)g_get_num_processors();
   pool->workers = g_new0(GThread *, pool->threads);
-  g_mutex_init(&pool->mutex);
-  g_cond_init(&pool->wake);
-  g_cond_init(&pool->done);
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_cond_init(&pool->wake, NULL);
+  pthread_cond_init(&pool->done, NULL);
   return pool;
 }
 
@@ -87,29 +90,29 @@ void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data) {
     return;
   }
   start_workers(pool);
-  g_mutex_lock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
   pool->body = body, pool->data = data, pool->count = count;
   g_atomic_int_set(&pool->next, 0);
   pool->busy = pool->started;
   pool->generation++;
-  g_cond_broadcast(&pool->wake);
-  g_mutex_unlock(&pool->mutex);
+  pthread_cond_broadcast(&pool->wake);
+  pthread_mutex_unlock(&pool->mutex);
   take_indices(pool, 0);
-  g_mutex_lock(&pool->mutex);
-  while (pool->busy > 0) g_cond_wait(&pool->done, &pool->mutex);
-  g_mutex_unlock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
+  while (pool->busy > 0) pthread_cond_wait(&pool->done, &pool->mutex);
+  pthread_mutex_unlock(&pool->mutex);
 }
 
 void fc_pool_free(fc_pool *pool) {
   if (!pool) return;
-  g_mutex_lock(&pool->mutex);
+  pthread_mutex_lock(&pool->mutex);
   pool->stop = TRUE;
-  g_cond_broadcast(&pool->wake);
-  g_mutex_unlock(&pool->mutex);
+  pthread_cond_broadcast(&pool->wake);
+  pthread_mutex_unlock(&pool->mutex);
   for (guint i = 0; i < pool->started; i++) g_thread_join(pool->workers[i]);
-  g_mutex_clear(&pool->mutex);
-  g_cond_clear(&pool->wake);
-  g_cond_clear(&pool->done);
+  pthread_mutex_destroy(&pool->mutex);
+  pthread_cond_destroy(&pool->wake);
+  pthread_cond_destroy(&pool->done);
   g_free(pool->workers);
   g_free(pool);
 }

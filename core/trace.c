@@ -7,13 +7,14 @@
 
 #include "core/error.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 struct fc_trace {
   char *path;
-  GMutex mutex;
+  pthread_mutex_t mutex;
   GString *events;
 };
 
@@ -22,7 +23,7 @@ fc_trace *fc_trace_new(const char *path) {
   fc_trace *trace = g_new0(fc_trace, 1);
   trace->path = g_strdup(path);
   trace->events = g_string_new(NULL);
-  g_mutex_init(&trace->mutex);
+  pthread_mutex_init(&trace->mutex, NULL);
   for (guint i = 0; i < G_N_ELEMENTS(names); i++)
     g_string_append_printf(
         trace->events,
@@ -40,14 +41,14 @@ void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 star
   if (!trace) return;
   gint64 now = g_get_monotonic_time();
   g_autofree char *escaped = g_strescape(name, NULL);
-  g_mutex_lock(&trace->mutex);
+  pthread_mutex_lock(&trace->mutex);
   g_string_append_printf(trace->events,
                          ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%" G_GINT64_FORMAT
                          ",\"dur\":%" G_GINT64_FORMAT ",\"args\":{\"chunk\":%" G_GINT64_FORMAT,
                          escaped, (int)track, start, now - start, chunk);
   if (bytes >= 0) g_string_append_printf(trace->events, ",\"bytes\":%" G_GINT64_FORMAT, bytes);
   g_string_append(trace->events, "}}");
-  g_mutex_unlock(&trace->mutex);
+  pthread_mutex_unlock(&trace->mutex);
 }
 
 void fc_trace_memory(fc_trace *trace) {
@@ -57,19 +58,19 @@ void fc_trace_memory(fc_trace *trace) {
   if (!statm) return;
   if (fscanf(statm, "%*d %lld", &pages) != 1) pages = 0;
   fclose(statm);
-  g_mutex_lock(&trace->mutex);
+  pthread_mutex_lock(&trace->mutex);
   g_string_append_printf(trace->events,
                          ",\n{\"name\":\"resident\",\"ph\":\"C\",\"pid\":1,\"ts\":%" G_GINT64_FORMAT
                          ",\"args\":{\"bytes\":%lld}}",
                          g_get_monotonic_time(), pages * sysconf(_SC_PAGESIZE));
-  g_mutex_unlock(&trace->mutex);
+  pthread_mutex_unlock(&trace->mutex);
 }
 
 gboolean fc_trace_write(fc_trace *trace, GError **error) {
   if (!trace) return TRUE;
-  g_mutex_lock(&trace->mutex);
+  pthread_mutex_lock(&trace->mutex);
   g_autofree char *text = g_strdup_printf("{\"traceEvents\":[\n%s\n]}\n", trace->events->str);
-  g_mutex_unlock(&trace->mutex);
+  pthread_mutex_unlock(&trace->mutex);
   g_autoptr(GError) why = NULL;
   if (g_file_set_contents(trace->path, text, -1, &why)) return TRUE;
   return fc_fail(error, FC_IO, "%s: the trace could not be written: %s", trace->path, why->message);
@@ -79,6 +80,6 @@ void fc_trace_free(fc_trace *trace) {
   if (!trace) return;
   g_free(trace->path);
   g_string_free(trace->events, TRUE);
-  g_mutex_clear(&trace->mutex);
+  pthread_mutex_destroy(&trace->mutex);
   g_free(trace);
 }
