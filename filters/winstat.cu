@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: MIT
+//
+// winstat.cu - sliding statistics on a CUDA device.
+//
+// A window of up to 32 columns (16 rows) is walked by its thread: its samples come from
+// the first-level cache. Longer ones are made of blocks anchored at position 0 of the
+// signal (van Herk 1992, Gil and Werman 1993): the rest of the block that the window
+// starts in, the blocks that it holds whole, whose joins come from a table made first,
+// and the part of the block that it ends in.
+//
+//   along x   a warp a block of 32 or 256 positions: warp scans of the first block
+//             and of the window's ends. A sample is read three times, twice from cache.
+//   along y   a thread a block of 16 rows of one column. The table has a second level,
+//             blocks of 256, so that a window of 10,000 rows costs about 5 look-ups an
+//             output.
+//
+// Windows with both go through a table of joined rows, made for a band of rows at a time so
+// that scratch stays bounded. Each of the quantities that the statistics need - sums,
+// deviations, extremes - has kernels and a read of the input of its own; statistics of the
+// same quantity share one.
+#include "filters/winstat_pieces.cuh"
+
+namespace winstat {
+
+// ---- tuning ----------------------------------------------------------------
+
+constexpr int THREADS = 256;
+// Warps of a block in kernels whose warps have up to 9 KiB of shared memory each.
+constexpr int WARPS = 4;
+constexpr int ROW_DIRECT = 32;        // columns that a thread walks itself
+constexpr int ROW_SHORT = 256;        // longest window made of blocks of 32; else of 256
+constexpr int COLUMN_DIRECT = 16;     // rows that a thread walks itself
+constexpr int COLUMN_BLOCK = 16;      // rows of a block, and blocks of a block of the second level
+constexpr int64_t BUDGET = 128 << 20; // bytes of scratch that bands of rows are cut for
+constexpr unsigned GRID_Y = 65535;
+
+// ---- what kernels are told -------------------------------------------------
+
+// One pass: `frames` frames from `n0` on, output rows y0 .. y0 + rows - 1. Positions along x
+// and y are relative to the view. `lo` .. `hi` - 1 may be read, and count when the window shrinks.
+template <typename R> struct pass {
+  fc_dev_view in, out;
+  fc_dev_map<R> load, store;
+  int64_t before[2], window[2], origin[2], lo[2], hi[2];
+  int64_t columns, channels;
+  int64_t n0, frames, y0, rows;
+  int32_t shrink, n_stats;
+  int32_t stat[FC_WINSTAT_STATS], slot[FC_WINSTAT_STATS]; // which, and where among the output's
+  uint32_t *notes;
+};
+
+__host__ __device__ inline int64_t floor_div(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return q * b > a ? q - 1 : q;
+}
+__host__ __device__ inline int64_t floor_mod(int64_t a, int64_t b) {
+  return a - floor_div(a, b) * b;
+}
+
+// ---- samples in, statistics out --------------------------------------------
+
+template <typename R> __device__ __forceinline__ R sample_at(const pass<R> &p, const char *at, R) {
+  return fc_dev_load_any<R>(at, p.in.dtype, p.load);
+}
+template <typename R>
+__device__ __forceinline__ int32_t sample_at(const pass<R> &p, const char *at, int32_t) {
+  switch (p.in.dtype) {
+  case FC_U8: return *reinterpret_cast<const uint8_t *>(at) - p.load.bias;
+  case FC_I16: return *reinterpret_cast<const int16_t *>(at);
+  case FC_U16: return *reinterpret_cast<const uint16_t *>(at) - p.load.bias;
+  default: return *reinterpret_cast<const int32_t *>(at);
+  }
+}
+
+// The piece of one sample; of none where there is nothing to read.
+template <class P>
+__device__ __forceinline__ P piece_at(const pass<typename P::real> &p, int64_t n, int64_t y, int64_t x,
+                                      int64_t c) {
+  if (x < p.lo[0] || x >= p.hi[0] || y < p.lo[1] || y >= p.hi[1]) return P::none();
+  return P::of(sample_at(p, p.in.at(n, y, x, c), typename P::sample()));
+}
+
+// Samples of the window of position i on axis a, 0 for x.
+template <typename R> __device__ __forceinline__ int64_t inside(const pass<R> &p, int a, int64_t i) {
+  if (!p.shrink) return p.window[a];
+  int64_t from = i - p.before[a], to = from + p.window[a];
+  return (to < p.hi[a] ? to : p.hi[a]) - (from > p.lo[a] ? from : p.lo[a]);
+}
+
+template <class P>
+__device__ __forceinline__ void emit(const pass<typename P::real> &p, const P &piece, int64_t n, int64_t y,
+                                     int64_t x, int64_t c) {
+  typedef typename P::real R;
+  R count = static_cast<R>(inside(p, 0, x)) * static_cast<R>(inside(p, 1, y));
+  for (int s = 0; s < p.n_stats; s++) {
+    R v = stat_of(piece, p.stat[s], count, p.load.scale);
+    fc_dev_store_any<R>(p.out.at(n, y, x, p.slot[s] * p.channels + c), p.out.dtype, v, p.store, p.notes);
+  }
+}
+
+// The table of joined rows: of every frame, rows y0 - before .. of the pass, and in a row channel
+// by channel.
+template <typename R> __device__ __forceinline__ int64_t table_rows(const pass<R> &p) {
+  return p.rows + p.window[1] - 1;
+}
+template <typename R>
+__device__ __forceinline__ int64_t table_index(const pass<R> &p, int64_t line, int64_t x, int64_t c) {
+  return (line * p.channels + c) * p.columns + x;
+}
+
+// ---- a warp's scans --------------------------------------------------------
+
+constexpr unsigned ALL = 0xffffffffu;
+
+enum direction { UP, DOWN, FROM_ZERO };
+
+// __shfl_*_sync of a whole piece.
+template <direction D, class P> __device__ __forceinline__ P shuffle(const P &piece, int by) {
+  static_assert(sizeof(P) % 4 == 0, "pieces are made of words");
+  int words[sizeof(P) / 4];
+  memcpy(words, &piece, sizeof(P));
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(P) / 4); i++)
+    words[i] = D == UP     ? __shfl_up_sync(ALL, words[i], by)
+               : D == DOWN ? __shfl_down_sync(ALL, words[i], by)
+                           : __shfl_sync(ALL, words[i], 0);
+  P result;
+  memcpy(&result, words, sizeof(P));
+  return result;
+}
+
+// Joins of v[k] .. the last of the warp's 32 K pieces, lane after lane.
+template <class P, int K> __device__ __forceinline__ void scan_suffixes(P (&v)[K], int lane) {
+#pragma unroll
+  for (int k = K - 2; k >= 0; k--) v[k] = P::join(v[k], v[k + 1]);
+  P later = v[0];
+  for (int by = 1; by < 32; by *= 2) {
+    P other = shuffle<DOWN>(later, by);
+    if (lane + by < 32) later = P::join(later, other);
+  }
+  P rest = shuffle<DOWN>(later, 1);
+  if (lane == 31) return;
+#pragma unroll
+  for (int k = 0; k < K; k++) v[k] = P::join(v[k], rest);
+}
+
+// Joins of the first piece .. v[k], beginning anew at piece `fresh` of the warp's (there is none when it is
+// beyond them); those before it begin with `ahead`.
+template <class P, int K>
+__device__ __forceinline__ void scan_prefixes(P (&v)[K], int lane, int64_t fresh, const P &ahead) {
+  const int first = lane * K;
+#pragma unroll
+  for (int k = 1; k < K; k++)
+    if (first + k != fresh) v[k] = P::join(v[k - 1], v[k]);
+  P so_far = v[K - 1];
+  int cut = fresh < first + K && fresh >= first;
+  for (int by = 1; by < 32; by *= 2) {
+    P other = shuffle<UP>(so_far, by);
+    int other_cut = __shfl_up_sync(ALL, cut, by);
+    if (lane < by) continue;
+    if (!cut) so_far = P::join(other, so_far);
+    cut |= other_cut;
+  }
+  P rest = shuffle<UP>(so_far, 1);
+  int rest_cut = __shfl_up_sync(ALL, cut, 1);
+  if (lane == 0)
+    rest = ahead;
+  else if (!rest_cut)
+    rest = P::join(ahead, rest);
+#pragma unroll
+  for (int k = 0; k < K; k++)
+    if (first + k < fresh || fresh < first) v[k] = P::join(rest, v[k]);
+}
+
+// All lanes get the join of the lanes' pieces.
+template <class P> __device__ __forceinline__ P join_lanes(P v, int lane) {
+  for (int by = 16; by > 0; by /= 2) {
+    P other = shuffle<DOWN>(v, by);
+    if (lane < by) v = P::join(v, other);
+  }
+  return shuffle<FROM_ZERO>(v, 0);
+}
+
+// Lane order in memory: piece i of a warp's 32 K. One in nine is a gap, for the banks.
+template <int K> struct staging {
+  static constexpr int size = 32 * K + (K > 1 ? 4 * K : 0);
+  static __device__ __forceinline__ int at(int i) { return K > 1 ? i + i / 8 : i; }
+};
+
+// ---- along x ---------------------------------------------------------------
+
+// Where a row's result goes: to the table of joined rows, or out.
+template <class P>
+__device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *table, const P &piece,
+                                        int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
+  if (table)
+    table[table_index(p, line, x, c)] = piece;
+  else
+    emit(p, piece, n, y, x, c);
+}
+
+// A thread an output. Lines are input rows, those of the halo included.
+template <class P> __global__ void __launch_bounds__(THREADS) row_direct(pass<typename P::real> p, P *table) {
+  const int64_t lines = table_rows(p);
+  const int64_t x = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+  if (x >= p.columns) return;
+  for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
+    int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t c = 0; c < p.channels; c++) {
+      P sum = piece_at<P>(p, n, y, x - p.before[0], c);
+      for (int64_t i = 1; i < p.window[0]; i++)
+        sum = P::join(sum, piece_at<P>(p, n, y, x - p.before[0] + i, c));
+      deliver(p, table, sum, line, n, y, x, c);
+    }
+  }
+}
+
+// Blocks along x: `first` is the block, counted from position 0 of the signal, that the window of column 0
+// starts in; `count` of them are in the table of each line and channel, the last `starts` .. are only held
+// whole.
+struct blocks {
+  int64_t first, starts, count;
+};
+
+// Loads 32 K pieces from position x on, K adjacent ones a lane.
+template <class P, int K>
+__device__ __forceinline__ void load_pieces(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
+                                            int64_t n, int64_t y, int64_t x, int64_t c) {
+  if (K == 1) {
+    v[0] = piece_at<P>(p, n, y, x + lane, c);
+    return;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < K; k++)
+    shared[staging<K>::at(k * 32 + lane)] = piece_at<P>(p, n, y, x + k * 32 + lane, c);
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < K; k++) v[k] = shared[staging<K>::at(lane * K + k)];
+}
+
+// The table of whole blocks, a warp a block.
+template <class P, int K>
+__global__ void __launch_bounds__(32 * WARPS) row_blocks(pass<typename P::real> p, blocks b, P *whole) {
+  const int64_t lines = table_rows(p), lane = threadIdx.x % 32, size = 32 * K;
+  const int64_t block = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
+  if (block >= b.count) return;
+  const int64_t x = (b.first + block) * size - p.origin[0];
+  for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
+    int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t c = 0; c < p.channels; c++) {
+      P sum = piece_at<P>(p, n, y, x + lane, c);
+      for (int k = 1; k < K; k++) sum = P::join(sum, piece_at<P>(p, n, y, x + k * 32 + lane, c));
+      sum = join_lanes(sum, static_cast<int>(lane));
+      if (lane == 0) whole[(line * p.channels + c) * b.count + block] = sum;
+    }
+  }
+}
+
+// Joins what the windows that start in one block of a line end with: v[k] becomes the prefix, in its own
+// block, of the sample that window lane * K + k ends with.
+template <class P, int K>
+__device__ __forceinline__ void scan_ends(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
+                                          int64_t n, int64_t y, int64_t x, int64_t c) {
+  const int64_t size = 32 * K, reach = p.window[0] - 1, rest = reach % size;
+  P ahead = P::none();
+  for (int64_t i = lane; i < rest; i += 32)
+    ahead = P::join(ahead, piece_at<P>(p, n, y, x + reach - rest + i, c));
+  ahead = join_lanes(ahead, lane);
+  load_pieces<P, K>(p, v, shared, lane, n, y, x + reach, c);
+  scan_prefixes<P, K>(v, lane, rest ? size - rest : 0, ahead);
+}
+
+// The windows of more than 32 K positions that start in one block: a warp a block.
+template <class P, int K>
+__global__ void __launch_bounds__(32 * WARPS)
+    row_windows(pass<typename P::real> p, blocks b, const P *whole, P *table) {
+  __shared__ __align__(16) unsigned char memory[WARPS * staging<K>::size * sizeof(P)];
+  P *shared = reinterpret_cast<P *>(memory) + threadIdx.x / 32 * staging<K>::size;
+  const int lane = threadIdx.x % 32;
+  const int64_t lines = table_rows(p), size = 32 * K, reach = p.window[0] - 1, between = reach / size;
+  const int64_t block = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
+  if (block >= b.starts) return;
+  const int64_t x = (b.first + block) * size - p.origin[0];
+  for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
+    int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t c = 0; c < p.channels; c++) {
+      const P *held = whole + (line * p.channels + c) * b.count + block;
+      P v[K], ends[K], middle = P::none();
+      load_pieces<P, K>(p, v, shared, lane, n, y, x, c);
+      scan_suffixes<P, K>(v, lane);
+      for (int64_t i = 1 + lane; i < between; i += 32) middle = P::join(middle, held[i]);
+      middle = join_lanes(middle, lane);
+      const P longer = P::join(middle, held[between]);
+      scan_ends<P, K>(p, ends, shared, lane, n, y, x, c);
+      __syncwarp();
+#pragma unroll
+      for (int k = 0; k < K; k++) {
+        int i = lane * K + k;
+        bool second = reach % size != 0 && i >= size - reach % size;
+        P head = P::join(v[k], second ? longer : middle);
+        shared[staging<K>::at(i)] = P::join(head, ends[k]);
+      }
+      __syncwarp();
+#pragma unroll 1
+      for (int k = 0; k < K; k++) {
+        int64_t i = k * 32 + lane, at = x + i + p.before[0];
+        if (at >= 0 && at < p.columns)
+          deliver(p, table, shared[staging<K>::at(static_cast<int>(i))], line, n, y, at, c);
+      }
+    }
+  }
+}
+
+// ---- along y ---------------------------------------------------------------
+
+// A cell is a column of one channel: channels adjacent as in most inputs, columns adjacent in
+// the table.
+struct cell {
+  int64_t x, c;
+};
+template <typename R> __device__ __forceinline__ cell cell_of(const pass<R> &p, bool table, int64_t i) {
+  cell k;
+  if (table)
+    k.c = i / p.columns, k.x = i - k.c * p.columns;
+  else
+    k.x = i / p.channels, k.c = i - k.x * p.channels;
+  return k;
+}
+
+// Input row y (relative to the view) of a cell, from the table or the input.
+template <class P>
+__device__ __forceinline__ P row_at(const pass<typename P::real> &p, const P *table, int64_t frame, int64_t y,
+                                    cell k) {
+  if (!table) return piece_at<P>(p, p.n0 + frame, y, k.x, k.c);
+  int64_t row = y - (p.y0 - p.before[1]);
+  if (row < 0 || row >= table_rows(p)) return P::none();
+  return table[table_index(p, frame * table_rows(p) + row, k.x, k.c)];
+}
+
+template <class P>
+__global__ void __launch_bounds__(THREADS) column_direct(pass<typename P::real> p, const P *table) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+  if (i >= p.columns * p.channels) return;
+  const cell k = cell_of(p, table != nullptr, i);
+  for (int64_t line = blockIdx.y; line < p.frames * p.rows; line += gridDim.y) {
+    int64_t frame = line / p.rows, y = p.y0 + (line - frame * p.rows), from = y - p.before[1];
+    P sum = row_at(p, table, frame, from, k);
+    for (int64_t j = 1; j < p.window[1]; j++) sum = P::join(sum, row_at(p, table, frame, from + j, k));
+    emit(p, sum, p.n0 + frame, y, k.x, k.c);
+  }
+}
+
+// Blocks along y and their tables: [frame][block][cell], and blocks of blocks after them.
+// `first_high` is the block of blocks that block `first` is in.
+template <class P> struct column_tables {
+  int64_t first, starts, count;
+  int64_t first_high, count_high;
+  P *low, *high;
+};
+
+template <class P>
+__global__ void __launch_bounds__(THREADS)
+    column_blocks(pass<typename P::real> p, column_tables<P> t, const P *table) {
+  const int64_t cells = p.columns * p.channels;
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+  if (i >= cells) return;
+  const cell k = cell_of(p, table != nullptr, i);
+  for (int64_t line = blockIdx.y; line < p.frames * t.count; line += gridDim.y) {
+    int64_t frame = line / t.count, y = (t.first + (line - frame * t.count)) * COLUMN_BLOCK - p.origin[1];
+    P sum = row_at(p, table, frame, y, k);
+#pragma unroll
+    for (int j = 1; j < COLUMN_BLOCK; j++) sum = P::join(sum, row_at(p, table, frame, y + j, k));
+    t.low[line * cells + i] = sum;
+  }
+}
+
+template <class P>
+__global__ void __launch_bounds__(THREADS) column_blocks_high(pass<typename P::real> p, column_tables<P> t) {
+  const int64_t cells = p.columns * p.channels;
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+  if (i >= cells) return;
+  for (int64_t line = blockIdx.y; line < p.frames * t.count_high; line += gridDim.y) {
+    int64_t frame = line / t.count_high;
+    int64_t low = (t.first_high + (line - frame * t.count_high)) * COLUMN_BLOCK - t.first;
+    P sum = P::none();
+    for (int64_t j = low < 0 ? 0 : low; j < low + COLUMN_BLOCK && j < t.count; j++)
+      sum = P::join(sum, t.low[(frame * t.count + j) * cells + i]);
+    t.high[line * cells + i] = sum;
+  }
+}
+
+// The join of blocks from .. to - 1, counted from position 0 of the signal.
+template <class P>
+__device__ P join_blocks(const column_tables<P> &t, int64_t frame, int64_t from, int64_t to, int64_t cells,
+                         int64_t i) {
+  P sum = P::none();
+  while (from < to) {
+    if (floor_mod(from, COLUMN_BLOCK) == 0 && from + COLUMN_BLOCK <= to) {
+      int64_t high = floor_div(from, COLUMN_BLOCK) - t.first_high;
+      sum = P::join(sum, t.high[(frame * t.count_high + high) * cells + i]);
+      from += COLUMN_BLOCK;
+    } else {
+      sum = P::join(sum, t.low[(frame * t.count + (from - t.first)) * cells + i]);
+      from++;
+    }
+  }
+  return sum;
+}
+
+// The windows of more than COLUMN_BLOCK rows that start in one block of a cell.
+template <class P>
+__global__ void __launch_bounds__(THREADS)
+    column_windows(pass<typename P::real> p, column_tables<P> t, const P *table) {
+  const int64_t cells = p.columns * p.channels, reach = p.window[1] - 1;
+  const int64_t between = reach / COLUMN_BLOCK, rest = reach % COLUMN_BLOCK;
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+  if (i >= cells) return;
+  const cell k = cell_of(p, table != nullptr, i);
+  for (int64_t line = blockIdx.y; line < p.frames * t.starts; line += gridDim.y) {
+    int64_t frame = line / t.starts, block = t.first + (line - frame * t.starts);
+    int64_t y = block * COLUMN_BLOCK - p.origin[1];
+    // In local memory: unrolled to keep it in registers, the code would be 16 times as long.
+    P suffix[COLUMN_BLOCK];
+#pragma unroll 1
+    for (int j = COLUMN_BLOCK - 1; j >= 0; j--) {
+      suffix[j] = row_at(p, table, frame, y + j, k);
+      if (j < COLUMN_BLOCK - 1) suffix[j] = P::join(suffix[j], suffix[j + 1]);
+    }
+    P middle = join_blocks(t, frame, block + 1, block + between, cells, i);
+    P prefix = P::none();
+    for (int64_t j = 0; j < rest; j++)
+      prefix = P::join(prefix, row_at(p, table, frame, y + reach - rest + j, k));
+#pragma unroll 1
+    for (int j = 0; j < COLUMN_BLOCK; j++) {
+      if (j > 0 && (j + reach) % COLUMN_BLOCK == 0) {
+        middle = P::join(middle, t.low[(frame * t.count + block + between - t.first) * cells + i]);
+        prefix = P::none();
+      }
+      prefix = P::join(prefix, row_at(p, table, frame, y + reach + j, k));
+      int64_t at = y + j + p.before[1];
+      if (at >= p.y0 && at < p.y0 + p.rows)
+        emit(p, P::join(P::join(suffix[j], middle), prefix), p.n0 + frame, at, k.x, k.c);
+    }
+  }
+}
+
+// ---- host: memory ----------------------------------------------------------
+
+struct shape {
+  int64_t columns, rows, channels, frames;
+};
+
+// What a pass over so many rows of so many frames needs, piece by piece of `size` bytes.
+struct needs {
+  int64_t table, row_whole, column_low, column_high; // pieces
+  int64_t pieces() const { return table + row_whole + column_low + column_high; }
+};
+
+static int64_t row_block(const fc_winstat *w) {
+  return w->before[0] + w->after[0] + 1 > ROW_SHORT ? 256 : 32;
+}
+
+// An upper bound that does not depend on where the view lies.
+static needs needs_of(const fc_winstat *w, const shape &s, int64_t frames, int64_t rows) {
+  needs n = {0, 0, 0, 0};
+  const int64_t wx = w->before[0] + w->after[0] + 1, wy = w->before[1] + w->after[1] + 1;
+  const int64_t lines = frames * (rows + wy - 1), cells = s.columns * s.channels;
+  if (wx > 1 && wy > 1) n.table = lines * cells;
+  if (wx > ROW_DIRECT) n.row_whole = lines * s.channels * ((s.columns + wx) / row_block(w) + 3);
+  if (wy > COLUMN_DIRECT) {
+    int64_t blocks = (rows + wy) / COLUMN_BLOCK + 3;
+    n.column_low = frames * cells * blocks;
+    n.column_high = frames * cells * (blocks / COLUMN_BLOCK + 2);
+  }
+  return n;
+}
+
+// Whole frames, as many as the budget allows, or else bands of rows of one: never so few
+// that the halo costs more than the band.
+struct cut {
+  int64_t frames, rows;
+};
+
+static cut cut_of(const fc_winstat *w, const shape &s, int64_t size) {
+  const int64_t wy = w->before[1] + w->after[1] + 1;
+  const int64_t frame = needs_of(w, s, 1, s.rows).pieces() * size;
+  cut c = {s.frames, s.rows};
+  if (frame == 0) return c;
+  if (c.frames > BUDGET / frame) c.frames = BUDGET / frame;
+  if (c.frames > 0) return c;
+  c.frames = 1;
+  while (c.rows > wy && needs_of(w, s, 1, c.rows).pieces() * size > BUDGET)
+    c.rows = c.rows / 2 > wy ? c.rows / 2 : wy;
+  return c;
+}
+
+// Enough for cut_of's passes, and never less for a larger shape.
+static int64_t scratch_of(const fc_winstat *w, const shape &s, int64_t size) {
+  const int64_t wy = w->before[1] + w->after[1] + 1;
+  const int64_t all = needs_of(w, s, s.frames, s.rows).pieces() * size;
+  const int64_t least = needs_of(w, s, 1, s.rows < wy ? s.rows : wy).pieces() * size;
+  return all <= BUDGET ? all : least > BUDGET ? least : BUDGET;
+}
+
+static shape shape_of(const fc_view *v) {
+  return {v->shape[FC_AXIS_X], v->shape[FC_AXIS_Y], v->shape[FC_AXIS_C], v->shape[FC_AXIS_N]};
+}
+
+// ---- host: launching -------------------------------------------------------
+
+template <class P, int K>
+static void launch_row_windows(const pass<typename P::real> &p, const blocks &b, P *whole, P *table,
+                               unsigned y, cudaStream_t stream) {
+  row_blocks<P, K><<<dim3(fc_blocks(b.count, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole);
+  row_windows<P, K>
+      <<<dim3(fc_blocks(b.starts, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole, table);
+}
+
+template <class P>
+static void launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
+  const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
+  const unsigned y = fc_blocks(lines, 1, GRID_Y);
+  if (wx <= ROW_DIRECT) {
+    row_direct<P><<<dim3(fc_blocks(p.columns, THREADS, INT32_MAX), y), THREADS, 0, stream>>>(p, table);
+    return;
+  }
+  const int64_t size = wx > ROW_SHORT ? 256 : 32, start = p.origin[0] - p.before[0];
+  blocks b;
+  b.first = floor_div(start, size);
+  b.starts = floor_div(start + p.columns - 1, size) - b.first + 1;
+  b.count = b.starts + (wx - 1) / size;
+  if (size == 256)
+    launch_row_windows<P, 8>(p, b, whole, table, y, stream);
+  else
+    launch_row_windows<P, 1>(p, b, whole, table, y, stream);
+}
+
+template <class P>
+static void launch_columns(const pass<typename P::real> &p, P *low, P *high, const P *table,
+                           cudaStream_t stream) {
+  const int64_t start = p.origin[1] + p.y0 - p.before[1];
+  const unsigned x = fc_blocks(p.columns * p.channels, THREADS, INT32_MAX);
+  if (p.window[1] <= COLUMN_DIRECT) {
+    column_direct<P><<<dim3(x, fc_blocks(p.frames * p.rows, 1, GRID_Y)), THREADS, 0, stream>>>(p, table);
+    return;
+  }
+  column_tables<P> t;
+  t.low = low, t.high = high;
+  t.first = floor_div(start, COLUMN_BLOCK);
+  t.starts = floor_div(start + p.rows - 1, COLUMN_BLOCK) - t.first + 1;
+  t.count = t.starts + (p.window[1] - 1) / COLUMN_BLOCK;
+  t.first_high = floor_div(t.first, COLUMN_BLOCK);
+  t.count_high = floor_div(t.first + t.count - 1, COLUMN_BLOCK) - t.first_high + 1;
+  column_blocks<P><<<dim3(x, fc_blocks(p.frames * t.count, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
+  column_blocks_high<P><<<dim3(x, fc_blocks(p.frames * t.count_high, 1, GRID_Y)), THREADS, 0, stream>>>(p, t);
+  column_windows<P><<<dim3(x, fc_blocks(p.frames * t.starts, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
+}
+
+// What does not change from pass to pass. Columns are cells in the launches: fc_blocks clamps
+// grids to what a launch may have; 2^31 - 1 blocks along x are never short.
+template <typename R>
+static pass<R> pass_of(const fc_winstat *w, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  pass<R> p;
+  static const int axes[2] = {FC_AXIS_X, FC_AXIS_Y};
+  p.in = fc_dev_view_of(in), p.out = fc_dev_view_of(out);
+  p.load = fc_dev_map_of<R>(in->kind, in->dtype), p.store = fc_dev_map_of<R>(out->kind, out->dtype);
+  for (int a = 0; a < 2; a++) {
+    p.before[a] = w->before[a], p.window[a] = w->before[a] + w->after[a] + 1;
+    p.origin[a] = in->origin[axes[a]];
+    p.lo[a] = -w->before[a], p.hi[a] = in->shape[axes[a]] + w->after[a];
+    if (!w->shrink) continue;
+    fc_winstat_span s = fc_winstat_inside(in, axes[a], p.lo[a], p.hi[a]);
+    p.lo[a] = s.lo, p.hi[a] = s.hi;
+  }
+  p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
+  p.shrink = w->shrink, p.n_stats = 0, p.notes = notes;
+  return p;
+}
+
+// Those of the statistics that `mask` has, if any, by pieces P.
+template <class P>
+static fc_status run(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask, void *scratch,
+                     uint32_t *notes, cudaStream_t stream) {
+  const shape s = shape_of(in);
+  const cut c = cut_of(w, s, sizeof(P));
+  pass<typename P::real> p = pass_of<typename P::real>(w, in, out, notes);
+  for (int i = 0; i < w->n_stats; i++)
+    if (mask & 1u << w->stat[i]) p.stat[p.n_stats] = w->stat[i], p.slot[p.n_stats++] = i;
+  if (p.n_stats == 0) return FC_OK;
+  for (p.n0 = 0; p.n0 < s.frames; p.n0 += c.frames)
+    for (p.y0 = 0; p.y0 < s.rows; p.y0 += c.rows) {
+      p.frames = s.frames - p.n0 < c.frames ? s.frames - p.n0 : c.frames;
+      p.rows = s.rows - p.y0 < c.rows ? s.rows - p.y0 : c.rows;
+      const needs n = needs_of(w, s, p.frames, p.rows);
+      P *table = n.table ? static_cast<P *>(scratch) : nullptr;
+      P *whole = static_cast<P *>(scratch) + n.table, *low = whole + n.row_whole, *high = low + n.column_low;
+      if (p.window[1] == 1 || p.window[0] > 1) launch_rows<P>(p, whole, table, stream);
+      if (p.window[1] > 1) launch_columns<P>(p, low, high, table, stream);
+      fc_status status = fc_launch_status();
+      if (status != FC_OK) return status;
+    }
+  return FC_OK;
+}
+
+constexpr unsigned TOTALS =
+    1u << FC_WINSTAT_SUM | 1u << FC_WINSTAT_SUMSQ | 1u << FC_WINSTAT_MEAN | 1u << FC_WINSTAT_RMS;
+constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
+constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
+
+template <typename F>
+static fc_status run_values(const fc_winstat *w, const fc_view *in, const fc_view *out, void *scratch,
+                            uint32_t *notes, cudaStream_t stream) {
+  fc_status status = run<sums<F>>(w, in, out, TOTALS, scratch, notes, stream);
+  if (status == FC_OK) status = run<spread<F>>(w, in, out, DEVIATIONS, scratch, notes, stream);
+  if (status == FC_OK) status = run<range<F>>(w, in, out, EXTREMES, scratch, notes, stream);
+  return status;
+}
+
+static fc_status run_codes(const fc_winstat *w, const fc_view *in, const fc_view *out, void *scratch,
+                           uint32_t *notes, cudaStream_t stream) {
+  const unsigned exact = TOTALS | DEVIATIONS;
+  fc_status status = in->dtype == FC_I32 ? run<wide_codes>(w, in, out, exact, scratch, notes, stream)
+                                         : run<codes>(w, in, out, exact, scratch, notes, stream);
+  if (status == FC_OK) status = run<code_range>(w, in, out, EXTREMES, scratch, notes, stream);
+  return status;
+}
+
+} // namespace winstat
+
+extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in) {
+  // For the largest piece, that of the variance in double.
+  return static_cast<size_t>(winstat::scratch_of(w, winstat::shape_of(in), 32));
+}
+
+extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
+                                     void *scratch, uint32_t *notes, void *stream) {
+  cudaStream_t on = static_cast<cudaStream_t>(stream);
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (!fc_dtype_is_float(in->dtype)) return winstat::run_codes(w, in, out, scratch, notes, on);
+  return fc_dispatch_compute(
+      w->compute, [&](auto f) { return winstat::run_values<decltype(f)>(w, in, out, scratch, notes, on); });
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_winstat_cuda.c - sliding statistics on a CUDA device against the definition: exact for
+ * integers, and then the same bits as on the CPU; within the bound of direct summation
+ * for floats; the same bits however the output is cut. Nothing beyond the output is
+ * written. Skipped without a device.
+ */
+#include <cuda_runtime_api.h>
+
+#include "tests/filters/winstat_check.h"
+
+#define SKIPPED 77
+
+/* A device copy of a picture's memory, guard bands and all, and the view of it. */
+static picture to_device(const picture *p) {
+  picture d = *p;
+  size_t total = p->memory.bytes + 2 * GUARD_BYTES;
+  if (cudaMalloc((void **)&d.memory.base, total) != cudaSuccess) abort();
+  cudaMemcpy(d.memory.base, p->memory.base, total, cudaMemcpyHostToDevice);
+  d.view.data = d.memory.base + ((unsigned char *)p->view.data - p->memory.base);
+  d.view.device = 0;
+  return d;
+}
+
+static void from_device(const picture *p, picture *d) {
+  cudaMemcpy(p->memory.base, d->memory.base, p->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
+  cudaFree(d->memory.base);
+}
+
+static void run_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+  void *scratch = NULL;
+  size_t bytes = fc_winstat_cuda_scratch(w, in);
+  if (bytes > 0 && cudaMalloc(&scratch, bytes) != cudaSuccess) abort();
+  CHECK(fc_winstat_cuda(w, in, out, scratch, NULL, NULL) == FC_OK, "launch");
+  CHECK(cudaDeviceSynchronize() == cudaSuccess, "%s", cudaGetErrorString(cudaGetLastError()));
+  cudaFree(scratch);
+}
+
+static void run_pieces(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+  int64_t y0 = random_int(0, in->shape[FC_AXIS_Y] - 1), x0 = random_int(0, in->shape[FC_AXIS_X] - 1);
+  const int64_t ys[] = {0, y0, in->shape[FC_AXIS_Y]}, xs[] = {0, x0, in->shape[FC_AXIS_X]};
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++) {
+      fc_view a = part_of(in, xs[j], ys[i], xs[j + 1] - xs[j], ys[i + 1] - ys[i]);
+      fc_view b = part_of(out, xs[j], ys[i], xs[j + 1] - xs[j], ys[i + 1] - ys[i]);
+      run_cuda(w, &a, &b);
+    }
+}
+
+static void check_like_cpu(const sample_case *t, const fc_winstat *w, const picture *in, const picture *got) {
+  picture cpu = output_for(t, w);
+  void *scratch = aligned_alloc(64, fc_winstat_cpu_scratch(w, &in->view) + 64 & ~(size_t)63);
+  fc_winstat_cpu(w, &in->view, &cpu.view, scratch, NULL);
+  CHECK(same_bits(&cpu, got), "%s: not as on the CPU", describe(t));
+  free(scratch);
+  guarded_free(&cpu.memory);
+}
+
+static void check_case(const sample_case *t, source_fn source, double parameter) {
+  fc_winstat w;
+  int32_t stats[FC_WINSTAT_STATS];
+  int n = random_stats(stats);
+  fc_winstat_init(&w, stats, n, t->columns, t->rows, t->shrink, t->compute);
+  const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
+  picture out = output_for(t, &w), cut = output_for(t, &w);
+  picture_fill(&in, source, parameter, 0);
+  if (t->shrink) picture_fill(&in, source_poison, 0, 1);
+  picture device_in = to_device(&in), device_out = to_device(&out), device_cut = to_device(&cut);
+  run_cuda(&w, &device_in.view, &device_out.view);
+  run_pieces(&w, &device_in.view, &device_cut.view);
+  from_device(&out, &device_out), from_device(&cut, &device_cut);
+  cudaFree(device_in.memory.base);
+  check_picture(t, &w, &in, &out, "cuda");
+  CHECK(same_bits(&out, &cut), "%s: another result in pieces", describe(t));
+  if (!fc_dtype_is_float(t->dtype)) check_like_cpu(t, &w, &in, &out);
+  CHECK(guarded_intact(&out.memory) && guarded_intact(&cut.memory), "%s: guard bands", describe(t));
+  guarded_free(&in.memory), guarded_free(&out.memory), guarded_free(&cut.memory);
+}
+
+/* Windows around the sizes where kernels change: 16 rows, 32 and 256 columns and their blocks. */
+static void test_random(int count) {
+  static const int64_t widths[] = {1, 2, 3, 31, 33, 64, 97, 300}, heights[] = {1, 1, 2, 5, 13, 40};
+  static const int64_t columns[] = {1, 2, 3, 15, 32, 33, 64, 65, 100, 256, 257, 300, 513};
+  static const int64_t rows[] = {1, 2, 5, 16, 17, 32, 33, 50}, channels[] = {1, 1, 2, 3};
+  for (int i = 0; i < count; i++) {
+    sample_case t = {0};
+    t.kind = (int)random_int(0, 2);
+    t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
+    t.out_dtype = (int)random_int(FC_F32, FC_F64);
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.compute = t.dtype == FC_F64 ? FC_F64 : (int)random_int(FC_F32, FC_F64);
+    t.shrink = (int)random_int(0, 1);
+    t.shape[FC_AXIS_N] = random_int(1, 2), t.shape[FC_AXIS_Y] = PICK(heights);
+    t.shape[FC_AXIS_X] = PICK(widths), t.shape[FC_AXIS_C] = PICK(channels);
+    t.columns = i % 3 == 1 ? 1 : PICK(columns), t.rows = i % 3 == 0 ? 1 : PICK(rows);
+    if (i % 3 == 2 && t.columns * t.rows > 4000) t.rows = 2; /* the definition walks it all */
+    check_case(&t, source_random, 0);
+  }
+}
+
+static void test_offset(void) {
+  static const int64_t windows[] = {2, 15, 64, 100, 300};
+  for (int i = 0; i < 10; i++) {
+    sample_case t = {.kind = FC_AUDIO, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    t.shape[0] = t.shape[1] = t.rows = 1, t.shape[FC_AXIS_C] = 1 + i % 2;
+    t.shape[FC_AXIS_X] = 500, t.columns = PICK(windows);
+    t.shrink = i % 3 == 2;
+    if (i % 3 == 1) t.kind = FC_IMAGE, t.rows = 17, t.shape[FC_AXIS_Y] = 9;
+    check_case(&t, source_offset, 1e6);
+  }
+}
+
+static void test_extreme(void) {
+  for (int i = 0; i < 8; i++) {
+    sample_case t = {.kind = i % 3, .dtype = i % 4, .out_dtype = FC_F64, .compute = FC_F32};
+    t.shape[0] = t.shape[FC_AXIS_C] = 1;
+    t.shape[FC_AXIS_Y] = i % 2 ? 30 : 1, t.shape[FC_AXIS_X] = i % 2 ? 11 : 80;
+    t.columns = i % 2 ? 300 : 9000, t.rows = i % 2 ? 150 : 1;
+    t.shrink = i % 5 == 4;
+    if (t.kind == FC_AUDIO && i % 2) t.kind = FC_ARRAY;
+    check_case(&t, source_extreme, 0);
+  }
+}
+
+/* Rows of windows of several thousand, so that blocks of blocks are held whole. */
+static void test_tall(void) {
+  for (int i = 0; i < 4; i++) {
+    sample_case t = {
+        .kind = FC_ARRAY, .dtype = i % 2 ? FC_F32 : FC_U8, .out_dtype = FC_F64, .compute = FC_F32};
+    t.shape[0] = t.shape[FC_AXIS_C] = 1, t.shape[FC_AXIS_Y] = 300, t.shape[FC_AXIS_X] = 5;
+    t.columns = i < 2 ? 1 : 3, t.rows = 1000 + i, t.shrink = i % 2;
+    check_case(&t, source_random, 0);
+  }
+}
+
+int main(int argc, char **argv) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    fprintf(stderr, "skipped: no CUDA device\n");
+    return SKIPPED;
+  }
+  random_start(20261122);
+  test_offset();
+  test_extreme();
+  test_tall();
+  test_random(argc > 1 ? atoi(argv[1]) : 400);
+  return check_result();
+}
