@@ -80,6 +80,10 @@ fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_op
 fc_source *fc_image_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
 fc_sink *fc_image_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
                          GError **);
+fc_source *fc_npy_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_source *fc_raw_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_sink *fc_array_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
+                         GError **);
 
 /* ---- small things ------------------------------------------------------ */
 

@@ -24,6 +24,8 @@ static const fc_file_format formats[] = {
     {"jpg", "JPEG", "jpg jpeg jpe", 0, fc_image_open, fc_image_create},
     {"bmp", "BMP", "bmp dib", 0, fc_image_open, fc_image_create},
     {"tga", "TGA", "tga", 0, fc_image_open, fc_image_create},
+    {"npy", ".npy", "npy", 0, fc_npy_open, fc_array_create},
+    {"raw", "raw", "raw pcm", 0, fc_raw_open, fc_array_create},
 };
 
 /* Bytes at a place in a file that say what it is. */

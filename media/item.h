@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * item.h - an element as it lies in a file, and the element type it becomes without
+ * loss.
+ */
+#ifndef FC_MEDIA_ITEM_H
+#define FC_MEDIA_ITEM_H
+
+#include <glib.h>
+
+#include "core/view.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_item {
+  char kind; /* 'u', 'i', 'f', or 'b' for a byte that is true or false */
+  int size;  /* bytes */
+  int dtype; /* what it is delivered as */
+  int bits;  /* that carry information */
+} fc_item;
+
+/* The item of a kind and size, or NULL. */
+const fc_item *fc_item_find(char kind, int size);
+
+/* Is it one of our element types as it lies? */
+gboolean fc_item_is_plain(const fc_item *item);
+
+/* Reverses the bytes of each of `count` items. */
+void fc_items_swap(void *items, gsize count, int size);
+
+/* `count` items in this machine's order, dense, to elements of item->dtype. Returns the
+ * index of the first one that cannot be held exactly, or -1. */
+gssize fc_items_convert(const fc_item *item, const void *from, gsize count, void *to);
+
+G_END_DECLS
+
+#endif
