@@ -27,9 +27,9 @@ namespace winstat {
 constexpr int THREADS = 256;
 // Warps of a block in kernels whose warps have up to 9 KiB of shared memory each.
 constexpr int WARPS = 4;
-constexpr int ROW_DIRECT = 32;        // columns that a thread walks itself
-constexpr int ROW_SHORT = 256;        // longest window made of blocks of 32; else of 256
-constexpr int COLUMN_DIRECT = 16;     // rows that a thread walks itself
+constexpr int ROW_DIRECT = FC_WINSTAT_ROW_DIRECT; // columns that a thread walks itself
+constexpr int ROW_SHORT = FC_WINSTAT_ROW_SHORT;   // longest window made of blocks of 32
+constexpr int COLUMN_DIRECT = 16;                 // rows that a thread walks itself
 constexpr int COLUMN_BLOCK = 16;      // rows of a block, and blocks of a block of the second level
 constexpr int64_t BUDGET = 128 << 20; // bytes of scratch that bands of rows are cut for
 constexpr unsigned GRID_Y = 65535;

@@ -25,6 +25,11 @@
 
 FC_BEGIN_DECLS
 
+/* A device makes windows of more than ROW_DIRECT columns from blocks of 32 of them, and
+ * those of more than ROW_SHORT from blocks of 256. */
+#define FC_WINSTAT_ROW_DIRECT 32
+#define FC_WINSTAT_ROW_SHORT  256
+
 typedef enum fc_winstat_stat {
   FC_WINSTAT_SUM = 0,
   FC_WINSTAT_SUMSQ = 1,
@@ -64,6 +69,12 @@ FC_FILTERS_API fc_status fc_winstat_init(fc_winstat *w, const int32_t *stats, in
  * reach no further than the signal does. Does nothing to one that does not shrink.
  */
 FC_FILTERS_API void fc_winstat_clip(fc_winstat *w, int64_t columns, int64_t rows);
+
+/*
+ * Where views start at multiples of this along x, views of the same shape and place in
+ * memory make the same launches on a device (so that they may be replayed as a graph).
+ */
+FC_FILTERS_API int64_t fc_winstat_align(const fc_winstat *w);
 
 /*
  * `in` starts at the position where `out` starts and, without shrink, is readable before[]

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * winstat.c - the operator winstat: parameters and terms; the work is filters/winstat.h.
+ */
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/winstat.h"
+#include "plugins/border.h"
+
+enum { WINDOW, STAT, AXIS, BORDER, VALUE, N_PARAMS };
+
+/* A border beyond those of fc_border: nothing lies outside. */
+#define BORDER_SHRINK 100
+
+typedef struct winstat {
+  fc_winstat window;
+  const fc_arg *border, *value; /* the host's */
+  int axis, flat;               /* fc_axis of a window of one number; flat has no rows */
+} winstat;
+
+/* ---- create ----------------------------------------------------------------- */
+
+static fc_status check_stats(const fc_host *host, const fc_arg *stat) {
+  for (int64_t i = 0; i < stat->count; i++)
+    for (int64_t j = 0; j < i; j++)
+      if (stat->ints[i] == stat->ints[j])
+        return host->fail(host, FC_INVALID, "stat=%s names a statistic twice", stat->text);
+  return FC_OK;
+}
+
+static fc_status read_window(const fc_host *host, winstat *self, const fc_arg *const *args) {
+  const fc_arg *window = args[WINDOW], *stat = args[STAT];
+  int two = window->count == 2, down = !two && self->axis == FC_AXIS_Y;
+  int64_t columns = down ? 1 : window->ints[0], rows = two ? window->ints[1] : down ? window->ints[0] : 1;
+  int32_t stats[FC_WINSTAT_STATS];
+  if (two && args[AXIS]->given)
+    return host->fail(host, FC_INVALID, "window=%s has both axes; axis goes with one number", window->text);
+  for (int64_t i = 0; i < stat->count; i++) stats[i] = (int32_t)stat->ints[i];
+  self->flat = rows == 1 && !two && !down;
+  int shrink = !args[VALUE]->given && args[BORDER]->ints[0] == BORDER_SHRINK;
+  if (fc_winstat_init(&self->window, stats, (int)stat->count, columns, rows, shrink, FC_F32) != FC_OK)
+    return host->fail(host, FC_INVALID, "window=%s holds more than %lld samples", window->text,
+                      FC_WINSTAT_AREA_MAX);
+  return FC_OK;
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  fc_status status = border_check(host, args[BORDER], args[VALUE]);
+  if (status == FC_OK) status = check_stats(host, args[STAT]);
+  if (status != FC_OK) return status;
+  winstat *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  self->border = args[BORDER], self->value = args[VALUE];
+  self->axis = (int)args[AXIS]->ints[0];
+  status = read_window(host, self, args);
+  if (status == FC_OK)
+    *instance = self;
+  else
+    free(self);
+  return status;
+}
+
+static void destroy(void *instance) {
+  free(instance);
+}
+
+/* ---- negotiate -------------------------------------------------------------- */
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const winstat *self = instance;
+  const fc_format *in = terms->in[0];
+  fc_winstat w = self->window;
+  if (in->kind == FC_AUDIO && !self->flat)
+    return host->fail(host, FC_INVALID, "a window of rows: sound has but one axis; say window=%lld",
+                      (long long)(w.before[0] + w.after[0] + 1));
+  if (in->extent[FC_AXIS_C] > INT64_MAX / FC_WINSTAT_STATS / 8)
+    return host->fail(host, FC_INVALID, "too many channels");
+  terms->out[0]->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
+  fc_winstat_clip(&w, in->extent[FC_AXIS_X], in->extent[FC_AXIS_Y]);
+  terms->reach[FC_AXIS_X].before = w.before[0], terms->reach[FC_AXIS_X].after = w.after[0];
+  terms->reach[FC_AXIS_Y].before = w.before[1], terms->reach[FC_AXIS_Y].after = w.after[1];
+  if (in->kind == FC_AUDIO) terms->reach[FC_AXIS_X].align = fc_winstat_align(&w);
+  if (w.shrink)
+    terms->border = FC_BORDER_NONE;
+  else
+    border_terms(self->border, self->value, terms);
+  terms->work = 12; /* a handful of additions along each axis, whatever the window */
+  return FC_OK;
+}
+
+/* ---- running ----------------------------------------------------------------- */
+
+static void release(const fc_host *host, void *prepared) {
+  free(prepared);
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const winstat *self = instance;
+  fc_winstat *w = malloc(sizeof *w);
+  if (!w) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  *w = self->window;
+  w->compute = setup->compute;
+  fc_winstat_clip(w, setup->in[0]->extent[FC_AXIS_X], setup->in[0]->extent[FC_AXIS_Y]);
+  *prepared = w;
+  return FC_OK;
+}
+
+static size_t cpu_scratch(const void *prepared, const fc_job *job) {
+  return fc_winstat_cpu_scratch(prepared, job->in[0]);
+}
+
+static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_winstat_cpu(prepared, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_winstat_ref(prepared, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .scratch = cpu_scratch,
+    .process = cpu_process,
+};
+
+static const fc_backend reference = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .process = reference_process,
+};
+
+#if FC_HAVE_CUDA
+static size_t cuda_scratch(const void *prepared, const fc_job *job) {
+  return fc_winstat_cuda_scratch(prepared, job->in[0]);
+}
+
+static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_winstat_cuda(prepared, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
+}
+
+static const fc_backend cuda = {
+    .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_GRAPH, /* thanks to align in negotiate */
+    .prepare = prepare,
+    .release = release,
+    .scratch = cuda_scratch,
+    .process = cuda_process,
+};
+#endif
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_param window_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST,
+    .max_count = 2,
+    .name = "window",
+    .doc = "Samples in a window along `axis`; or columns x rows of a window on an image, 15x15.",
+    .unit = "samples",
+    .min = 1,
+    .max = 4294967295.0,
+};
+
+static const fc_choice stat_choices[] = {
+    {sizeof(fc_choice), FC_WINSTAT_SUM, "sum", "the sum"},
+    {sizeof(fc_choice), FC_WINSTAT_SUMSQ, "sumsq", "the sum of squares"},
+    {sizeof(fc_choice), FC_WINSTAT_MEAN, "mean", "the mean: a box filter, a moving average"},
+    {sizeof(fc_choice), FC_WINSTAT_VAR, "var",
+     "the variance of the population: squared deviations over their number"},
+    {sizeof(fc_choice), FC_WINSTAT_STD, "std", "the standard deviation, root of var"},
+    {sizeof(fc_choice), FC_WINSTAT_RMS, "rms", "the root of the mean square: a level meter"},
+    {sizeof(fc_choice), FC_WINSTAT_MIN, "min", "the smallest sample: erosion by a flat element"},
+    {sizeof(fc_choice), FC_WINSTAT_MAX, "max", "the largest sample: dilation, a peak meter"},
+    {sizeof(fc_choice), FC_REFUSED, "median",
+     "a median is no sum: its cost grows with the window, so it is no statistic of winstat"},
+};
+static const fc_choice *const stat_list[] = {
+    &stat_choices[0], &stat_choices[1], &stat_choices[2], &stat_choices[3], &stat_choices[4],
+    &stat_choices[5], &stat_choices[6], &stat_choices[7], &stat_choices[8], NULL,
+};
+static const fc_param stat_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .flags = FC_PARAM_LIST,
+    .max_count = FC_WINSTAT_STATS,
+    .name = "stat",
+    .doc = "What to tell of each window. Several become channels, in the order asked: first all channels "
+           "of the first statistic, then all of the second.",
+    .preset = "mean",
+    .choices = stat_list,
+};
+
+static const fc_choice axis_choices[] = {
+    {sizeof(fc_choice), FC_AXIS_X, "x", "along the rows, which is time for sound"},
+    {sizeof(fc_choice), FC_AXIS_Y, "y", "down the columns of an image"},
+    {sizeof(fc_choice), FC_AXIS_T, "t", "time: the same as x"},
+};
+static const fc_choice *const axis_list[] = {&axis_choices[0], &axis_choices[1], &axis_choices[2], NULL};
+static const fc_param axis_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "axis",
+    .doc = "The axis of a window of one number.",
+    .preset = "x",
+    .choices = axis_list,
+};
+
+/* The shared borders and one more. */
+static const fc_choice shrink_choice = {
+    sizeof(fc_choice), BORDER_SHRINK, "shrink",
+    "nothing: the window ends where the signal does, and statistics are over what is there"};
+static const fc_choice *const winstat_borders[] = {
+    &border_choices_taken[0],    &border_choices_taken[1],
+    &border_choices_taken[2],    &border_choices_taken[3],
+    &border_choices_taken[4],    &border_choices_taken[5],
+    &border_choices_taken[6],    &shrink_choice,
+    &border_choices_refused[0],  &border_choices_refused[1],
+    &border_choices_refused[2],  &border_choices_refused[3],
+    &border_choices_refused[4],  &border_choices_refused[5],
+    &border_choices_refused[6],  &border_choices_refused[7],
+    &border_choices_refused[8],  &border_choices_refused[9],
+    &border_choices_refused[10], &border_choices_refused[11],
+    &border_choices_refused[12], NULL,
+};
+static const fc_param winstat_border_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "border",
+    .doc = "What lies beyond the ends of the signal.",
+    .preset = "auto",
+    .choices = winstat_borders,
+};
+
+static const fc_param *const params[N_PARAMS] = {
+    [WINDOW] = &window_param,         [STAT] = &stat_param,          [AXIS] = &axis_param,
+    [BORDER] = &winstat_border_param, [VALUE] = &border_value_param,
+};
+
+static const char *const examples[] = {
+    "winstat:15",
+    "winstat:window=15:stat=sum,sumsq",
+    "winstat:window=480:stat=rms:border=shrink",
+    "winstat:window=4:stat=min,max:border=replicate",
+    NULL,
+};
+
+static const fc_operator winstat_operator = {
+    .size = sizeof(fc_operator),
+    .name = "winstat",
+    .summary = "statistics over a sliding window: mean, deviation, level, extremes",
+    .doc =
+        "Tells of the samples around each sample, channel by channel: their sum, mean, spread or extremes. "
+        "The "
+        "window is a stretch of time, of a row or (axis=y) of a column, or columns x rows of an image: "
+        "window=5x5:stat=std marks texture, window=15x15 is a box blur. The output is as long and as wide as "
+        "the input.\n\n"
+        "A window of w samples has floor(w/2) before the output's own and floor((w-1)/2) after it, so an "
+        "even "
+        "one reaches one further back, as in scipy.ndimage.uniform_filter1d and as a box mask of conv1d "
+        "lies. "
+        "At the ends it sees what border says; with border=shrink it holds fewer samples there, and a mean "
+        "is "
+        "over as many as there are.\n\n"
+        "Several statistics become channels in the order asked, statistic by statistic: stat=mean,std makes "
+        "of red, green and blue six channels, the three means first.\n\n"
+        "The time it takes does not depend on the window. Integer samples are added exactly, in integers of "
+        "up "
+        "to 128 bits, and the result is rounded once, into the output's type; note that sums of squares "
+        "above "
+        "2^24 are not exact in f32, and that an integer output file clamps what it cannot hold. "
+        "Floating-point "
+        "samples are added in f32 (f64 with --precision f64) in an order that depends on nothing but their "
+        "position; nothing is subtracted again, so that the error is at most that of adding each window up "
+        "afresh. Variance is taken relative to samples of the window: a large common offset costs no digits. "
+        "NaN and infinity touch only the windows they are in; NaN is the minimum and maximum of its window.",
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+#if FC_HAVE_CUDA
+    .cuda = &cuda,
+#endif
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&winstat_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "winstat",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}
