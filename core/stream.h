@@ -43,8 +43,9 @@ struct fc_sink {
    * Before the plan stands, and without touching the disk: looks at the format that
    * the chain makes (format->dtype is the chain's own: f32, f64 or the input's) and
    * changes dtype and bits to what it would like delivered; fails, with the mend, if
-   * it cannot hold such data (five channels in a PNG). It will take any dtype in
-   * spite of its wish and convert.
+   * it cannot hold such data (five channels in a PNG). What format->stored names goes before
+   * the input's type, where it can be held. It will take any dtype in spite of its
+   * wish and convert.
    */
   gboolean (*accept)(fc_sink *sink, fc_format *format, GError **error);
 

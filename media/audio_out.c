@@ -26,8 +26,15 @@ typedef struct audio_sink {
   gsize scratch_size;
 } audio_sink;
 
+/* A type that the user chose counts for more than that of the source. */
 static gboolean choose(audio_sink *sink, const fc_format *format, GError **error) {
-  if (!fc_audio_choose(sink->base.name, sink->file, format, sink->like, &sink->samples, error)) return FALSE;
+  fc_format wanted = *format;
+  if (format->stored) {
+    wanted.dtype = format->stored - 1;
+    wanted.bits = 8 * (int)fc_dtype_size(wanted.dtype);
+    sink->like = 0;
+  }
+  if (!fc_audio_choose(sink->base.name, sink->file, &wanted, sink->like, &sink->samples, error)) return FALSE;
   sink->chosen = TRUE;
   return TRUE;
 }

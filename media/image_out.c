@@ -84,7 +84,7 @@ static gboolean check_rich(const image_sink *sink, const fc_format *format, int 
 
 static gboolean image_accept(fc_sink *base, fc_format *format, GError **error) {
   image_sink *sink = (image_sink *)base;
-  int dtype = depth_of(sink, format->dtype);
+  int dtype = depth_of(sink, format->stored ? format->stored - 1 : format->dtype);
   if (!check_shape(sink, format, error) || !check_rich(sink, format, dtype, error)) return FALSE;
   sink->dtype = format->dtype = dtype;
   format->bits = dtype == FC_U16 ? 16 : 8;
