@@ -161,7 +161,7 @@ static void print_plugin(const fc_plugin *plugin, const char *path) {
   if (plugin->version) printf(" %s", plugin->version);
   if (plugin->author) printf(", by %s", plugin->author);
   if (plugin->license) printf(", licence %s", plugin->license);
-  if (plugin->url) printf(", %s", plugin->url);
+  if (plugin->url && *plugin->url) printf(", %s", plugin->url);
   printf("\n    %s\n", path ? path : "");
 }
 

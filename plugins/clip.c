@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clip.c - the operator clip: limits samples to a range; the work is filters/pointwise.h.
+ */
+#include <math.h>
+
+#include "plugins/pointwise.h"
+
+enum { LEVEL, MIN, MAX, N_PARAMS };
+
+typedef struct clip {
+  double low, high;
+  int given; /* any limit */
+} clip;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  clip *self = malloc(sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  int sides = args[MIN]->given + args[MAX]->given;
+  *self = (clip){-INFINITY, INFINITY, args[LEVEL]->given || sides > 0};
+  if (args[LEVEL]->given) self->low = -args[LEVEL]->floats[0], self->high = args[LEVEL]->floats[0];
+  if (args[MIN]->given) self->low = args[MIN]->floats[0];
+  if (args[MAX]->given) self->high = args[MAX]->floats[0];
+  fc_status status = FC_OK;
+  if (args[LEVEL]->given && sides > 0)
+    status = host->fail(host, FC_INVALID, "%s means min and max both: give it, or those", args[LEVEL]->text);
+  else if (self->low > self->high)
+    status = host->fail(host, FC_INVALID, "min=%s lies above max=%s", args[MIN]->text, args[MAX]->text);
+  if (status != FC_OK)
+    free(self);
+  else
+    *instance = self;
+  return status;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const clip *self = instance;
+  if (!self->given && terms->in[0]->kind != FC_AUDIO)
+    return host->fail(host, FC_INVALID, "give min, max or both: only sound has a full scale of its own");
+  terms->work = 2;
+  return FC_OK;
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const clip *self = instance;
+  fc_pointwise work = {.form = FC_POINTWISE_CLAMP,
+                       .compute = setup->compute,
+                       .low = self->given ? self->low : -1,
+                       .high = self->given ? self->high : 1};
+  return pointwise_prepare(host, setup, work, NULL, 0, prepared);
+}
+
+POINTWISE_BACKENDS(prepare)
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_param level_param = {
+    .size = sizeof(fc_param),
+    .type = FC_FLOAT,
+    .flags = FC_PARAM_MAIN | FC_PARAM_DECIBEL,
+    .name = "level",
+    .doc = "Limits to -level .. level: a number, or decibels below full scale (-1dB).",
+    .max = 4294967295.0,
+};
+static const fc_param min_param = {
+    .size = sizeof(fc_param),
+    .type = FC_FLOAT,
+    .name = "min",
+    .doc = "Lesser values become this one. Without it there is no lower limit.",
+};
+static const fc_param max_param = {
+    .size = sizeof(fc_param),
+    .type = FC_FLOAT,
+    .name = "max",
+    .doc = "Greater values become this one. Without it there is no upper limit.",
+};
+static const fc_param *const params[N_PARAMS] = {
+    [LEVEL] = &level_param, [MIN] = &min_param, [MAX] = &max_param};
+
+static const char *const examples[] = {"clip:0.9", "clip:min=16:max=235", "clip:min=0", NULL};
+
+static const fc_operator clip_operator = {
+    .size = sizeof(fc_operator),
+    .flags = FC_OP_IN_PLACE,
+    .name = "clip",
+    .summary = "limit samples to a range",
+    .doc =
+        "Replaces values below min by min and values above max by max; the others stay as they are to the "
+        "last "
+        "bit. NaN stays NaN.\n\n"
+        "The limits are real values: full scale of sound is 1, and images are code values, 0 to 255 or "
+        "65535. "
+        "Without any limit sound is limited to -1 .. 1, and images are refused. Where limits that no integer "
+        "stands for meet integer samples, the result is the nearest integer.",
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = free,
+    .negotiate = negotiate,
+    .cpu = &pointwise_on_cpu,
+#if FC_HAVE_CUDA
+    .cuda = &pointwise_on_cuda,
+#endif
+    .reference = &pointwise_by_definition,
+};
+
+static const fc_operator *const operators[] = {&clip_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "clip",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * convert.c - the operator convert: another element type, and for images another range of
+ * codes; the work is filters/pointwise.h and filters/stretch.h.
+ *
+ * Between ranges of codes the map is affine, with a factor that is an odd whole number or
+ * the reciprocal of one (65535/255 = 257), so no result lies half-way between two
+ * codes, and f32 is exact but where i32 takes part; f64 is used there.
+ */
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/pointwise.h"
+#include "filters/stretch.h"
+
+enum { DTYPE, SCALE, N_PARAMS };
+enum { SCALE_AUTO, SCALE_NONE, SCALE_STRETCH };
+
+typedef struct convert {
+  int dtype, scale;
+} convert;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  convert *self = malloc(sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *self = (convert){(int)args[DTYPE]->ints[0], (int)args[SCALE]->ints[0]};
+  *instance = self;
+  return FC_OK;
+}
+
+/* ---- negotiate -------------------------------------------------------------- */
+
+static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+
+/* Each frame's range is found anew, so frames are not cut. */
+static fc_status need_whole_frames(const fc_host *host, fc_terms *terms) {
+  if (terms->in[0]->kind == FC_AUDIO)
+    return host->fail(host, FC_UNSUPPORTED,
+                      "scale=stretch is for images; for sound, measure with stats and use gain");
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (terms->in[0]->extent[a] > 1) terms->reach[a].align = terms->in[0]->extent[a];
+  return FC_OK;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const convert *self = instance;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out[0];
+  out->dtype = self->dtype;
+  out->stored = 1 + self->dtype;
+  out->bits = self->dtype == in->dtype ? in->bits : bits_of[self->dtype];
+  terms->work = 1;
+  return self->scale == SCALE_STRETCH ? need_whole_frames(host, terms) : FC_OK;
+}
+
+/* ---- the map ------------------------------------------------------------------ */
+
+typedef struct codes {
+  double low, high;
+} codes;
+
+static codes codes_of(int dtype) {
+  switch (dtype) {
+  case FC_U8: return (codes){0, 255};
+  case FC_I16: return (codes){-32768, 32767};
+  case FC_U16: return (codes){0, 65535};
+  case FC_I32: return (codes){-2147483648.0, 2147483647.0};
+  default: return (codes){0, 1};
+  }
+}
+
+static int compute_of(int in, int out) {
+  int wide = FC_DTYPE_BIT(FC_I32) | FC_DTYPE_BIT(FC_F64);
+  return (FC_DTYPE_BIT(in) | FC_DTYPE_BIT(out)) & wide ? FC_F64 : FC_F32;
+}
+
+/* What is done to real values between load and store, which convert by themselves. */
+static fc_pointwise map_of(const convert *self, const fc_format *in, const fc_format *out) {
+  fc_pointwise work = {.form = FC_POINTWISE_COPY, .compute = compute_of(in->dtype, out->dtype)};
+  int both_codes = !fc_dtype_is_float(in->dtype) && !fc_dtype_is_float(out->dtype);
+  if (self->scale == SCALE_AUTO && in->kind == FC_IMAGE && both_codes && in->dtype != out->dtype) {
+    codes from = codes_of(in->dtype), to = codes_of(out->dtype);
+    work.form = FC_POINTWISE_MAP;
+    work.from = from.low, work.to = to.low;
+    work.factor = (to.high - to.low) / (from.high - from.low);
+  }
+  return work;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+typedef struct convert_state {
+  int stretches;
+  fc_pointwise map;
+  fc_stretch stretch;
+} convert_state;
+
+static void release(const fc_host *host, void *prepared) {
+  free(prepared);
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const convert *self = instance;
+  const fc_format *in = setup->in[0], *out = setup->out[0];
+  convert_state *state = malloc(sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  codes to = codes_of(out->dtype);
+  state->stretches = self->scale == SCALE_STRETCH;
+  state->map = map_of(self, in, out);
+  state->map.isa = fc_isa_best();
+  state->stretch = (fc_stretch){state->map.compute, fc_isa_best(), to.low, to.high - to.low};
+  *prepared = state;
+  return FC_OK;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  const convert_state *state = prepared;
+  if (state->stretches) return fc_stretch_scratch(&state->stretch, job->out[0]->shape[FC_AXIS_N]);
+  return fc_pointwise_cpu_scratch(&state->map);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const convert_state *state = prepared;
+  const fc_view *in = job->in[0], *out = job->out[0];
+  if (state->stretches) return fc_stretch_cpu(&state->stretch, in, out, job->scratch, job->notes);
+  return fc_pointwise_cpu(&state->map, in, out, job->scratch, job->notes);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  const convert_state *state = prepared;
+  if (state->stretches) return fc_stretch_ref(&state->stretch, job->in[0], job->out[0], job->notes);
+  return fc_pointwise_ref(&state->map, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {sizeof(fc_backend), 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_reference};
+
+#if FC_HAVE_CUDA
+static size_t cuda_scratch(const void *prepared, const fc_job *job) {
+  const convert_state *state = prepared;
+  return state->stretches ? scratch(prepared, job) : 0;
+}
+
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const convert_state *state = prepared;
+  const fc_view *in = job->in[0], *out = job->out[0];
+  if (state->stretches)
+    return fc_stretch_cuda(&state->stretch, in, out, job->scratch, job->stream, job->notes);
+  return fc_pointwise_cuda(&state->map, in, out, job->stream, job->notes);
+}
+
+static const fc_backend cuda = {sizeof(fc_backend), FC_BACKEND_GRAPH, NULL, prepare, release,
+                                cuda_scratch,       process_cuda};
+#endif
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_choice dtype_choices[] = {
+    {sizeof(fc_choice), FC_U8, "u8", "8 bits, 0 to 255; for sound centred on 128"},
+    {sizeof(fc_choice), FC_I16, "i16", "16 bits with sign"},
+    {sizeof(fc_choice), FC_U16, "u16", "16 bits, 0 to 65535"},
+    {sizeof(fc_choice), FC_I32, "i32", "32 bits with sign"},
+    {sizeof(fc_choice), FC_F32, "f32", "single precision"},
+    {sizeof(fc_choice), FC_F64, "f64", "double precision"},
+};
+static const fc_choice *const dtype_list[] = {&dtype_choices[0],
+                                              &dtype_choices[1],
+                                              &dtype_choices[2],
+                                              &dtype_choices[3],
+                                              &dtype_choices[4],
+                                              &dtype_choices[5],
+                                              NULL};
+static const fc_param dtype_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
+    .name = "dtype",
+    .doc = "The element type that samples become.",
+    .choices = dtype_list,
+};
+
+static const fc_choice scale_choices[] = {
+    {sizeof(fc_choice), SCALE_AUTO, "auto",
+     "the whole range of an image's integers onto the new one's; else none"},
+    {sizeof(fc_choice), SCALE_NONE, "none", "keep values as they are"},
+    {sizeof(fc_choice), SCALE_STRETCH, "stretch",
+     "each frame's least and greatest value onto the ends of the range"},
+};
+static const fc_choice *const scale_list[] = {&scale_choices[0], &scale_choices[1], &scale_choices[2], NULL};
+static const fc_param scale_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "scale",
+    .doc = "What happens to the range of values.",
+    .preset = "auto",
+    .choices = scale_list,
+};
+static const fc_param *const params[N_PARAMS] = {[DTYPE] = &dtype_param, [SCALE] = &scale_param};
+
+static const char *const examples[] = {"convert:u8", "convert:f32", "convert:i16:scale=none", NULL};
+
+static const fc_operator convert_operator = {
+    .size = sizeof(fc_operator),
+    .name = "convert",
+    .summary = "change the element type, and with it the range of an image's codes",
+    .doc = "Makes samples of another type. At the end of a chain it decides what a file holds that can hold "
+           "several: "
+           "a WAV of 16 or 32 bits or floats, a PNG of 8 or 16 bits, any .npy. Within a chain it is seldom "
+           "needed, "
+           "for every operator takes every type.\n\n"
+           "Sound keeps its level: full scale is full scale in every type, so scale=auto and scale=none are "
+           "the same.\n\n"
+           "Images hold code values. Between integer types scale=auto maps the whole of one range onto the "
+           "whole of "
+           "the other: white stays white. From u16 to u8 that divides by 257, back it multiplies. scale=none "
+           "keeps the number: 200 stays 200. To floats and from floats both keep the number too, because a "
+           "float has no "
+           "range of its own: 8-bit white becomes 255.0, and 255.0 becomes 255 in a u16. Arrays always keep "
+           "their "
+           "numbers.\n\n"
+           "scale=stretch is for showing data that are no picture, such as spectra, deviations or "
+           "differences: the "
+           "least value of each frame becomes the lowest code, the greatest the highest (0 and 1 for "
+           "floats), all "
+           "channels alike. NaN and infinities do not count. Frames are then no longer comparable in "
+           "brightness.\n\n"
+           "Values that fall between integers are rounded, half to even. Values beyond the range become its "
+           "ends, "
+           "with a warning; they never wrap around. A NaN that is to become an integer is an error.",
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = free,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+#if FC_HAVE_CUDA
+    .cuda = &cuda,
+#endif
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&convert_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "convert",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

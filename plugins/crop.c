@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * crop.c - the operator crop: a stretch of sound, a rectangle of images; the work is
+ * filters/gather.h. The shift is a halo that is negative on one side, so the
+ * host reads nothing ahead of what is kept.
+ */
+#include "plugins/gather.h"
+
+enum { START, LENGTH, LEFT, TOP, WIDTH, HEIGHT, N_PARAMS };
+
+/* What is kept along one axis. */
+typedef struct span {
+  int64_t from, count; /* count 0: to the end */
+  int given;
+} span;
+
+typedef struct crop {
+  span time, x, y;
+} crop;
+
+static span span_of(const fc_arg *from, const fc_arg *count) {
+  span s = {from->ints[0], count->count ? count->ints[0] : 0, from->given || count->given};
+  return s;
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  crop *self = malloc(sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  self->time = span_of(args[START], args[LENGTH]);
+  self->x = span_of(args[LEFT], args[WIDTH]);
+  self->y = span_of(args[TOP], args[HEIGHT]);
+  *instance = self;
+  return FC_OK;
+}
+
+/* ---- negotiate -------------------------------------------------------------- */
+
+static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s, const char *unit) {
+  int64_t extent = terms->in[0]->extent[axis];
+  terms->reach[axis].before = -s.from;
+  terms->reach[axis].after = s.from;
+  if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
+  if (s.from >= extent)
+    return host->fail(host, FC_INVALID, "nothing is left: it begins at %lld, and there are %lld %s",
+                      (long long)s.from, (long long)extent, unit);
+  if (s.count > extent - s.from)
+    return host->fail(host, FC_INVALID, "%lld %s from %lld on reach beyond the end, which is at %lld",
+                      (long long)s.count, unit, (long long)s.from, (long long)extent);
+  terms->out[0]->extent[axis] = s.count ? s.count : extent - s.from;
+  return FC_OK;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const crop *self = instance;
+  if (terms->in[0]->kind == FC_AUDIO) {
+    if (self->x.given || self->y.given)
+      return host->fail(host, FC_INVALID,
+                        "x, y, width and height are for images; sound has start and length");
+    return cut(host, terms, FC_AXIS_T, self->time, "samples");
+  }
+  if (self->time.given)
+    return host->fail(host, FC_INVALID, "start and length are for sound; images have x, y, width and height");
+  fc_status status = cut(host, terms, FC_AXIS_X, self->x, "columns");
+  return status == FC_OK ? cut(host, terms, FC_AXIS_Y, self->y, "rows") : status;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const crop *self = instance;
+  fc_gather work = {.shift_x = self->x.from, .shift_y = self->y.from};
+  if (setup->in[0]->kind == FC_AUDIO) work = (fc_gather){.shift_x = self->time.from};
+  return gather_prepare(host, setup, work, 0, prepared);
+}
+
+GATHER_BACKENDS(prepare)
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+#define MOST 9007199254740992.0 /* 2^53: every whole number up to it is a double */
+
+static const fc_param start_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "start",
+    .doc = "Sound: the first sample that is kept, counted from 0.",
+    .unit = "samples",
+    .preset = "0",
+    .max = MOST,
+};
+static const fc_param length_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "length",
+    .doc = "Sound: how many samples of each channel are kept. Without it, all to the end.",
+    .unit = "samples",
+    .min = 1,
+    .max = MOST,
+};
+static const fc_param left_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "x",
+    .doc = "Images: the first column that is kept, counted from 0 at the left.",
+    .unit = "pixels",
+    .preset = "0",
+    .max = MOST,
+};
+static const fc_param top_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "y",
+    .doc = "Images: the first row that is kept, counted from 0 at the top.",
+    .unit = "pixels",
+    .preset = "0",
+    .max = MOST,
+};
+static const fc_param width_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "width",
+    .doc = "Images: how many columns are kept. Without it, all to the right edge.",
+    .unit = "pixels",
+    .min = 1,
+    .max = MOST,
+};
+static const fc_param height_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "height",
+    .doc = "Images: how many rows are kept. Without it, all to the bottom edge.",
+    .unit = "pixels",
+    .min = 1,
+    .max = MOST,
+};
+static const fc_param *const params[N_PARAMS] = {
+    [START] = &start_param, [LENGTH] = &length_param, [LEFT] = &left_param,
+    [TOP] = &top_param,     [WIDTH] = &width_param,   [HEIGHT] = &height_param,
+};
+
+static const char *const examples[] = {"crop:start=8:length=16", "crop:x=1:y=2:width=5:height=4",
+                                       "crop:start=3", NULL};
+
+static const fc_operator crop_operator = {
+    .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_DTYPE,
+    .name = "crop",
+    .summary = "keep a stretch of sound or a rectangle of images",
+    .doc = "Keeps one part of the signal and drops the rest. For sound that is a stretch of time, in "
+           "samples: at 48 "
+           "kHz start=48000:length=96000 are the second and third second. For images and arrays it is a "
+           "rectangle, "
+           "the same of every frame.\n\n"
+           "Samples are copied as they are. A part that reaches beyond the end is an error, so that the "
+           "output is "
+           "never shorter than was asked for; leave length, width or height out to keep all that follows.\n\n"
+           "Stages before a crop compute only what it keeps.",
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = free,
+    .negotiate = negotiate,
+    .cpu = &gather_on_cpu,
+#if FC_HAVE_CUDA
+    .cuda = &gather_on_cuda,
+#endif
+    .reference = &gather_by_definition,
+};
+
+static const fc_operator *const operators[] = {&crop_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "crop",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

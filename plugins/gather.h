@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gather.h - what the operators on filters/gather.h share: a prepared state, and the
+ * backends that run it. Each includes it once and says only what is copied from where.
+ */
+#ifndef FC_PLUGINS_GATHER_H
+#define FC_PLUGINS_GATHER_H
+
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/gather.h"
+
+typedef struct gather_state {
+  fc_gather work;
+  int device;
+  void *channels; /* the host's memory on the device, or NULL */
+} gather_state;
+
+static inline void gather_release(const fc_host *host, void *prepared) {
+  gather_state *state = prepared;
+  if (!state) return;
+  host->free(host, state->device, state->channels);
+  free(state);
+}
+
+/* A state that does `work` with a copy of its channels, `count` of them, on the device. */
+static inline fc_status gather_prepare(const fc_host *host, const fc_setup *setup, fc_gather work,
+                                       int64_t count, void **prepared) {
+  gather_state *state = calloc(1, sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  size_t bytes = (size_t)count * sizeof *work.channels;
+  fc_status status = FC_OK;
+  state->device = setup->device;
+  state->work = work;
+  if (work.channels) {
+    state->work.channels = state->channels = host->alloc(host, setup->device, bytes);
+    if (!state->channels)
+      status = FC_NO_MEMORY;
+    else if (setup->device == FC_HOST)
+      for (int64_t i = 0; i < count; i++) ((int32_t *)state->channels)[i] = work.channels[i];
+    else
+      status = host->upload(host, setup->device, state->channels, work.channels, bytes);
+  }
+  if (status != FC_OK)
+    gather_release(host, state);
+  else
+    *prepared = state;
+  return status;
+}
+
+static inline fc_status gather_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_gather_cpu(&((const gather_state *)prepared)->work, job->in[0], job->out[0]);
+}
+
+static inline fc_status gather_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_gather_ref(&((const gather_state *)prepared)->work, job->in[0], job->out[0]);
+}
+
+#if FC_HAVE_CUDA
+static inline fc_status gather_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_gather_cuda(&((const gather_state *)prepared)->work, job->in[0], job->out[0], job->stream);
+}
+#define GATHER_CUDA(name, prepare)                                                                           \
+  static const fc_backend name = {sizeof(fc_backend), FC_BACKEND_GRAPH, NULL, prepare, gather_release, NULL, \
+                                  gather_cuda};
+#else
+#define GATHER_CUDA(name, prepare) enum { name##_is_not_built };
+#endif
+
+/* Defines the backends gather_on_cpu, gather_on_cuda and gather_by_definition. */
+#define GATHER_BACKENDS(prepare)                                                                             \
+  static const fc_backend gather_on_cpu = {sizeof(fc_backend), 0,    NULL,      prepare,                     \
+                                           gather_release,     NULL, gather_cpu};                            \
+  static const fc_backend gather_by_definition = {                                                           \
+      sizeof(fc_backend), 0, NULL, prepare, gather_release, NULL, gather_reference};                         \
+  GATHER_CUDA(gather_on_cuda, prepare)
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pointwise.h - what the operators on filters/pointwise.h share: a prepared state, and
+ * the backends that run it. Each includes it once and says only what its numbers are.
+ */
+#ifndef FC_PLUGINS_POINTWISE_H
+#define FC_PLUGINS_POINTWISE_H
+
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/pointwise.h"
+
+typedef struct pointwise_state {
+  fc_pointwise work;
+  int device;
+  void *factors; /* the host's memory on the device, or NULL */
+} pointwise_state;
+
+static inline void pointwise_release(const fc_host *host, void *prepared) {
+  pointwise_state *state = prepared;
+  if (!state) return;
+  host->free(host, state->device, state->factors);
+  free(state);
+}
+
+/* `count` factors in the compute type in memory of the device. */
+static inline fc_status pointwise_factors(const fc_host *host, pointwise_state *state, const double *factors,
+                                          int64_t count) {
+  int device = state->device, compute = state->work.compute;
+  size_t bytes = (size_t)count * fc_dtype_size(compute);
+  fc_status status = FC_OK;
+  void *numbers = host->alloc(host, FC_HOST, bytes);
+  if (!numbers) return FC_NO_MEMORY;
+  for (int64_t i = 0; i < count; i++) {
+    if (compute == FC_F64)
+      ((double *)numbers)[i] = factors[i];
+    else
+      ((float *)numbers)[i] = (float)factors[i];
+  }
+  if (device == FC_HOST) {
+    state->factors = numbers;
+  } else {
+    state->factors = host->alloc(host, device, bytes);
+    status = state->factors ? host->upload(host, device, state->factors, numbers, bytes) : FC_NO_MEMORY;
+    host->free(host, FC_HOST, numbers);
+  }
+  state->work.factors = state->factors;
+  return status;
+}
+
+/* A state that does `work`, with a factor for each channel where there are any. */
+static inline fc_status pointwise_prepare(const fc_host *host, const fc_setup *setup, fc_pointwise work,
+                                          const double *factors, int64_t count, void **prepared) {
+  pointwise_state *state = calloc(1, sizeof *state);
+  fc_status status = FC_OK;
+  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  state->device = setup->device;
+  state->work = work;
+  state->work.isa = fc_isa_best();
+  if (count > 0) status = pointwise_factors(host, state, factors, count);
+  if (status != FC_OK)
+    pointwise_release(host, state);
+  else
+    *prepared = state;
+  return status;
+}
+
+static inline size_t pointwise_scratch(const void *prepared, const fc_job *job) {
+  return fc_pointwise_cpu_scratch(&((const pointwise_state *)prepared)->work);
+}
+
+static inline fc_status pointwise_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const pointwise_state *state = prepared;
+  return fc_pointwise_cpu(&state->work, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static inline fc_status pointwise_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  const pointwise_state *state = prepared;
+  return fc_pointwise_ref(&state->work, job->in[0], job->out[0], job->notes);
+}
+
+#if FC_HAVE_CUDA
+static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const pointwise_state *state = prepared;
+  return fc_pointwise_cuda(&state->work, job->in[0], job->out[0], job->stream, job->notes);
+}
+#define POINTWISE_CUDA(name, prepare)                                                                        \
+  static const fc_backend name = {                                                                           \
+      sizeof(fc_backend), FC_BACKEND_GRAPH, NULL, prepare, pointwise_release, NULL, pointwise_cuda};
+#else
+#define POINTWISE_CUDA(name, prepare) enum { name##_is_not_built };
+#endif
+
+/* Defines the backends pointwise_on_cpu, pointwise_on_cuda and pointwise_by_definition. */
+#define POINTWISE_BACKENDS(prepare)                                                                          \
+  static const fc_backend pointwise_on_cpu = {                                                               \
+      sizeof(fc_backend), 0, NULL, prepare, pointwise_release, pointwise_scratch, pointwise_cpu};            \
+  static const fc_backend pointwise_by_definition = {                                                        \
+      sizeof(fc_backend), 0, NULL, prepare, pointwise_release, NULL, pointwise_reference};                   \
+  POINTWISE_CUDA(pointwise_on_cuda, prepare)
+
+#endif
