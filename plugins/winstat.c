@@ -77,6 +77,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (in->extent[FC_AXIS_C] > INT64_MAX / FC_WINSTAT_STATS / 8)
     return host->fail(host, FC_INVALID, "too many channels");
   terms->out[0]->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
+  terms->reach[FC_AXIS_C].before = terms->reach[FC_AXIS_C].after = FC_WHOLE;
   fc_winstat_clip(&w, in->extent[FC_AXIS_X], in->extent[FC_AXIS_Y]);
   terms->reach[FC_AXIS_X].before = w.before[0], terms->reach[FC_AXIS_X].after = w.after[0];
   terms->reach[FC_AXIS_Y].before = w.before[1], terms->reach[FC_AXIS_Y].after = w.after[1];
