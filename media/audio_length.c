@@ -17,6 +17,12 @@
 #define OGG_PAGE_MAX 65307
 #define OGG_END      4
 
+static gint64 frame_bytes(const SF_INFO *info) {
+  fc_audio_samples samples = fc_audio_samples_of(info->format);
+  gboolean floats = fc_dtype_is_float(samples.dtype);
+  return info->channels * (floats ? (gint64)fc_dtype_size(samples.dtype) : (samples.bits + 7) / 8);
+}
+
 /* Offset of the last "OggS" in the tail of a file, or -1. */
 static gssize last_page(const guint8 *tail, gssize size) {
   for (gssize at = size - 27; at >= 0; at--)
@@ -40,7 +46,20 @@ static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **
   return TRUE;
 }
 
-static gboolean compare_chunks(fc_input *input, fc_audio_length *length, GError **error) {
+/* libsndfile takes what follows the samples for more of them, in W64 always and in WAV
+ * when there are none. */
+static void cap_frames(const SF_INFO *info, gint64 bytes, fc_audio_length *length) {
+  int subtype = info->format & SF_FORMAT_SUBMASK;
+  int family = info->format & SF_FORMAT_TYPEMASK;
+  gboolean riff = family == SF_FORMAT_WAV || family == SF_FORMAT_WAVEX || family == SF_FORMAT_RF64 ||
+                  family == SF_FORMAT_W64;
+  if (bytes == 0) length->frames = 0;
+  if (riff && subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE)
+    length->frames = MIN(length->frames, bytes / frame_bytes(info));
+}
+
+static gboolean compare_chunks(fc_input *input, const SF_INFO *info, fc_audio_length *length,
+                               GError **error) {
   g_autoptr(fc_chunks) chunks = fc_chunks_read(input, error);
   if (!chunks) return FALSE;
   if (chunks->data < 0) return TRUE;
@@ -49,8 +68,8 @@ static gboolean compare_chunks(fc_input *input, fc_audio_length *length, GError 
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", chunks->missing);
   else if (chunks->open_ended)
     length->remark = "the header does not say how long it is; read to the end of the file";
-  else if (g_array_index(chunks->items, fc_chunk, chunks->data).size == 0)
-    length->frames = 0; /* libsndfile takes what follows for samples */
+  else
+    cap_frames(info, g_array_index(chunks->items, fc_chunk, chunks->data).size, length);
   return TRUE;
 }
 
@@ -72,11 +91,8 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
 /* A pipe has no size to compare with: the header is believed, unless what it says is
  * what writers put there who do not know. */
 static void from_pipe(const SF_INFO *info, fc_audio_length *length) {
-  fc_audio_samples samples = fc_audio_samples_of(info->format);
-  gint64 sample =
-      fc_dtype_is_float(samples.dtype) ? (gint64)fc_dtype_size(samples.dtype) : (samples.bits + 7) / 8;
   gboolean made_up = length->frames == FC_UNKNOWN ||
-                     fc_chunk_size_is_placeholder((guint64)(info->frames * info->channels * sample));
+                     fc_chunk_size_is_placeholder((guint64)(info->frames * frame_bytes(info)));
   length->frames = made_up ? FC_UNKNOWN : info->frames;
 }
 
@@ -92,6 +108,6 @@ gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_len
   case SF_FORMAT_AU: compare_au(input, length); return TRUE;
   case SF_FORMAT_FLAC:
   case SF_FORMAT_MPEG: return TRUE;
-  default: return compare_chunks(input, length, error);
+  default: return compare_chunks(input, info, length, error);
   }
 }

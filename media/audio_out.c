@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "media/metadata.h"
 #include "media/quantise.h"
 
 typedef struct audio_sink {
@@ -16,6 +17,7 @@ typedef struct audio_sink {
   fc_media_options options;
   char *path;
   int like; /* libsndfile's format of the source, or 0 */
+  fc_metadata *metadata;
   fc_audio_samples samples;
   gboolean chosen;
   int channels;
@@ -64,15 +66,15 @@ static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
                   format->rate);
 }
 
-static gboolean is_riff_pcm(const fc_audio_samples *samples) {
+static gboolean is_wav_pcm(const fc_audio_samples *samples) {
   int major = samples->format & SF_FORMAT_TYPEMASK, subtype = samples->format & SF_FORMAT_SUBMASK;
-  if (major != SF_FORMAT_WAV && major != SF_FORMAT_RF64) return FALSE;
+  if (major != SF_FORMAT_WAV && major != SF_FORMAT_RF64 && major != SF_FORMAT_W64) return FALSE;
   return subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
 }
 
 static unsigned output_flags(const audio_sink *sink, gint64 frames) {
   int major = sink->samples.format & SF_FORMAT_TYPEMASK;
-  gboolean streams = major == SF_FORMAT_OGG || (is_riff_pcm(&sink->samples) && frames != FC_UNKNOWN);
+  gboolean streams = major == SF_FORMAT_OGG || (is_wav_pcm(&sink->samples) && frames != FC_UNKNOWN);
   return fc_output_flags_of(&sink->options) | (streams ? 0 : FC_OUTPUT_SEEKS);
 }
 
@@ -82,14 +84,15 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   fc_audio_spec spec = {.samples = sink->samples,
                         .rate = (int)lrint(format->rate),
                         .channels = (int)format->extent[FC_AXIS_C],
-                        .frames = format->extent[FC_AXIS_X]};
+                        .frames = format->extent[FC_AXIS_X],
+                        .metadata = sink->metadata,
+                        .options = &sink->options};
   sink->channels = spec.channels;
   warn_of_loss(sink, format);
   sink->output = fc_output_open(sink->path, output_flags(sink, spec.frames), error);
   if (!sink->output) return FALSE;
-  sink->encoder = is_riff_pcm(&sink->samples)
-                      ? fc_wav_encoder_new(base->name, sink->output, &spec, error)
-                      : fc_sndfile_encoder_new(base->name, sink->output, &spec, error);
+  sink->encoder = is_wav_pcm(&sink->samples) ? fc_wav_encoder_new(base->name, sink->output, &spec, error)
+                                             : fc_sndfile_encoder_new(base->name, sink->output, &spec, error);
   return sink->encoder != NULL;
 }
 
@@ -125,6 +128,7 @@ static void audio_free(fc_sink *base) {
   audio_sink *sink = (audio_sink *)base;
   if (sink->encoder) sink->encoder->free(sink->encoder);
   fc_output_free(sink->output);
+  fc_metadata_free(sink->metadata);
   g_free(sink->scratch);
   g_free(sink->path);
   g_free(sink->base.name);
@@ -144,5 +148,6 @@ fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const f
   sink->options = *options;
   sink->path = g_strdup(path);
   sink->like = fc_audio_source_format(like);
+  sink->metadata = fc_metadata_read(like, options);
   return &sink->base;
 }

@@ -37,6 +37,17 @@ void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int 
   for (int i = 0; i < bytes; i++) to[i] = (guint8)(value >> 8 * (layout->big_endian ? bytes - 1 - i : i));
 }
 
+void fc_chunk_put_id(const fc_chunk_layout *layout, guint8 *to, const guint8 *id) {
+  static const guint8 riff_tail[12] = {0xf3, 0xac, 0xd3, 0x11, 0x8c, 0xd1,
+                                       0x00, 0xc0, 0x4f, 0x8e, 0xdb, 0x8a};
+  static const guint8 list[16] = {'l',  'i',  's',  't',  0x2f, 0x91, 0xcf, 0x11,
+                                  0xa5, 0xd6, 0x28, 0xdb, 0x04, 0xc1, 0x00, 0x00};
+  memcpy(to, id, 4);
+  if (layout->id_bytes == 4) return;
+  memcpy(to + 4, riff_tail, sizeof riff_tail);
+  if (memcmp(id, "LIST", 4) == 0) memcpy(to, list, sizeof list);
+}
+
 /* Writers that cannot go back leave one of these in the size: 0xffffffff (ffmpeg),
  * 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the
  * rest of a frame or plus a header. */

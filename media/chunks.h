@@ -64,6 +64,10 @@ const fc_chunk_layout *fc_chunk_layout_of(fc_family family);
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes);
 void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int bytes);
 
+/* Four characters as an id of the layout. W64 has one tail for the ids that it took from
+ * RIFF, and another for LIST. */
+void fc_chunk_put_id(const fc_chunk_layout *layout, guint8 *to, const guint8 *id);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chunks, fc_chunks_free)
 
 G_END_DECLS

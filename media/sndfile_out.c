@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sndfile_out.c - all containers but WAV, through libsndfile, which writes into our
+ * sndfile_out.c - all containers but WAV, RF64 and W64, through libsndfile, which writes into our
  * output so that every write is checked.
  */
 #include "media/audio.h"
 
 #include <stdio.h>
+
+#include "media/metadata.h"
 
 typedef struct sndfile_encoder {
   fc_encoder base;
@@ -14,7 +16,8 @@ typedef struct sndfile_encoder {
   fc_audio_spec spec;
   SNDFILE *file;
   gint64 position;
-  GError *problem; /* of a write inside libsndfile */
+  const GArray *chunks; /* to append; NULL: libsndfile has been given what it knows */
+  GError *problem;      /* of a write inside libsndfile */
 } sndfile_encoder;
 
 /* ---- libsndfile's file ------------------------------------------------- */
@@ -55,6 +58,26 @@ static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
 
 static SF_VIRTUAL_IO vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
 
+/* ---- metadata ----------------------------------------------------------- */
+
+static fc_family family_of(int format) {
+  switch (format & SF_FORMAT_TYPEMASK) {
+  case SF_FORMAT_WAV: return FC_FAMILY_RIFF;
+  case SF_FORMAT_AIFF: return FC_FAMILY_AIFF;
+  case SF_FORMAT_CAF: return FC_FAMILY_CAF;
+  default: return FC_FAMILY_NONE;
+  }
+}
+
+/* Containers that count bytes in 32 bits, and would count wrongly beyond. */
+static gboolean check_size(const sndfile_encoder *encoder, gint64 bytes, GError **error) {
+  int major = encoder->spec.samples.format & SF_FORMAT_TYPEMASK;
+  gboolean narrow = major == SF_FORMAT_WAV || major == SF_FORMAT_AIFF || major == SF_FORMAT_AU;
+  if (!narrow || bytes <= G_MAXUINT32) return TRUE;
+  return fc_fail(error, FC_UNSUPPORTED,
+                 "%s: would exceed the 4 GiB that its format holds; use .rf64, .w64 or .caf", encoder->name);
+}
+
 /* ---- the encoder ------------------------------------------------------- */
 
 /* A failed write says more than libsndfile's word about it. */
@@ -85,8 +108,12 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   int problem = sf_close(g_steal_pointer(&encoder->file));
   if (encoder->problem) return fail_encoder(encoder, error);
-  return !problem ||
-         fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name, sf_error_number(problem));
+  if (problem)
+    return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name, sf_error_number(problem));
+  if (encoder->chunks &&
+      !fc_metadata_append(encoder->chunks, family_of(encoder->spec.samples.format), encoder->output, error))
+    return FALSE;
+  return check_size(encoder, fc_output_size(encoder->output), error);
 }
 
 static void sndfile_free(fc_encoder *base) {
@@ -96,6 +123,21 @@ static void sndfile_free(fc_encoder *base) {
   g_free(encoder);
 }
 
+static gboolean open_file(sndfile_encoder *encoder, GError **error) {
+  const fc_audio_spec *spec = &encoder->spec;
+  gint64 sample = (spec->samples.bits + 7) / 8;
+  if (spec->frames > 0 && !check_size(encoder, spec->frames * spec->channels * sample, error)) return FALSE;
+  SF_INFO info = {.samplerate = spec->rate, .channels = spec->channels, .format = spec->samples.format};
+  encoder->file = sf_open_virtual(&vio, SFM_WRITE, &info, encoder);
+  if (!encoder->file) return fail_encoder(encoder, error);
+  /* It carries the time of day, and equal runs shall give equal files. */
+  sf_command(encoder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+  encoder->chunks =
+      fc_metadata_chunks(spec->metadata, family_of(spec->samples.format), spec, spec->options, encoder->name);
+  if (spec->metadata && !encoder->chunks) fc_metadata_apply(spec->metadata, encoder->file, spec);
+  return TRUE;
+}
+
 fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                    GError **error) {
   sndfile_encoder *encoder = g_new0(sndfile_encoder, 1);
@@ -103,14 +145,7 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->name = name;
   encoder->output = output;
   encoder->spec = *spec;
-  SF_INFO info = {.samplerate = spec->rate, .channels = spec->channels, .format = spec->samples.format};
-  encoder->file = sf_open_virtual(&vio, SFM_WRITE, &info, encoder);
-  if (!encoder->file) {
-    fail_encoder(encoder, error);
-    sndfile_free(&encoder->base);
-    return NULL;
-  }
-  /* It carries the time of day, and equal runs shall give equal files. */
-  sf_command(encoder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
-  return &encoder->base;
+  if (open_file(encoder, error)) return &encoder->base;
+  sndfile_free(&encoder->base);
+  return NULL;
 }

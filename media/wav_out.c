@@ -1,35 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wav_out.c - PCM and float WAV, and RF64 beyond 4 GiB, after Microsoft's RIFF and
- * EBU Tech 3306.
+ * wav_out.c - PCM and float WAV, RF64 beyond 4 GiB, and W64: after Microsoft's RIFF, EBU
+ * Tech 3306 and Sonic Foundry's description.
  *
- * libsndfile's writer lets the size wrap at 4 GiB, and as RF64 writes an unusual
- * header also for short files. Here the header is final from the start when the
- * length is known, so that it may go into a pipe; when it is not, room is left for
- * the RF64 sizes and the header is written again at the end.
+ * libsndfile's WAV writer lets the size wrap at 4 GiB, as RF64 it writes an unusual
+ * header also for short files, and it takes whatever follows the samples of a W64 file
+ * for more of them. Here the header is final from the start when the length is known,
+ * so that it may go into a pipe; when it is not, room is left for the RF64 sizes and the
+ * header is written again at the end.
  */
-#include "media/audio.h"
-
 #include <string.h>
+
+#include "media/metadata.h"
 
 #define TAG_PCM        1
 #define TAG_FLOAT      3
 #define TAG_EXTENSIBLE 0xfffe
 
 #define DS64_SIZE 28
-#define BLOCK     16384 /* samples packed at a time */
+/* libsndfile, and what is built on it, does not find the samples of a W64 file behind
+ * more metadata than about this. */
+#define W64_AHEAD_MAX ((gsize)64 << 10)
+#define BLOCK         16384 /* samples packed at a time */
 
 typedef struct wav_encoder {
   fc_encoder base;
   const char *name;
   fc_output *output;
   fc_audio_spec spec;
+  const fc_chunk_layout *layout; /* RIFF or W64 */
   int sample_bytes;
   gint64 frames;
-  gsize header_size; /* up to the first sample */
+  gsize header_size;    /* up to the first sample */
+  const GArray *chunks; /* of fc_meta_chunk; or NULL */
+  guint32 speakers;
+  gboolean extensible;
 } wav_encoder;
 
-/* ---- header ------------------------------------------------------------ */
+static gboolean is_w64(const wav_encoder *wav) {
+  return wav->layout->family == FC_FAMILY_W64;
+}
+
+static guint64 data_bytes(const wav_encoder *wav, gint64 frames) {
+  return (guint64)frames * (guint64)(wav->sample_bytes * wav->spec.channels);
+}
+
+/* ---- pieces of the header ---------------------------------------------- */
 
 static void put(GByteArray *to, guint64 value, int bytes) {
   guint8 little[8];
@@ -37,80 +53,123 @@ static void put(GByteArray *to, guint64 value, int bytes) {
   g_byte_array_append(to, little, (guint)bytes);
 }
 
-static void put_id(GByteArray *to, const char *id) {
-  g_byte_array_append(to, (const guint8 *)id, 4);
+/* A chunk's own header; `size` is that of its payload. */
+static void put_head(GByteArray *to, const wav_encoder *wav, const char *id, guint64 size) {
+  guint8 full[FC_CHUNK_ID_MAX];
+  guint64 own = wav->layout->counts_header ? (guint64)(wav->layout->id_bytes + wav->layout->size_bytes) : 0;
+  fc_chunk_put_id(wav->layout, full, (const guint8 *)id);
+  g_byte_array_append(to, full, wav->layout->id_bytes);
+  put(to, size + own, wav->layout->size_bytes);
 }
 
-static void put_size32(GByteArray *to, guint64 size, gboolean wide) {
-  put(to, wide ? 0xffffffff : size, 4);
+static void put_padding(GByteArray *to, const wav_encoder *wav) {
+  while (to->len % wav->layout->align) put(to, 0, 1);
 }
 
-/* More than two channels need the extensible form. */
+/* More than two channels need the extensible form; fewer keep it. libsndfile does not
+ * understand it in W64. */
 static void put_fmt(GByteArray *to, const wav_encoder *wav) {
   static const guint8 guid_tail[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
                                        0x00, 0x00, 0xaa, 0x00, 0x38, 0x9b, 0x71};
   const fc_audio_spec *spec = &wav->spec;
   gboolean floating = fc_dtype_is_float(spec->samples.dtype);
-  gboolean extensible = spec->channels > 2;
+  gboolean extensible = !is_w64(wav) && (wav->extensible || spec->channels > 2 || wav->speakers);
   guint32 frame = (guint32)(wav->sample_bytes * spec->channels);
-  put_id(to, "fmt ");
-  put(to, extensible ? 40 : floating ? 18 : 16, 4);
+  put_head(to, wav, "fmt ", extensible ? 40 : floating ? 18 : 16);
   put(to, extensible ? TAG_EXTENSIBLE : floating ? TAG_FLOAT : TAG_PCM, 2);
   put(to, (guint64)spec->channels, 2);
   put(to, (guint64)spec->rate, 4);
   put(to, (guint64)spec->rate * frame, 4);
   put(to, frame, 2);
   put(to, (guint64)wav->sample_bytes * 8, 2);
-  if (!extensible && !floating) return;
-  put(to, extensible ? 22 : 0, 2);
-  if (!extensible) return;
-  put(to, (guint64)wav->sample_bytes * 8, 2);
-  put(to, 0, 4);
-  put(to, floating ? TAG_FLOAT : TAG_PCM, 2);
-  g_byte_array_append(to, guid_tail, sizeof guid_tail);
+  if (extensible || floating) put(to, extensible ? 22 : 0, 2);
+  if (extensible) {
+    put(to, (guint64)wav->sample_bytes * 8, 2);
+    put(to, wav->speakers, 4);
+    put(to, floating ? TAG_FLOAT : TAG_PCM, 2);
+    g_byte_array_append(to, guid_tail, sizeof guid_tail);
+  }
+  put_padding(to, wav);
 }
 
-static guint64 data_bytes(const wav_encoder *wav, gint64 frames) {
-  return (guint64)frames * (guint64)(wav->sample_bytes * wav->spec.channels);
+/* What is not PCM says its frames. */
+static void put_fact(GByteArray *to, const wav_encoder *wav, gint64 frames) {
+  if (!fc_dtype_is_float(wav->spec.samples.dtype)) return;
+  put_head(to, wav, "fact", wav->layout->size_bytes);
+  put(to, is_w64(wav) ? (guint64)frames : MIN((guint64)frames, 0xffffffff), wav->layout->size_bytes);
 }
 
-/* The room for RF64's sizes: used, kept free, or not there. */
-static void put_ds64(GByteArray *to, gboolean wide, guint64 riff, guint64 data, gint64 frames) {
-  put_id(to, wide ? "ds64" : "JUNK");
-  put(to, DS64_SIZE, 4);
+static gboolean fits(const wav_encoder *wav, const GByteArray *to, const fc_meta_chunk *chunk) {
+  return !is_w64(wav) || to->len + chunk->size <= W64_AHEAD_MAX;
+}
+
+/* Metadata that stand ahead of the samples, or behind them; in W64 ahead. */
+static void put_chunks(GByteArray *to, const wav_encoder *wav, gboolean before) {
+  for (guint i = 0; wav->chunks && i < wav->chunks->len; i++) {
+    const fc_meta_chunk *chunk = &g_array_index(wav->chunks, fc_meta_chunk, i);
+    if ((chunk->before || is_w64(wav)) != before || !fits(wav, to, chunk)) continue;
+    put_head(to, wav, (const char *)chunk->id, chunk->size);
+    g_byte_array_append(to, chunk->data, (guint)chunk->size);
+    put_padding(to, wav);
+  }
+}
+
+/* The room for RF64's sizes: used, or kept free. */
+static void put_ds64(GByteArray *to, const wav_encoder *wav, gboolean wide, guint64 riff, gint64 frames) {
+  put_head(to, wav, wide ? "ds64" : "JUNK", DS64_SIZE);
   put(to, wide ? riff : 0, 8);
-  put(to, wide ? data : 0, 8);
+  put(to, wide ? data_bytes(wav, frames) : 0, 8);
   put(to, wide ? (guint64)frames : 0, 8);
   put(to, 0, 4);
 }
 
-/* Everything before the first sample, for a file of so many frames. */
-static GByteArray *header_of(const wav_encoder *wav, gint64 frames) {
-  guint64 data = data_bytes(wav, frames);
-  gboolean floating = fc_dtype_is_float(wav->spec.samples.dtype);
+/* ---- the header -------------------------------------------------------- */
+
+/* From the first chunk to the last before the samples. */
+static GByteArray *chunks_ahead(const wav_encoder *wav, gint64 frames) {
+  GByteArray *ahead = g_byte_array_new();
+  put_fmt(ahead, wav);
+  put_fact(ahead, wav, frames);
+  put_chunks(ahead, wav, TRUE);
+  return ahead;
+}
+
+static GByteArray *w64_header(const wav_encoder *wav, gint64 frames) {
+  static const guint8 riff[16] = {'r',  'i',  'f',  'f',  0x2e, 0x91, 0xcf, 0x11,
+                                  0xa5, 0xd6, 0x28, 0xdb, 0x04, 0xc1, 0x00, 0x00};
+  guint8 wave[16];
+  fc_chunk_put_id(wav->layout, wave, (const guint8 *)"wave");
+  g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames);
+  GByteArray *header = g_byte_array_new();
+  g_byte_array_append(header, riff, sizeof riff);
+  put(header, wav->layout->file_header + ahead->len + 24 + data_bytes(wav, frames), 8);
+  g_byte_array_append(header, wave, sizeof wave);
+  g_byte_array_append(header, ahead->data, ahead->len);
+  put_head(header, wav, "data", data_bytes(wav, frames));
+  return header;
+}
+
+static GByteArray *riff_header(const wav_encoder *wav, gint64 frames) {
+  g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames), behind = g_byte_array_new();
+  put_chunks(behind, wav, FALSE);
   gboolean asked = (wav->spec.samples.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_RF64;
-  GByteArray *body = g_byte_array_new();
-  put_fmt(body, wav);
-  if (floating) {
-    put_id(body, "fact");
-    put(body, 4, 4);
-    put(body, MIN((guint64)frames, 0xffffffff), 4);
-  }
-  guint64 riff = 4 + body->len + 8 + data + (data & 1);
+  guint64 data = data_bytes(wav, frames), riff = 4 + ahead->len + 8 + data + (data & 1) + behind->len;
   gboolean room = asked || wav->spec.frames == FC_UNKNOWN || riff > 0xffffffff;
-  riff += room ? 8 + DS64_SIZE : 0;
+  if (room) riff += 8 + DS64_SIZE;
   gboolean wide = asked || riff > 0xffffffff;
 
   GByteArray *header = g_byte_array_new();
-  put_id(header, wide ? "RF64" : "RIFF");
-  put_size32(header, riff, wide);
-  put_id(header, "WAVE");
-  if (room) put_ds64(header, wide, riff, data, frames);
-  g_byte_array_append(header, body->data, body->len);
-  g_byte_array_free(body, TRUE);
-  put_id(header, "data");
-  put_size32(header, data, wide);
+  put_head(header, wav, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
+  g_byte_array_append(header, (const guint8 *)"WAVE", 4);
+  if (room) put_ds64(header, wav, wide, riff, frames);
+  g_byte_array_append(header, ahead->data, ahead->len);
+  put_head(header, wav, "data", wide ? 0xffffffff : data);
   return header;
+}
+
+/* Everything before the first sample, for a file of so many frames. */
+static GByteArray *header_of(const wav_encoder *wav, gint64 frames) {
+  return is_w64(wav) ? w64_header(wav, frames) : riff_header(wav, frames);
 }
 
 /* ---- samples ----------------------------------------------------------- */
@@ -134,7 +193,7 @@ static void pack(guint8 *to, const void *from, gsize count, int dtype, int bytes
         to[(gsize)bytes * i + (gsize)b] = (guint8)(value >> (8 * (4 - bytes + b)));
     }
     return;
-  default:
+  default: /* floats of a big-endian machine */
     for (gsize i = 0; i < count * (gsize)bytes; i++)
       to[i] = ((const guint8 *)from)[i / (gsize)bytes * (gsize)bytes + (gsize)bytes - 1 - i % (gsize)bytes];
   }
@@ -161,13 +220,23 @@ static gboolean wav_write(fc_encoder *base, const void *frames, gint64 count, GE
   return TRUE;
 }
 
+/* What follows the samples: in RIFF a byte that makes them even, and metadata. */
+static gboolean write_behind(wav_encoder *wav, GError **error) {
+  if (is_w64(wav)) return TRUE;
+  g_autoptr(GByteArray) behind = g_byte_array_new();
+  put_chunks(behind, wav, FALSE);
+  gsize odd = data_bytes(wav, wav->frames) & 1;
+  return fc_output_write(wav->output, "", odd, error) &&
+         fc_output_write(wav->output, behind->data, behind->len, error);
+}
+
 static gboolean wav_finish(fc_encoder *base, GError **error) {
   wav_encoder *wav = (wav_encoder *)base;
   if (wav->spec.frames != FC_UNKNOWN && wav->frames != wav->spec.frames)
     return fc_fail(error, FC_FATAL,
                    "%s: %" G_GINT64_FORMAT " frames arrived where %" G_GINT64_FORMAT " were due", wav->name,
                    wav->frames, wav->spec.frames);
-  if ((data_bytes(wav, wav->frames) & 1) && !fc_output_write(wav->output, "", 1, error)) return FALSE;
+  if (!write_behind(wav, error)) return FALSE;
   if (wav->spec.frames != FC_UNKNOWN) return TRUE;
   g_autoptr(GByteArray) header = header_of(wav, wav->frames);
   g_assert(header->len == wav->header_size);
@@ -178,6 +247,19 @@ static void wav_free(fc_encoder *base) {
   g_free(base);
 }
 
+static void warn_of_large(const wav_encoder *wav) {
+  g_autoptr(GByteArray) ahead = g_byte_array_new();
+  for (guint i = 0; is_w64(wav) && wav->chunks && i < wav->chunks->len; i++) {
+    const fc_meta_chunk *chunk = &g_array_index(wav->chunks, fc_meta_chunk, i);
+    if (fits(wav, ahead, chunk))
+      g_byte_array_set_size(ahead, ahead->len + (guint)chunk->size);
+    else
+      fc_media_warn(wav->spec.options,
+                    "%s: the chunk %.4s of the input is too large for W64, and is left out", wav->name,
+                    (const char *)chunk->id);
+  }
+}
+
 fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                GError **error) {
   wav_encoder *wav = g_new0(wav_encoder, 1);
@@ -185,8 +267,13 @@ fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_aud
   wav->name = name;
   wav->output = output;
   wav->spec = *spec;
+  gboolean w64 = (spec->samples.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_W64;
+  wav->layout = fc_chunk_layout_of(w64 ? FC_FAMILY_W64 : FC_FAMILY_RIFF);
   wav->sample_bytes = fc_dtype_is_float(spec->samples.dtype) ? (int)fc_dtype_size(spec->samples.dtype)
                                                              : (spec->samples.bits + 7) / 8;
+  wav->chunks = fc_metadata_chunks(spec->metadata, FC_FAMILY_RIFF, spec, spec->options, name);
+  wav->speakers = fc_metadata_speakers(spec->metadata, spec->channels, &wav->extensible);
+  warn_of_large(wav);
   g_autoptr(GByteArray) header = header_of(wav, spec->frames == FC_UNKNOWN ? 0 : spec->frames);
   wav->header_size = header->len;
   if (fc_output_write(output, header->data, header->len, error)) return &wav->base;

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metadata.c - see metadata.h. Chunks are read through our own walk of the file, as
+ * libsndfile's chunk interface knows only some containers and writes at most 100 KB.
+ */
+#include "media/metadata.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* All of a file's metadata, cover art included. */
+#define BYTES_MAX ((gsize)64 << 20)
+
+/* What libsndfile keeps of a coding history, or of a cart's text. */
+#define HISTORY_MAX 16384
+
+struct fc_metadata {
+  fc_family family;
+  GArray *chunks;     /* of fc_meta_chunk: of the family's own */
+  GArray *translated; /* the same for RIFF, from another family; made when asked for */
+  GArray *chosen;     /* what fc_metadata_chunks gave out last; borrows from the above */
+  int channels, rate;
+  gboolean extensible;
+  guint32 speakers;
+  char *strings[SF_STR_LAST + 1];
+  SF_BROADCAST_INFO_VAR(HISTORY_MAX) broadcast;
+  SF_CART_INFO_VAR(HISTORY_MAX) cart;
+  SF_CUES cues;
+  SF_INSTRUMENT instrument;
+  gboolean has_broadcast, has_cart, has_cues, has_instrument, has_map;
+  int map[64];
+};
+
+/* ---- which chunks ------------------------------------------------------ */
+
+typedef struct chunk_names {
+  fc_family family;
+  const char *layout; /* about how the samples lie, or made from them: written anew */
+  const char *places; /* count samples: wrong at another rate */
+  const char *seats;  /* count channels: wrong for another number */
+} chunk_names;
+
+static const chunk_names names[] = {
+    {FC_FAMILY_RIFF, "fmt  data fact PEAK ds64 JUNK junk PAD  FLLR filr levl MD5  slnt wavl",
+     "cue  smpl plst", "chna"},
+    {FC_FAMILY_AIFF, "COMM SSND FVER PEAK", "MARK INST COMT", "CHAN"},
+    {FC_FAMILY_CAF, "desc data free peak pakt kuki ovvw", "mark regn inst", "chan"},
+};
+
+static const chunk_names *names_of(fc_family family) {
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+    if (names[i].family == family) return &names[i];
+  return NULL;
+}
+
+/* `words` are ids of four characters, apart by a blank. */
+static gboolean is_among(const guint8 *id, const char *words) {
+  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
+    if (memcmp(id, words + at, 4) == 0) return TRUE;
+  return FALSE;
+}
+
+/* A LIST that holds labels of cue points. */
+static gboolean is_label_list(const fc_meta_chunk *chunk) {
+  return memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "adtl", 4) == 0;
+}
+
+/* ---- reading ----------------------------------------------------------- */
+
+static void clear_chunk(void *chunk) {
+  g_free(((fc_meta_chunk *)chunk)->data);
+}
+
+static GArray *chunk_array(void) {
+  GArray *array = g_array_new(FALSE, FALSE, sizeof(fc_meta_chunk));
+  g_array_set_clear_func(array, clear_chunk);
+  return array;
+}
+
+/* RIFF, RF64 and W64 carry the same chunks; W64's ids begin with RIFF's, but for its
+ * own "list". */
+static fc_family family_of(fc_family family) {
+  return family == FC_FAMILY_W64 ? FC_FAMILY_RIFF : family;
+}
+
+/* FALSE when it is too large or cannot be read. */
+static gboolean read_chunk(fc_input *input, const fc_chunk *from, gsize *room, fc_meta_chunk *to) {
+  if (from->size < 0 || (gsize)from->size > *room) return FALSE;
+  to->size = (gsize)from->size;
+  to->data = g_try_malloc(to->size + 1);
+  memcpy(to->id, memcmp(from->id, "list", 4) == 0 ? (const guint8 *)"LIST" : from->id, 4);
+  if (to->data && fc_input_read_at(input, from->offset, to->data, to->size, NULL) == (gssize)to->size) {
+    *room -= to->size;
+    return TRUE;
+  }
+  g_free(to->data);
+  return FALSE;
+}
+
+static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
+  GArray *array = chunk_array();
+  const chunk_names *known = names_of(family_of(chunks->family));
+  gsize room = BYTES_MAX;
+  for (guint i = 0; known && i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if ((int)i == chunks->data || is_among(chunk->id, known->layout)) continue;
+    fc_meta_chunk copy = {.before = (int)i < chunks->data};
+    if (read_chunk(input, chunk, &room, &copy))
+      g_array_append_val(array, copy);
+    else
+      fc_media_warn(options, "%s: its chunk %.4s is too large or cut off, and is left out", input->name,
+                    (const char *)chunk->id);
+  }
+  return array;
+}
+
+/* The speaker mask of WAVE_FORMAT_EXTENSIBLE. */
+static void read_speakers(fc_metadata *metadata, fc_input *input, const fc_chunks *chunks) {
+  guint8 body[24];
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < 40) continue;
+    if (fc_input_read_at(input, chunk->offset, body, sizeof body, NULL) != sizeof body) return;
+    metadata->extensible = body[0] == 0xfe && body[1] == 0xff;
+    if (metadata->extensible)
+      metadata->speakers = (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), body + 20, 4);
+    return;
+  }
+}
+
+static void read_known(fc_metadata *metadata, SNDFILE *file) {
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) metadata->strings[i] = g_strdup(sf_get_string(file, i));
+  metadata->has_broadcast =
+      sf_command(file, SFC_GET_BROADCAST_INFO, &metadata->broadcast, sizeof metadata->broadcast) == SF_TRUE;
+  metadata->has_cart = sf_command(file, SFC_GET_CART_INFO, &metadata->cart, sizeof metadata->cart) == SF_TRUE;
+  metadata->has_cues = sf_command(file, SFC_GET_CUE, &metadata->cues, sizeof metadata->cues) == SF_TRUE;
+  metadata->has_instrument =
+      sf_command(file, SFC_GET_INSTRUMENT, &metadata->instrument, sizeof metadata->instrument) == SF_TRUE;
+  metadata->has_map = metadata->channels <= (int)G_N_ELEMENTS(metadata->map) &&
+                      sf_command(file, SFC_GET_CHANNEL_MAP_INFO, metadata->map,
+                                 metadata->channels * (int)sizeof metadata->map[0]) == SF_TRUE;
+}
+
+fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options) {
+  SNDFILE *file = fc_audio_source_file(like);
+  if (!file) return NULL;
+  fc_metadata *metadata = g_new0(fc_metadata, 1);
+  metadata->channels = (int)like->format.extent[FC_AXIS_C];
+  metadata->rate = (int)like->format.rate;
+  read_known(metadata, file);
+  fc_input *input = fc_audio_source_input(like);
+  g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
+  if (!chunks || !names_of(family_of(chunks->family))) return metadata;
+  metadata->family = family_of(chunks->family);
+  metadata->chunks = read_chunks(input, chunks, options);
+  if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);
+  return metadata;
+}
+
+void fc_metadata_free(fc_metadata *metadata) {
+  if (!metadata) return;
+  if (metadata->chunks) g_array_unref(metadata->chunks);
+  if (metadata->translated) g_array_unref(metadata->translated);
+  if (metadata->chosen) g_array_unref(metadata->chosen);
+  for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
+  g_free(metadata);
+}
+
+/* ---- handing on -------------------------------------------------------- */
+
+void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec) {
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
+    if (metadata->strings[i]) sf_set_string(file, i, metadata->strings[i]);
+  /* No more than what is used, for it refuses the largest. */
+  if (metadata->has_broadcast)
+    sf_command(file, SFC_SET_BROADCAST_INFO, (void *)&metadata->broadcast,
+               (int)((char *)metadata->broadcast.coding_history - (char *)&metadata->broadcast) +
+                   (int)MIN(metadata->broadcast.coding_history_size, HISTORY_MAX));
+  if (metadata->has_cart)
+    sf_command(file, SFC_SET_CART_INFO, (void *)&metadata->cart,
+               (int)((char *)metadata->cart.tag_text - (char *)&metadata->cart) +
+                   (int)MIN(metadata->cart.tag_text_size, HISTORY_MAX));
+  gboolean cues = metadata->rate == spec->rate && metadata->has_cues && metadata->cues.cue_count > 0;
+  /* In AIFF libsndfile forgets the cue points when it is given loops, and the loops too. */
+  gboolean loops = metadata->rate == spec->rate && metadata->has_instrument &&
+                   (spec->samples.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_AIFF;
+  if (cues) sf_command(file, SFC_SET_CUE, (void *)&metadata->cues, sizeof metadata->cues);
+  if (loops) sf_command(file, SFC_SET_INSTRUMENT, (void *)&metadata->instrument, sizeof metadata->instrument);
+  if (metadata->channels == spec->channels && metadata->has_map)
+    sf_command(file, SFC_SET_CHANNEL_MAP_INFO, (void *)metadata->map,
+               metadata->channels * (int)sizeof metadata->map[0]);
+}
+
+/* libsndfile writes a WAV file of no length, whose chunks we take. */
+static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
+                         const fc_media_options *options) {
+  fc_input input = {.name = (char *)"metadata", .fd = fc_spool_create(NULL), .seekable = TRUE};
+  SF_INFO info = {.samplerate = spec->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
+  SNDFILE *file = input.fd >= 0 ? sf_open_fd(input.fd, SFM_WRITE, &info, SF_FALSE) : NULL;
+  GArray *array = NULL;
+  if (file) {
+    fc_audio_spec mono = *spec;
+    mono.samples.format = SF_FORMAT_WAV;
+    mono.channels = 0; /* no channel map: the mask goes into our own header */
+    fc_metadata_apply(metadata, file, &mono);
+    sf_close(file);
+    input.size = lseek(input.fd, 0, SEEK_END);
+    input.head_size = (gsize)MAX(fc_input_read_at(&input, 0, input.head, FC_INPUT_HEAD, NULL), 0);
+    g_autoptr(fc_chunks) chunks = fc_chunks_read(&input, NULL);
+    if (chunks) array = read_chunks(&input, chunks, options);
+  }
+  if (input.fd >= 0) close(input.fd);
+  return array ? array : chunk_array();
+}
+
+/* Left out as the samples that it counts are no longer those. */
+static gboolean is_stale(const fc_metadata *metadata, const fc_meta_chunk *chunk, const chunk_names *known,
+                         const fc_audio_spec *spec) {
+  gboolean place = is_among(chunk->id, known->places) || is_label_list(chunk);
+  return (place && metadata->rate != spec->rate) ||
+         (is_among(chunk->id, known->seats) && metadata->channels != spec->channels);
+}
+
+const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const fc_audio_spec *spec,
+                                 const fc_media_options *options, const char *name) {
+  family = family_of(family);
+  if (!metadata || !names_of(family)) return NULL;
+  if (metadata->family != family && family != FC_FAMILY_RIFF) return NULL;
+  if (metadata->family != family && !metadata->translated)
+    metadata->translated = translate(metadata, spec, options);
+  const GArray *from = metadata->family == family ? metadata->chunks : metadata->translated;
+  if (metadata->chosen) g_array_unref(metadata->chosen);
+  metadata->chosen = g_array_new(FALSE, FALSE, sizeof(fc_meta_chunk));
+  for (guint i = 0; i < from->len; i++) {
+    const fc_meta_chunk *chunk = &g_array_index(from, fc_meta_chunk, i);
+    if (is_stale(metadata, chunk, names_of(family), spec))
+      fc_media_warn(options, "%s: the chunk %.4s of the input no longer fits the samples, and is left out",
+                    name, (const char *)chunk->id);
+    else
+      g_array_append_val(metadata->chosen, *chunk);
+  }
+  return metadata->chosen;
+}
+
+/* libsndfile's channel positions, in the order of the mask's bits. */
+static guint32 mask_of(const int *map, int channels) {
+  static const int positions[] = {SF_CHANNEL_MAP_LEFT,
+                                  SF_CHANNEL_MAP_RIGHT,
+                                  SF_CHANNEL_MAP_CENTER,
+                                  SF_CHANNEL_MAP_LFE,
+                                  SF_CHANNEL_MAP_REAR_LEFT,
+                                  SF_CHANNEL_MAP_REAR_RIGHT,
+                                  SF_CHANNEL_MAP_FRONT_LEFT_OF_CENTER,
+                                  SF_CHANNEL_MAP_FRONT_RIGHT_OF_CENTER,
+                                  SF_CHANNEL_MAP_REAR_CENTER,
+                                  SF_CHANNEL_MAP_SIDE_LEFT,
+                                  SF_CHANNEL_MAP_SIDE_RIGHT};
+  guint32 mask = 0;
+  int last = -1;
+  for (int c = 0; c < channels; c++) {
+    int bit = 0;
+    while (bit < (int)G_N_ELEMENTS(positions) && positions[bit] != map[c]) bit++;
+    /* A mask names channels in rising order only. */
+    if (bit == (int)G_N_ELEMENTS(positions) || bit <= last) return 0;
+    mask |= 1u << (last = bit);
+  }
+  return mask;
+}
+
+guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean *extensible) {
+  gboolean same = metadata && metadata->channels == channels;
+  *extensible = same && metadata->extensible;
+  if (!same) return 0;
+  return metadata->extensible ? metadata->speakers : metadata->has_map ? mask_of(metadata->map, channels) : 0;
+}
+
+/* ---- appending --------------------------------------------------------- */
+
+static gboolean append_one(const fc_meta_chunk *chunk, const fc_chunk_layout *layout, fc_output *output,
+                           GError **error) {
+  static const guint8 zeros[8];
+  guint8 header[FC_CHUNK_ID_MAX + 8];
+  gsize length = (gsize)layout->id_bytes + layout->size_bytes, align = layout->align;
+  gsize before = (gsize)(-fc_output_size(output) & (gint64)(align - 1));
+  fc_chunk_put_id(layout, header, chunk->id);
+  fc_chunk_put(layout, header + layout->id_bytes, chunk->size + (layout->counts_header ? length : 0),
+               layout->size_bytes);
+  return fc_output_write(output, zeros, before, error) && fc_output_write(output, header, length, error) &&
+         fc_output_write(output, chunk->data, chunk->size, error) &&
+         fc_output_write(output, zeros, (gsize)(-(gint64)chunk->size & (gint64)(align - 1)), error);
+}
+
+gboolean fc_metadata_append(const GArray *chunks, fc_family family, fc_output *output, GError **error) {
+  const fc_chunk_layout *layout = fc_chunk_layout_of(family);
+  if (!chunks->len) return TRUE;
+  for (guint i = 0; i < chunks->len; i++)
+    if (!append_one(&g_array_index(chunks, fc_meta_chunk, i), layout, output, error)) return FALSE;
+  if (!layout->total_at) return TRUE;
+  guint8 total[8];
+  fc_chunk_put(layout, total, (guint64)fc_output_size(output) - layout->total_leaves_out, layout->size_bytes);
+  return fc_output_write_at(output, layout->total_at, total, layout->size_bytes, error);
+}

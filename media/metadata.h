@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metadata.h - what a sound file says beside its samples, on its way into another.
+ *
+ * Between files of one family (RIFF, RF64 and W64 are one; AIFF; CAF) every chunk that
+ * is not about the samples' own layout goes over byte for byte: LIST, bext, iXML, cue,
+ * smpl, cart, id3, and what nobody here has heard of. Between families goes what
+ * libsndfile knows by name: the ten strings, bext, cart, cue points, loops, channel map.
+ */
+#ifndef FC_MEDIA_METADATA_H
+#define FC_MEDIA_METADATA_H
+
+#include "media/audio.h"
+#include "media/chunks.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_metadata fc_metadata;
+
+/* One chunk as a RIFF, AIFF or CAF file has it. */
+typedef struct fc_meta_chunk {
+  guint8 id[4];
+  gboolean before; /* it stood ahead of the samples */
+  gsize size;
+  guint8 *data;
+} fc_meta_chunk;
+
+/* Of a sound source; NULL for any other, and for NULL. What cannot be read is left out,
+ * with a warning. */
+fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options);
+void fc_metadata_free(fc_metadata *metadata); /* NULL is allowed */
+
+/*
+ * The chunks to store in a file of `family`, for sound of so many channels at this
+ * rate: an array of fc_meta_chunk, owned by the metadata. What counts samples or
+ * channels is left out, with a warning, where their rate or number has changed.
+ * NULL when the family is another one and libsndfile must do it; but for RIFF, which
+ * libsndfile is made to translate into.
+ */
+const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const fc_audio_spec *spec,
+                                 const fc_media_options *options, const char *name);
+
+/* Gives `file`, opened for writing and still empty, what libsndfile can carry. */
+void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec);
+
+/* The speaker mask of a WAV file, and whether the extensible form says it; 0 when the
+ * number of channels has changed. */
+guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean *extensible);
+
+/* Appends chunks to a finished file of that family and corrects its size. */
+gboolean fc_metadata_append(const GArray *chunks, fc_family family, fc_output *output, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_metadata, fc_metadata_free)
+
+G_END_DECLS
+
+#endif
