@@ -9,25 +9,29 @@
 
 enum { WIDTH = 80 };
 
-/* One paragraph, filled to the width behind an indent. */
-static void print_paragraph(const char *text, int indent) {
+/* One paragraph, filled to the width behind an indent; `column` characters of the first
+ * line are there already. */
+static void fill(const char *text, int indent, int column) {
   g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
-  int column = 0;
   for (char **word = words; *word; word++) {
     if (!**word) continue;
     int length = (int)g_utf8_strlen(*word, -1);
-    if (column > 0 && column + 1 + length > WIDTH) {
+    if (column > indent && column + 1 + length > WIDTH) {
       putchar('\n');
       column = 0;
     }
-    if (column == 0)
-      column = printf("%*s", indent, "");
-    else
+    if (column < indent)
+      column += printf("%*s", indent - column, "");
+    else if (column > indent)
       column += printf(" ");
     fputs(*word, stdout);
     column += length;
   }
   putchar('\n');
+}
+
+static void print_paragraph(const char *text, int indent) {
+  fill(text, indent, 0);
 }
 
 /* Paragraphs stand apart by blank lines; one that starts with a blank is kept as it is. */
@@ -59,10 +63,12 @@ static gboolean has_range(const fc_param *param) {
   return (param->type == FC_INT || param->type == FC_FLOAT) && (param->min != 0 || param->max != 0);
 }
 
-/* "0.1"; an end that is no real limit is left out. */
+/* Beyond this a bound only says that the number is exact in a double. */
+#define NO_LIMIT 9e15
+
+/* "1 to 100"; NULL when there is no limit worth a word. */
 static char *range_text(const fc_param *param) {
-  gboolean low = param->min > (param->type == FC_INT ? (double)G_MININT64 : -G_MAXDOUBLE);
-  gboolean high = param->max < (param->type == FC_INT ? (double)G_MAXINT64 : G_MAXDOUBLE);
+  gboolean low = param->min > -NO_LIMIT, high = param->max < NO_LIMIT;
   if (low && high) return g_strdup_printf("%.15g to %.15g", param->min, param->max);
   if (low) return g_strdup_printf("at least %.15g", param->min);
   return high ? g_strdup_printf("at most %.15g", param->max) : NULL;
@@ -88,12 +94,13 @@ static char *terms_text(const fc_param *param) {
   return g_strjoinv("; ", (char **)terms->pdata);
 }
 
+/* What each choice means, and which names are known only to be turned away. */
 static void print_choices(const fc_param *param) {
   const fc_choice *choice;
   for (guint i = 0; (choice = choice_at(param, i, FALSE)); i++)
-    if (choice->doc && *choice->doc) printf("          %-12s %s\n", choice->name, choice->doc);
+    if (choice->doc && *choice->doc) fill(choice->doc, 23, printf("          %-12s ", choice->name));
   for (guint i = 0; (choice = choice_at(param, i, TRUE)); i++)
-    printf("          (%s: %s)\n", choice->name, choice->doc ? choice->doc : "refused");
+    fill(choice->doc ? choice->doc : "", 23, printf("      not %-12s ", choice->name));
 }
 
 static void print_param(const fc_param *param) {
@@ -104,25 +111,24 @@ static void print_param(const fc_param *param) {
   print_choices(param);
 }
 
+/* "[:MASK]", or ":MASK" where it cannot be left out; the others by name. */
 static void print_synopsis(const fc_operator *op) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_string_append_printf(text, "filterchain -i INPUT -p %s", op->name);
+  g_autoptr(GString) text = g_string_new(op->name);
+  guint others = 0;
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *p = op->params[i];
-    gboolean bare = p->flags & FC_PARAM_MAIN, required = p->flags & FC_PARAM_REQUIRED;
+    gboolean required = p->flags & FC_PARAM_REQUIRED;
     g_autofree char *upper = g_ascii_strup(p->name, -1);
-    if (bare && required)
-      g_string_append_printf(text, ":%s", upper);
-    else if (bare)
-      g_string_append_printf(text, "[:%s]", upper);
+    if (p->flags & FC_PARAM_MAIN)
+      g_string_append_printf(text, required ? ":%s" : "[:%s]", upper);
     else if (required)
-      g_string_append_printf(text, ":%s=...", p->name);
+      g_string_append_printf(text, ":%s=%s", p->name, upper);
     else
-      g_string_append_printf(text, "[:%s=...]", p->name);
+      others++;
   }
-  g_string_append(text, operator_measures(op) ? " [-o OUTPUT]" : " -o OUTPUT");
-  printf("\nSYNOPSIS\n");
-  print_paragraph(text->str, 4);
+  if (others) g_string_append(text, others > 1 ? "[:KEY=VALUE]..." : "[:KEY=VALUE]");
+  printf("\nSYNOPSIS\n    filterchain -i INPUT -p %s %s\n", text->str,
+         operator_measures(op) ? "[-o OUTPUT]" : "-o OUTPUT");
 }
 
 static void print_formats(const fc_operator *op) {
@@ -159,8 +165,8 @@ static void print_plugin(const fc_plugin *plugin, const char *path) {
   if (!plugin) return;
   printf("\nPLUGIN\n    %s", plugin->id);
   if (plugin->version) printf(" %s", plugin->version);
-  if (plugin->author) printf(", by %s", plugin->author);
-  if (plugin->license) printf(", licence %s", plugin->license);
+  if (plugin->author && *plugin->author) printf(", by %s", plugin->author);
+  if (plugin->license && *plugin->license) printf(", licence %s", plugin->license);
   if (plugin->url && *plugin->url) printf(", %s", plugin->url);
   printf("\n    %s\n", path ? path : "");
 }

@@ -65,7 +65,7 @@ class Inputs(Bad):
 
     def test_wrong_kind(self):
         harness.write_png(self.path("in.png"), [[1, 2, 3]], 1)
-        self.expect(2, "out.wav: an image cannot be stored as sound; use .npy or an image format", "-i", "in.png")
+        self.expect(2, "out.wav: an image cannot be stored as sound; use .npy or .png", "-i", "in.png")
 
 
 class Masks(Bad):
