@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * case.c - see case.h. The reference runs a few times: as asked for, with a
+ * double output (the values before they are rounded), and, when a value looks wrong, on
+ * input that is off by a millionth, which tells how large the terms are that a value is
+ * made of.
+ */
+#include "tests/ops/case.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/ops/compare.h"
+
+/* Element operations that a reference may take, by what it must look at: 20 million of a
+ * plain loop are a few hundredths of a second. Most cases are quicker, so that there
+ * are many. */
+#define MOST_WORK     2e7
+#define USUAL_WORK    2e6
+#define MOST_ELEMENTS 2e6
+
+/* How far the input of the probe is off. */
+#define PROBE 0x1p-20
+
+typedef struct bench {
+  const test_case *c;
+  fc_args *args;
+  source signal;
+  trial subject, reference;
+  result wanted, whole;
+  double *reals, *scale;
+  verdict *v;
+  dice d;
+} bench;
+
+static const fc_backend *reference_of(const test_case *c) {
+  return c->op->reference ? c->op->reference : c->op->cpu;
+}
+
+/* ---- is it worth it? --------------------------------------------------------------- */
+
+static gboolean too_large(const trial *t, dice *d) {
+  double most = dice_chance(d, 15) ? MOST_WORK : USUAL_WORK;
+  double work = 1, out = 1, in = 1;
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &t->reach[a];
+    gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE;
+    double looks = whole ? (double)t->in.extent[a] : 1.0 + (double)r->before + (double)r->after;
+    out *= (double)t->out.extent[a];
+    in *= whole ? (double)t->in.extent[a]
+                : (double)t->out.extent[a] * (double)r->num / (double)r->den + fabs(looks);
+    /* A block is made of all of its inputs. */
+    work *= MAX(MAX(looks, (double)(r->align * r->num / r->den)), 1);
+  }
+  return out > MOST_ELEMENTS || in > MOST_ELEMENTS || work * out > most;
+}
+
+/* ---- the reference ------------------------------------------------------------------ */
+
+static manner plain(const bench *b) {
+  return (manner){
+      .layout_in = LAYOUT_INTERLEAVED, .layout_out = LAYOUT_INTERLEAVED, .poison = 0x00, .seed = b->c->seed};
+}
+
+static gboolean same_extents(const fc_format *a, const fc_format *b) {
+  return memcmp(a->extent, b->extent, sizeof a->extent) == 0;
+}
+
+/* The reference's values in double for this input; NULL where it does not give them. */
+static double *reference_reals(bench *b, const source *s) {
+  const test_case *c = b->c;
+  trial t;
+  result r = {NULL};
+  verdict ignored = {FAULT_NONE, ""};
+  manner how = plain(b);
+  if (c->op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return NULL;
+  if (!(c->op->dtypes_in & FC_DTYPE_BIT(s->format.dtype))) return NULL;
+  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->args, &s->format, FC_F64,
+                  c->compute, &ignored) == RAN &&
+      t.out.dtype == FC_F64 && same_extents(&t.out, &b->subject.out) && trial_prepare(&t, &ignored) == RAN)
+    trial_run(&t, s, &how, &r, &ignored);
+  trial_finish(&t, &ignored);
+  if (ignored.fault != FAULT_NONE && r.codes) g_clear_pointer(&r.codes, g_free);
+  if (r.measured) g_array_unref(r.measured);
+  return (double *)(void *)r.codes;
+}
+
+/* Notes the largest changes of a channel that a change of the input makes. */
+static void note_changes(bench *b, const double *before, double *scale) {
+  const gint64 *e = b->subject.out.extent;
+  gint64 count = e[0] * e[1] * e[2] * e[3];
+  source off = source_perturbed(&b->signal, PROBE, &b->d);
+  double *after = reference_reals(b, &off);
+  for (gint64 i = 0; after && i < count; i++) {
+    double change = fabs(after[i] - before[i]) / PROBE;
+    if (isfinite(change)) scale[i % e[3]] = MAX(scale[i % e[3]], change);
+  }
+  g_free(after);
+  source_free(&off);
+}
+
+/* What a change of the input by a millionth changes, by a million: for each channel the
+ * size of the terms. Changes may cancel too, so there are some. */
+static double *probe(bench *b) {
+  source exact = source_perturbed(&b->signal, 0, NULL);
+  double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
+  for (int i = 0; before && i < 4; i++) note_changes(b, before, scale);
+  g_free(before);
+  source_free(&exact);
+  return scale;
+}
+
+static gboolean run_reference(bench *b) {
+  const test_case *c = b->c;
+  manner how = plain(b);
+  outcome o = trial_begin(&b->reference, c->op, reference_of(c), device_cpu(), "the reference", b->args,
+                          &c->in, c->wanted, c->compute, b->v);
+  if (o != RAN || b->reference.out.dtype != b->subject.out.dtype ||
+      !same_extents(&b->reference.out, &b->subject.out))
+    return blame(b->v, FAULT_CONTRACT, "%s: another instance with the same arguments gives other terms",
+                 c->who);
+  if (trial_prepare(&b->reference, b->v) != RAN)
+    return blame(b->v, FAULT_STATUS, "the reference: refused to be prepared: %s", b->reference.host.sentence);
+  if (!trial_run(&b->reference, &b->signal, &how, &b->wanted, b->v)) return FALSE;
+  b->reals = reference_reals(b, &b->signal);
+  return TRUE;
+}
+
+/* ---- judging ------------------------------------------------------------------------- */
+
+static expected expectation(const bench *b, const char *who) {
+  const fc_operator *op = b->c->op;
+  return (expected){.who = who,
+                    .out = b->subject.out,
+                    .codes = b->wanted.codes,
+                    .reals = b->reals,
+                    .compute = b->c->compute,
+                    .exact = (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) != 0,
+                    .fill = b->c->fill,
+                    .scale = b->scale};
+}
+
+/* Judges a result; what fails is judged again knowing the size of the terms. */
+static gboolean judge(bench *b, const char *who, const result *r) {
+  verdict first = {FAULT_NONE, ""};
+  expected e = expectation(b, who);
+  if (compare_values(&e, r->codes, &first) && compare_notes(&e, b->wanted.notes, r->notes, &first))
+    return TRUE;
+  if (!b->scale && !e.exact) {
+    b->scale = probe(b);
+    return judge(b, who, r);
+  }
+  return blame(b->v, first.fault, "%s", first.text);
+}
+
+static double signal_size(const source *s) {
+  double largest = 0;
+  for (int64_t i = 0; i < s->count; i++) {
+    double v = fabs(element_value(s->codes + (gsize)i * s->size, s->format.kind, s->format.dtype));
+    if (isfinite(v)) largest = MAX(largest, v);
+  }
+  return largest;
+}
+
+static gboolean judge_whole(bench *b) {
+  double size = signal_size(&b->signal);
+  if (!judge(b, "the reference, beside itself in double", &b->wanted)) return FALSE;
+  if (!judge(b, b->c->who, &b->whole)) return FALSE;
+  if (!b->whole.measured) return TRUE;
+  return compare_measured(b->c->who, b->wanted.measured, b->whole.measured, 1e-9, size, b->v);
+}
+
+/* The same, done in another manner: the same bits. */
+static gboolean again(bench *b, const manner *how, fault_kind fault, const char *doing) {
+  result r;
+  gint64 at = 0;
+  verdict *v = b->v;
+  char who[160];
+  g_snprintf(who, sizeof who, "%s, %s", b->c->who, doing);
+  gboolean ok = trial_run(&b->subject, &b->signal, how, &r, v);
+  if (ok && !compare_bits(&b->subject.out, b->whole.codes, r.codes, &at)) {
+    gsize size = fc_dtype_size(b->subject.out.dtype);
+    ok = blame(v, fault, "%s (%u pieces): element %" G_GINT64_FORMAT " is %.17g, in one piece it is %.17g",
+               who, r.pieces, at, element_code(r.codes + (gsize)at * size, b->subject.out.dtype),
+               element_code(b->whole.codes + (gsize)at * size, b->subject.out.dtype));
+  }
+  for (int i = 0; ok && i < FC_NOTES; i++)
+    if (r.notes[i] != b->whole.notes[i]) ok = blame(v, fault, "%s: other notes than in one piece", who);
+  if (ok && r.measured) ok = compare_measured(who, b->whole.measured, r.measured, 0, 0, v);
+  result_free(&r);
+  return ok;
+}
+
+/* ---- all manners ---------------------------------------------------------------------- */
+
+static gboolean may_work_in_place(const trial *t) {
+  if (!(t->op->flags & FC_OP_IN_PLACE) || t->in.dtype != t->out.dtype || t->in.kind != t->out.kind)
+    return FALSE;
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &t->reach[a];
+    if (r->before || r->after || r->num != r->den || t->in.extent[a] != t->out.extent[a]) return FALSE;
+  }
+  return TRUE;
+}
+
+/* Patterns that differ from run to run, so that a value that depends on one shows. */
+static gboolean run_all_manners(bench *b) {
+  const test_case *c = b->c;
+  manner how = {.layout_in = c->layout_in, .layout_out = c->layout_out, .poison = 0xff, .seed = c->seed};
+  if (!trial_run(&b->subject, &b->signal, &how, &b->whole, b->v)) return FALSE;
+  if (!judge_whole(b)) return FALSE;
+  how.cut = TRUE, how.poison = 0x5a;
+  how.layout_in = (int)dice_int(&b->d, 0, LAYOUT_COUNT - 1);
+  if (!again(b, &how, FAULT_CUT, "cut")) return FALSE;
+  how.shared = how.threads = TRUE, how.poison = 0x7f, how.seed++;
+  if (!again(b, &how, FAULT_THREADS, "cut, two threads")) return FALSE;
+  if (!may_work_in_place(&b->subject)) return TRUE;
+  how.in_place = TRUE;
+  return again(b, &how, FAULT_VALUE, "in place");
+}
+
+static case_end run_bench(bench *b, char **sentence) {
+  const test_case *c = b->c;
+  outcome o = trial_begin(&b->subject, c->op, c->backend, c->device, c->who, b->args, &c->in, c->wanted,
+                          c->compute, b->v);
+  if (o == RAN && too_large(&b->subject, &b->d)) return CASE_TOO_LARGE;
+  if (o == RAN) o = trial_prepare(&b->subject, b->v);
+  if (o == REFUSED) *sentence = g_strdup(b->subject.host.sentence);
+  if (o != RAN) return o == REFUSED ? CASE_REFUSED : CASE_FAILED;
+  b->signal = source_new(&c->in, c->fill, &b->d);
+  return run_reference(b) && run_all_manners(b) ? CASE_RAN : CASE_FAILED;
+}
+
+case_end case_run(const test_case *c, char **sentence, verdict *v) {
+  bench b = {.c = c, .v = v, .d = dice_of(c->seed, "case", 0)};
+  g_autoptr(GError) error = NULL;
+  *sentence = NULL;
+  b.args = stage_args(c->op, c->text, &b.d, &error);
+  if (!b.args) {
+    *sentence = g_strdup(error->message);
+    return CASE_REFUSED;
+  }
+  case_end end = run_bench(&b, sentence);
+  trial_finish(&b.subject, v);
+  trial_finish(&b.reference, v);
+  result_free(&b.wanted);
+  result_free(&b.whole);
+  source_free(&b.signal);
+  g_free(b.reals);
+  g_free(b.scale);
+  fc_args_free(b.args);
+  return v->fault == FAULT_NONE ? end : CASE_FAILED;
+}
+
+char *case_describe(const test_case *c) {
+  static const char *const kinds[] = {"audio", "image", "array"};
+  const gint64 *e = c->in.extent;
+  return g_strdup_printf("%s: %s %s -> %s, compute %s, %" G_GINT64_FORMAT "x%" G_GINT64_FORMAT
+                         "x%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT
+                         " (N Y X C), %s -> %s, %s input: -p \"%s\"",
+                         c->who, kinds[c->in.kind], fc_dtype_name(c->in.dtype), fc_dtype_name(c->wanted),
+                         fc_dtype_name(c->compute), e[0], e[1], e[2], e[3], layout_name(c->layout_in),
+                         layout_name(c->layout_out), fill_name(c->fill), c->text);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * harness.h - all the cases of one operator on one backend. Everything is made from the
+ * descriptor: a new operator is covered by existing.
+ */
+#ifndef FC_TESTS_OPS_HARNESS_H
+#define FC_TESTS_OPS_HARNESS_H
+
+#include <glib.h>
+
+#include "tests/ops/device.h"
+#include "tests/ops/verdict.h"
+
+typedef struct harness_options {
+  guint64 seed;
+  double seconds; /* an operator and backend; every wish is tried whatever that takes */
+  guint64 cases;  /* exactly as many, if not 0 */
+  gint64 only;    /* just this case, if not negative */
+  gboolean verbose;
+} harness_options;
+
+typedef struct harness_tally {
+  guint64 ran, refused, too_large;
+  guint combinations, covered; /* of kind, element types and layout */
+  guint failures;              /* cases; no more than a few are looked for */
+  verdict first;               /* the first failure */
+} harness_tally;
+
+/* Prints what ran, what was refused and why, and what failed with how to run it again. */
+void harness_run(const fc_operator *op, const fc_backend *backend, const test_device *device,
+                 const harness_options *options, harness_tally *tally);
+
+/* A line about the operator: kinds, element types, backends. */
+void harness_describe(const fc_operator *op);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trial.c - an instance from create to destroy, and whether what it answers can be used;
+ * see trial.h. Processing is in run.c.
+ */
+#include "tests/ops/trial.h"
+
+#include <string.h>
+
+static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+
+static gboolean keeps_dtype(const fc_operator *op) {
+  return (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) != 0;
+}
+
+/* ---- refusals ------------------------------------------------------------------ */
+
+/* What a status other than FC_OK comes to: refused with a sentence, or a fault. */
+static outcome judge(trial *t, fc_status status, const char *doing, verdict *v) {
+  const char *sentence = t->host.sentence;
+  size_t length = strlen(sentence);
+  if (status != FC_UNSUPPORTED && status != FC_INVALID) {
+    blame(v, FAULT_STATUS, "%s: %s returned %d: %s", t->who, doing, (int)status, sentence);
+    return FAILED;
+  }
+  if (length == 0) {
+    blame(v, FAULT_SENTENCE, "%s: %s refused without a sentence", t->who, doing);
+    return FAILED;
+  }
+  if (strchr(sentence, '\n') || sentence[length - 1] == '.') {
+    blame(v, FAULT_SENTENCE, "%s: %s refused with a full stop or newline: %s", t->who, doing, sentence);
+    return FAILED;
+  }
+  return REFUSED;
+}
+
+/* ---- terms --------------------------------------------------------------------- */
+
+static gboolean wrong(trial *t, verdict *v, const char *what) {
+  return blame(v, FAULT_CONTRACT, "%s: negotiate: %s", t->who, what);
+}
+
+static gboolean check_axis(trial *t, int a, verdict *v) {
+  const fc_reach *r = &t->reach[a];
+  if (r->num < 1 || r->den < 1 || r->align < 1) return wrong(t, v, "a scale or alignment below 1");
+  if (t->out.extent[a] < 0) return wrong(t, v, "an output of negative or unknown size for a known input");
+  gboolean same = !r->before && !r->after && r->num == r->den && t->out.extent[a] == t->in.extent[a];
+  if (t->op->flags & FC_OP_PASSTHROUGH && !same)
+    return wrong(t, v, "passes frames through but asks for a halo or changes their size");
+  return TRUE;
+}
+
+static gboolean check_terms(trial *t, verdict *v) {
+  const fc_format *out = &t->out;
+  if (out->dtype < 0 || out->dtype >= FC_DTYPE_COUNT) return wrong(t, v, "unknown element type");
+  if (keeps_dtype(t->op) ? out->dtype != t->in.dtype : !(t->op->dtypes_out & FC_DTYPE_BIT(out->dtype)))
+    return wrong(t, v, "an element type that it does not store");
+  if (out->kind < 0 || out->kind >= FC_KIND_COUNT || (out->kind == FC_AUDIO) != (t->in.kind == FC_AUDIO))
+    return wrong(t, v, "a kind of output that no chain can go on with");
+  if (out->layout != FC_INTERLEAVED && out->layout != FC_PLANAR) return wrong(t, v, "unknown layout");
+  if (t->border < FC_BORDER_ZERO || t->border > FC_BORDER_NONE) return wrong(t, v, "unknown border");
+  if (t->measure_bytes && !(t->op->collect && t->op->report))
+    return wrong(t, v, "measures, but has no collect or report");
+  for (int a = 0; a < FC_AXES; a++)
+    if (!check_axis(t, a, v)) return FALSE;
+  return TRUE;
+}
+
+static fc_status ask(trial *t, int wanted, fc_format *in, fc_format *out, fc_terms *terms) {
+  *out = *in;
+  out->dtype = keeps_dtype(t->op) ? in->dtype : wanted;
+  if (out->dtype != in->dtype) out->bits = bits_of[out->dtype];
+  const fc_format *ins[1] = {in};
+  fc_format *outs[1] = {out};
+  memset(terms, 0, sizeof *terms);
+  terms->size = sizeof *terms, terms->compute = t->compute, terms->n_in = terms->n_out = 1;
+  terms->in = ins, terms->out = outs, terms->border = FC_BORDER_NONE;
+  for (int a = 0; a < FC_AXES; a++) terms->reach[a] = (fc_reach){0, 0, 1, 1, 1};
+  fc_status status = t->op->negotiate ? t->op->negotiate(&t->host.base, t->self, terms) : FC_OK;
+  terms->in = NULL, terms->out = NULL;
+  return status;
+}
+
+/* Negotiates, and once more: the same question has the same answer. */
+static outcome negotiate(trial *t, const fc_format *in, int wanted, verdict *v) {
+  fc_format again;
+  fc_terms terms, second;
+  t->in = *in;
+  fc_status status = ask(t, wanted, &t->in, &t->out, &terms);
+  if (status != FC_OK) return judge(t, status, "negotiate", v);
+  status = ask(t, wanted, &t->in, &again, &second);
+  if (status != FC_OK || memcmp(&again, &t->out, sizeof again) || memcmp(&terms, &second, sizeof terms) ||
+      memcmp(in, &t->in, sizeof *in))
+    return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
+  memcpy(t->reach, terms.reach, sizeof t->reach);
+  t->border = terms.border, t->border_value = terms.border_value;
+  t->measure_bytes = (gsize)terms.measure_bytes;
+  return check_terms(t, v) ? RAN : FAILED;
+}
+
+/* ---- from begin to finish -------------------------------------------------------- */
+
+outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, const test_device *device,
+                    const char *who, const fc_args *args, const fc_format *in, int wanted, int compute,
+                    verdict *v) {
+  memset(t, 0, sizeof *t);
+  t->op = op, t->backend = backend, t->who = who, t->compute = compute;
+  host_init(&t->host, device);
+  if (op->destroy) op->destroy(NULL);
+  fc_status status = op->create ? op->create(&t->host.base, args->argv, &t->self) : FC_OK;
+  if (status != FC_OK) {
+    t->self = NULL;
+    return judge(t, status, "create", v);
+  }
+  return negotiate(t, in, wanted, v);
+}
+
+outcome trial_prepare(trial *t, verdict *v) {
+  const fc_format *ins[1] = {&t->in}, *outs[1] = {&t->out};
+  int ordinal = t->host.device->ordinal;
+  if (t->backend->probe) {
+    fc_status status = t->backend->probe(&t->host.base, ordinal);
+    if (status != FC_OK) return judge(t, status, "probe", v);
+  }
+  if (t->backend->release) t->backend->release(&t->host.base, NULL);
+  t->state = t->self;
+  if (t->backend->prepare) {
+    fc_setup setup = {sizeof setup, ordinal, t->compute, 1, 1, ins, outs};
+    t->state = NULL;
+    fc_status status = t->backend->prepare(&t->host.base, t->self, &setup, &t->state);
+    if (status != FC_OK) return judge(t, status, "prepare", v);
+  }
+  t->prepared = TRUE;
+  return RAN;
+}
+
+void trial_finish(trial *t, verdict *v) {
+  if (!t->op) return;
+  if (t->prepared && t->backend->release) t->backend->release(&t->host.base, t->state);
+  if (t->op->destroy) t->op->destroy(t->self);
+  host_finish(&t->host, t->who, v);
+  t->op = NULL;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trial.h - one instance of an operator on one backend: create, negotiate, prepare, and
+ * process on the whole output or on any cut of it, with every buffer guarded.
+ */
+#ifndef FC_TESTS_OPS_TRIAL_H
+#define FC_TESTS_OPS_TRIAL_H
+
+#include "core/params.h"
+#include "tests/ops/host.h"
+#include "tests/ops/source.h"
+
+typedef struct trial {
+  const fc_operator *op;
+  const fc_backend *backend;
+  const char *who; /* "conv1d on cpu": for messages */
+  host host;
+  void *self, *state;
+  gboolean prepared;
+  int compute;
+  fc_format in, out;
+  fc_reach reach[FC_AXES];
+  int border;
+  double border_value;
+  gsize measure_bytes;
+} trial;
+
+typedef enum outcome { RAN, REFUSED, FAILED } outcome;
+
+/* Makes the instance and settles the formats; `wanted` is the element type that would be
+ * welcome. REFUSED: host.sentence says why. trial_finish in either case. */
+outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, const test_device *device,
+                    const char *who, const fc_args *args, const fc_format *in, int wanted, int compute,
+                    verdict *v);
+/* Prepares; REFUSED when the device does not suit. */
+outcome trial_prepare(trial *t, verdict *v);
+void trial_finish(trial *t, verdict *v);
+
+/* How the output is to be computed. */
+typedef struct manner {
+  int layout_in, layout_out; /* see layout.h */
+  gboolean cut;              /* into random pieces, else in one */
+  gboolean shared;           /* the pieces lie in one buffer, as tiles do; else each in its own, as chunks */
+  gboolean threads;          /* from two threads at once */
+  gboolean in_place;
+  unsigned char poison; /* what outputs, scratch and the surroundings of inputs hold before */
+  guint64 seed;         /* of the cuts, strides and gaps */
+} manner;
+
+typedef struct result {
+  unsigned char *codes; /* dense, N Y X C, in the output's element type */
+  gint64 count;
+  guint32 notes[FC_NOTES];
+  GArray *measured; /* of measured; NULL where the operator does not measure */
+  guint pieces;
+} result;
+
+/* Runs it; false with a verdict. */
+gboolean trial_run(trial *t, const source *s, const manner *how, result *r, verdict *v);
+void result_free(result *r); /* may be all zeros */
+
+#endif
