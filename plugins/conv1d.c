@@ -211,6 +211,21 @@ static const fc_backend reference = {
     .process = reference_process,
 };
 
+#if FC_HAVE_CUDA
+static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv1d_state *state = prepared;
+  return fc_conv1d_cuda(&state->filter, job->in[0], job->out[0], job->stream, job->notes);
+}
+
+static const fc_backend cuda = {
+    .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_GRAPH,
+    .prepare = prepare,
+    .release = release,
+    .process = cuda_process,
+};
+#endif
+
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param mask_param = {
@@ -308,6 +323,9 @@ static const fc_operator conv1d_operator = {
     .destroy = destroy,
     .negotiate = negotiate,
     .cpu = &cpu,
+#if FC_HAVE_CUDA
+    .cuda = &cuda,
+#endif
     .reference = &reference,
 };
 
