@@ -13,15 +13,19 @@ typedef struct command {
   command_set options;
   const char *help; /* below the options, or NULL */
   exit_status (*run)(const arguments *a);
+  const char *program; /* instead of `run`: a program of ours that takes the words as they are */
 } command;
 
-/* Ends with an entry without `run`. */
+/* Ends with an entry without `usage`. */
 extern const command commands[];
 
 exit_status run_command(const arguments *a);
 exit_status list_command(const arguments *a);
 exit_status inspect_command(const arguments *a);
 exit_status completion_command(const arguments *a);
+
+/* Becomes one of our other programs, with its words; returns only if it is not there. */
+exit_status program_run(const char *name, char **argv);
 
 /* A context with the log and the plugin folders that the options say; `a` must outlive it. */
 fc_context *command_context(const arguments *a);

@@ -77,7 +77,7 @@ static void print_options(void) {
     if (o->letter) printf("-%c ", o->letter);
   }
   printf("'\n_filterchain_commands='");
-  for (const command *c = commands; c->run; c++)
+  for (const command *c = commands; c->usage; c++)
     if (c->name) printf("%s ", c->name);
   printf("'\n\n");
 }

@@ -23,14 +23,16 @@ static const char run_help[] =
 
 const command commands[] = {
     {NULL, "-i INPUT -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN, run_help,
-     run_command},
+     run_command, NULL},
     {"list", "list [--json]", "the operators, a line each; rejected plugins and why", FOR_LIST, NULL,
-     list_command},
+     list_command, NULL},
     {"inspect", "inspect NAME|FILE.so... [--json]", "everything about an operator", FOR_INSPECT, NULL,
-     inspect_command},
+     inspect_command, NULL},
     {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
-     FOR_COMPLETION, NULL, completion_command},
-    {NULL, NULL, NULL, FOR_ALL, NULL, NULL},
+     FOR_COMPLETION, NULL, completion_command, NULL},
+    {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
+     NULL, NULL, "filterchain-bench"},
+    {NULL, NULL, NULL, FOR_ALL, NULL, NULL, NULL},
 };
 
 static void on_log(fc_log_level level, const char *message, void *data) {
@@ -57,7 +59,7 @@ static void print_help(const command *c) {
     printf("%s\n", c->summary);
   else {
     printf("Filter audio and images through a chain of operators, on the GPU or the CPU.\n\n");
-    for (const command *other = commands; other->run; other++)
+    for (const command *other = commands; other->usage; other++)
       if (other->name) printf("       filterchain %-34s %s\n", other->usage, other->summary);
   }
   printf("\nOptions:\n");
@@ -72,7 +74,7 @@ static const command *find_command(char ***argv) {
   if (!word || word[0] == '-') return &commands[0];
   const char *names[G_N_ELEMENTS(commands)];
   gsize n = 0;
-  for (const command *c = commands + 1; c->run; c++) {
+  for (const command *c = commands + 1; c->usage; c++) {
     if (strcmp(c->name, word) == 0) {
       ++*argv;
       return c;
@@ -111,6 +113,7 @@ static exit_status run(const command *c, char **argv, arguments *a) {
 int main(int argc, char **argv) {
   const command *c = find_command(&argv);
   if (!c) return EXIT_USAGE;
+  if (c->program) return (int)program_run(c->program, argv - 1);
   arguments a;
   arguments_init(&a);
   exit_status status = close_stdout(run(c, argv, &a));
