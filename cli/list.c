@@ -16,7 +16,8 @@ static void print_text(const fc_operator **operators, gsize n, const fc_plugin_i
     printf("%-*s  %s [%s; %s]\n", (int)widest, operators[i]->name, operators[i]->summary, kinds, backends);
   }
   for (gsize i = 0; i < n_plugins; i++)
-    if (plugins[i].reason) printf("rejected: %s: %s\n", plugins[i].path, plugins[i].reason);
+    if (plugins[i].reason)
+      printf("%s: %s: %s\n", plugins[i].id ? "partly used" : "rejected", plugins[i].path, plugins[i].reason);
 }
 
 static void write_operator(json *j, fc_context *context, const fc_operator *op) {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "plugins/pointwise.h"
+#include "plugins/single.h"
 
 enum { LEVEL, MIN, MAX, N_PARAMS };
 
@@ -110,20 +111,4 @@ static const fc_operator clip_operator = {
     .reference = &pointwise_by_definition,
 };
 
-static const fc_operator *const operators[] = {&clip_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "clip",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("clip", clip_operator)

@@ -12,6 +12,7 @@
 #include "core/plugin.h"
 #include "filters/pointwise.h"
 #include "filters/stretch.h"
+#include "plugins/single.h"
 
 enum { DTYPE, SCALE, N_PARAMS };
 enum { SCALE_AUTO, SCALE_NONE, SCALE_STRETCH };
@@ -245,20 +246,4 @@ static const fc_operator convert_operator = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&convert_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "convert",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("convert", convert_operator)

@@ -5,6 +5,7 @@
  * host reads nothing ahead of what is kept.
  */
 #include "plugins/gather.h"
+#include "plugins/single.h"
 
 enum { START, LENGTH, LEFT, TOP, WIDTH, HEIGHT, N_PARAMS };
 
@@ -173,20 +174,4 @@ static const fc_operator crop_operator = {
     .reference = &gather_by_definition,
 };
 
-static const fc_operator *const operators[] = {&crop_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "crop",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("crop", crop_operator)

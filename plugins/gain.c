@@ -4,6 +4,7 @@
  * filters/pointwise.h.
  */
 #include "plugins/pointwise.h"
+#include "plugins/single.h"
 
 enum { GAIN, N_PARAMS };
 
@@ -78,20 +79,4 @@ static const fc_operator gain_operator = {
     .reference = &pointwise_by_definition,
 };
 
-static const fc_operator *const operators[] = {&gain_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "gain",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("gain", gain_operator)

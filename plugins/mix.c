@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plugins/gather.h"
+#include "plugins/single.h"
 
 enum { CHANNELS, N_PARAMS };
 
@@ -95,20 +96,4 @@ static const fc_operator mix_operator = {
     .reference = &gather_by_definition,
 };
 
-static const fc_operator *const operators[] = {&mix_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "mix",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("mix", mix_operator)
