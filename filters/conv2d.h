@@ -19,10 +19,11 @@
 FC_BEGIN_DECLS
 
 typedef struct fc_conv2d {
-  int32_t compute;  /* FC_F32 or FC_F64 */
-  int32_t isa;      /* fc_isa, for the CPU */
-  int64_t nx, ny;   /* >= 1 */
-  const void *mask; /* ny rows of nx taps of the compute type, where the views are */
+  int32_t compute;         /* FC_F32 or FC_F64 */
+  int32_t isa;             /* fc_isa, for the CPU */
+  int64_t nx, ny;          /* >= 1 */
+  const void *mask;        /* ny rows of nx taps of the compute type, in host memory */
+  const void *device_mask; /* for CUDA: the same in the device's memory */
 } fc_conv2d;
 
 /* The definition, in f64, an output at a time. Host memory. */

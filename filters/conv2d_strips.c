@@ -117,12 +117,6 @@ static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
   }
 }
 
-/* Are X and C together one dense row? */
-static int is_joined(const fc_view *v) {
-  int64_t size = (int64_t)fc_dtype_size(v->dtype), channels = v->shape[FC_AXIS_C];
-  return v->stride[FC_AXIS_X] == channels * size && (channels == 1 || v->stride[FC_AXIS_C] == size);
-}
-
 static side side_of(const fc_strips *s, const fc_view *v, int joined) {
   side d = {(char *)v->data, v->stride[FC_AXIS_Y], v->stride[FC_AXIS_X], v->kind, v->dtype, 0};
   if (joined) d.stride = (int64_t)fc_dtype_size(v->dtype);
@@ -144,7 +138,7 @@ static void image_run(const fc_strips *s, strip t, char *in, char *out, int64_t 
 
 void fc_strips_run(const fc_strips *s, const fc_view *in, const fc_view *out, void *scratch,
                    uint32_t *notes) {
-  int joined = is_joined(in) && is_joined(out);
+  int joined = fc_rows_joined(in) && fc_rows_joined(out);
   int64_t channels = out->shape[FC_AXIS_C], planes = joined ? channels > 0 : channels;
   strip t = {side_of(s, in, joined), side_of(s, out, joined), .height = out->shape[FC_AXIS_Y],
              .step = joined ? channels : 1, .scratch = (char *)scratch};

@@ -22,6 +22,12 @@
 /* Rows of output in a block: 4 rows by 2 vectors of sums fill AVX2's registers. */
 #define FC_STRIP_ROWS 4
 
+/* Are X and C together one row of adjacent elements? */
+static inline int fc_rows_joined(const fc_view *v) {
+  int64_t size = (int64_t)fc_dtype_size(v->dtype), channels = v->shape[FC_AXIS_C];
+  return v->stride[FC_AXIS_X] == channels * size && (channels == 1 || v->stride[FC_AXIS_C] == size);
+}
+
 typedef struct fc_strip_block {
   const void *const *rows; /* count + ny - 1 rows of n + (nx - 1) * step elements */
   void *const *to;         /* count rows of n elements */

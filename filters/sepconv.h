@@ -37,8 +37,9 @@ typedef struct fc_sepconv {
   int32_t compute; /* FC_F32 or FC_F64 */
   int32_t isa;     /* fc_isa, for the CPU */
   int32_t rank;
-  int64_t nx, ny;    /* >= 1 */
-  const void *x, *y; /* rank * nx and rank * ny taps of the compute type, where the views are */
+  int64_t nx, ny;                  /* >= 1 */
+  const void *x, *y;               /* rank * nx and rank * ny taps of the compute type, in host memory */
+  const void *device_x, *device_y; /* for CUDA: the same in the device's memory */
 } fc_sepconv;
 
 /* The definition, in f64, an output at a time. Host memory. */

@@ -131,8 +131,8 @@ int main(int argc, char **argv) {
   if (taps < 1 || size < 1 || b.rounds < 1 || b.threads < 1 || b.threads > MAX_THREADS) return 2;
   float *mask = memory((size_t)(taps * taps) * sizeof *mask);
   for (int64_t i = 0; i < taps * taps; i++) mask[i] = (float)rand() / (float)RAND_MAX / (float)taps;
-  b.sep = (fc_sepconv){FC_F32, isa, 1, taps, taps, mask, mask};
-  b.conv = (fc_conv2d){FC_F32, isa, taps, taps, mask};
+  b.sep = (fc_sepconv){FC_F32, isa, 1, taps, taps, mask, mask, NULL, NULL};
+  b.conv = (fc_conv2d){FC_F32, isa, taps, taps, mask, NULL};
   b.in = image(size, channels, dtype, taps / 2);
   b.out = image(size, channels, dtype, 0);
   double *times = memory((size_t)b.rounds * sizeof *times);

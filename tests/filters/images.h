@@ -100,11 +100,11 @@ static inline int is_stored(double code, double value, double error, int dtype) 
   return fabs(code - nearest) <= 0.5 + error;
 }
 
-/* The part of a view from `from` on, of shape `shape`. */
-static inline fc_view view_part(const fc_view *v, const int64_t from[FC_AXES], const int64_t shape[FC_AXES]) {
-  fc_view part = *v;
-  part.data = fc_view_at(v, from[0], from[1], from[2], from[3]);
-  for (int a = 0; a < FC_AXES; a++) part.shape[a] = shape[a], part.origin[a] = from[a];
+/* The part of an image from `from` on, of shape `shape`, in the same memory. */
+static inline image image_part(const image *m, const int64_t from[FC_AXES], const int64_t shape[FC_AXES]) {
+  image part = *m;
+  part.view.data = fc_view_at(&m->view, from[0], from[1], from[2], from[3]);
+  for (int a = 0; a < FC_AXES; a++) part.view.shape[a] = shape[a], part.view.origin[a] = from[a];
   return part;
 }
 

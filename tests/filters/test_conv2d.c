@@ -24,9 +24,9 @@ static void check_shifts(void) {
   for (int tap = 0; tap < NY * NX; tap++) {
     float mask[NY * NX] = {0};
     mask[tap] = 1;
-    filter2d f = {.dense = 1, .conv = {FC_F32, fc_isa_best(), NX, NY, mask}};
+    filter2d f = {.dense = 1, .conv = {FC_F32, fc_isa_best(), NX, NY, mask, NULL}};
     image out = image_new(FC_F32, shape, PLANAR, (image_border){0});
-    filter2d_run(&f, &in.view, &out.view);
+    filter2d_run(&f, &in, &out);
     for (int64_t i = 0; i < 2 * 11 * 45 * 3; i++) {
       int64_t c = i % 3, x = i / 3 % 45, y = i / 135 % 11, n = i / 1485;
       double want = position(n, y + tap / NX - NY / 2, x + tap % NX - NX / 2, c, NULL);
@@ -47,7 +47,7 @@ static void check_notes(void) {
     image out = image_new(FC_U8, shape, INTERLEAVED, (image_border){0});
     image_fill(&in, border_of(3, 3), position, NULL);
     *(float *)fc_view_at(&in.view, 0, 1, 20, 0) = special == 0 ? 127 : special == 1 ? 128 : NAN;
-    fc_conv2d op = {FC_F32, fc_isa_best(), 3, 3, taps};
+    fc_conv2d op = {FC_F32, fc_isa_best(), 3, 3, taps, NULL};
     guarded scratch = guarded_new(fc_conv2d_scratch(&op, &out.view));
     uint32_t notes[2] = {0, 0};
     CHECK(fc_conv2d_cpu(&op, &in.view, &out.view, scratch.data, notes) == FC_OK, "status");
@@ -142,13 +142,13 @@ static void check_separated(int rank, int whole) {
   for (int64_t i = 0; i < ny * nx; i++) magnitude += fabs(taps[i] = (float)mask[i]);
   for (int64_t i = 0; i < f.rank * nx; i++) x[i] = (float)f.row[i];
   for (int64_t i = 0; i < f.rank * ny; i++) y[i] = (float)f.column[i];
-  filter2d dense = {.dense = 1, .conv = {FC_F32, fc_isa_best(), nx, ny, taps}};
-  filter2d separate = {.sep = {FC_F32, fc_isa_best(), f.rank, nx, ny, x, y}};
+  filter2d dense = {.dense = 1, .conv = {FC_F32, fc_isa_best(), nx, ny, taps, NULL}};
+  filter2d separate = {.sep = {FC_F32, fc_isa_best(), f.rank, nx, ny, x, y, NULL, NULL}};
   image in = image_random(FC_U8, shape, INTERLEAVED, border_of(ny, nx));
   image a = image_new(FC_F32, shape, INTERLEAVED, (image_border){0}),
         b = image_new(FC_F32, shape, PLANAR, (image_border){0});
-  filter2d_run(&dense, &in.view, &a.view);
-  filter2d_run(&separate, &in.view, &b.view);
+  filter2d_run(&dense, &in, &a);
+  filter2d_run(&separate, &in, &b);
   double error = whole ? 0 : 0x1p-24 * 4 * (double)(nx * ny) * magnitude * 255;
   for (int64_t i = 0; i < 40 * 150 * 3; i++) {
     double p = image_get(&a, 0, i / 450, i / 3 % 150, i % 3),

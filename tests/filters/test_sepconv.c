@@ -26,12 +26,12 @@ static double constant(int64_t n, int64_t y, int64_t x, int64_t c, void *data) {
  * lies over (4, 4). All values are exact. */
 static void check_impulse(int rank) {
   static const int64_t shape[] = {1, H, W, 1};
-  fc_sepconv op = {FC_F32, fc_isa_best(), rank, NX, NY, mask_x, mask_y};
+  fc_sepconv op = {FC_F32, fc_isa_best(), rank, NX, NY, mask_x, mask_y, NULL, NULL};
   filter2d f = {.sep = op};
   image in = image_new(FC_U8, shape, INTERLEAVED, border_of(NY, NX));
   image out = image_new(FC_F32, shape, INTERLEAVED, (image_border){0});
   image_fill(&in, border_of(NY, NX), impulse, NULL);
-  filter2d_run(&f, &in.view, &out.view);
+  filter2d_run(&f, &in, &out);
   for (int64_t y = 0; y < H; y++)
     for (int64_t x = 0; x < W; x++) {
       int64_t j = 4 - y + NY / 2, i = 4 - x + NX / 2;
@@ -49,12 +49,12 @@ static void check_impulse(int rank) {
 static void check_constant(void) {
   static const int64_t shape[] = {2, 33, 70, 3};
   double sum_x = 1 + 2 + 3 + 4, sum_y = 1 - 1 + 2 + 0.25 + 3, value = 12;
-  fc_sepconv op = {FC_F32, fc_isa_best(), 1, NX, NY, mask_x, mask_y};
+  fc_sepconv op = {FC_F32, fc_isa_best(), 1, NX, NY, mask_x, mask_y, NULL, NULL};
   filter2d f = {.sep = op};
   image in = image_new(FC_I16, shape, PADDED, border_of(NY, NX));
   image out = image_new(FC_I32, shape, PLANAR, (image_border){0});
   image_fill(&in, border_of(NY, NX), constant, &value);
-  filter2d_run(&f, &in.view, &out.view);
+  filter2d_run(&f, &in, &out);
   for (int64_t y = 0; y < shape[1]; y++)
     for (int64_t x = 0; x < shape[2]; x++)
       CHECK(image_get(&out, 1, y, x, 2) == nearbyint(value * sum_x * sum_y),
@@ -67,13 +67,13 @@ static void check_constant(void) {
 static void check_nan(void) {
   static const int64_t shape[] = {1, 24, 300, 1};
   double one = 1;
-  fc_sepconv op = {FC_F32, fc_isa_best(), 2, NX, NY, mask_x, mask_y};
+  fc_sepconv op = {FC_F32, fc_isa_best(), 2, NX, NY, mask_x, mask_y, NULL, NULL};
   filter2d f = {.sep = op};
   image in = image_new(FC_F32, shape, INTERLEAVED, border_of(NY, NX));
   image out = image_new(FC_F32, shape, INTERLEAVED, (image_border){0});
   image_fill(&in, border_of(NY, NX), constant, &one);
   *(float *)fc_view_at(&in.view, 0, 11, 150, 0) = NAN;
-  filter2d_run(&f, &in.view, &out.view);
+  filter2d_run(&f, &in, &out);
   for (int64_t y = 0; y < shape[1]; y++)
     for (int64_t x = 0; x < shape[2]; x++) {
       int64_t j = 11 - y + NY / 2, i = 150 - x + NX / 2;

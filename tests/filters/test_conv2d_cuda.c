@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_conv2d_cuda.c - sepconv and conv2d on a CUDA device: against the reference in
+ * every type, layout and shape; cut anywhere, bit for bit; and the same bits from
+ * whichever kernel a layout leads to. Skipped without a device.
+ */
+#include <cuda_runtime_api.h>
+
+#include "tests/filters/filters2d.h"
+
+#define SKIPPED 77
+
+static void *device_copy(const void *from, size_t bytes) {
+  void *to = NULL;
+  if (cudaMalloc(&to, bytes + 1) != cudaSuccess) abort();
+  if (bytes > 0) cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice);
+  return to;
+}
+
+/* The image's memory on the device, guard bands and all, and its view there. */
+static fc_view image_up(const image *m) {
+  fc_view v = m->view;
+  char *base = (char *)device_copy(m->memory.base, m->memory.bytes + 2 * GUARD_BYTES);
+  v.data = base + ((char *)v.data - (char *)m->memory.base);
+  v.device = 0;
+  return v;
+}
+
+static void *device_base(const image *m, const fc_view *v) {
+  return (char *)v->data - ((char *)m->view.data - (char *)m->memory.base);
+}
+
+static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  filter2d g = *f;
+  size_t size = fc_dtype_size(f->dense ? f->conv.compute : f->sep.compute);
+  void *a = NULL, *b = NULL;
+  fc_status status;
+  if (f->dense) {
+    g.conv.device_mask = a = device_copy(f->conv.mask, (size_t)(f->conv.nx * f->conv.ny) * size);
+    status = fc_conv2d_cuda(&g.conv, in, out, NULL, notes);
+  } else {
+    g.sep.device_x = a = device_copy(f->sep.x, (size_t)(f->sep.rank * f->sep.nx) * size);
+    g.sep.device_y = b = device_copy(f->sep.y, (size_t)(f->sep.rank * f->sep.ny) * size);
+    status = fc_sepconv_cuda(&g.sep, in, out, NULL, notes);
+  }
+  cudaError_t error = cudaDeviceSynchronize();
+  CHECK(error == cudaSuccess, "%s", cudaGetErrorString(error));
+  if (error != cudaSuccess) exit(1); /* nothing works after it */
+  cudaFree(a);
+  cudaFree(b);
+  return status;
+}
+
+static void filter2d_run_cuda(const filter2d *f, const image *in, const image *out) {
+  fc_view from = image_up(in), to = image_up(out);
+  fc_status status = run_on_device(f, &from, &to, NULL);
+  CHECK(status == FC_OK, "status %d", status);
+  cudaMemcpy(out->memory.base, device_base(out, &to), out->memory.bytes + 2 * GUARD_BYTES,
+             cudaMemcpyDeviceToHost);
+  cudaFree(device_base(in, &from));
+  cudaFree(device_base(out, &to));
+}
+
+/* Rows of adjacent elements are marched over, others are not: the same input in either
+ * layout gives the same bits. */
+static void check_kernels_agree(int dense, int rounds) {
+  for (int round = 0; round < rounds; round++) {
+    int dtype = (int)random_int(FC_U8, FC_F32);
+    case2d k = case2d_new(dense, dtype, FC_F32);
+    image in = image_new(dtype, k.shape, INTERLEAVED, k.border),
+          gapped = image_new(dtype, k.shape, GAPPED, k.border);
+    for (int64_t n = 0; n < k.shape[0]; n++)
+      for (int64_t y = -k.border.top; y < k.shape[1] + k.border.bottom; y++)
+        for (int64_t x = -k.border.left; x < k.shape[2] + k.border.right; x++)
+          for (int64_t c = 0; c < k.shape[3]; c++) {
+            double v = element_random(dtype);
+            element_set(fc_view_at(&in.view, n, y, x, c), dtype, v);
+            element_set(fc_view_at(&gapped.view, n, y, x, c), dtype, v);
+          }
+    image a = image_new(FC_F32, k.shape, INTERLEAVED, (image_border){0});
+    image b = image_new(FC_F32, k.shape, INTERLEAVED, (image_border){0});
+    filter2d_run(&k.filter, &in, &a);
+    filter2d_run(&k.filter, &gapped, &b);
+    CHECK(image_equal(&a, &b), "%s: other bits from another layout", k.name);
+    image_free(&in);
+    image_free(&gapped);
+    image_free(&a);
+    image_free(&b);
+    case2d_free(&k);
+  }
+}
+
+/* Images of many strips and segments, against the CPU. */
+static void check_large(int dense, int64_t taps, int64_t channels, int dtype) {
+  const int64_t shape[FC_AXES] = {2, 517, 1031, channels};
+  case2d k = {.compute = FC_F32, .nx = taps, .ny = taps, .border = border_of(taps, taps)};
+  memcpy(k.shape, shape, sizeof shape);
+  snprintf(k.name, sizeof k.name, "large %s, %" PRId64 " taps, %" PRId64 " %s", dense ? "conv2d" : "sepconv",
+           taps, channels, fc_dtype_name(dtype));
+  k.filter = filter2d_new(dense, FC_F32, 1, taps, taps);
+  k.in = image_random(dtype, shape, INTERLEAVED, k.border);
+  image want = image_new(FC_F64, shape, INTERLEAVED, (image_border){0});
+  image out = image_new(dtype, shape, INTERLEAVED, (image_border){0});
+  filter2d_run_cpu(&k.filter, &k.in, &want);
+  filter2d_run(&k.filter, &k.in, &out);
+  case2d_compare(&k, &out, &want);
+  image_free(&want);
+  image_free(&out);
+  case2d_free(&k);
+}
+
+static void check_notes(int dense) {
+  static const int64_t shape[] = {1, 20, 200, 1};
+  for (int special = 0; special < 3; special++) {
+    filter2d f = filter2d_new(dense, FC_F32, 1, 3, 3);
+    image in = image_random(FC_F32, shape, INTERLEAVED, border_of(3, 3));
+    image out = image_new(FC_I16, shape, INTERLEAVED, (image_border){0});
+    if (special) *(float *)fc_view_at(&in.view, 0, 7, 133, 0) = special == 1 ? 1e9f : NAN;
+    fc_view from = image_up(&in), to = image_up(&out);
+    uint32_t notes[2] = {0, 0}, *device_notes = (uint32_t *)device_copy(notes, sizeof notes);
+    CHECK(run_on_device(&f, &from, &to, device_notes) == FC_OK, "status");
+    cudaMemcpy(notes, device_notes, sizeof notes, cudaMemcpyDeviceToHost);
+    CHECK(notes[0] == (special == 2) && notes[1] == (special == 1), "special %d noted as %u %u", special,
+          notes[0], notes[1]);
+    cudaFree(device_notes);
+    cudaFree(device_base(&in, &from));
+    cudaFree(device_base(&out, &to));
+    image_free(&in);
+    image_free(&out);
+    filter2d_free(&f);
+  }
+}
+
+int main(void) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    fprintf(stderr, "skipped: no CUDA device\n");
+    return SKIPPED;
+  }
+  random_start(20262);
+  filter2d_run = filter2d_run_cuda;
+  for (int dense = 0; dense < 2; dense++) {
+    check_notes(dense);
+    check_odd_shapes(dense);
+    check_all_types(dense, 8);
+    check_kernels_agree(dense, 100);
+    for (int64_t taps = 3; taps <= 31; taps += dense ? 2 : 4)
+      for (int64_t channels = 1; channels <= 4; channels++)
+        check_large(dense, taps, channels, taps % 4 == 3 ? FC_F32 : FC_U8);
+  }
+  return check_result();
+}
