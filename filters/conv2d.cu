@@ -22,23 +22,37 @@ template <typename F> struct long_mask {
   int64_t nx, ny;
 };
 
+// Adds the sums of a run of the mask - its taps [j, j_end) x [i, i_end) - to the totals.
+template <typename F, typename T>
+__device__ __forceinline__ void add_run(const fc_tiles<F> &t, const fc_tile_place &p, const long_mask<F> &m,
+                                        int64_t j, int64_t j_end, int64_t i, int64_t i_end,
+                                        F (&total)[FC_TILE_ROWS]) {
+  F sum[FC_TILE_ROWS] = {};
+  for (int64_t q = j; q < j_end + p.rows - 1; q++) {
+    const char *at = t.in.at(p.n, p.y + q, p.x + i, p.c);
+    for (int64_t k = i; k < i_end; k++, at += t.in.stride[FC_AXIS_X]) {
+      const F v = fc_dev_load<F, T>(at, t.in_map);
+#pragma unroll
+      for (int r = 0; r < FC_TILE_ROWS; r++)
+        if (q >= j + r && q < j_end + r) sum[r] = fc_tile_fma(__ldg(m.mask + (q - r) * m.nx + k), v, sum[r]);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < FC_TILE_ROWS; r++) total[r] += sum[r];
+}
+
 template <typename F, typename T>
 __global__ void __launch_bounds__(FC_TILE_THREADS) tile_kernel(const fc_tiles<F> t, const long_mask<F> m) {
+  const int64_t wide = m.nx < FC_CONV2D_RUN ? m.nx : FC_CONV2D_RUN, high = FC_CONV2D_RUN / wide;
   for (int64_t tile = blockIdx.x; tile < t.count; tile += gridDim.x) {
     const fc_tile_place p = fc_tile_at(t, tile);
     if (p.rows == 0) continue;
-    const char *row = t.in.at(p.n, p.y, p.x, p.c);
-    F sum[FC_TILE_ROWS] = {};
-    for (int64_t q = 0; q < m.ny + p.rows - 1; q++, row += t.in.stride[FC_AXIS_Y]) {
-      const char *at = row;
-      for (int64_t i = 0; i < m.nx; i++, at += t.in.stride[FC_AXIS_X]) {
-        const F v = fc_dev_load<F, T>(at, t.in_map);
-#pragma unroll
-        for (int r = 0; r < FC_TILE_ROWS; r++)
-          if (q >= r && q - r < m.ny) sum[r] = fc_tile_fma(__ldg(m.mask + (q - r) * m.nx + i), v, sum[r]);
-      }
-    }
-    fc_tile_store(t, p, sum);
+    F total[FC_TILE_ROWS] = {};
+    for (int64_t j = 0; j < m.ny; j += high)
+      for (int64_t i = 0; i < m.nx; i += wide)
+        add_run<F, T>(t, p, m, j, j + high < m.ny ? j + high : m.ny, i, i + wide < m.nx ? i + wide : m.nx,
+                      total);
+    fc_tile_store(t, p, total);
   }
 }
 

@@ -8,6 +8,10 @@
  * (correlation), see sepconv.h, which also says what views, threads and bits promise.
  * For masks of low rank sepconv costs less; lowrank.h finds them.
  *
+ * Masks of more than FC_CONV2D_RUN taps are summed in runs of so many, and the runs then
+ * added: the error grows with the length of a run and with their number, not with their
+ * product.
+ *
  * Cost: nx * ny multiply-adds an output; memory is read and written once.
  */
 #ifndef FC_FILTERS_CONV2D_H
@@ -17,6 +21,8 @@
 #include "filters/api.h"
 
 FC_BEGIN_DECLS
+
+#define FC_CONV2D_RUN 256
 
 typedef struct fc_conv2d {
   int32_t compute;         /* FC_F32 or FC_F64 */

@@ -6,12 +6,13 @@
 #ifndef FC_FILTERS_CONV2D_KERNELS_H
 #define FC_FILTERS_CONV2D_KERNELS_H
 
+#include "filters/conv2d.h"
 #include "filters/isa.h"
 
 typedef struct fc_conv2d_kernels {
   /* For r < count (1 to FC_STRIP_ROWS) and i < n:
    * to[r][i] = sum over j < ny, k < nx of mask[j * nx + k] * rows[r + j][i + k * step],
-   * j ascending, and k within it. */
+   * in runs of at most FC_CONV2D_RUN taps: whole rows of the mask, or parts of one. */
   void (*rows)(int64_t count, const void *const *rows, const void *mask, int64_t ny, int64_t nx, int64_t step,
                void *const *to, int64_t n);
 } fc_conv2d_kernels;

@@ -27,10 +27,15 @@ template <typename F> struct long_taps {
 template <typename F, typename T>
 __device__ __forceinline__ F sum_along(const char *at, int64_t step, const F *x, int64_t nx,
                                        fc_dev_map<F> map) {
-  F sum = 0;
-  for (int64_t i = 0; i < nx; i++, at += step)
-    sum = fc_tile_fma(__ldg(x + i), fc_dev_load<F, T>(at, map), sum);
-  return sum;
+  F total = 0;
+  for (int64_t begin = 0; begin < nx; begin += FC_SEPCONV_RUN) {
+    const int64_t end = nx - begin < FC_SEPCONV_RUN ? nx : begin + FC_SEPCONV_RUN;
+    F sum = 0;
+    for (int64_t i = begin; i < end; i++, at += step)
+      sum = fc_tile_fma(__ldg(x + i), fc_dev_load<F, T>(at, map), sum);
+    total += sum;
+  }
+  return total;
 }
 
 template <typename F, typename T>
@@ -39,8 +44,8 @@ __global__ void __launch_bounds__(FC_TILE_THREADS) tile_kernel(const fc_tiles<F>
     const fc_tile_place p = fc_tile_at(t, tile);
     if (p.rows == 0) continue;
     const char *row = t.in.at(p.n, p.y, p.x, p.c);
-    F sum[FC_TILE_ROWS] = {};
-    for (int64_t q = 0; q < taps.ny + p.rows - 1; q++, row += t.in.stride[FC_AXIS_Y])
+    F total[FC_TILE_ROWS] = {}, sum[FC_TILE_ROWS] = {};
+    for (int64_t q = 0; q < taps.ny + p.rows - 1; q++, row += t.in.stride[FC_AXIS_Y]) {
       for (int64_t k = 0; k < taps.rank; k++) {
         const F v = sum_along<F, T>(row, t.in.stride[FC_AXIS_X], taps.x + k * taps.nx, taps.nx, t.in_map);
         const F *y = taps.y + k * taps.ny;
@@ -48,7 +53,12 @@ __global__ void __launch_bounds__(FC_TILE_THREADS) tile_kernel(const fc_tiles<F>
         for (int r = 0; r < FC_TILE_ROWS; r++)
           if (q >= r && q - r < taps.ny) sum[r] = fc_tile_fma(__ldg(y + (q - r)), v, sum[r]);
       }
-    fc_tile_store(t, p, sum);
+#pragma unroll
+      for (int r = 0; r < FC_TILE_ROWS; r++) // the end of a run, or of the mask
+        if (q >= r && ((q - r) % FC_SEPCONV_RUN == FC_SEPCONV_RUN - 1 || q - r == taps.ny - 1))
+          total[r] += sum[r], sum[r] = 0;
+    }
+    fc_tile_store(t, p, total);
   }
 }
 

@@ -17,9 +17,9 @@
  * Views. The input is readable left, nx-1-left, top and ny-1-top elements beyond the
  * output's shape on X and Y; both have the same shape, any dtypes and strides, and do
  * not overlap. Shapes of 0 are fine. Every sum runs in an order of its own whatever the
- * shapes and addresses, so pieces of an image give the bits of the whole. Backends agree
- * to rounding: an error of a few (nx + ny) half units in the last place of
- * sum |mask| * max |in|.
+ * shapes and addresses, so pieces of an image give the bits of the whole. Longer sums are
+ * made of runs of FC_SEPCONV_RUN taps, so that rounding errors grow with the length of
+ * a run and the number of runs. Backends agree to rounding.
  *
  * Threads: all functions are pure functions of their arguments.
  */
@@ -31,7 +31,8 @@
 
 FC_BEGIN_DECLS
 
-#define FC_SEPCONV_RANKS 3 /* rank is 1 to this */
+#define FC_SEPCONV_RANKS 3   /* rank is 1 to this */
+#define FC_SEPCONV_RUN   128 /* taps summed at a stretch */
 
 typedef struct fc_sepconv {
   int32_t compute; /* FC_F32 or FC_F64 */

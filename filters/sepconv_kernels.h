@@ -8,17 +8,18 @@
 #define FC_FILTERS_SEPCONV_KERNELS_H
 
 #include "filters/isa.h"
+#include "filters/sepconv.h"
 
 typedef struct fc_sepconv_kernels {
   size_t size; /* of an element */
 
   /* For r < count (1 to FC_STRIP_ROWS) and i < n:
-   * to[r * pitch + i] = sum over j of y[j] * rows[r + j][from + i], j ascending. */
+   * to[r * pitch + i] = sum over j of y[j] * rows[r + j][from + i], in runs of FC_SEPCONV_RUN. */
   void (*columns)(int64_t count, const void *const *rows, int64_t from, const void *y, int64_t ny, void *to,
                   int64_t pitch, int64_t n);
 
   /* For i < n: to[i] = sum over t < rank, j < nx of x[t * nx + j] * from[t * pitch + i + j * step],
-   * t ascending, and j within it. */
+   * in runs of FC_SEPCONV_RUN taps of one term. */
   void (*row)(const void *from, int64_t pitch, int64_t rank, const void *x, int64_t nx, int64_t step,
               void *to, int64_t n);
 } fc_sepconv_kernels;

@@ -101,6 +101,8 @@ static inline case2d case2d_new(int dense, int dtype, int compute) {
   k.shape[1] = sizes[random_int(0, 12)];
   k.shape[2] = random_int(0, 19) ? sizes[random_int(0, 12)] : random_int(500, 2500);
   k.shape[3] = random_int(0, 3) ? random_int(1, 4) : random_int(0, 7);
+  /* The reference takes its time. */
+  while (k.shape[1] * k.shape[2] * k.shape[3] * k.nx * k.ny > 1000000) k.shape[2] /= 2, k.ny = (k.ny + 1) / 2;
   k.border = border_of(k.ny, k.nx);
   k.filter = filter2d_new(dense, compute, rank, k.ny, k.nx);
   k.in = image_random(dtype, k.shape, (image_layout)layout, k.border);
@@ -203,6 +205,38 @@ static inline void check_all_types(int dense, int rounds) {
           case2d_check(&k, out);
           case2d_free(&k);
         }
+}
+
+/* A long mask of one sign over an image of one sign, the worst case of rounding: the whole
+ * is right to 1e-6. */
+static inline void check_accuracy(int dense) {
+  static const int64_t shape[FC_AXES] = {1, 3, 40, 1};
+  const int64_t ny = dense ? 120 : 30, nx = dense ? 90 : 20000;
+  filter2d f = filter2d_new(dense, FC_F32, 1, ny, nx);
+  for (int64_t i = 0; i < (dense ? nx * ny : nx + ny); i++)
+    ((float *)f.taps)[i] = fabsf(((float *)f.taps)[i]);
+  image in = image_random(FC_U16, shape, INTERLEAVED, border_of(ny, nx));
+  image want = image_new(FC_F64, shape, INTERLEAVED, (image_border){0});
+  image got = image_new(FC_F64, shape, INTERLEAVED, (image_border){0});
+  filter2d_run(&f, &in, &got);
+  f.sep.compute = f.conv.compute = FC_F64; /* a reference that is fast enough: the CPU in f64 */
+  double *taps = (double *)malloc((size_t)(nx * ny + nx + ny) * sizeof *taps), off = 0, all = 0;
+  if (!taps) abort();
+  for (int64_t i = 0; i < (dense ? nx * ny : nx + ny); i++) taps[i] = ((float *)f.taps)[i];
+  f.conv.mask = f.sep.x = taps;
+  f.sep.y = taps + nx;
+  filter2d_run_cpu(&f, &in, &want);
+  for (int64_t i = 0; i < shape[1] * shape[2]; i++) {
+    double w = ((double *)want.view.data)[i], d = ((double *)got.view.data)[i] - w;
+    off += d * d;
+    all += w * w;
+  }
+  CHECK(off <= 1e-12 * all, "%s: off by %g of 1", dense ? "conv2d" : "sepconv", sqrt(off / all));
+  free(taps);
+  image_free(&in);
+  image_free(&want);
+  image_free(&got);
+  filter2d_free(&f);
 }
 
 /* Masks longer than the image, and images that are a line. */

@@ -168,6 +168,7 @@ int main(void) {
   check_exact_factors();
   for (int rank = 1; rank <= RANKS; rank++) check_separated(rank, 0);
   check_separated(1, 1);
+  check_accuracy(1);
   check_odd_shapes(1);
   check_all_types(1, 5);
   return check_result();

@@ -141,6 +141,7 @@ int main(void) {
   filter2d_run = filter2d_run_cuda;
   for (int dense = 0; dense < 2; dense++) {
     check_notes(dense);
+    check_accuracy(dense);
     check_odd_shapes(dense);
     check_all_types(dense, 8);
     check_kernels_agree(dense, 100);

@@ -90,6 +90,7 @@ int main(void) {
   check_impulse(2);
   check_constant();
   check_nan();
+  check_accuracy(0);
   check_odd_shapes(0);
   check_all_types(0, 8);
   return check_result();
