@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conv2d.c - the operator conv2d: parameters, terms, and the choice between the plain sum
+ * (filters/conv2d.h) and few separable passes (filters/sepconv.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/conv2d.h"
+#include "filters/lowrank.h"
+#include "filters/samples.h"
+#include "filters/sepconv.h"
+#include "plugins/border.h"
+#include "plugins/mask2d.h"
+
+enum { MASK, SEPARATE, BORDER, VALUE, FLIP, NORMALIZE, N_PARAMS };
+enum { SEPARATE_AUTO, SEPARATE_NO };
+
+#define RANKS FC_SEPCONV_RANKS
+
+/* An instance: the mask in order of reading, and its terms, the first ranks[c] of which
+ * make it up in compute type c (0 f32, 1 f64); 0 if there are too many. */
+typedef struct conv2d {
+  const fc_arg *border, *value; /* the host's */
+  double *mask, *column, *row;
+  int64_t nx, ny;
+  int ranks[2];
+} conv2d;
+
+/* ---- create and negotiate ---------------------------------------------------- */
+
+/* Passes that the filter is separated into; 0 for the plain sum. Where the passes
+ * meet, a row is written and read again, at about the cost of 2 taps. */
+static int rank_of(const conv2d *self, int compute) {
+  int rank = self->ranks[compute == FC_F64];
+  return rank * (self->nx + self->ny) + 2 < self->nx * self->ny ? rank : 0;
+}
+
+static void destroy(void *instance) {
+  conv2d *self = instance;
+  if (!self) return;
+  free(self->mask);
+  free(self->column);
+  free(self->row);
+  free(self);
+}
+
+/* Terms found for either tolerance are the same but for their number. */
+static fc_status find_terms(const fc_host *host, conv2d *self, const fc_table *table) {
+  double *rest = malloc((size_t)(self->nx * self->ny) * sizeof *rest);
+  self->column = malloc((size_t)(self->ny * RANKS) * sizeof *self->column);
+  self->row = malloc((size_t)(self->nx * RANKS) * sizeof *self->row);
+  if (!rest || !self->column || !self->row) {
+    free(rest);
+    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name,
+                      (long long)(self->nx * self->ny));
+  }
+  static const double tolerance[] = {FC_LOWRANK_F32, FC_LOWRANK_F64};
+  for (int c = 0; c < 2; c++)
+    self->ranks[c] =
+        fc_lowrank(self->mask, self->ny, self->nx, RANKS, tolerance[c], self->column, self->row, rest);
+  free(rest);
+  return FC_OK;
+}
+
+/* After the terms were found, for these are exact of masks before they are divided. */
+static void divide(conv2d *self, double sum) {
+  for (int64_t i = 0; i < self->nx * self->ny; i++) self->mask[i] /= sum;
+  for (int64_t i = 0; self->row && i < self->nx * RANKS; i++) self->row[i] /= sum;
+}
+
+static fc_status set_up(const fc_host *host, const fc_arg *const *args, conv2d *self) {
+  const fc_table *table = args[MASK]->table;
+  double sum = 1;
+  self->border = args[BORDER], self->value = args[VALUE];
+  self->ny = table->rows, self->nx = table->cols;
+  fc_status status = args[NORMALIZE]->ints[0] ? mask2d_sum(host, table, &sum) : FC_OK;
+  if (status != FC_OK) return status;
+  if (!(self->mask = malloc((size_t)(self->nx * self->ny) * sizeof *self->mask)))
+    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name,
+                      (long long)(self->nx * self->ny));
+  mask2d_read(self->mask, table, args[FLIP]->ints[0] != 0);
+  if (args[SEPARATE]->ints[0] == SEPARATE_AUTO) status = find_terms(host, self, table);
+  if (status == FC_OK && args[NORMALIZE]->ints[0]) divide(self, sum);
+  return status;
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  const fc_table *table = args[MASK]->table;
+  fc_status status = border_check(host, args[BORDER], args[VALUE]);
+  if (status != FC_OK) return status;
+  if (table->rows < 1 || table->cols < 1)
+    return host->fail(host, FC_INVALID, "%s: an empty mask", table->name);
+  conv2d *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  status = set_up(host, args, self);
+  if (status != FC_OK)
+    destroy(self);
+  else
+    *instance = self;
+  return status;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const conv2d *self = instance;
+  if (terms->in[0]->kind == FC_AUDIO)
+    return host->fail(host, FC_UNSUPPORTED, "a sound has no rows and columns: use conv1d");
+  int rank = rank_of(self, terms->compute);
+  mask2d_terms(terms, self->ny, self->nx);
+  border_terms(self->border, self->value, terms);
+  terms->work = 2.0 * (double)(rank > 0 ? rank * (self->nx + self->ny) : self->nx * self->ny);
+  if (rank > 0 && terms->size >= offsetof(fc_terms, note) + sizeof terms->note) {
+    if (rank == 1)
+      snprintf(terms->note, sizeof terms->note, "runs as sepconv: the mask is separable");
+    else
+      snprintf(terms->note, sizeof terms->note, "runs as the sum of %d sepconv: the mask has rank %d", rank,
+               rank);
+  }
+  return FC_OK;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+typedef struct conv2d_state {
+  fc_conv2d plain;
+  fc_sepconv separate;           /* if its rank is not 0 */
+  mask2d_taps mask, row, column; /* the host's memory */
+  int device;
+} conv2d_state;
+
+static void release(const fc_host *host, void *prepared) {
+  conv2d_state *state = prepared;
+  if (!state) return;
+  mask2d_taps_clear(host, state->device, &state->mask);
+  mask2d_taps_clear(host, state->device, &state->row);
+  mask2d_taps_clear(host, state->device, &state->column);
+  free(state);
+}
+
+static fc_status prepare_plain(const fc_host *host, const conv2d *self, const fc_setup *setup,
+                               conv2d_state *state) {
+  fc_status status = mask2d_taps_make(host, setup, self->mask, self->nx * self->ny, &state->mask);
+  state->plain = (fc_conv2d){
+      .compute = setup->compute,
+      .isa = fc_isa_best(),
+      .nx = self->nx,
+      .ny = self->ny,
+      .mask = state->mask.host,
+      .device_mask = state->mask.device,
+  };
+  return status;
+}
+
+static fc_status prepare_separate(const fc_host *host, const conv2d *self, const fc_setup *setup, int rank,
+                                  conv2d_state *state) {
+  fc_status status = mask2d_taps_make(host, setup, self->row, rank * self->nx, &state->row);
+  if (status == FC_OK) status = mask2d_taps_make(host, setup, self->column, rank * self->ny, &state->column);
+  state->separate = (fc_sepconv){
+      .compute = setup->compute,
+      .isa = fc_isa_best(),
+      .rank = rank,
+      .nx = self->nx,
+      .ny = self->ny,
+      .x = state->row.host,
+      .y = state->column.host,
+      .device_x = state->row.device,
+      .device_y = state->column.device,
+  };
+  return status;
+}
+
+static fc_status prepare_rank(const fc_host *host, void *instance, const fc_setup *setup, int rank,
+                              void **prepared) {
+  conv2d_state *state = calloc(1, sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  state->device = setup->device;
+  fc_status status = rank > 0 ? prepare_separate(host, instance, setup, rank, state)
+                              : prepare_plain(host, instance, setup, state);
+  if (status != FC_OK)
+    release(host, state);
+  else
+    *prepared = state;
+  return status;
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  return prepare_rank(host, instance, setup, rank_of(instance, setup->compute), prepared);
+}
+
+/* The reference knows nothing of ranks. */
+static fc_status reference_prepare(const fc_host *host, void *instance, const fc_setup *setup,
+                                   void **prepared) {
+  return prepare_rank(host, instance, setup, 0, prepared);
+}
+
+static size_t cpu_scratch(const void *prepared, const fc_job *job) {
+  const conv2d_state *state = prepared;
+  return state->separate.rank > 0 ? fc_sepconv_scratch(&state->separate, job->out[0])
+                                  : fc_conv2d_scratch(&state->plain, job->out[0]);
+}
+
+static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv2d_state *state = prepared;
+  const fc_view *in = job->in[0], *out = job->out[0];
+  return state->separate.rank > 0 ? fc_sepconv_cpu(&state->separate, in, out, job->scratch, job->notes)
+                                  : fc_conv2d_cpu(&state->plain, in, out, job->scratch, job->notes);
+}
+
+static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv2d_state *state = prepared;
+  return fc_conv2d_ref(&state->plain, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .scratch = cpu_scratch,
+    .process = cpu_process,
+};
+
+#ifdef FC_HAVE_CUDA
+static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const conv2d_state *state = prepared;
+  const fc_view *in = job->in[0], *out = job->out[0];
+  return state->separate.rank > 0 ? fc_sepconv_cuda(&state->separate, in, out, job->stream, job->notes)
+                                  : fc_conv2d_cuda(&state->plain, in, out, job->stream, job->notes);
+}
+
+static const fc_backend cuda = {
+    .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_GRAPH,
+    .prepare = prepare,
+    .release = release,
+    .process = cuda_process,
+};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+static const fc_backend reference = {
+    .size = sizeof(fc_backend),
+    .prepare = reference_prepare,
+    .release = release,
+    .process = reference_process,
+};
+
+/* ---- descriptor ---------------------------------------------------------------- */
+
+static const fc_param mask_param = {
+    .size = sizeof(fc_param),
+    .type = FC_TABLE,
+    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
+    .name = "mask",
+    .doc = "The matrix: a file with a row a line (text or .npy), or written out with ; between the rows, "
+           "[0,1,0;1,-4,1;0,1,0]. Any number of rows and columns, odd or even.",
+};
+
+static const fc_choice separate_choices[] = {
+    {sizeof(fc_choice), SEPARATE_AUTO, "auto",
+     "as one to three separable passes where the mask allows and it is quicker"},
+    {sizeof(fc_choice), SEPARATE_NO, "no", "as the plain sum over the mask"},
+};
+static const fc_choice *const separate_list[] = {&separate_choices[0], &separate_choices[1], NULL};
+static const fc_param separate_param = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "separate",
+    .doc = "How the sum is computed. The results differ by rounding only.",
+    .preset = "auto",
+    .choices = separate_list,
+};
+
+static const fc_param *const params[N_PARAMS] = {
+    [MASK] = &mask_param,          [SEPARATE] = &separate_param, [BORDER] = &border_param,
+    [VALUE] = &border_value_param, [FLIP] = &mask2d_flip_param,  [NORMALIZE] = &mask2d_normalize_param,
+};
+
+static const char *const examples[] = {
+    "conv2d:[0,1,0;1,-4,1;0,1,0]",
+    "conv2d:[1,2,1;2,4,2;1,2,1]/16:border=replicate",
+    "conv2d:[0,1,1,0;1,1,1,1;1,1,1,1;0,1,1,0]:normalize=yes:flip=no",
+    NULL,
+};
+
+static const char doc[] =
+    "Convolves each image, and each channel of it, with any 2-D mask. The mask may have an even number of "
+    "rows or "
+    "columns, be a single row or column, and be larger than the image.\n\n"
+    "The result is that of scipy.ndimage.convolve with the border modes that border names, and of "
+    "scipy.signal.convolve2d(mode=\"same\"); of an even number of rows or columns the centre is the earlier "
+    "of the "
+    "two middle ones, as in scipy.signal (scipy.ndimage takes the later: origin=-1 is ours). flip=no "
+    "correlates, as "
+    "cv2.filter2D does.\n\n"
+    "A mask that is the product of a column and a row, or the sum of two or three such products, is filtered "
+    "by "
+    "separable passes if that is quicker: a Gaussian of 15 x 15 taps costs 30 multiplications a pixel then "
+    "in place "
+    "of 225. --dry-run says so. Up to what rounding the taps to single precision would change too (2^-24 of "
+    "the sum "
+    "of their magnitudes; 2^-50 with --precision f64) the products are the mask; a mask written with four "
+    "digits "
+    "is not. Products of whole numbers are found exactly. separate=no switches this off.\n\n"
+    "Values are code values, 0 to 255 in an 8-bit image. Sums are in single precision, in double with "
+    "--precision "
+    "f64; large masks are summed in parts, so that their rounding errors stay below 1e-6 of the result. "
+    "Results that "
+    "go back into integers are rounded half to even and clamped; between operators, and into .npy files, "
+    "they stay "
+    "as they are.\n\n"
+    "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
+    "rows "
+    "and columns: conv1d is for those.";
+
+static const fc_operator conv2d_operator = {
+    .size = sizeof(fc_operator),
+    .name = "conv2d",
+    .summary = "convolve images with any 2-D mask: sharpen, blur, edges, texture",
+    .doc = doc,
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&conv2d_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "conv2d",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mask2d.h - what sepconv and conv2d share: the parameters flip and normalize, and
+ * masks from their tables to the memory of a device.
+ */
+#ifndef FC_PLUGINS_MASK2D_H
+#define FC_PLUGINS_MASK2D_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "core/plugin.h"
+
+static const fc_param mask2d_flip_param = {
+    .size = sizeof(fc_param),
+    .type = FC_BOOL,
+    .name = "flip",
+    .doc = "yes convolves: a single bright pixel becomes the mask itself, whose centre is (n-1)/2 on either "
+           "axis. "
+           "no correlates: the mask lies on the image as it is written, n/2 of it left of and above the "
+           "pixel, as "
+           "in OpenCV's filter2D, PyTorch and texts on CUDA.",
+    .preset = "yes",
+};
+
+static const fc_param mask2d_normalize_param = {
+    .size = sizeof(fc_param),
+    .type = FC_BOOL,
+    .name = "normalize",
+    .doc = "Divide each mask by the sum of its taps, so that an even area keeps its value.",
+    .preset = "no",
+};
+
+/* The elements of a table in the order in which a filter reads its input: from the
+ * last to the first for a convolution. */
+static inline void mask2d_read(double *to, const fc_table *table, int flip) {
+  int64_t count = table->rows * table->cols;
+  for (int64_t i = 0; i < count; i++) to[flip ? count - 1 - i : i] = table->data[i];
+}
+
+/* The sum that normalize=yes divides by. One that is rounding error of its terms (of a
+ * mask that differentiates) cannot be divided by. */
+static inline fc_status mask2d_sum(const fc_host *host, const fc_table *table, double *total) {
+  double sum = 0, size = 0;
+  for (int64_t i = 0; i < table->rows * table->cols; i++) sum += table->data[i], size += fabs(table->data[i]);
+  *total = sum;
+  if (fabs(sum) > 1e-9 * size) return FC_OK;
+  return host->fail(host, FC_INVALID, "%s: normalize=yes divides by the sum of the mask, which is %s",
+                    table->name, sum == 0 ? "0" : "as good as 0");
+}
+
+/* Taps in the compute type: in host memory, and in that of the device if it is one. */
+typedef struct mask2d_taps {
+  void *host, *device;
+} mask2d_taps;
+
+static inline void mask2d_taps_clear(const fc_host *host, int device, mask2d_taps *taps) {
+  host->free(host, device, taps->device);
+  host->free(host, FC_HOST, taps->host);
+  taps->host = taps->device = NULL;
+}
+
+/* On failure what was made is in *taps all the same, for mask2d_taps_clear. */
+static inline fc_status mask2d_taps_make(const fc_host *host, const fc_setup *setup, const double *from,
+                                         int64_t count, mask2d_taps *taps) {
+  size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
+  if (!(taps->host = host->alloc(host, FC_HOST, bytes))) goto no_memory;
+  for (int64_t i = 0; i < count; i++) {
+    if (setup->compute == FC_F64)
+      ((double *)taps->host)[i] = from[i];
+    else
+      ((float *)taps->host)[i] = (float)from[i];
+  }
+  if (setup->device == FC_HOST) return FC_OK;
+  if (!(taps->device = host->alloc(host, setup->device, bytes))) goto no_memory;
+  return host->upload(host, setup->device, taps->device, taps->host, bytes);
+
+no_memory:
+  return host->fail(host, FC_NO_MEMORY, "no memory for a mask of %lld taps", (long long)count);
+}
+
+/* The terms of a filter with a window of ny x nx taps, but for its cost. */
+static inline void mask2d_terms(fc_terms *terms, int64_t ny, int64_t nx) {
+  terms->reach[FC_AXIS_Y].before = ny / 2;
+  terms->reach[FC_AXIS_Y].after = ny - 1 - ny / 2;
+  terms->reach[FC_AXIS_X].before = nx / 2;
+  terms->reach[FC_AXIS_X].after = nx - 1 - nx / 2;
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sepconv.c - the operator sepconv: parameters and terms; the work is filters/sepconv.h.
+ */
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/samples.h"
+#include "filters/sepconv.h"
+#include "plugins/border.h"
+#include "plugins/mask2d.h"
+
+enum { MASK, Y_MASK, BORDER, VALUE, FLIP, NORMALIZE, N_PARAMS };
+
+/* An instance: the masks in order of reading. */
+typedef struct sepconv {
+  const fc_arg *border, *value; /* the host's */
+  double *x, *y;
+  int64_t nx, ny;
+} sepconv;
+
+/* ---- create and negotiate ---------------------------------------------------- */
+
+static fc_status read_mask(const fc_host *host, const fc_table *table, int flip, int normalize, double **mask,
+                           int64_t *count) {
+  double sum = 1;
+  *count = table->rows * table->cols;
+  if (*count < 1) return host->fail(host, FC_INVALID, "%s: an empty mask", table->name);
+  if (table->rows > 1 && table->cols > 1)
+    return host->fail(
+        host, FC_INVALID,
+        "%s: a mask is one row or one column of numbers, and this is a matrix of %lld rows: use conv2d, "
+        "which sees whether it is separable",
+        table->name, (long long)table->rows);
+  fc_status status = normalize ? mask2d_sum(host, table, &sum) : FC_OK;
+  if (status != FC_OK) return status;
+  if (!(*mask = malloc((size_t)*count * sizeof **mask)))
+    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name, (long long)*count);
+  mask2d_read(*mask, table, flip);
+  for (int64_t i = 0; normalize && i < *count; i++) (*mask)[i] /= sum;
+  return FC_OK;
+}
+
+static void destroy(void *instance) {
+  sepconv *self = instance;
+  if (!self) return;
+  free(self->x);
+  free(self->y);
+  free(self);
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  const fc_table *x = args[MASK]->table, *y = args[Y_MASK]->count > 0 ? args[Y_MASK]->table : x;
+  int flip = args[FLIP]->ints[0] != 0, normalize = args[NORMALIZE]->ints[0] != 0;
+  fc_status status = border_check(host, args[BORDER], args[VALUE]);
+  if (status != FC_OK) return status;
+  sepconv *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  self->border = args[BORDER], self->value = args[VALUE];
+  status = read_mask(host, x, flip, normalize, &self->x, &self->nx);
+  if (status == FC_OK) status = read_mask(host, y, flip, normalize, &self->y, &self->ny);
+  if (status != FC_OK)
+    destroy(self);
+  else
+    *instance = self;
+  return status;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const sepconv *self = instance;
+  if (terms->in[0]->kind == FC_AUDIO)
+    return host->fail(host, FC_UNSUPPORTED, "a sound has no rows and columns: use conv1d");
+  mask2d_terms(terms, self->ny, self->nx);
+  border_terms(self->border, self->value, terms);
+  terms->work = 2.0 * (double)(self->nx + self->ny);
+  return FC_OK;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+typedef struct sepconv_state {
+  fc_sepconv filter;
+  mask2d_taps x, y; /* the host's memory */
+  int device;
+} sepconv_state;
+
+static void release(const fc_host *host, void *prepared) {
+  sepconv_state *state = prepared;
+  if (!state) return;
+  mask2d_taps_clear(host, state->device, &state->x);
+  mask2d_taps_clear(host, state->device, &state->y);
+  free(state);
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const sepconv *self = instance;
+  sepconv_state *state = calloc(1, sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  state->device = setup->device;
+  fc_status status = mask2d_taps_make(host, setup, self->x, self->nx, &state->x);
+  if (status == FC_OK) status = mask2d_taps_make(host, setup, self->y, self->ny, &state->y);
+  state->filter = (fc_sepconv){
+      .compute = setup->compute,
+      .isa = fc_isa_best(),
+      .rank = 1,
+      .nx = self->nx,
+      .ny = self->ny,
+      .x = state->x.host,
+      .y = state->y.host,
+      .device_x = state->x.device,
+      .device_y = state->y.device,
+  };
+  if (status != FC_OK)
+    release(host, state);
+  else
+    *prepared = state;
+  return status;
+}
+
+static size_t cpu_scratch(const void *prepared, const fc_job *job) {
+  return fc_sepconv_scratch(&((const sepconv_state *)prepared)->filter, job->out[0]);
+}
+
+static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const sepconv_state *state = prepared;
+  return fc_sepconv_cpu(&state->filter, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const sepconv_state *state = prepared;
+  return fc_sepconv_ref(&state->filter, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .scratch = cpu_scratch,
+    .process = cpu_process,
+};
+
+#ifdef FC_HAVE_CUDA
+static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const sepconv_state *state = prepared;
+  return fc_sepconv_cuda(&state->filter, job->in[0], job->out[0], job->stream, job->notes);
+}
+
+static const fc_backend cuda = {
+    .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_GRAPH,
+    .prepare = prepare,
+    .release = release,
+    .process = cuda_process,
+};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+static const fc_backend reference = {
+    .size = sizeof(fc_backend),
+    .prepare = prepare,
+    .release = release,
+    .process = reference_process,
+};
+
+/* ---- descriptor ---------------------------------------------------------------- */
+
+static const fc_param mask_param = {
+    .size = sizeof(fc_param),
+    .type = FC_TABLE,
+    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK,
+    .name = "mask",
+    .doc =
+        "The taps along the rows, and down the columns unless y says otherwise: a file of numbers (text or "
+        ".npy) or written out, [1,4,6,4,1]/16. One row or one column of any length.",
+};
+
+static const fc_param y_param = {
+    .size = sizeof(fc_param),
+    .type = FC_TABLE,
+    .flags = FC_PARAM_MASK,
+    .name = "y",
+    .doc = "The taps down the columns, if they are not those of mask.",
+};
+
+static const fc_param *const params[N_PARAMS] = {
+    [MASK] = &mask_param,          [Y_MASK] = &y_param,         [BORDER] = &border_param,
+    [VALUE] = &border_value_param, [FLIP] = &mask2d_flip_param, [NORMALIZE] = &mask2d_normalize_param,
+};
+
+static const char *const examples[] = {
+    "sepconv:[1,4,6,4,1]/16",
+    "sepconv:[-1,0,1]:y=[1,2,1]:flip=no",
+    "sepconv:[1,1,1,1,1,1,1]:y=[1]:normalize=yes:border=replicate",
+    NULL,
+};
+
+static const char doc[] =
+    "Convolves each image, and each channel of it, with the 2-D mask whose element (j, i) is the product of "
+    "y[j] and mask[i]: a Gaussian, a box, a Sobel operator, and whatever else is made of a column and a row. "
+    "It "
+    "costs as many multiplications as the two have taps together; conv2d with the same mask costs "
+    "their product, and finds out by itself that it can be had for less.\n\n"
+    "The result is that of scipy.ndimage.convolve1d along either axis, with the border modes that border "
+    "names; "
+    "of an even number of taps the centre is the earlier of the two middle ones (SciPy's is the later one: "
+    "origin=-1 is ours). flip=no correlates, as cv2.sepFilter2D does.\n\n"
+    "Columns and rows are summed in one go: what lies between the two passes is not rounded to the image's "
+    "type, "
+    "and never leaves the cache or the processor. Values are code values, 0 to 255 in an 8-bit image. Sums "
+    "are in "
+    "single precision, in double with --precision f64; long masks are summed in parts, so that their "
+    "rounding errors stay below 1e-6 of the result. Results that go back into integers are rounded half to "
+    "even "
+    "and clamped; between operators, and into .npy files, they stay as they are.\n\n"
+    "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
+    "rows "
+    "and columns: conv1d is for those.";
+
+static const fc_operator sepconv_operator = {
+    .size = sizeof(fc_operator),
+    .name = "sepconv",
+    .summary = "convolve images with a separable mask: Gaussian, box, Sobel",
+    .doc = doc,
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&sepconv_operator};
+
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "sepconv",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}
