@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_conv2d.c - the dense 2-D filter: what filters2d.h says, oracles that need no
- * reference, and that masks of low rank filter alike as sums of separable passes.
+ * test_conv2d.c - the dense 2-D filter: SciPy's results, what filters2d.h says, oracles
+ * that need no reference, and that masks of low rank filter alike as sums of separable
+ * passes.
+ *
+ *     test_conv2d tests/goldens/conv2d.txt
  */
 #include "filters/lowrank.h"
 #include "tests/filters/filters2d.h"
+#include "tests/filters/golden2d.h"
 
 #define RANKS FC_SEPCONV_RANKS
 
@@ -160,7 +164,22 @@ static void check_separated(int rank, int whole) {
   image_free(&b);
 }
 
-int main(void) {
+/* Rows and columns of the golden masks are told apart by their number of taps. */
+static filter2d golden_filter(const char *path, const char *mask, int compute, int flip) {
+  static const int64_t sizes[][2] = {{3, 3}, {4, 5}, {1, 7}, {6, 1}, {15, 13}};
+  golden m = golden_read(path, mask);
+  filter2d f = {.dense = 1, .taps = golden2d_taps(&m, compute, flip)};
+  for (int i = 0; i < 5; i++)
+    if (sizes[i][0] * sizes[i][1] == m.count) f.sep.ny = sizes[i][0], f.sep.nx = sizes[i][1];
+  f.conv = (fc_conv2d){compute, fc_isa_best(), f.sep.nx, f.sep.ny, f.taps, NULL};
+  golden_free(&m);
+  return f;
+}
+
+int main(int argc, char **argv) {
+  static const char *const masks[] = {"square", "even", "row", "column", "large"};
+  if (argc < 2) return 2;
+  for (int i = 0; i < 5; i++) golden2d_check(argv[1], masks[i], golden_filter);
   random_start(20261);
   check_shifts();
   check_notes();
