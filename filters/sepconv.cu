@@ -261,14 +261,15 @@ template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_
   return fc_march_launch(march_kernel<NY, false>, m, t, words, common, NY, stream);
 }
 
+// Of at most MAX_NY taps down and FC_MARCH_MARGIN along.
 taps taps_of(const fc_sepconv *op) {
   taps t = {};
   t.nx = static_cast<int>(op->nx);
   t.rank = op->rank;
   const float *x = static_cast<const float *>(op->x), *y = static_cast<const float *>(op->y);
-  for (int k = 0; k < op->rank; k++) {
-    for (int64_t i = 0; i < op->nx; i++) t.x[k][i] = x[k * op->nx + i];
-    for (int64_t j = 0; j < op->ny; j++) t.y[k][j] = y[k * op->ny + j];
+  for (int k = 0; k < FC_SEPCONV_RANKS && k < op->rank; k++) {
+    for (int i = 0; i < FC_MARCH_MARGIN && i < op->nx; i++) t.x[k][i] = x[k * op->nx + i];
+    for (int j = 0; j < MAX_NY && j < op->ny; j++) t.y[k][j] = y[k * op->ny + j];
   }
   return t;
 }
