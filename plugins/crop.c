@@ -41,7 +41,7 @@ static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s,
   terms->reach[axis].before = -s.from;
   terms->reach[axis].after = s.from;
   if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
-  if (s.from >= extent)
+  if (s.from > 0 && s.from >= extent)
     return host->fail(host, FC_INVALID, "nothing is left: it begins at %lld, and there are %lld %s",
                       (long long)s.from, (long long)extent, unit);
   if (s.count > extent - s.from)
