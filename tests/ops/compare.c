@@ -17,7 +17,7 @@ typedef struct comparison {
   gboolean integer;
   double low, high; /* of an integer, the bias taken off */
   fc_scaling scaling;
-  double element_tolerance, l2_tolerance;
+  double element_tolerance, l2_tolerance, integer_tolerance;
   gint64 count;  /* elements */
   gint64 beside; /* integers off by one that may be ties: the reference's values are not known */
   double floor;  /* an absolute error that is always allowed: subnormals have few digits */
@@ -71,7 +71,7 @@ static double clamped(const comparison *c, double code) {
 static gboolean integer_fits(comparison *c, const gint64 at[FC_AXES], double wanted, double got, double row) {
   if (c->e->fill == FILL_INF && !isfinite(wanted)) return TRUE;
   double meant = isnan(wanted) ? 0 : clamped(c, wanted), error = fabs(got - meant);
-  double allowed = (c->e->reals ? 0.5 : 0) + c->l2_tolerance * row;
+  double allowed = (c->e->reals ? 0.5 : 0) + c->integer_tolerance * row;
   if (error <= allowed) return TRUE;
   if (!c->e->reals && error <= 1 + allowed && 100 * c->beside++ <= c->count) return TRUE;
   return differs(c, at, wanted, got, allowed);
@@ -136,7 +136,8 @@ static void begin(comparison *c, const expected *e, const unsigned char *got, ve
   c->element_tolerance = single ? 1e-5 : 1e-12;
   /* Equal terms are rounded the same way again and again, so that errors add up. */
   gboolean alike = e->fill == FILL_CONSTANT || e->fill == FILL_OFFSET;
-  c->l2_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 1e-6) : single ? 1e-7 : c->integer ? 1e-12 : 1e-14;
+  c->l2_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 1e-6) : single ? 1e-7 : 1e-14;
+  c->integer_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 3e-6) : 1e-12;
 }
 
 gboolean compare_bits(const fc_format *out, const unsigned char *a, const unsigned char *b, gint64 *at) {
@@ -172,7 +173,7 @@ static void notes_of(const comparison *c, gboolean must[FC_NOTES], gboolean may[
   for (at[0] = 0; at[0] < e[0]; at[0]++)
     for (at[1] = 0; at[1] < e[1]; at[1]++)
       for (at[3] = 0; at[3] < e[3]; at[3]++) {
-        double slack = c->l2_tolerance * row_size(c, at);
+        double slack = c->integer_tolerance * row_size(c, at);
         for (at[2] = 0; at[2] < e[2]; at[2]++) {
           double wanted = wanted_at(c, index_of(c, at));
           if (isnan(wanted)) must[FC_NOTE_NAN] = may[FC_NOTE_NAN] = TRUE;

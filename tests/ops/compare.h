@@ -4,10 +4,10 @@
  *
  * Where the reference gives its values in double, those are the truth, and a stored
  * integer must be one that a value within the tolerance rounds to: exact but beside a
- * tie. Tolerances are relative to the largest value of the row (elements) and to the
- * channel (L2): 1e-5 and 1e-6 where f32 is computed or stored, 1e-12 and 1e-14 in f64. A
- * sum whose terms cancel has an error in proportion to the terms, of which the row
- * knows nothing: `scale` may say how large those are.
+ * tie, as long as there are fewer than some 2^17 codes. Tolerances are relative to the
+ * largest value of the row (elements) and to the channel (L2): 1e-5 and 1e-6 where f32 is
+ * computed or stored, 3e-6 for integers made of it, 1e-12 and 1e-14 in f64. A sum whose terms cancel has an
+ * error in proportion to the terms, of which the row knows nothing: `scale` may say how large those are.
  */
 #ifndef FC_TESTS_OPS_COMPARE_H
 #define FC_TESTS_OPS_COMPARE_H

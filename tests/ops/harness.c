@@ -37,6 +37,10 @@ typedef struct refusal {
   char *example;
 } refusal;
 
+static FILE *log_of(const harness *h) {
+  return h->options->log ? h->options->log : stdout;
+}
+
 /* ---- combinations ------------------------------------------------------------------- */
 
 static gboolean keeps_dtype(const fc_operator *op) {
@@ -182,10 +186,11 @@ static void free_refusal(gpointer data) {
 static void report_failure(harness *h, const test_case *c, guint64 number, const verdict *v) {
   if (h->tally->failures++ == 0) h->tally->first = *v;
   char *text = case_describe(c);
-  printf("FAILED (%s) %s\n  %s\n", fault_name(v->fault), v->text, text);
-  printf("  again: --op %s --backend %s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "\n",
-         h->op->name, h->device->ordinal == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
-  fflush(stdout);
+  fprintf(log_of(h), "FAILED (%s) %s\n  %s\n", fault_name(v->fault), v->text, text);
+  fprintf(log_of(h),
+          "  again: --op %s --backend %s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "\n",
+          h->op->name, h->device->ordinal == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
+  fflush(log_of(h));
   g_free(text);
 }
 
@@ -196,8 +201,8 @@ static gboolean attempt(harness *h, combination *m, guint wished, guint64 number
   char *sentence = NULL;
   if (h->options->verbose) {
     char *text = case_describe(&c);
-    printf("%" G_GUINT64_FORMAT ": %s\n", number, text);
-    fflush(stdout);
+    fprintf(log_of(h), "%" G_GUINT64_FORMAT ": %s\n", number, text);
+    fflush(log_of(h));
     g_free(text);
   }
   case_end end = case_run(&c, &sentence, &v);
@@ -208,7 +213,7 @@ static gboolean attempt(harness *h, combination *m, guint wished, guint64 number
   if (end == CASE_FAILED) report_failure(h, &c, number, &v);
   if (end == CASE_REFUSED) count_refusal(h, sentence);
   if (end == CASE_TOO_LARGE) h->tally->too_large++;
-  if (h->options->verbose && sentence) printf("  refused: %s\n", sentence);
+  if (h->options->verbose && sentence) fprintf(log_of(h), "  refused: %s\n", sentence);
   g_free(sentence);
   g_free(c.text);
   return end == CASE_REFUSED || end == CASE_TOO_LARGE;
@@ -240,7 +245,7 @@ static void insist_on_examples(harness *h) {
     verdict v = {FAULT_NONE, ""};
     blame(&v, FAULT_NOTHING, "the example \"%s\" was never accepted", one->text);
     if (h->tally->failures++ == 0) h->tally->first = v;
-    printf("FAILED (nothing) %s\n", v.text);
+    fprintf(log_of(h), "FAILED (nothing) %s\n", v.text);
   }
 }
 
@@ -255,7 +260,7 @@ static void run_cases(harness *h) {
     if (o->cases ? k >= o->cases : k >= h->wishes->len && g_get_monotonic_time() > end) break;
     run_case(h, k);
   }
-  if (!o->cases && h->tally->failures < MOST_FAILURES) insist_on_examples(h);
+  if (h->tally->failures < MOST_FAILURES) insist_on_examples(h);
 }
 
 /* Of a long sentence, which begins with the whole of a table, its end. */
@@ -266,30 +271,32 @@ static void print_refusals(harness *h) {
   while (g_hash_table_iter_next(&i, NULL, &value)) {
     const refusal *r = value;
     const char *table = r->example[0] == '[' ? strchr(r->example, ']') : NULL;
-    printf("    refused %4" G_GUINT64_FORMAT " x: %s%s\n", r->count, table ? "[...]" : "",
-           table ? table + 1 : r->example);
+    fprintf(log_of(h), "    refused %4" G_GUINT64_FORMAT " x: %s%s\n", r->count, table ? "[...]" : "",
+            table ? table + 1 : r->example);
   }
 }
 
 static void print_tally(harness *h) {
   const harness_tally *t = h->tally;
-  printf("%-4s %s on %s: %" G_GUINT64_FORMAT " cases, %u of %u combinations of kind, types and layout%s",
-         t->failures ? "FAIL" : "ok", h->op->name, h->device->name, t->ran, t->covered, t->combinations,
-         h->op->reference ? "" : "; it has no reference");
-  printf("; refused %" G_GUINT64_FORMAT ", too large %" G_GUINT64_FORMAT "\n", t->refused, t->too_large);
+  fprintf(log_of(h),
+          "%-4s %s on %s: %" G_GUINT64_FORMAT " cases, %u of %u combinations of kind, types and layout%s",
+          t->failures ? "FAIL" : "ok", h->op->name, h->device->name, t->ran, t->covered, t->combinations,
+          h->op->reference ? "" : "; it has no reference");
+  fprintf(log_of(h), "; refused %" G_GUINT64_FORMAT ", too large %" G_GUINT64_FORMAT "\n", t->refused,
+          t->too_large);
   print_refusals(h);
   if (h->options->only >= 0 || t->failures) return;
   for (guint w = 0; w < h->wishes->len; w++) {
     const wish *one = g_ptr_array_index(h->wishes, w);
     if (!h->granted[w] && one->param >= 0)
-      printf("    never accepted: %s=%s\n", h->op->params[one->param]->name, one->value);
+      fprintf(log_of(h), "    never accepted: %s=%s\n", h->op->params[one->param]->name, one->value);
   }
 }
 
 static void fail_nothing(harness *h) {
   blame(&h->tally->first, FAULT_NOTHING, "%s: not one case ran", h->op->name);
   h->tally->failures++;
-  printf("FAILED (nothing) %s\n", h->tally->first.text);
+  fprintf(log_of(h), "FAILED (nothing) %s\n", h->tally->first.text);
 }
 
 void harness_run(const fc_operator *op, const fc_backend *backend, const test_device *device,
@@ -303,7 +310,7 @@ void harness_run(const fc_operator *op, const fc_backend *backend, const test_de
   run_cases(&h);
   if (tally->ran == 0 && options->only < 0) fail_nothing(&h);
   print_tally(&h);
-  fflush(stdout);
+  fflush(log_of(&h));
   g_array_free(h.combinations, TRUE);
   g_ptr_array_free(h.wishes, TRUE);
   g_hash_table_destroy(h.sentences);

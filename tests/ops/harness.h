@@ -17,6 +17,7 @@ typedef struct harness_options {
   guint64 cases;  /* exactly as many, if not 0 */
   gint64 only;    /* just this case, if not negative */
   gboolean verbose;
+  FILE *log; /* NULL: standard output */
 } harness_options;
 
 typedef struct harness_tally {

@@ -128,20 +128,21 @@ source source_new(const fc_format *format, fill how, dice *d) {
       how == FILL_IMPULSE ? fc_scaling_of(format->kind, format->dtype).bias : random_code(format, d);
   for (int64_t i = 0; i < s.count; i++)
     set_code(s.codes + (size_t)i * s.size, format->dtype, one ? same : code_of(format, how, d));
-  if (how == FILL_IMPULSE && s.count > 0)
-    set_code(s.codes + (size_t)dice_int(d, 0, s.count - 1) * s.size, format->dtype, random_code(format, d));
+  /* There is one at least of what the fill is named for. */
+  double special = how == FILL_NAN ? NAN : how == FILL_INF ? INFINITY : random_code(format, d);
+  if (s.count > 0 && (how == FILL_IMPULSE || how == FILL_NAN || how == FILL_INF))
+    set_code(s.codes + (size_t)dice_int(d, 0, s.count - 1) * s.size, format->dtype, special);
   return s;
 }
 
-source source_perturbed(const source *s, double relative, dice *d) {
+source source_in_double(const source *s) {
   fc_format format = s->format;
   format.dtype = FC_F64, format.bits = 53;
-  source p = empty_source(&format);
-  for (int64_t i = 0; i < s->count; i++) {
-    double v = element_value(s->codes + (size_t)i * s->size, s->format.kind, s->format.dtype);
-    ((double *)(void *)p.codes)[i] = d ? v * (1 + (dice_chance(d, 50) ? relative : -relative)) : v;
-  }
-  return p;
+  source copy = empty_source(&format);
+  for (int64_t i = 0; i < s->count; i++)
+    ((double *)(void *)copy.codes)[i] =
+        element_value(s->codes + (size_t)i * s->size, s->format.kind, s->format.dtype);
+  return copy;
 }
 
 void source_free(source *s) {
@@ -182,6 +183,7 @@ void source_write(const source *s, const range where[FC_AXES], int border, doubl
   const int64_t *e = s->format.extent;
   unsigned char outside[8];
   int64_t *from[FC_AXES], count[FC_AXES], i[FC_AXES];
+  dice d = s->jitter_dice;
   element_store(outside, s->format.kind, s->format.dtype, border == FC_BORDER_CONSTANT ? value : 0);
   for (int a = 0; a < FC_AXES; a++) {
     count[a] = where[a].hi > where[a].lo ? where[a].hi - where[a].lo : 0;
@@ -202,6 +204,8 @@ void source_write(const source *s, const range where[FC_AXES], int border, doubl
             memcpy((char *)to + offset, s->codes + (size_t)index * s->size, s->size);
           else if (border != FC_BORDER_NONE)
             memcpy((char *)to + offset, outside, s->size);
+          if (s->jitter != 0)
+            *(double *)(void *)((char *)to + offset) *= 1 + (dice_chance(&d, 50) ? s->jitter : -s->jitter);
         }
   for (int a = 0; a < FC_AXES; a++) free(from[a]);
 }

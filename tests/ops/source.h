@@ -45,12 +45,14 @@ typedef struct source {
   size_t size;          /* of an element */
   int64_t count;        /* elements */
   unsigned char *codes; /* dense, N Y X C */
+  double jitter;        /* not 0: an FC_F64 element is off by so much of itself wherever it is written */
+  dice jitter_dice;
 } source;
 
 /* `format` with known extents. */
 source source_new(const fc_format *format, fill how, dice *d);
-/* The same real values in FC_F64, each more or less by `relative` of itself; NULL dice: exact. */
-source source_perturbed(const source *s, double relative, dice *d);
+/* The same real values in FC_F64, without jitter. */
+source source_in_double(const source *s);
 void source_free(source *s); /* may be all zeros */
 
 /* Where position `at` of `extent` elements comes from under a border: a position inside,
@@ -65,7 +67,8 @@ typedef struct range {
 /*
  * Writes the elements at the positions of `where`, border and all, to memory with these
  * strides, where `to` is the address of the first. Outside, FC_BORDER_NONE leaves what is
- * there. `value` is that of FC_BORDER_CONSTANT.
+ * there. `value` is that of FC_BORDER_CONSTANT. With jitter an element and its images in
+ * the border are off by different amounts.
  */
 void source_write(const source *s, const range where[FC_AXES], int border, double value, void *to,
                   const int64_t stride[FC_AXES]);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_faults.c - do the operator tests notice? Runs them on the operators of faults.c:
+ * each fault must be found, and called by its name, and those without one must pass.
+ *
+ *     test_faults FOLDER
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/registry.h"
+#include "tests/ops/harness.h"
+
+#define BIT(fault) (1u << (fault))
+
+static const struct known {
+  const char *op;
+  unsigned faults; /* any of these */
+} known[] = {
+    {"sound", BIT(FAULT_NONE)},
+    {"ends_early", BIT(FAULT_VALUE)},
+    {"writes_beyond", BIT(FAULT_BAND)},
+    {"ignores_stride", BIT(FAULT_VALUE) | BIT(FAULT_BAND) | BIT(FAULT_CUT)},
+    {"depends_on_cut", BIT(FAULT_CUT)},
+    {"reads_too_far", BIT(FAULT_VALUE)},
+    {"writes_input", BIT(FAULT_INPUT)},
+    {"scratch_beyond", BIT(FAULT_BAND)},
+    {"shares_state", BIT(FAULT_THREADS)},
+    {"forgets_nan", BIT(FAULT_NOTES)},
+    {"truncates", BIT(FAULT_VALUE)},
+    {"adds_to_output", BIT(FAULT_VALUE)},
+    {"fails", BIT(FAULT_STATUS)},
+    {"leaks", BIT(FAULT_LEAK)},
+    {"refuses_silently", BIT(FAULT_SENTENCE)},
+    {"refuses_all", BIT(FAULT_NOTHING)},
+    {"refuses_example", BIT(FAULT_NOTHING)},
+    {"changes_its_mind", BIT(FAULT_CONTRACT)},
+    {"measures", BIT(FAULT_NONE)},
+    {"measures_cuts", BIT(FAULT_MEASURE)},
+};
+
+static const struct known *find(const char *name) {
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (strcmp(known[i].op, name) == 0) return &known[i];
+  return NULL;
+}
+
+static gboolean notices(const fc_operator *op, const harness_options *options) {
+  harness_tally tally;
+  const struct known *k = find(op->name);
+  harness_run(op, op->cpu, device_cpu(), options, &tally);
+  gboolean ok = k && k->faults & BIT(tally.first.fault);
+  printf("%s %s: %s %s\n", ok ? "ok  " : "FAIL", op->name, fault_name(tally.first.fault), tally.first.text);
+  return ok;
+}
+
+int main(int argc, char **argv) {
+  gsize count, failed = 0;
+  if (argc != 2) return 2;
+  harness_options options = {.seed = (guint64)g_get_real_time(), .cases = 900, .only = -1};
+  options.log = fopen("/dev/null", "w");
+  if (!options.log) return 1;
+  printf("seed %" G_GUINT64_FORMAT "\n", options.seed);
+  fc_registry *registry = fc_registry_new();
+  fc_registry_set_home(registry, argv[1], "");
+  g_autofree const fc_operator **ops = fc_registry_operators(registry, &count);
+  for (gsize i = 0; i < count; i++) failed += !notices(ops[i], &options);
+  fc_registry_free(registry);
+  fclose(options.log);
+  printf("%" G_GSIZE_FORMAT " operators, %" G_GSIZE_FORMAT " judged wrongly\n", count, failed);
+  return failed || count != G_N_ELEMENTS(known);
+}
