@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats_math.h - the arithmetic of stats that host and device share, so that both give
+ * the same bits. No operation here is ever fused with another.
+ */
+#ifndef FC_FILTERS_STATS_MATH_H
+#define FC_FILTERS_STATS_MATH_H
+
+#include "filters/stats.h"
+
+#ifdef __CUDACC__
+#define FC_STATS_FN static __host__ __device__ inline
+#else
+#define FC_STATS_FN static inline
+#endif
+
+/* Samples are added up in chunks of ROWS x LANES: row r holds samples r * LANES .. of the
+ * chunk. Each lane is added down its rows, then lanes i and i + LANES/2, and so on. */
+#define FC_STATS_LANES 128
+#define FC_STATS_ROWS  8
+#define FC_STATS_CHUNK (FC_STATS_LANES * FC_STATS_ROWS)
+
+#ifdef __CUDA_ARCH__
+FC_STATS_FN double fc_stats_plus(double a, double b) {
+  return __dadd_rn(a, b);
+}
+FC_STATS_FN double fc_stats_times(double a, double b) {
+  return __dmul_rn(a, b);
+}
+#else
+FC_STATS_FN double fc_stats_plus(double a, double b) {
+  return a + b;
+}
+FC_STATS_FN double fc_stats_times(double a, double b) {
+  return a * b;
+}
+#endif
+
+/* a + b of two halves each. */
+FC_STATS_FN void fc_stats_add_wide(uint64_t *low, uint64_t *high, uint64_t b_low, uint64_t b_high) {
+  *low += b_low;
+  *high += b_high + (*low < b_low);
+}
+
+FC_STATS_FN fc_stats_part fc_stats_part_none(void) {
+  fc_stats_part p = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  p.least = 1.0 / 0.0, p.most = -1.0 / 0.0;
+  return p;
+}
+
+/* What merging does to the squared deviations of na and nb samples that add up to sa and sb. */
+FC_STATS_FN double fc_stats_spread_between(double na, double sa, double nb, double sb) {
+  double apart = fc_stats_plus(sb / nb, -(sa / na));
+  return fc_stats_times(fc_stats_times(apart, apart), fc_stats_times(na, nb / fc_stats_plus(na, nb)));
+}
+
+FC_STATS_FN fc_stats_part fc_stats_part_merge(const fc_stats_part *a, const fc_stats_part *b) {
+  fc_stats_part m = *a;
+  m.finite += b->finite, m.nan += b->nan, m.inf += b->inf;
+  m.least = b->least < a->least ? b->least : a->least;
+  m.most = b->most > a->most ? b->most : a->most;
+  m.sum = fc_stats_plus(a->sum, b->sum);
+  m.squares = fc_stats_plus(a->squares, b->squares);
+  m.spread = fc_stats_plus(a->spread, b->spread);
+  if (a->finite && b->finite)
+    m.spread = fc_stats_plus(m.spread,
+                             fc_stats_spread_between((double)a->finite, a->sum, (double)b->finite, b->sum));
+  fc_stats_add_wide(&m.sum_low, &m.sum_high, b->sum_low, b->sum_high);
+  fc_stats_add_wide(&m.squares_low, &m.squares_high, b->squares_low, b->squares_high);
+  return m;
+}
+
+#endif
