@@ -611,33 +611,43 @@ static gboolean copy_in(fc_plan *plan, fc_runner *runner, const fc_chunk *chunk,
   return runner->copy(runner, &to, in, NULL, error);
 }
 
+typedef struct borrowed {
+  fc_plan *plan;
+  fc_runner *runner;
+  fc_work work;
+  fc_chunk *chunk;
+  const fc_view *in, *out;
+} borrowed;
+
+/* Everything that the stream is given, so that the runner knows where it ends. */
+static gboolean enqueue_borrowed(void *data, GError **error) {
+  borrowed *b = data;
+  const fc_plan *plan = b->plan;
+  if (plan->n == 0) return b->runner->copy(b->runner, b->out, b->in, NULL, error);
+  fc_buffer input, output;
+  borrow(&output, b->out);
+  if (needs_no_room(plan, b->chunk))
+    borrow(&input, b->in);
+  else if (!copy_in(b->plan, b->runner, b->chunk, b->in, &input, error))
+    return FALSE;
+  if (!fc_work_enqueue(&b->work, b->chunk, &input, &output, NULL, error)) return FALSE;
+  /* A last stage that passes its input through has left it where it was. */
+  fc_buffer *last = fc_work_link(&b->work, plan->n);
+  if (last->memory == output.memory) return TRUE;
+  fc_view from = fc_buffer_view(last, b->chunk->links[plan->n].made, &plan->links[plan->n]);
+  return b->runner->copy(b->runner, b->out, &from, NULL, error);
+}
+
 gboolean fc_execute_device(fc_plan *plan, fc_runner *runner, const fc_view *in, const fc_view *out,
                            GError **error) {
-  fc_work work;
-  fc_buffer input, output;
-  fc_chunk *chunk = fc_chunk_new(plan);
+  borrowed b = {.plan = plan, .runner = runner, .chunk = fc_chunk_new(plan), .in = in, .out = out};
   fc_chunker *chunker = fc_chunker_new(plan);
   plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
-  gboolean ok = fc_work_init_borrowed(&work, plan, runner, error);
-  if (ok && fc_chunker_next(chunker, chunk)) {
-    borrow(&output, out);
-    if (needs_no_room(plan, chunk))
-      borrow(&input, in);
-    else
-      ok = copy_in(plan, runner, chunk, in, &input, error);
-    if (ok && plan->n == 0)
-      ok = runner->copy(runner, out, in, NULL, error);
-    else if (ok)
-      ok = fc_work_enqueue(&work, chunk, &input, &output, NULL, error);
-    /* A last stage that passes its input through has left it where it was. */
-    if (ok && fc_work_link(&work, plan->n)->memory != output.memory && plan->n) {
-      fc_view last =
-          fc_buffer_view(fc_work_link(&work, plan->n), chunk->links[plan->n].made, &plan->links[plan->n]);
-      ok = runner->copy(runner, out, &last, NULL, error);
-    }
-  }
-  fc_work_clear(&work);
+  gboolean ok = fc_work_init_borrowed(&b.work, plan, runner, error);
+  if (ok && fc_chunker_next(chunker, b.chunk))
+    ok = runner->compute(runner, 0, 0, enqueue_borrowed, &b, error);
+  fc_work_clear(&b.work);
   fc_chunker_free(chunker);
-  fc_chunk_free(chunk);
+  fc_chunk_free(b.chunk);
   return ok;
 }

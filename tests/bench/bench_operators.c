@@ -46,11 +46,6 @@ static void run_host(void *data) {
   if (!t->error) fc_chain_run_host(t->chain, &t->in, &t->out, &t->options, NULL, &t->error);
 }
 
-static void run_device(void *data) {
-  timing *t = data;
-  if (!t->error) fc_chain_run_device(t->chain, &t->in, &t->out, NULL, &t->options, &t->error);
-}
-
 static void *noise(const fc_view *v) {
   gsize bytes = bytes_of(v);
   void *data = g_malloc(bytes + 8);
@@ -70,6 +65,11 @@ static void time_on_host(timing *t, const fc_format *out, int repeats, double *s
 }
 
 #ifdef FC_HAVE_CUDA
+static void run_device(void *data) {
+  timing *t = data;
+  if (!t->error) fc_chain_run_device(t->chain, &t->in, &t->out, NULL, &t->options, &t->error);
+}
+
 static void time_on_device(timing *t, const fc_format *out, int repeats, double *seconds) {
   g_autofree void *in = noise(&t->in);
   t->out = view_of(out, NULL, 0);
