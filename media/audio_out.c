@@ -72,10 +72,12 @@ static gboolean is_wav_pcm(const fc_audio_samples *samples) {
   return subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
 }
 
-static unsigned output_flags(const audio_sink *sink, gint64 frames) {
-  int major = sink->samples.format & SF_FORMAT_TYPEMASK;
-  gboolean streams = major == SF_FORMAT_OGG || (is_wav_pcm(&sink->samples) && frames != FC_UNKNOWN);
-  return fc_output_flags_of(&sink->options) | (streams ? 0 : FC_OUTPUT_SEEKS);
+/* These go into a pipe as they come; the others want their header again at the end. */
+static gboolean streams(const fc_audio_samples *samples, gint64 frames) {
+  int major = samples->format & SF_FORMAT_TYPEMASK, subtype = samples->format & SF_FORMAT_SUBMASK;
+  if (is_wav_pcm(samples)) return frames != FC_UNKNOWN;
+  if (major == SF_FORMAT_AU) return subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
+  return major == SF_FORMAT_OGG || major == SF_FORMAT_FLAC;
 }
 
 static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **error) {
@@ -89,11 +91,26 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
                         .options = &sink->options};
   sink->channels = spec.channels;
   warn_of_loss(sink, format);
-  sink->output = fc_output_open(sink->path, output_flags(sink, spec.frames), error);
+  unsigned flags =
+      fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec.frames) ? 0 : FC_OUTPUT_SEEKS);
+  sink->output = fc_output_open(sink->path, flags, error);
   if (!sink->output) return FALSE;
   sink->encoder = is_wav_pcm(&sink->samples) ? fc_wav_encoder_new(base->name, sink->output, &spec, error)
                                              : fc_sndfile_encoder_new(base->name, sink->output, &spec, error);
   return sink->encoder != NULL;
+}
+
+/* Vorbis and Opus make noise of what is no number. */
+static gboolean check_finite(const audio_sink *sink, const float *samples, gsize count, GError **error) {
+  int subtype = sink->samples.format & SF_FORMAT_SUBMASK;
+  if (subtype != SF_FORMAT_VORBIS && subtype != SF_FORMAT_OPUS) return TRUE;
+  gsize i = 0;
+  while (i < count && isfinite(samples[i])) i++;
+  return i == count || fc_fail(error, FC_IO,
+                               "%s: sample %" G_GINT64_FORMAT
+                               " of channel %d is not a finite number, which %s cannot hold; .npy can",
+                               sink->base.name, sink->position + (gint64)i / sink->channels,
+                               (int)(i % (gsize)sink->channels), fc_audio_samples_name(sink->samples.format));
 }
 
 /* Dense samples of the encoder's type, rounded to the bits that the file holds. */
@@ -102,6 +119,7 @@ static const void *prepare(audio_sink *sink, const fc_view *from, GError **error
   const void *dense =
       fc_dense(sink->base.name, from, sink->position, dtype, &sink->scratch, &sink->scratch_size, error);
   gsize count = (gsize)fc_view_count(from), size = fc_dtype_size(dtype);
+  if (dense && dtype == FC_F32 && !check_finite(sink, dense, count, error)) return NULL;
   if (!dense || fc_dtype_is_float(dtype) || sink->samples.bits == (int)size * 8) return dense;
   if (dense != sink->scratch) {
     if (!fc_reserve(sink->base.name, &sink->scratch, &sink->scratch_size, count * size, error)) return NULL;

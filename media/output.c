@@ -90,6 +90,9 @@ static char *resolve(const char *path) {
 /* ---- opening ----------------------------------------------------------- */
 
 static gboolean fail_create(fc_output *output, int problem, GError **error) {
+  g_autofree char *dir = g_path_get_dirname(output->name);
+  if (problem == ENOENT && !g_file_test(dir, G_FILE_TEST_EXISTS))
+    return fc_fail(error, FC_IO, "%s: there is no folder %s", output->name, dir);
   return fc_fail(error, FC_IO, "%s: cannot be created: %s", output->name, g_strerror(problem));
 }
 
@@ -218,12 +221,16 @@ gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError
   return TRUE;
 }
 
+gboolean fc_output_seekable(const fc_output *output) {
+  return output->way != PIPE;
+}
+
 gint64 fc_output_size(const fc_output *output) {
   return output->written + (gint64)output->filled;
 }
 
 gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, gsize size, GError **error) {
-  g_assert(output->flags & FC_OUTPUT_SEEKS);
+  g_assert(fc_output_seekable(output));
   if (!flush(output, error)) return FALSE;
   gsize over = (gsize)CLAMP(output->written - offset, 0, (gint64)size);
   if (lseek(output->fd, offset, SEEK_SET) < 0 || !fc_write_all(output->fd, from, over) ||

@@ -24,7 +24,7 @@ typedef struct fc_output fc_output;
 
 #define FC_OUTPUT_NO_CLOBBER 1u /* fail when the target is a file that exists */
 #define FC_OUTPUT_SYNC       2u /* have it on the disk before it is renamed */
-#define FC_OUTPUT_SEEKS      4u /* fc_output_write_at will be called */
+#define FC_OUTPUT_SEEKS      4u /* fc_output_write_at must work: a pipe is given the file when it is complete */
 
 /* The flags that the user's options ask for. */
 unsigned fc_output_flags_of(const fc_media_options *options);
@@ -33,11 +33,13 @@ unsigned fc_output_flags_of(const fc_media_options *options);
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error);
 
 gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError **error);
+/* Does fc_output_write_at work? Always with FC_OUTPUT_SEEKS, else unless it is a pipe. */
+gboolean fc_output_seekable(const fc_output *output);
 /* Writes over what was written before; the end stays where it is unless passed. */
 gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, gsize size, GError **error);
 /* Bytes so far. */
 gint64 fc_output_size(const fc_output *output);
-/* Reads back; only with FC_OUTPUT_SEEKS. Fewer than `size` at the end; -1 on failure. */
+/* Reads back, where it is seekable. Fewer than `size` at the end; -1 on failure. */
 gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size);
 
 /* Puts it in place. Once; after a failure nothing has changed at the target. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "media/metadata.h"
+#include "media/ogg_pages.h"
 
 typedef struct sndfile_encoder {
   fc_encoder base;
@@ -15,7 +16,10 @@ typedef struct sndfile_encoder {
   fc_output *output;
   fc_audio_spec spec;
   SNDFILE *file;
-  gint64 position;
+  gint64 position; /* as libsndfile sees it */
+  gint64 size;
+  int sample_bytes;     /* of PCM and float samples */
+  fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
   const GArray *chunks; /* to append; NULL: libsndfile has been given what it knows */
   GError *problem;      /* of a write inside libsndfile */
 } sndfile_encoder;
@@ -23,7 +27,7 @@ typedef struct sndfile_encoder {
 /* ---- libsndfile's file ------------------------------------------------- */
 
 static sf_count_t vio_size(void *data) {
-  return fc_output_size(((sndfile_encoder *)data)->output);
+  return ((sndfile_encoder *)data)->size;
 }
 
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
@@ -44,15 +48,37 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   return MAX(got, 0);
 }
 
+static gboolean is_major(const sndfile_encoder *encoder, int major) {
+  return (encoder->spec.samples.format & SF_FORMAT_TYPEMASK) == major;
+}
+
+/* Into a pipe FLAC and AU go with the header they begin with. FLAC's says that the length
+ * is not known; AU's must be made to say it, or the length. */
+static gboolean stream(sndfile_encoder *encoder, const void *from, gsize size) {
+  if (encoder->position < encoder->size) return TRUE; /* the header again */
+  if (encoder->position > 0 || !is_major(encoder, SF_FORMAT_AU) || size < 12)
+    return fc_output_write(encoder->output, from, size, &encoder->problem);
+  g_autofree guint8 *header = g_memdup2(from, size);
+  const fc_audio_spec *spec = &encoder->spec;
+  guint64 bytes = (guint64)spec->frames * (guint64)spec->channels * (guint64)encoder->sample_bytes;
+  gboolean unknown = spec->frames == FC_UNKNOWN || bytes > G_MAXUINT32;
+  fc_chunk_put(fc_chunk_layout_of(FC_FAMILY_AIFF), header + 8, unknown ? G_MAXUINT32 : bytes, 4);
+  return fc_output_write(encoder->output, header, size, &encoder->problem);
+}
+
+static gboolean take(sndfile_encoder *encoder, const void *from, gsize size) {
+  if (encoder->pages.page) return fc_ogg_pages_write(&encoder->pages, from, size, &encoder->problem);
+  if (!fc_output_seekable(encoder->output)) return stream(encoder, from, size);
+  if (encoder->position == encoder->size)
+    return fc_output_write(encoder->output, from, size, &encoder->problem);
+  return fc_output_write_at(encoder->output, encoder->position, from, size, &encoder->problem);
+}
+
 static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
   sndfile_encoder *encoder = data;
-  if (encoder->problem) return 0;
-  gboolean at_end = encoder->position == fc_output_size(encoder->output);
-  gboolean written =
-      at_end ? fc_output_write(encoder->output, from, (gsize)size, &encoder->problem)
-             : fc_output_write_at(encoder->output, encoder->position, from, (gsize)size, &encoder->problem);
-  if (!written) return 0;
+  if (encoder->problem || !take(encoder, from, (gsize)size)) return 0;
   encoder->position += size;
+  encoder->size = MAX(encoder->size, encoder->position);
   return size;
 }
 
@@ -71,8 +97,8 @@ static fc_family family_of(int format) {
 
 /* Containers that count bytes in 32 bits, and would count wrongly beyond. */
 static gboolean check_size(const sndfile_encoder *encoder, gint64 bytes, GError **error) {
-  int major = encoder->spec.samples.format & SF_FORMAT_TYPEMASK;
-  gboolean narrow = major == SF_FORMAT_WAV || major == SF_FORMAT_AIFF || major == SF_FORMAT_AU;
+  gboolean narrow = is_major(encoder, SF_FORMAT_WAV) || is_major(encoder, SF_FORMAT_AIFF) ||
+                    is_major(encoder, SF_FORMAT_AU);
   if (!narrow || bytes <= G_MAXUINT32) return TRUE;
   return fc_fail(error, FC_UNSUPPORTED,
                  "%s: would exceed the 4 GiB that its format holds; use .rf64, .w64 or .caf", encoder->name);
@@ -108,7 +134,7 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   int problem = sf_close(g_steal_pointer(&encoder->file));
   if (encoder->problem) return fail_encoder(encoder, error);
-  if (problem)
+  if (problem || (encoder->pages.page && !fc_ogg_pages_complete(&encoder->pages)))
     return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name, sf_error_number(problem));
   if (encoder->chunks &&
       !fc_metadata_append(encoder->chunks, family_of(encoder->spec.samples.format), encoder->output, error))
@@ -119,14 +145,17 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
 static void sndfile_free(fc_encoder *base) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   if (encoder->file) sf_close(encoder->file);
+  if (encoder->pages.page) g_byte_array_unref(encoder->pages.page);
   g_clear_error(&encoder->problem);
   g_free(encoder);
 }
 
 static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   const fc_audio_spec *spec = &encoder->spec;
-  gint64 sample = (spec->samples.bits + 7) / 8;
-  if (spec->frames > 0 && !check_size(encoder, spec->frames * spec->channels * sample, error)) return FALSE;
+  gboolean floats = fc_dtype_is_float(spec->samples.dtype);
+  encoder->sample_bytes = floats ? (int)fc_dtype_size(spec->samples.dtype) : (spec->samples.bits + 7) / 8;
+  if (spec->frames > 0 && !check_size(encoder, spec->frames * spec->channels * encoder->sample_bytes, error))
+    return FALSE;
   SF_INFO info = {.samplerate = spec->rate, .channels = spec->channels, .format = spec->samples.format};
   encoder->file = sf_open_virtual(&vio, SFM_WRITE, &info, encoder);
   if (!encoder->file) return fail_encoder(encoder, error);
@@ -145,6 +174,7 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->name = name;
   encoder->output = output;
   encoder->spec = *spec;
+  if (is_major(encoder, SF_FORMAT_OGG)) encoder->pages = (fc_ogg_pages){output, g_byte_array_new()};
   if (open_file(encoder, error)) return &encoder->base;
   sndfile_free(&encoder->base);
   return NULL;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* ogg_pages.c - see ogg_pages.h. Pages after RFC 3533. */
+#include "media/ogg_pages.h"
+
+#include <string.h>
+
+#define HEADER    27
+#define SERIAL_AT 14
+#define SUM_AT    22
+#define SERIAL    1
+
+/* Polynomial 0x04c11db7, most significant bit first, from 0, not inverted. */
+static guint32 checksum(const guint8 *data, gsize size) {
+  guint32 sum = 0;
+  for (gsize i = 0; i < size; i++) {
+    sum ^= (guint32)data[i] << 24;
+    for (int bit = 0; bit < 8; bit++) sum = sum << 1 ^ (sum >> 31 ? 0x04c11db7u : 0);
+  }
+  return sum;
+}
+
+static void put32(guint8 *to, guint32 value) {
+  for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> 8 * i);
+}
+
+/* Size of the page that begins the data, or 0 while that cannot be told. */
+static gsize page_size(const guint8 *data, gsize size) {
+  if (size < HEADER || size < HEADER + (gsize)data[26]) return 0;
+  gsize page = HEADER + (gsize)data[26];
+  for (int i = 0; i < data[26]; i++) page += data[HEADER + i];
+  return page;
+}
+
+static gboolean write_page(fc_ogg_pages *pages, gsize size, GError **error) {
+  guint8 *page = pages->page->data;
+  put32(page + SERIAL_AT, SERIAL);
+  put32(page + SUM_AT, 0);
+  put32(page + SUM_AT, checksum(page, size));
+  if (!fc_output_write(pages->output, page, size, error)) return FALSE;
+  g_byte_array_remove_range(pages->page, 0, (guint)size);
+  return TRUE;
+}
+
+gboolean fc_ogg_pages_write(fc_ogg_pages *pages, const void *from, gsize size, GError **error) {
+  gsize whole;
+  g_byte_array_append(pages->page, from, (guint)size);
+  while ((whole = page_size(pages->page->data, pages->page->len)) && whole <= pages->page->len) {
+    if (memcmp(pages->page->data, "OggS", 4) != 0)
+      return fc_fail(error, FC_FATAL, "an Ogg page begins wrongly");
+    if (!write_page(pages, whole, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean fc_ogg_pages_complete(const fc_ogg_pages *pages) {
+  return pages->page->len == 0;
+}
