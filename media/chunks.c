@@ -54,7 +54,7 @@ void fc_chunk_put_id(const fc_chunk_layout *layout, guint8 *to, const guint8 *id
 gboolean fc_chunk_size_is_placeholder(guint64 size) {
   const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (size + SLACK >= known[i] && size <= known[i] + 128) return TRUE;
+    if (size + SLACK >= known[i] && size <= known[i] + 44) return TRUE;
   return size >= (guint64)1 << 62;
 }
 

@@ -4,6 +4,7 @@
 
 #include <glib/gstdio.h>
 #include <sndfile.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "media/quantise.h"
@@ -53,9 +54,10 @@ bytes load(const char *path) {
 }
 
 void store(const char *path, const void *data, gsize size) {
-  GError *error = NULL;
-  g_file_set_contents(path, data, (gssize)size, &error);
-  g_assert_no_error(error);
+  FILE *file = fopen(path, "wb");
+  g_assert_nonnull(file);
+  g_assert_cmpuint(fwrite(data, 1, size, file), ==, size);
+  g_assert_cmpint(fclose(file), ==, 0);
 }
 
 void clear_bytes(bytes *b) {

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_output.c - outputs appear complete or not at all: whatever is at the target,
+ * whatever fails, and whoever else writes there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/filterchain.h"
+#include "media/output.h"
+#include "media/temporaries.h"
+#include "tests/media/support.h"
+
+#define TEXT "what is new"
+#define OLD  "what was there"
+
+static fc_output *opened(const char *path, unsigned flags) {
+  GError *error = NULL;
+  fc_output *output = fc_output_open(path, flags, &error);
+  g_assert_no_error(error);
+  g_assert_true(fc_output_write(output, TEXT, strlen(TEXT), &error));
+  g_assert_no_error(error);
+  return output;
+}
+
+static void commit(fc_output *output) {
+  GError *error = NULL;
+  fc_output_commit(output, &error);
+  g_assert_no_error(error);
+  fc_output_free(output);
+  g_assert_cmpuint(leftovers(), ==, 0);
+}
+
+static void assert_holds(const char *path, const char *text) {
+  bytes b = load(path);
+  g_assert_cmpmem(b.data, b.size, text, strlen(text));
+  clear_bytes(&b);
+}
+
+static void assert_open_fails(const char *path, unsigned flags, const char *message) {
+  GError *error = NULL;
+  g_assert_null(fc_output_open(path, flags, &error));
+  g_assert_nonnull(error);
+  g_assert_cmpstr(error->message, ==, message);
+  g_error_free(error);
+  g_assert_cmpuint(leftovers(), ==, 0);
+}
+
+static mode_t mode_of(const char *path) {
+  struct stat info;
+  g_assert_cmpint(stat(path, &info), ==, 0);
+  return info.st_mode & 07777;
+}
+
+/* Nothing at the target until commit; nothing at all without one. */
+static void test_appears_at_commit(void) {
+  g_autofree char *path = scratch("new");
+  fc_output *output = opened(path, 0);
+  g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+  g_assert_cmpuint(leftovers(), ==, 1);
+  fc_output_free(output);
+  g_assert_cmpuint(leftovers(), ==, 0);
+  g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+  commit(opened(path, FC_OUTPUT_SYNC));
+  assert_holds(path, TEXT);
+}
+
+static void test_old_content_survives(void) {
+  g_autofree char *path = scratch("old");
+  store(path, OLD, strlen(OLD));
+  fc_output_free(opened(path, 0));
+  assert_holds(path, OLD);
+  commit(opened(path, 0));
+  assert_holds(path, TEXT);
+}
+
+static void test_umask_and_mode(void) {
+  g_autofree char *path = scratch("mode");
+  mode_t before = umask(027);
+  commit(opened(path, 0));
+  umask(before);
+  g_assert_cmpint(mode_of(path), ==, 0640);
+  static const mode_t modes[] = {0600, 0644, 0666, 0755, 02755};
+  for (gsize i = 0; i < G_N_ELEMENTS(modes); i++) {
+    g_assert_cmpint(chmod(path, modes[i]), ==, 0);
+    commit(opened(path, 0));
+    g_assert_cmpint(mode_of(path), ==, modes[i]);
+  }
+}
+
+/* A private file is never readable under its temporary name. */
+static void test_private_meanwhile(void) {
+  g_autofree char *path = scratch("private");
+  store(path, OLD, strlen(OLD));
+  g_assert_cmpint(chmod(path, 0600), ==, 0);
+  fc_output *output = opened(path, 0);
+  g_autofree char *dir = g_path_get_dirname(path);
+  GDir *folder = g_dir_open(dir, 0, NULL);
+  const char *name;
+  while ((name = g_dir_read_name(folder)))
+    if (name[0] == '.') {
+      g_autofree char *temporary = g_build_filename(dir, name, NULL);
+      g_assert_cmpint(mode_of(temporary) & 077, ==, 0);
+    }
+  g_dir_close(folder);
+  fc_output_free(output);
+}
+
+/* The link stays, what it names is replaced; also where nothing is there yet. */
+static void test_symbolic_links(void) {
+  g_autofree char *real = scratch("real"), *link = scratch("link"), *second = scratch("second");
+  store(real, OLD, strlen(OLD));
+  g_assert_cmpint(symlink("real", link), ==, 0);
+  g_assert_cmpint(symlink(link, second), ==, 0);
+  commit(opened(second, 0));
+  g_assert_true(g_file_test(second, G_FILE_TEST_IS_SYMLINK));
+  g_assert_true(g_file_test(link, G_FILE_TEST_IS_SYMLINK));
+  g_assert_false(g_file_test(real, G_FILE_TEST_IS_SYMLINK));
+  assert_holds(real, TEXT);
+  g_assert_cmpint(unlink(real), ==, 0);
+  commit(opened(link, 0));
+  assert_holds(real, TEXT);
+
+  g_autofree char *loop = scratch("loop");
+  g_assert_cmpint(symlink("loop", loop), ==, 0);
+  g_autofree char *message = g_strdup_printf("%s: cannot be created: %s", loop, g_strerror(ELOOP));
+  assert_open_fails(loop, 0, message);
+}
+
+/* The other name of a hard link keeps the old content. */
+static void test_hard_link(void) {
+  g_autofree char *path = scratch("one"), *other = scratch("other");
+  store(path, OLD, strlen(OLD));
+  g_assert_cmpint(link(path, other), ==, 0);
+  commit(opened(path, 0));
+  assert_holds(path, TEXT);
+  assert_holds(other, OLD);
+}
+
+static void test_no_clobber(void) {
+  g_autofree char *path = scratch("clobber");
+  commit(opened(path, FC_OUTPUT_NO_CLOBBER));
+  g_autofree char *exists =
+      g_strdup_printf("%s: exists already; name another file or leave out --no-clobber", path);
+  assert_open_fails(path, FC_OUTPUT_NO_CLOBBER, exists);
+}
+
+/* It appears while we write: it is not ours to replace. */
+static void test_no_clobber_race(void) {
+  g_autofree char *path = scratch("race");
+  fc_output *output = opened(path, FC_OUTPUT_NO_CLOBBER);
+  store(path, OLD, strlen(OLD));
+  GError *error = NULL;
+  g_assert_false(fc_output_commit(output, &error));
+  g_assert_error(error, FC_ERROR, FC_IO);
+  g_assert_nonnull(strstr(error->message, "has appeared meanwhile"));
+  g_error_free(error);
+  fc_output_free(output);
+  assert_holds(path, OLD);
+  g_assert_cmpuint(leftovers(), ==, 0);
+}
+
+static gpointer race_thread(gpointer path) {
+  GError *error = NULL;
+  fc_output *output = fc_output_open(path, FC_OUTPUT_NO_CLOBBER, &error);
+  gboolean won =
+      output && fc_output_write(output, TEXT, strlen(TEXT), &error) && fc_output_commit(output, &error);
+  fc_output_free(output);
+  g_clear_error(&error);
+  return GINT_TO_POINTER(won);
+}
+
+/* Of many at once exactly one wins. */
+static void test_no_clobber_many(void) {
+  for (int round = 0; round < 20; round++) {
+    g_autofree char *path = scratch("many");
+    GThread *threads[8];
+    int won = 0;
+    for (int i = 0; i < 8; i++) threads[i] = g_thread_new("race", race_thread, path);
+    for (int i = 0; i < 8; i++) won += GPOINTER_TO_INT(g_thread_join(threads[i]));
+    g_assert_cmpint(won, ==, 1);
+    assert_holds(path, TEXT);
+    g_assert_cmpuint(leftovers(), ==, 0);
+    g_assert_cmpint(unlink(path), ==, 0);
+  }
+}
+
+static void test_wrong_targets(void) {
+  g_autofree char *dir = scratch("folder"), *slash = scratch("folder/"), *missing = scratch("nowhere/file");
+  g_autofree char *nowhere = scratch("nowhere");
+  g_assert_cmpint(g_mkdir(dir, 0755), ==, 0);
+  g_autofree char *a = g_strdup_printf("%s: is a directory; name a file in it", dir);
+  g_autofree char *b = g_strdup_printf("%s/: names a folder; name a file in it", dir);
+  g_autofree char *c = g_strdup_printf("%s: there is no folder %s", missing, nowhere);
+  assert_open_fails(dir, 0, a);
+  assert_open_fails(slash, 0, b);
+  assert_open_fails(missing, 0, c);
+}
+
+/* A file that may not be written is not replaced behind its back. Root may everything. */
+static void test_read_only(void) {
+  if (geteuid() == 0) {
+    g_test_skip("root may write everywhere");
+    return;
+  }
+  g_autofree char *path = scratch("read-only");
+  store(path, OLD, strlen(OLD));
+  g_assert_cmpint(chmod(path, 0444), ==, 0);
+  g_autofree char *message = g_strdup_printf("%s: may not be written: %s", path, g_strerror(EACCES));
+  assert_open_fails(path, 0, message);
+}
+
+/* The folder may not be written, the file in it may: its content is replaced in place. */
+static void test_closed_folder(void) {
+  if (geteuid() == 0) {
+    g_test_skip("root may write everywhere");
+    return;
+  }
+  g_autofree char *dir = scratch("closed"), *path = scratch("closed/file"), *fresh = scratch("closed/fresh");
+  g_assert_cmpint(g_mkdir(dir, 0755), ==, 0);
+  store(path, "something much longer than what comes", 37);
+  g_assert_cmpint(chmod(dir, 0555), ==, 0);
+  fc_output_free(opened(path, 0));
+  assert_holds(path, "something much longer than what comes");
+  commit(opened(path, 0));
+  assert_holds(path, TEXT);
+  g_autofree char *message = g_strdup_printf("%s: cannot be created: %s", fresh, g_strerror(EACCES));
+  assert_open_fails(fresh, 0, message);
+  g_assert_cmpint(chmod(dir, 0755), ==, 0);
+}
+
+/* Every write to /dev/full fails, and so does every way to it. */
+static void test_full_device(void) {
+  for (unsigned flags = 0; flags <= FC_OUTPUT_SEEKS; flags += FC_OUTPUT_SEEKS) {
+    GError *error = NULL;
+    fc_output *output = opened("/dev/full", flags);
+    g_assert_false(fc_output_commit(output, &error));
+    g_assert_error(error, FC_ERROR, FC_IO);
+    g_assert_nonnull(strstr(error->message, g_strerror(ENOSPC)));
+    g_error_free(error);
+    fc_output_free(output);
+  }
+  commit(opened("/dev/null", 0));
+}
+
+/* Straight, or when it is complete where the writer goes back. */
+static void test_pipe(void) {
+  for (unsigned flags = 0; flags <= FC_OUTPUT_SEEKS; flags += FC_OUTPUT_SEEKS) {
+    int between[2];
+    char got[64] = "";
+    g_assert_cmpint(pipe(between), ==, 0);
+    g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[1]);
+    fc_output *output = opened(path, flags);
+    g_assert_cmpint(fc_output_seekable(output), ==, flags != 0);
+    if (flags) g_assert_true(fc_output_write_at(output, 0, "WHAT", 4, NULL));
+    commit(output);
+    g_assert_cmpint(read(between[0], got, sizeof got), ==, strlen(TEXT));
+    g_assert_cmpstr(got, ==, flags ? "WHAT is new" : TEXT);
+    close(between[0]);
+    close(between[1]);
+  }
+}
+
+/* What the shell opened with >> keeps what is in it. */
+static void test_descriptor_of_file(void) {
+  g_autofree char *path = scratch("appended");
+  store(path, OLD, strlen(OLD));
+  int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  g_autofree char *name = g_strdup_printf("/dev/fd/%d", fd);
+  commit(opened(name, FC_OUTPUT_SEEKS));
+  close(fd);
+  assert_holds(path, OLD TEXT);
+}
+
+/* Bytes of all sizes, and going back, give what memory would hold. */
+static void test_seeking(void) {
+  g_autofree char *path = scratch("seek");
+  g_autofree guint8 *model = g_malloc0(2 << 20), *block = g_malloc(300000);
+  gsize size = 0;
+  guint32 state = 5;
+  fc_output *output = fc_output_open(path, FC_OUTPUT_SEEKS, NULL);
+  for (int i = 0; i < 60; i++) {
+    gsize some = noise(&state) % (i % 7 == 0 ? 200000 : 5000), at = size;
+    for (gsize k = 0; k < some; k++) block[k] = (guint8)noise(&state);
+    if (i % 3 == 2) at = noise(&state) % (size + 1);
+    if (at + some > 2 << 20) continue;
+    g_assert_true(at == size ? fc_output_write(output, block, some, NULL)
+                             : fc_output_write_at(output, (gint64)at, block, some, NULL));
+    memcpy(model + at, block, some);
+    size = MAX(size, at + some);
+    g_assert_cmpint(fc_output_size(output), ==, size);
+  }
+  g_assert_cmpint(fc_output_read_at(output, 100, block, 1000), ==, 1000);
+  g_assert_cmpmem(block, 1000, model + 100, 1000);
+  commit(output);
+  bytes b = load(path);
+  g_assert_cmpmem(b.data, b.size, model, size);
+  clear_bytes(&b);
+}
+
+/* What a signal handler calls. */
+static void test_remove_all(void) {
+  g_autofree char *a = scratch("sig-a"), *b = scratch("sig-b"), *done = scratch("sig-done");
+  commit(opened(done, 0));
+  fc_output *first = opened(a, 0), *second = opened(b, 0);
+  g_assert_cmpuint(leftovers(), ==, 2);
+  fc_output_remove_all();
+  g_assert_cmpuint(leftovers(), ==, 0);
+  assert_holds(done, TEXT);
+  fc_output_free(first);
+  fc_output_free(second);
+}
+
+static gpointer list_thread(gpointer dir) {
+  for (int i = 0; i < 2000; i++) {
+    g_autofree char *path = g_strdup_printf("%s/none-%p-%d", (char *)dir, (void *)&path, i);
+    fc_temporary *temporary = fc_temporary_add(path);
+    g_assert_nonnull(temporary);
+    fc_temporary_drop(temporary);
+  }
+  return NULL;
+}
+
+static void test_list_from_threads(void) {
+  g_autofree char *dir = scratch("threads");
+  GThread *threads[6];
+  for (int i = 0; i < 6; i++) threads[i] = g_thread_new("list", list_thread, dir);
+  for (int i = 0; i < 100; i++) fc_output_remove_all();
+  for (int i = 0; i < 6; i++) g_thread_join(threads[i]);
+}
+
+/* Input and output are one file, by name, by symbolic or by hard link. */
+static void test_onto_input(void) {
+  g_autofree char *in = scratch("onto.wav"), *soft = scratch("soft.wav"), *hard = scratch("hard.wav"),
+                  *before = scratch("before.wav");
+  make_sound(in, 0x010002, 8000, 2, 5000);
+  make_sound(before, 0x010002, 8000, 2, 5000);
+  assert_copies(in, in);
+  assert_same_bytes(in, before);
+  g_assert_cmpint(symlink(in, soft), ==, 0);
+  assert_copies(in, soft);
+  assert_same_bytes(in, before);
+  g_assert_true(g_file_test(soft, G_FILE_TEST_IS_SYMLINK));
+  g_assert_cmpint(link(in, hard), ==, 0);
+  assert_copies(in, hard);
+  assert_copies(hard, in);
+  assert_same_bytes(in, before);
+  assert_same_bytes(hard, before);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/output/appears-at-commit", test_appears_at_commit);
+  g_test_add_func("/media/output/old-content-survives", test_old_content_survives);
+  g_test_add_func("/media/output/umask-and-mode", test_umask_and_mode);
+  g_test_add_func("/media/output/private-meanwhile", test_private_meanwhile);
+  g_test_add_func("/media/output/symbolic-links", test_symbolic_links);
+  g_test_add_func("/media/output/hard-link", test_hard_link);
+  g_test_add_func("/media/output/no-clobber", test_no_clobber);
+  g_test_add_func("/media/output/no-clobber-race", test_no_clobber_race);
+  g_test_add_func("/media/output/no-clobber-many", test_no_clobber_many);
+  g_test_add_func("/media/output/wrong-targets", test_wrong_targets);
+  g_test_add_func("/media/output/read-only", test_read_only);
+  g_test_add_func("/media/output/closed-folder", test_closed_folder);
+  g_test_add_func("/media/output/full-device", test_full_device);
+  g_test_add_func("/media/output/pipe", test_pipe);
+  g_test_add_func("/media/output/descriptor-of-file", test_descriptor_of_file);
+  g_test_add_func("/media/output/seeking", test_seeking);
+  g_test_add_func("/media/output/remove-all", test_remove_all);
+  g_test_add_func("/media/output/list-from-threads", test_list_from_threads);
+  g_test_add_func("/media/output/onto-input", test_onto_input);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
