@@ -32,6 +32,14 @@ static gint64 read_frames(audio_source *source, void *to, gint64 count) {
   }
 }
 
+/* A file that is not whole is refused, or taken with a warning. */
+static gboolean judge(audio_source *source, const char *fault, GError **error) {
+  if (!source->options.allow_truncated)
+    return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name, fault);
+  fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, fault);
+  return TRUE;
+}
+
 /* The end, or a fault: which of them, and whether it will be taken. */
 static gboolean end_well(audio_source *source, GError **error) {
   int problem = sf_error(source->file);
@@ -42,9 +50,7 @@ static gboolean end_well(audio_source *source, GError **error) {
                                   : g_strdup_printf("is cut off: it ends after %" G_GINT64_FORMAT
                                                     " of %" G_GINT64_FORMAT " frames",
                                                     source->position, source->promised);
-  if (!source->options.allow_truncated)
-    return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name, what);
-  fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, what);
+  if (!judge(source, what, error)) return FALSE;
   source->promised = source->position;
   return TRUE;
 }
@@ -101,12 +107,8 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
 static gboolean find_length(audio_source *source, GError **error) {
   fc_audio_length length;
   if (!fc_audio_length_find(source->input, &source->info, &length, error)) return FALSE;
-  if (length.fault && !source->options.allow_truncated)
-    return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name,
-                   length.fault);
-  if (length.fault)
-    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, length.fault);
-  g_free(length.fault);
+  g_autofree char *fault = length.fault;
+  if (fault && !judge(source, fault, error)) return FALSE;
   if (length.remark) fc_media_warn(&source->options, "%s: %s", source->base.name, length.remark);
   source->promised = length.frames;
   /* What the file promises may still not be there; only a known end can be announced. */

@@ -10,10 +10,6 @@
 #include "media/output.h"
 #include "media/quantise.h"
 
-#define STB_IMAGE_WRITE_STATIC
-#define STB_IMAGE_WRITE_IMPLEMENTATION
-#define STBI_WRITE_NO_STDIO
-#pragma GCC diagnostic ignored "-Wunused-function" /* stb declares what is left out */
 #include <stb_image_write.h>
 
 /* Above 90 stb_image_write keeps colour at full resolution. */

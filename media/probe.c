@@ -137,13 +137,12 @@ static const file_mark *mark_of(const fc_input *input) {
   return NULL;
 }
 
+/* UTF-8 without control characters; the last character may be cut. */
 static gboolean is_text(const fc_input *input) {
-  for (gsize i = 0; i < input->head_size; i++) {
-    guint8 c = input->head[i];
-    if (c < 32 && !strchr("\t\n\v\f\r", c)) return FALSE;
-    if (c == 0 || c == 127) return FALSE;
-  }
-  return TRUE;
+  const char *head = (const char *)input->head, *end;
+  for (gsize i = 0; i < input->head_size; i++)
+    if ((input->head[i] < 32 && !strchr("\t\n\v\f\r", head[i])) || head[i] == 127) return FALSE;
+  return g_utf8_validate_len(head, input->head_size, &end) || head + input->head_size - end < 4;
 }
 
 /* A P and a digit, as a PGM begins; told apart from text by name only. */

@@ -172,7 +172,7 @@ const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dt
 
 static gint32 round_one(gint64 value, int drop, gint64 top) {
   gint64 half = (gint64)1 << (drop - 1), odd = value >> drop & 1;
-  gint64 rounded = (value + half - 1 + odd) >> drop << drop;
+  gint64 rounded = ((value + half - 1 + odd) >> drop) * ((gint64)1 << drop);
   return (gint32)MIN(rounded, top);
 }
 

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_image.c - images in and out: pixels come through bit for bit, orientation is
+ * applied, and no file, however made, gets further than an error.
+ */
+#include <glib/gstdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "media/image.h"
+#include "media/output.h"
+#include "tests/media/support.h"
+
+/* ---- files to read ------------------------------------------------------ */
+
+/* A PNG of noise below smooth slopes, or a picture of so many colours, through fc_png_write,
+ * which is held against stb_image's reader here and against other programs nowhere else. */
+static void *pixels_of(gint64 width, gint64 height, int channels, int dtype) {
+  gsize count = (gsize)(width * height * channels);
+  guint32 state = 9;
+  guint16 *wide = g_new(guint16, count + 1);
+  for (gsize i = 0; i < count; i++) {
+    guint32 value = (guint32)(i / (gsize)channels * 97) + (noise(&state) & 0xfff);
+    if (dtype == FC_U16)
+      wide[i] = (guint16)value;
+    else
+      ((guint8 *)wide)[i] = (guint8)(value >> 6);
+  }
+  return wide;
+}
+
+static void write_png(const char *path, const fc_picture *picture) {
+  GError *error = NULL;
+  g_autoptr(fc_output) output = fc_output_open(path, 0, &error);
+  g_assert_no_error(error);
+  fc_png_write(path, output, picture, &error);
+  g_assert_no_error(error);
+  g_assert_true(fc_output_commit(output, &error));
+}
+
+static void make_png(const char *path, gint64 width, gint64 height, int channels, int dtype) {
+  g_autofree void *pixels = pixels_of(width, height, channels, dtype);
+  write_png(path,
+            &(fc_picture){
+                .width = width, .height = height, .channels = channels, .dtype = dtype, .pixels = pixels});
+}
+
+static GArray *read_image(const char *path, fc_format *format) {
+  GError *error = NULL;
+  fc_source *source = fc_media_open(path, NULL, &error);
+  g_assert_no_error(error);
+  *format = source->format;
+  GArray *values = read_all(source, 1, &error);
+  g_assert_no_error(error);
+  source->free(source);
+  return values;
+}
+
+static void assert_open_fails(const char *path, int code, const char *message) {
+  GError *error = NULL;
+  g_autofree char *expected = g_strdup_printf("%s: %s", path, message);
+  g_assert_null(fc_media_open(path, NULL, &error));
+  g_assert_error(error, FC_ERROR, code);
+  g_assert_cmpstr(error->message, ==, expected);
+  g_error_free(error);
+}
+
+static void put_big(GByteArray *to, guint32 value, int size) {
+  while (size--) {
+    guint8 byte = (guint8)(value >> 8 * size);
+    g_byte_array_append(to, &byte, 1);
+  }
+}
+
+static void put_chunk(GByteArray *to, const char *type, const void *data, gsize size) {
+  put_big(to, (guint32)size, 4);
+  guint start = to->len;
+  g_byte_array_append(to, (const guint8 *)type, 4);
+  if (size) g_byte_array_append(to, data, (guint)size);
+  put_big(to, (guint32)crc32(0, to->data + start, to->len - start), 4);
+}
+
+/* A PNG whose header says so and so, and that holds nothing else of use. */
+static void make_bare_png(const char *path, guint32 width, guint32 height) {
+  g_autoptr(GByteArray) png = g_byte_array_new(), header = g_byte_array_new();
+  g_byte_array_append(png, (const guint8 *)"\x89PNG\r\n\x1a\n", 8);
+  put_big(header, width, 4);
+  put_big(header, height, 4);
+  g_byte_array_append(header, (const guint8 *)"\x08\x02\0\0\0", 5);
+  put_chunk(png, "IHDR", header->data, header->len);
+  put_chunk(png, "IDAT", "\x78\x9c\x03\0\0\0\0\x01", 8);
+  put_chunk(png, "IEND", NULL, 0);
+  store(path, png->data, png->len);
+}
+
+/* ---- round trips --------------------------------------------------------- */
+
+static void assert_pixels(const char *path, const void *pixels, const fc_picture *expected) {
+  fc_format format;
+  g_autoptr(GArray) values = read_image(path, &format);
+  g_assert_cmpint(format.kind, ==, FC_IMAGE);
+  g_assert_cmpint(format.extent[FC_AXIS_N], ==, 1);
+  g_assert_cmpint(format.extent[FC_AXIS_Y], ==, expected->height);
+  g_assert_cmpint(format.extent[FC_AXIS_X], ==, expected->width);
+  g_assert_cmpint(format.extent[FC_AXIS_C], ==, expected->channels);
+  g_assert_cmpint(format.dtype, ==, expected->dtype);
+  for (guint i = 0; i < values->len; i++) {
+    double pixel = expected->dtype == FC_U16 ? ((const guint16 *)pixels)[i] : ((const guint8 *)pixels)[i];
+    g_assert_cmpfloat(g_array_index(values, double, i), ==, pixel);
+  }
+}
+
+/* Every depth x channels x odd size, written by us and read by stb_image. */
+static void test_png(void) {
+  static const gint64 sizes[][2] = {{1, 1}, {1, 37}, {41, 1}, {64, 3}, {301, 127}, {1, 5000}};
+  g_autofree char *path = scratch("a.png"), *again = scratch("b.png");
+  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++)
+    for (int channels = 1; channels <= 4; channels++)
+      for (int dtype = FC_U8; dtype <= FC_U16; dtype += FC_U16 - FC_U8) {
+        const fc_picture picture = {
+            .width = sizes[i][0], .height = sizes[i][1], .channels = channels, .dtype = dtype};
+        g_autofree void *pixels = pixels_of(picture.width, picture.height, channels, dtype);
+        make_png(path, picture.width, picture.height, channels, dtype);
+        assert_pixels(path, pixels, &picture);
+        assert_copies(path, again);
+        assert_same_bytes(path, again);
+      }
+}
+
+/* A chain of floats goes back to the depth that came in. */
+static void test_depth_kept(void) {
+  g_autofree char *in = scratch("d.png"), *out = scratch("d-out.png");
+  make_png(in, 50, 40, 3, FC_U16);
+  copy_job job = {.in = in, .out = out, .dtype = FC_F32};
+  GError *error = NULL;
+  copy(&job, &error);
+  g_assert_no_error(error);
+  assert_same_bytes(in, out);
+}
+
+static void test_bmp_tga(void) {
+  g_autofree char *png = scratch("c.png"), *bmp = scratch("c.bmp"), *tga = scratch("c.tga"),
+                  *back = scratch("c-back.png");
+  for (int channels = 1; channels <= 4; channels++) {
+    make_png(png, 33, 20, channels, FC_U8);
+    assert_copies(png, tga);
+    assert_copies(tga, back);
+    assert_same_bytes(png, back);
+    if (channels < 3) continue;
+    assert_copies(png, bmp);
+    assert_copies(bmp, back);
+    assert_same_bytes(png, back);
+  }
+}
+
+static void test_jpeg(void) {
+  g_autofree char *png = scratch("j.png"), *jpg = scratch("j.jpg");
+  fc_format format;
+  guint8 *smooth = g_new(guint8, 100 * 80 * 3);
+  for (int i = 0; i < 100 * 80 * 3; i++) smooth[i] = (guint8)(i / 300 + (i / 3 % 100) + i % 3 * 20);
+  write_png(png, &(fc_picture){.width = 100, .height = 80, .channels = 3, .dtype = FC_U8, .pixels = smooth});
+  assert_copies(png, jpg);
+  g_autoptr(GArray) values = read_image(jpg, &format);
+  g_assert_cmpint(format.extent[FC_AXIS_X], ==, 100);
+  double worst = 0;
+  for (guint i = 0; i < values->len; i++)
+    worst = MAX(worst, ABS(g_array_index(values, double, i) - smooth[i]));
+  g_assert_cmpfloat(worst, <, 8);
+  g_free(smooth);
+}
+
+static void test_refused_outputs(void) {
+  g_autofree char *deep = scratch("deep.png"), *alpha = scratch("alpha.png"), *jpg = scratch("no.jpg"),
+                  *bmp = scratch("no.bmp"), *wav = scratch("no.wav");
+  make_png(deep, 10, 10, 3, FC_U16);
+  make_png(alpha, 10, 10, 4, FC_U8);
+  g_autofree char *a =
+      g_strdup_printf("%s: JPEG holds 8 bits a sample, and these have 16; use .png, or convert first", jpg);
+  g_autofree char *b =
+      g_strdup_printf("%s: JPEG does not hold 4 channels; use .png, or -p mix to bring them to 1 or 3", jpg);
+  g_autofree char *c =
+      g_strdup_printf("%s: BMP holds 8 bits a sample, and these have 16; use .png, or convert first", bmp);
+  g_autofree char *d = g_strdup_printf("%s: an image cannot be stored as sound; use .npy or .png", wav);
+  assert_copy_fails(&(copy_job){.in = deep, .out = jpg, .dtype = -1}, FC_UNSUPPORTED, a);
+  assert_copy_fails(&(copy_job){.in = alpha, .out = jpg, .dtype = -1}, FC_UNSUPPORTED, b);
+  assert_copy_fails(&(copy_job){.in = deep, .out = bmp, .dtype = -1}, FC_UNSUPPORTED, c);
+  assert_copy_fails(&(copy_job){.in = alpha, .out = wav, .dtype = -1}, FC_INVALID, d);
+}
+
+/* ---- orientation --------------------------------------------------------- */
+
+/* The eight pictures that EXIF distinguishes, of an upright one of 3 x 2:
+ *   1 2 3
+ *   4 5 6  */
+static const struct {
+  gint64 width;
+  guint8 stored[6];
+} turned[] = {{3, {1, 2, 3, 4, 5, 6}}, {3, {3, 2, 1, 6, 5, 4}}, {3, {6, 5, 4, 3, 2, 1}},
+              {3, {4, 5, 6, 1, 2, 3}}, {2, {1, 4, 2, 5, 3, 6}}, {2, {3, 6, 2, 5, 1, 4}},
+              {2, {6, 3, 5, 2, 4, 1}}, {2, {4, 1, 5, 2, 6, 3}}};
+
+static gsize exif_of(int orientation, gboolean big, guint8 *to) {
+  static const guint8 little_endian[] = "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\0\0\0\0";
+  static const guint8 big_endian[] = "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0";
+  memcpy(to, big ? big_endian : little_endian, 22);
+  to[big ? 19 : 18] = (guint8)orientation;
+  return 22;
+}
+
+/* A PNG with an eXIf chunk behind its header. */
+static void insert_exif(const char *path, int orientation, gboolean big) {
+  bytes b = load(path);
+  guint8 exif[32];
+  gsize size = exif_of(orientation, big, exif);
+  g_autoptr(GByteArray) png = g_byte_array_new();
+  g_byte_array_append(png, b.data, 33);
+  put_chunk(png, "eXIf", exif, size);
+  g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
+  store(path, png->data, png->len);
+  clear_bytes(&b);
+}
+
+static void test_orientation_png(void) {
+  g_autofree char *path = scratch("o.png");
+  for (int orientation = 1; orientation <= 8; orientation++)
+    for (int big = 0; big < 2; big++) {
+      fc_format format;
+      gint64 width = turned[orientation - 1].width;
+      write_png(path, &(fc_picture){.width = width,
+                                    .height = 6 / width,
+                                    .channels = 1,
+                                    .dtype = FC_U8,
+                                    .pixels = turned[orientation - 1].stored});
+      insert_exif(path, orientation, big);
+      g_autoptr(GArray) values = read_image(path, &format);
+      g_assert_cmpint(format.extent[FC_AXIS_X], ==, 3);
+      g_assert_cmpint(format.extent[FC_AXIS_Y], ==, 2);
+      for (int i = 0; i < 6; i++) g_assert_cmpfloat(g_array_index(values, double, i), ==, i + 1);
+    }
+}
+
+/* In a JPEG, in an APP1 segment: one corner is light. */
+static void test_orientation_jpeg(void) {
+  static const int corners[][2] = {{0, 0}, {31, 0}, {31, 15}, {0, 15}, {0, 0}, {15, 0}, {15, 31}, {0, 31}};
+  g_autofree char *png = scratch("oj.png"), *jpg = scratch("oj.jpg");
+  guint8 pixels[32 * 16] = {0};
+  for (int y = 0; y < 8; y++) memset(pixels + y * 32, 255, 8);
+  write_png(png, &(fc_picture){.width = 32, .height = 16, .channels = 1, .dtype = FC_U8, .pixels = pixels});
+  assert_copies(png, jpg);
+  bytes b = load(jpg);
+  for (int orientation = 1; orientation <= 8; orientation++) {
+    guint8 exif[32];
+    gsize size = exif_of(orientation, orientation & 1, exif);
+    g_autoptr(GByteArray) turned_jpg = g_byte_array_new();
+    g_byte_array_append(turned_jpg, b.data, 2);
+    put_big(turned_jpg, 0xffe1, 2);
+    put_big(turned_jpg, (guint32)size + 8, 2);
+    g_byte_array_append(turned_jpg, (const guint8 *)"Exif\0\0", 6);
+    g_byte_array_append(turned_jpg, exif, (guint)size);
+    g_byte_array_append(turned_jpg, b.data + 2, (guint)b.size - 2);
+    store(jpg, turned_jpg->data, turned_jpg->len);
+    fc_format format;
+    g_autoptr(GArray) values = read_image(jpg, &format);
+    gint64 width = format.extent[FC_AXIS_X];
+    g_assert_cmpint(width, ==, orientation >= 5 ? 16 : 32);
+    for (int k = 0; k < 4; k++) {
+      gint64 x = k & 1 ? width - 1 : 0, y = k & 2 ? format.extent[FC_AXIS_Y] - 1 : 0;
+      gboolean light = x == corners[orientation - 1][0] && y == corners[orientation - 1][1];
+      g_assert_cmpint(
+          g_array_index(values, double, (guint)(y * width + x) * (guint)format.extent[FC_AXIS_C]) > 128, ==,
+          light);
+    }
+  }
+  clear_bytes(&b);
+}
+
+/* ---- hostile and damaged files ------------------------------------------- */
+
+static void test_too_large(void) {
+  g_autofree char *path = scratch("large.png");
+  make_bare_png(path, 30000, 30000);
+  gint64 start = g_get_monotonic_time();
+  assert_open_fails(path, FC_UNSUPPORTED,
+                    "30000 x 30000 pixels are more than the limit of 268435456 (--max-pixels sets it)");
+  make_bare_png(path, 2000000, 10);
+  assert_open_fails(path, FC_UNSUPPORTED, "2000000 x 10 pixels: a side may have 1048576 at most");
+  make_bare_png(path, 0xffffffff, 0xffffffff);
+  assert_open_fails(path, FC_UNSUPPORTED, "4294967295 x 4294967295 pixels: a side may have 1048576 at most");
+  make_bare_png(path, 5, 0);
+  assert_open_fails(path, FC_IO, "holds no pixels");
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 1000000);
+
+  GError *error = NULL;
+  make_png(path, 100, 10, 1, FC_U8);
+  const fc_media_options small = {.max_pixels = 999}, enough = {.max_pixels = 1000};
+  g_assert_null(fc_media_open(path, &small, &error));
+  g_assert_error(error, FC_ERROR, FC_UNSUPPORTED);
+  g_clear_error(&error);
+  fc_source *source = fc_media_open(path, &enough, &error);
+  g_assert_no_error(error);
+  source->free(source);
+}
+
+/* Data that decompress to more, or less, than the header says. */
+static void test_wrong_amount(void) {
+  g_autofree char *path = scratch("bare.png");
+  make_bare_png(path, 100, 100);
+  GError *error = NULL;
+  g_assert_null(fc_media_open(path, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_IO);
+  g_assert_nonnull(strstr(error->message, "cannot be decoded"));
+  g_error_free(error);
+}
+
+static void test_checksums(void) {
+  g_autofree char *path = scratch("crc.png");
+  make_png(path, 60, 50, 3, FC_U8);
+  bytes b = load(path);
+  for (gsize at = 16; at < b.size; at += MAX(b.size / 40, 1)) {
+    b.data[at] ^= 0x10;
+    store(path, b.data, b.size);
+    GError *error = NULL;
+    g_assert_null(fc_media_open(path, NULL, &error));
+    g_assert_error(error, FC_ERROR, FC_IO);
+    g_error_free(error);
+    b.data[at] ^= 0x10;
+  }
+  b.data[45] ^= 1;
+  store(path, b.data, b.size);
+  assert_open_fails(path, FC_IO, "chunk IDAT at byte 33 is damaged: its checksum is wrong");
+  clear_bytes(&b);
+}
+
+/* Cut at forty places: refused, or taken as far as it goes, but never whole. */
+static void test_cut(void) {
+  static const char *const names[] = {"cut.png", "cut.jpg", "cut.bmp", "cut.tga"};
+  g_autofree char *png = scratch("whole.png"), *out = scratch("cut-out.npy");
+  make_png(png, 72, 50, 3, FC_U8); /* rows of BMP without padding, which may be missing */
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = scratch(names[i]);
+    assert_copies(png, path);
+    bytes b = load(path);
+    for (gsize k = 1; k <= 40; k++) {
+      store(path, b.data, k == 40 ? b.size - 1 : b.size * k / 40);
+      copy_job job = {.in = path, .out = out, .dtype = -1};
+      assert_copy_fails(&job, FC_IO, NULL);
+      g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+      job.options = (fc_media_options){.allow_truncated = TRUE, .log = keep_line, .log_data = lines};
+      if (copy(&job, NULL)) g_assert_cmpuint(lines->len, ==, 1);
+      g_remove(out);
+    }
+    clear_bytes(&b);
+  }
+}
+
+/* Random bytes changed: an error or an image, and this process goes on. */
+static void test_flips(void) {
+  static const char *const names[] = {"flip.png", "flip.jpg", "flip.bmp", "flip.tga"};
+  g_autofree char *png = scratch("flip-whole.png");
+  guint32 state = 77;
+  make_png(png, 40, 30, 3, FC_U8);
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = scratch(names[i]);
+    if (i) assert_copies(png, path);
+    bytes b = load(i ? path : png);
+    for (int k = 0; k < 150; k++) {
+      g_autofree guint8 *copy_of = g_memdup2(b.data, b.size);
+      for (int n = 0; n < 3; n++) copy_of[noise(&state) % b.size] = (guint8)noise(&state);
+      store(path, copy_of, b.size);
+      GError *error = NULL;
+      fc_source *source = fc_media_open(path, NULL, &error);
+      g_assert_true((source == NULL) == (error != NULL));
+      if (source) source->free(source);
+      g_clear_error(&error);
+    }
+    clear_bytes(&b);
+  }
+}
+
+/* A PNG that passes its checksums and is nonsense inside reaches stb_image. */
+static void test_flips_behind_checksums(void) {
+  g_autofree char *path = scratch("deep-flip.png");
+  guint32 state = 78;
+  for (int k = 0; k < 200; k++) {
+    g_autoptr(GByteArray) png = g_byte_array_new();
+    guint8 header[13] = {0, 0, 0, 20, 0, 0, 0, 20, 8, 2, 0, 0, 0}, data[400];
+    for (gsize i = 0; i < sizeof data; i++) data[i] = (guint8)noise(&state);
+    data[0] = 0x78, data[1] = 0x9c;
+    header[8] = (guint8)(1 << noise(&state) % 5);
+    header[9] = (guint8)(noise(&state) % 8);
+    header[12] = (guint8)(noise(&state) % 2);
+    g_byte_array_append(png, (const guint8 *)"\x89PNG\r\n\x1a\n", 8);
+    put_chunk(png, "IHDR", header, sizeof header);
+    if (k & 1) put_chunk(png, "PLTE", data + 50, 3 * (noise(&state) % 100));
+    if (k & 2) put_chunk(png, "tRNS", data + 9, noise(&state) % 300);
+    put_chunk(png, "IDAT", data, sizeof data);
+    put_chunk(png, "IEND", NULL, 0);
+    store(path, png->data, png->len);
+    GError *error = NULL;
+    fc_source *source = fc_media_open(path, NULL, &error);
+    g_assert_true((source == NULL) == (error != NULL));
+    if (source) source->free(source);
+    g_clear_error(&error);
+  }
+}
+
+/* Formats with known holes in stb_image are not even tried, whatever they are called. */
+static void test_refused_kinds(void) {
+  static const struct {
+    const char *name, *content, *message;
+  } files[] = {
+      {"k.png", "P5\n100 100\n65535\nxxxx", "is not a PNG file but a PNM image; convert it to PNG"},
+      {"k2.png", "GIF89a\x01\0\x01\0", "is not a PNG file but a GIF image; convert it to PNG"},
+      {"k.jpg", "8BPS\0\x01", "is not a JPEG file but a Photoshop image; convert it to PNG"},
+      {"k.tga", "#?RADIANCE\n", "is not a TGA file but a Radiance HDR image; convert it to PNG or .npy"},
+      {"k2.jpg", "RIFF1234WEBPVP8 ", "is not a JPEG file but a WebP image; convert it to PNG"},
+      {"k2.tga", "\xff\xfe\xfd nothing at all, but long enough",
+       "is not a TGA file, nor of any other kind known here"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    g_autofree char *path = scratch(files[i].name);
+    store(path, files[i].content, strlen(files[i].content));
+    assert_open_fails(path, FC_IO, files[i].message);
+  }
+}
+
+/* Kinds of JPEG that stb_image calls bad are called by their names. */
+static void test_odd_jpeg(void) {
+  static const struct {
+    gsize at; /* from the frame header's marker */
+    guint8 value;
+    const char *message;
+  } changes[] = {
+      {1, 0xc9, "is an arithmetic-coded JPEG, which is not decoded here; convert it to PNG"},
+      {1, 0xc3, "is a lossless JPEG, which is not decoded here; convert it to PNG"},
+      {1, 0xc5, "is a hierarchical JPEG, which is not decoded here; convert it to PNG"},
+      {4, 12, "is a 12-bit JPEG, which is not decoded here; convert it to PNG"},
+      {9, 4, "is a CMYK JPEG, which is not decoded here; convert it to PNG"},
+  };
+  g_autofree char *png = scratch("odd.png"), *jpg = scratch("odd.jpg");
+  make_png(png, 16, 16, 3, FC_U8);
+  assert_copies(png, jpg);
+  bytes b = load(jpg);
+  gsize frame = 2;
+  while (b.data[frame + 1] != 0xc0) frame += 2 + (gsize)(b.data[frame + 2] << 8 | b.data[frame + 3]);
+  for (gsize i = 0; i < G_N_ELEMENTS(changes); i++) {
+    g_autofree guint8 *odd = g_memdup2(b.data, b.size);
+    odd[frame + changes[i].at] = changes[i].value;
+    store(jpg, odd, b.size);
+    assert_open_fails(jpg, FC_UNSUPPORTED, changes[i].message);
+  }
+  clear_bytes(&b);
+}
+
+/* ---- the child ------------------------------------------------------------ */
+
+static gpointer decode_thread(gpointer path) {
+  for (int i = 0; i < 30; i++) {
+    GError *error = NULL;
+    fc_source *source = fc_media_open(path, NULL, &error);
+    g_assert_no_error(error);
+    source->free(source);
+  }
+  return NULL;
+}
+
+static void test_from_threads(void) {
+  g_autofree char *path = scratch("threads.png");
+  GThread *threads[4];
+  make_png(path, 60, 60, 3, FC_U8);
+  for (int i = 0; i < 4; i++) threads[i] = g_thread_new("decode", decode_thread, path);
+  for (int i = 0; i < 4; i++) g_thread_join(threads[i]);
+}
+
+/* The file says one size to the first gate and another to the decoder. */
+static void test_size_disagrees(void) {
+  g_autofree char *path = scratch("disagree.png");
+  make_png(path, 30, 20, 3, FC_U8);
+  bytes b = load(path);
+  const fc_image_check check = {.width = 20, .height = 30, .orientation = 1};
+  fc_picture picture = {0};
+  GError *error = NULL;
+  g_assert_false(fc_image_decode("x.png", b.data, b.size, &check, &picture, &error));
+  g_assert_error(error, FC_ERROR, FC_IO);
+  g_assert_cmpstr(error->message, ==, "x.png: what its header says and what it holds differ");
+  g_error_free(error);
+  clear_bytes(&b);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/image/png", test_png);
+  g_test_add_func("/media/image/depth-kept", test_depth_kept);
+  g_test_add_func("/media/image/bmp-tga", test_bmp_tga);
+  g_test_add_func("/media/image/jpeg", test_jpeg);
+  g_test_add_func("/media/image/refused-outputs", test_refused_outputs);
+  g_test_add_func("/media/image/orientation-png", test_orientation_png);
+  g_test_add_func("/media/image/orientation-jpeg", test_orientation_jpeg);
+  g_test_add_func("/media/image/too-large", test_too_large);
+  g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
+  g_test_add_func("/media/image/checksums", test_checksums);
+  g_test_add_func("/media/image/cut", test_cut);
+  g_test_add_func("/media/image/flips", test_flips);
+  g_test_add_func("/media/image/flips-behind-checksums", test_flips_behind_checksums);
+  g_test_add_func("/media/image/refused-kinds", test_refused_kinds);
+  g_test_add_func("/media/image/odd-jpeg", test_odd_jpeg);
+  g_test_add_func("/media/image/from-threads", test_from_threads);
+  g_test_add_func("/media/image/size-disagrees", test_size_disagrees);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
