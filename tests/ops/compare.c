@@ -136,7 +136,7 @@ static void begin(comparison *c, const expected *e, const unsigned char *got, ve
   c->element_tolerance = single ? 1e-5 : 1e-12;
   /* Equal terms are rounded the same way again and again, so that errors add up. */
   gboolean alike = e->fill == FILL_CONSTANT || e->fill == FILL_OFFSET;
-  c->l2_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 1e-6) : single ? 1e-7 : 1e-14;
+  c->l2_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 1e-6) : single ? 2e-7 : 1e-14;
   c->integer_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 3e-6) : 1e-12;
 }
 

@@ -118,7 +118,7 @@ static int random_layout(int planar, dice *d) {
 static fill random_fill(int dtype, dice *d) {
   static const fill fills[] = {FILL_RANDOM,  FILL_RANDOM,  FILL_RANDOM, FILL_RANDOM,
                                FILL_SMALL,   FILL_EXTREME, FILL_OFFSET, FILL_CONSTANT,
-                               FILL_IMPULSE, FILL_NAN,     FILL_INF};
+                               FILL_IMPULSE, FILL_NAN,     FILL_NAN,    FILL_INF};
   fill f = DICE_PICK(d, fills);
   return (f == FILL_NAN || f == FILL_INF) && !fc_dtype_is_float(dtype) ? FILL_RANDOM : f;
 }

@@ -57,7 +57,7 @@ static gboolean notices(const fc_operator *op, const harness_options *options) {
 int main(int argc, char **argv) {
   gsize count, failed = 0;
   if (argc != 2) return 2;
-  harness_options options = {.seed = (guint64)g_get_real_time(), .cases = 900, .only = -1};
+  harness_options options = {.seed = (guint64)g_get_real_time(), .cases = 400, .only = -1};
   options.log = fopen("/dev/null", "w");
   if (!options.log) return 1;
   printf("seed %" G_GUINT64_FORMAT "\n", options.seed);
