@@ -49,8 +49,9 @@ static gboolean too_large(const trial *t, dice *d) {
     out *= (double)t->out.extent[a];
     in *= whole ? (double)t->in.extent[a]
                 : (double)t->out.extent[a] * (double)r->num / (double)r->den + fabs(looks);
-    /* A block is made of all of its inputs. */
-    work *= MAX(MAX(looks, (double)(r->align * r->num / r->den)), 1);
+    /* An element of a block transform is made of all of its block. */
+    double group = t->measure_bytes ? 1 : (double)(r->align * r->num / r->den);
+    work *= MAX(MAX(looks, group), 1);
   }
   return out > MOST_ELEMENTS || in > MOST_ELEMENTS || work * out > most;
 }

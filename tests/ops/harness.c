@@ -89,7 +89,7 @@ static gint64 odd_length(dice *d) {
 
 static gint64 long_length(dice *d) {
   static const gint64 lengths[] = {257, 509, 1009, 1024, 2053, 4099, 9973};
-  return DICE_PICK(d, lengths);
+  return dice_chance(d, 4) ? 70001 : DICE_PICK(d, lengths);
 }
 
 static void random_shape(int kind, dice *d, gint64 shape[FC_AXES]) {
