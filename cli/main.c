@@ -60,7 +60,7 @@ static void print_help(const command *c) {
   else {
     printf("Filter audio and images through a chain of operators, on the GPU or the CPU.\n\n");
     for (const command *other = commands; other->usage; other++)
-      if (other->name) printf("       filterchain %-34s %s\n", other->usage, other->summary);
+      if (other->name) printf("       filterchain %-42s %s\n", other->usage, other->summary);
   }
   printf("\nOptions:\n");
   options_print(c->options);
