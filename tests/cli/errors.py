@@ -154,7 +154,7 @@ class Chains(Bad):
 
 class Outputs(Bad):
     def test_missing_folder(self):
-        self.expect(1, "no/out.wav: cannot be created: No such file or directory",
+        self.expect(1, "no/out.wav: there is no folder no",
                     "-i", self.sound, "-p", "conv1d:mask.txt", output="no/out.wav")
 
     def test_a_file_as_folder(self):
