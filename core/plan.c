@@ -150,12 +150,21 @@ static gboolean build(fc_plan *plan, int wanted, GError **error) {
   return TRUE;
 }
 
+/* Whether the last block of a stage's output is made of more than there is: its end is border,
+ * then, though the stage asks for no halo. Not known is yes. */
+static gboolean sticks_out(const fc_plan *plan, guint s) {
+  const fc_reach *r = &plan->stages[s].reach[plan->cut];
+  gint64 in = plan->links[s].extent[plan->cut], out = plan->links[s + 1].extent[plan->cut];
+  if (in < 0 || out < 0) return r->align > 1 || r->num != r->den;
+  return fc_scale_ceil(out, r->num, r->den) > in;
+}
+
 static void summarise(fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
     const fc_reach *r = &ps->reach[plan->cut];
     gboolean everything = r->before == FC_WHOLE || r->after == FC_WHOLE;
-    gboolean looks_out = everything || r->before > 0 || r->after > 0;
+    gboolean looks_out = everything || r->before > 0 || r->after > 0 || sticks_out(plan, s);
     if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
     if (ps->op && ps->op->flags & FC_OP_STATEFUL) plan->whole = TRUE;
     /* Mirrored elements may lie behind the chunk that looks at them, and so may a last
@@ -461,6 +470,13 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
     return fits(plan, error);
   }
   plan->chunk = options && options->chunk > 0 ? options->chunk : natural_chunk(plan);
+  /* No more than there is: measuring stages make room for a chunk of their own. */
+  gint64 most = 1;
+  for (guint l = 0; l <= plan->n && most >= 0; l++) {
+    gint64 extent = plan->links[l].extent[plan->cut];
+    most = extent < 0 ? -1 : MAX(most, extent);
+  }
+  if (most > 0) plan->chunk = MIN(plan->chunk, most);
   plan->chunk >>= halvings;
   if (plan->chunk < 1)
     return fc_fail(error, FC_NO_MEMORY, "not enough memory for even one element at a time");
