@@ -521,13 +521,13 @@ static void reset(const fc_plan *plan) {
 static gboolean finish(run *r, GError **error) {
   if (!r->runner->finish(r->runner, error) || !fc_work_check_notes(&r->work, error)) return FALSE;
   /* A source that still has data where a known extent ends is the source's affair. */
-  const char *clipped = fc_work_clipped(&r->work);
-  if (clipped)
+  int clipped = fc_work_clipped(&r->work);
+  if (clipped >= 0)
     fc_context_log(r->plan->chain->context, FC_LOG_WARNING,
                    "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
                    "floating point",
-                   r->sink ? r->sink->name : "output", clipped,
-                   fc_dtype_name(r->plan->links[r->plan->n].dtype));
+                   r->sink ? r->sink->name : "output", r->plan->stages[clipped].name,
+                   fc_dtype_name(r->plan->links[clipped + 1].dtype));
   r->result->in = r->plan->links[0], r->result->out = r->plan->links[r->plan->n];
   r->result->chunks = r->work.chunks;
   r->result->bytes_up += r->work.bytes_up, r->result->bytes_down += r->work.bytes_down;

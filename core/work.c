@@ -407,9 +407,8 @@ gboolean fc_work_check_notes(fc_work *w, GError **error) {
   return TRUE;
 }
 
-const char *fc_work_clipped(const fc_work *w) {
+int fc_work_clipped(const fc_work *w) {
   for (guint s = 0; s < w->plan->n; s++)
-    if (w->stages[s].notes && g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_CLIPPED]))
-      return w->plan->stages[s].name;
-  return NULL;
+    if (w->stages[s].notes && g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_CLIPPED])) return (int)s;
+  return -1;
 }
