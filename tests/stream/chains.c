@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chains.c - see chains.h.
+ */
+#include "tests/stream/chains.h"
+
+#include <string.h>
+
+#define ATTEMPTS 30
+
+gboolean chain_takes(fc_context *context, const char *const *stages, const fc_format *in, fc_format *out) {
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, NULL);
+  memset(out, 0, sizeof *out);
+  out->size = sizeof *out, out->dtype = -1;
+  return chain && fc_chain_output_format(chain, in, NULL, out, NULL);
+}
+
+static void add_if_taken(GPtrArray *stages, fc_context *context, const char *text, const fc_format *in) {
+  const char *const alone[] = {text, NULL};
+  fc_format out;
+  if (chain_takes(context, alone, in, &out)) g_ptr_array_add(stages, g_strdup(text));
+}
+
+/* The example once more with each border that can be named. */
+static void add_borders(GPtrArray *stages, fc_context *context, const fc_operator *op, const char *example,
+                        const fc_format *in) {
+  for (guint p = 0; p < op->n_params; p++) {
+    const fc_param *param = op->params[p];
+    if (strcmp(param->name, "border") != 0 || param->type != FC_ENUM) continue;
+    for (guint c = 0; param->choices[c]; c++) {
+      if (param->choices[c]->value == FC_REFUSED) continue;
+      g_autofree char *text = g_strdup_printf("%s:border=%s", example, param->choices[c]->name);
+      add_if_taken(stages, context, text, in);
+    }
+  }
+}
+
+GPtrArray *stages_for(fc_context *context, const fc_format *in, gboolean gpu) {
+  gsize count;
+  GPtrArray *stages = g_ptr_array_new_with_free_func(g_free);
+  g_autofree const fc_operator **ops = fc_context_operators(context, &count);
+  for (gsize i = 0; i < count; i++) {
+    if (gpu && !ops[i]->cuda) continue;
+    for (guint e = 0; ops[i]->examples[e]; e++) {
+      add_if_taken(stages, context, ops[i]->examples[e], in);
+      add_borders(stages, context, ops[i], ops[i]->examples[e], in);
+    }
+  }
+  return stages;
+}
+
+char **random_chain(fc_context *context, const GPtrArray *stages, const fc_format *in, dice *d) {
+  for (int i = 0; i < ATTEMPTS && stages->len; i++) {
+    GPtrArray *chain = g_ptr_array_new();
+    gint64 length = dice_int(d, 2, 5);
+    for (gint64 s = 0; s < length; s++)
+      g_ptr_array_add(chain,
+                      g_strdup(g_ptr_array_index(stages, (guint)dice_int(d, 0, (gint64)stages->len - 1))));
+    g_ptr_array_add(chain, NULL);
+    char **texts = (char **)g_ptr_array_free(chain, FALSE);
+    fc_format out;
+    if (chain_takes(context, (const char *const *)texts, in, &out)) return texts;
+    g_strfreev(texts);
+  }
+  return NULL;
+}
