@@ -5,6 +5,7 @@
  */
 #include "media/metadata.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -196,7 +197,8 @@ static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
                          const fc_media_options *options) {
   fc_input input = {.name = (char *)"metadata", .fd = fc_spool_create(NULL), .seekable = TRUE};
   SF_INFO info = {.samplerate = spec->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
-  SNDFILE *file = input.fd >= 0 ? sf_open_fd(input.fd, SFM_WRITE, &info, SF_FALSE) : NULL;
+  int fd = input.fd >= 0 ? fcntl(input.fd, F_DUPFD_CLOEXEC, 0) : -1;
+  SNDFILE *file = fd >= 0 ? sf_open_fd(fd, SFM_WRITE, &info, SF_TRUE) : NULL;
   GArray *array = NULL;
   if (file) {
     fc_audio_spec mono = *spec;

@@ -28,13 +28,13 @@ static fc_view block_view(const fc_format *format, void *block, gint64 count) {
   return view;
 }
 
-/* Elements of the source beside the stream axis: channels, or a whole array. 0 when
+/* Elements of the source beside the stream axis: channels, or a whole array. -1 when
  * that is more than a table holds. */
 static gint64 elements_of(const fc_format *format) {
   gint64 elements = 1;
   for (int axis = 0; axis < FC_AXES; axis++) {
     if (axis == (int)fc_stream_axis(format->kind)) continue;
-    if (format->extent[axis] > FC_TABLE_MAX / MAX(elements, 1)) return 0;
+    if (format->extent[axis] > FC_TABLE_MAX / MAX(elements, 1)) return -1;
     elements *= format->extent[axis];
   }
   return elements;
@@ -48,7 +48,7 @@ static gboolean fail_large(const fc_source *source, GError **error) {
 /* Appends everything that the source delivers, as real values. */
 static gboolean read_values(fc_source *source, GArray *values, GError **error) {
   gint64 each = elements_of(&source->format);
-  if (!each) return fail_large(source, error);
+  if (each <= 0) return each == 0 || fail_large(source, error);
   gint64 step = MAX(STEP / each, 1);
   g_autofree void *block = g_try_malloc((gsize)(step * each) * fc_dtype_size(source->format.dtype));
   if (!block) return fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);

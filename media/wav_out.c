@@ -32,6 +32,7 @@ typedef struct wav_encoder {
   int sample_bytes;
   gint64 frames;
   gsize header_size;    /* up to the first sample */
+  gboolean room;        /* for the sizes of RF64, which it is or may turn out to be */
   const GArray *chunks; /* of fc_meta_chunk; or NULL */
   guint32 speakers;
   gboolean extensible;
@@ -103,11 +104,16 @@ static gboolean fits(const wav_encoder *wav, const GByteArray *to, const fc_meta
   return !is_w64(wav) || to->len + chunk->size <= W64_AHEAD_MAX;
 }
 
-/* Metadata that stand ahead of the samples, or behind them; in W64 ahead. */
-static void put_chunks(GByteArray *to, const wav_encoder *wav, gboolean before) {
+/* In W64 all metadata stand ahead of the samples, else where they stood; but libsndfile
+ * loses its way behind a chunk of odd size in RF64. */
+static gboolean stands_ahead(const wav_encoder *wav, const fc_meta_chunk *chunk) {
+  return is_w64(wav) || (chunk->before && !(wav->room && chunk->size % 2));
+}
+
+static void put_chunks(GByteArray *to, const wav_encoder *wav, gboolean ahead) {
   for (guint i = 0; wav->chunks && i < wav->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(wav->chunks, fc_meta_chunk, i);
-    if ((chunk->before || is_w64(wav)) != before || !fits(wav, to, chunk)) continue;
+    if (stands_ahead(wav, chunk) != ahead || !fits(wav, to, chunk)) continue;
     put_head(to, wav, (const char *)chunk->id, chunk->size);
     g_byte_array_append(to, chunk->data, (guint)chunk->size);
     put_padding(to, wav);
@@ -149,21 +155,28 @@ static GByteArray *w64_header(const wav_encoder *wav, gint64 frames) {
   return header;
 }
 
-static GByteArray *riff_header(const wav_encoder *wav, gint64 frames) {
+static gboolean asked_for_rf64(const wav_encoder *wav) {
+  return (wav->spec.samples.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_RF64;
+}
+
+/* What the size in the file's header counts. */
+static guint64 riff_size(const wav_encoder *wav, gint64 frames) {
   g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames), behind = g_byte_array_new();
   put_chunks(behind, wav, FALSE);
-  gboolean asked = (wav->spec.samples.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_RF64;
-  guint64 data = data_bytes(wav, frames), riff = 4 + ahead->len + 8 + data + (data & 1) + behind->len;
-  gboolean room = asked || wav->spec.frames == FC_UNKNOWN || riff > 0xffffffff;
-  if (room) riff += 8 + DS64_SIZE;
-  gboolean wide = asked || riff > 0xffffffff;
+  guint64 data = data_bytes(wav, frames);
+  return 4 + (wav->room ? 8 + DS64_SIZE : 0) + ahead->len + 8 + data + (data & 1) + behind->len;
+}
 
+static GByteArray *riff_header(const wav_encoder *wav, gint64 frames) {
+  g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames);
+  guint64 riff = riff_size(wav, frames);
+  gboolean wide = asked_for_rf64(wav) || riff > 0xffffffff;
   GByteArray *header = g_byte_array_new();
   put_head(header, wav, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
   g_byte_array_append(header, (const guint8 *)"WAVE", 4);
-  if (room) put_ds64(header, wav, wide, riff, frames);
+  if (wav->room) put_ds64(header, wav, wide, riff, frames);
   g_byte_array_append(header, ahead->data, ahead->len);
-  put_head(header, wav, "data", wide ? 0xffffffff : data);
+  put_head(header, wav, "data", wide ? 0xffffffff : data_bytes(wav, frames));
   return header;
 }
 
@@ -273,6 +286,8 @@ fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_aud
                                                              : (spec->samples.bits + 7) / 8;
   wav->chunks = fc_metadata_chunks(spec->metadata, FC_FAMILY_RIFF, spec, spec->options, name);
   wav->speakers = fc_metadata_speakers(spec->metadata, spec->channels, &wav->extensible);
+  wav->room = !w64 && (asked_for_rf64(wav) || spec->frames == FC_UNKNOWN ||
+                       riff_size(wav, spec->frames) > 0xffffffff);
   warn_of_large(wav);
   g_autoptr(GByteArray) header = header_of(wav, spec->frames == FC_UNKNOWN ? 0 : spec->frames);
   wav->header_size = header->len;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rf64_view.c - see rf64_view.h: a header of our own making, then the file's samples.
+ */
+#include "media/rf64_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "media/chunks.h"
+
+/* The largest chunk that goes into the header, and what libsndfile reads of one. */
+#define CHUNK_MAX 65536
+
+struct fc_rf64_view {
+  fc_input *input;
+  GByteArray *header;
+  gint64 samples_at, samples_size; /* in the file */
+  gint64 position;
+};
+
+static gint64 size_of(const fc_rf64_view *view) {
+  return (gint64)view->header->len + view->samples_size;
+}
+
+/* ---- libsndfile's file ------------------------------------------------- */
+
+static sf_count_t vio_size(void *data) {
+  return size_of(data);
+}
+
+static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
+  fc_rf64_view *view = data;
+  gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? view->position : size_of(view);
+  if (from + offset < 0) return -1;
+  return view->position = from + offset;
+}
+
+static sf_count_t vio_tell(void *data) {
+  return ((fc_rf64_view *)data)->position;
+}
+
+static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
+  fc_rf64_view *view = data;
+  gint64 header = view->header->len, got = 0;
+  if (view->position < header) {
+    got = MIN(size, header - view->position);
+    memcpy(to, view->header->data + view->position, (gsize)got);
+  } else if (view->position < size_of(view)) {
+    gint64 at = view->position - header;
+    gssize read_now = fc_input_read_at(view->input, view->samples_at + at, to,
+                                       (gsize)MIN(size, view->samples_size - at), NULL);
+    got = MAX(read_now, 0);
+  }
+  view->position += got;
+  return got;
+}
+
+static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
+  return 0;
+}
+
+SF_VIRTUAL_IO fc_rf64_view_vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
+
+/* ---- the header -------------------------------------------------------- */
+
+static gboolean is_known(const guint8 *id) {
+  static const char *const known[] = {"ds64", "fmt ", "fact", "bext", "LIST", "cart"};
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (memcmp(id, known[i], 4) == 0) return TRUE;
+  return FALSE;
+}
+
+static void add_chunk(fc_rf64_view *view, const fc_chunk *chunk) {
+  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
+  guint start = view->header->len, size = (guint)chunk->size;
+  g_byte_array_set_size(view->header, start + 8 + size + (size & 1));
+  guint8 *to = view->header->data + start;
+  memset(to, 0, view->header->len - start);
+  memcpy(to, chunk->id, 4);
+  fc_chunk_put(layout, to + 4, size, 4);
+  if (fc_input_read_at(view->input, chunk->offset, to + 8, size, NULL) != (gssize)size)
+    g_byte_array_set_size(view->header, start);
+}
+
+static void make_header(fc_rf64_view *view, const fc_chunks *chunks) {
+  g_byte_array_append(view->header, (const guint8 *)"RF64\xff\xff\xff\xffWAVE", 12);
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (is_known(chunk->id) && chunk->size >= 0 && chunk->size <= CHUNK_MAX) add_chunk(view, chunk);
+  }
+  g_byte_array_append(view->header, (const guint8 *)"data\xff\xff\xff\xff", 8);
+}
+
+fc_rf64_view *fc_rf64_view_new(fc_input *input) {
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, NULL);
+  if (!chunks || chunks->data < 0) return NULL;
+  const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
+  gint64 left = input->size - samples->offset;
+  fc_rf64_view *view = g_new0(fc_rf64_view, 1);
+  view->input = input;
+  view->header = g_byte_array_new();
+  view->samples_at = samples->offset;
+  view->samples_size = samples->size >= 0 ? MIN(samples->size, left) : left;
+  make_header(view, chunks);
+  return view;
+}
+
+void fc_rf64_view_free(fc_rf64_view *view) {
+  if (!view) return;
+  g_byte_array_unref(view->header);
+  g_free(view);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_metadata.c - what a sound file says beside its samples is still said in what is
+ * made of it.
+ */
+#include <glib/gstdio.h>
+#include <sndfile.h>
+#include <string.h>
+
+#include "media/chunks.h"
+#include "tests/media/support.h"
+
+/* ---- files to copy -------------------------------------------------------- */
+
+static void put32(GByteArray *to, guint32 value, gboolean big) {
+  value = big ? GUINT32_TO_BE(value) : GUINT32_TO_LE(value);
+  g_byte_array_append(to, (const guint8 *)&value, 4);
+}
+
+static void put_chunk(GByteArray *to, const char *id, const void *data, gsize size, gboolean big) {
+  g_byte_array_append(to, (const guint8 *)id, 4);
+  put32(to, (guint32)size, big);
+  g_byte_array_append(to, data, (guint)size);
+  if (size & 1) g_byte_array_append(to, (const guint8 *)"", 1);
+}
+
+#define CUES "\x01\0\0\0\x01\0\0\0\x10\0\0\0data\0\0\0\0\0\0\0\0\x10\0\0\0"
+
+/* Chunks ahead of the samples and behind them, known and unknown, odd and large. */
+static void make_rich_wav(const char *path) {
+  static const guint8 fmt[] = {1, 0, 2, 0, 0x44, 0xac, 0, 0, 0x10, 0xb1, 2, 0, 4, 0, 16, 0};
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_autofree guint8 *large = g_malloc(300001);
+  guint8 bext[602] = "a description", samples[4000];
+  guint32 state = 4;
+  for (gsize i = 0; i < 300001; i++) large[i] = (guint8)noise(&state);
+  for (gsize i = 0; i < sizeof samples; i++) samples[i] = (guint8)noise(&state);
+  g_byte_array_append(file, (const guint8 *)"RIFF\0\0\0\0WAVE", 12);
+  put_chunk(file, "fmt ", fmt, sizeof fmt, FALSE);
+  put_chunk(file, "bext", bext, sizeof bext, FALSE);
+  put_chunk(file, "LIST", "INFOINAM\x08\0\0\0A title\0IXYZ\x04\0\0\0odd\0", 32, FALSE);
+  put_chunk(file, "iXML", "<BWFXML/>", 9, FALSE);
+  put_chunk(file, "data", samples, sizeof samples, FALSE);
+  put_chunk(file, "cue ", CUES, 28, FALSE);
+  put_chunk(file, "LIST", "adtllabl\x08\0\0\0\x01\0\0\0abc\0", 20, FALSE);
+  put_chunk(file, "xyzw", "never heard of", 14, FALSE);
+  put_chunk(file, "id3 ", large, 300001, FALSE);
+  guint32 total = GUINT32_TO_LE(file->len - 8);
+  memcpy(file->data + 4, &total, 4);
+  store(path, file->data, file->len);
+}
+
+static gboolean has_chunk(const char *path, const char *id, const char *content) {
+  GError *error = NULL;
+  g_autoptr(fc_input) input = fc_input_open(path, &error);
+  g_assert_no_error(error);
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, &error);
+  g_assert_no_error(error);
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    char text[64] = "";
+    if (memcmp(chunk->id, id, 4) != 0) continue;
+    g_assert_cmpint(
+        fc_input_read_at(input, chunk->offset, text, MIN(sizeof text - 1, (gsize)chunk->size), &error), >=,
+        0);
+    if (memcmp(text, content, strlen(content)) == 0) return TRUE;
+  }
+  return FALSE;
+}
+
+static char *string_of(const char *path, int which) {
+  SF_INFO info = {0};
+  SNDFILE *file = sf_open(path, SFM_READ, &info);
+  g_assert_nonnull(file);
+  char *text = g_strdup(sf_get_string(file, which));
+  sf_close(file);
+  return text;
+}
+
+/* ---- same family ----------------------------------------------------------- */
+
+/* The strongest thing there is to say: the same file. */
+static void test_wav_to_wav(void) {
+  g_autofree char *in = scratch("rich.wav"), *out = scratch("rich-out.wav");
+  make_rich_wav(in);
+  assert_copies(in, out);
+  assert_same_bytes(in, out);
+}
+
+/* Twice through RF64: only the place of a chunk of odd size has changed. */
+static void test_rf64(void) {
+  g_autofree char *in = scratch("rich.wav"), *mid = scratch("rich.rf64"), *out = scratch("rich-back.wav"),
+                  *third = scratch("rich-third.wav");
+  make_rich_wav(in);
+  assert_copies(in, mid);
+  assert_copies(mid, out);
+  bytes a = load(in), b = load(out);
+  g_assert_cmpuint(a.size, ==, b.size);
+  clear_bytes(&a);
+  clear_bytes(&b);
+  g_assert_true(has_chunk(out, "iXML", "<BWFXML/>"));
+  g_assert_true(has_chunk(out, "bext", "a description"));
+  assert_copies(out, third);
+  assert_same_bytes(out, third);
+}
+
+/* A recorder's RF64, whose odd chunk ahead of the samples libsndfile cannot pass. */
+static void test_foreign_rf64(void) {
+  g_autofree char *path = scratch("recorder.rf64"), *out = scratch("recorder.wav");
+  static const guint8 fmt[] = {1, 0, 2, 0, 0x44, 0xac, 0, 0, 0x10, 0xb1, 2, 0, 4, 0, 16, 0};
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  guint8 ds64[28] = {0}, samples[4000];
+  for (gsize i = 0; i < sizeof samples; i++) samples[i] = (guint8)i;
+  ds64[8] = sizeof samples & 255, ds64[9] = sizeof samples >> 8;
+  g_byte_array_append(file, (const guint8 *)"RF64\xff\xff\xff\xffWAVE", 12);
+  put_chunk(file, "ds64", ds64, sizeof ds64, FALSE);
+  put_chunk(file, "fmt ", fmt, sizeof fmt, FALSE);
+  put_chunk(file, "iXML", "<BWFXML/>", 9, FALSE);
+  g_byte_array_append(file, (const guint8 *)"data\xff\xff\xff\xff", 8);
+  g_byte_array_append(file, samples, sizeof samples);
+  file->data[20] = (guint8)(file->len - 8), file->data[21] = (guint8)((file->len - 8) >> 8);
+  store(path, file->data, file->len);
+  assert_copies(path, out);
+  bytes b = load(out);
+  g_assert_cmpmem(b.data + b.size - sizeof samples, sizeof samples, samples, sizeof samples);
+  clear_bytes(&b);
+  g_assert_true(has_chunk(out, "iXML", "<BWFXML/>"));
+}
+
+/* Chunks stand ahead of the samples, and what libsndfile could not get past is left out. */
+static void test_wav_to_w64(void) {
+  g_autofree char *in = scratch("rich.wav"), *out = scratch("rich.w64");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  make_rich_wav(in);
+  copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+  GError *error = NULL;
+  copy(&job, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(lines->len, ==, 1);
+  g_assert_nonnull(strstr(lines->pdata[0], "the chunk id3  of the input is too large for W64"));
+  g_assert_true(has_chunk(out, "bext", "a description"));
+  g_assert_true(has_chunk(out, "list", "INFO"));
+  g_assert_true(has_chunk(out, "xyzw", "never heard of"));
+  SF_INFO info = {0};
+  SNDFILE *file = sf_open(out, SFM_READ, &info); /* who would take chunks behind for samples */
+  g_assert_nonnull(file);
+  g_assert_cmpint(info.frames, ==, 1000);
+  sf_close(file);
+}
+
+/* A length that is told late does not cost the metadata. */
+static void test_unknown_length(void) {
+  g_autofree char *in = scratch("rich.wav"), *out = scratch("rich-late.wav");
+  make_rich_wav(in);
+  copy_job job = {.in = in, .out = out, .dtype = -1, .hide_length = TRUE};
+  g_assert_true(copy(&job, NULL));
+  g_assert_true(has_chunk(out, "LIST", "adtl"));
+  g_assert_true(has_chunk(out, "iXML", "<BWFXML/>"));
+  assert_copies(out, in); /* and it reads well */
+}
+
+static void test_aiff_and_caf(void) {
+  static const struct {
+    const char *from, *to;
+    int format;
+    const char *id;
+  } files[] = {{"m.aiff", "m2.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_24, "APPL"},
+               {"m.caf", "m2.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16, "uuid"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    g_autofree char *in = scratch(files[i].from), *out = scratch(files[i].to);
+    make_sound(in, files[i].format, 44100, 2, 333);
+    bytes b = load(in);
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    g_byte_array_append(file, b.data, (guint)b.size);
+    if (i == 0)
+      put_chunk(file, "APPL", "stoc\x05hello", 10, TRUE);
+    else
+      g_byte_array_append(file, (const guint8 *)"uuid\0\0\0\0\0\0\0\x10sixteen bytes ok", 29);
+    if (i == 0) {
+      guint32 total = GUINT32_TO_BE(file->len - 8);
+      memcpy(file->data + 4, &total, 4);
+    }
+    store(in, file->data, file->len - (i == 1));
+    clear_bytes(&b);
+    assert_copies(in, out);
+    g_assert_true(has_chunk(out, files[i].id, i == 0 ? "stoc\x05hello" : "sixteen bytes o"));
+    assert_copies(out, in);
+  }
+}
+
+/* ---- from one family to another -------------------------------------------- */
+
+static void test_strings(void) {
+  static const char *const names[] = {"s.flac", "s.ogg", "s.aiff", "s.caf", "s.w64", "s.opus"};
+  g_autofree char *in = scratch("s.wav"), *back = scratch("s-back.wav");
+  SF_INFO info = {.samplerate = 48000, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
+  SNDFILE *file = sf_open(in, SFM_WRITE, &info);
+  sf_set_string(file, SF_STR_TITLE, "The title");
+  sf_set_string(file, SF_STR_ARTIST, "The artist");
+  short samples[2000] = {0};
+  g_assert_cmpint(sf_writef_short(file, samples, 2000), ==, 2000);
+  sf_close(file);
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *out = scratch(names[i]);
+    assert_copies(in, out);
+    assert_copies(out, back);
+    g_autofree char *title = string_of(back, SF_STR_TITLE), *artist = string_of(back, SF_STR_ARTIST);
+    g_assert_cmpstr(title, ==, "The title");
+    if (!g_str_has_suffix(out, "caf")) g_assert_cmpstr(artist, ==, "The artist"); /* libsndfile writes one */
+  }
+}
+
+/* Speakers of a surround file. */
+static void test_speakers(void) {
+  g_autofree char *in = scratch("six.wav"), *out = scratch("six-out.wav");
+  make_sound(in, SF_FORMAT_WAVEX | SF_FORMAT_PCM_16, 48000, 6, 100);
+  bytes b = load(in);
+  b.data[40] = 0x3f, b.data[41] = b.data[42] = b.data[43] = 0; /* 5.1 */
+  store(in, b.data, b.size);
+  assert_copies(in, out);
+  bytes c = load(out);
+  g_assert_cmpmem(b.data + 20, 40, c.data + 20, 40);
+  clear_bytes(&b);
+  clear_bytes(&c);
+}
+
+/* ---- what no longer fits ---------------------------------------------------- */
+
+/* At another rate cue points would be somewhere else: better none. */
+static void test_rate_changed(void) {
+  g_autofree char *in = scratch("rich.wav"), *out = scratch("slow.wav");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  const fc_media_options options = {.log = keep_line, .log_data = lines};
+  make_rich_wav(in);
+  GError *error = NULL;
+  fc_source *source = fc_media_open(in, &options, &error);
+  g_assert_no_error(error);
+  fc_sink *sink = fc_media_create(out, &options, source, &error);
+  fc_format format = source->format;
+  format.rate = 22050;
+  format.extent[FC_AXIS_X] = 2;
+  gint16 samples[4] = {1, 2, 3, 4};
+  fc_view view = view_of(&format, samples, 2);
+  g_assert_true(sink->accept(sink, &format, &error) && sink->begin(sink, &format, &error) &&
+                sink->write(sink, &view, &error) && sink->commit(sink, &error));
+  sink->free(sink);
+  source->free(source);
+  g_assert_false(has_chunk(out, "cue ", ""));
+  g_assert_false(has_chunk(out, "LIST", "adtl"));
+  g_assert_true(has_chunk(out, "LIST", "INFO"));
+  g_assert_cmpuint(lines->len, ==, 2);
+  SF_INFO info = {0};
+  SNDFILE *file = sf_open(out, SFM_READ, &info);
+  g_assert_cmpint(info.samplerate, ==, 22050);
+  g_assert_cmpint(info.frames, ==, 2);
+  sf_close(file);
+}
+
+/* Random changes to chunk headers: a sound or an error. */
+static void test_chunk_flips(void) {
+  g_autofree char *in = scratch("rich.wav"), *bad = scratch("rich-bad.wav"),
+                  *out = scratch("rich-bad-out.wav");
+  make_rich_wav(in);
+  bytes b = load(in);
+  guint32 state = 21;
+  for (int k = 0; k < 300; k++) {
+    g_autofree guint8 *flipped = g_memdup2(b.data, b.size);
+    for (int n = 0; n < 2; n++) flipped[noise(&state) % 760] = (guint8)noise(&state);
+    store(bad, flipped, 5000);
+    copy_job job = {.in = bad, .out = out, .dtype = -1, .options.allow_truncated = TRUE};
+    GError *error = NULL;
+    if (!copy(&job, &error)) g_assert_cmpint(error->domain, ==, FC_ERROR);
+    g_clear_error(&error);
+    g_assert_cmpuint(leftovers(), ==, 0);
+  }
+  clear_bytes(&b);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/metadata/wav-to-wav", test_wav_to_wav);
+  g_test_add_func("/media/metadata/rf64", test_rf64);
+  g_test_add_func("/media/metadata/foreign-rf64", test_foreign_rf64);
+  g_test_add_func("/media/metadata/wav-to-w64", test_wav_to_w64);
+  g_test_add_func("/media/metadata/unknown-length", test_unknown_length);
+  g_test_add_func("/media/metadata/aiff-and-caf", test_aiff_and_caf);
+  g_test_add_func("/media/metadata/strings", test_strings);
+  g_test_add_func("/media/metadata/speakers", test_speakers);
+  g_test_add_func("/media/metadata/rate-changed", test_rate_changed);
+  g_test_add_func("/media/metadata/chunk-flips", test_chunk_flips);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_probe.c - what a file is, by content before name; and what is said of files that
+ * are none of ours.
+ */
+#include <glib/gstdio.h>
+#include <sndfile.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/media/support.h"
+
+#define READ    "read are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, png, jpg, bmp, tga, npy, raw"
+#define WRITTEN "wav, rf64, w64, aiff, au, flac, caf, ogg, opus, png, jpg, bmp, tga, npy, raw"
+
+static void assert_open_fails(const char *path, const fc_media_options *options, int code,
+                              const char *message) {
+  GError *error = NULL;
+  g_autofree char *expected = g_strdup_printf("%s: %s", path, message);
+  g_assert_null(fc_media_open(path, options, &error));
+  g_assert_error(error, FC_ERROR, code);
+  g_assert_cmpstr(error->message, ==, expected);
+  g_error_free(error);
+}
+
+static void assert_content_fails(const char *name, const char *content, int code, const char *message) {
+  g_autofree char *path = scratch(name);
+  store(path, content, strlen(content));
+  assert_open_fails(path, NULL, code, message);
+}
+
+static void test_wrong_inputs(void) {
+  g_autofree char *folder = scratch("folder"), *missing = scratch("missing.wav");
+  g_assert_cmpint(g_mkdir(folder, 0755), ==, 0);
+  assert_open_fails(missing, NULL, FC_IO, "cannot be opened: No such file or directory");
+  assert_open_fails(folder, NULL, FC_IO, "is a directory; name a file in it");
+  assert_open_fails("/dev/zero", NULL, FC_UNSUPPORTED, "is a device; name a file or pipe one in");
+  assert_open_fails("/dev/null", NULL, FC_IO, "is empty");
+  assert_content_fails("empty.wav", "", FC_IO, "is empty");
+  assert_content_fails("text.wav", "hello, this is text\n", FC_IO, "is not a WAV file but text");
+  assert_content_fails("text.png", "hello, this is text\n", FC_IO, "is not a PNG file but text");
+  assert_content_fails("text.flac", "h\xc3\xa9llo", FC_IO, "is not a FLAC file but text");
+  assert_content_fails("notes.txt", "hello\n", FC_UNSUPPORTED, "is text; " READ);
+  assert_content_fails("noname", "\x01\x02\x03\x04", FC_UNSUPPORTED,
+                       "is of no kind known here; " READ " (--format names one)");
+  assert_content_fails("x.aiff", "\x01\x02\x03\x04", FC_IO,
+                       "is not a AIFF file, nor of any other kind known here");
+  assert_content_fails("film.wav", "1234ftypisom____", FC_IO,
+                       "is not a WAV file but an MP4 or M4A file; extract its sound to WAV first");
+  assert_content_fails("a.npy", "PK\x03\x04____", FC_IO,
+                       "is not a .npy file but a ZIP archive (.npz?); save single arrays as .npy");
+  assert_content_fails("s.raw", "\x01\x02\x03\x04", FC_INVALID,
+                       "raw samples need a layout, as in --raw dtype=f32,channels=2,rate=48000");
+}
+
+static guint open_descriptors(void) {
+  guint count = 0;
+  GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+  while (g_dir_read_name(dir)) count++;
+  g_dir_close(dir);
+  return count;
+}
+
+/* Headers that stop short of everything: one line each, whatever libsndfile says, and no
+ * descriptor left open. */
+static void test_stubs(void) {
+  static const char *const stubs[] = {"RIFF\x10___WAVE",
+                                      "RIFX\x10___WAVEfmt ",
+                                      "RF64\xff\xff\xff\xffWAVEds64",
+                                      "FORM____AIFFCOMM",
+                                      "FORM____AIFC",
+                                      ".snd",
+                                      "dns.____",
+                                      "fLaC",
+                                      "fLaC\x80",
+                                      "caff",
+                                      "caff\x01\x01",
+                                      "OggS",
+                                      "ID3\x04",
+                                      "\xff\xfb\x90",
+                                      "riff\x2e\x91\xcf\x11",
+                                      "\x89PNG\r\n\x1a\n",
+                                      "\xff\xd8\xff\xe0",
+                                      "BM",
+                                      "BM____"};
+  for (gsize i = 0; i < G_N_ELEMENTS(stubs); i++) {
+    g_autofree char *path = scratch("stub");
+    GError *error = NULL;
+    store(path, stubs[i], strlen(stubs[i]));
+    guint before = open_descriptors();
+    g_assert_null(fc_media_open(path, NULL, &error));
+    g_assert_nonnull(error);
+    g_assert_true(error->domain == FC_ERROR);
+    g_assert_true(g_str_has_prefix(error->message, path));
+    g_assert_null(strchr(error->message, '\n'));
+    g_error_free(error);
+    g_assert_cmpuint(open_descriptors(), ==, before);
+  }
+}
+
+/* A WAV file that is called .flac is a WAV file. */
+static void test_content_before_name(void) {
+  g_autofree char *liar = scratch("liar.flac"), *out = scratch("truth.wav"), *bare = scratch("bare");
+  make_sound(liar, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 50);
+  assert_copies(liar, out);
+  assert_same_bytes(liar, out);
+  make_sound(bare, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 50);
+  assert_copies(bare, out);
+  assert_same_bytes(bare, out);
+}
+
+static void test_outputs(void) {
+  g_autofree char *in = scratch("in.wav"), *odd = scratch("out.xyz"), *bare = scratch("out"),
+                  *named = scratch("out2");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 50);
+  g_autofree char *a = g_strdup_printf("%s: no format \"xyz\" to write: there are " WRITTEN, odd);
+  g_autofree char *b = g_strdup_printf(
+      "%s: has no extension to tell a format by: there are " WRITTEN " (or give --format)", bare);
+  g_autofree char *c = g_strdup_printf("%s: no format \"mp3\" to write: there are " WRITTEN, "out.mp3");
+  assert_copy_fails(&(copy_job){.in = in, .out = odd, .dtype = -1}, FC_INVALID, a);
+  assert_copy_fails(&(copy_job){.in = in, .out = bare, .dtype = -1}, FC_INVALID, b);
+  assert_copy_fails(&(copy_job){.in = in, .out = "out.mp3", .dtype = -1}, FC_INVALID, c);
+  assert_copy_fails(&(copy_job){.in = in, .out = "-", .dtype = -1}, FC_INVALID,
+                    "standard output: has no name to tell a format by; give --format (" WRITTEN ")");
+  assert_copy_fails(&(copy_job){.in = in, .out = odd, .dtype = -1, .options.out_format = "gif"}, FC_INVALID,
+                    "no format \"gif\" to write: there are " WRITTEN);
+  copy_job job = {.in = in, .out = named, .dtype = -1, .options.out_format = "wav"};
+  g_assert_true(copy(&job, NULL));
+  assert_same_bytes(in, named);
+}
+
+static void test_named_input(void) {
+  g_autofree char *in = scratch("named.wav");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 50);
+  GError *error = NULL;
+  g_assert_null(fc_media_open(in, &(fc_media_options){.in_format = "gif"}, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+  g_error_free(error);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/probe/wrong-inputs", test_wrong_inputs);
+  g_test_add_func("/media/probe/stubs", test_stubs);
+  g_test_add_func("/media/probe/content-before-name", test_content_before_name);
+  g_test_add_func("/media/probe/outputs", test_outputs);
+  g_test_add_func("/media/probe/named-input", test_named_input);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
