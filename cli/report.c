@@ -31,34 +31,51 @@ static const fc_measured *find_cell(const fc_measured *from, gsize n, const fc_m
   return NULL;
 }
 
-static void print_row(FILE *to, const fc_measured *from, gsize n, const fc_measured *row, int first,
-                      int last) {
-  fprintf(to, "%-16s", row->name);
-  for (int channel = first; channel <= last; channel++) {
-    const fc_measured *cell = find_cell(from, n, row, channel);
+/* The table of one stage: which channels it has, and how wide its columns must be. */
+typedef struct table {
+  const fc_measured *cells;
+  gsize n;
+  int first, last; /* channels; -1 is all of them together */
+  int name_width, width;
+} table;
+
+static char *heading(int channel) {
+  return channel < 0 ? g_strdup("all") : g_strdup_printf("channel %d", channel);
+}
+
+static table table_of(const fc_measured *cells, gsize n) {
+  table t = {cells, n, 0, -1, (int)strlen(cells->operator_name), 0};
+  for (gsize i = 0; i < n; i++) {
+    g_autofree char *value = value_text(&cells[i]), *head = heading(cells[i].channel);
+    t.first = MIN(t.first, cells[i].channel);
+    t.last = MAX(t.last, cells[i].channel);
+    t.name_width = MAX(t.name_width, (int)strlen(cells[i].name));
+    t.width = MAX(t.width, (int)MAX(strlen(value), strlen(head)));
+  }
+  return t;
+}
+
+static void print_row(FILE *to, const table *t, const fc_measured *row) {
+  fprintf(to, "%-*s", t->name_width, row->name);
+  for (int channel = t->first; channel <= t->last; channel++) {
+    const fc_measured *cell = find_cell(t->cells, t->n, row, channel);
     g_autofree char *text = cell ? value_text(cell) : g_strdup("-");
-    fprintf(to, " %16s", text);
+    fprintf(to, "  %*s", t->width, text);
   }
   fprintf(to, "%s%s\n", row->unit && *row->unit ? "  " : "", row->unit ? row->unit : "");
 }
 
-/* The values of one stage. */
-static void print_stage(FILE *to, const fc_measured *from, gsize n) {
-  int first = 0, last = -1;
-  for (gsize i = 0; i < n; i++) {
-    first = MIN(first, from[i].channel);
-    last = MAX(last, from[i].channel);
-  }
-  fprintf(to, "%-16s", from->operator_name);
-  for (int channel = first; channel <= last; channel++) {
-    g_autofree char *head = channel < 0 ? g_strdup("all") : g_strdup_printf("channel %d", channel);
-    fprintf(to, " %16s", head);
+static void print_table(FILE *to, const table *t) {
+  fprintf(to, "%-*s", t->name_width, t->cells->operator_name);
+  for (int channel = t->first; channel <= t->last; channel++) {
+    g_autofree char *head = heading(channel);
+    fprintf(to, "  %*s", t->width, head);
   }
   fputc('\n', to);
-  for (gsize i = 0; i < n; i++) {
+  for (gsize i = 0; i < t->n; i++) {
     gboolean seen = FALSE;
-    for (gsize before = 0; before < i && !seen; before++) seen = same_row(&from[before], &from[i]);
-    if (!seen) print_row(to, from, n, &from[i], first, last);
+    for (gsize before = 0; before < i && !seen; before++) seen = same_row(&t->cells[before], &t->cells[i]);
+    if (!seen) print_row(to, t, &t->cells[i]);
   }
 }
 
@@ -68,7 +85,8 @@ void report_print(FILE *to, const fc_result *result, const char *name) {
     gsize n = 1;
     while (i + n < result->n_measured && result->measured[i + n].stage == result->measured[i].stage) n++;
     if (i) fputc('\n', to);
-    print_stage(to, result->measured + i, n);
+    table t = table_of(result->measured + i, n);
+    print_table(to, &t);
     i += n;
   }
 }

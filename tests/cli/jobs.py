@@ -212,6 +212,65 @@ class Plans(harness.Case):
         self.assertTrue(json.loads(self.read("trace.json")))
 
 
+class Measurements(harness.Case):
+    """What stats finds, against sums made here, in every way of handing it over."""
+
+    def setUp(self):
+        super().setUp()
+        self.samples = list(harness.tone(5000, 2))
+        harness.write_wav(self.path("in.wav"), self.samples, 2)
+        self.stats = ["-i", "in.wav", "-p", "stats"]
+
+    def check_json(self, document):
+        got = {(m["name"], m["channel"]): m for m in document["files"][0]["measurements"]}
+        for channel in (0, 1):
+            mine = self.samples[channel::2]
+            self.assertEqual(got["sum", channel]["exact"], str(sum(mine)))
+            self.assertEqual(got["sumsq", channel]["exact"], str(sum(x * x for x in mine)))
+            self.assertAlmostEqual(got["max", channel]["value"], max(mine) / 32768, places=12)
+        self.assertEqual(got["count", None]["value"], len(self.samples))
+
+    def test_table(self):
+        lines = [line.split() for line in self.succeed(*self.stats).splitlines()]
+        self.assertEqual(lines[0], ["stats", "all", "channel", "0", "channel", "1"])
+        rows = {line[0]: line[1:] for line in lines}
+        self.assertEqual(rows["count"], ["10000", "5000", "5000"])
+        self.assertEqual(rows["sum"][:3], [str(sum(self.samples[k::step])) for k, step in ((0, 1), (0, 2), (1, 2))])
+        self.assertEqual(rows["peak"][3:], ["dBFS"])
+
+    def test_json(self):
+        self.check_json(json.loads(self.succeed(*self.stats, "--json")))
+
+    def test_report(self):
+        self.succeed(*self.stats, "--report", "report.json", "-q")
+        self.check_json(json.loads(self.read("report.json")))
+
+    def test_results_make_way_for_data(self):
+        done = self.run_command(*self.stats, "-o", "-", "--format", "wav", text=False)
+        self.write("out.wav", done.stdout)
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], self.samples)
+        self.assertTrue(done.stderr.startswith(b"stats "), done.stderr)
+
+    def test_silence_is_valid_json(self):
+        harness.write_wav(self.path("in.wav"), [0] * 100)
+        found = json.loads(self.succeed(*self.stats, "--json"))["files"][0]["measurements"]
+        self.assertEqual([m["value"] for m in found if m["name"] == "peak"], ["-inf"])
+
+    def test_a_report_is_replaced_whole_or_not_at_all(self):
+        self.write("real.json", "old")
+        os.symlink("real.json", self.path("link.json"))
+        self.succeed(*self.stats, "--report", "link.json", "-o", "out.wav")
+        self.assertTrue(os.path.islink(self.path("link.json")))
+        self.check_json(json.loads(self.read("real.json")))
+        self.fails(1, "-i", "no.wav", "-p", "stats", "--report", "real.json")
+        self.check_json(json.loads(self.read("real.json")))
+
+    def test_a_batch_names_its_files(self):
+        os.link(self.path("in.wav"), self.path("b.wav"))
+        lines = self.succeed(*self.stats, "-i", "b.wav").splitlines()
+        self.assertEqual([line for line in lines if line.endswith(".wav")], ["in.wav", "b.wav"])
+
+
 class Examples(harness.Case):
     """Every example of every operator runs, on a small input of a kind it takes."""
 
