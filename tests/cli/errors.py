@@ -22,7 +22,8 @@ class Bad(harness.Case):
         self.assertEqual(self.fails(status, *arguments, "-o", output, **options), line)
         before = self.files()
         self.assertNotIn(output, before)
-        if os.path.isdir(os.path.dirname(self.path(output))) and os.path.isabs(output) is False:
+        folder = os.path.dirname(self.path(output))
+        if os.path.isdir(folder) and os.access(folder, os.W_OK):
             self.write(output, OLD)
             self.assertEqual(self.fails(status, *arguments, "-o", output, **options), line)
             self.assertEqual(self.read(output), OLD)
