@@ -44,6 +44,7 @@ template <typename R> struct pass {
   int64_t before[2], window[2], origin[2], lo[2], hi[2];
   int64_t columns, channels;
   int64_t n0, frames, y0, rows;
+  R area; // samples of a window that does not shrink
   int32_t shrink, n_stats;
   int32_t stat[FC_WINSTAT_STATS], slot[FC_WINSTAT_STATS]; // which, and where among the output's
   uint32_t *notes;
@@ -72,6 +73,28 @@ __device__ __forceinline__ int32_t sample_at(const pass<R> &p, const char *at, i
   }
 }
 
+// The same, the element type known.
+template <typename T, typename R>
+__device__ __forceinline__ R sample_of(const pass<R> &p, const char *at, R) {
+  return fc_dev_load<R, T>(at, p.load);
+}
+template <typename T, typename R>
+__device__ __forceinline__ int32_t sample_of(const pass<R> &p, const char *at, int32_t) {
+  return static_cast<int32_t>(*reinterpret_cast<const T *>(at)) - p.load.bias;
+}
+
+// The join of `count` samples, `stride` bytes apart.
+template <class P, typename T>
+__device__ __forceinline__ P join_samples(const pass<typename P::real> &p, const char *at, int64_t stride,
+                                          int64_t count) {
+  if (count <= 0) return P::none();
+  P sum = P::of(sample_of<T>(p, at, typename P::sample()));
+#pragma unroll 4
+  for (int64_t i = 1; i < count; i++)
+    sum = P::join(sum, P::of(sample_of<T>(p, at + i * stride, typename P::sample())));
+  return sum;
+}
+
 // The piece of one sample; of none where there is nothing to read.
 template <class P>
 __device__ __forceinline__ P piece_at(const pass<typename P::real> &p, int64_t n, int64_t y, int64_t x,
@@ -80,18 +103,27 @@ __device__ __forceinline__ P piece_at(const pass<typename P::real> &p, int64_t n
   return P::of(sample_at(p, p.in.at(n, y, x, c), typename P::sample()));
 }
 
-// Samples of the window of position i on axis a, 0 for x.
+// What of the window of position i on axis a, 0 for x, may be read: positions from .. to - 1.
+struct span {
+  int64_t from, to;
+};
+template <typename R> __device__ __forceinline__ span window_at(const pass<R> &p, int a, int64_t i) {
+  span s = {i - p.before[a], i - p.before[a] + p.window[a]};
+  if (!p.shrink) return s;
+  s.from = s.from > p.lo[a] ? s.from : p.lo[a];
+  s.to = s.to < p.hi[a] ? s.to : p.hi[a];
+  return s;
+}
 template <typename R> __device__ __forceinline__ int64_t inside(const pass<R> &p, int a, int64_t i) {
-  if (!p.shrink) return p.window[a];
-  int64_t from = i - p.before[a], to = from + p.window[a];
-  return (to < p.hi[a] ? to : p.hi[a]) - (from > p.lo[a] ? from : p.lo[a]);
+  span s = window_at(p, a, i);
+  return s.to - s.from;
 }
 
 template <class P>
 __device__ __forceinline__ void emit(const pass<typename P::real> &p, const P &piece, int64_t n, int64_t y,
                                      int64_t x, int64_t c) {
   typedef typename P::real R;
-  R count = static_cast<R>(inside(p, 0, x)) * static_cast<R>(inside(p, 1, y));
+  R count = p.shrink ? static_cast<R>(inside(p, 0, x)) * static_cast<R>(inside(p, 1, y)) : p.area;
   for (int s = 0; s < p.n_stats; s++) {
     R v = stat_of(piece, p.stat[s], count, p.load.scale);
     fc_dev_store_any<R>(p.out.at(n, y, x, p.slot[s] * p.channels + c), p.out.dtype, v, p.store, p.notes);
@@ -200,16 +232,18 @@ __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *tabl
 }
 
 // A thread an output. Lines are input rows, those of the halo included.
-template <class P> __global__ void __launch_bounds__(THREADS) row_direct(pass<typename P::real> p, P *table) {
+template <class P, typename T>
+__global__ void __launch_bounds__(THREADS) row_direct(pass<typename P::real> p, P *table) {
   const int64_t lines = table_rows(p);
   const int64_t x = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
   if (x >= p.columns) return;
+  const span s = window_at(p, 0, x);
   for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
     int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    bool there = y >= p.lo[1] && y < p.hi[1];
     for (int64_t c = 0; c < p.channels; c++) {
-      P sum = piece_at<P>(p, n, y, x - p.before[0], c);
-      for (int64_t i = 1; i < p.window[0]; i++)
-        sum = P::join(sum, piece_at<P>(p, n, y, x - p.before[0] + i, c));
+      P sum =
+          join_samples<P, T>(p, p.in.at(n, y, s.from, c), p.in.stride[FC_AXIS_X], there ? s.to - s.from : 0);
       deliver(p, table, sum, line, n, y, x, c);
     }
   }
@@ -338,16 +372,33 @@ __device__ __forceinline__ P row_at(const pass<typename P::real> &p, const P *ta
   return table[table_index(p, frame * table_rows(p) + row, k.x, k.c)];
 }
 
-template <class P>
-__global__ void __launch_bounds__(THREADS) column_direct(pass<typename P::real> p, const P *table) {
+// A thread an output, from the input.
+template <class P, typename T>
+__global__ void __launch_bounds__(THREADS) column_direct(pass<typename P::real> p) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
   if (i >= p.columns * p.channels) return;
-  const cell k = cell_of(p, table != nullptr, i);
+  const cell k = cell_of(p, false, i);
   for (int64_t line = blockIdx.y; line < p.frames * p.rows; line += gridDim.y) {
-    int64_t frame = line / p.rows, y = p.y0 + (line - frame * p.rows), from = y - p.before[1];
-    P sum = row_at(p, table, frame, from, k);
-    for (int64_t j = 1; j < p.window[1]; j++) sum = P::join(sum, row_at(p, table, frame, from + j, k));
-    emit(p, sum, p.n0 + frame, y, k.x, k.c);
+    int64_t frame = line / p.rows, n = p.n0 + frame, y = p.y0 + (line - frame * p.rows);
+    span s = window_at(p, 1, y);
+    P sum = join_samples<P, T>(p, p.in.at(n, s.from, k.x, k.c), p.in.stride[FC_AXIS_Y], s.to - s.from);
+    emit(p, sum, n, y, k.x, k.c);
+  }
+}
+
+// The same from the table of joined rows.
+template <class P>
+__global__ void __launch_bounds__(THREADS) column_of_rows(pass<typename P::real> p, const P *table) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, cells = p.columns * p.channels;
+  if (i >= cells) return;
+  const cell k = cell_of(p, true, i);
+  for (int64_t line = blockIdx.y; line < p.frames * p.rows; line += gridDim.y) {
+    int64_t frame = line / p.rows, row = line - frame * p.rows;
+    const P *at = table + (frame * table_rows(p) + row) * cells + i;
+    P sum = *at;
+#pragma unroll 4
+    for (int64_t j = 1; j < p.window[1]; j++) sum = P::join(sum, at[j * cells]);
+    emit(p, sum, p.n0 + frame, p.y0 + row, k.x, k.c);
   }
 }
 
@@ -509,6 +560,22 @@ static shape shape_of(const fc_view *v) {
 
 // ---- host: launching -------------------------------------------------------
 
+// Calls f with a value of the element type: one of those that are made samples of this type.
+template <typename Fn> static void with_type(int dtype, int32_t, Fn f) {
+  switch (dtype) {
+  case FC_U8: f(uint8_t{}); break;
+  case FC_I16: f(int16_t{}); break;
+  case FC_U16: f(uint16_t{}); break;
+  default: f(int32_t{}); break;
+  }
+}
+template <typename F, typename Fn> static void with_type(int dtype, F, Fn f) {
+  if (dtype == FC_F32)
+    f(float{});
+  else
+    f(double{});
+}
+
 template <class P, int K>
 static void launch_row_windows(const pass<typename P::real> &p, const blocks &b, P *whole, P *table,
                                unsigned y, cudaStream_t stream) {
@@ -522,7 +589,9 @@ static void launch_rows(const pass<typename P::real> &p, P *whole, P *table, cud
   const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
   const unsigned y = fc_blocks(lines, 1, GRID_Y);
   if (wx <= ROW_DIRECT) {
-    row_direct<P><<<dim3(fc_blocks(p.columns, THREADS, INT32_MAX), y), THREADS, 0, stream>>>(p, table);
+    const dim3 grid(fc_blocks(p.columns, THREADS, INT32_MAX), y);
+    with_type(p.in.dtype, typename P::sample(),
+              [&](auto t) { row_direct<P, decltype(t)><<<grid, THREADS, 0, stream>>>(p, table); });
     return;
   }
   const int64_t size = wx > ROW_SHORT ? 256 : 32, start = p.origin[0] - p.before[0];
@@ -542,7 +611,12 @@ static void launch_columns(const pass<typename P::real> &p, P *low, P *high, con
   const int64_t start = p.origin[1] + p.y0 - p.before[1];
   const unsigned x = fc_blocks(p.columns * p.channels, THREADS, INT32_MAX);
   if (p.window[1] <= COLUMN_DIRECT) {
-    column_direct<P><<<dim3(x, fc_blocks(p.frames * p.rows, 1, GRID_Y)), THREADS, 0, stream>>>(p, table);
+    const dim3 grid(x, fc_blocks(p.frames * p.rows, 1, GRID_Y));
+    if (table)
+      column_of_rows<P><<<grid, THREADS, 0, stream>>>(p, table);
+    else
+      with_type(p.in.dtype, typename P::sample(),
+                [&](auto t) { column_direct<P, decltype(t)><<<grid, THREADS, 0, stream>>>(p); });
     return;
   }
   column_tables<P> t;
@@ -574,6 +648,7 @@ static pass<R> pass_of(const fc_winstat *w, const fc_view *in, const fc_view *ou
     p.lo[a] = s.lo, p.hi[a] = s.hi;
   }
   p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
+  p.area = static_cast<R>(p.window[0]) * static_cast<R>(p.window[1]);
   p.shrink = w->shrink, p.n_stats = 0, p.notes = notes;
   return p;
 }

@@ -67,7 +67,7 @@ static void check_case(const sample_case *t, source_fn source, double parameter)
 static void test_random(void) {
   static const int64_t widths[] = {1, 2, 3, 7, 31, 64, 97}, heights[] = {1, 1, 2, 5, 13};
   static const int64_t windows[] = {1, 2, 3, 4, 5, 8, 15, 16, 31, 33}, channels[] = {1, 1, 2, 3, 5};
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < 300; i++) {
     sample_case t = {0};
     t.kind = (int)random_int(0, 2);
     t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
@@ -86,7 +86,7 @@ static void test_random(void) {
 static void test_long(void) {
   static const int64_t windows[] = {63, 64, 65, 127, 128, 129, 191, 192, 200, 256, 320, 383, 511, 1000};
   static const int64_t widths[] = {1, 2, 63, 64, 65, 200, 331, 700}, channels[] = {1, 1, 2, 3};
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < 60; i++) {
     sample_case t = {.kind = FC_AUDIO};
     t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
     t.out_dtype = (int)random_int(FC_F32, FC_F64);

@@ -49,7 +49,7 @@ static void run_pieces(const fc_winstat *w, const fc_view *in, const fc_view *ou
 
 static void check_like_cpu(const sample_case *t, const fc_winstat *w, const picture *in, const picture *got) {
   picture cpu = output_for(t, w);
-  void *scratch = aligned_alloc(64, fc_winstat_cpu_scratch(w, &in->view) + 64 & ~(size_t)63);
+  void *scratch = aligned_alloc(64, (fc_winstat_cpu_scratch(w, &in->view) + 63) / 64 * 64);
   fc_winstat_cpu(w, &in->view, &cpu.view, scratch, NULL);
   CHECK(same_bits(&cpu, got), "%s: not as on the CPU", describe(t));
   free(scratch);
