@@ -5,6 +5,7 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,6 +94,7 @@ static const command *find_command(char ***argv) {
 /* A full disk or a closed pipe on stdout is found out here at the latest. */
 static exit_status close_stdout(exit_status status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  if (errno == EPIPE) return EXIT_SIGNAL + SIGPIPE; // as if the signal had ended us, which a run holds off
   say_error("standard output: %s", g_strerror(errno));
   return status == EXIT_DONE ? EXIT_FAILED : status;
 }

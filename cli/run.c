@@ -52,6 +52,7 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
+  if (a->trace && a->inputs->len > 1) return refuse(error, "--trace follows one run: give one input");
   if (a->json && is_stream(a->output))
     return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
   if (is_stream(a->report) && is_stream(a->output))

@@ -134,6 +134,16 @@ class Signals(Running):
         self.assertEqual((process.wait(10), said, self.files()), (128 + signal.SIGPIPE, "", ["in.wav"]))
 
 
+    def test_a_table_nobody_reads(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = subprocess.run([harness.COMMAND, "-i", "in.wav", "-p", "stats"], cwd=self.folder, stdout=write_end,
+                              stderr=subprocess.PIPE, env=harness.fixed_environment(), check=False)
+        os.close(write_end)
+        self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, b""))
+
+
 class Progress(Running):
     def test_json(self):
         process = self.start("--progress", "json", frames=20000)

@@ -81,6 +81,8 @@ class Mistakes(harness.Case):
                     "-i", "a.wav", "-o", "-", "--json")
         self.expect("standard input cannot be part of a batch: give -i - alone", "-i", "-", "-i", "a.wav", "-o", ".")
 
+        self.expect("--trace follows one run: give one input", "-i", "a.wav", "-i", "b.wav", "-o", ".", "--trace", "t.json")
+
     def test_operands(self):
         self.expect('unexpected "b.wav": inputs are named with -i, operators with -p, the output with -o',
                     "-i", "a.wav", "b.wav")
