@@ -104,6 +104,7 @@ gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64
   gint64 right = ABS(reach->before) + ABS(reach->after);
   if (in_extent >= 0 && out_extent >= 0)
     right = MAX(fc_scale_ceil(out_extent, reach->num, reach->den) + reach->after - in_extent, 0);
-  if (border == FC_BORDER_WRAP && left + right > 0) return MAX(in_extent, 0) + virt + left + right;
+  if (left + right == 0) return virt; /* it looks at nothing outside: no room for images */
+  if (border == FC_BORDER_WRAP) return MAX(in_extent, 0) + virt + left + right;
   return virt + 2 * (left + right) + 1;
 }

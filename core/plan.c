@@ -159,6 +159,21 @@ static gboolean sticks_out(const fc_plan *plan, guint s) {
   return fc_scale_ceil(out, r->num, r->den) > in;
 }
 
+/* A source delivers frames packed, see stream.h: a stage that looks beyond the channels
+ * there are, or is given room for more, works on a copy. */
+static gboolean pack_frames(fc_plan *plan, GError **error) {
+  const fc_format *in = &plan->links[0];
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, 0, capacity);
+  if (in->kind != FC_AUDIO || in->layout == FC_PLANAR || capacity[FC_AXIS_C] <= in->extent[FC_AXIS_C])
+    return TRUE;
+  memmove(&plan->stages[1], &plan->stages[0], plan->n * sizeof *plan->stages);
+  memmove(&plan->links[1], &plan->links[0], (plan->n + 1) * sizeof *plan->links);
+  plan->n++;
+  plan->stages[0] = (fc_plan_stage){.name = "cast"};
+  return negotiate_stage(plan, 0, in->dtype, error);
+}
+
 static void summarise(fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
@@ -196,7 +211,7 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_
   plan->cut = fc_stream_axis(in->kind);
   plan->device = FC_HOST;
   plan->compute = options && options->precision >= 0 ? options->precision : needs_f64(in) ? FC_F64 : FC_F32;
-  if (!build(plan, wanted, error)) {
+  if (!build(plan, wanted, error) || !pack_frames(plan, error)) {
     fc_plan_free(plan);
     return NULL;
   }
@@ -250,6 +265,14 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   return align > 1 ? made + 2 * align : made;
 }
 
+/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
+static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
+  if (r->before == FC_WHOLE || r->after == FC_WHOLE) return 0;
+  if (in_extent < 0 || out_extent < 0) return ABS(r->before) + ABS(r->after);
+  gint64 end = fc_scale_ceil(out_extent, r->num, r->den) + r->after;
+  return MAX(r->before, 0) + MAX(end - in_extent, 0);
+}
+
 /* A bound from the last link back to `link` on how much of it is held at a time. */
 static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
   gint64 extent = plan->links[plan->n].extent[axis];
@@ -269,8 +292,8 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
     gint64 longest = fc_reach_longest(r, ps->border, made, before, after);
     if (r->before != FC_WHOLE && r->after != FC_WHOLE) {
       gap = fc_scale_ceil(gap, r->num, r->den) + MAX(-(r->before + r->after), 0) + 1;
-      out = fc_scale_ceil(out, r->num, r->den) + ABS(r->before) + ABS(r->after);
     }
+    if (!ps->passthrough) out = overhang(r, before, after);
     made = before >= 0 ? MIN(longest, before) : longest;
     held = ps->passthrough ? MAX(longest, held) : longest;
   }

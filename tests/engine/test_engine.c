@@ -17,7 +17,7 @@
 
 /* ---- operators -------------------------------------------------------- */
 
-enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT };
+enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS };
 
 typedef struct unit {
   enum what what;
@@ -77,6 +77,10 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     r->align = u->align;
     terms->measure_bytes = sizeof(double);
     break;
+  case ACROSS:
+    terms->reach[FC_AXIS_C].before = terms->reach[FC_AXIS_C].after = 1;
+    terms->border = FC_BORDER_REPLICATE;
+    break;
   }
   return FC_OK;
 }
@@ -107,6 +111,7 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
         for (gint64 j = -u->before; j <= u->after; j++) y += weight(j + u->before) * load(in, x + j, c);
         break;
       case CROP: y = load(in, x + u->before, c); break;
+      case ACROSS: y = load(in, x, c - 1) + 2 * load(in, x, c) + 4 * load(in, x, c + 1); break;
       case DECIMATE: y = load(in, at * u->factor - in->origin[FC_AXIS_X], c); break;
       default: y = load(in, at / u->factor - in->origin[FC_AXIS_X], c); break;
       }
@@ -200,6 +205,10 @@ static samples evaluate(const unit *u, samples in, double *sum) {
       case DECIMATE: y = in.data[x * u->factor * in.channels + c]; break;
       case REPEAT: y = in.data[x / u->factor * in.channels + c]; break;
       case COUNT: y = in.data[x * in.channels + c]; break;
+      case ACROSS:
+        for (int d = -1; d <= 1; d++)
+          y += (1 << (d + 1)) * in.data[x * in.channels + CLAMP(c + d, 0, in.channels - 1)];
+        break;
       }
       out.data[x * out.channels + c] = y;
     }
@@ -209,32 +218,38 @@ static samples evaluate(const unit *u, samples in, double *sum) {
 
 /* ---- one comparison --------------------------------------------------- */
 
-/* A source whose length only its end tells, which delivers in uneven pieces. */
-typedef struct mystery {
+/* A source as a file is one: it wants frames packed, as stream.h promises. Or one whose
+ * length only its end tells, which delivers in uneven pieces. */
+typedef struct packed {
   fc_source base;
   fc_source *inner;
-  int piece;
-} mystery;
+  int piece; /* 0: all that is asked for */
+} packed;
 
-static gint64 read_mystery(fc_source *source, const fc_view *into, GError **error) {
-  mystery *me = (mystery *)source;
+static gint64 read_packed(fc_source *source, const fc_view *into, GError **error) {
+  packed *me = (packed *)source;
   fc_view part = *into;
-  me->piece = me->piece * 5 % 97 + 1;
-  part.shape[FC_AXIS_X] = MIN(part.shape[FC_AXIS_X], me->piece);
+  gint64 size = (gint64)fc_dtype_size(into->dtype);
+  g_assert_cmpint(into->stride[FC_AXIS_C], ==, size);
+  g_assert_cmpint(into->stride[FC_AXIS_X], ==, size * source->format.extent[FC_AXIS_C]);
+  if (me->piece) {
+    me->piece = me->piece * 5 % 97 + 1;
+    part.shape[FC_AXIS_X] = MIN(part.shape[FC_AXIS_X], me->piece);
+  }
   return me->inner->read(me->inner, &part, error);
 }
 
-static void free_mystery(fc_source *source) {
-  mystery *me = (mystery *)source;
+static void free_packed(fc_source *source) {
+  packed *me = (packed *)source;
   me->inner->free(me->inner);
   g_free(me);
 }
 
-static fc_source *make_mystery(fc_source *inner) {
-  mystery *me = g_new0(mystery, 1);
-  me->base = (fc_source){inner->format, inner->name, read_mystery, free_mystery};
-  me->base.format.extent[FC_AXIS_X] = FC_UNKNOWN;
-  me->inner = inner, me->piece = 3;
+static fc_source *make_packed(fc_source *inner, gboolean unknown) {
+  packed *me = g_new0(packed, 1);
+  me->base = (fc_source){inner->format, inner->name, read_packed, free_packed};
+  me->inner = inner;
+  if (unknown) me->base.format.extent[FC_AXIS_X] = FC_UNKNOWN, me->piece = 3;
   return &me->base;
 }
 
@@ -265,8 +280,7 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
 
   g_autofree double *output = g_new0(double, expected.length *channels + 1);
   fc_view in = view_of(input, length, channels), out = view_of(output, expected.length, channels);
-  fc_source *source = fc_memory_source_new(&in);
-  if (unknown) source = make_mystery(source);
+  fc_source *source = make_packed(fc_memory_source_new(&in), unknown);
   fc_sink *sink = fc_memory_sink_new(&out);
   fc_options options = FC_OPTIONS_INIT;
   options.chunk = chunk, options.threads = threads, options.device = "cpu";
@@ -347,6 +361,15 @@ static void test_alignment(void) {
   check_all(both, 2);
 }
 
+/* A halo across channels is made elsewhere than in the memory that the source fills. */
+static void test_across(void) {
+  unit count = {.what = COUNT, .align = 8}, across = {.what = ACROSS};
+  unit both[] = {count, across}, twice[] = {across, window(4, 3, FC_BORDER_REFLECT), across};
+  check_all(&across, 1);
+  check_all(both, 2);
+  check_all(twice, 3);
+}
+
 static void test_empty_chain(void) {
   check_all(NULL, 0);
 }
@@ -398,6 +421,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/engine/borders", test_borders);
   g_test_add_func("/engine/lengths", test_lengths);
   g_test_add_func("/engine/alignment", test_alignment);
+  g_test_add_func("/engine/across", test_across);
   g_test_add_func("/engine/measures", test_measures);
   g_test_add_func("/engine/random-chains", test_random);
   return g_test_run();
