@@ -61,6 +61,17 @@ class Sound(harness.Case):
     def test_five_channels(self):
         self.check(harness.tone(500, 5), 5)
 
+    def test_borders(self):
+        samples = harness.tone(700, 2)
+        harness.write_wav(self.path("in.wav"), samples, 2, 8000)
+        last = len(samples) // 2 - 1
+        nearest = {"replicate": lambda i: min(max(i, 0), last), "wrap": lambda i: i % (last + 1),
+                   "reflect101": lambda i: reflect101(i, last + 1)}
+        for border, index in nearest.items():
+            self.succeed("-i", "in.wav", "-p", f"conv1d:[0,0,0,0,1]:border={border}", "-o", "out.wav")
+            want = [samples[2 * index(i // 2 - 2) + i % 2] for i in range(len(samples))]
+            self.assertEqual(list(harness.read_wav(self.path("out.wav"))[0]), want, border)
+
     def test_shorter_than_the_mask(self):
         self.check(harness.tone(3), 1)
 
