@@ -38,7 +38,7 @@ fc_status fc_conv2d_ref(const fc_conv2d *op, const fc_view *in, const fc_view *o
 static void block_run(const void *self, const fc_strip_block *b) {
   const fc_conv2d *op = (const fc_conv2d *)self;
   fc_conv2d_kernels_of(op->isa, op->compute)
-      ->rows(b->count, b->rows, op->mask, op->ny, op->nx, b->step, b->to, b->n);
+      ->rows(b->count, b->rows, op->mask, op->ny, op->nx, b->step, b->to, b->n, b->stream);
 }
 
 static fc_strips strips_of(const fc_conv2d *op) {

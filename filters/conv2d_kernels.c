@@ -15,15 +15,16 @@
 #define VECTORS 2
 #endif
 
-#define T     float
-#define V     fc_vf
-#define LANES FC_LANES_F32
-#define F(f)  f##_f32
-#define LOAD  fc_vf_load
-#define STORE fc_vf_store
-#define SPLAT fc_vf_splat
-#define FMA   FC_VF_FMA
-#define FMA1  FC_FMAF
+#define T      float
+#define V      fc_vf
+#define LANES  FC_LANES_F32
+#define F(f)   f##_f32
+#define LOAD   fc_vf_load
+#define STORE  fc_vf_store
+#define STREAM FC_VF_STREAM
+#define SPLAT  fc_vf_splat
+#define FMA    FC_VF_FMA
+#define FMA1   FC_FMAF
 #include "filters/conv2d_kernels.inc"
 #undef T
 #undef V
@@ -31,19 +32,21 @@
 #undef F
 #undef LOAD
 #undef STORE
+#undef STREAM
 #undef SPLAT
 #undef FMA
 #undef FMA1
 
-#define T     double
-#define V     fc_vd
-#define LANES FC_LANES_F64
-#define F(f)  f##_f64
-#define LOAD  fc_vd_load
-#define STORE fc_vd_store
-#define SPLAT fc_vd_splat
-#define FMA   FC_VD_FMA
-#define FMA1  FC_FMA
+#define T      double
+#define V      fc_vd
+#define LANES  FC_LANES_F64
+#define F(f)   f##_f64
+#define LOAD   fc_vd_load
+#define STORE  fc_vd_store
+#define STREAM FC_VD_STREAM
+#define SPLAT  fc_vd_splat
+#define FMA    FC_VD_FMA
+#define FMA1   FC_FMA
 #include "filters/conv2d_kernels.inc"
 
 const fc_conv2d_kernel_pair FC_ISA_NAME(fc_conv2d_kernels) = {{rows_f32}, {rows_f64}};

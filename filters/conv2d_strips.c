@@ -8,11 +8,16 @@
  */
 #include "filters/conv2d_strips.h"
 #include "filters/samples.h"
+#include "filters/simd.h"
 
 /* The rows of a strip together: half of the smallest L2 cache about, 512 KiB. */
 #define STRIP_BYTES (256 * 1024)
 /* Narrower strips would spend their time at the ends of rows. */
 #define STRIP_LEAST 512
+/* Outputs of more are written past the cache, which they would not fit anyway: that saves
+ * reading them first, a third of the traffic. 3 x 3 taps on 4096 x 4096 f32: 12.5 ms, then
+ * 9.0. */
+#define STREAM_BYTES (16 * 1024 * 1024)
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -77,6 +82,7 @@ typedef struct side {
 typedef struct strip {
   side in, out; /* in: from the window's first element on */
   int64_t height, width, step;
+  int stream;
   char *scratch;
   buffers b;
 } strip;
@@ -109,7 +115,8 @@ static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
       ring_advance(s, t, y, count + s->ny - 1, &loaded, rows);
     for (int64_t r = 0; r < count; r++)
       to[r] = t->out.direct ? t->out.data + (y + r) * t->out.row : t->scratch + t->b.to + r * t->b.to_pitch;
-    fc_strip_block block = {rows, to, count, t->width, t->step, t->scratch + t->b.work};
+    fc_strip_block block = {
+        rows, to, count, t->width, t->step, t->stream && t->out.direct, t->scratch + t->b.work};
     s->block(s->op, &block);
     for (int64_t r = 0; !t->out.direct && r < count; r++)
       fc_store(t->out.data + (y + r) * t->out.row, t->out.stride, to[r], s->compute, t->width, t->out.kind,
@@ -122,6 +129,13 @@ static side side_of(const fc_strips *s, const fc_view *v, int joined) {
   if (joined) d.stride = (int64_t)fc_dtype_size(v->dtype);
   d.direct = v->dtype == s->compute && d.stride == (int64_t)fc_dtype_size(v->dtype);
   return d;
+}
+
+/* Is the signal, of which `out` may be a small part, too large for the cache? */
+static int is_large(const fc_view *out) {
+  int64_t bytes = (int64_t)fc_dtype_size(out->dtype) * out->shape[FC_AXIS_N];
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_C; a++) bytes *= most(out->shape[a], out->extent[a]);
+  return bytes > STREAM_BYTES;
 }
 
 /* All strips of one image, or of one channel of it, from the given corners on. */
@@ -140,10 +154,11 @@ void fc_strips_run(const fc_strips *s, const fc_view *in, const fc_view *out, vo
                    uint32_t *notes) {
   int joined = fc_rows_joined(in) && fc_rows_joined(out);
   int64_t channels = out->shape[FC_AXIS_C], planes = joined ? channels > 0 : channels;
-  strip t = {side_of(s, in, joined), side_of(s, out, joined), .height = out->shape[FC_AXIS_Y],
-             .step = joined ? channels : 1, .scratch = (char *)scratch};
+  strip t = {side_of(s, in, joined),        side_of(s, out, joined), .height = out->shape[FC_AXIS_Y],
+             .step = joined ? channels : 1, .stream = is_large(out), .scratch = (char *)scratch};
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t c = 0; c < planes; c++)
       image_run(s, t, (char *)fc_view_at(in, n, -(s->ny / 2), -(s->nx / 2), c),
                 (char *)fc_view_at(out, n, 0, 0, c), out->shape[FC_AXIS_X] * t.step, notes);
+  if (t.stream) FC_STREAM_END();
 }

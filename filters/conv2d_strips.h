@@ -32,6 +32,7 @@ typedef struct fc_strip_block {
   const void *const *rows; /* count + ny - 1 rows of n + (nx - 1) * step elements */
   void *const *to;         /* count rows of n elements */
   int64_t count, n, step;  /* count <= FC_STRIP_ROWS */
+  int stream;              /* `to` had better not go through the cache */
   void *work;
 } fc_strip_block;
 

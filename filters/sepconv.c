@@ -74,27 +74,34 @@ static void sum_columns(const fc_sepconv *op, const fc_sepconv_kernels *k, const
                (char *)b->work + (size_t)(t * FC_STRIP_ROWS * w.pitch + at) * k->size, w.pitch, n);
 }
 
+/* Moves the last sums of a piece of n elements to before the next. */
 static void keep_margin(const fc_sepconv *op, const fc_sepconv_kernels *k, const fc_strip_block *b,
-                        piece_layout w) {
+                        piece_layout w, int64_t n) {
   for (int64_t row = 0; row < op->rank * FC_STRIP_ROWS; row++) {
     char *piece = (char *)b->work + (size_t)(row * w.pitch + w.lead - w.margin) * k->size;
-    memmove(piece, piece + PIECE * k->size, (size_t)w.margin * k->size);
+    memmove(piece, piece + (size_t)n * k->size, (size_t)w.margin * k->size);
   }
+}
+
+/* The first piece ends where a cache line of the output does, and so do the others. */
+static int64_t first_piece(const fc_sepconv_kernels *k, const fc_strip_block *b) {
+  return PIECE - (int64_t)((uintptr_t)b->to[0] % 64 / k->size);
 }
 
 static void block_run(const void *self, const fc_strip_block *b) {
   const fc_sepconv *op = (const fc_sepconv *)self;
   const fc_sepconv_kernels *k = fc_sepconv_kernels_of(op->isa, op->compute);
   piece_layout w = piece_layout_of(op, b->step);
+  int64_t most = first_piece(k, b);
   sum_columns(op, k, b, w, 0, w.lead - w.margin, w.margin);
-  for (int64_t i = 0; i < b->n; i += PIECE) {
-    int64_t n = b->n - i < PIECE ? b->n - i : PIECE;
+  for (int64_t i = 0, n; i < b->n; i += n, most = PIECE) {
+    n = b->n - i < most ? b->n - i : most;
     sum_columns(op, k, b, w, w.margin + i, w.lead, n);
     for (int64_t r = 0; r < b->count; r++)
       k->row((const char *)b->work + (size_t)(r * w.pitch + w.lead - w.margin) * k->size,
              FC_STRIP_ROWS * w.pitch, op->rank, op->x, op->nx, b->step,
-             (char *)b->to[r] + (size_t)i * k->size, n);
-    if (i + n < b->n) keep_margin(op, k, b, w);
+             (char *)b->to[r] + (size_t)i * k->size, n, b->stream);
+    if (i + n < b->n) keep_margin(op, k, b, w, n);
   }
 }
 

@@ -7,15 +7,16 @@
 #include "filters/conv2d_strips.h"
 #include "filters/simd.h"
 
-#define T     float
-#define V     fc_vf
-#define LANES FC_LANES_F32
-#define F(f)  f##_f32
-#define LOAD  fc_vf_load
-#define STORE fc_vf_store
-#define SPLAT fc_vf_splat
-#define FMA   FC_VF_FMA
-#define FMA1  FC_FMAF
+#define T      float
+#define V      fc_vf
+#define LANES  FC_LANES_F32
+#define F(f)   f##_f32
+#define LOAD   fc_vf_load
+#define STORE  fc_vf_store
+#define STREAM FC_VF_STREAM
+#define SPLAT  fc_vf_splat
+#define FMA    FC_VF_FMA
+#define FMA1   FC_FMAF
 #include "filters/sepconv_kernels.inc"
 #undef T
 #undef V
@@ -23,19 +24,21 @@
 #undef F
 #undef LOAD
 #undef STORE
+#undef STREAM
 #undef SPLAT
 #undef FMA
 #undef FMA1
 
-#define T     double
-#define V     fc_vd
-#define LANES FC_LANES_F64
-#define F(f)  f##_f64
-#define LOAD  fc_vd_load
-#define STORE fc_vd_store
-#define SPLAT fc_vd_splat
-#define FMA   FC_VD_FMA
-#define FMA1  FC_FMA
+#define T      double
+#define V      fc_vd
+#define LANES  FC_LANES_F64
+#define F(f)   f##_f64
+#define LOAD   fc_vd_load
+#define STORE  fc_vd_store
+#define STREAM FC_VD_STREAM
+#define SPLAT  fc_vd_splat
+#define FMA    FC_VD_FMA
+#define FMA1   FC_FMA
 #include "filters/sepconv_kernels.inc"
 
 const fc_sepconv_kernel_pair FC_ISA_NAME(fc_sepconv_kernels) = {

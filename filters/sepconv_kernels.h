@@ -19,9 +19,10 @@ typedef struct fc_sepconv_kernels {
                   int64_t pitch, int64_t n);
 
   /* For i < n: to[i] = sum over t < rank, j < nx of x[t * nx + j] * from[t * pitch + i + j * step],
-   * in runs of FC_SEPCONV_RUN taps of one term. */
+   * in runs of FC_SEPCONV_RUN taps of one term. With `stream`, past the cache where that
+   * can be; FC_STREAM_END is the caller's. */
   void (*row)(const void *from, int64_t pitch, int64_t rank, const void *x, int64_t nx, int64_t step,
-              void *to, int64_t n);
+              void *to, int64_t n, int stream);
 } fc_sepconv_kernels;
 
 /* [0] for f32, [1] for f64. */

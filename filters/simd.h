@@ -15,17 +15,18 @@
 
 #include "filters/isa.h"
 
-#if defined(__AVX512F__)
+#if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
 #define FC_VECTOR_BYTES 64
 #elif defined(__AVX__)
-#include <immintrin.h>
 #define FC_VECTOR_BYTES 32
 #else
 #define FC_VECTOR_BYTES 16
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#endif
 #endif
 
 #define FC_LANES_F32 (FC_VECTOR_BYTES / 4)
@@ -69,6 +70,28 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
   fc_vd zero = {0};
   return x - zero;
 }
+
+/* Stores past the cache, to an address that is a multiple of FC_VECTOR_BYTES: for results
+ * too large to stay there. Whoever calls such a loop ends with FC_STREAM_END, before
+ * which no other thread may count on them. */
+#if defined(__AVX512F__)
+#define FC_VF_STREAM(to, v) _mm512_stream_ps(to, (__m512)(v))
+#define FC_VD_STREAM(to, v) _mm512_stream_pd(to, (__m512d)(v))
+#elif defined(__AVX__)
+#define FC_VF_STREAM(to, v) _mm256_stream_ps(to, (__m256)(v))
+#define FC_VD_STREAM(to, v) _mm256_stream_pd(to, (__m256d)(v))
+#elif defined(__x86_64__)
+#define FC_VF_STREAM(to, v) _mm_stream_ps(to, (__m128)(v))
+#define FC_VD_STREAM(to, v) _mm_stream_pd(to, (__m128d)(v))
+#else
+#define FC_VF_STREAM(to, v) fc_vf_store(to, v)
+#define FC_VD_STREAM(to, v) fc_vd_store(to, v)
+#endif
+#if defined(__x86_64__)
+#define FC_STREAM_END() _mm_sfence()
+#else
+#define FC_STREAM_END() ((void)0)
+#endif
 
 /* a*b + c, rounded as FC_FMAF and FC_FMA round. */
 #if defined(__AVX512F__)
