@@ -41,7 +41,7 @@ void fc_winstat_clip(fc_winstat *w, int64_t columns, int64_t rows) {
 
 int64_t fc_winstat_align(const fc_winstat *w) {
   int64_t columns = w->before[0] + 1 + w->after[0];
-  return columns <= FC_WINSTAT_ROW_DIRECT ? 1 : columns <= FC_WINSTAT_ROW_SHORT ? 32 : 256;
+  return columns <= FC_WINSTAT_SLIDE_MAX ? FC_WINSTAT_SLIDE_ANCHOR : FC_WINSTAT_ROW_BLOCK;
 }
 
 /* ---- reference -------------------------------------------------------- */

@@ -2,17 +2,16 @@
 //
 // winstat.cu - sliding statistics on a CUDA device.
 //
-// A window of up to 32 columns (16 rows) is walked by its thread: its samples come from
-// the first-level cache. Longer ones are made of blocks anchored at position 0 of the
-// signal (van Herk 1992, Gil and Werman 1993): the rest of the block that the window
-// starts in, the blocks that it holds whole, whose joins come from a table made first,
-// and the part of the block that it ends in.
+// Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
+// rest of the block that the window starts in, the blocks that it holds whole and
+// the part of the block that it ends in. Nothing is subtracted again.
 //
-//   along x   a warp a block of 32 or 256 positions: warp scans of the first block
-//             and of the window's ends. A sample is read three times, twice from cache.
+//   along x   four outputs a lane, from groups of up to 32 segments of four samples: see
+//             below. Windows of more than SLIDE_MAX columns: a warp a block of 256 positions,
+//             whose joins come from a table made first.
 //   along y   a thread a block of 16 rows of one column. The table has a second level,
 //             blocks of 256, so that a window of 10,000 rows costs about 5 look-ups an
-//             output.
+//             output; a window of up to 16 rows is walked.
 //
 // Windows with both go through a table of joined rows, made for a band of rows at a time so
 // that scratch stays bounded. Each of the quantities that the statistics need - sums,
@@ -27,9 +26,13 @@ namespace winstat {
 constexpr int THREADS = 256;
 // Warps of a block in kernels whose warps have up to 9 KiB of shared memory each.
 constexpr int WARPS = 4;
-constexpr int ROW_DIRECT = FC_WINSTAT_ROW_DIRECT; // columns that a thread walks itself
-constexpr int ROW_SHORT = FC_WINSTAT_ROW_SHORT;   // longest window made of blocks of 32
-constexpr int COLUMN_DIRECT = 16;                 // rows that a thread walks itself
+constexpr int SEGMENT = 4; // columns that a lane makes at once
+constexpr int SLIDE_MAX = FC_WINSTAT_SLIDE_MAX;
+constexpr int SLIDE_ANCHOR = FC_WINSTAT_SLIDE_ANCHOR;  // positions in the signal: those of a warp
+constexpr int SLIDE_TILES = 16;                        // of a block, at most
+constexpr int SLIDE_BLOCKS = 1024;                     // so many are wanted before a block gets a second tile
+constexpr int ROW_LANE = 8, ROW_BLOCK = 32 * ROW_LANE; // positions of a lane and of a block, longer windows
+constexpr int COLUMN_DIRECT = 16;                      // rows that a thread walks itself
 constexpr int COLUMN_BLOCK = 16;      // rows of a block, and blocks of a block of the second level
 constexpr int64_t BUDGET = 128 << 20; // bytes of scratch that bands of rows are cut for
 constexpr unsigned GRID_Y = 65535;
@@ -42,7 +45,7 @@ template <typename R> struct pass {
   fc_dev_view in, out;
   fc_dev_map<R> load, store;
   int64_t before[2], window[2], origin[2], lo[2], hi[2];
-  int64_t columns, channels;
+  int64_t columns, channels, in_size;
   int64_t n0, frames, y0, rows;
   R area; // samples of a window that does not shrink
   int32_t shrink, n_stats;
@@ -60,15 +63,16 @@ __host__ __device__ inline int64_t floor_mod(int64_t a, int64_t b) {
 
 // ---- samples in, statistics out --------------------------------------------
 
-template <typename R> __device__ __forceinline__ R sample_at(const pass<R> &p, const char *at, R) {
-  return fc_dev_load_any<R>(at, p.in.dtype, p.load);
-}
 template <typename R>
-__device__ __forceinline__ int32_t sample_at(const pass<R> &p, const char *at, int32_t) {
-  switch (p.in.dtype) {
-  case FC_U8: return *reinterpret_cast<const uint8_t *>(at) - p.load.bias;
+__device__ __forceinline__ R load_sample(const char *at, int dtype, const fc_dev_map<R> &map, R) {
+  return dtype == FC_F32 ? fc_dev_load<R, float>(at, map) : fc_dev_load<R, double>(at, map);
+}
+__device__ __forceinline__ int32_t load_sample(const char *at, int dtype, const fc_dev_map<double> &map,
+                                               int32_t) {
+  switch (dtype) {
+  case FC_U8: return *reinterpret_cast<const uint8_t *>(at) - map.bias;
   case FC_I16: return *reinterpret_cast<const int16_t *>(at);
-  case FC_U16: return *reinterpret_cast<const uint16_t *>(at) - p.load.bias;
+  case FC_U16: return *reinterpret_cast<const uint16_t *>(at) - map.bias;
   default: return *reinterpret_cast<const int32_t *>(at);
   }
 }
@@ -100,7 +104,7 @@ template <class P>
 __device__ __forceinline__ P piece_at(const pass<typename P::real> &p, int64_t n, int64_t y, int64_t x,
                                       int64_t c) {
   if (x < p.lo[0] || x >= p.hi[0] || y < p.lo[1] || y >= p.hi[1]) return P::none();
-  return P::of(sample_at(p, p.in.at(n, y, x, c), typename P::sample()));
+  return P::of(load_sample(p.in.at(n, y, x, c), p.in.dtype, p.load, typename P::sample()));
 }
 
 // What of the window of position i on axis a, 0 for x, may be read: positions from .. to - 1.
@@ -215,8 +219,8 @@ template <class P> __device__ __forceinline__ P join_lanes(P v, int lane) {
 
 // Lane order in memory: piece i of a warp's 32 K. One in nine is a gap, for the banks.
 template <int K> struct staging {
-  static constexpr int size = 32 * K + (K > 1 ? 4 * K : 0);
-  static __device__ __forceinline__ int at(int i) { return K > 1 ? i + i / 8 : i; }
+  static constexpr int size = 36 * K;
+  static __device__ __forceinline__ int at(int i) { return i + i / 8; }
 };
 
 // ---- along x ---------------------------------------------------------------
@@ -231,23 +235,325 @@ __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *tabl
     emit(p, piece, n, y, x, c);
 }
 
-// A thread an output. Lines are input rows, those of the halo included.
-template <class P, typename T>
-__global__ void __launch_bounds__(THREADS) row_direct(pass<typename P::real> p, P *table) {
-  const int64_t lines = table_rows(p);
-  const int64_t x = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
-  if (x >= p.columns) return;
-  const span s = window_at(p, 0, x);
-  for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
-    int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
-    bool there = y >= p.lo[1] && y < p.hi[1];
-    for (int64_t c = 0; c < p.channels; c++) {
-      P sum =
-          join_samples<P, T>(p, p.in.at(n, y, s.from, c), p.in.stride[FC_AXIS_X], there ? s.to - s.from : 0);
-      deliver(p, table, sum, line, n, y, x, c);
+// ---- along x: windows of up to SLIDE_MAX columns ----------------------------
+//
+// A lane makes the four outputs of one segment: positions 4 i .. 4 i + 3 of the signal, and
+// the four samples that their windows start with. With q = (w - 1) / 4 and r = (w - 1) % 4, each of these
+// windows is a suffix of segment i, the segments between, and segment i + q from its beginning to sample r,
+// for the j-th output j samples more. Segments are joined in groups of G, a power of two up to q and 32: the
+// rest of the group of i, whole groups, the beginning of the group of i + q. All of it depends on positions
+// in the signal alone.
+//
+// A block makes a tile of segments in two steps: scan the groups that windows end in, and
+// leave in shared memory what is ahead of each segment in its group and each whole
+// group; then join. Samples are read again in the second step, out of the caches. For long
+// windows a block goes on with the next tiles, so that the groups between are summed once.
+
+// Segments of a tile, and a group more is one load of SLIDE_BATCH for each thread.
+template <class P> struct slide_tile {
+  static constexpr int blocks = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1; // of a multiprocessor, at least
+  static constexpr int batch = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1;
+  static constexpr int segments = batch * THREADS - 32;
+};
+
+// x0 is the first output's position, relative to the view, at most 0: a multiple of SLIDE_ANCHOR
+// in the signal. v = q - u G.
+struct slide {
+  int64_t x0, stretches; // of `tiles` tiles each
+  int32_t q, r, group, u, v, tiles;
+};
+
+template <typename F>
+__device__ __forceinline__ void load_four(F (&v)[SEGMENT], const char *at, int dtype, fc_dev_map<F>) {
+  if (dtype == FC_F32) {
+    const float4 four = *reinterpret_cast<const float4 *>(at);
+    v[0] = static_cast<F>(four.x), v[1] = static_cast<F>(four.y);
+    v[2] = static_cast<F>(four.z), v[3] = static_cast<F>(four.w);
+  } else {
+    const double2 a = reinterpret_cast<const double2 *>(at)[0], b = reinterpret_cast<const double2 *>(at)[1];
+    v[0] = static_cast<F>(a.x), v[1] = static_cast<F>(a.y);
+    v[2] = static_cast<F>(b.x), v[3] = static_cast<F>(b.y);
+  }
+}
+template <typename V>
+__device__ __forceinline__ void load_codes(int32_t (&v)[SEGMENT], const char *at, int32_t bias) {
+  const V four = *reinterpret_cast<const V *>(at);
+  v[0] = four.x - bias, v[1] = four.y - bias, v[2] = four.z - bias, v[3] = four.w - bias;
+}
+__device__ __forceinline__ void load_four(int32_t (&v)[SEGMENT], const char *at, int dtype,
+                                          fc_dev_map<double> map) {
+  switch (dtype) {
+  case FC_U8: load_codes<uchar4>(v, at, map.bias); break;
+  case FC_I16: load_codes<short4>(v, at, 0); break;
+  case FC_U16: load_codes<ushort4>(v, at, map.bias); break;
+  default: load_codes<int4>(v, at, 0); break;
+  }
+}
+
+// One channel of one row. `wide`: adjacent samples, and segments aligned for one load each.
+template <class P> struct row_reader {
+  const char *data; // the sample at position 0 of the view
+  int64_t lo, hi, step;
+  int32_t dtype;
+  fc_dev_map<typename P::real> map;
+  bool wide;
+
+  __device__ __forceinline__ bool holds(int64_t from, int64_t to) const { return from >= lo && to <= hi; }
+};
+
+template <class P>
+__device__ row_reader<P> reader_of(const pass<typename P::real> &p, const slide &s, int64_t n, int64_t y,
+                                   int64_t c) {
+  row_reader<P> r;
+  const int64_t size = p.in_size, unit = size < 4 ? SEGMENT * size : 16;
+  r.data = p.in.at(n, y, 0, c);
+  r.lo = p.lo[0], r.hi = y < p.lo[1] || y >= p.hi[1] ? p.lo[0] : p.hi[0];
+  r.step = p.in.stride[FC_AXIS_X], r.dtype = p.in.dtype, r.map = p.load;
+  const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * size;
+  r.wide = r.step == size && start % static_cast<uint64_t>(unit) == 0;
+  return r;
+}
+
+// The samples x .. x + 3, all of which may be read.
+template <class P, typename V>
+__device__ __forceinline__ void load_segment(V (&v)[SEGMENT], const row_reader<P> &r, int64_t x) {
+  const char *at = r.data + x * r.step;
+  if (r.wide) {
+    load_four(v, at, r.dtype, r.map);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++) v[k] = load_sample(at + k * r.step, r.dtype, r.map, V());
+}
+
+// The pieces of a segment; `inside`: all of it may be read.
+template <class P>
+__device__ __forceinline__ void load_pieces_of(P (&e)[SEGMENT], const row_reader<P> &r, int64_t x,
+                                               bool inside) {
+  typedef typename P::sample V;
+  if (inside) {
+    V v[SEGMENT];
+    load_segment(v, r, x);
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++) e[k] = P::of(v[k]);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++)
+    e[k] = r.holds(x + k, x + k + 1) ? P::of(load_sample(r.data + (x + k) * r.step, r.dtype, r.map, V()))
+                                     : P::none();
+}
+
+template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) {
+  return P::join(P::join(e[0], e[1]), P::join(e[2], e[3]));
+}
+
+// Segment totals of a thread, THREADS segments apart; the warp's first segment is at x.
+template <class P, int BATCH>
+__device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P> &r, int64_t x, int lane) {
+  constexpr int APART = THREADS * SEGMENT, WARP = 32 * SEGMENT;
+  const int64_t mine = x + lane * SEGMENT;
+  if (r.holds(x, x + (BATCH - 1) * APART + WARP)) {
+    typename P::sample v[BATCH][SEGMENT];
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) load_segment(v[k], r, mine + k * APART);
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      const P e[SEGMENT] = {P::of(v[k][0]), P::of(v[k][1]), P::of(v[k][2]), P::of(v[k][3])};
+      total[k] = total_of(e);
+    }
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < BATCH; k++) {
+    P e[SEGMENT];
+    load_pieces_of(e, r, mine + k * APART, r.holds(x + k * APART, x + k * APART + WARP));
+    total[k] = total_of(e);
+  }
+}
+
+// Groups first .. first + count - 1, counted from the group that begins at x0: each join into
+// whole[], and what is ahead of a segment in its group into ahead[], unless that is null.
+template <class P>
+__device__ void scan_groups(const row_reader<P> &r, int group, int64_t x0, int first, int count, P *ahead,
+                            P *groups) {
+  constexpr int BATCH = slide_tile<P>::batch;
+  const int lane = threadIdx.x % 32, place = lane & (group - 1), segments = count * group;
+  const int64_t start = x0 + static_cast<int64_t>(first) * group * SEGMENT;
+  for (int base = threadIdx.x - lane; base < segments; base += THREADS * BATCH) {
+    const int64_t x = start + static_cast<int64_t>(base) * SEGMENT;
+    P total[BATCH];
+    load_totals<P, BATCH>(total, r, x, lane);
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      for (int by = 1; by < group; by *= 2) {
+        const P other = shuffle<UP>(total[k], by);
+        if (place >= by) total[k] = P::join(other, total[k]);
+      }
+      const P before = shuffle<UP>(total[k], 1);
+      const int i = base + k * THREADS + lane;
+      if (ahead && i < segments) ahead[i] = place ? before : P::none();
+      if (place == group - 1 && i < segments) groups[first + i / group] = total[k];
     }
   }
 }
+
+// Where four results go, output x .. x + 3, of which those within the view count.
+template <class P>
+__device__ __forceinline__ void deliver_four(const pass<typename P::real> &p, P *table, const P (&e)[SEGMENT],
+                                             int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
+  typedef typename P::real R;
+  if (table) {
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++)
+      if (x + k >= 0 && x + k < p.columns) table[table_index(p, line, x + k, c)] = e[k];
+    return;
+  }
+  const bool all =
+      x >= 0 && x + SEGMENT <= p.columns && p.out.dtype == FC_F32 && p.out.stride[FC_AXIS_X] == 4;
+  const R rows = static_cast<R>(inside(p, 1, y));
+  R count[SEGMENT];
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++)
+    count[k] = k > 0 && !p.shrink ? count[0] : static_cast<R>(inside(p, 0, x + k)) * rows;
+  for (int s = 0; s < p.n_stats; s++) {
+    char *to = p.out.at(n, y, x, p.slot[s] * p.channels + c);
+    R v[SEGMENT];
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++) v[k] = stat_of(e[k], p.stat[s], count[k], p.load.scale);
+    if (all && reinterpret_cast<uintptr_t>(to) % 16 == 0) {
+      *reinterpret_cast<float4 *>(to) = make_float4(static_cast<float>(v[0]), static_cast<float>(v[1]),
+                                                    static_cast<float>(v[2]), static_cast<float>(v[3]));
+      continue;
+    }
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++)
+      if (x + k >= 0 && x + k < p.columns)
+        fc_dev_store_any<R>(to + k * p.out.stride[FC_AXIS_X], p.out.dtype, v[k], p.store, p.notes);
+  }
+}
+
+// Windows of up to four samples: a is the segment that they start in, b the next.
+template <class P>
+__device__ __forceinline__ void join_short(P (&result)[SEGMENT], const P (&a)[SEGMENT], const P (&b)[SEGMENT],
+                                           int reach) {
+#pragma unroll
+  for (int j = 0; j < SEGMENT; j++) {
+    result[j] = a[j];
+#pragma unroll
+    for (int k = 1; k < SEGMENT; k++)
+      if (k <= reach) result[j] = P::join(result[j], j + k < SEGMENT ? a[j + k] : b[j + k - SEGMENT]);
+  }
+}
+
+// `first` becomes its suffixes, joined with `between` and what the windows end with: the
+// segments a and b, to sample r of a for the first output.
+template <class P>
+__device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT], P between, const P (&a)[SEGMENT],
+                                          const P (&b)[SEGMENT], int r) {
+  P next[SEGMENT]; // the samples that outputs 1, 2 and 3 add
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++) {
+    if (k <= r) between = P::join(between, a[k]);
+    next[k] = b[k];
+  }
+#pragma unroll
+  for (int k = 0; k + 1 < SEGMENT; k++) {
+    const P own[SEGMENT] = {a[(k + 1) % SEGMENT],
+                            k + 2 < SEGMENT ? a[(k + 2) % SEGMENT] : b[(k + 2) % SEGMENT],
+                            k + 3 < SEGMENT ? a[(k + 3) % SEGMENT] : b[(k + 3) % SEGMENT], b[k]};
+    next[k] = r == 0 ? own[0] : r == 1 ? own[1] : r == 2 ? own[2] : own[3];
+  }
+#pragma unroll
+  for (int j = 0; j < SEGMENT; j++) {
+    suffix[j] = P::join(suffix[j], between);
+    if (j + 1 < SEGMENT) between = P::join(between, next[j]);
+  }
+}
+
+// What lies between segment i and the one that its windows end in: the rest of its group, whole
+// groups and the beginning of the last. Every lane of the warp takes part.
+template <class P>
+__device__ __forceinline__ P join_between(const slide &s, P total, int i, int lane, int first_group, P ahead,
+                                          const P *groups) {
+  const int place = lane & (s.group - 1), mine = first_group + i / s.group;
+  for (int by = 1; by < s.group; by *= 2) {
+    const P other = shuffle<DOWN>(total, by);
+    if (place + by < s.group) total = P::join(total, other);
+  }
+  P rest = shuffle<DOWN>(total, 1);
+  if (place == s.group - 1) rest = P::none();
+  if (s.u > 1) {
+    P middle = P::none();
+    for (int k = 1 + lane; k < s.u; k += 32) middle = P::join(middle, groups[mine + k]);
+    rest = P::join(rest, join_lanes(middle, lane));
+  }
+  if (place + s.v >= s.group) rest = P::join(rest, groups[mine + s.u]);
+  return P::join(rest, ahead);
+}
+
+// The outputs of one tile: `count` segments from output x on, whose first group is first_group in
+// groups.
+template <class P>
+__device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P> &r,
+                              int64_t line, int64_t n, int64_t y, int64_t x0, int64_t c, int count,
+                              int first_group, const P *ahead, const P *groups, P *table) {
+  const int lane = threadIdx.x % 32;
+  for (int base = threadIdx.x - lane; base < count; base += THREADS) {
+    const int i = base + lane;
+    const int64_t x = x0 + static_cast<int64_t>(i) * SEGMENT, from = x - p.before[0];
+    const int64_t first = from - lane * SEGMENT, far = s.q * static_cast<int64_t>(SEGMENT);
+    P e[SEGMENT], a[SEGMENT], b[SEGMENT];
+    const bool inside = r.holds(first, first + far + 33 * SEGMENT);
+    load_pieces_of(e, r, from, inside);
+    load_pieces_of(a, r, from + far, inside);
+    load_pieces_of(b, r, from + far + SEGMENT, inside);
+    if (s.q == 0) {
+      P result[SEGMENT];
+      join_short(result, e, b, s.r);
+      if (i < count) deliver_four(p, table, result, line, n, y, x, c);
+      continue;
+    }
+#pragma unroll
+    for (int k = SEGMENT - 2; k >= 0; k--) e[k] = P::join(e[k], e[k + 1]);
+    const P begun = i < count ? ahead[i + s.v] : P::none();
+    const P between = join_between(s, e[0], i, lane, first_group, begun, groups);
+    join_ends(e, between, a, b, s.r);
+    if (i < count) deliver_four(p, table, e, line, n, y, x, c);
+  }
+}
+
+template <class P>
+__global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
+    row_slide(pass<typename P::real> p, slide s, P *table) {
+  constexpr int TILE = slide_tile<P>::segments;
+  extern __shared__ __align__(16) unsigned char memory[];
+  P *ahead = reinterpret_cast<P *>(memory), *groups = ahead + TILE + 32;
+  const int64_t lines = table_rows(p), count = p.frames * lines;
+  for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
+    const int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t item = blockIdx.x; item < s.stretches * p.channels; item += gridDim.x) {
+      const int64_t stretch = item / p.channels, c = item - stretch * p.channels;
+      const row_reader<P> r = reader_of<P>(p, s, n, y, c);
+      const int64_t begin = s.x0 + stretch * s.tiles * TILE * SEGMENT;
+      if (s.u > 1) scan_groups<P>(r, s.group, begin - p.before[0], 1, s.u - 1, nullptr, groups);
+      for (int t = 0; t < s.tiles; t++) {
+        const int64_t x = begin + static_cast<int64_t>(t) * TILE * SEGMENT;
+        const int64_t wanted = (p.columns - x + SEGMENT - 1) / SEGMENT;
+        if (wanted <= 0) break;
+        const int segments = wanted < TILE ? static_cast<int>(wanted) : TILE, first = t * (TILE / s.group);
+        if (s.q > 0)
+          scan_groups<P>(r, s.group, begin - p.before[0], first + s.u, (segments - 1) / s.group + 2, ahead,
+                         groups);
+        __syncthreads();
+        slide_outputs<P>(p, s, r, line, n, y, x, c, segments, first, ahead, groups, table);
+        __syncthreads();
+      }
+    }
+  }
+}
+
+// ---- along x: longer windows -------------------------------------------------
 
 // Blocks along x: `first` is the block, counted from position 0 of the signal, that the window of column 0
 // starts in; `count` of them are in the table of each line and channel, the last `starts` .. are only held
@@ -260,10 +566,6 @@ struct blocks {
 template <class P, int K>
 __device__ __forceinline__ void load_pieces(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
                                             int64_t n, int64_t y, int64_t x, int64_t c) {
-  if (K == 1) {
-    v[0] = piece_at<P>(p, n, y, x + lane, c);
-    return;
-  }
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < K; k++)
@@ -274,8 +576,9 @@ __device__ __forceinline__ void load_pieces(const pass<typename P::real> &p, P (
 }
 
 // The table of whole blocks, a warp a block.
-template <class P, int K>
+template <class P>
 __global__ void __launch_bounds__(32 * WARPS) row_blocks(pass<typename P::real> p, blocks b, P *whole) {
+  constexpr int K = ROW_LANE;
   const int64_t lines = table_rows(p), lane = threadIdx.x % 32, size = 32 * K;
   const int64_t block = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
   if (block >= b.count) return;
@@ -306,9 +609,10 @@ __device__ __forceinline__ void scan_ends(const pass<typename P::real> &p, P (&v
 }
 
 // The windows of more than 32 K positions that start in one block: a warp a block.
-template <class P, int K>
+template <class P>
 __global__ void __launch_bounds__(32 * WARPS)
     row_windows(pass<typename P::real> p, blocks b, const P *whole, P *table) {
+  constexpr int K = ROW_LANE;
   __shared__ __align__(16) unsigned char memory[WARPS * staging<K>::size * sizeof(P)];
   P *shared = reinterpret_cast<P *>(memory) + threadIdx.x / 32 * staging<K>::size;
   const int lane = threadIdx.x % 32;
@@ -508,17 +812,13 @@ struct needs {
   int64_t pieces() const { return table + row_whole + column_low + column_high; }
 };
 
-static int64_t row_block(const fc_winstat *w) {
-  return w->before[0] + w->after[0] + 1 > ROW_SHORT ? 256 : 32;
-}
-
 // An upper bound that does not depend on where the view lies.
 static needs needs_of(const fc_winstat *w, const shape &s, int64_t frames, int64_t rows) {
   needs n = {0, 0, 0, 0};
   const int64_t wx = w->before[0] + w->after[0] + 1, wy = w->before[1] + w->after[1] + 1;
   const int64_t lines = frames * (rows + wy - 1), cells = s.columns * s.channels;
   if (wx > 1 && wy > 1) n.table = lines * cells;
-  if (wx > ROW_DIRECT) n.row_whole = lines * s.channels * ((s.columns + wx) / row_block(w) + 3);
+  if (wx > SLIDE_MAX) n.row_whole = lines * s.channels * ((s.columns + wx) / ROW_BLOCK + 3);
   if (wy > COLUMN_DIRECT) {
     int64_t blocks = (rows + wy) / COLUMN_BLOCK + 3;
     n.column_low = frames * cells * blocks;
@@ -576,33 +876,52 @@ template <typename F, typename Fn> static void with_type(int dtype, F, Fn f) {
     f(double{});
 }
 
-template <class P, int K>
-static void launch_row_windows(const pass<typename P::real> &p, const blocks &b, P *whole, P *table,
-                               unsigned y, cudaStream_t stream) {
-  row_blocks<P, K><<<dim3(fc_blocks(b.count, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole);
-  row_windows<P, K>
-      <<<dim3(fc_blocks(b.starts, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole, table);
+// What the windows of a pass ask of row_slide. Nothing but places within the view depends on tiles.
+template <class P> static slide slide_of(const pass<typename P::real> &p, int64_t lines) {
+  slide s = {};
+  const int64_t reach = p.window[0] - 1, tile = slide_tile<P>::segments * SEGMENT;
+  s.x0 = -floor_mod(p.origin[0], SLIDE_ANCHOR);
+  s.q = static_cast<int32_t>(reach / SEGMENT), s.r = static_cast<int32_t>(reach % SEGMENT);
+  s.group = 1;
+  while (s.group < 32 && 2 * s.group <= s.q) s.group *= 2;
+  s.u = s.q / s.group, s.v = s.q % s.group;
+  const int64_t tiles = (p.columns - s.x0 + tile - 1) / tile;
+  int64_t each = s.u > 1 && s.group == 32 ? 4 * p.window[0] / tile + 1 : 1;
+  // Enough blocks to fill a device come first.
+  const int64_t spare = lines * p.channels * tiles / SLIDE_BLOCKS;
+  if (each > spare) each = spare;
+  s.tiles = static_cast<int32_t>(each < 1             ? 1
+                                 : each > SLIDE_TILES ? SLIDE_TILES
+                                 : each > tiles       ? tiles
+                                                      : each);
+  s.stretches = (tiles + s.tiles - 1) / s.tiles;
+  return s;
+}
+
+template <class P>
+static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *table, cudaStream_t stream) {
+  const slide s = slide_of<P>(p, lines);
+  const int64_t tile = slide_tile<P>::segments, pieces = tile + 32 + s.u + s.tiles * (tile / s.group) + 2;
+  const dim3 grid(fc_blocks(s.stretches * p.channels, 1, INT32_MAX), fc_blocks(lines, 1, GRID_Y));
+  row_slide<P><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
 }
 
 template <class P>
 static void launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
   const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
   const unsigned y = fc_blocks(lines, 1, GRID_Y);
-  if (wx <= ROW_DIRECT) {
-    const dim3 grid(fc_blocks(p.columns, THREADS, INT32_MAX), y);
-    with_type(p.in.dtype, typename P::sample(),
-              [&](auto t) { row_direct<P, decltype(t)><<<grid, THREADS, 0, stream>>>(p, table); });
+  if (wx <= SLIDE_MAX) {
+    launch_slide<P>(p, lines, table, stream);
     return;
   }
-  const int64_t size = wx > ROW_SHORT ? 256 : 32, start = p.origin[0] - p.before[0];
+  const int64_t start = p.origin[0] - p.before[0];
   blocks b;
-  b.first = floor_div(start, size);
-  b.starts = floor_div(start + p.columns - 1, size) - b.first + 1;
-  b.count = b.starts + (wx - 1) / size;
-  if (size == 256)
-    launch_row_windows<P, 8>(p, b, whole, table, y, stream);
-  else
-    launch_row_windows<P, 1>(p, b, whole, table, y, stream);
+  b.first = floor_div(start, ROW_BLOCK);
+  b.starts = floor_div(start + p.columns - 1, ROW_BLOCK) - b.first + 1;
+  b.count = b.starts + (wx - 1) / ROW_BLOCK;
+  row_blocks<P><<<dim3(fc_blocks(b.count, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole);
+  row_windows<P>
+      <<<dim3(fc_blocks(b.starts, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole, table);
 }
 
 template <class P>
@@ -649,6 +968,7 @@ static pass<R> pass_of(const fc_winstat *w, const fc_view *in, const fc_view *ou
   }
   p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
   p.area = static_cast<R>(p.window[0]) * static_cast<R>(p.window[1]);
+  p.in_size = static_cast<int64_t>(fc_dtype_size(in->dtype));
   p.shrink = w->shrink, p.n_stats = 0, p.notes = notes;
   return p;
 }

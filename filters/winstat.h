@@ -25,10 +25,11 @@
 
 FC_BEGIN_DECLS
 
-/* A device makes windows of more than ROW_DIRECT columns from blocks of 32 of them, and
- * those of more than ROW_SHORT from blocks of 256. */
-#define FC_WINSTAT_ROW_DIRECT 32
-#define FC_WINSTAT_ROW_SHORT  256
+/* A device slides along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than SLIDE_MAX
+ * columns it makes from blocks of ROW_BLOCK. */
+#define FC_WINSTAT_SLIDE_MAX    65536
+#define FC_WINSTAT_SLIDE_ANCHOR 128
+#define FC_WINSTAT_ROW_BLOCK    256
 
 typedef enum fc_winstat_stat {
   FC_WINSTAT_SUM = 0,

@@ -134,6 +134,19 @@ static void test_tall(void) {
   }
 }
 
+/* Rows of several tiles, windows of whole groups of segments, and one beyond SLIDE_MAX. */
+static void test_long(void) {
+  static const int64_t windows[] = {14, 127, 700, 1029, 2500, 66000};
+  for (int i = 0; i < 12; i++) {
+    sample_case t = {.kind = FC_ARRAY, .out_dtype = FC_F32 + i / 3 % 2, .compute = FC_F32};
+    t.dtype = i % 2 ? FC_F32 : (int)random_int(FC_U8, FC_I32);
+    t.shape[0] = t.shape[FC_AXIS_Y] = t.rows = 1, t.shape[FC_AXIS_C] = 1 + i % 4 / 3;
+    t.columns = windows[i % 6], t.shape[FC_AXIS_X] = t.columns > 60000 ? 300 : random_int(4000, 9000);
+    t.shrink = i >= 8;
+    check_case(&t, source_random, 0);
+  }
+}
+
 int main(int argc, char **argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -144,6 +157,7 @@ int main(int argc, char **argv) {
   test_offset();
   test_extreme();
   test_tall();
+  test_long();
   test_random(argc > 1 ? atoi(argv[1]) : 400);
   return check_result();
 }
