@@ -67,9 +67,16 @@ typedef struct fc_stb_result {
   const char *reason;
 } fc_stb_result;
 
-/* Takes all memory from `arena`. Calls nothing that is not async-signal-safe. */
+/* Takes all memory from `arena`. Calls nothing that is not async-signal-safe. `cut`: the
+ * file ends early, and what is there is wanted. */
 void fc_stb_decode(void *arena, gsize arena_size, const guint8 *file, gsize size, gint64 max_pixels,
-                   fc_stb_result *result);
+                   gboolean cut, fc_stb_result *result);
+
+/* Memory that is not given back; NULL when there is none left. */
+typedef void *(*fc_arena_alloc)(gsize size);
+
+/* A whole PNG file from one that was cut off, or NULL (png_mend.c). */
+const guint8 *fc_png_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, gsize *mended);
 
 /* ---- encoding ---------------------------------------------------------- */
 

@@ -90,14 +90,19 @@ static void *arena_realloc(void *memory, gsize size) {
 #pragma GCC diagnostic ignored "-Wunused-function" /* stb declares what is left out */
 #include <stb_image.h>
 
+static gboolean is_png(const guint8 *file, gsize size) {
+  return size > 8 && memcmp(file, "\x89PNG", 4) == 0;
+}
+
 void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize size, gint64 max_pixels,
-                   fc_stb_result *result) {
+                   gboolean cut, fc_stb_result *result) {
   pool = (arena){.base = memory, .size = memory_size};
   last = 0;
   memset(result, 0, sizeof *result);
+  if (cut && is_png(file, size)) file = fc_png_mend(file, size, arena_alloc, &size);
   int width, height, channels, length = (int)size;
-  if (!stbi_info_from_memory(file, length, &width, &height, &channels)) {
-    result->reason = stbi_failure_reason();
+  if (!file || !stbi_info_from_memory(file, length, &width, &height, &channels)) {
+    result->reason = file ? stbi_failure_reason() : "too little of it is left";
     return;
   }
   if ((gint64)width * height > max_pixels) {

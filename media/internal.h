@@ -44,6 +44,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_input, fc_input_free)
 /* An unlinked temporary file, or -1. In $TMPDIR, else /var/tmp (which unlike /tmp is
  * never memory), else /tmp. */
 int fc_spool_create(GError **error);
+/* After a read or write that failed: is it worth another try (poll events say of what)?
+ * Waits where a descriptor that somebody else opened is non-blocking. */
+gboolean fc_try_again(int fd, short events);
 /* Writes all of it; FALSE with errno set. */
 gboolean fc_write_all(int fd, const void *from, gsize size);
 /* Copies what is left of `from` to `to`; FALSE with errno set, *reading telling which

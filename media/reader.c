@@ -3,6 +3,7 @@
 #include "media/reader.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@ static gssize read_some(fc_reader *reader, void *to, gsize size, GError **error)
   for (;;) {
     gssize got = read(reader->input->fd, to, MIN(size, (gsize)1 << 30));
     if (got >= 0) return got;
-    if (errno == EINTR) continue;
+    if (fc_try_again(reader->input->fd, POLLIN)) continue;
     fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s", reader->input->name,
             reader->position, g_strerror(errno));
     return -1;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -31,11 +32,17 @@ int fc_spool_create(GError **error) {
   return fd;
 }
 
+gboolean fc_try_again(int fd, short events) {
+  struct pollfd poll_fd = {fd, events, 0};
+  if (errno == EAGAIN) poll(&poll_fd, 1, -1);
+  return errno == EINTR || errno == EAGAIN;
+}
+
 gboolean fc_write_all(int fd, const void *from, gsize size) {
   const char *at = from;
   while (size) {
     gssize written = write(fd, at, MIN(size, (gsize)1 << 30));
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && fc_try_again(fd, POLLOUT)) continue;
     if (written < 0) return FALSE;
     at += written;
     size -= (gsize)written;
@@ -47,7 +54,7 @@ gboolean fc_copy_all(int from, int to, gboolean *reading) {
   g_autofree char *block = g_malloc(BLOCK);
   for (;;) {
     gssize got = read(from, block, BLOCK);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && fc_try_again(from, POLLIN)) continue;
     *reading = got < 0;
     if (got <= 0) return got == 0;
     if (!fc_write_all(to, block, (gsize)got)) return FALSE;

@@ -327,7 +327,6 @@ static void pipe_in(const char *in, const char *out, gsize piece) {
 
 static void test_pipe_in(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(containers); i++) {
-    g_autofree char *name = g_strdup_printf("p.%s", containers[i].extension);
     g_autofree char *in = sound(&containers[i], SF_FORMAT_PCM_16, 2, 5000, "p"), *out = scratch("p-out.wav");
     pipe_in(in, out, 7);
     assert_same_sound(in, out);

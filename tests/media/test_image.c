@@ -353,6 +353,35 @@ static void test_cut(void) {
   }
 }
 
+/* What is there of a cut PNG is the upper part of the whole one; the rest is black. */
+static void test_cut_png(void) {
+  g_autofree char *path = scratch("part.png");
+  for (int dtype = FC_U8; dtype <= FC_U16; dtype += FC_U16 - FC_U8)
+    for (int channels = 1; channels <= 4; channels++) {
+      const gint64 width = 300, height = 400;
+      g_autofree void *pixels = pixels_of(width, height, channels, dtype);
+      make_png(path, width, height, channels, dtype);
+      bytes b = load(path);
+      store(path, b.data, b.size / 2);
+      clear_bytes(&b);
+      const fc_media_options options = {.allow_truncated = TRUE};
+      GError *error = NULL;
+      fc_source *source = fc_media_open(path, &options, &error);
+      g_assert_no_error(error);
+      g_autoptr(GArray) values = read_all(source, 1, &error);
+      source->free(source);
+      guint same = 0, count = values->len;
+      while (same < count && g_array_index(values, double, same) ==
+                                 (dtype == FC_U8 ? ((guint8 *)pixels)[same] : ((guint16 *)pixels)[same]))
+        same++;
+      g_assert_cmpuint(same, >, count / 3);
+      g_assert_cmpuint(same, <, count * 2 / 3);
+      guint row = (guint)(width * channels);
+      for (guint i = (same / row + 2) * row; i < count; i++)
+        g_assert_cmpfloat(g_array_index(values, double, i), ==, 0);
+    }
+}
+
 /* Random bytes changed: an error or an image, and this process goes on. */
 static void test_flips(void) {
   static const char *const names[] = {"flip.png", "flip.jpg", "flip.bmp", "flip.tga"};
@@ -501,6 +530,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
   g_test_add_func("/media/image/checksums", test_checksums);
   g_test_add_func("/media/image/cut", test_cut);
+  g_test_add_func("/media/image/cut-png", test_cut_png);
   g_test_add_func("/media/image/flips", test_flips);
   g_test_add_func("/media/image/flips-behind-checksums", test_flips_behind_checksums);
   g_test_add_func("/media/image/refused-kinds", test_refused_kinds);
