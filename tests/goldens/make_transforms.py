@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes dct.txt beside itself: inputs, and what NumPy and SciPy make of them, for the tests
+"""Writes dct.txt and fft.txt beside itself: inputs, and what NumPy and SciPy make of them, for the tests
 of products and transforms. Needs both; the tests need only the files.
 
 A record is a line `name count` and a line of that many numbers, as C reads and writes
@@ -52,8 +52,21 @@ def cosines(records):
                 records.add(f"idct-{size}-{kind}-{norm}", scipy.fft.idct(x, **how))
 
 
+def spectra(records):
+    """numpy.fft.rfft."""
+    for size in (1, 2, 5, 16, 30, 37, 64, 101):
+        x = random.standard_normal(size)
+        spectrum = numpy.fft.rfft(x)
+        records.add(f"rfft-{size}-x", x)
+        records.add(f"rfft-{size}-re", spectrum.real)
+        records.add(f"rfft-{size}-im", spectrum.imag)
+
+
 if __name__ == "__main__":
     dct = Records("dct.txt")
     products(dct)
     cosines(dct)
     dct.write()
+    fft = Records("fft.txt")
+    spectra(fft)
+    fft.write()

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fft_kernels.h - the passes of a Fourier transform, and what real signals and convolution
+ * need besides, for one instruction set. Internal. Pointers are to elements of the
+ * type that the table is for; pairs are of the same type.
+ */
+#ifndef FC_FILTERS_FFT_KERNELS_H
+#define FC_FILTERS_FFT_KERNELS_H
+
+#include "filters/isa.h"
+
+/* Real and imaginary parts, apart. */
+typedef struct fc_planes {
+  void *re, *im;
+} fc_planes;
+
+typedef struct fc_fft_kernels {
+  int lanes;
+  /*
+   * One pass of Stockham's: for p < rest and q < step, the `radix` values
+   * in[q + step (p + rest i)] are transformed, multiplied by the twiddles of p, and
+   * become out[q + step (radix p + k)]. `in` and `out` may be the same when rest is 1.
+   */
+  void (*pass)(int64_t radix, int64_t rest, int64_t step, fc_planes in, fc_planes out, const void *twiddles,
+               const void *roots);
+  /* z[i] *= w[i] (with its conjugate where `conjugate`), i < n, over all lanes. */
+  void (*multiply)(fc_planes z, const void *pairs, int64_t n, int64_t lanes, int conjugate);
+  /* Between the transform of half length m of pairs of real values and the real
+   * transform, in place over rows 0 .. m. */
+  void (*split)(fc_planes z, const void *pairs, int64_t m, int64_t lanes);
+  void (*unsplit)(fc_planes z, const void *pairs, int64_t m, int64_t lanes, double scale);
+  void (*scale)(void *x, int64_t count, double factor);
+} fc_fft_kernels;
+
+/* [0] for f32, [1] for f64. */
+typedef fc_fft_kernels fc_fft_kernel_pair[2];
+FC_ISA_DECLARE(fc_fft_kernel_pair, fc_fft_kernels);
+
+static inline const fc_fft_kernels *fc_fft_kernels_of(int isa, int type) {
+  return &(*FC_ISA_PICK(fc_fft_kernels, isa))[type == FC_F64];
+}
+
+#endif
