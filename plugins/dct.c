@@ -9,9 +9,10 @@
 #include "core/plugin.h"
 #include "filters/dct.h"
 #include "filters/matrix_xy.h"
+#include "plugins/border.h"
 #include "plugins/matrix_state.h"
 
-enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, PARAMS };
+enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, VALUE, PARAMS };
 
 /* Choices of axis beyond those of fc_axis. */
 enum { AXIS_AUTO = 100, AXIS_XY = 101 };
@@ -20,8 +21,9 @@ enum { AXIS_AUTO = 100, AXIS_XY = 101 };
 #define LARGEST 4096
 
 typedef struct operator{
-  fc_dct dct; /* without its size */
-  int axis, border;
+  fc_dct dct;                   /* without its size */
+  const fc_arg *border, *value; /* the host's */
+  int axis;
   int64_t block[2]; /* along X (or the one axis) and Y; 0: the whole axis */
   int64_t keep;     /* 0: all */
 }
@@ -51,11 +53,13 @@ static fc_status check_keep(const fc_host *host, const fc_arg *const *args) {
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
   fc_status status = check_keep(host, args);
+  if (status == FC_OK) status = border_check(host, args[BORDER], args[VALUE]);
   if (status != FC_OK) return status;
   operator* op = calloc(1, sizeof *op);
   if (!op) return FC_NO_MEMORY;
   op->axis = (int)args[AXIS]->ints[0];
-  op->border = (int)args[BORDER]->ints[0];
+  op->border = args[BORDER];
+  op->value = args[VALUE];
   op->dct = (fc_dct){0, (int)args[TYPE]->ints[0], (int)args[NORM]->ints[0], (int)args[INVERSE]->ints[0]};
   if (args[BLOCK]->count) {
     op->block[0] = args[BLOCK]->ints[0];
@@ -116,7 +120,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   int axis = axis_of(op, in);
   if (in->kind == FC_AUDIO && (axis == FC_AXIS_Y || axis == AXIS_XY))
     return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");
-  terms->border = op->border;
+  border_terms(op->border, op->value, terms);
   if (axis != AXIS_XY) return negotiate_axis(host, op, terms, axis, 0);
   fc_status status = negotiate_axis(host, op, terms, FC_AXIS_X, 0);
   return status == FC_OK ? negotiate_axis(host, op, terms, FC_AXIS_Y, 1) : status;
@@ -227,14 +231,6 @@ CHOICE(norm_ortho, 1, "ortho", "orthonormal: energy is kept, the inverse is the 
 CHOICE(norm_none, 0, "none", "the plain sums, twice over, as scipy.fft.dct has them by default");
 static const fc_choice *const norms[] = {&norm_ortho, &norm_none, NULL};
 
-CHOICE(border_zero, FC_BORDER_ZERO, "zero", "zeros");
-CHOICE(border_replicate, FC_BORDER_REPLICATE, "replicate", "the last element again and again");
-CHOICE(border_reflect, FC_BORDER_REFLECT, "reflect", "mirrored, the last element twice");
-CHOICE(border_reflect101, FC_BORDER_REFLECT101, "reflect101", "mirrored about the last element");
-CHOICE(border_wrap, FC_BORDER_WRAP, "wrap", "from the beginning again");
-static const fc_choice *const borders[] = {&border_zero,       &border_replicate, &border_reflect,
-                                           &border_reflect101, &border_wrap,      NULL};
-
 static const fc_param param_block = {
     sizeof param_block,
     FC_INT,
@@ -275,19 +271,9 @@ static const fc_param param_keep = {sizeof param_keep,
                                     NULL,
                                     1,
                                     LARGEST};
-static const fc_param param_border = {sizeof param_border,
-                                      FC_ENUM,
-                                      0,
-                                      0,
-                                      "border",
-                                      "What fills up the last block of an axis that is no multiple of block.",
-                                      NULL,
-                                      "replicate",
-                                      0,
-                                      0,
-                                      borders};
-static const fc_param *const params[PARAMS] = {&param_block,   &param_axis, &param_type,  &param_norm,
-                                               &param_inverse, &param_keep, &param_border};
+static const fc_param *const params[PARAMS] = {&param_block,  &param_axis,        &param_type,
+                                               &param_norm,   &param_inverse,     &param_keep,
+                                               &border_param, &border_value_param};
 
 static const char *const examples[] = {"dct:8", "dct:block=8:inverse=yes",
                                        "dct:block=16:axis=x:norm=none:keep=4", NULL};
@@ -316,33 +302,39 @@ static const char doc[] = "Discrete cosine transform, type II or III, of blocks 
                           "coefficient by sqrt(1/4N). The "
                           "transform is done as a matrix product, at a cost of 2 N flop a value.";
 
-static const fc_operator dct = {sizeof dct,
-                                0,
-                                "dct",
-                                "discrete cosine transform of blocks, and its inverse",
-                                doc,
-                                examples,
-                                PARAMS,
-                                FC_KINDS_ALL,
-                                FC_DTYPES_ALL,
-                                FC_DTYPES_ALL,
-                                1,
-                                1,
-                                params,
-                                create,
-                                destroy,
-                                negotiate,
-                                &cpu,
-                                CUDA,
-                                NULL,
-                                NULL,
-                                NULL,
-                                &reference};
+static const fc_operator dct = {
+    .size = sizeof(fc_operator),
+    .name = "dct",
+    .summary = "discrete cosine transform of blocks, and its inverse",
+    .doc = doc,
+    .examples = examples,
+    .n_params = PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
 
 static const fc_operator *const operators[] = {&dct};
 static const fc_plugin plugin = {
-    sizeof plugin, FC_PLUGIN_ABI, "filterchain.dct", "1.0.0", "the filterchain authors", "MIT", "", 1,
-    operators};
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "dct",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
 
 const fc_plugin *fc_plugin_entry_v1(void) {
   return &plugin;

@@ -6,14 +6,16 @@
 #include <string.h>
 
 #include "core/plugin.h"
+#include "plugins/border.h"
 #include "plugins/matrix_state.h"
 
-enum { MATRIX, AXIS, BLOCK, OFFSET, BORDER, PARAMS };
+enum { MATRIX, AXIS, BLOCK, OFFSET, BORDER, VALUE, PARAMS };
 
 typedef struct operator{
   const fc_table *table;
   const double *offsets;
-  int axis, border;
+  const fc_arg *border, *value; /* the host's */
+  int axis;
   int64_t block; /* 0: the whole axis */
 }
 operator;
@@ -30,6 +32,8 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (block && block != table->cols)
     return host->fail(host, FC_INVALID, "block=%lld does not fit a matrix of %lld columns: block=%lld would",
                       (long long)block, (long long)table->cols, (long long)table->cols);
+  fc_status status = border_check(host, args[BORDER], args[VALUE]);
+  if (status != FC_OK) return status;
   int64_t offsets = args[OFFSET]->count;
   if (offsets > 1 && offsets != table->rows)
     return host->fail(host, FC_INVALID, "%lld offsets for %lld rows: give one, or one a row",
@@ -42,7 +46,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
     return FC_NO_MEMORY;
   }
   for (int64_t r = 0; each && r < table->rows; r++) each[r] = args[OFFSET]->floats[offsets > 1 ? r : 0];
-  *op = (operator){table, each, (int)args[AXIS]->ints[0], (int)args[BORDER]->ints[0], block};
+  *op = (operator){table, each, args[BORDER], args[VALUE], (int)args[AXIS]->ints[0], block};
   *self = op;
   return FC_OK;
 }
@@ -83,7 +87,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   if (in->kind == FC_AUDIO && op->axis == FC_AXIS_Y)
     return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y is for images");
   reach->align = op->table->rows;
-  terms->border = op->border;
+  border_terms(op->border, op->value, terms);
   terms->work = 2.0 * (double)op->table->cols;
   if (op->block) {
     reach->num = op->table->cols;
@@ -159,14 +163,6 @@ CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
 CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
 static const fc_choice *const axes[] = {&axis_channel, &axis_x, &axis_time, &axis_y, NULL};
 
-CHOICE(border_zero, FC_BORDER_ZERO, "zero", "zeros");
-CHOICE(border_replicate, FC_BORDER_REPLICATE, "replicate", "the last element again and again");
-CHOICE(border_reflect, FC_BORDER_REFLECT, "reflect", "mirrored, the last element twice");
-CHOICE(border_reflect101, FC_BORDER_REFLECT101, "reflect101", "mirrored about the last element");
-CHOICE(border_wrap, FC_BORDER_WRAP, "wrap", "from the beginning again");
-static const fc_choice *const borders[] = {&border_zero,       &border_replicate, &border_reflect,
-                                           &border_reflect101, &border_wrap,      NULL};
-
 static const fc_param param_matrix = {
     sizeof param_matrix,
     FC_TABLE,
@@ -198,19 +194,8 @@ static const fc_param param_offset = {
     "offset",
     "Added to the outputs: one number, or one for each row of the matrix. Full scale is 1 for sound and the "
     "largest code for images, as everywhere."};
-static const fc_param param_border = {sizeof param_border,
-                                      FC_ENUM,
-                                      0,
-                                      0,
-                                      "border",
-                                      "What fills up the last block of an axis that is no multiple of block.",
-                                      NULL,
-                                      "zero",
-                                      0,
-                                      0,
-                                      borders};
-static const fc_param *const params[PARAMS] = {&param_matrix, &param_axis, &param_block, &param_offset,
-                                               &param_border};
+static const fc_param *const params[PARAMS] = {&param_matrix, &param_axis,   &param_block,
+                                               &param_offset, &border_param, &border_value_param};
 
 static const char *const examples[] = {"matrix:[0.5]:axis=time:block=1", "matrix:[1,1;1,-1]/2:axis=x:block=2",
                                        "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
@@ -238,33 +223,38 @@ static const char doc[] =
     "output are clamped, with a warning.";
 
 static const fc_operator matrix = {
-    sizeof matrix,
-    0,
-    "matrix",
-    "multiply along an axis by a matrix: channel mixing, colour, block transforms",
-    doc,
-    examples,
-    PARAMS,
-    FC_KINDS_ALL,
-    FC_DTYPES_ALL,
-    FC_DTYPES_ALL,
-    1,
-    1,
-    params,
-    create,
-    destroy,
-    negotiate,
-    &cpu,
-    CUDA,
-    NULL,
-    NULL,
-    NULL,
-    &reference};
+    .size = sizeof(fc_operator),
+    .name = "matrix",
+    .summary = "multiply along an axis by a matrix: channel mixing, colour, block transforms",
+    .doc = doc,
+    .examples = examples,
+    .n_params = PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
 
 static const fc_operator *const operators[] = {&matrix};
 static const fc_plugin plugin = {
-    sizeof plugin, FC_PLUGIN_ABI, "filterchain.matrix", "1.0.0", "the filterchain authors", "MIT", "", 1,
-    operators};
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "matrix",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
 
 const fc_plugin *fc_plugin_entry_v1(void) {
   return &plugin;
