@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * istft - sound from short-time Fourier transforms; see filters/stft.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "plugins/stft_state.h"
+
+enum { LENGTH = FRAMES_PARAMS, PARAMS };
+
+/* Samples that are covered by less than this part of what others are would be noise. */
+#define LEAST_COVERAGE 1e-8
+
+typedef struct instance {
+  frames f;
+  int64_t length; /* FC_UNKNOWN: as long as the frames reach */
+} instance;
+
+static fc_status check_coverage(const fc_host *host, const frames *f) {
+  double *w = malloc((size_t)f->frame * sizeof *w);
+  if (!w) return FC_NO_MEMORY;
+  fc_window_fill(f->window, f->beta, 0, f->frame, w);
+  double coverage = fc_stft_coverage(w, f->frame, f->hop);
+  free(w);
+  if (coverage >= LEAST_COVERAGE) return FC_OK;
+  return host->fail(
+      host, FC_INVALID,
+      "with frames of %lld every %lld samples this window leaves samples that nothing covers: take a "
+      "smaller hop, such as %lld",
+      (long long)f->frame, (long long)f->hop, (long long)(f->frame / 4 > 0 ? f->frame / 4 : 1));
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  frames f;
+  fc_status status = frames_read(host, args, &f);
+  if (status == FC_OK) status = check_coverage(host, &f);
+  if (status != FC_OK) return status;
+  instance *op = malloc(sizeof *op);
+  if (!op) return FC_NO_MEMORY;
+  *op = (instance){f, args[LENGTH]->count ? args[LENGTH]->ints[0] : FC_UNKNOWN};
+  *self = op;
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  free(self);
+}
+
+static int64_t length_of(const instance *op, int64_t count) {
+  if (op->length >= 0) return op->length;
+  if (count <= 0) return count;
+  return (count - 1) * op->f.hop + (op->f.center ? 0 : op->f.frame);
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const instance *op = self;
+  const frames *f = &op->f;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out[0];
+  int64_t each = 2 * (f->size / 2 + 1), channels = in->extent[FC_AXIS_C] / each;
+  if (in->extent[FC_AXIS_C] % each != 0 || channels == 0)
+    return host->fail(
+        host, FC_INVALID,
+        "%lld channels are not the real and imaginary parts of %lld bins: frame, fft and out=re,im must "
+        "be those of stft",
+        (long long)in->extent[FC_AXIS_C], (long long)each / 2);
+  out->extent[FC_AXIS_C] = channels;
+  out->extent[FC_AXIS_X] = length_of(op, in->extent[FC_AXIS_X]);
+  out->rate = in->rate * (double)f->hop;
+  terms->reach[FC_AXIS_X] =
+      (fc_reach){(f->frame - 1 - f->before) / f->hop, (f->hop - 1 + f->before) / f->hop, 1, f->hop, f->hop};
+  terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
+  terms->border = FC_BORDER_NONE; /* frames that there are not do not count */
+  terms->work = (2.5 * log2((double)f->size + 1) + 10) * (double)f->size / (double)f->hop;
+  return FC_OK;
+}
+
+/* ---- running -------------------------------------------------------------------- */
+
+static void release(const fc_host *host, void *prepared) {
+  stft_state *t = prepared;
+  if (!t) return;
+  stft_state_clear(host, t);
+  free(t);
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+  const instance *op = self;
+  stft_state *t = calloc(1, sizeof *t);
+  if (!t) return FC_NO_MEMORY;
+  fc_status status = stft_state_make(host, setup, &op->f, 1, t);
+  if (status == FC_OK)
+    *prepared = t;
+  else
+    release(host, t);
+  return status;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_istft_scratch(&((const stft_state *)prepared)->s);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_istft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_istft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, NULL, process_reference};
+
+#ifdef FC_HAVE_CUDA
+static size_t scratch_cuda(const void *prepared, const fc_job *job) {
+  return fc_istft_device_scratch(&((const stft_state *)prepared)->s, job->in[0], job->out[0]);
+}
+
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_istft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch,
+                       job->scratch_bytes, job->notes, job->stream);
+}
+
+static const fc_backend cuda = {sizeof cuda, 0, NULL, prepare, release, scratch_cuda, process_cuda};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+/* ---- the descriptor --------------------------------------------------------------- */
+
+static const fc_param param_frame = {.size = sizeof(fc_param),
+                                     .type = FC_INT,
+                                     .flags = FC_PARAM_MAIN,
+                                     .name = "frame",
+                                     .doc = "Samples of a frame, as given to stft.",
+                                     .unit = "samples",
+                                     .preset = "1024",
+                                     .min = 1,
+                                     .max = FRAME_LONGEST};
+static const fc_param param_length = {.size = sizeof(fc_param),
+                                      .type = FC_INT,
+                                      .name = "length",
+                                      .doc = "Samples to make. Unless given, as many as the frames reach: a "
+                                             "multiple of hop, which may be up to hop - 1 "
+                                             "more than the sound had that stft was given.",
+                                      .unit = "samples",
+                                      .max = 9007199254740992.0};
+static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_length};
+
+static const char *const examples[] = {"istft:1024", NULL};
+
+static const char doc[] =
+    "Turns the output of stft with out=re,im back into sound.\n\n"
+    "frame, hop, fft, window, beta and center must be those that stft was given; its scale need not be "
+    "known. Each "
+    "frame is transformed back, multiplied by the window again and added to its neighbours, and every sample "
+    "divided "
+    "by the sum of the squared windows that cover it, so that what stft made comes back to rounding, and "
+    "spectra that "
+    "were changed in between give the sound whose transform is nearest to them (Griffin and Lim).\n\n"
+    "    stft:1024 ... istft:1024\n\n"
+    "A hop that leaves samples uncovered is refused. At the very ends of the sound, with center=no, the "
+    "window may be 0: "
+    "these samples become 0.";
+
+static const fc_operator istft = {
+    .size = sizeof(fc_operator),
+    .name = "istft",
+    .summary = "inverse short-time Fourier transform: sound from spectra",
+    .doc = doc,
+    .examples = examples,
+    .n_params = PARAMS,
+    .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&istft};
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "istft",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stft - short-time Fourier transforms of sound; see filters/stft.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "plugins/border.h"
+#include "plugins/stft_state.h"
+
+enum { OUT = FRAMES_PARAMS, SCALE, BORDER, VALUE, PARAMS };
+enum { SCALE_NONE, SCALE_SPECTRUM, SCALE_PSD };
+
+typedef struct instance {
+  frames f;
+  const fc_arg *out, *border, *value; /* the host's */
+  int scale;
+} instance;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  frames f;
+  fc_status status = frames_read(host, args, &f);
+  if (status == FC_OK) status = border_check(host, args[BORDER], args[VALUE]);
+  if (status != FC_OK) return status;
+  instance *op = malloc(sizeof *op);
+  if (!op) return FC_NO_MEMORY;
+  *op = (instance){f, args[OUT], args[BORDER], args[VALUE], (int)args[SCALE]->ints[0]};
+  *self = op;
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  free(self);
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const instance *op = self;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out[0];
+  if (op->scale == SCALE_PSD && in->rate <= 0)
+    return host->fail(host, FC_INVALID, "scale=psd needs a sample rate, and this input has none");
+  int64_t width = op->out->count * (op->f.size / 2 + 1);
+  out->extent[FC_AXIS_X] = frames_count(&op->f, in->extent[FC_AXIS_X]);
+  out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * width;
+  out->rate = in->rate / (double)op->f.hop;
+  terms->reach[FC_AXIS_X] = frames_reach(&op->f);
+  terms->reach[FC_AXIS_C] =
+      (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, out->extent[FC_AXIS_C] > 0 ? out->extent[FC_AXIS_C] : 1};
+  terms->work = 2.5 * log2((double)op->f.size + 1) + 10;
+  border_terms(op->border, op->value, terms);
+  return FC_OK;
+}
+
+/* ---- running -------------------------------------------------------------------- */
+
+/* The factor that goes into the window. */
+static double scale_of(const instance *op, double rate) {
+  double sum = 0, squares = 0, *w = malloc((size_t)op->f.frame * sizeof *w);
+  if (!w || op->scale == SCALE_NONE) {
+    free(w);
+    return w ? 1 : NAN;
+  }
+  fc_window_fill(op->f.window, op->f.beta, 0, op->f.frame, w);
+  for (int64_t i = 0; i < op->f.frame; i++) sum += w[i], squares += w[i] * w[i];
+  free(w);
+  return op->scale == SCALE_PSD ? 1 / sqrt(rate * squares) : 1 / sum;
+}
+
+static void release(const fc_host *host, void *prepared) {
+  stft_state *t = prepared;
+  if (!t) return;
+  stft_state_clear(host, t);
+  free(t);
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+  const instance *op = self;
+  double scale = scale_of(op, setup->in[0]->rate);
+  stft_state *t = calloc(1, sizeof *t);
+  if (!t || isnan(scale)) {
+    free(t);
+    return FC_NO_MEMORY;
+  }
+  fc_status status = stft_state_make(host, setup, &op->f, scale, t);
+  t->s.components = (int32_t)op->out->count;
+  for (int i = 0; i < t->s.components; i++) t->s.component[i] = (int32_t)op->out->ints[i];
+  if (status == FC_OK)
+    *prepared = t;
+  else
+    release(host, t);
+  return status;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_stft_scratch(&((const stft_state *)prepared)->s);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_stft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, NULL, process_reference};
+
+#ifdef FC_HAVE_CUDA
+static size_t scratch_cuda(const void *prepared, const fc_job *job) {
+  return fc_stft_device_scratch(&((const stft_state *)prepared)->s, job->out[0]);
+}
+
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_stft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch,
+                      job->scratch_bytes, job->notes, job->stream);
+}
+
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
+                                release,     scratch_cuda,     process_cuda};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+/* ---- the descriptor --------------------------------------------------------------- */
+
+#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
+CHOICE(out_re, FC_RE, "re", "the real part");
+CHOICE(out_im, FC_IM, "im", "the imaginary part");
+CHOICE(out_mag, FC_MAG, "mag", "the magnitude");
+CHOICE(out_power, FC_POWER, "power", "the squared magnitude");
+CHOICE(out_db, FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB");
+CHOICE(out_phase, FC_PHASE, "phase", "the phase, -pi to pi");
+static const fc_choice *const outs[] = {&out_re, &out_im, &out_mag, &out_power, &out_db, &out_phase, NULL};
+
+CHOICE(scale_none, SCALE_NONE, "none", "the plain sums (librosa, PyTorch)");
+CHOICE(scale_spectrum, SCALE_SPECTRUM, "spectrum",
+       "over the sum of the window: a full-scale tone has magnitude 0.5 (SciPy's default)");
+CHOICE(scale_psd, SCALE_PSD, "psd",
+       "over the root of the rate times the sum of squares: power a hertz (SciPy's psd)");
+static const fc_choice *const scales[] = {&scale_none, &scale_spectrum, &scale_psd, NULL};
+
+static const fc_param param_frame = {.size = sizeof(fc_param),
+                                     .type = FC_INT,
+                                     .flags = FC_PARAM_MAIN,
+                                     .name = "frame",
+                                     .doc = "Samples that are transformed at once.",
+                                     .unit = "samples",
+                                     .preset = "1024",
+                                     .min = 1,
+                                     .max = FRAME_LONGEST};
+static const fc_param param_out = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .flags = FC_PARAM_LIST,
+    .max_count = FC_COMPONENTS,
+    .name = "out",
+    .doc = "What is made of each complex value, one or several. istft takes re,im.",
+    .preset = "re,im",
+    .choices = outs};
+static const fc_param param_scale = {.size = sizeof(fc_param),
+                                     .type = FC_ENUM,
+                                     .name = "scale",
+                                     .doc =
+                                         "What the spectrum is divided by. istft does not need to be told.",
+                                     .preset = "none",
+                                     .choices = scales};
+static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_out, &param_scale,
+                                               &border_param, &border_value_param};
+
+static const char *const examples[] = {"stft:64:hop=16:out=mag",
+                                       "stft:frame=100:fft=128:window=kaiser:out=db,phase",
+                                       "stft:32:center=no:scale=spectrum", NULL};
+
+static const char doc[] =
+    "Cuts a sound into frames that overlap, multiplies each by a window and takes its Fourier transform.\n\n"
+    "The frames follow each other in time where the samples did, hop samples apart, so that the rate becomes "
+    "rate / "
+    "hop. The spectrum of a frame stands where the channels did: for each channel of the sound, one after "
+    "another, "
+    "the values that out names, each of the fft/2 + 1 bins from 0 Hz to half the rate. A stereo sound with "
+    "fft=1024:out=re,im so becomes 2 x 2 x 513 channels: left re, left im, right re, right im. An .npy file "
+    "takes "
+    "them as an array of frames x channels.\n\n"
+    "    stft:1024:hop=256:out=db        a spectrogram\n"
+    "    stft:1024 ... istft:1024        there and back, to rounding\n\n"
+    "Frames are centred on multiples of hop (center=yes) and there are 1 + ceil(length / hop), as with "
+    "scipy.signal.stft; librosa and PyTorch, which centre alike, leave out the last one unless length is a "
+    "multiple of hop. What is "
+    "beyond the ends is zero, as it is there; border=reflect101 is their 'reflect'. With center=no frame f "
+    "begins at "
+    "sample f * hop, and the last is filled up.\n\n"
+    "The window is the periodic one. Values are X[k] = sum w[i] x[i] exp(-2 pi i k / fft) with i counted "
+    "from the "
+    "frame's first sample, times what scale says.";
+
+static const fc_operator stft = {
+    .size = sizeof(fc_operator),
+    .name = "stft",
+    .summary = "short-time Fourier transform: spectra of overlapping frames",
+    .doc = doc,
+    .examples = examples,
+    .n_params = PARAMS,
+    .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_FLOAT,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&stft};
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "stft",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stft_state.h - what the operators on short-time spectra share: the parameters that say how
+ * a sound is cut into frames, and the prepared transform in the memory of its device.
+ *
+ * An operator puts FRAME_PARAMS first among its params and reads them with frames_read.
+ */
+#ifndef FC_PLUGINS_STFT_STATE_H
+#define FC_PLUGINS_STFT_STATE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plugin.h"
+#include "filters/stft.h"
+#include "filters/window.h"
+
+/* ---- parameters ----------------------------------------------------------------- */
+
+enum { FRAME, HOP, FFT, WINDOW, BETA, CENTER, FRAMES_PARAMS };
+
+/* Far beyond any use, and small enough that products of two fit. */
+#define FRAME_LONGEST (1 << 24)
+
+#define WINDOW_CHOICE(value, name, doc)                                                                      \
+  { sizeof(fc_choice), value, name, doc }
+static const fc_choice window_choices[] = {
+    WINDOW_CHOICE(FC_WINDOW_HANN, "hann", "a raised cosine: the usual choice"),
+    WINDOW_CHOICE(FC_WINDOW_HAMMING, "hamming", "0.54 - 0.46 cos: lower first side lobe"),
+    WINDOW_CHOICE(FC_WINDOW_BLACKMAN, "blackman", "0.42 - 0.5 cos + 0.08 cos 2: low side lobes"),
+    WINDOW_CHOICE(FC_WINDOW_BLACKMANHARRIS, "blackmanharris", "four terms: side lobes 92 dB down"),
+    WINDOW_CHOICE(FC_WINDOW_BARTLETT, "bartlett", "a triangle"),
+    WINDOW_CHOICE(FC_WINDOW_COSINE, "cosine", "half a sine wave"),
+    WINDOW_CHOICE(FC_WINDOW_KAISER, "kaiser", "Kaiser's, with beta"),
+    WINDOW_CHOICE(FC_WINDOW_RECT, "rect", "all ones"),
+    WINDOW_CHOICE(FC_REFUSED, "hanning", "say hann"),
+    WINDOW_CHOICE(FC_REFUSED, "boxcar", "say rect"),
+    WINDOW_CHOICE(FC_REFUSED, "ones", "say rect"),
+    WINDOW_CHOICE(FC_REFUSED, "triang", "say bartlett, which begins with 0"),
+};
+static const fc_choice *const window_choice_list[] = {&window_choices[0],
+                                                      &window_choices[1],
+                                                      &window_choices[2],
+                                                      &window_choices[3],
+                                                      &window_choices[4],
+                                                      &window_choices[5],
+                                                      &window_choices[6],
+                                                      &window_choices[7],
+                                                      &window_choices[8],
+                                                      &window_choices[9],
+                                                      &window_choices[10],
+                                                      &window_choices[11],
+                                                      NULL};
+
+static const fc_param param_hop = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "hop",
+    .doc = "Samples from one frame to the next. A quarter of the frame unless given.",
+    .unit = "samples",
+    .min = 1,
+    .max = FRAME_LONGEST};
+static const fc_param param_fft = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "fft",
+    .doc = "Length of the transform: a frame is filled up to it with zeros, which makes "
+           "more bins. The frame's unless given. Any length works; those without "
+           "large prime factors are fast.",
+    .unit = "samples",
+    .min = 1,
+    .max = FRAME_LONGEST};
+static const fc_param param_window = {.size = sizeof(fc_param),
+                                      .type = FC_ENUM,
+                                      .name = "window",
+                                      .doc = "What a frame is multiplied by, in its periodic form.",
+                                      .preset = "hann",
+                                      .choices = window_choice_list};
+static const fc_param param_beta = {.size = sizeof(fc_param),
+                                    .type = FC_FLOAT,
+                                    .name = "beta",
+                                    .doc =
+                                        "Shape of the Kaiser window: 0 is rectangular, 8.6 like Blackman's.",
+                                    .preset = "8.6",
+                                    .max = 100};
+static const fc_param param_center = {.size = sizeof(fc_param),
+                                      .type = FC_BOOL,
+                                      .name = "center",
+                                      .doc = "Frames are centred on multiples of hop, the first on the first "
+                                             "sample, with what border says around the "
+                                             "sound; otherwise they begin there.",
+                                      .preset = "yes"};
+
+/* All but the frame's length, whose parameter is each operator's own. */
+#define FRAME_PARAMS(frame) &frame, &param_hop, &param_fft, &param_window, &param_beta, &param_center
+
+/* How a sound is cut into frames. */
+typedef struct frames {
+  int64_t frame, hop, size, before;
+  fc_window window;
+  double beta;
+  int center;
+} frames;
+
+static inline fc_status frames_read(const fc_host *host, const fc_arg *const *args, frames *f) {
+  f->frame = args[FRAME]->ints[0];
+  f->hop = args[HOP]->count ? args[HOP]->ints[0] : f->frame / 4 > 0 ? f->frame / 4 : 1;
+  f->size = args[FFT]->count ? args[FFT]->ints[0] : f->frame;
+  f->window = (fc_window)args[WINDOW]->ints[0];
+  f->beta = args[BETA]->floats[0];
+  f->center = (int)args[CENTER]->ints[0];
+  f->before = f->center ? f->frame / 2 : 0;
+  if (f->size >= f->frame) return FC_OK;
+  return host->fail(host, FC_INVALID, "fft=%lld is shorter than a frame of %lld samples", (long long)f->size,
+                    (long long)f->frame);
+}
+
+/* As many as cover `length` samples. */
+static inline int64_t frames_count(const frames *f, int64_t length) {
+  if (length < 0) return FC_UNKNOWN;
+  if (length == 0) return 0;
+  int64_t beyond = f->center ? length : length > f->frame ? length - f->frame : 0;
+  return 1 + (beyond + f->hop - 1) / f->hop;
+}
+
+/* The forward transform's view of time: frame o looks at samples from o * hop - before on. */
+static inline fc_reach frames_reach(const frames *f) {
+  return (fc_reach){f->before, f->frame - f->before - f->hop, f->hop, 1, 1};
+}
+
+/* ---- the prepared transform -------------------------------------------------------- */
+
+typedef struct stft_state {
+  fc_stft s;
+  int device;
+  void *memory[6]; /* on the host and on the device, to be freed */
+  int devices[6], n_memory;
+} stft_state;
+
+static inline void stft_state_clear(const fc_host *host, stft_state *t) {
+  for (int i = 0; i < t->n_memory; i++) host->free(host, t->devices[i], t->memory[i]);
+  t->n_memory = 0;
+}
+
+static inline void *stft_state_alloc(const fc_host *host, stft_state *t, int device, size_t bytes) {
+  void *memory = host->alloc(host, device, bytes ? bytes : 1);
+  if (memory) t->devices[t->n_memory] = device, t->memory[t->n_memory++] = memory;
+  return memory;
+}
+
+/* A copy on the device, or NULL. */
+static inline const void *stft_state_upload(const fc_host *host, stft_state *t, const void *from,
+                                            size_t bytes) {
+  void *to = stft_state_alloc(host, t, t->device, bytes);
+  return to && host->upload(host, t->device, to, from, bytes) == FC_OK ? to : NULL;
+}
+
+static inline void stft_state_set(void *to, int compute, int64_t at, double v) {
+  if (compute == FC_F64)
+    ((double *)to)[at] = v;
+  else
+    ((float *)to)[at] = (float)v;
+}
+
+/* Window and plan; `scale` multiplies the window. On failure, stft_state_clear. */
+static inline fc_status stft_state_make(const fc_host *host, const fc_setup *setup, const frames *f,
+                                        double scale, stft_state *t) {
+  size_t size = fc_dtype_size(setup->compute), window_bytes = (size_t)f->frame * size;
+  size_t plan_bytes = fc_rfft_bytes(f->size, setup->compute);
+  t->device = setup->device;
+  double *exact = malloc((size_t)f->frame * sizeof *exact);
+  void *window = stft_state_alloc(host, t, FC_HOST, window_bytes);
+  void *plan = stft_state_alloc(host, t, FC_HOST, plan_bytes);
+  if (!exact || !window || !plan) {
+    free(exact);
+    return host->fail(host, FC_NO_MEMORY, "no memory for a transform of %lld samples", (long long)f->size);
+  }
+  fc_window_fill(f->window, f->beta, 0, f->frame, exact);
+  for (int64_t i = 0; i < f->frame; i++) stft_state_set(window, setup->compute, i, scale * exact[i]);
+  free(exact);
+  fc_status status = fc_rfft_init(plan, f->size, setup->compute, fc_isa_best());
+  t->s.compute = setup->compute;
+  t->s.isa = fc_isa_best();
+  t->s.frame = f->frame, t->s.size = f->size, t->s.hop = f->hop, t->s.before = f->before;
+  t->s.window = window;
+  t->s.plan = plan;
+  if (status != FC_OK || setup->device == FC_HOST) return status;
+  t->s.device_window = stft_state_upload(host, t, window, window_bytes);
+  t->s.device_plan = stft_state_upload(host, t, plan, (size_t)t->s.plan->bytes);
+  if (t->s.device_window && t->s.device_plan) return FC_OK;
+  return host->fail(host, FC_NO_MEMORY, "no device memory for a transform of %lld samples",
+                    (long long)f->size);
+}
+
+#endif
