@@ -101,12 +101,23 @@ static void note_changes(bench *b, const double *before, double *scale) {
   source_free(&off);
 }
 
+/* Channels that are made of all the input's channels, such as the bins of a spectrum, share
+ * their terms: where the terms of one happen to cancel exactly, the others tell their size. */
+static void share_scale(const bench *b, double *scale) {
+  const gint64 channels = b->subject.out.extent[FC_AXIS_C];
+  double largest = 0;
+  if (channels == b->subject.in.extent[FC_AXIS_C] && b->subject.reach[FC_AXIS_C].before != FC_WHOLE) return;
+  for (gint64 c = 0; c < channels; c++) largest = MAX(largest, scale[c]);
+  for (gint64 c = 0; c < channels; c++) scale[c] = largest;
+}
+
 /* What a change of the input by a millionth changes, by a million: for each channel the
  * size of the terms. Changes may cancel too, so there are some. */
 static double *probe(bench *b) {
   source exact = source_in_double(&b->signal);
   double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
   for (int i = 0; before && i < 4; i++) note_changes(b, before, scale);
+  share_scale(b, scale);
   g_free(before);
   source_free(&exact);
   return scale;
