@@ -44,9 +44,9 @@ template <typename F> fc_status multiply(const fc_gemm *g, cudaStream_t stream) 
   // the transpose, B'A', whose sums are the same.
   if (g->c_row == 1 && g->c_col != 1) {
     c.row = g->c_col, c.col = g->c_row;
-    return fc_tile_product<F>(g->n, g->m, k, b, a, c, stream);
+    return fc_tile_product<F, 0>(g->n, g->m, k, b, a, c, stream);
   }
-  return fc_tile_product<F>(g->m, g->n, k, a, b, c, stream);
+  return fc_tile_product<F, 0>(g->m, g->n, k, a, b, c, stream);
 }
 
 } // namespace

@@ -18,8 +18,9 @@
 //     F start(int64_t i)                  what the sums of row i begin with
 //     void store(place, int64_t i, F sum)
 //
-// Each sum is one chain of fused multiply-adds, k ascending, whatever the tile: sums
-// do not depend on the shape chosen or on where a tile lies.
+// Each sum is one chain of fused multiply-adds, k ascending, or with BLOCK > 0 the sum of
+// the chains of every BLOCK steps, whatever the tile: sums do not depend on the shape
+// chosen or on where a tile lies.
 #ifndef FC_FILTERS_GEMM_TILE_CUH
 #define FC_FILTERS_GEMM_TILE_CUH
 
@@ -101,8 +102,18 @@ __device__ __forceinline__ void fc_tile_fragment(typename S::F *to, const typena
   }
 }
 
+// total += sum, and the sum begins anew.
+template <class S>
+__device__ __forceinline__ void fc_tile_fold(typename S::F (&total)[S::TM][S::TN],
+                                             typename S::F (&sum)[S::TM][S::TN]) {
+#pragma unroll
+  for (int r = 0; r < S::TM; r++)
+#pragma unroll
+    for (int s = 0; s < S::TN; s++) total[r][s] += sum[r][s], sum[r][s] = typename S::F(0);
+}
+
 // The tile with its first row at i0 and its first column at j0.
-template <class S, class A, class B, class C>
+template <class S, int BLOCK, class A, class B, class C>
 __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t k,
                                                  const A &a, const B &b, const C &c) {
   using F = typename S::F;
@@ -125,6 +136,8 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
     for (int s = 0; s < S::TN; s++) sum[r][s] = start;
   }
 
+  static_assert(BLOCK % S::BK == 0, "blocks are whole slices");
+  F total[S::TM][S::TN] = {}; // not there without blocks
   stage_a.fetch(a, 0, k);
   stage_b.fetch(b, 0, k);
   int now = 0;
@@ -145,7 +158,9 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
 #pragma unroll
         for (int s = 0; s < S::TN; s++) sum[r][s] = fc_tile_fma(x[r], y[s], sum[r][s]);
     }
+    if (BLOCK > 0 && (k0 + S::BK) % (BLOCK > 0 ? BLOCK : 1) == 0) fc_tile_fold<S>(total, sum);
   }
+  if (BLOCK > 0) fc_tile_fold<S>(total, sum);
 
 #pragma unroll
   for (int s = 0; s < S::TN; s++) {
@@ -155,28 +170,28 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
 #pragma unroll
     for (int r = 0; r < S::TM; r++) {
       int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r);
-      if (i < m) c.store(place, i, sum[r][s]);
+      if (i < m) c.store(place, i, BLOCK > 0 ? total[r][s] : sum[r][s]);
     }
   }
 }
 
 // Tiles in one row of the grid, which strides over what does not fit.
-template <class S, class A, class B, class C>
+template <class S, int BLOCK, class A, class B, class C>
 __global__ void __launch_bounds__(S::threads)
     fc_tile_kernel(int64_t m, int64_t n, int64_t k, int64_t across, int64_t tiles, A a, B b, C c) {
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    fc_tile_multiply<S>(t / across * S::BM, t % across * S::BN, m, n, k, a, b, c);
+    fc_tile_multiply<S, BLOCK>(t / across * S::BM, t % across * S::BN, m, n, k, a, b, c);
     __syncthreads(); // before the next tile overwrites what a slower warp still reads
   }
 }
 
-template <class S, class A, class B, class C>
+template <class S, int BLOCK, class A, class B, class C>
 static inline fc_status fc_tile_launch(int64_t m, int64_t n, int64_t k, const A &a, const B &b, const C &c,
                                        cudaStream_t stream) {
   if (m <= 0 || n <= 0) return FC_OK;
   int64_t across = (n + S::BN - 1) / S::BN;
   int64_t tiles = across * ((m + S::BM - 1) / S::BM);
-  fc_tile_kernel<S>
+  fc_tile_kernel<S, BLOCK>
       <<<fc_blocks(tiles, 1, INT32_MAX), S::threads, 0, stream>>>(m, n, k, across, tiles, a, b, c);
   return fc_launch_status();
 }
@@ -193,16 +208,17 @@ template <typename F> struct fc_tile_shapes {
 // Large tiles that keep the chip busy: two for each multiprocessor of a big one.
 static constexpr int64_t FC_TILE_ENOUGH = 264;
 
-template <typename F, class A, class B, class C>
+// With BLOCK > 0 the registers of large tiles would not do.
+template <typename F, int BLOCK, class A, class B, class C>
 static inline fc_status fc_tile_product(int64_t m, int64_t n, int64_t k, const A &a, const B &b, const C &c,
                                         cudaStream_t stream) {
   using shapes = fc_tile_shapes<F>;
-  if (m <= 16) return fc_tile_launch<typename shapes::flat>(m, n, k, a, b, c, stream);
-  if (n <= 16) return fc_tile_launch<typename shapes::tall>(m, n, k, a, b, c, stream);
+  if (m <= 16) return fc_tile_launch<typename shapes::flat, BLOCK>(m, n, k, a, b, c, stream);
+  if (n <= 16) return fc_tile_launch<typename shapes::tall, BLOCK>(m, n, k, a, b, c, stream);
   int64_t large = ((m + 127) / 128) * ((n + 127) / 128);
-  if (large >= FC_TILE_ENOUGH && m > 64 && n > 64)
-    return fc_tile_launch<typename shapes::large>(m, n, k, a, b, c, stream);
-  return fc_tile_launch<typename shapes::medium>(m, n, k, a, b, c, stream);
+  if (BLOCK == 0 && large >= FC_TILE_ENOUGH && m > 64 && n > 64)
+    return fc_tile_launch<typename shapes::large, 0>(m, n, k, a, b, c, stream);
+  return fc_tile_launch<typename shapes::medium, BLOCK>(m, n, k, a, b, c, stream);
 }
 
 #endif

@@ -20,6 +20,9 @@
 #define TILE_ELEMENTS (32 * 1024)
 /* The most positions, or blocks, in a tile: more would not be faster. */
 #define TILE_LONGEST 1024
+/* Columns that are summed in one go; the sums of such blocks are added up, so that errors
+ * grow with 256 + cols/256 roundings instead of cols. */
+#define BLOCK FC_MATRIX_BLOCK
 /* Elements of padding behind a tile, which whole vectors may be read from. */
 #define TILE_SLACK FC_TILE_MAX_COLS
 
@@ -156,6 +159,7 @@ typedef struct run {
   walk w;
   int64_t size; /* bytes of a computed element */
   char *x, *y;  /* the tile: input and output */
+  char *block;  /* as y, for the sums over a block of columns beyond the first */
 } run;
 
 /* Positions (blocks) that a tile of the way holds at most. */
@@ -168,9 +172,13 @@ static int64_t x_elements(const fc_matrix *m) {
   return m->cols * tile_positions(m->cols + m->pitch) + TILE_SLACK;
 }
 
+static int64_t y_elements(const fc_matrix *m) {
+  return m->pitch * tile_positions(m->cols + m->pitch) + TILE_SLACK;
+}
+
 size_t fc_matrix_scratch(const fc_matrix *m) {
-  int64_t y = m->pitch * tile_positions(m->cols + m->pitch) + TILE_SLACK;
-  return (size_t)((x_elements(m) + y) * (int64_t)fc_dtype_size(m->compute));
+  int64_t elements = x_elements(m) + (m->cols > BLOCK ? 2 : 1) * y_elements(m);
+  return (size_t)(elements * (int64_t)fc_dtype_size(m->compute));
 }
 
 static void load(const run *r, int64_t at, const char *from, int64_t stride, int64_t count) {
@@ -251,6 +259,17 @@ static void along_stretches(const run *r, int64_t first, int64_t count, int stor
   }
 }
 
+/* The columns from c on, of `count` blocks in the tile. */
+static void along_block(const run *r, const fc_gemm_kernels *k, int64_t c, int64_t count) {
+  const fc_matrix *m = r->m;
+  char *to = c ? r->block : r->y;
+  for (int64_t j = 0; j < m->pitch; j += k->cols)
+    k->tile((int)count, (int)smaller(k->cols, m->pitch - j), smaller(BLOCK, m->cols - c), r->x + c * r->size,
+            m->cols, 1, (const char *)m->matrix + (c * m->pitch + j) * r->size, m->pitch, to + j * r->size,
+            m->pitch, c == 0 && m->offset != NULL);
+  if (c) k->update(r->y, m->pitch, 1, to, m->pitch, count, m->pitch, 1, 1);
+}
+
 static void along(const run *r) {
   const fc_matrix *m = r->m;
   const fc_gemm_kernels *k = kernels_along(m);
@@ -259,10 +278,7 @@ static void along(const run *r) {
     int64_t count = smaller(most, total - first);
     along_stretches(r, first, count, 0);
     start_along(r, count);
-    for (int64_t j = 0; j < m->pitch; j += k->cols)
-      k->tile((int)count, (int)smaller(k->cols, m->pitch - j), m->cols, r->x, m->cols, 1,
-              (const char *)m->matrix + j * r->size, m->pitch, r->y + j * r->size, m->pitch,
-              m->offset != NULL);
+    for (int64_t c = 0; c < m->cols; c += BLOCK) along_block(r, k, c, count);
     for (int64_t i = 1; i < count && m->pitch != m->rows; i++)
       memmove(r->y + i * m->rows * r->size, r->y + i * m->pitch * r->size, (size_t)(m->rows * r->size));
     along_stretches(r, first, count, 1);
@@ -270,6 +286,17 @@ static void along(const run *r) {
 }
 
 /* ---- across: vectors over positions ----------------------------------------- */
+
+/* The columns from c on, of `width` positions in the tile. */
+static void across_block(const run *r, const fc_gemm_kernels *k, int64_t c, int64_t width) {
+  const fc_matrix *m = r->m;
+  char *to = c ? r->block : r->y;
+  for (int64_t j = 0; j < width; j += k->cols)
+    k->tile((int)m->rows, (int)smaller(k->cols, width - j), smaller(BLOCK, m->cols - c),
+            (const char *)m->matrix + c * m->pitch * r->size, 1, m->pitch, r->x + (c * width + j) * r->size,
+            width, to + j * r->size, width, c == 0 && m->offset != NULL);
+  if (c) k->update(r->y, width, 1, to, width, m->rows, width, 1, 1);
+}
 
 /* One block of `count` positions that lie in_next, out_next bytes apart. */
 static void across_tile(const run *r, const char *from, int64_t in_next, char *to, int64_t out_next,
@@ -282,9 +309,7 @@ static void across_tile(const run *r, const char *from, int64_t in_next, char *t
     memset(r->x + (c * width + count) * r->size, 0, (size_t)((width - count) * r->size));
   }
   start_across(r, width);
-  for (int64_t j = 0; j < width; j += k->cols)
-    k->tile((int)m->rows, (int)smaller(k->cols, width - j), m->cols, m->matrix, 1, m->pitch,
-            r->x + j * r->size, width, r->y + j * r->size, width, m->offset != NULL);
+  for (int64_t c = 0; c < m->cols; c += BLOCK) across_block(r, k, c, width);
   for (int64_t i = 0; i < m->rows; i++) store(r, i * width, to + i * r->w.out_step, out_next, count);
 }
 
@@ -324,6 +349,7 @@ fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *ou
   if (status != FC_OK || fc_view_count(out) == 0) return status;
   run r = {m, in, out, notes, walk_of(m, in, out), (int64_t)fc_dtype_size(m->compute), scratch, NULL};
   r.y = r.x + x_elements(m) * r.size;
+  r.block = r.y + y_elements(m) * r.size;
   int dense = in->stride[m->axis] == (int64_t)fc_dtype_size(in->dtype);
   if (can_mix(&r))
     mix(&r);

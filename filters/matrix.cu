@@ -135,7 +135,9 @@ fc_status run_tile(const fc_matrix *m, const fc_view *in, const fc_view *out, ui
                         static_cast<const F *>(m->offset),
                         notes,
                         walk};
-  return fc_tile_product<F>(m->rows, walk.count, m->cols, a, b, c, stream);
+  if (m->cols > FC_MATRIX_BLOCK)
+    return fc_tile_product<F, FC_MATRIX_BLOCK>(m->rows, walk.count, m->cols, a, b, c, stream);
+  return fc_tile_product<F, 0>(m->rows, walk.count, m->cols, a, b, c, stream);
 }
 
 template <typename F>

@@ -8,8 +8,9 @@
  * matrix_xy.h.
  *
  * Each output is v[r] + M[r][0] x[0] + M[r][1] x[1] + ..., summed in that order with a
- * fused multiply-add a step (two roundings where the machine has none), whatever the
- * layout: so the result does not depend on how the signal is cut. Products with 0 are
+ * fused multiply-add a step (two roundings where the machine has none), in blocks of
+ * FC_MATRIX_BLOCK columns whose sums are added up, whatever the layout: so the result
+ * does not depend on how the signal is cut. Products with 0 are
  * made like any others: NaN and infinity spread over their block.
  *
  * The views: `out` starts at a multiple of `rows` and `in` at the same multiple of
@@ -22,6 +23,8 @@
 #include "filters/samples.h"
 
 FC_BEGIN_DECLS
+
+#define FC_MATRIX_BLOCK 256
 
 typedef struct fc_matrix {
   int32_t compute; /* FC_F32 or FC_F64: of the matrix, the offset and the sums */
