@@ -92,41 +92,45 @@ static frames frames_over(const fc_stft *s, const fc_view *in, int64_t from, int
 /* ---- reference -------------------------------------------------------------- */
 
 /* Sample i of the inverse transform of one frame; `bins` is its first real part. */
-static double reference_inverse(const fc_stft *s, const fc_view *in, const char *bins, int64_t i) {
+static double reference_inverse(const fc_stft *s, const fc_view *in, const char *bins, int64_t i,
+                                const double *turns) {
   int64_t last = s->size / 2;
   double sum = 0;
   for (int64_t k = 0; k <= last; k++) {
-    double re, im, c, sine;
+    const double *turn = turns + 2 * (k * i % s->size);
+    double re, im;
     fc_load_f64(&re, bins + k * in->stride[FC_AXIS_C], 0, 1, in->kind, in->dtype);
     fc_load_f64(&im, bins + (last + 1 + k) * in->stride[FC_AXIS_C], 0, 1, in->kind, in->dtype);
-    fc_turn(k * i, s->size, &c, &sine);
     int edge = k == 0 || 2 * k == s->size;
-    sum += (edge ? 1 : 2) * (re * c - (edge ? 0 : im * sine));
+    sum += (edge ? 1 : 2) * (re * turn[0] - (edge ? 0 : im * turn[1])) + 0 * re + 0 * im;
   }
   return sum / (double)s->size;
 }
 
 static double reference_sample(const fc_stft *s, const fc_view *in, int64_t n, int64_t y, int64_t x,
-                               int64_t c) {
+                               int64_t c, const double *turns) {
   frames f = frames_over(s, in, x, x + 1);
   double sum = 0, weight = 0;
   for (int64_t i = f.first; i < f.end; i++) {
     int64_t at = x + s->before - i * s->hop;
     double w = element(s->window, s->compute, at);
-    sum += w * reference_inverse(s, in, fc_view_at(in, n, y, i, c * 2 * (s->size / 2 + 1)), at);
+    sum += w * reference_inverse(s, in, fc_view_at(in, n, y, i, c * 2 * (s->size / 2 + 1)), at, turns);
     weight += w * w;
   }
   return weight > least_weight(s) ? sum / weight : 0;
 }
 
-fc_status fc_istft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, uint32_t *notes) {
+fc_status fc_istft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
+                       uint32_t *notes) {
   fc_status status = fc_istft_check(s, in, out);
   if (status != FC_OK) return status;
+  double *turns = scratch;
+  for (int64_t i = 0; i < s->size; i++) fc_turn(i, s->size, &turns[2 * i], &turns[2 * i + 1]);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x++)
         for (int64_t c = 0; c < out->shape[FC_AXIS_C]; c++) {
-          double value = reference_sample(s, in, n, y, x, c);
+          double value = reference_sample(s, in, n, y, x, c, turns);
           fc_store_f64(fc_view_at(out, n, y, x, c), 0, &value, 1, out->kind, out->dtype, notes);
         }
   return FC_OK;
@@ -139,9 +143,9 @@ typedef struct stretch {
   const fc_stft_kernels *k;
   int64_t lanes, size;
   double least;
-  char *sum, *weight;       /* of the stretch */
-  char *turned;             /* lanes' frames one after the other, in or out */
-  char *re, *im, *x, *rest; /* planes of lanes */
+  char *sum, *weight;               /* of the stretch */
+  char *turned;                     /* lanes' frames one after the other, in or out */
+  char *re, *im, *x, *taint, *rest; /* planes of lanes */
   int64_t bytes;
 } stretch;
 
@@ -157,7 +161,8 @@ static stretch stretch_of(const fc_stft *s, char *scratch) {
   t.re = t.turned + plane;
   t.im = t.re + plane;
   t.x = t.im + plane;
-  t.rest = t.x + plane;
+  t.taint = t.x + plane;
+  t.rest = t.taint + align64(t.lanes * t.size);
   t.bytes = t.rest - scratch + (int64_t)fc_rfft_scratch(s->plan, t.lanes);
   return t;
 }
@@ -175,12 +180,24 @@ static void load_part(const stretch *t, const fc_view *in, const char *bins, int
   t->k->gather(plane, t->turned, rows, NULL, rows, count, t->lanes);
 }
 
+/* NaN or infinity in a lane's bins makes all its samples NaN. */
+static void spread_taint(const stretch *t) {
+  int64_t bins = t->s->size / 2 + 1;
+  int tainted = 0;
+  memset(t->taint, 0, (size_t)(t->lanes * t->size));
+  t->k->taint(t->taint, t->re, bins, t->lanes);
+  t->k->taint(t->taint, t->im, bins, t->lanes);
+  for (int64_t l = 0; l < t->lanes; l++) tainted |= isnan(element(t->taint, t->s->compute, l)) != 0;
+  if (tainted) t->k->spread(t->x, t->taint, t->s->frame, t->lanes);
+}
+
 /* Transforms frames [first, first + count) back, a frame after the other in `turned`. */
 static void invert(const stretch *t, const fc_view *in, const char *channel, int64_t first, int64_t count) {
   const char *bins = channel + first * in->stride[FC_AXIS_X];
   load_part(t, in, bins, count, t->re);
   load_part(t, in, bins + (t->s->size / 2 + 1) * in->stride[FC_AXIS_C], count, t->im);
   fc_rfft_inverse(t->s->plan, t->re, t->im, t->x, t->lanes, t->rest);
+  spread_taint(t);
   t->k->scatter(t->turned, t->x, t->s->frame, count, t->lanes);
 }
 

@@ -49,66 +49,80 @@ fc_status fc_stft_check(const fc_stft *s, const fc_view *in, const fc_view *out)
 
 /* ---- reference -------------------------------------------------------------- */
 
-static void reference_bin(const fc_stft *s, const fc_view *in, const char *frame, int64_t k, double *re,
-                          double *im) {
+size_t fc_stft_ref_scratch(const fc_stft *s) {
+  return (size_t)(2 * s->size) * sizeof(double);
+}
+
+/* A frame of one channel, and the cosines and sines of i / size turns. */
+typedef struct reference {
+  const fc_stft *s;
+  const fc_view *in;
+  const char *frame;
+  double *turns;
+} reference;
+
+static void reference_bin(const reference *r, int64_t k, double *re, double *im) {
+  const fc_stft *s = r->s;
   *re = *im = 0;
   for (int64_t i = 0; i < s->frame; i++) {
-    double x, c, sine;
-    fc_load_f64(&x, frame + i * in->stride[FC_AXIS_X], 0, 1, in->kind, in->dtype);
-    fc_turn(k * i, s->size, &c, &sine);
+    const double *turn = r->turns + 2 * (k * i % s->size);
+    double x;
+    fc_load_f64(&x, r->frame + i * r->in->stride[FC_AXIS_X], 0, 1, r->in->kind, r->in->dtype);
     x *= element(s->window, s->compute, i);
-    *re += x * c;
-    *im -= x * sine;
+    *re += x * turn[0] + 0 * x;
+    *im -= x * turn[1] + 0 * x;
   }
 }
 
 /* One component of a bin, before bands. */
-static double reference_value(const fc_stft *s, const fc_view *in, const char *frame, int component,
-                              int64_t k) {
+static double reference_value(const reference *r, int component, int64_t k) {
   double re, im;
-  reference_bin(s, in, frame, k, &re, &im);
+  reference_bin(r, k, &re, &im);
   switch (component) {
   case FC_RE: return re;
   case FC_IM: return im;
   case FC_MAG: return sqrt(re * re + im * im);
-  case FC_PHASE: return atan2(im, re);
   default: return re * re + im * im;
   }
 }
 
-static double reference_sum(const fc_stft *s, const fc_view *in, const char *frame, int component,
-                            int64_t v) {
+static double reference_sum(const reference *r, int component, int64_t v) {
+  const fc_bands *b = &r->s->bands;
   double sum = 0;
-  if (!s->bands.count)
-    sum = reference_value(s, in, frame, component, v);
+  if (!b->count)
+    sum = reference_value(r, component, v);
   else
-    for (int64_t i = s->bands.first[v]; i < s->bands.first[v + 1]; i++)
-      sum += element(s->bands.weights, s->compute, i) *
-             reference_value(s, in, frame, component, s->bands.bin[v] + i - s->bands.first[v]);
+    for (int64_t i = b->first[v]; i < b->first[v + 1]; i++)
+      sum +=
+          element(b->weights, r->s->compute, i) * reference_value(r, component, b->bin[v] + i - b->first[v]);
   if (component != FC_DB) return sum;
   return 10 * log10(sum < FC_DB_FLOOR ? FC_DB_FLOOR : sum);
 }
 
-/* All values of one frame of one channel; `to` is the first of them. */
-static void reference_frame(const fc_stft *s, const fc_view *in, const char *frame, const fc_view *out,
-                            char *to, uint32_t *notes) {
+/* All values of the frame; `to` is the first of them. */
+static void reference_frame(const reference *r, const fc_view *out, char *to, uint32_t *notes) {
+  const fc_stft *s = r->s;
   for (int c = 0; c < s->components; c++)
     for (int64_t v = 0; v < values_of(s); v++) {
-      double value = reference_sum(s, in, frame, s->component[c], v);
+      double value = reference_sum(r, s->component[c], v);
       fc_store_f64(to + (c * values_of(s) + v) * out->stride[FC_AXIS_C], 0, &value, 1, out->kind, out->dtype,
                    notes);
     }
 }
 
-fc_status fc_stft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, uint32_t *notes) {
+fc_status fc_stft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
+                      uint32_t *notes) {
   fc_status status = fc_stft_check(s, in, out);
   if (status != FC_OK) return status;
+  reference r = {s, in, NULL, scratch};
+  for (int64_t i = 0; i < s->size; i++) fc_turn(i, s->size, &r.turns[2 * i], &r.turns[2 * i + 1]);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t f = 0; f < out->shape[FC_AXIS_X]; f++)
-        for (int64_t c = 0; c < in->shape[FC_AXIS_C]; c++)
-          reference_frame(s, in, fc_view_at(in, n, y, f * s->hop - s->before, c), out,
-                          fc_view_at(out, n, y, f, c * fc_stft_width(s)), notes);
+        for (int64_t c = 0; c < in->shape[FC_AXIS_C]; c++) {
+          r.frame = fc_view_at(in, n, y, f * s->hop - s->before, c);
+          reference_frame(&r, out, fc_view_at(out, n, y, f, c * fc_stft_width(s)), notes);
+        }
   return FC_OK;
 }
 
@@ -120,7 +134,7 @@ typedef struct tile {
   const fc_stft_kernels *k;
   int64_t lanes, distance;
   char *span; /* samples of the lanes' frames, `distance` apart */
-  char *x, *re, *im, *value, *banded, *turned, *rest;
+  char *x, *re, *im, *value, *banded, *turned, *taint, *rest;
   int64_t bytes;
 } tile;
 
@@ -137,7 +151,8 @@ static tile tile_of(const fc_stft *s, char *scratch) {
   t.value = t.im + plane;
   t.banded = t.value + plane;
   t.turned = t.banded + banded;
-  t.rest = t.turned + (banded > plane ? banded : plane);
+  t.taint = t.turned + (banded > plane ? banded : plane);
+  t.rest = t.taint + align64(t.lanes * size);
   t.bytes = t.rest - scratch + (int64_t)fc_rfft_scratch(s->plan, t.lanes);
   return t;
 }
@@ -160,6 +175,18 @@ static void load_frames(const tile *t, const fc_view *in, const char *frame, int
   memset(t->x + s->frame * t->lanes * size, 0, (size_t)((s->size - s->frame) * t->lanes * size));
 }
 
+static void transform(const tile *t) {
+  const fc_stft *s = t->s;
+  fc_rfft_forward(s->plan, t->x, t->re, t->im, t->lanes, t->rest);
+  memset(t->taint, 0, (size_t)(t->lanes * element_size(s->compute)));
+  t->k->taint(t->taint, t->x, s->frame, t->lanes);
+  int tainted = 0;
+  for (int64_t l = 0; l < t->lanes; l++) tainted |= isnan(element(t->taint, s->compute, l)) != 0;
+  if (!tainted) return;
+  t->k->spread(t->re, t->taint, bins_of(s), t->lanes);
+  t->k->spread(t->im, t->taint, bins_of(s), t->lanes);
+}
+
 /* One component of all lanes; returns where its values are. */
 static const char *component_of(const tile *t, int component) {
   const fc_stft *s = t->s;
@@ -167,7 +194,6 @@ static const char *component_of(const tile *t, int component) {
   switch (component) {
   case FC_RE: return t->re;
   case FC_IM: return t->im;
-  case FC_PHASE: t->k->phase(t->value, t->re, t->im, count); return t->value;
   case FC_MAG: t->k->magnitude(t->value, t->re, t->im, count); break;
   default: t->k->power(t->value, t->re, t->im, count); break;
   }
@@ -194,7 +220,7 @@ static void run_channel(const tile *t, const fc_view *in, const char *from, cons
   for (int64_t f = 0; f < out->shape[FC_AXIS_X]; f += t->lanes) {
     int64_t count = smaller(t->lanes, out->shape[FC_AXIS_X] - f);
     load_frames(t, in, from + (f * s->hop - s->before) * in->stride[FC_AXIS_X], count);
-    fc_rfft_forward(s->plan, t->x, t->re, t->im, t->lanes, t->rest);
+    transform(t);
     store_frames(t, out, to + f * out->stride[FC_AXIS_X], count, notes);
   }
 }

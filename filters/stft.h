@@ -13,6 +13,10 @@
  * being the inverse transforms (Griffin and Lim 1984, the least-squares estimate, as
  * librosa.istft and scipy.signal.istft); where the windows leave nothing it is 0.
  *
+ * A sample that is NaN or infinite makes all of its frame's spectrum NaN, and a bin that is
+ * makes all of its frame's samples NaN: where exactly it would turn up otherwise depends
+ * on the order of the sums.
+ *
  * Frames are anchored at multiples of hop, and sums over frames are in their order, so
  * the result does not depend on how the signal is cut. Nothing allocates; re-entrant.
  */
@@ -30,8 +34,7 @@ typedef enum fc_component {
   FC_MAG = 2,   /* |X| */
   FC_POWER = 3, /* |X|^2 */
   FC_DB = 4,    /* 10 log10 |X|^2, of at least FC_DB_FLOOR */
-  FC_PHASE = 5, /* -pi .. pi */
-  FC_COMPONENTS = 6
+  FC_COMPONENTS = 5
 } fc_component;
 
 /* -100 dB, as librosa.power_to_db has it. */
@@ -68,8 +71,9 @@ static inline int64_t fc_stft_width(const fc_stft *s) {
  * ahead of it and to the end of the last frame. */
 FC_FILTERS_API fc_status fc_stft_check(const fc_stft *s, const fc_view *in, const fc_view *out);
 
-/* The sums themselves, in double. */
-FC_FILTERS_API fc_status fc_stft_ref(const fc_stft *s, const fc_view *in, const fc_view *out,
+/* The sums themselves, in double; scratch for a table of cosines, for either direction. */
+FC_FILTERS_API size_t fc_stft_ref_scratch(const fc_stft *s);
+FC_FILTERS_API fc_status fc_stft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
                                      uint32_t *notes);
 FC_FILTERS_API size_t fc_stft_scratch(const fc_stft *s);
 FC_FILTERS_API fc_status fc_stft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
@@ -87,7 +91,7 @@ FC_FILTERS_API fc_status fc_stft_cuda(const fc_stft *s, const fc_view *in, const
  * in->extent do not count.
  */
 FC_FILTERS_API fc_status fc_istft_check(const fc_stft *s, const fc_view *in, const fc_view *out);
-FC_FILTERS_API fc_status fc_istft_ref(const fc_stft *s, const fc_view *in, const fc_view *out,
+FC_FILTERS_API fc_status fc_istft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
                                       uint32_t *notes);
 FC_FILTERS_API size_t fc_istft_scratch(const fc_stft *s);
 FC_FILTERS_API fc_status fc_istft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,

@@ -46,27 +46,24 @@ FC_INLINE double log10_f64(double x) {
 #define F(f)  f##_f32
 #define FMA1  FC_FMAF
 #define SQRT  sqrtf
-#define ATAN2 atan2f
 #define LOG10 log10_f32
 #include "filters/stft_kernels.inc"
 #undef T
 #undef F
 #undef FMA1
 #undef SQRT
-#undef ATAN2
 #undef LOG10
 
 #define T     double
 #define F(f)  f##_f64
 #define FMA1  FC_FMA
 #define SQRT  sqrt
-#define ATAN2 atan2
 #define LOG10 log10_f64
 #include "filters/stft_kernels.inc"
 
 const fc_stft_kernel_pair FC_ISA_NAME(fc_stft_kernels) = {
-    {gather_f32, scatter_f32, power_f32, magnitude_f32, decibels_f32, phase_f32, bands_f32, overlap_f32,
-     divide_f32},
-    {gather_f64, scatter_f64, power_f64, magnitude_f64, decibels_f64, phase_f64, bands_f64, overlap_f64,
-     divide_f64},
+    {gather_f32, scatter_f32, taint_f32, spread_f32, power_f32, magnitude_f32, decibels_f32, bands_f32,
+     overlap_f32, divide_f32},
+    {gather_f64, scatter_f64, taint_f64, spread_f64, power_f64, magnitude_f64, decibels_f64, bands_f64,
+     overlap_f64, divide_f64},
 };

@@ -18,10 +18,14 @@ typedef struct fc_stft_kernels {
   /* to[l * rows + i] = x[i * lanes + l], i < rows, l < count. */
   void (*scatter)(void *to, const void *x, int64_t rows, int64_t count, int64_t lanes);
 
+  /* taint[l] += 0 * x[i * lanes + l], i < rows: NaN where there is a NaN or infinity. */
+  void (*taint)(void *taint, const void *x, int64_t rows, int64_t lanes);
+  /* x[i * lanes + l] = taint[l] where that is not 0 */
+  void (*spread)(void *x, const void *taint, int64_t rows, int64_t lanes);
+
   void (*power)(void *to, const void *re, const void *im, int64_t count);
   void (*magnitude)(void *to, const void *re, const void *im, int64_t count);
   void (*decibels)(void *to, const void *power, int64_t count);
-  void (*phase)(void *to, const void *re, const void *im, int64_t count);
   /* to[b * lanes + l] = sum over the weights of band b. */
   void (*bands)(void *to, const void *from, const fc_bands *bands, int64_t lanes);
 

@@ -15,7 +15,7 @@ static double cosine_sum(const double *terms, int64_t i, int64_t m) {
     fc_turn(k * i, m, &c, &s);
     sum += (k % 2 ? -terms[k] : terms[k]) * c;
   }
-  return sum;
+  return fabs(sum) < 1e-15 ? 0 : sum; /* Blackman's ends are 0, but for rounding */
 }
 
 /* The modified Bessel function of order 0, by its power series: all terms are positive,

@@ -108,13 +108,19 @@ static fc_status process_cpu(const fc_host *host, const void *prepared, const fc
   return fc_istft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
 }
 
+static size_t scratch_reference(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_stft_ref_scratch(&((const stft_state *)prepared)->s);
+}
+
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_istft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->notes);
+  return fc_istft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
 }
 
 static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, NULL, process_reference};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
+                                     process_reference};
 
 #ifdef FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
@@ -154,7 +160,7 @@ static const fc_param param_length = {.size = sizeof(fc_param),
                                       .max = 9007199254740992.0};
 static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_length};
 
-static const char *const examples[] = {"istft:1024", NULL};
+static const char *const examples[] = {"istft:6:hop=2", NULL};
 
 static const char doc[] =
     "Turns the output of stft with out=re,im back into sound.\n\n"

@@ -102,13 +102,19 @@ static fc_status process_cpu(const fc_host *host, const void *prepared, const fc
   return fc_stft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
 }
 
+static size_t scratch_reference(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_stft_ref_scratch(&((const stft_state *)prepared)->s);
+}
+
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->notes);
+  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
 }
 
 static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, NULL, process_reference};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
+                                     process_reference};
 
 #ifdef FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
@@ -136,8 +142,7 @@ CHOICE(out_im, FC_IM, "im", "the imaginary part");
 CHOICE(out_mag, FC_MAG, "mag", "the magnitude");
 CHOICE(out_power, FC_POWER, "power", "the squared magnitude");
 CHOICE(out_db, FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB");
-CHOICE(out_phase, FC_PHASE, "phase", "the phase, -pi to pi");
-static const fc_choice *const outs[] = {&out_re, &out_im, &out_mag, &out_power, &out_db, &out_phase, NULL};
+static const fc_choice *const outs[] = {&out_re, &out_im, &out_mag, &out_power, &out_db, NULL};
 
 CHOICE(scale_none, SCALE_NONE, "none", "the plain sums (librosa, PyTorch)");
 CHOICE(scale_spectrum, SCALE_SPECTRUM, "spectrum",
@@ -175,7 +180,7 @@ static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param
                                                &border_param, &border_value_param};
 
 static const char *const examples[] = {"stft:64:hop=16:out=mag",
-                                       "stft:frame=100:fft=128:window=kaiser:out=db,phase",
+                                       "stft:frame=100:fft=128:window=kaiser:out=db,re",
                                        "stft:32:center=no:scale=spectrum", NULL};
 
 static const char doc[] =
