@@ -275,6 +275,8 @@ static void ready(running *run, piece *p) {
   if (same_memory(run)) p->to = p->in;
   p->in_view = view_of(p->in, p->view, &t->in, ordinal);
   p->out_view = view_of(p->to, p->out, &t->out, ordinal);
+  if (run->how->open && p->readable[FC_AXIS_X].hi < t->in.extent[FC_AXIS_X])
+    p->in_view.extent[FC_AXIS_X] = p->out_view.extent[FC_AXIS_X] = FC_UNKNOWN;
   if (t->measure_bytes) ready_measure(run, p);
   p->scratch_bytes = scratch_of(run, p);
   p->scratch = block_new(t->host.device, p->scratch_bytes, run->how->poison);

@@ -43,7 +43,9 @@ static gboolean wrong(trial *t, verdict *v, const char *what) {
 static gboolean check_axis(trial *t, int a, verdict *v) {
   const fc_reach *r = &t->reach[a];
   if (r->num < 1 || r->den < 1 || r->align < 1) return wrong(t, v, "a scale or alignment below 1");
-  if (t->out.extent[a] < 0) return wrong(t, v, "an output of negative or unknown size for a known input");
+  if (t->out.extent[a] < FC_UNKNOWN) return wrong(t, v, "a negative extent");
+  if (t->out.extent[a] < 0 && t->in.extent[a] >= 0)
+    return wrong(t, v, "an output of unknown size for a known input");
   gboolean same = !r->before && !r->after && r->num == r->den && t->out.extent[a] == t->in.extent[a];
   if (t->op->flags & FC_OP_PASSTHROUGH && !same)
     return wrong(t, v, "passes frames through but asks for a halo or changes their size");
@@ -113,6 +115,17 @@ outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, 
     return judge(t, status, "create", v);
   }
   return negotiate(t, in, wanted, v);
+}
+
+outcome trial_learn(trial *t, gint64 extent, verdict *v) {
+  fc_format in = t->in, before = t->out;
+  in.extent[FC_AXIS_X] = extent;
+  outcome o = negotiate(t, &in, before.dtype, v);
+  if (o != RAN) return o;
+  gint64 bound = before.extent[FC_AXIS_X];
+  if (t->out.dtype != before.dtype || (bound >= 0 && t->out.extent[FC_AXIS_X] > bound))
+    return wrong(t, v, "other terms once the end is known than it promised before"), FAILED;
+  return RAN;
 }
 
 outcome trial_prepare(trial *t, verdict *v) {

@@ -32,6 +32,9 @@ typedef enum outcome { RAN, REFUSED, FAILED } outcome;
 outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, const test_device *device,
                     const char *who, const fc_args *args, const fc_format *in, int wanted, int compute,
                     verdict *v);
+/* Tells it how long a signal is whose extent on X was FC_UNKNOWN, as a host does that has come
+ * to the end; what was prepared stays. */
+outcome trial_learn(trial *t, gint64 extent, verdict *v);
 /* Prepares; REFUSED when the device does not suit. */
 outcome trial_prepare(trial *t, verdict *v);
 void trial_finish(trial *t, verdict *v);
@@ -43,6 +46,7 @@ typedef struct manner {
   gboolean shared;           /* the pieces lie in one buffer, as tiles do; else each in its own, as chunks */
   gboolean threads;          /* from two threads at once */
   gboolean in_place;
+  gboolean open;        /* views that do not look at the end do not know it: FC_UNKNOWN on X */
   unsigned char poison; /* what outputs, scratch and the surroundings of inputs hold before */
   guint64 seed;         /* of the cuts, strides and gaps */
 } manner;
