@@ -102,21 +102,31 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   if (!w) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
   *w = self->window;
   w->compute = setup->compute;
-  fc_winstat_clip(w, setup->in[0]->extent[FC_AXIS_X], setup->in[0]->extent[FC_AXIS_Y]);
   *prepared = w;
   return FC_OK;
 }
 
+/* The window for a view: no longer than the signal, whose length may not have been known
+ * before. Where that makes a difference any output looks at the end, so it is known now. */
+static fc_winstat window_of(const void *prepared, const fc_job *job) {
+  fc_winstat w = *(const fc_winstat *)prepared;
+  fc_winstat_clip(&w, job->in[0]->extent[FC_AXIS_X], job->in[0]->extent[FC_AXIS_Y]);
+  return w;
+}
+
 static size_t cpu_scratch(const void *prepared, const fc_job *job) {
-  return fc_winstat_cpu_scratch(prepared, job->in[0]);
+  fc_winstat w = window_of(prepared, job);
+  return fc_winstat_cpu_scratch(&w, job->in[0]);
 }
 
 static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  return fc_winstat_cpu(prepared, job->in[0], job->out[0], job->scratch, job->notes);
+  fc_winstat w = window_of(prepared, job);
+  return fc_winstat_cpu(&w, job->in[0], job->out[0], job->scratch, job->notes);
 }
 
 static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  return fc_winstat_ref(prepared, job->in[0], job->out[0], job->notes);
+  fc_winstat w = window_of(prepared, job);
+  return fc_winstat_ref(&w, job->in[0], job->out[0], job->notes);
 }
 
 static const fc_backend cpu = {
@@ -136,11 +146,13 @@ static const fc_backend reference = {
 
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
-  return fc_winstat_cuda_scratch(prepared, job->in[0]);
+  fc_winstat w = window_of(prepared, job);
+  return fc_winstat_cuda_scratch(&w, job->in[0]);
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  return fc_winstat_cuda(prepared, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
+  fc_winstat w = window_of(prepared, job);
+  return fc_winstat_cuda(&w, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
 }
 
 static const fc_backend cuda = {
