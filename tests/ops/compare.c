@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* So many that f32 cannot tell which is right: integers are judged as floats are. */
+#define MANY_CODES 131072
+
 /* ---- walking --------------------------------------------------------------------- */
 
 typedef struct comparison {
@@ -67,13 +70,14 @@ static double clamped(const comparison *c, double code) {
 }
 
 /* Beside a tie the neighbour will do as well. Where it is not known what is a tie (no double
- * output) one in a hundred may be. */
+ * output) one in twenty may be: images have few codes. */
 static gboolean integer_fits(comparison *c, const gint64 at[FC_AXES], double wanted, double got, double row) {
   if (c->e->fill == FILL_INF && !isfinite(wanted)) return TRUE;
   double meant = isnan(wanted) ? 0 : clamped(c, wanted), error = fabs(got - meant);
-  double allowed = (c->e->reals ? 0.5 : 0) + c->integer_tolerance * row;
+  double relative = row > MANY_CODES ? c->element_tolerance : c->integer_tolerance;
+  double allowed = (c->e->reals ? 0.5 : 0) + relative * row;
   if (error <= allowed) return TRUE;
-  if (!c->e->reals && error <= 1 + allowed && 100 * c->beside++ <= c->count) return TRUE;
+  if (!c->e->reals && error <= 1 + allowed && 20 * c->beside++ <= c->count) return TRUE;
   return differs(c, at, wanted, got, allowed);
 }
 
@@ -173,7 +177,8 @@ static void notes_of(const comparison *c, gboolean must[FC_NOTES], gboolean may[
   for (at[0] = 0; at[0] < e[0]; at[0]++)
     for (at[1] = 0; at[1] < e[1]; at[1]++)
       for (at[3] = 0; at[3] < e[3]; at[3]++) {
-        double slack = c->integer_tolerance * row_size(c, at);
+        double row = row_size(c, at);
+        double slack = (row > MANY_CODES ? c->element_tolerance : c->integer_tolerance) * row;
         for (at[2] = 0; at[2] < e[2]; at[2]++) {
           double wanted = wanted_at(c, index_of(c, at));
           if (isnan(wanted)) must[FC_NOTE_NAN] = may[FC_NOTE_NAN] = TRUE;
