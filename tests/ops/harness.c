@@ -11,8 +11,9 @@
 
 #include "tests/ops/case.h"
 
-#define ATTEMPTS         12  /* of a case */
-#define EXAMPLE_ATTEMPTS 400 /* of an example, in all */
+#define ATTEMPTS         12                            /* of a case */
+#define EXAMPLE_ATTEMPTS 400                           /* of an example, in all */
+#define FIRST_EXAMPLE    (G_GUINT64_CONSTANT(1) << 32) /* number of the case */
 #define MOST_FAILURES    5
 
 typedef struct combination {
@@ -183,13 +184,18 @@ static void free_refusal(gpointer data) {
   g_free(data);
 }
 
+/* The options that run a case again. */
+static void how_again(const harness *h, guint64 number, char text[HARNESS_CURRENT]) {
+  g_snprintf(text, HARNESS_CURRENT,
+             "--op %s --backend %s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT, h->op->name,
+             h->device->ordinal == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
+}
+
 static void report_failure(harness *h, const test_case *c, guint64 number, const verdict *v) {
+  char *text = case_describe(c), again[HARNESS_CURRENT];
+  how_again(h, number, again);
   if (h->tally->failures++ == 0) h->tally->first = *v;
-  char *text = case_describe(c);
-  fprintf(log_of(h), "FAILED (%s) %s\n  %s\n", fault_name(v->fault), v->text, text);
-  fprintf(log_of(h),
-          "  again: --op %s --backend %s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT "\n",
-          h->op->name, h->device->ordinal == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
+  fprintf(log_of(h), "FAILED (%s) %s\n  %s\n  again: %s\n", fault_name(v->fault), v->text, text, again);
   fflush(log_of(h));
   g_free(text);
 }
@@ -199,6 +205,7 @@ static gboolean attempt(harness *h, combination *m, guint wished, guint64 number
   test_case c = make_case(h, m, g_ptr_array_index(h->wishes, wished), d);
   verdict v = {FAULT_NONE, ""};
   char *sentence = NULL;
+  if (h->options->current) how_again(h, number, h->options->current);
   if (h->options->verbose) {
     char *text = case_describe(&c);
     fprintf(log_of(h), "%" G_GUINT64_FORMAT ": %s\n", number, text);
@@ -230,30 +237,38 @@ static void run_case(harness *h, guint64 number) {
 
 /* ---- an operator --------------------------------------------------------------------- */
 
-/* Examples that no case has accepted so far get all the combinations. */
-static void insist_on_examples(harness *h) {
-  for (guint w = 0; w < h->wishes->len; w++) {
-    const wish *one = g_ptr_array_index(h->wishes, w);
-    if (!one->text || h->granted[w]) continue;
-    guint64 number = ((guint64)1 << 32) + w;
-    dice d = dice_of(h->options->seed, h->op->name, number);
-    for (int i = 0; i < EXAMPLE_ATTEMPTS && !h->granted[w]; i++) {
-      combination *m = &g_array_index(h->combinations, combination, (guint)i % h->combinations->len);
-      attempt(h, m, w, number, &d);
-    }
-    if (h->granted[w]) continue;
-    verdict v = {FAULT_NONE, ""};
-    blame(&v, FAULT_NOTHING, "the example \"%s\" was never accepted", one->text);
-    if (h->tally->failures++ == 0) h->tally->first = v;
-    fprintf(log_of(h), "FAILED (nothing) %s\n", v.text);
+/* An example that no case has accepted so far gets all the combinations. */
+static void insist_on_example(harness *h, guint w) {
+  const wish *one = g_ptr_array_index(h->wishes, w);
+  dice d = dice_of(h->options->seed, h->op->name, FIRST_EXAMPLE + w);
+  for (int i = 0; i < EXAMPLE_ATTEMPTS && !h->granted[w]; i++) {
+    combination *m = &g_array_index(h->combinations, combination, (guint)i % h->combinations->len);
+    attempt(h, m, w, FIRST_EXAMPLE + w, &d);
   }
+  if (h->granted[w]) return;
+  verdict v = {FAULT_NONE, ""};
+  blame(&v, FAULT_NOTHING, "the example \"%s\" was never accepted", one->text);
+  if (h->tally->failures++ == 0) h->tally->first = v;
+  fprintf(log_of(h), "FAILED (nothing) %s\n", v.text);
+}
+
+static void insist_on_examples(harness *h) {
+  for (guint w = 0; w < h->wishes->len; w++)
+    if (((const wish *)g_ptr_array_index(h->wishes, w))->text && !h->granted[w]) insist_on_example(h, w);
+}
+
+static void run_only(harness *h, guint64 number) {
+  if (number >= FIRST_EXAMPLE)
+    insist_on_example(h, (guint)(number - FIRST_EXAMPLE) % h->wishes->len);
+  else
+    run_case(h, number);
 }
 
 static void run_cases(harness *h) {
   const harness_options *o = h->options;
   gint64 end = g_get_monotonic_time() + (gint64)(o->seconds * 1e6);
   if (o->only >= 0) {
-    run_case(h, (guint64)o->only);
+    run_only(h, (guint64)o->only);
     return;
   }
   for (guint64 k = 0; h->tally->failures < MOST_FAILURES; k++) {
@@ -276,6 +291,18 @@ static void print_refusals(harness *h) {
   }
 }
 
+/* What the descriptor does not claim, and so was not tried. */
+static void print_unclaimed(const harness *h) {
+  static const char *const kinds[] = {"audio", "images", "arrays"};
+  for (int k = 0; k < FC_KIND_COUNT; k++)
+    if (!(h->op->kinds & FC_KIND_BIT(k))) fprintf(log_of(h), "    not for %s\n", kinds[k]);
+  for (int d = 0; d < FC_DTYPE_COUNT; d++) {
+    if (!(h->op->dtypes_in & FC_DTYPE_BIT(d))) fprintf(log_of(h), "    does not take %s\n", fc_dtype_name(d));
+    if (!(h->op->dtypes_out & FC_DTYPE_BIT(d)))
+      fprintf(log_of(h), "    does not make %s\n", fc_dtype_name(d));
+  }
+}
+
 static void print_tally(harness *h) {
   const harness_tally *t = h->tally;
   fprintf(log_of(h),
@@ -284,6 +311,7 @@ static void print_tally(harness *h) {
           h->op->reference ? "" : "; it has no reference");
   fprintf(log_of(h), "; refused %" G_GUINT64_FORMAT ", too large %" G_GUINT64_FORMAT "\n", t->refused,
           t->too_large);
+  print_unclaimed(h);
   print_refusals(h);
   if (h->options->only >= 0 || t->failures) return;
   for (guint w = 0; w < h->wishes->len; w++) {

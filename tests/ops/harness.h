@@ -11,13 +11,16 @@
 #include "tests/ops/device.h"
 #include "tests/ops/verdict.h"
 
+#define HARNESS_CURRENT 256
+
 typedef struct harness_options {
   guint64 seed;
   double seconds; /* an operator and backend; every wish is tried whatever that takes */
   guint64 cases;  /* exactly as many, if not 0 */
   gint64 only;    /* just this case, if not negative */
   gboolean verbose;
-  FILE *log; /* NULL: standard output */
+  FILE *log;     /* NULL: standard output */
+  char *current; /* HARNESS_CURRENT bytes, or NULL: how to run the case in hand again, should it crash */
 } harness_options;
 
 typedef struct harness_tally {

@@ -5,13 +5,28 @@
  *
  *     test_ops [OPTION]... PLUGINS
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/registry.h"
 #include "tests/ops/harness.h"
 
 #define SKIP 77
+
+/* The case in hand, for the handler of a crash. */
+static char current[HARNESS_CURRENT];
+
+static void say_where(int number) {
+  static const char crashed[] = "FAILED: crashed in ";
+  ssize_t ignored = write(STDOUT_FILENO, crashed, sizeof crashed - 1);
+  ignored += write(STDOUT_FILENO, current, strlen(current));
+  ignored += write(STDOUT_FILENO, "\n", 1);
+  (void)ignored;
+  signal(number, SIG_DFL);
+  raise(number);
+}
 
 typedef struct settings {
   harness_options harness;
@@ -67,6 +82,8 @@ static gboolean run_operator(const settings *s, const fc_operator *op, const tes
     harness_run(op, op->cuda, cuda, &s->harness, &tally);
     ok &= tally.failures == 0;
     *ran += tally.ran;
+  } else if (cuda) {
+    printf("     %s has no CUDA version\n", op->name);
   }
   return ok;
 }
@@ -102,6 +119,7 @@ static int run_all(const settings *s, fc_registry *registry, const test_device *
 }
 
 int main(int argc, char **argv) {
+  G_GNUC_UNUSED static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
   settings s = {.op = NULL};
   const char *reason = NULL;
   if (!read_settings(&s, &argc, &argv)) return 2;
@@ -110,6 +128,11 @@ int main(int argc, char **argv) {
     printf("skipped: no CUDA device (%s)\n", reason);
     return SKIP;
   }
+  s.harness.current = current;
+  setvbuf(stdout, NULL, _IOLBF, 0);
+#if !defined(__SANITIZE_ADDRESS__) /* which says more */
+  for (guint i = 0; i < G_N_ELEMENTS(crashes); i++) signal(crashes[i], say_where);
+#endif
   if (!s.list) printf("--seed %" G_GUINT64_FORMAT "\n", s.harness.seed);
   if (cuda) printf("on %s\n", cuda->name);
   fc_registry *registry = fc_registry_new();
