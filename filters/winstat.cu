@@ -45,7 +45,7 @@ template <typename R> struct pass {
   fc_dev_view in, out;
   fc_dev_map<R> load, store;
   int64_t before[2], window[2], origin[2], lo[2], hi[2];
-  int64_t columns, channels, in_size;
+  int64_t columns, channels;
   int64_t n0, frames, y0, rows;
   R area; // samples of a window that does not shrink
   int32_t shrink, n_stats;
@@ -78,13 +78,16 @@ __device__ __forceinline__ int32_t load_sample(const char *at, int dtype, const 
 }
 
 // The same, the element type known.
-template <typename T, typename R>
-__device__ __forceinline__ R sample_of(const pass<R> &p, const char *at, R) {
-  return fc_dev_load<R, T>(at, p.load);
+template <typename T, typename R> __device__ __forceinline__ R value_of(T code, const fc_dev_map<R> &map, R) {
+  return fc_dev_value<R, T>(code, map);
 }
 template <typename T, typename R>
-__device__ __forceinline__ int32_t sample_of(const pass<R> &p, const char *at, int32_t) {
-  return static_cast<int32_t>(*reinterpret_cast<const T *>(at)) - p.load.bias;
+__device__ __forceinline__ int32_t value_of(T code, const fc_dev_map<R> &map, int32_t) {
+  return static_cast<int32_t>(code) - map.bias;
+}
+template <class P, typename T>
+__device__ __forceinline__ P piece_of(T code, const fc_dev_map<typename P::real> &map) {
+  return P::of(value_of(code, map, typename P::sample()));
 }
 
 // The join of `count` samples, `stride` bytes apart.
@@ -92,10 +95,10 @@ template <class P, typename T>
 __device__ __forceinline__ P join_samples(const pass<typename P::real> &p, const char *at, int64_t stride,
                                           int64_t count) {
   if (count <= 0) return P::none();
-  P sum = P::of(sample_of<T>(p, at, typename P::sample()));
+  P sum = piece_of<P>(*reinterpret_cast<const T *>(at), p.load);
 #pragma unroll 4
   for (int64_t i = 1; i < count; i++)
-    sum = P::join(sum, P::of(sample_of<T>(p, at + i * stride, typename P::sample())));
+    sum = P::join(sum, piece_of<P>(*reinterpret_cast<const T *>(at + i * stride), p.load));
   return sum;
 }
 
@@ -259,89 +262,65 @@ template <class P> struct slide_tile {
 // x0 is the first output's position, relative to the view, at most 0: a multiple of SLIDE_ANCHOR
 // in the signal. v = q - u G.
 struct slide {
-  int64_t x0, stretches; // of `tiles` tiles each
-  int32_t q, r, group, u, v, tiles;
+  int64_t x0, stretches;                  // of `tiles` tiles each
+  int32_t q, r, group, bits, u, v, tiles; // the group has 1 << bits segments
 };
 
-template <typename F>
-__device__ __forceinline__ void load_four(F (&v)[SEGMENT], const char *at, int dtype, fc_dev_map<F>) {
-  if (dtype == FC_F32) {
-    const float4 four = *reinterpret_cast<const float4 *>(at);
-    v[0] = static_cast<F>(four.x), v[1] = static_cast<F>(four.y);
-    v[2] = static_cast<F>(four.z), v[3] = static_cast<F>(four.w);
-  } else {
-    const double2 a = reinterpret_cast<const double2 *>(at)[0], b = reinterpret_cast<const double2 *>(at)[1];
-    v[0] = static_cast<F>(a.x), v[1] = static_cast<F>(a.y);
-    v[2] = static_cast<F>(b.x), v[3] = static_cast<F>(b.y);
-  }
-}
-template <typename V>
-__device__ __forceinline__ void load_codes(int32_t (&v)[SEGMENT], const char *at, int32_t bias) {
-  const V four = *reinterpret_cast<const V *>(at);
-  v[0] = four.x - bias, v[1] = four.y - bias, v[2] = four.z - bias, v[3] = four.w - bias;
-}
-__device__ __forceinline__ void load_four(int32_t (&v)[SEGMENT], const char *at, int dtype,
-                                          fc_dev_map<double> map) {
-  switch (dtype) {
-  case FC_U8: load_codes<uchar4>(v, at, map.bias); break;
-  case FC_I16: load_codes<short4>(v, at, 0); break;
-  case FC_U16: load_codes<ushort4>(v, at, map.bias); break;
-  default: load_codes<int4>(v, at, 0); break;
-  }
-}
+// Four samples that one load brings (of doubles two).
+template <typename T> struct __align__(sizeof(T) < 4 ? 4 * sizeof(T) : 16) quad {
+  T at[SEGMENT];
+};
 
 // One channel of one row. `wide`: adjacent samples, and segments aligned for one load each.
-template <class P> struct row_reader {
+template <class P, typename T> struct row_reader {
   const char *data; // the sample at position 0 of the view
   int64_t lo, hi, step;
-  int32_t dtype;
   fc_dev_map<typename P::real> map;
   bool wide;
 
   __device__ __forceinline__ bool holds(int64_t from, int64_t to) const { return from >= lo && to <= hi; }
+
+  __device__ __forceinline__ const T *at(int64_t x) const {
+    return reinterpret_cast<const T *>(data + x * step);
+  }
+
+  // The samples x .. x + 3, all of which may be read.
+  __device__ __forceinline__ quad<T> load(int64_t x) const {
+    quad<T> q;
+    if (wide) {
+      q = *reinterpret_cast<const quad<T> *>(data + x * static_cast<int64_t>(sizeof(T)));
+    } else {
+#pragma unroll
+      for (int k = 0; k < SEGMENT; k++) q.at[k] = *at(x + k);
+    }
+    return q;
+  }
 };
 
-template <class P>
-__device__ row_reader<P> reader_of(const pass<typename P::real> &p, const slide &s, int64_t n, int64_t y,
-                                   int64_t c) {
-  row_reader<P> r;
-  const int64_t size = p.in_size, unit = size < 4 ? SEGMENT * size : 16;
+template <class P, typename T>
+__device__ __forceinline__ row_reader<P, T> reader_of(const pass<typename P::real> &p, const slide &s,
+                                                      int64_t n, int64_t y, int64_t c) {
+  row_reader<P, T> r;
   r.data = p.in.at(n, y, 0, c);
   r.lo = p.lo[0], r.hi = y < p.lo[1] || y >= p.hi[1] ? p.lo[0] : p.hi[0];
-  r.step = p.in.stride[FC_AXIS_X], r.dtype = p.in.dtype, r.map = p.load;
-  const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * size;
-  r.wide = r.step == size && start % static_cast<uint64_t>(unit) == 0;
+  r.step = p.in.stride[FC_AXIS_X], r.map = p.load;
+  const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * sizeof(T);
+  r.wide = r.step == sizeof(T) && start % alignof(quad<T>) == 0;
   return r;
 }
 
-// The samples x .. x + 3, all of which may be read.
-template <class P, typename V>
-__device__ __forceinline__ void load_segment(V (&v)[SEGMENT], const row_reader<P> &r, int64_t x) {
-  const char *at = r.data + x * r.step;
-  if (r.wide) {
-    load_four(v, at, r.dtype, r.map);
-    return;
-  }
+template <class P, typename T>
+__device__ __forceinline__ void pieces_of(P (&e)[SEGMENT], const quad<T> &q, const row_reader<P, T> &r) {
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++) v[k] = load_sample(at + k * r.step, r.dtype, r.map, V());
+  for (int k = 0; k < SEGMENT; k++) e[k] = piece_of<P>(q.at[k], r.map);
 }
 
-// The pieces of a segment; `inside`: all of it may be read.
-template <class P>
-__device__ __forceinline__ void load_pieces_of(P (&e)[SEGMENT], const row_reader<P> &r, int64_t x,
-                                               bool inside) {
-  typedef typename P::sample V;
-  if (inside) {
-    V v[SEGMENT];
-    load_segment(v, r, x);
-#pragma unroll
-    for (int k = 0; k < SEGMENT; k++) e[k] = P::of(v[k]);
-    return;
-  }
+// The pieces of a segment of which some may not be read.
+template <class P, typename T>
+__device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT], const row_reader<P, T> &r, int64_t x) {
 #pragma unroll
   for (int k = 0; k < SEGMENT; k++)
-    e[k] = r.holds(x + k, x + k + 1) ? P::of(load_sample(r.data + (x + k) * r.step, r.dtype, r.map, V()))
-                                     : P::none();
+    e[k] = r.holds(x + k, x + k + 1) ? piece_of<P>(*r.at(x + k), r.map) : P::none();
 }
 
 template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) {
@@ -349,41 +328,45 @@ template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) 
 }
 
 // Segment totals of a thread, THREADS segments apart; the warp's first segment is at x.
-template <class P, int BATCH>
-__device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P> &r, int64_t x, int lane) {
+template <class P, typename T, int BATCH>
+__device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P, T> &r, int64_t x,
+                                            int lane) {
   constexpr int APART = THREADS * SEGMENT, WARP = 32 * SEGMENT;
   const int64_t mine = x + lane * SEGMENT;
+  P e[SEGMENT];
   if (r.holds(x, x + (BATCH - 1) * APART + WARP)) {
-    typename P::sample v[BATCH][SEGMENT];
+    quad<T> q[BATCH];
 #pragma unroll
-    for (int k = 0; k < BATCH; k++) load_segment(v[k], r, mine + k * APART);
+    for (int k = 0; k < BATCH; k++) q[k] = r.load(mine + k * APART);
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
-      const P e[SEGMENT] = {P::of(v[k][0]), P::of(v[k][1]), P::of(v[k][2]), P::of(v[k][3])};
+      pieces_of(e, q[k], r);
       total[k] = total_of(e);
     }
     return;
   }
 #pragma unroll
   for (int k = 0; k < BATCH; k++) {
-    P e[SEGMENT];
-    load_pieces_of(e, r, mine + k * APART, r.holds(x + k * APART, x + k * APART + WARP));
+    if (r.holds(x + k * APART, x + k * APART + WARP))
+      pieces_of(e, r.load(mine + k * APART), r);
+    else
+      pieces_checked(e, r, mine + k * APART);
     total[k] = total_of(e);
   }
 }
 
 // Groups first .. first + count - 1, counted from the group that begins at x0: each join into
-// whole[], and what is ahead of a segment in its group into ahead[], unless that is null.
-template <class P>
-__device__ void scan_groups(const row_reader<P> &r, int group, int64_t x0, int first, int count, P *ahead,
-                            P *groups) {
+// groups[], and what is ahead of a segment in its group into ahead[], but for the first `skip` segments.
+template <class P, typename T>
+__device__ void scan_groups(const row_reader<P, T> &r, int bits, int64_t x0, int first, int count, int skip,
+                            P *ahead, P *groups) {
   constexpr int BATCH = slide_tile<P>::batch;
-  const int lane = threadIdx.x % 32, place = lane & (group - 1), segments = count * group;
+  const int group = 1 << bits, lane = threadIdx.x % 32, place = lane & (group - 1), segments = count << bits;
   const int64_t start = x0 + static_cast<int64_t>(first) * group * SEGMENT;
   for (int base = threadIdx.x - lane; base < segments; base += THREADS * BATCH) {
     const int64_t x = start + static_cast<int64_t>(base) * SEGMENT;
     P total[BATCH];
-    load_totals<P, BATCH>(total, r, x, lane);
+    load_totals<P, T, BATCH>(total, r, x, lane);
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
       for (int by = 1; by < group; by *= 2) {
@@ -392,8 +375,8 @@ __device__ void scan_groups(const row_reader<P> &r, int group, int64_t x0, int f
       }
       const P before = shuffle<UP>(total[k], 1);
       const int i = base + k * THREADS + lane;
-      if (ahead && i < segments) ahead[i] = place ? before : P::none();
-      if (place == group - 1 && i < segments) groups[first + i / group] = total[k];
+      if (i >= skip && i < segments) ahead[i - skip] = place ? before : P::none();
+      if (place == group - 1 && i < segments) groups[first + (i >> bits)] = total[k];
     }
   }
 }
@@ -476,7 +459,7 @@ __device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT], P between, const
 template <class P>
 __device__ __forceinline__ P join_between(const slide &s, P total, int i, int lane, int first_group, P ahead,
                                           const P *groups) {
-  const int place = lane & (s.group - 1), mine = first_group + i / s.group;
+  const int place = lane & (s.group - 1), mine = first_group + (i >> s.bits);
   for (int by = 1; by < s.group; by *= 2) {
     const P other = shuffle<DOWN>(total, by);
     if (place + by < s.group) total = P::join(total, other);
@@ -485,6 +468,7 @@ __device__ __forceinline__ P join_between(const slide &s, P total, int i, int la
   if (place == s.group - 1) rest = P::none();
   if (s.u > 1) {
     P middle = P::none();
+#pragma unroll 1
     for (int k = 1 + lane; k < s.u; k += 32) middle = P::join(middle, groups[mine + k]);
     rest = P::join(rest, join_lanes(middle, lane));
   }
@@ -494,8 +478,8 @@ __device__ __forceinline__ P join_between(const slide &s, P total, int i, int la
 
 // The outputs of one tile: `count` segments from output x on, whose first group is first_group in
 // groups.
-template <class P>
-__device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P> &r,
+template <class P, typename T>
+__device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P, T> &r,
                               int64_t line, int64_t n, int64_t y, int64_t x0, int64_t c, int count,
                               int first_group, const P *ahead, const P *groups, P *table) {
   const int lane = threadIdx.x % 32;
@@ -505,9 +489,13 @@ __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, c
     const int64_t first = from - lane * SEGMENT, far = s.q * static_cast<int64_t>(SEGMENT);
     P e[SEGMENT], a[SEGMENT], b[SEGMENT];
     const bool inside = r.holds(first, first + far + 33 * SEGMENT);
-    load_pieces_of(e, r, from, inside);
-    load_pieces_of(a, r, from + far, inside);
-    load_pieces_of(b, r, from + far + SEGMENT, inside);
+    if (inside) {
+      const quad<T> q0 = r.load(from), q1 = r.load(from + far), q2 = r.load(from + far + SEGMENT);
+      pieces_of(e, q0, r), pieces_of(a, q1, r), pieces_of(b, q2, r);
+    } else {
+      pieces_checked(e, r, from), pieces_checked(a, r, from + far);
+      pieces_checked(b, r, from + far + SEGMENT);
+    }
     if (s.q == 0) {
       P result[SEGMENT];
       join_short(result, e, b, s.r);
@@ -523,7 +511,7 @@ __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, c
   }
 }
 
-template <class P>
+template <class P, typename T>
 __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
     row_slide(pass<typename P::real> p, slide s, P *table) {
   constexpr int TILE = slide_tile<P>::segments;
@@ -534,19 +522,20 @@ __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
     const int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
     for (int64_t item = blockIdx.x; item < s.stretches * p.channels; item += gridDim.x) {
       const int64_t stretch = item / p.channels, c = item - stretch * p.channels;
-      const row_reader<P> r = reader_of<P>(p, s, n, y, c);
+      const row_reader<P, T> r = reader_of<P, T>(p, s, n, y, c);
       const int64_t begin = s.x0 + stretch * s.tiles * TILE * SEGMENT;
-      if (s.u > 1) scan_groups<P>(r, s.group, begin - p.before[0], 1, s.u - 1, nullptr, groups);
       for (int t = 0; t < s.tiles; t++) {
         const int64_t x = begin + static_cast<int64_t>(t) * TILE * SEGMENT;
         const int64_t wanted = (p.columns - x + SEGMENT - 1) / SEGMENT;
         if (wanted <= 0) break;
-        const int segments = wanted < TILE ? static_cast<int>(wanted) : TILE, first = t * (TILE / s.group);
+        const int segments = wanted < TILE ? static_cast<int>(wanted) : TILE, first = t * (TILE >> s.bits);
+        // The first time with the groups that no window ends in.
+        const int extra = t == 0 ? s.u - 1 : 0, ends = ((segments - 1) >> s.bits) + 2;
         if (s.q > 0)
-          scan_groups<P>(r, s.group, begin - p.before[0], first + s.u, (segments - 1) / s.group + 2, ahead,
-                         groups);
+          scan_groups<P, T>(r, s.bits, begin - p.before[0], first + s.u - extra, ends + extra,
+                            extra << s.bits, ahead, groups);
         __syncthreads();
-        slide_outputs<P>(p, s, r, line, n, y, x, c, segments, first, ahead, groups, table);
+        slide_outputs<P, T>(p, s, r, line, n, y, x, c, segments, first, ahead, groups, table);
         __syncthreads();
       }
     }
@@ -883,7 +872,7 @@ template <class P> static slide slide_of(const pass<typename P::real> &p, int64_
   s.x0 = -floor_mod(p.origin[0], SLIDE_ANCHOR);
   s.q = static_cast<int32_t>(reach / SEGMENT), s.r = static_cast<int32_t>(reach % SEGMENT);
   s.group = 1;
-  while (s.group < 32 && 2 * s.group <= s.q) s.group *= 2;
+  while (s.group < 32 && 2 * s.group <= s.q) s.group *= 2, s.bits++;
   s.u = s.q / s.group, s.v = s.q % s.group;
   const int64_t tiles = (p.columns - s.x0 + tile - 1) / tile;
   int64_t each = s.u > 1 && s.group == 32 ? 4 * p.window[0] / tile + 1 : 1;
@@ -903,7 +892,9 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   const slide s = slide_of<P>(p, lines);
   const int64_t tile = slide_tile<P>::segments, pieces = tile + 32 + s.u + s.tiles * (tile / s.group) + 2;
   const dim3 grid(fc_blocks(s.stretches * p.channels, 1, INT32_MAX), fc_blocks(lines, 1, GRID_Y));
-  row_slide<P><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
+  with_type(p.in.dtype, typename P::sample(), [&](auto t) {
+    row_slide<P, decltype(t)><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
+  });
 }
 
 template <class P>
@@ -968,7 +959,6 @@ static pass<R> pass_of(const fc_winstat *w, const fc_view *in, const fc_view *ou
   }
   p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
   p.area = static_cast<R>(p.window[0]) * static_cast<R>(p.window[1]);
-  p.in_size = static_cast<int64_t>(fc_dtype_size(in->dtype));
   p.shrink = w->shrink, p.n_stats = 0, p.notes = notes;
   return p;
 }
