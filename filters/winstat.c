@@ -101,19 +101,25 @@ static totals totals_of_codes(const fc_view *in, const box *b) {
                   fc_winstat_spread(n, sum, squares) * scale * scale};
 }
 
-static totals totals_of_values(const fc_view *in, const box *b) {
-  totals t = {(double)((b->x1 - b->x0) * (b->y1 - b->y0)), 0, 0, 0};
+/* Squares are values of the compute type: in f32 they leave its range long before the
+ * samples do. */
+static long double square(long double v, int compute) {
+  return compute == FC_F64 ? (double)(v * v) : (float)(v * v);
+}
+
+/* In the widest type there is, so that the comparison shows the error of the others. */
+static totals totals_of_values(const fc_view *in, const box *b, int compute) {
+  const long double n = (long double)(b->x1 - b->x0) * (long double)(b->y1 - b->y0);
+  long double sum = 0, squares = 0, spread = 0;
   for (int64_t y = b->y0; y < b->y1; y++)
     for (int64_t x = b->x0; x < b->x1; x++) {
       double v = value_at(in, b->n, y, x, b->c);
-      t.sum += v, t.squares += v * v;
+      sum += v, squares += square(v, compute);
     }
   for (int64_t y = b->y0; y < b->y1; y++)
-    for (int64_t x = b->x0; x < b->x1; x++) {
-      double apart = value_at(in, b->n, y, x, b->c) - t.sum / t.n;
-      t.spread += apart * apart;
-    }
-  return t;
+    for (int64_t x = b->x0; x < b->x1; x++)
+      spread += square(value_at(in, b->n, y, x, b->c) - sum / n, compute);
+  return (totals){(double)n, (double)sum, (double)squares, (double)spread};
 }
 
 static double stat_of(int stat, const totals *t, double least, double most) {
@@ -131,7 +137,7 @@ static double stat_of(int stat, const totals *t, double least, double most) {
 
 static void ref_at(const fc_winstat *w, const fc_view *in, const fc_view *out, const box *b, int64_t y,
                    int64_t x, uint32_t *notes) {
-  totals t = fc_dtype_is_float(in->dtype) ? totals_of_values(in, b) : totals_of_codes(in, b);
+  totals t = fc_dtype_is_float(in->dtype) ? totals_of_values(in, b, w->compute) : totals_of_codes(in, b);
   double least, most;
   extremes(in, b, &least, &most);
   for (int s = 0; s < w->n_stats; s++) {

@@ -85,7 +85,7 @@ FC_FILTERS_API int64_t fc_winstat_align(const fc_winstat *w);
  * Host views; `scratch` holds as many bytes as fc_winstat_cpu_scratch says, 64-byte
  * aligned. Several threads may work at once, each with a scratch of its own.
  *
- * fc_winstat_ref adds up every window afresh in double (two passes for the variance)
+ * fc_winstat_ref adds up every window afresh in long double (two passes for the variance)
  * and needs no scratch.
  */
 FC_FILTERS_API fc_status fc_winstat_ref(const fc_winstat *w, const fc_view *in, const fc_view *out,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_slide.c - see winstat_slide.h. Plain C over the joins of an instruction set: a join
- * takes hundreds of cells, so what is decided here costs nothing.
+ * winstat_slide.c - see winstat_slide.h. Plain C over the joins of an instruction set: a
+ * join takes dozens of cells and more, so what is decided here costs little.
  */
 #include "filters/winstat_slide.h"
 
 #include <string.h>
+
+/* Rows of a run, in windows of twice that and more. */
+#define RUN 64
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -15,10 +18,14 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* a modulo b, never negative. */
+/* a modulo b, never negative, and what is left of a without it, over b. */
 static int64_t modulo(int64_t a, int64_t b) {
   int64_t r = a % b;
   return r < 0 ? r + b : r;
+}
+
+static int64_t floored(int64_t a, int64_t b) {
+  return (a - modulo(a, b)) / b;
 }
 
 void fc_winstat_copy(const fc_winstat_field *f, fc_winstat_row to, fc_winstat_row from, int64_t cells) {
@@ -26,104 +33,118 @@ void fc_winstat_copy(const fc_winstat_field *f, fc_winstat_row to, fc_winstat_ro
     memcpy(to.cells + p * to.pitch, from.cells + p * from.pitch, (size_t)(cells * f->size));
 }
 
+/* ---- across rows ------------------------------------------------------ */
+
+static fc_winstat_row ring_row(const fc_winstat_column *c, int64_t phase) {
+  return (fc_winstat_row){c->ring + phase * c->row_bytes, c->pitch};
+}
+
+fc_winstat_row fc_winstat_column_slot(const fc_winstat_column *c, int64_t y) {
+  return ring_row(c, modulo(y, c->window));
+}
+
+/* Joins `rows` rows' worth of a with `more` rows' worth of b. */
+static void join_rows(const fc_winstat_field *f, const fc_winstat_column *c, fc_winstat_row to,
+                      fc_winstat_row a, fc_winstat_row b, int64_t rows, int64_t more) {
+  f->join(to, a, b, c->cells, c->samples * (double)rows, c->samples * (double)more);
+}
+
+static int64_t run_length(const fc_winstat_column *c) {
+  return c->window < 2 * RUN ? c->window : RUN;
+}
+
+/* Row `phase` of a block goes into its prefix: the runs before it, whole, and its own. */
+static fc_winstat_row lengthen_prefix(const fc_winstat_field *f, const fc_winstat_column *c, int64_t phase) {
+  const int64_t in_run = phase % run_length(c), before = phase - in_run;
+  if (in_run > 0)
+    join_rows(f, c, c->run, c->run, ring_row(c, phase), in_run, 1);
+  else {
+    /* The prefix so far has become whole runs. */
+    if (before > 0) fc_winstat_copy(f, c->whole, before == run_length(c) ? c->run : c->prefix, c->cells);
+    fc_winstat_copy(f, c->run, ring_row(c, phase), c->cells);
+  }
+  if (before == 0) return c->run;
+  join_rows(f, c, c->prefix, c->whole, c->run, before, in_run + 1);
+  return c->prefix;
+}
+
+/* At the end of a block its rows become the joins from each row to that end: run by run from
+ * the last, first within the run and then with what follows it. */
+static void turn_to_suffixes(const fc_winstat_field *f, const fc_winstat_column *c, int64_t lowest) {
+  const int64_t h = c->window, run = run_length(c);
+  for (int64_t from = (h - 1) / run * run; from >= 0 && from + run > lowest; from -= run) {
+    int64_t end = smaller(from + run, h);
+    for (int64_t k = end - 2; k >= larger(from, lowest); k--)
+      join_rows(f, c, ring_row(c, k), ring_row(c, k), ring_row(c, k + 1), 1, end - 1 - k);
+    for (int64_t k = end - 1; end < h && k >= larger(from, lowest); k--)
+      join_rows(f, c, ring_row(c, k), ring_row(c, k), ring_row(c, end), end - k, h - end);
+  }
+}
+
+int fc_winstat_column_push(const fc_winstat_field *f, const fc_winstat_column *c, int64_t y, int64_t first,
+                           fc_winstat_row *to) {
+  const int64_t h = c->window, phase = modulo(y, h), start = y - phase;
+  const int ready = y - first + 1 >= h;
+  if (h == 1) {
+    *to = ring_row(c, phase);
+    return 1;
+  }
+  fc_winstat_row prefix = c->run;
+  if (start >= first) prefix = lengthen_prefix(f, c, phase);
+  if (phase == h - 1) {
+    *to = prefix;
+    /* The join of the whole block is the prefix: row 0 needs no suffix. */
+    turn_to_suffixes(f, c, larger(1, first - start));
+  } else if (ready) {
+    join_rows(f, c, c->joined, ring_row(c, phase + 1), prefix, h - 1 - phase, phase + 1);
+    *to = c->joined;
+  }
+  return ready;
+}
+
 /* ---- along a row ------------------------------------------------------ */
 
-/* The pieces of FAR samples that a long window goes on with. */
-typedef struct far_pieces {
-  fc_winstat_row row;
-  int64_t length; /* positions */
-  int64_t m;      /* pieces in a window, FAR apart */
-  int64_t near;   /* samples of the window ahead of them, already in the output */
-} far_pieces;
+/* Positions of the signal: lo .. hi - 1. */
+typedef struct span {
+  int64_t lo, hi;
+} span;
 
-/*
- * Joins of the pieces from each position to the end of its block, for positions
- * lo .. end - 1; l->suffix[0] is that of position lo. Where there is no piece
- * any more at the end of the row, no output asks for that phase.
- */
-static void suffixes(const fc_winstat_field *f, const fc_winstat_ladder *l, const far_pieces *pieces,
-                     int64_t lo, int64_t end) {
-  const int64_t P = l->lanes;
-  for (int64_t k = end - FC_WINSTAT_FAR, behind = 0; k + FC_WINSTAT_FAR > lo; k -= FC_WINSTAT_FAR) {
-    int64_t from = larger(k, lo), stop = smaller(k + FC_WINSTAT_FAR, pieces->length - behind);
-    int64_t cells = larger(stop - from, 0) * P;
-    fc_winstat_row to = fc_winstat_at(f, l->suffix, (from - lo) * P);
-    fc_winstat_row own = fc_winstat_at(f, pieces->row, from * P);
-    if (behind == 0)
-      fc_winstat_copy(f, to, own, cells);
-    else
-      f->join(to, own, fc_winstat_at(f, to, FC_WINSTAT_FAR * P), cells, FC_WINSTAT_FAR, (double)behind);
-    behind += FC_WINSTAT_FAR;
-  }
+static span common(span a, span b) {
+  return (span){larger(a.lo, b.lo), smaller(a.hi, b.hi)};
 }
 
-/* One row of FAR positions of a block, or a part of it, on its way to the output. */
-typedef struct far_part {
-  fc_winstat_row to, suffix, prefix;
-  int64_t cells;
-  int64_t ahead, behind; /* samples in suffix and prefix; 0 is none */
-} far_part;
-
-/* Appends suffix joined with prefix to the `near` samples that `to` has already. */
-static void append(const fc_winstat_field *f, const fc_winstat_ladder *l, const far_part *part,
-                   int64_t near) {
-  fc_winstat_row far = part->suffix;
-  if (part->behind) {
-    far = near ? l->far : part->to;
-    f->join(far, part->suffix, part->prefix, part->cells, (double)part->ahead, (double)part->behind);
-  }
-  if (near)
-    f->join(part->to, part->to, far, part->cells, (double)near, (double)(part->ahead + part->behind));
-  else if (!part->behind)
-    fc_winstat_copy(f, part->to, far, part->cells);
-}
-
-/* Takes row r of the block's successor into the prefix; `cells` of it are wanted. */
-static void lengthen_prefix(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_winstat_row row,
-                            int64_t r, int64_t cells) {
-  if (r == 0)
-    fc_winstat_copy(f, l->prefix, row, cells);
-  else
-    f->join(l->prefix, l->prefix, row, cells, (double)(r * FC_WINSTAT_FAR), FC_WINSTAT_FAR);
+/* Row k of the folded pieces, which are those of positions `have`; nothing where there is none. */
+static void fold_row(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_winstat_row pieces, span have,
+                     int64_t k) {
+  fc_winstat_row slot = fc_winstat_column_slot(&l->far, k);
+  span row = {k * FC_WINSTAT_FAR, (k + 1) * FC_WINSTAT_FAR}, part = common(row, have);
+  if (part.hi - part.lo < FC_WINSTAT_FAR)
+    for (int p = 0; p < f->planes; p++)
+      memset(slot.cells + p * slot.pitch, 0, (size_t)(FC_WINSTAT_FAR * l->lanes * f->size));
+  fc_winstat_copy(f, fc_winstat_at(f, slot, (part.lo - row.lo) * l->lanes),
+                  fc_winstat_at(f, pieces, (part.lo - have.lo) * l->lanes), (part.hi - part.lo) * l->lanes);
 }
 
 /*
- * Outputs of one block: positions lo .. hi - 1 of the pieces, whose block ends at `end`
- * and has m rows of FAR positions. Row r joins the suffix of m - r pieces with the
- * prefix of the first r of the next block.
+ * Appends to the `near` samples that each of the `want` outputs has already the pieces of FAR
+ * from there on: m = window / FAR of them. Both are positions of pieces.
  */
-static void slide_block(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_winstat_row to,
-                        const far_pieces *pieces, int64_t lo, int64_t hi, int64_t end) {
-  const int64_t P = l->lanes, m = pieces->m;
-  suffixes(f, l, pieces, lo, end);
-  for (int64_t r = 0; r < m; r++) {
-    int64_t row = end - (m - r) * FC_WINSTAT_FAR, stop = smaller(row + FC_WINSTAT_FAR, hi);
-    if (row >= hi) break;
-    if (r > 0) {
-      int64_t next = end + (r - 1) * FC_WINSTAT_FAR;
-      lengthen_prefix(f, l, fc_winstat_at(f, pieces->row, next * P), r - 1, (stop - row) * P);
-    }
-    int64_t from = larger(row, lo);
-    if (from >= stop) continue;
-    far_part part = {fc_winstat_at(f, to, (from - lo) * P),
-                     fc_winstat_at(f, l->suffix, (from - lo) * P),
-                     fc_winstat_at(f, l->prefix, (from - row) * P),
-                     (stop - from) * P,
-                     (m - r) * FC_WINSTAT_FAR,
-                     r * FC_WINSTAT_FAR};
-    append(f, l, &part, pieces->near);
-  }
-}
-
-/* The far part of `count` windows, block by block; `first` is the position in the
- * signal of piece 0. */
 static void slide_far(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_winstat_row to,
-                      const far_pieces *pieces, int64_t count, int64_t first) {
-  int64_t length = pieces->m * FC_WINSTAT_FAR, near = pieces->near;
-  for (int64_t i = 0, stop; i < count; i = stop) {
-    int64_t end = near + i + length - modulo(first + near + i, length);
-    stop = smaller(end - near, count);
-    slide_block(f, l, fc_winstat_at(f, to, i * l->lanes), pieces, near + i, near + stop, end);
+                      fc_winstat_row pieces, span have, span want, int64_t near) {
+  const int64_t m = l->far.window, P = l->lanes;
+  const int64_t first = floored(want.lo, FC_WINSTAT_FAR), last = floored(want.hi - 1, FC_WINSTAT_FAR) + m - 1;
+  for (int64_t k = first; k <= last; k++) {
+    fc_winstat_row far;
+    fold_row(f, l, pieces, have, k);
+    if (!fc_winstat_column_push(f, &l->far, k, first, &far)) continue;
+    int64_t start = (k - m + 1) * FC_WINSTAT_FAR;
+    span part = common(want, (span){start, start + FC_WINSTAT_FAR});
+    fc_winstat_row out = fc_winstat_at(f, to, (part.lo - want.lo) * P);
+    far = fc_winstat_at(f, far, (part.lo - start) * P);
+    if (near)
+      f->join(out, out, far, (part.hi - part.lo) * P, (double)near, (double)(m * FC_WINSTAT_FAR));
+    else
+      fc_winstat_copy(f, out, far, (part.hi - part.lo) * P);
   }
 }
 
@@ -134,8 +155,8 @@ void fc_winstat_row_slide(const fc_winstat_field *f, const fc_winstat_ladder *l,
   int64_t near = 0;
   for (int64_t step = 1, turn = 0;; step *= 2, turn ^= 1) {
     if (step == FC_WINSTAT_FAR && w >= 2 * step) {
-      far_pieces far = {pieces, count + w - step, w / step, near};
-      slide_far(f, l, to, &far, count, first);
+      span have = {first, first + count + w - step}, want = {first + near, first + near + count};
+      slide_far(f, l, to, pieces, have, want, near);
       return;
     }
     if (w & step) {
@@ -152,48 +173,4 @@ void fc_winstat_row_slide(const fc_winstat_field *f, const fc_winstat_ladder *l,
     f->join(next, pieces, fc_winstat_at(f, pieces, step * P), cells, (double)step, (double)step);
     pieces = next;
   }
-}
-
-/* ---- across rows ------------------------------------------------------ */
-
-static fc_winstat_row ring_row(const fc_winstat_column *c, int64_t phase) {
-  return (fc_winstat_row){c->ring + phase * c->row_bytes, c->pitch};
-}
-
-fc_winstat_row fc_winstat_column_slot(const fc_winstat_column *c, int64_t y) {
-  return ring_row(c, modulo(y, c->window));
-}
-
-/* At the end of a block its rows become the joins from each row to that end. */
-static void turn_to_suffixes(const fc_winstat_field *f, const fc_winstat_column *c, int64_t lowest) {
-  for (int64_t k = c->window - 2; k >= lowest; k--)
-    f->join(ring_row(c, k), ring_row(c, k), ring_row(c, k + 1), c->cells, c->samples,
-            c->samples * (double)(c->window - 1 - k));
-}
-
-int fc_winstat_column_push(const fc_winstat_field *f, const fc_winstat_column *c, int64_t y, int64_t first,
-                           fc_winstat_row *to) {
-  const int64_t h = c->window, phase = modulo(y, h), start = y - phase;
-  fc_winstat_row own = ring_row(c, phase);
-  if (h == 1) {
-    *to = own;
-    return 1;
-  }
-  if (start >= first) {
-    if (phase == 0)
-      fc_winstat_copy(f, c->prefix, own, c->cells);
-    else
-      f->join(c->prefix, c->prefix, own, c->cells, c->samples * (double)phase, c->samples);
-  }
-  int ready = y - first + 1 >= h;
-  if (phase == h - 1) {
-    *to = c->prefix;
-    /* The join of the whole block is the prefix: row 0 needs no suffix. */
-    turn_to_suffixes(f, c, larger(1, first - start));
-  } else if (ready) {
-    f->join(c->joined, ring_row(c, phase + 1), c->prefix, c->cells, c->samples * (double)(h - 1 - phase),
-            c->samples * (double)(phase + 1));
-    *to = c->joined;
-  }
-  return ready;
 }
