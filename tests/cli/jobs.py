@@ -292,6 +292,8 @@ class Examples(harness.Case):
     def setUp(self):
         super().setUp()
         harness.write_wav(self.path("audio.wav"), harness.tone(8000, 2), 2)
+        # Eight channels, as the real and imaginary parts of the four bins of a short frame are.
+        harness.write_wav(self.path("spectra.wav"), harness.tone(1000, 8), 8)
         rows = [[(x * y * 3) % 256 for x in range(64 * 3)] for y in range(48)]
         harness.write_png(self.path("image.png"), rows, 3)
 
@@ -308,6 +310,8 @@ class Examples(harness.Case):
                     self.make_tables(example)
                     said = [self.run_command("-i", self.FILES[kind][0], "-p", example, "-o", self.FILES[kind][1])
                             for kind in op["kinds"]]
+                    if "audio" in op["kinds"]:
+                        said.append(self.run_command("-i", "spectra.wav", "-p", example, "-o", "out.wav"))
                     self.assertIn(0, [done.returncode for done in said], [done.stderr for done in said])
 
 
