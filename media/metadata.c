@@ -5,6 +5,8 @@
  */
 #include "media/metadata.h"
 
+#include "media/flac_front.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,8 @@ struct fc_metadata {
   GArray *translated; /* the same for RIFF, from another family; made when asked for */
   GArray *chosen;     /* what fc_metadata_chunks gave out last; borrows from the above */
   int channels, rate;
+  /* FLAC's blocks, and those of them that do not count samples. */
+  GByteArray *blocks, *placeless_blocks;
   gboolean extensible;
   guint32 speakers;
   char *strings[SF_STR_LAST + 1];
@@ -150,6 +154,8 @@ fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options) 
   metadata->rate = (int)like->format.rate;
   read_known(metadata, file);
   fc_input *input = fc_audio_source_input(like);
+  metadata->blocks = fc_flac_blocks_read(input, TRUE);
+  metadata->placeless_blocks = fc_flac_blocks_read(input, FALSE);
   g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
   if (!chunks || !names_of(family_of(chunks->family))) return metadata;
   metadata->family = family_of(chunks->family);
@@ -163,6 +169,8 @@ void fc_metadata_free(fc_metadata *metadata) {
   if (metadata->chunks) g_array_unref(metadata->chunks);
   if (metadata->translated) g_array_unref(metadata->translated);
   if (metadata->chosen) g_array_unref(metadata->chosen);
+  if (metadata->blocks) g_byte_array_unref(metadata->blocks);
+  if (metadata->placeless_blocks) g_byte_array_unref(metadata->placeless_blocks);
   for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
   g_free(metadata);
 }
@@ -274,6 +282,11 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
   *extensible = same && metadata->extensible;
   if (!same) return 0;
   return metadata->extensible ? metadata->speakers : metadata->has_map ? mask_of(metadata->map, channels) : 0;
+}
+
+const GByteArray *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec) {
+  if (!metadata) return NULL;
+  return metadata->rate == spec->rate ? metadata->blocks : metadata->placeless_blocks;
 }
 
 /* ---- appending --------------------------------------------------------- */

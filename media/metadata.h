@@ -2,7 +2,7 @@
 /*
  * metadata.h - what a sound file says beside its samples, on its way into another.
  *
- * Between files of one family (RIFF, RF64 and W64 are one; AIFF; CAF) every chunk that
+ * Between files of one family (RIFF, RF64 and W64 are one; AIFF; CAF; FLAC) every chunk that
  * is not about the samples' own layout goes over byte for byte: LIST, bext, iXML, cue,
  * smpl, cart, id3, and what nobody here has heard of. Between families goes what
  * libsndfile knows by name: the ten strings, bext, cart, cue points, loops, channel map.
@@ -46,6 +46,10 @@ void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audi
 /* The speaker mask of a WAV file, and whether the extensible form says it; 0 when the
  * number of channels has changed. */
 guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean *extensible);
+
+/* The blocks of a FLAC file, for another at the same rate or not; NULL when there are
+ * none. Owned by the metadata. */
+const GByteArray *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec);
 
 /* Appends chunks to a finished file of that family and corrects its size. */
 gboolean fc_metadata_append(const GArray *chunks, fc_family family, fc_output *output, GError **error);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "media/flac_front.h"
 #include "media/metadata.h"
 #include "media/ogg_pages.h"
 
@@ -19,6 +20,7 @@ typedef struct sndfile_encoder {
   gint64 position; /* as libsndfile sees it */
   gint64 size;
   int sample_bytes;     /* of PCM and float samples */
+  fc_flac_front front;  /* FLAC with blocks to add: held is NULL otherwise */
   fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
   const GArray *chunks; /* to append; NULL: libsndfile has been given what it knows */
   GError *problem;      /* of a write inside libsndfile */
@@ -66,8 +68,22 @@ static gboolean stream(sndfile_encoder *encoder, const void *from, gsize size) {
   return fc_output_write(encoder->output, header, size, &encoder->problem);
 }
 
+/* Until the front is complete it is held back. */
+static gboolean take_flac(sndfile_encoder *encoder, const void *from, gsize size) {
+  fc_flac_front *front = &encoder->front;
+  if (!front->before)
+    return !fc_flac_front_feed(front, from, size) ||
+           fc_output_write(encoder->output, front->held->data, front->held->len, &encoder->problem);
+  if (encoder->position == encoder->size)
+    return fc_output_write(encoder->output, from, size, &encoder->problem);
+  if (!fc_output_seekable(encoder->output)) return TRUE; /* the header again */
+  gint64 at = fc_flac_front_place(front, encoder->position);
+  return fc_output_write_at(encoder->output, at, from, size, &encoder->problem);
+}
+
 static gboolean take(sndfile_encoder *encoder, const void *from, gsize size) {
   if (encoder->pages.page) return fc_ogg_pages_write(&encoder->pages, from, size, &encoder->problem);
+  if (encoder->front.held) return take_flac(encoder, from, size);
   if (!fc_output_seekable(encoder->output)) return stream(encoder, from, size);
   if (encoder->position == encoder->size)
     return fc_output_write(encoder->output, from, size, &encoder->problem);
@@ -146,6 +162,7 @@ static void sndfile_free(fc_encoder *base) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   if (encoder->file) sf_close(encoder->file);
   if (encoder->pages.page) g_byte_array_unref(encoder->pages.page);
+  if (encoder->front.held) g_byte_array_unref(encoder->front.held);
   g_clear_error(&encoder->problem);
   g_free(encoder);
 }
@@ -163,7 +180,8 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   sf_command(encoder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
   encoder->chunks =
       fc_metadata_chunks(spec->metadata, family_of(spec->samples.format), spec, spec->options, encoder->name);
-  if (spec->metadata && !encoder->chunks) fc_metadata_apply(spec->metadata, encoder->file, spec);
+  if (spec->metadata && !encoder->chunks && !encoder->front.held)
+    fc_metadata_apply(spec->metadata, encoder->file, spec);
   return TRUE;
 }
 
@@ -175,6 +193,9 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->output = output;
   encoder->spec = *spec;
   if (is_major(encoder, SF_FORMAT_OGG)) encoder->pages = (fc_ogg_pages){output, g_byte_array_new()};
+  const GByteArray *blocks =
+      is_major(encoder, SF_FORMAT_FLAC) ? fc_metadata_flac_blocks(spec->metadata, spec) : NULL;
+  if (blocks) encoder->front = (fc_flac_front){.blocks = blocks, .held = g_byte_array_new()};
   if (open_file(encoder, error)) return &encoder->base;
   sndfile_free(&encoder->base);
   return NULL;

@@ -188,6 +188,50 @@ static void test_aiff_and_caf(void) {
   }
 }
 
+/* FLAC with tags that libsndfile does not know, a picture and padding, from a file whose
+ * front is taken apart here. */
+static void test_flac(void) {
+  g_autofree char *in = scratch("f.flac"), *out = scratch("f2.flac"), *third = scratch("f3.flac"),
+                  *a = scratch("f.npy"), *b = scratch("f2.npy");
+  static const guint8 tags[] = "\x04\0\0\x20\x03\0\0\0abc\x01\0\0\0\x11\0\0\0MUSICBRAINZ=12345";
+  g_autofree guint8 *picture = g_malloc0(4 + 200000);
+  picture[0] = 6, picture[1] = 3, picture[2] = 0x0d, picture[3] = 0x40;
+  picture[33] = 3, picture[34] = 0x0d, picture[35] = 0x20; /* of which the image itself */
+  make_sound(in, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 9000);
+  bytes whole = load(in);
+  gsize front = 4;
+  gboolean last = FALSE;
+  while (!last) {
+    last = whole.data[front] & 0x80;
+    front += 4 + (gsize)(whole.data[front + 1] << 16 | whole.data[front + 2] << 8 | whole.data[front + 3]);
+  }
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, whole.data, 42);
+  file->data[4] = 0;
+  g_byte_array_append(file, tags, 36);
+  g_byte_array_append(file, picture, 4 + 200000);
+  g_byte_array_append(file, (const guint8 *)"\x81\0\0\x04\0\0\0", 8);
+  g_byte_array_append(file, whole.data + front, (guint)(whole.size - front));
+  store(in, file->data, file->len);
+  clear_bytes(&whole);
+
+  assert_copies(in, out);
+  bytes made = load(out);
+  g_assert_cmpmem(made.data + 42, 36, tags, 36);
+  g_assert_cmpint(made.data[42 + 36], ==, 0x86); /* the picture is the last block */
+  g_assert_cmpmem(made.data + 42 + 37, 200003, picture + 1, 200003);
+  clear_bytes(&made);
+  assert_copies(out, third);
+  assert_same_bytes(out, third);
+  assert_copies(in, a);
+  assert_copies(out, b);
+  assert_same_bytes(a, b);
+  SF_INFO info = {0};
+  SNDFILE *check = sf_open(out, SFM_READ, &info);
+  g_assert_cmpint(info.frames, ==, 9000); /* the header was completed in its place */
+  sf_close(check);
+}
+
 /* ---- from one family to another -------------------------------------------- */
 
 static void test_strings(void) {
@@ -285,6 +329,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/metadata/wav-to-w64", test_wav_to_w64);
   g_test_add_func("/media/metadata/unknown-length", test_unknown_length);
   g_test_add_func("/media/metadata/aiff-and-caf", test_aiff_and_caf);
+  g_test_add_func("/media/metadata/flac", test_flac);
   g_test_add_func("/media/metadata/strings", test_strings);
   g_test_add_func("/media/metadata/speakers", test_speakers);
   g_test_add_func("/media/metadata/rate-changed", test_rate_changed);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flac_front.h - the metadata blocks at the front of a FLAC file: tags, pictures, cue
+ * sheets and what other programs keep there. libsndfile carries ten tags.
+ */
+#ifndef FC_MEDIA_FLAC_FRONT_H
+#define FC_MEDIA_FLAC_FRONT_H
+
+#include "media/internal.h"
+
+G_BEGIN_DECLS
+
+/* The blocks worth keeping of a seekable FLAC file, one after the other as they lie in
+ * it; NULL when there are none. `places`: also those that count samples. */
+GByteArray *fc_flac_blocks_read(fc_input *input, gboolean places);
+
+/* A FLAC file on its way out, whose own blocks are to be joined by these. */
+typedef struct fc_flac_front {
+  const GByteArray *blocks; /* borrowed */
+  GByteArray *held;         /* what has come of the front */
+  gsize before, after;      /* size of the front as it came, and as it is; 0: not all is there */
+} fc_flac_front;
+
+/* Takes the next bytes. TRUE when the front is complete: `held` then has everything so
+ * far, with the blocks in it. */
+gboolean fc_flac_front_feed(fc_flac_front *front, const void *from, gsize size);
+
+/* Where a byte of the encoder's file lies in ours. */
+gint64 fc_flac_front_place(const fc_flac_front *front, gint64 position);
+
+G_END_DECLS
+
+#endif
