@@ -37,6 +37,8 @@ gboolean fc_tga_check(const char *, const guint8 *, gsize, fc_image_check *, GEr
 
 /* The orientation in a TIFF structure, as EXIF has it; 1 when it says none. */
 int fc_exif_orientation(const guint8 *tiff, gsize size);
+/* Makes it say 1. */
+void fc_exif_set_upright(guint8 *tiff, gsize size);
 
 /* ---- the second gate (image_decode.c) ---------------------------------- */
 
@@ -82,8 +84,9 @@ const guint8 *fc_png_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, 
 
 struct fc_output;
 
-/* PNG of 8 or 16 bits from dense rows. */
-gboolean fc_png_write(const char *name, struct fc_output *output, const fc_picture *picture, GError **error);
+/* PNG of 8 or 16 bits from dense rows; `chunks` (or NULL) go ahead of the pixels. */
+gboolean fc_png_write(const char *name, struct fc_output *output, const fc_picture *picture, GBytes *chunks,
+                      GError **error);
 
 G_END_DECLS
 

@@ -5,13 +5,14 @@
  */
 #include <string.h>
 
-#include "media/image.h"
+#include "media/image_meta.h"
 
 #define PIXELS_MAX ((gint64)1 << 28)
 
 typedef struct image_source {
   fc_source base;
   fc_picture picture;
+  fc_image_meta *meta;
   int orientation;
   gboolean delivered;
 } image_source;
@@ -62,11 +63,18 @@ static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
 static void image_free(fc_source *base) {
   image_source *source = (image_source *)base;
   fc_picture_clear(&source->picture);
+  fc_image_meta_unref(source->meta);
   g_free(base->name);
   g_free(source);
 }
 
-static fc_source *source_new(const char *name, const fc_picture *picture, int orientation) {
+fc_image_meta *fc_image_source_meta(fc_source *source) {
+  return source && source->read == image_read ? fc_image_meta_ref(((image_source *)source)->meta) : NULL;
+}
+
+/* Takes over picture and meta. */
+static fc_source *source_new(const char *name, const fc_picture *picture, int orientation,
+                             fc_image_meta *meta) {
   image_source *source = g_new0(image_source, 1);
   gboolean lying = orientation >= 5;
   source->base.name = g_strdup(name);
@@ -74,6 +82,7 @@ static fc_source *source_new(const char *name, const fc_picture *picture, int or
   source->base.free = image_free;
   source->picture = *picture;
   source->orientation = orientation;
+  source->meta = meta;
   source->base.format = (fc_format){.size = sizeof(fc_format),
                                     .kind = FC_IMAGE,
                                     .dtype = picture->dtype,
@@ -132,7 +141,8 @@ static fc_source *open_loaded(fc_input *input, const fc_file_format *format, con
       !check_whole(input->name, &check, options, error) ||
       !fc_image_decode(input->name, file, size, &check, &picture, error))
     return NULL;
-  return source_new(input->name, &picture, check.orientation);
+  return source_new(input->name, &picture, check.orientation,
+                    fc_image_meta_read(file, size, picture.channels));
 }
 
 fc_source *fc_image_open(fc_input *input, const fc_file_format *format, const fc_media_options *options,

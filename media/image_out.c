@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "media/image.h"
+#include "media/image_meta.h"
 #include "media/output.h"
 #include "media/quantise.h"
 
@@ -14,6 +14,7 @@
 
 /* Above 90 stb_image_write keeps colour at full resolution. */
 #define JPEG_QUALITY 92
+#define JPEG_FRONT   20 /* what stb_image_write begins with: SOI and APP0 */
 
 typedef struct image_sink {
   fc_sink base;
@@ -22,9 +23,11 @@ typedef struct image_sink {
   unsigned flags;
   int like; /* element type of the image that came in, or -1 */
   int dtype;
+  fc_image_meta *meta; /* of the image that came in, or NULL */
   fc_output *output;
   gboolean written;
-  GError *problem; /* of a write inside stb_image_write */
+  GBytes *segments; /* JPEG: to stand behind the first, or NULL */
+  GError *problem;  /* of a write inside stb_image_write */
 } image_sink;
 
 static gboolean is(const image_sink *sink, const char *name) {
@@ -97,13 +100,29 @@ static gboolean image_begin(fc_sink *base, const fc_format *format, GError **err
 
 /* ---- writing ----------------------------------------------------------- */
 
+static void write_piece(image_sink *sink, const void *data, gsize size) {
+  if (!sink->problem) fc_output_write(sink->output, data, size, &sink->problem);
+}
+
+/* Metadata belong behind the mark and the first segment of a JPEG file. */
 static void take_piece(void *context, void *data, int size) {
   image_sink *sink = context;
-  if (!sink->problem) fc_output_write(sink->output, data, (gsize)size, &sink->problem);
+  gint64 left = JPEG_FRONT - fc_output_size(sink->output);
+  if (!sink->segments || left < 0 || left > size) {
+    write_piece(sink, data, (gsize)size);
+    return;
+  }
+  gsize segments_size;
+  const void *segments = g_bytes_get_data(sink->segments, &segments_size);
+  write_piece(sink, data, (gsize)left);
+  write_piece(sink, segments, segments_size);
+  write_piece(sink, (const char *)data + left, (gsize)(size - left));
+  g_clear_pointer(&sink->segments, g_bytes_unref);
 }
 
 static gboolean encode_with_stb(image_sink *sink, const fc_picture *p, GError **error) {
   int width = (int)p->width, height = (int)p->height, done;
+  if (is(sink, "jpg") && sink->meta) sink->segments = fc_image_meta_for_jpeg(sink->meta, p->channels);
   if (is(sink, "jpg"))
     done = stbi_write_jpg_to_func(take_piece, sink, width, height, p->channels, p->pixels, JPEG_QUALITY);
   else if (is(sink, "bmp"))
@@ -132,8 +151,9 @@ static gboolean image_write(fc_sink *base, const fc_view *from, GError **error) 
                               .dtype = sink->dtype,
                               .pixels = pixels};
   sink->written = TRUE;
-  return is(sink, "png") ? fc_png_write(base->name, sink->output, &picture, error)
-                         : encode_with_stb(sink, &picture, error);
+  if (!is(sink, "png")) return encode_with_stb(sink, &picture, error);
+  g_autoptr(GBytes) chunks = sink->meta ? fc_image_meta_for_png(sink->meta, picture.channels) : NULL;
+  return fc_png_write(base->name, sink->output, &picture, chunks, error);
 }
 
 static gboolean image_commit(fc_sink *base, GError **error) {
@@ -145,6 +165,8 @@ static gboolean image_commit(fc_sink *base, GError **error) {
 static void image_free(fc_sink *base) {
   image_sink *sink = (image_sink *)base;
   fc_output_free(sink->output);
+  fc_image_meta_unref(sink->meta);
+  g_clear_pointer(&sink->segments, g_bytes_unref);
   g_clear_error(&sink->problem);
   g_free(sink->path);
   g_free(base->name);
@@ -165,5 +187,6 @@ fc_sink *fc_image_create(const char *path, const fc_file_format *format, const f
   sink->flags = fc_output_flags_of(options);
   sink->like = like && like->format.kind != FC_AUDIO ? like->format.dtype : -1;
   sink->dtype = -1;
+  sink->meta = fc_image_source_meta(like);
   return &sink->base;
 }

@@ -114,16 +114,27 @@ static guint32 tiff_get(const guint8 *at, int bytes, gboolean big) {
   return value;
 }
 
-int fc_exif_orientation(const guint8 *tiff, gsize size) {
-  if (size < 8 || (memcmp(tiff, "II*\0", 4) != 0 && memcmp(tiff, "MM\0*", 4) != 0)) return 1;
+/* Offset of the orientation's value, or 0. */
+static gsize find_orientation(const guint8 *tiff, gsize size) {
+  if (size < 8 || (memcmp(tiff, "II*\0", 4) != 0 && memcmp(tiff, "MM\0*", 4) != 0)) return 0;
   gboolean big = tiff[0] == 'M';
   gsize at = tiff_get(tiff + 4, 4, big);
-  if (at > size - 2) return 1;
+  if (at > size - 2) return 0;
   guint32 count = tiff_get(tiff + at, 2, big);
-  for (at += 2; count-- && size - at >= 12; at += 12) {
-    if (tiff_get(tiff + at, 2, big) != 0x0112) continue;
-    guint32 value = tiff_get(tiff + at + 8, 2, big);
-    return value >= 1 && value <= 8 ? (int)value : 1;
-  }
-  return 1;
+  for (at += 2; count-- && size - at >= 12; at += 12)
+    if (tiff_get(tiff + at, 2, big) == 0x0112) return at + 8;
+  return 0;
+}
+
+int fc_exif_orientation(const guint8 *tiff, gsize size) {
+  gsize at = find_orientation(tiff, size);
+  guint32 value = at ? tiff_get(tiff + at, 2, tiff[0] == 'M') : 1;
+  return value >= 1 && value <= 8 ? (int)value : 1;
+}
+
+void fc_exif_set_upright(guint8 *tiff, gsize size) {
+  gsize at = find_orientation(tiff, size);
+  if (!at) return;
+  tiff[at] = tiff[0] == 'M' ? 0 : 1;
+  tiff[at + 1] = tiff[0] == 'M' ? 1 : 0;
 }

@@ -160,7 +160,14 @@ static guint8 *lay_out(png_writer *png) {
   return memory;
 }
 
-gboolean fc_png_write(const char *name, fc_output *output, const fc_picture *picture, GError **error) {
+static gboolean write_bytes(fc_output *output, GBytes *bytes, GError **error) {
+  gsize size = 0;
+  const void *data = bytes ? g_bytes_get_data(bytes, &size) : NULL;
+  return fc_output_write(output, data, size, error);
+}
+
+gboolean fc_png_write(const char *name, fc_output *output, const fc_picture *picture, GBytes *chunks,
+                      GError **error) {
   png_writer png = {.name = name, .output = output};
   png.pixel_bytes = (gsize)picture->channels * fc_dtype_size(picture->dtype);
   png.row_bytes = (gsize)picture->width * png.pixel_bytes;
@@ -169,8 +176,8 @@ gboolean fc_png_write(const char *name, fc_output *output, const fc_picture *pic
     return fc_fail(error, FC_NO_MEMORY, "%s: no memory to compress it", name);
   png.zip.next_out = png.block;
   png.zip.avail_out = BLOCK;
-  gboolean done = write_start(&png, picture, error) && write_rows(&png, picture, error) &&
-                  write_chunk(output, "IEND", NULL, 0, error);
+  gboolean done = write_start(&png, picture, error) && write_bytes(output, chunks, error) &&
+                  write_rows(&png, picture, error) && write_chunk(output, "IEND", NULL, 0, error);
   deflateEnd(&png.zip);
   return done;
 }

@@ -33,7 +33,7 @@ static void write_png(const char *path, const fc_picture *picture) {
   GError *error = NULL;
   g_autoptr(fc_output) output = fc_output_open(path, 0, &error);
   g_assert_no_error(error);
-  fc_png_write(path, output, picture, &error);
+  fc_png_write(path, output, picture, NULL, &error);
   g_assert_no_error(error);
   g_assert_true(fc_output_commit(output, &error));
 }
@@ -272,6 +272,79 @@ static void test_orientation_jpeg(void) {
     }
   }
   clear_bytes(&b);
+}
+
+/* ---- metadata ------------------------------------------------------------- */
+
+static gboolean contains(const char *path, const void *what, gsize size) {
+  bytes b = load(path);
+  gboolean found = memmem(b.data, b.size, what, size) != NULL;
+  clear_bytes(&b);
+  return found;
+}
+
+/* Profile, texts and EXIF of a PNG are in the next PNG, EXIF also in a JPEG; its
+ * orientation is upright, as the pixels now are. */
+static void test_png_metadata(void) {
+  g_autofree char *in = scratch("m.png"), *out = scratch("m2.png"), *jpg = scratch("m.jpg"),
+                  *grey = scratch("m3.png");
+  make_png(in, 8, 6, 3, FC_U8);
+  bytes b = load(in);
+  g_autoptr(GByteArray) png = g_byte_array_new();
+  guint8 exif[32], upright[32];
+  gsize size = exif_of(6, FALSE, exif);
+  exif_of(1, FALSE, upright);
+  g_byte_array_append(png, b.data, 33);
+  put_chunk(png, "iCCP", "name\0\0not even packed", 22);
+  put_chunk(png, "tEXt", "Title\0of the image", 18);
+  put_chunk(png, "eXIf", exif, size);
+  put_chunk(png, "tIME", "1234567", 7);
+  g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
+  store(in, png->data, png->len);
+  clear_bytes(&b);
+  assert_copies(in, out);
+  g_assert_true(contains(out, "iCCPname\0\0not even packed", 26));
+  g_assert_true(contains(out, "tEXtTitle\0of the image", 22));
+  g_assert_true(contains(out, upright, size));
+  g_assert_false(contains(out, "tIME", 4));
+  assert_copies(out, grey); /* it reads well, and is not turned again */
+  assert_same_bytes(out, grey);
+  assert_copies(in, jpg);
+  g_assert_true(contains(jpg, upright, size));
+}
+
+static void test_jpeg_metadata(void) {
+  g_autofree char *png = scratch("mj.png"), *jpg = scratch("mj.jpg"), *out = scratch("mj2.jpg"),
+                  *back = scratch("mj2.png");
+  static const guint8 segments[] = "\xff\xe1\0\x23http://ns.adobe.com/xap/1.0/\0<x/>"
+                                   "\xff\xe2\0\x18ICC_PROFILE\0\x01\x01profile!"
+                                   "\xff\xfe\0\x07"
+                                   "hello";
+  gsize size = sizeof segments - 1;
+  make_png(png, 16, 16, 3, FC_U8);
+  assert_copies(png, jpg);
+  bytes b = load(jpg);
+  g_autoptr(GByteArray) rich = g_byte_array_new();
+  g_byte_array_append(rich, b.data, 20);
+  g_byte_array_append(rich, segments, (guint)size);
+  g_byte_array_append(rich, b.data + 20, (guint)b.size - 20);
+  store(jpg, rich->data, rich->len);
+  clear_bytes(&b);
+  assert_copies(jpg, out);
+  g_assert_true(contains(out, segments, 37));
+  g_assert_true(contains(out, segments + 37, 26));
+  g_assert_true(contains(out, segments + 63, 9));
+  fc_format format;
+  g_array_unref(read_image(out, &format));
+  assert_copies(jpg, back);
+  bytes c = load(back);
+  const guint8 *profile = memmem(c.data, c.size, "iCCPICC profile\0", 17);
+  g_assert_nonnull(profile);
+  guint8 unpacked[64];
+  uLongf length = sizeof unpacked;
+  g_assert_cmpint(uncompress(unpacked, &length, profile + 17, profile[-1] - 13), ==, Z_OK);
+  g_assert_cmpmem(unpacked, length, "profile!", 8);
+  clear_bytes(&c);
 }
 
 /* ---- hostile and damaged files ------------------------------------------- */
@@ -526,6 +599,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/refused-outputs", test_refused_outputs);
   g_test_add_func("/media/image/orientation-png", test_orientation_png);
   g_test_add_func("/media/image/orientation-jpeg", test_orientation_jpeg);
+  g_test_add_func("/media/image/png-metadata", test_png_metadata);
+  g_test_add_func("/media/image/jpeg-metadata", test_jpeg_metadata);
   g_test_add_func("/media/image/too-large", test_too_large);
   g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
   g_test_add_func("/media/image/checksums", test_checksums);
