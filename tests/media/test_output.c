@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -352,6 +354,70 @@ static void test_onto_input(void) {
   assert_same_bytes(hard, before);
 }
 
+/* An image of noise, by way of an array. */
+static void make_picture(const char *npy, const char *png) {
+  g_autoptr(GByteArray) array = g_byte_array_new();
+  guint32 state = 1;
+  g_byte_array_append(
+      array,
+      (const guint8 *)"\x93NUMPY\x01\0\x3d\0{'descr':'|u1','fortran_order':False,'shape':(200, 300, 3)}   ",
+      71);
+  for (int i = 0; i < 200 * 300 * 3; i++) {
+    guint8 value = (guint8)(noise(&state) >> 24);
+    g_byte_array_append(array, &value, 1);
+  }
+  store(npy, array->data, array->len);
+  assert_copies(npy, png);
+}
+
+/* ---- a disk that is full ------------------------------------------------- */
+
+/* The copy may write no more than `limit` bytes into any file. */
+static gboolean copy_limited(const char *in, const char *out, rlim_t limit, GError **error) {
+  struct rlimit before, now;
+  const copy_job job = {.in = in, .out = out, .dtype = -1, .hide_length = limit % 2};
+  g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+  now = before;
+  now.rlim_cur = limit;
+  g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &now), ==, 0);
+  gboolean done = copy(&job, error);
+  g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+  return done;
+}
+
+/* Every format, with space for less and less of it: complete, or an error and the old
+ * content. (A limit on the size of files stands for the disk.) */
+static void test_no_space(void) {
+  static const char *const names[] = {"f.wav", "f.rf64", "f.w64", "f.aiff", "f.au",
+                                      "f.caf", "f.flac", "f.ogg", "f.opus", "f.npy",
+                                      "f.raw", "f.png",  "f.jpg", "f.bmp",  "f.tga"};
+  g_autofree char *sound = scratch("space.wav"), *npy = scratch("space.npy"), *image = scratch("space.png");
+  signal(SIGXFSZ, SIG_IGN);
+  make_sound(sound, 0x010002, 48000, 2, 40000);
+  make_picture(npy, image);
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *out = scratch(names[i]);
+    const char *in = i < 11 ? sound : image;
+    GStatBuf info;
+    assert_copies(in, out);
+    g_assert_cmpint(g_stat(out, &info), ==, 0);
+    for (int part = 0; part < 12; part++) {
+      /* Nothing, the header, a piece, all but a byte. */
+      rlim_t limit = part == 0    ? 0
+                     : part == 11 ? (rlim_t)info.st_size - 1
+                                  : (rlim_t)info.st_size * (rlim_t)(part - 1) / 10 + 9;
+      GError *error = NULL;
+      store(out, OLD, strlen(OLD));
+      g_assert_false(copy_limited(in, out, limit, &error));
+      g_assert_error(error, FC_ERROR, FC_IO);
+      g_assert_true(g_str_has_prefix(error->message, out));
+      g_error_free(error);
+      assert_holds(out, OLD);
+      g_assert_cmpuint(leftovers(), ==, 0);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -374,6 +440,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/output/remove-all", test_remove_all);
   g_test_add_func("/media/output/list-from-threads", test_list_from_threads);
   g_test_add_func("/media/output/onto-input", test_onto_input);
+  g_test_add_func("/media/output/no-space", test_no_space);
   int status = g_test_run();
   scratch_remove();
   return status;
