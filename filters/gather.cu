@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // gather.cu - copies of samples on a CUDA device. Neighbouring threads take neighbouring
-// elements of the output, EACH of them a block's width apart.
+// elements of the output, EACH of them a block's width apart. Lines of adjacent elements whose
+// channels stay are copied as bytes, 16 at a time (copy_dense).
 #include "filters/cuda.cuh"
 #include "filters/gather.h"
 #include "filters/lines.h"
@@ -64,9 +65,70 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
+// 16 bytes from any address, by aligned words: up to three bytes before them and, unless that
+// is aligned, up to three after are read.
+__device__ __forceinline__ uint4 load_bytes(const char *from) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(from);
+  if (address % 16 == 0) return *reinterpret_cast<const uint4 *>(from);
+  const uint32_t *word = reinterpret_cast<const uint32_t *>(address - address % 4);
+  const uint32_t a = word[0], b = word[1], c = word[2], d = word[3];
+  if (address % 4 == 0) return make_uint4(a, b, c, d);
+  const uint32_t e = word[4], bits = static_cast<uint32_t>(address % 4) * 8;
+  return make_uint4(__funnelshift_r(a, b, bits), __funnelshift_r(b, c, bits), __funnelshift_r(c, d, bits),
+                    __funnelshift_r(d, e, bits));
+}
+
+// Lines of `bytes` adjacent bytes. What is stored is aligned; what is read lies within the line.
+__global__ void __launch_bounds__(THREADS) copy_dense(fc_dev_view in, fc_dev_view out, fc_lines lines,
+                                                      int64_t bytes, int64_t shift_y, int64_t shift_x) {
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  const int64_t first = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x;
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
+  for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
+    const int64_t c = line % lines.channels, y = line / lines.channels % lines.rows;
+    const int64_t n = line / lines.channels / lines.rows;
+    const char *from = in.at(n, y + shift_y, shift_x, c);
+    char *to = out.at(n, y, 0, c);
+    int64_t head = (16 - reinterpret_cast<uintptr_t>(to) % 16) % 16;
+    const int64_t askew = (reinterpret_cast<uintptr_t>(from) + head) % 4;
+    if (head < askew) head += 16;
+    const int64_t rest = bytes - head - (askew ? 4 : 0), packs = rest > 0 ? rest / 16 : 0;
+    for (int64_t base = first; base < packs; base += span) {
+      uint4 v[EACH];
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+        if (base + k * THREADS < packs) v[k] = load_bytes(from + head + (base + k * THREADS) * 16);
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+        if (base + k * THREADS < packs)
+          *reinterpret_cast<uint4 *>(to + head + (base + k * THREADS) * 16) = v[k];
+    }
+    if (packs == 0) head = 0;
+    const int64_t edges = bytes - packs * 16, step = static_cast<int64_t>(gridDim.x) * THREADS;
+    for (int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; e < edges; e += step) {
+      const int64_t i = e < head ? e : e + packs * 16;
+      to[i] = from[i];
+    }
+  }
+}
+
+static fc_status launch_dense(const fc_gather *g, const fc_view *in, const fc_view *out,
+                              const fc_lines &lines, int64_t size, cudaStream_t stream) {
+  const int64_t bytes = lines.length * size, count = lines.frames * lines.rows * lines.channels;
+  const dim3 grid(fc_blocks(bytes, THREADS * EACH * 16, 1 << 20), fc_blocks(count, 1, 65535));
+  copy_dense<<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, bytes, g->shift_y,
+                                           g->shift_x);
+  return fc_launch_status();
+}
+
 template <typename E>
 fc_status launch(const fc_gather *g, const fc_view *in, const fc_view *out, cudaStream_t stream) {
   fc_lines lines = fc_lines_of(in, out, !g->channels);
+  const int64_t size = sizeof(E);
+  if (!g->channels && lines.in_step == size && lines.out_step == size && fc_view_count(out) > 0) {
+    fc_lines_merge(&lines, in, out, 1);
+    return launch_dense(g, in, out, lines, size, stream);
+  }
   source src = {
       ALIKE, lines.in_step, in->stride[FC_AXIS_X], in->stride[FC_AXIS_C], out->shape[FC_AXIS_C], g->channels};
   if (lines.channels > 1 && fc_is_interleaved(out)) {

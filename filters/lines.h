@@ -37,4 +37,19 @@ static inline fc_lines fc_lines_of(const fc_view *in, const fc_view *out, int wh
   return l;
 }
 
+/*
+ * Lines that follow one another without a gap in both views are one: rows, and with
+ * `frames` also the frames made of them.
+ */
+static inline void fc_lines_merge(fc_lines *l, const fc_view *in, const fc_view *out, int frames) {
+  if (l->rows > 1 &&
+      (in->stride[FC_AXIS_Y] != l->length * l->in_step || out->stride[FC_AXIS_Y] != l->length * l->out_step))
+    return;
+  l->length *= l->rows, l->rows = 1;
+  if (!frames || (l->frames > 1 && (in->stride[FC_AXIS_N] != l->length * l->in_step ||
+                                    out->stride[FC_AXIS_N] != l->length * l->out_step)))
+    return;
+  l->length *= l->frames, l->frames = 1;
+}
+
 #endif

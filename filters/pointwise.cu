@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// pointwise.cu - operations on each sample by itself on a CUDA device. Bound by memory: a
-// thread makes EACH outputs a block's width apart, so that loads are coalesced
-// and several are in flight. Multiplications and additions round one by one, as on the CPU.
+// pointwise.cu - operations on each sample by itself on a CUDA device. Bound by memory: lines
+// that join are one, and where the elements of a line are adjacent and the pair of types is
+// a common one a thread moves EACH times 16 bytes (run_dense); else EACH elements a
+// block's width apart. Multiplications and additions round one by one, as on the CPU.
+#include <type_traits>
+
 #include "filters/cuda.cuh"
 #include "filters/lines.h"
 #include "filters/pointwise.h"
@@ -60,6 +63,15 @@ __device__ __forceinline__ int64_t place_in_group(int64_t i, int64_t group) {
   return static_cast<uint32_t>(i) % static_cast<uint32_t>(group);
 }
 
+// What the operation is for one line: frame n, channel c.
+template <typename F>
+__device__ __forceinline__ operation<F> operation_for(const operation<F> &op, int64_t n, int64_t c) {
+  operation<F> mine = op;
+  if (op.factors && op.group == 1) mine.factor = op.factors[c];
+  if (op.frames) mine.from = op.frames[2 * n], mine.factor = op.frames[2 * n + 1];
+  return mine;
+}
+
 template <typename F, typename T>
 __global__ void __launch_bounds__(THREADS)
     run(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
@@ -71,9 +83,7 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t n = line / lines.channels / lines.rows;
     const char *from = in.at(n, y, 0, c);
     char *to = out.at(n, y, 0, c);
-    operation<F> mine = op;
-    if (op.factors && op.group == 1) mine.factor = op.factors[c];
-    if (op.frames) mine.from = op.frames[2 * n], mine.factor = op.frames[2 * n + 1];
+    operation<F> mine = operation_for(op, n, c);
     for (int64_t base = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x; base < lines.length;
          base += span) {
       F v[EACH];
@@ -93,17 +103,200 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
+// Elements that a thread moves at once: the wider of the two types fills 16 bytes.
+template <typename T, int N> struct __align__(N * sizeof(T)) packed {
+  T at[N];
+};
+
+// One store: left to itself the compiler may store the elements one by one.
+template <int BYTES> struct words;
+template <> struct words<2> { typedef uint16_t type; };
+template <> struct words<4> { typedef uint32_t type; };
+template <> struct words<8> { typedef uint2 type; };
+template <> struct words<16> { typedef uint4 type; };
+
+template <typename T, int N> __device__ __forceinline__ void store_packed(T *to, const packed<T, N> &v) {
+  typename words<N * sizeof(T)>::type raw;
+  memcpy(&raw, &v, sizeof raw);
+  *reinterpret_cast<decltype(raw) *>(to) = raw;
+}
+
+template <typename T, typename U> struct pack {
+  static constexpr int size = 16 / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
+};
+
+// A dense line in packs: `head` elements ahead of them, `body` where they end. None where no
+// element is aligned in input and output alike.
+struct packs {
+  int64_t head, count, body;
+};
+
+template <typename T, typename U>
+__host__ __device__ __forceinline__ packs packs_of(const char *from, const char *to, int64_t length) {
+  constexpr int N = pack<T, U>::size;
+  packs p;
+  p.head = (N - reinterpret_cast<uintptr_t>(to) / sizeof(U) % N) % N;
+  const bool alike = (reinterpret_cast<uintptr_t>(from) / sizeof(T) + p.head) % N == 0;
+  p.count = alike && p.head < length ? (length - p.head) / N : 0;
+  if (p.count == 0) p.head = 0;
+  p.body = p.head + p.count * N;
+  return p;
+}
+
+// The operation on N elements from element i of a line on: what it is, is asked once.
+template <typename F, int N>
+__device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int64_t i) {
+  switch (op.form) {
+  case FC_POINTWISE_SCALE: {
+    int64_t place = op.group > 1 ? place_in_group(i, op.group) : 0;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      v[k] = multiply(v[k], op.group > 1 ? op.factors[place] : op.factor);
+      if (++place >= op.group) place = 0;
+    }
+    break;
+  }
+  case FC_POINTWISE_MAP:
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = add(multiply(add(v[k], -op.from), op.factor), op.to);
+    break;
+  case FC_POINTWISE_CLAMP:
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = v[k] < op.low ? op.low : v[k] > op.high ? op.high : v[k];
+    break;
+  default: break;
+  }
+}
+
+__device__ __forceinline__ int32_t nearest(float v) {
+  return __float2int_rn(v);
+}
+__device__ __forceinline__ int32_t nearest(double v) {
+  return __double2int_rn(v);
+}
+
+// fc_dev_code of N values. For codes of 8 and 16 bits without a branch for each: a device rounds NaN
+// to 0 and what is out of range to the nearest end of 32 bits.
+template <typename F, typename U, int N>
+__device__ __forceinline__ void codes_of(U (&to)[N], const F (&v)[N], fc_dev_map<F> map, uint32_t *notes) {
+  if constexpr (sizeof(U) < 4) {
+    bool nan = false, clipped = false;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      const F scaled = v[k] * map.inverse;
+      const int32_t low = fc_dev_limits<U>::low - map.bias, high = fc_dev_limits<U>::high - map.bias;
+      const int32_t code = nearest(scaled), held = min(max(code, low), high);
+      nan |= scaled != scaled, clipped |= code != held;
+      to[k] = static_cast<U>(held + map.bias);
+    }
+    if (nan) fc_dev_note(notes, 0);
+    if (clipped) fc_dev_note(notes, 1);
+  } else {
+#pragma unroll
+    for (int k = 0; k < N; k++) to[k] = fc_dev_code<F, U>(v[k], map, notes);
+  }
+}
+
+template <typename F, typename T, typename U, int N>
+__device__ __forceinline__ void convert(U (&to)[N], const T (&from)[N], const operation<F> &op, int64_t i,
+                                        fc_dev_map<F> in_map, fc_dev_map<F> out_map, uint32_t *notes) {
+  F v[N];
+#pragma unroll
+  for (int k = 0; k < N; k++) v[k] = fc_dev_value<F, T>(from[k], in_map);
+  apply_all(v, op, i);
+  codes_of(to, v, out_map, notes);
+}
+
+template <typename F, typename T, typename U>
+__global__ void __launch_bounds__(THREADS)
+    run_dense(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
+              fc_dev_map<F> out_map, uint32_t *notes) {
+  constexpr int N = pack<T, U>::size;
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  const int64_t first = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x;
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
+  for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
+    const int64_t c = line % lines.channels, y = line / lines.channels % lines.rows;
+    const int64_t n = line / lines.channels / lines.rows;
+    const T *from = reinterpret_cast<const T *>(in.at(n, y, 0, c));
+    U *to = reinterpret_cast<U *>(out.at(n, y, 0, c));
+    operation<F> mine = operation_for(op, n, c);
+    const packs p = packs_of<T, U>(in.at(n, y, 0, c), out.at(n, y, 0, c), lines.length);
+    for (int64_t base = first; base < p.count; base += span) {
+      packed<T, N> v[EACH];
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        const int64_t i = base + k * THREADS;
+        if (i < p.count) v[k] = *reinterpret_cast<const packed<T, N> *>(from + p.head + i * N);
+      }
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        const int64_t i = p.head + (base + k * THREADS) * N;
+        if (i >= p.body) break;
+        packed<U, N> result;
+        convert(result.at, v[k].at, mine, i, in_map, out_map, notes);
+        store_packed(to + i, result);
+      }
+    }
+    const int64_t edges = lines.length - p.count * N, step = static_cast<int64_t>(gridDim.x) * THREADS;
+    for (int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; e < edges; e += step) {
+      const int64_t i = e < p.head ? e : e + p.count * N;
+      const T one[1] = {from[i]};
+      U result[1];
+      convert(result, one, mine, i, in_map, out_map, notes);
+      to[i] = result[0];
+    }
+  }
+}
+
+// Calls f with a value of the output's type where run_dense is built for the pair: types alike, or one of
+// them f32 in f32.
+template <typename F, typename T, typename Fn> bool with_common(int out_dtype, T, Fn f) {
+  return fc_dispatch_dtype(out_dtype, [&](auto u) {
+           using U = decltype(u);
+           constexpr bool same = std::is_same<T, U>::value;
+           constexpr bool one = std::is_same<T, float>::value || std::is_same<U, float>::value;
+           if constexpr (same || (sizeof(F) == 4 && one)) return f(u), FC_OK;
+           return FC_UNSUPPORTED;
+         }) == FC_OK;
+}
+
+// FC_UNSUPPORTED where that kernel is not for these views.
+template <typename F, typename T>
+fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view *out, const fc_lines &lines,
+                       cudaStream_t stream, uint32_t *notes) {
+  if (lines.in_step != sizeof(T) || lines.out_step != static_cast<int64_t>(fc_dtype_size(out->dtype)))
+    return FC_UNSUPPORTED;
+  const char *from = static_cast<const char *>(in->data), *to = static_cast<const char *>(out->data);
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  int64_t packs = 0;
+  with_common<F>(out->dtype, T{}, [&](auto u) {
+    using U = decltype(u);
+    packs = packs_of<T, U>(from, to, lines.length).count;
+    const dim3 grid(fc_blocks(packs, THREADS * EACH, 1 << 20), fc_blocks(count, 1, 65535));
+    if (packs > 0)
+      run_dense<F, T, U><<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                                       fc_dev_map_of<F>(in->kind, in->dtype),
+                                                       fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  });
+  return packs > 0 ? fc_launch_status() : FC_UNSUPPORTED;
+}
+
 template <typename F, typename T>
 fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, cudaStream_t stream,
                  uint32_t *notes) {
-  const fc_lines lines = fc_lines_of(in, out, 1);
+  fc_lines lines = fc_lines_of(in, out, 1);
   const int64_t count = lines.frames * lines.rows * lines.channels;
   if (count == 0 || lines.length == 0) return FC_OK;
   const bool varies = p->form == FC_POINTWISE_SCALE && p->factors;
   const bool together = lines.channels == 1 && out->shape[FC_AXIS_C] > 1;
-  const dim3 grid(fc_blocks(lines.length, THREADS * EACH, 1 << 20), fc_blocks(count, 1, 65535));
-  run<F, T><<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines,
-                                          operation_of<F>(p, varies && together ? out->shape[FC_AXIS_C] : 1),
+  const operation<F> op = operation_of<F>(p, varies && together ? out->shape[FC_AXIS_C] : 1);
+  fc_lines_merge(&lines, in, out, !op.frames);
+  const fc_status status = launch_dense<F, T>(op, in, out, lines, stream, notes);
+  if (status != FC_UNSUPPORTED) return status;
+  const dim3 grid(fc_blocks(lines.length, THREADS * EACH, 1 << 20),
+                  fc_blocks(lines.frames * lines.rows * lines.channels, 1, 65535));
+  run<F, T><<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
                                           fc_dev_map_of<F>(in->kind, in->dtype),
                                           fc_dev_map_of<F>(out->kind, out->dtype), notes);
   return fc_launch_status();

@@ -58,11 +58,11 @@ static inline void trial_pointwise(trial *t, int64_t channels) {
 
 /* Widths around the sizes of tiles, blocks and lanes. */
 static inline void trial_shape(trial_kind kind, int64_t shape[FC_AXES]) {
-  static const int64_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 64, 255, 257, 1025, 2049};
+  static const int64_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 64, 255, 257, 1025, 2049, 17001};
   static const int64_t few[] = {1, 1, 1, 2, 3, 4, 7};
   shape[FC_AXIS_N] = random_int(0, 3);
   shape[FC_AXIS_Y] = random_int(0, 5);
-  shape[FC_AXIS_X] = random_of(sizes, 12);
+  shape[FC_AXIS_X] = random_of(sizes, 13);
   shape[FC_AXIS_C] = random_of(few, 7);
   if (random_int(0, 19) == 0) shape[FC_AXIS_C] = TRIAL_CHANNELS, shape[FC_AXIS_X] = random_int(0, 5);
   if (kind == TRIAL_STRETCH && shape[FC_AXIS_N] == 0) shape[FC_AXIS_N] = 1;
