@@ -133,7 +133,8 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
                        job->scratch_bytes, job->notes, job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, 0, NULL, prepare, release, scratch_cuda, process_cuda};
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
+                                release,     scratch_cuda,     process_cuda};
 #define CUDA &cuda
 #else
 #define CUDA NULL
