@@ -22,7 +22,8 @@ static const struct known {
     {"writes_beyond", BIT(FAULT_BAND)},
     {"ignores_stride", BIT(FAULT_VALUE) | BIT(FAULT_BAND) | BIT(FAULT_CUT)},
     {"depends_on_cut", BIT(FAULT_CUT)},
-    {"reads_too_far", BIT(FAULT_VALUE)},
+    /* What lies there may be a NaN: then the note of it comes first. */
+    {"reads_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES)},
     {"writes_input", BIT(FAULT_INPUT)},
     {"scratch_beyond", BIT(FAULT_BAND)},
     {"shares_state", BIT(FAULT_THREADS)},
