@@ -6,6 +6,7 @@
 #include "media/audio.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "media/flac_front.h"
 #include "media/metadata.h"
@@ -19,6 +20,7 @@ typedef struct sndfile_encoder {
   SNDFILE *file;
   gint64 position; /* as libsndfile sees it */
   gint64 size;
+  gint64 frames;        /* written */
   int sample_bytes;     /* of PCM and float samples */
   fc_flac_front front;  /* FLAC with blocks to add: held is NULL otherwise */
   fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
@@ -143,15 +145,51 @@ static gint64 write_frames(sndfile_encoder *encoder, const void *frames, gint64 
 static gboolean sndfile_write(fc_encoder *base, const void *frames, gint64 count, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   gint64 written = write_frames(encoder, frames, count);
+  encoder->frames += MAX(written, 0);
   return (written == count && !encoder->problem) || fail_encoder(encoder, error);
 }
 
+/* ---- AIFF ---------------------------------------------------------------- */
+
+/* The header becomes shorter when the PEAK chunk is dropped; what is left of the longer one
+ * would be taken for samples of a sound that is shorter still. */
+static gboolean drop_old_header(sndfile_encoder *encoder, GError **error) {
+  if (!is_major(encoder, SF_FORMAT_AIFF)) return TRUE;
+  encoder->size = encoder->position;
+  return fc_output_cut(encoder->output, encoder->position, error);
+}
+
+static gboolean put_be32(sndfile_encoder *encoder, gint64 at, gint64 value, GError **error) {
+  guint32 be = GUINT32_TO_BE((guint32)value);
+  return fc_output_write_at(encoder->output, at, &be, sizeof be, error);
+}
+
+/* libsndfile counts the byte that makes the samples even as one of them. */
+static gboolean correct_odd_size(sndfile_encoder *encoder, GError **error) {
+  gint64 bytes = encoder->frames * encoder->spec.channels * encoder->sample_bytes;
+  if (!is_major(encoder, SF_FORMAT_AIFF) || bytes % 2 == 0) return TRUE;
+  guint8 header[8];
+  for (gint64 at = 12; fc_output_read_at(encoder->output, at, header, sizeof header) == sizeof header;) {
+    if (memcmp(header, "COMM", 4) == 0 && !put_be32(encoder, at + 10, encoder->frames, error)) return FALSE;
+    /* The samples come after an offset and a block size. */
+    if (memcmp(header, "SSND", 4) == 0) return put_be32(encoder, at + 4, bytes + 8, error);
+    gint64 size = (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), header + 4, 4);
+    at += (gint64)sizeof header + size + size % 2;
+  }
+  return TRUE;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
 static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
+  /* FLAC's header waits for the first samples. */
+  if (encoder->size == 0) sf_command(encoder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
   int problem = sf_close(g_steal_pointer(&encoder->file));
   if (encoder->problem) return fail_encoder(encoder, error);
   if (problem || (encoder->pages.page && !fc_ogg_pages_complete(&encoder->pages)))
     return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name, sf_error_number(problem));
+  if (!correct_odd_size(encoder, error)) return FALSE;
   if (encoder->chunks &&
       !fc_metadata_append(encoder->chunks, family_of(encoder->spec.samples.format), encoder->output, error))
     return FALSE;
@@ -178,6 +216,7 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   if (!encoder->file) return fail_encoder(encoder, error);
   /* It carries the time of day, and equal runs shall give equal files. */
   sf_command(encoder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+  if (!drop_old_header(encoder, error)) return FALSE;
   encoder->chunks =
       fc_metadata_chunks(spec->metadata, family_of(spec->samples.format), spec, spec->options, encoder->name);
   if (spec->metadata && !encoder->chunks && !encoder->front.held)
