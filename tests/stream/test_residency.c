@@ -31,9 +31,13 @@ static const char *const stages[] = {"conv1d:[1,2,3,2,1]/9:border=zero",
                                      "conv1d:[1,-1]:border=zero",
                                      "gain:2",
                                      NULL};
-/* 5 taps, 3 taps, a window of 7 and 2 taps, whose centre is the earlier one. */
-#define BEFORE (2 + 1 + 3 + 1)
-#define AFTER  (2 + 1 + 3 + 0)
+/* 5 taps, 3 taps and a window of 7 ahead of winstat's output; after it 2 taps, whose centre is
+ * the later one. winstat makes its floats in whole blocks, so that a sum does not depend on
+ * where a chunk begins. */
+#define BEFORE_BLOCKS (2 + 1 + 3)
+#define AFTER_BLOCKS  (2 + 1 + 3)
+#define BLOCK         128
+#define BEFORE        1
 
 static int failed;
 
@@ -118,8 +122,9 @@ static char *run(const char *device, float *out, fc_result **result, GError **er
 
 /* What a chunk must bring along: its frames and the halos, within the signal. */
 static gint64 frames_up(int chunk) {
-  gint64 lo = MAX((gint64)chunk * CHUNK - BEFORE, 0), hi = MIN((gint64)(chunk + 1) * CHUNK + AFTER, FRAMES);
-  return hi - lo;
+  gint64 first = MAX((gint64)chunk * CHUNK - BEFORE, 0), end = (gint64)(chunk + 1) * CHUNK;
+  gint64 lo = first / BLOCK * BLOCK, hi = (end + BLOCK - 1) / BLOCK * BLOCK;
+  return MIN(hi + AFTER_BLOCKS, FRAMES) - MAX(lo - BEFORE_BLOCKS, 0);
 }
 
 static gint64 frames_down(int chunk) {
