@@ -457,6 +457,9 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolea
 #define CPU_CHUNK_BYTES (1 << 20)
 #define GPU_CHUNK_BYTES (16 << 20)
 
+/* Blocks that stages work in, for each of which there may be a thread. */
+#define CPU_CHUNK_BLOCKS 4
+
 static gint64 natural_chunk(const fc_plan *plan) {
   double per_element = 1;
   gint64 halo = 0, align = 1;
@@ -473,6 +476,7 @@ static gint64 natural_chunk(const fc_plan *plan) {
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, 8 * halo); /* at most an eighth is computed twice */
+  if (plan->device == FC_HOST && align > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * align);
   return (chunk + align - 1) / align * align;
 }
 

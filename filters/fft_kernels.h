@@ -30,6 +30,7 @@ typedef struct fc_fft_kernels {
   void (*split)(fc_planes z, const void *pairs, int64_t m, int64_t lanes);
   void (*unsplit)(fc_planes z, const void *pairs, int64_t m, int64_t lanes, double scale);
   void (*scale)(void *x, int64_t count, double factor);
+  void (*add)(fc_planes to, fc_planes z, int64_t count);
 } fc_fft_kernels;
 
 /* [0] for f32, [1] for f64. */
