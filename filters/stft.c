@@ -198,7 +198,7 @@ static const char *component_of(const tile *t, int component) {
   default: t->k->power(t->value, t->re, t->im, count); break;
   }
   char *value = t->value;
-  if (s->bands.count) t->k->bands(value = t->banded, t->value, &s->bands, t->lanes);
+  if (s->bands.count) t->k->bands(value = t->banded, t->rest, t->value, &s->bands, t->lanes);
   if (component == FC_DB) t->k->decibels(value, value, values_of(s) * t->lanes);
   return value;
 }

@@ -52,9 +52,14 @@ template <typename F> __device__ __forceinline__ F decibels(F power) {
 
 template <typename F> __device__ __forceinline__ F band_of(const job<F> &j, const F *spectrum, int b) {
   F sum = F(0);
-  const F *row = spectrum + j.bin[b];
   const int64_t begin = j.first[b], end = j.first[b + 1];
-  for (int64_t i = begin; i < end; i++) sum = fc_fft_fma(j.weights[i], row[i - begin], sum);
+  const F *row = spectrum + j.bin[b] - begin;
+  for (int64_t i = begin; i < end;) {
+    const int64_t stop = end - i < FC_BANDS_BLOCK ? end : i + FC_BANDS_BLOCK;
+    F block = F(0);
+    for (; i < stop; i++) block = fc_fft_fma(j.weights[i], row[i], block);
+    sum += block;
+  }
   return sum;
 }
 

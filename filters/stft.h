@@ -40,7 +40,9 @@ typedef enum fc_component {
 /* -100 dB, as librosa.power_to_db has it. */
 #define FC_DB_FLOOR 1e-10
 
-/* A filterbank: band b sums weights times the spectrum, from bin `first[b]` on. */
+/* A filterbank: band b sums weights times the spectrum, from bin `bin[b]` on, in blocks whose
+ * sums are added up: a wide band in f32 would lose bits in one long sum. */
+#define FC_BANDS_BLOCK 32
 typedef struct fc_bands {
   int64_t count;
   const int64_t *first; /* [count + 1]: where a band's weights begin, and the end of all */

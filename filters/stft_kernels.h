@@ -26,8 +26,8 @@ typedef struct fc_stft_kernels {
   void (*power)(void *to, const void *re, const void *im, int64_t count);
   void (*magnitude)(void *to, const void *re, const void *im, int64_t count);
   void (*decibels)(void *to, const void *power, int64_t count);
-  /* to[b * lanes + l] = sum over the weights of band b. */
-  void (*bands)(void *to, const void *from, const fc_bands *bands, int64_t lanes);
+  /* to[b * lanes + l] = sum over the weights of band b, block by block; `part` has a row of lanes. */
+  void (*bands)(void *to, void *part, const void *from, const fc_bands *bands, int64_t lanes);
 
   /* sum[i] += w[i] * y[i], weight[i] += w[i]^2 */
   void (*overlap)(void *sum, void *weight, const void *y, const void *w, int64_t count);

@@ -168,6 +168,37 @@ static void check_golden(int64_t length, int64_t frame, int64_t hop, int64_t siz
   free(w);
 }
 
+/* Frames in mel bands: magnitude, power and level of one sound. */
+static void check_mel(int64_t bands, int64_t frame, int64_t hop, int64_t size) {
+  static const char *const parts[] = {"mag", "power", "db"};
+  static const int components[] = {FC_MAG, FC_POWER, FC_DB};
+  char base[60], name[80];
+  snprintf(base, sizeof base, "melspec-%d-%d-%d-%d", (int)bands, (int)frame, (int)hop, (int)size);
+  snprintf(name, sizeof name, "%s-x", base);
+  golden x = golden_read(goldens, name);
+  for (int i = 0; i < 6; i++) {
+    int compute = i < 3 ? FC_F32 : FC_F64;
+    snprintf(name, sizeof name, "%s-%s", base, parts[i % 3]);
+    golden want = golden_read(goldens, name);
+    setup t = setup_new(compute, fc_isa_best(), frame, size, hop, 0, FC_WINDOW_HANN, 1);
+    fc_mel mel = {bands, size, 8000, 0, 4000, 0, 1};
+    add_bank(&t, &mel);
+    t.s.components = 1;
+    t.s.component[0] = components[i % 3];
+    int64_t frames = want.count / bands;
+    grid sound = sound_new(FC_F64, 1, x.count, 0, 0, 0), y = frames_new(&t.s, FC_F64, frames, 1, 0);
+    memcpy(sound.view.data, x.values, (size_t)x.count * sizeof(double));
+    run_forward(&t.s, &sound.view, &y.view);
+    double off = golden_distance(y.view.data, &want);
+    CHECK(off <= (compute == FC_F32 ? 1e-6 : 1e-14), "%s in %s: off by %g", name, fc_dtype_name(compute),
+          off);
+    grid_free(&sound), grid_free(&y);
+    setup_free(&t);
+    golden_free(&want);
+  }
+  golden_free(&x);
+}
+
 /* Every component, with or without bands, of every type, against the reference. */
 static void check_forward(int dtype, int compute, int isa, int component, int banded) {
   int64_t frame = random_int(1, 40), size = frame + random_int(0, 1) * random_int(0, 30),
@@ -329,6 +360,8 @@ int main(int argc, char **argv) {
   check_golden(100, 16, 4, 16);
   check_golden(61, 9, 5, 12);
   check_golden(40, 32, 32, 32);
+  check_mel(6, 64, 16, 64);
+  check_mel(3, 50, 30, 75);
   check_coverage();
   for (int compute = FC_F32; compute <= FC_F64; compute++) {
     check_tone(compute);
