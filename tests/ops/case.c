@@ -19,8 +19,11 @@
 #define USUAL_WORK    2e6
 #define MOST_ELEMENTS 2e6
 
-/* How far the input of the probe is off. */
-#define PROBE 0x1p-20
+/* How far the input of a probe is off: somewhat more than rounding is. What is not linear (a
+ * level near nothing) answers differently to changes of different sizes. */
+#define PROBE_SINGLE 0x1p-20
+#define PROBE_DOUBLE 0x1p-36
+#define PROBES       4
 
 typedef struct bench {
   const test_case *c;
@@ -86,16 +89,25 @@ static double *reference_reals(bench *b, const source *s) {
   return (double *)(void *)r.codes;
 }
 
-/* Notes the largest changes of a channel that a change of the input makes. */
-static void note_changes(bench *b, const double *before, double *scale) {
+static double signal_size(const source *s) {
+  double largest = 0;
+  for (int64_t i = 0; i < s->count; i++) {
+    double v = fabs(element_value(s->codes + (gsize)i * s->size, s->format.kind, s->format.dtype));
+    if (isfinite(v)) largest = MAX(largest, v);
+  }
+  return largest;
+}
+
+/* Notes the largest changes of a channel that a change of the input by `probe` makes. */
+static void note_changes(bench *b, double probe, const double *before, double *scale) {
   const gint64 *e = b->subject.out.extent;
   gint64 count = e[0] * e[1] * e[2] * e[3];
   source off = source_in_double(&b->signal);
-  off.jitter = PROBE, off.jitter_dice = (dice){dice_bits(&b->d)};
+  off.jitter = probe, off.jitter_dice = (dice){dice_bits(&b->d)};
   double *after = reference_reals(b, &off);
   for (gint64 i = 0; after && i < count; i++) {
     /* Twice, for terms of one sign, whose sums are larger than their changes. */
-    double change = 2 * fabs(after[i] - before[i]) / PROBE;
+    double change = 2 * fabs(after[i] - before[i]) / probe;
     if (isfinite(change)) scale[i % e[3]] = MAX(scale[i % e[3]], change);
   }
   g_free(after);
@@ -103,21 +115,26 @@ static void note_changes(bench *b, const double *before, double *scale) {
 }
 
 /* Channels that are made of all the input's channels, such as the bins of a spectrum, share
- * their terms: where the terms of one happen to cancel exactly, the others tell their size. */
+ * their terms: where the terms of one happen to cancel exactly, the others tell their size.
+ * Where all do, whatever the input (the imaginary parts of a single value's spectrum), it is the signal's. */
 static void share_scale(const bench *b, double *scale) {
   const gint64 channels = b->subject.out.extent[FC_AXIS_C];
   double largest = 0;
   if (channels == b->subject.in.extent[FC_AXIS_C] && b->subject.reach[FC_AXIS_C].before != FC_WHOLE) return;
   for (gint64 c = 0; c < channels; c++) largest = MAX(largest, scale[c]);
+  if (largest == 0) largest = signal_size(&b->signal);
   for (gint64 c = 0; c < channels; c++) scale[c] = largest;
 }
 
 /* What a change of the input by a millionth changes, by a million: for each channel the
- * size of the terms. Changes may cancel too, so there are some. */
+ * size of the terms. Changes may cancel too, so there are some; and for results in double
+ * some that are smaller. */
 static double *probe(bench *b) {
   source exact = source_in_double(&b->signal);
   double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
-  for (int i = 0; before && i < 4; i++) note_changes(b, before, scale);
+  gboolean single = b->c->compute == FC_F32 || b->subject.out.dtype == FC_F32;
+  for (int i = 0; before && i < PROBES; i++) note_changes(b, PROBE_SINGLE, before, scale);
+  for (int i = 0; before && !single && i < PROBES; i++) note_changes(b, PROBE_DOUBLE, before, scale);
   share_scale(b, scale);
   g_free(before);
   source_free(&exact);
@@ -165,15 +182,6 @@ static gboolean judge(bench *b, const char *who, const result *r) {
     return judge(b, who, r);
   }
   return blame(b->v, first.fault, "%s", first.text);
-}
-
-static double signal_size(const source *s) {
-  double largest = 0;
-  for (int64_t i = 0; i < s->count; i++) {
-    double v = fabs(element_value(s->codes + (gsize)i * s->size, s->format.kind, s->format.dtype));
-    if (isfinite(v)) largest = MAX(largest, v);
-  }
-  return largest;
 }
 
 static gboolean judge_whole(bench *b) {
