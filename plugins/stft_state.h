@@ -133,8 +133,8 @@ static inline fc_reach frames_reach(const frames *f) {
 typedef struct stft_state {
   fc_stft s;
   int device;
-  void *memory[6]; /* on the host and on the device, to be freed */
-  int devices[6], n_memory;
+  void *memory[12]; /* on the host and on the device, to be freed */
+  int devices[12], n_memory;
 } stft_state;
 
 static inline void stft_state_clear(const fc_host *host, stft_state *t) {

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mel - mel spectra of sound, or of its spectra: the transform of filters/stft.h with the
+ * filterbank of filters/mel.h, or that bank as a matrix on the bins.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/mel.h"
+#include "plugins/border.h"
+#include "plugins/matrix_state.h"
+#include "plugins/stft_state.h"
+
+enum { BANDS = FRAMES_PARAMS, LOW, HIGH, SCALE, NORM, OUT, FROM, RATE, BORDER, VALUE, PARAMS };
+enum { FROM_SOUND, FROM_SPECTRUM };
+
+typedef struct instance {
+  frames f;
+  fc_mel mel; /* without the rate; high 0: half of it */
+  int out, from;
+  double rate;                  /* 0: the input's */
+  const fc_arg *border, *value; /* the host's */
+} instance;
+
+typedef struct state {
+  stft_state t;
+  fc_matrix m; /* from spectra */
+  int from;
+} state;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  frames f;
+  fc_status status = frames_read(host, args, &f);
+  if (status == FC_OK) status = border_check(host, args[BORDER], args[VALUE]);
+  if (status != FC_OK) return status;
+  if (args[FROM]->ints[0] == FROM_SPECTRUM && args[OUT]->given)
+    return host->fail(
+        host, FC_INVALID,
+        "out goes with from=sound: spectra are summed as they are, so give stft the out that is wanted");
+  instance *op = malloc(sizeof *op);
+  if (!op) return FC_NO_MEMORY;
+  *op = (instance){.f = f, .border = args[BORDER], .value = args[VALUE]};
+  op->mel = (fc_mel){.bands = args[BANDS]->ints[0],
+                     .size = f.size,
+                     .low = args[LOW]->floats[0],
+                     .high = args[HIGH]->count ? args[HIGH]->floats[0] : 0,
+                     .htk = (int)args[SCALE]->ints[0],
+                     .normalised = (int)args[NORM]->ints[0]};
+  op->out = (int)args[OUT]->ints[0];
+  op->from = (int)args[FROM]->ints[0];
+  op->rate = args[RATE]->count ? args[RATE]->floats[0] : 0;
+  *self = op;
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  free(self);
+}
+
+/* The bank for an input of this format, with its limits in order. */
+static fc_status bank_of(const fc_host *host, const instance *op, const fc_format *in, fc_mel *mel) {
+  *mel = op->mel;
+  mel->rate = op->rate > 0 ? op->rate : op->from == FROM_SPECTRUM ? in->rate * (double)op->f.hop : in->rate;
+  if (mel->rate <= 0) return host->fail(host, FC_INVALID, "the sample rate is not known: give rate=");
+  if (mel->high <= 0) mel->high = mel->rate / 2;
+  if (mel->low < mel->high && mel->high <= mel->rate / 2) return FC_OK;
+  return host->fail(host, FC_INVALID,
+                    "low=%g and high=%g do not lie in order between 0 and half the rate, %g Hz", mel->low,
+                    mel->high, mel->rate / 2);
+}
+
+/* Bands so narrow that no bin falls into them stay empty, which deserves a word. */
+static void note_empty(const fc_mel *mel, fc_terms *terms) {
+  int64_t *first = malloc((size_t)(2 * mel->bands + 1) * sizeof *first), empty = 0;
+  if (!first) return;
+  fc_mel_fill(mel, first, first + mel->bands + 1, NULL);
+  for (int64_t b = 0; b < mel->bands; b++) empty += first[b] == first[b + 1];
+  free(first);
+  if (empty)
+    snprintf(terms->note, sizeof terms->note,
+             "%lld of %lld bands have no bin: take fewer bands or a larger fft", (long long)empty,
+             (long long)mel->bands);
+}
+
+static fc_status negotiate_spectrum(const fc_host *host, const instance *op, fc_terms *terms) {
+  int64_t bins = op->f.size / 2 + 1, channels = terms->in[0]->extent[FC_AXIS_C];
+  if (channels % bins != 0 || channels == 0)
+    return host->fail(host, FC_INVALID,
+                      "%lld channels are not spectra of %lld bins: frame and fft must be those of stft, and "
+                      "its out one value a bin",
+                      (long long)channels, (long long)bins);
+  terms->out[0]->extent[FC_AXIS_C] = channels / bins * op->mel.bands;
+  terms->work = 2.0 * (double)bins;
+  return FC_OK;
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const instance *op = self;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out[0];
+  fc_mel mel;
+  fc_status status = bank_of(host, op, in, &mel);
+  if (status == FC_OK && op->from == FROM_SPECTRUM) status = negotiate_spectrum(host, op, terms);
+  if (status != FC_OK) return status;
+  if (op->from == FROM_SOUND) {
+    out->extent[FC_AXIS_X] = frames_count(&op->f, in->extent[FC_AXIS_X]);
+    out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * mel.bands;
+    out->rate = in->rate / (double)op->f.hop;
+    terms->reach[FC_AXIS_X] = frames_reach(&op->f);
+    terms->work = (2.5 * log2((double)op->f.size + 1) + 10) * (double)op->f.size / (double)mel.bands;
+    border_terms(op->border, op->value, terms);
+  }
+  int64_t channels = out->extent[FC_AXIS_C];
+  terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels > 0 ? channels : 1};
+  note_empty(&mel, terms);
+  return FC_OK;
+}
+
+/* ---- running -------------------------------------------------------------------- */
+
+static void release(const fc_host *host, void *prepared) {
+  state *s = prepared;
+  if (!s) return;
+  if (s->from == FROM_SPECTRUM) matrix_state_clear(host, s->t.device, &s->m);
+  stft_state_clear(host, &s->t);
+  free(s);
+}
+
+/* The bank without its zeros, on the host and, for one, on the device. */
+static fc_status add_bands(const fc_host *host, const fc_mel *mel, const fc_setup *setup, stft_state *t) {
+  size_t size = fc_dtype_size(setup->compute), index_bytes = (size_t)(mel->bands + 1) * sizeof(int64_t);
+  int64_t *first = stft_state_alloc(host, t, FC_HOST, index_bytes);
+  int64_t *bin = stft_state_alloc(host, t, FC_HOST, index_bytes);
+  int64_t count = first && bin ? fc_mel_fill(mel, first, bin, NULL) : 0;
+  double *exact = malloc((size_t)(count + 1) * sizeof *exact);
+  void *weights = stft_state_alloc(host, t, FC_HOST, (size_t)count * size);
+  if (!first || !bin || !exact || !weights) {
+    free(exact);
+    return host->fail(host, FC_NO_MEMORY, "no memory for a filterbank of %lld bands", (long long)mel->bands);
+  }
+  fc_mel_fill(mel, first, bin, exact);
+  for (int64_t i = 0; i < count; i++) stft_state_set(weights, setup->compute, i, exact[i]);
+  free(exact);
+  t->s.bands = (fc_bands){mel->bands, first, bin, weights};
+  if (setup->device == FC_HOST) return FC_OK;
+  t->s.device_bands = (fc_bands){mel->bands, stft_state_upload(host, t, first, index_bytes),
+                                 stft_state_upload(host, t, bin, index_bytes),
+                                 stft_state_upload(host, t, weights, (size_t)count * size)};
+  if (t->s.device_bands.first && t->s.device_bands.bin && t->s.device_bands.weights) return FC_OK;
+  return host->fail(host, FC_NO_MEMORY, "no device memory for a filterbank of %lld bands",
+                    (long long)mel->bands);
+}
+
+/* The bank as a matrix, bands x bins. */
+static fc_status make_matrix(const fc_host *host, const fc_mel *mel, const fc_setup *setup, fc_matrix *m) {
+  int64_t bins = mel->size / 2 + 1;
+  int64_t *first = malloc((size_t)(2 * mel->bands + 1) * sizeof *first);
+  int64_t *bin = first ? first + mel->bands + 1 : NULL;
+  double *rows = calloc((size_t)(mel->bands * bins), sizeof *rows);
+  double *weights = first ? malloc((size_t)(fc_mel_fill(mel, first, bin, NULL) + 1) * sizeof *weights) : NULL;
+  fc_status status = FC_NO_MEMORY;
+  if (first && rows && weights) {
+    fc_mel_fill(mel, first, bin, weights);
+    for (int64_t b = 0; b < mel->bands; b++)
+      for (int64_t i = first[b]; i < first[b + 1]; i++) rows[b * bins + bin[b] + i - first[b]] = weights[i];
+    status = matrix_state_make(host, setup, FC_AXIS_C, mel->bands, bins, rows, NULL, m);
+  }
+  free(first), free(rows), free(weights);
+  return status;
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+  const instance *op = self;
+  state *s = calloc(1, sizeof *s);
+  if (!s) return FC_NO_MEMORY;
+  fc_mel mel;
+  s->from = op->from;
+  s->t.device = setup->device;
+  fc_status status = bank_of(host, op, setup->in[0], &mel);
+  if (status == FC_OK && op->from == FROM_SPECTRUM) {
+    status = make_matrix(host, &mel, setup, &s->m);
+  } else if (status == FC_OK) {
+    status = stft_state_make(host, setup, &op->f, 1, &s->t);
+    s->t.s.components = 1;
+    s->t.s.component[0] = op->out;
+    if (status == FC_OK) status = add_bands(host, &mel, setup, &s->t);
+  }
+  if (status == FC_OK)
+    *prepared = s;
+  else
+    release(host, s);
+  return status;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  (void)job;
+  const state *s = prepared;
+  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : fc_stft_scratch(&s->t.s);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  const state *s = prepared;
+  if (s->from == FROM_SPECTRUM)
+    return fc_matrix_cpu(&s->m, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_stft_cpu(&s->t.s, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static size_t scratch_reference(const void *prepared, const fc_job *job) {
+  (void)job;
+  const state *s = prepared;
+  return s->from == FROM_SPECTRUM ? 0 : fc_stft_ref_scratch(&s->t.s);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  const state *s = prepared;
+  if (s->from == FROM_SPECTRUM) return fc_matrix_ref(&s->m, job->in[0], job->out[0], job->notes);
+  return fc_stft_ref(&s->t.s, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
+                                     process_reference};
+
+#ifdef FC_HAVE_CUDA
+static size_t scratch_cuda(const void *prepared, const fc_job *job) {
+  const state *s = prepared;
+  return s->from == FROM_SPECTRUM ? 0 : fc_stft_device_scratch(&s->t.s, job->out[0]);
+}
+
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  const state *s = prepared;
+  if (s->from == FROM_SPECTRUM)
+    return fc_matrix_cuda(&s->m, job->in[0], job->out[0], job->notes, job->stream);
+  return fc_stft_cuda(&s->t.s, job->in[0], job->out[0], job->scratch, job->scratch_bytes, job->notes,
+                      job->stream);
+}
+
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
+                                release,     scratch_cuda,     process_cuda};
+#define CUDA &cuda
+#else
+#define CUDA NULL
+#endif
+
+/* ---- the descriptor --------------------------------------------------------------- */
+
+#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
+CHOICE(scale_slaney, 0, "slaney", "linear below 1 kHz, logarithmic above (librosa's default)");
+CHOICE(scale_htk, 1, "htk", "2595 log10(1 + f / 700)");
+static const fc_choice *const scales[] = {&scale_slaney, &scale_htk, NULL};
+
+CHOICE(norm_slaney, 1, "slaney", "each band over its width, so that white noise is even (librosa's default)");
+CHOICE(norm_none, 0, "none", "triangles of height 1 (HTK, torchaudio)");
+static const fc_choice *const norms[] = {&norm_slaney, &norm_none, NULL};
+
+CHOICE(out_power, FC_POWER, "power", "sums of squared magnitudes");
+CHOICE(out_mag, FC_MAG, "mag", "sums of magnitudes");
+CHOICE(out_db, FC_DB, "db", "10 log10 of the power, no lower than -100 dB");
+static const fc_choice *const outs[] = {&out_power, &out_mag, &out_db, NULL};
+
+CHOICE(from_sound, FROM_SOUND, "sound", "samples");
+CHOICE(from_spectrum, FROM_SPECTRUM, "spectrum", "what stft makes with out=power or out=mag");
+static const fc_choice *const froms[] = {&from_sound, &from_spectrum, NULL};
+
+static const fc_param param_frame = {.size = sizeof(fc_param),
+                                     .type = FC_INT,
+                                     .name = "frame",
+                                     .doc = "Samples that are transformed at once.",
+                                     .unit = "samples",
+                                     .preset = "1024",
+                                     .min = 1,
+                                     .max = FRAME_LONGEST};
+static const fc_param param_bands = {.size = sizeof(fc_param),
+                                     .type = FC_INT,
+                                     .flags = FC_PARAM_MAIN,
+                                     .name = "bands",
+                                     .doc = "How many bands.",
+                                     .preset = "80",
+                                     .min = 1,
+                                     .max = 4096};
+static const fc_param param_low = {.size = sizeof(fc_param),
+                                   .type = FC_FLOAT,
+                                   .name = "low",
+                                   .doc = "Where the lowest band begins.",
+                                   .unit = "Hz",
+                                   .preset = "0",
+                                   .max = 1e9};
+static const fc_param param_high = {.size = sizeof(fc_param),
+                                    .type = FC_FLOAT,
+                                    .name = "high",
+                                    .doc = "Where the highest band ends. Half the sample rate unless given.",
+                                    .unit = "Hz",
+                                    .min = 1e-3,
+                                    .max = 1e9};
+static const fc_param param_scale = {.size = sizeof(fc_param),
+                                     .type = FC_ENUM,
+                                     .name = "scale",
+                                     .doc = "What a mel is.",
+                                     .preset = "slaney",
+                                     .choices = scales};
+static const fc_param param_norm = {.size = sizeof(fc_param),
+                                    .type = FC_ENUM,
+                                    .name = "norm",
+                                    .doc = "How high the triangles are.",
+                                    .preset = "slaney",
+                                    .choices = norms};
+static const fc_param param_out = {.size = sizeof(fc_param),
+                                   .type = FC_ENUM,
+                                   .name = "out",
+                                   .doc = "What is summed, and whether it becomes a level.",
+                                   .preset = "power",
+                                   .choices = outs};
+static const fc_param param_from = {
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "from",
+    .doc = "What the input is. For spectra, frame, hop and fft say what stft was given.",
+    .preset = "sound",
+    .choices = froms};
+static const fc_param param_rate = {
+    .size = sizeof(fc_param),
+    .type = FC_FLOAT,
+    .name = "rate",
+    .doc = "The sample rate of the sound, where the input does not tell it or tells it wrong.",
+    .unit = "Hz",
+    .min = 1e-3,
+    .max = 1e9};
+static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame),
+                                               &param_bands,
+                                               &param_low,
+                                               &param_high,
+                                               &param_scale,
+                                               &param_norm,
+                                               &param_out,
+                                               &param_from,
+                                               &param_rate,
+                                               &border_param,
+                                               &border_value_param};
+
+static const char *const examples[] = {"mel:20:frame=64:hop=16:rate=8000",
+                                       "mel:bands=12:frame=100:fft=128:out=db:scale=htk:norm=none:rate=16000",
+                                       "mel:bands=2:frame=6:from=spectrum:rate=8000", NULL};
+
+static const char doc[] =
+    "Mel spectra: the power of short frames of sound in bands that are equally wide on a scale of perceived "
+    "pitch.\n\n"
+    "The sound is cut into frames and transformed as by stft; the bins of each spectrum are summed in "
+    "overlapping "
+    "triangles. The bands stand where the channels did, for each channel of the sound one after another; "
+    "frames follow "
+    "each other hop samples apart, so that the rate becomes rate / hop.\n\n"
+    "    mel:80:frame=1024:hop=256:out=db               a log-mel spectrogram\n"
+    "    stft:1024:out=power mel:80:from=spectrum       the same in two steps\n"
+    "    mel:40:out=db dct:axis=channel:keep=13         cepstral coefficients (MFCC)\n\n"
+    "Triangles, scales and norms are those of librosa.filters.mel. Bands narrower than a bin may stay empty, "
+    "which "
+    "--dry-run says.";
+
+static const fc_operator mel = {
+    .size = sizeof(fc_operator),
+    .name = "mel",
+    .summary = "mel spectrum: power of short frames in bands of equal pitch",
+    .doc = doc,
+    .examples = examples,
+    .n_params = PARAMS,
+    .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_FLOAT,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .cuda = CUDA,
+    .reference = &reference,
+};
+
+static const fc_operator *const operators[] = {&mel};
+static const fc_plugin plugin = {
+    .size = sizeof(fc_plugin),
+    .abi = FC_PLUGIN_ABI,
+    .id = "mel",
+    .version = "0.1.0",
+    .author = "the filterchain authors",
+    .license = "MIT",
+    .url = "",
+    .n_operators = 1,
+    .operators = operators,
+};
+
+const fc_plugin *fc_plugin_entry_v1(void) {
+  return &plugin;
+}
