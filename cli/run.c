@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct work {
   const arguments *args;
@@ -57,7 +58,19 @@ static gboolean check_arguments(const arguments *a, GError **error) {
     return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
   if (is_stream(a->report) && is_stream(a->output))
     return refuse(error, "--report - and -o - would both write to standard output");
+  if (is_stream(a->trace) && (is_stream(a->output) || is_stream(a->report) || a->json))
+    return refuse(error, "--trace - would share standard output with another: name a file");
   return TRUE;
+}
+
+/* Whether both name one file, there already or not, however they are spelt. A device or a
+ * pipe may be named twice. */
+static gboolean same_file(const char *a, const char *b) {
+  struct stat first, second;
+  if (stat(a, &first) == 0 && stat(b, &second) == 0)
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  g_autofree char *whole = g_canonicalize_filename(a, NULL), *other = g_canonicalize_filename(b, NULL);
+  return strcmp(whole, other) == 0;
 }
 
 /* --report and --trace are written at the end: what can be found wrong is said now. They
@@ -66,13 +79,22 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   if (!path || is_stream(path)) return TRUE;
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (strcmp(path, o->input) == 0 || g_strcmp0(path, o->output) == 0)
+    if (same_file(path, o->input) || (o->output && same_file(path, o->output)))
       return refuse(error, "%s would overwrite %s", flag, path);
   }
   g_autofree char *folder = g_path_get_dirname(path);
   if (g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
   g_set_error(error, FC_ERROR, FC_IO, "%s %s: there is no folder %s", flag, path, folder);
   return FALSE;
+}
+
+static gboolean check_side_files(const work *w, GError **error) {
+  const char *report = w->args->report, *trace = w->args->trace;
+  if (!check_side_file(w, "--report", report, error) || !check_side_file(w, "--trace", trace, error))
+    return FALSE;
+  if (report && trace && !is_stream(report) && same_file(report, trace))
+    return refuse(error, "--report and --trace would both write %s", report);
+  return TRUE;
 }
 
 /* FOLDER/NAME, with the extension that --format asks for. */
@@ -228,8 +250,7 @@ static exit_status run_chain(work *w) {
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !check_side_file(w, "--report", w->args->report, &error) ||
-      !check_side_file(w, "--trace", w->args->trace, &error))
+  if (!pair_outputs(w, &error) || !check_side_files(w, &error))
     status = say_gerror(error);
   else
     status = w->args->dry_run ? explain_all(w) : run_all(w);

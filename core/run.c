@@ -102,8 +102,9 @@ static gboolean run_once(fc_chain *chain, const char *input, const char *output,
     result->reason = g_strdup(plan->reason);
     fc_context_log(chain->context, FC_LOG_INFO, "running on %s: %s",
                    plan->device == FC_HOST ? "the CPU" : "the GPU", plan->reason);
-    ok = fc_execute(plan, e.source, e.sink, o, trace, result, error) &&
-         (!e.sink || e.sink->commit(e.sink, error)) && fc_trace_write(trace, error);
+    /* Last what cannot be taken back: without its trace a run has failed. */
+    ok = fc_execute(plan, e.source, e.sink, o, trace, result, error) && fc_trace_write(trace, error) &&
+         (!e.sink || e.sink->commit(e.sink, error));
   }
   close_ends(&e);
   fc_trace_free(trace);

@@ -7,9 +7,12 @@
 
 #include "core/error.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct fc_trace {
@@ -66,14 +69,43 @@ void fc_trace_memory(fc_trace *trace) {
   pthread_mutex_unlock(&trace->mutex);
 }
 
+static gboolean fail(const char *path, const char *why, GError **error) {
+  return fc_fail(error, FC_IO, "%s: the trace cannot be written: %s", path, why);
+}
+
+static gboolean write_plain(const char *path, const char *text, GError **error) {
+  gboolean standard = strcmp(path, "-") == 0;
+  FILE *file = standard ? stdout : fopen(path, "we");
+  if (!file) return fail(path, g_strerror(errno), error);
+  gboolean written = fputs(text, file) >= 0 && fflush(file) == 0;
+  int why = errno;
+  if (!standard) fclose(file);
+  return written || fail(standard ? "standard output" : path, g_strerror(why), error);
+}
+
+/* Into a file whole or not at all, through a symbolic link so that it stays one. A device
+ * or a pipe is written to: a rename would put a file in its place. */
+static gboolean write_text(const char *path, const char *text, GError **error) {
+  struct stat info;
+  if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+    return write_plain(path, text, error);
+  char *target = realpath(path, NULL);
+  g_autoptr(GError) cause = NULL;
+  gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
+                                              G_FILE_SET_CONTENTS_CONSISTENT, 0666, &cause);
+  free(target);
+  if (written) return TRUE;
+  /* GLib's sentence names its temporary file; the reason stands at its end. */
+  const char *reason = strrchr(cause->message, ':');
+  return fail(path, reason ? reason + 2 : cause->message, error);
+}
+
 gboolean fc_trace_write(fc_trace *trace, GError **error) {
   if (!trace) return TRUE;
   pthread_mutex_lock(&trace->mutex);
   g_autofree char *text = g_strdup_printf("{\"traceEvents\":[\n%s\n]}\n", trace->events->str);
   pthread_mutex_unlock(&trace->mutex);
-  g_autoptr(GError) why = NULL;
-  if (g_file_set_contents(trace->path, text, -1, &why)) return TRUE;
-  return fc_fail(error, FC_IO, "%s: the trace could not be written: %s", trace->path, why->message);
+  return write_text(trace->path, text, error);
 }
 
 void fc_trace_free(fc_trace *trace) {

@@ -24,7 +24,7 @@ void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 star
                   gint64 bytes);
 /* Notes the resident memory of the process as a counter. */
 void fc_trace_memory(fc_trace *trace);
-/* Writes the file. The trace stays usable. */
+/* Writes the file; "-" is standard output. The trace stays usable. */
 gboolean fc_trace_write(fc_trace *trace, GError **error);
 void fc_trace_free(fc_trace *trace);
 

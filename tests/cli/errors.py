@@ -3,6 +3,7 @@
 """Bad input: each gives one line that names the file, the place and the mend, the right
 exit status, no output, and leaves the output that was there as it was."""
 import os
+import stat
 import struct
 
 import harness
@@ -196,6 +197,39 @@ class Outputs(Bad):
         done = self.run_command("-i", self.sound, "-o", "out.wav", "--report", "/proc/report.json")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"\Afilterchain: /proc/report\.json: the report cannot be written: [^\n]+\n\Z")
+
+
+    def test_report_over_the_input(self):
+        """However the input is spelt: it would be lost."""
+        os.symlink(self.sound, self.path("link"))
+        os.link(self.path(self.sound), self.path("twin.wav"))
+        for name in ("./in.wav", self.path("in.wav"), "link", "twin.wav"):
+            for flag in ("--report", "--trace"):
+                self.expect(2, f"{flag} would overwrite {name}", "-i", self.sound, flag, name)
+
+    def test_trace_that_cannot_be_written(self):
+        if os.path.isdir("/proc/self"):
+            line = self.fails(1, "-i", self.sound, "-o", "out.wav", "--trace", "/proc/trace.json")
+            self.assertRegex(line, r"\A/proc/trace\.json: the trace cannot be written: ")
+        full = "/dev/full"
+        if os.geteuid() == 0:  # who could replace that of the machine
+            full = self.path("full")
+            try:
+                os.mknod(full, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+                open(full, "wb").close()
+            except OSError:
+                self.skipTest("no devices can be made here")
+        self.expect(1, f"{full}: the trace cannot be written: No space left on device",
+                    "-i", self.sound, "--trace", full)
+        self.assertTrue(stat.S_ISCHR(os.stat(full).st_mode))
+
+    def test_trace_through_a_link(self):
+        self.write("trace.json", OLD)
+        os.symlink("trace.json", self.path("link"))
+        self.succeed("-i", self.sound, "-o", "out.wav", "--trace", "link")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertIn(b"traceEvents", self.read("trace.json"))
+        self.assertIn("traceEvents", self.succeed("-i", self.sound, "-o", "out.wav", "--trace", "-"))
 
 
 class Devices(Bad):

@@ -99,6 +99,11 @@ class Mistakes(harness.Case):
         self.expect("out is a folder, and standard input has no name to keep: give -o FILE", "-i", "-", "-o", "out")
         self.expect("--report would overwrite b.wav", "-i", "a.wav", "-o", "b.wav", "--report", "b.wav")
         self.expect("--trace would overwrite a.wav", "-i", "a.wav", "-o", "b.wav", "--trace", "a.wav")
+        self.expect("--report would overwrite ./b.wav", "-i", "a.wav", "-o", "b.wav", "--report", "./b.wav")
+        self.expect("--report and --trace would both write r.json", "-i", "a.wav", "-o", "b.wav",
+                    "--report", "r.json", "--trace", "./r.json")
+        self.expect("--trace - would share standard output with another: name a file",
+                    "-i", "a.wav", "-o", "-", "--format", "wav", "--trace", "-")
         self.assertEqual(self.files(), [])
 
 
