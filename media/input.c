@@ -75,28 +75,33 @@ static gboolean read_head(fc_input *input, GError **error) {
   return TRUE;
 }
 
-gboolean fc_input_make_seekable(fc_input *input, GError **error) {
+/* Keeps the first `most` bytes of what is no file in one; the rest, if any, is lost. */
+static gboolean spool(fc_input *input, gint64 most, GError **error) {
   if (input->seekable) return TRUE;
-  int spool = fc_spool_create(error);
-  if (spool < 0) {
+  int file = fc_spool_create(error);
+  if (file < 0) {
     g_prefix_error(error, "%s: ", input->name);
     return FALSE;
   }
   gboolean reading = FALSE;
   struct stat info;
-  if (!fc_copy_all(input->fd, spool, &reading) || fstat(spool, &info) != 0 ||
-      lseek(spool, 0, SEEK_SET) != 0) {
+  if (!fc_copy_all(input->fd, file, most, &reading) || fstat(file, &info) != 0 ||
+      lseek(file, 0, SEEK_SET) != 0) {
     fc_fail(error, FC_IO, "%s: %s failed: %s", input->name,
             reading ? "reading" : "keeping it in a temporary file (set TMPDIR to a larger disk)",
             g_strerror(errno));
-    close(spool);
+    close(file);
     return FALSE;
   }
   close(input->fd);
-  input->fd = spool;
+  input->fd = file;
   input->seekable = TRUE;
   input->size = info.st_size;
   return read_head(input, error);
+}
+
+gboolean fc_input_make_seekable(fc_input *input, GError **error) {
+  return spool(input, G_MAXINT64, error);
 }
 
 /* /dev/null is empty; /dev/zero would never end. */
@@ -159,10 +164,16 @@ void fc_input_free(fc_input *input) {
 }
 
 guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error) {
-  if (!fc_input_make_seekable(input, error)) return NULL;
+  /* A pipe may have no end: one byte more than the limit tells enough. */
+  gboolean file = input->seekable;
+  if (!spool(input, (gint64)limit + 1, error)) return NULL;
   if (input->size < 0 || (guint64)input->size > limit) {
-    fc_fail(error, FC_UNSUPPORTED, "%s: holds %" G_GINT64_FORMAT " bytes; the limit is %" G_GSIZE_FORMAT,
-            input->name, input->size, limit);
+    if (file)
+      fc_fail(error, FC_UNSUPPORTED, "%s: holds %" G_GINT64_FORMAT " bytes; the limit is %" G_GSIZE_FORMAT,
+              input->name, input->size, limit);
+    else
+      fc_fail(error, FC_UNSUPPORTED, "%s: holds more than the limit of %" G_GSIZE_FORMAT " bytes",
+              input->name, limit);
     return NULL;
   }
   g_autofree guint8 *data = g_try_malloc((gsize)input->size + 1);

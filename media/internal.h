@@ -49,9 +49,9 @@ int fc_spool_create(GError **error);
 gboolean fc_try_again(int fd, short events);
 /* Writes all of it; FALSE with errno set. */
 gboolean fc_write_all(int fd, const void *from, gsize size);
-/* Copies what is left of `from` to `to`; FALSE with errno set, *reading telling which
- * side failed. */
-gboolean fc_copy_all(int from, int to, gboolean *reading);
+/* Copies what is left of `from` to `to`, or its first `most` bytes; FALSE with errno
+ * set, *reading telling which side failed. */
+gboolean fc_copy_all(int from, int to, gint64 most, gboolean *reading);
 
 /* ---- formats ----------------------------------------------------------- */
 

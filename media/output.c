@@ -287,7 +287,7 @@ static int overwrite(fc_output *output, int to) {
   if (reserved && reserved != EOPNOTSUPP && reserved != EINVAL)
     return ftruncate(to, output->before.st_size) == 0 ? reserved : errno;
   gboolean reading;
-  if (lseek(output->fd, 0, SEEK_SET) != 0 || !fc_copy_all(output->fd, to, &reading)) return errno;
+  if (lseek(output->fd, 0, SEEK_SET) != 0 || !fc_copy_all(output->fd, to, G_MAXINT64, &reading)) return errno;
   if (ftruncate(to, size) != 0) return errno;
   return (output->flags & FC_OUTPUT_SYNC) && fsync(to) != 0 ? errno : 0;
 }
@@ -335,7 +335,7 @@ static gboolean rename_into_place(fc_output *output) {
 
 static gboolean send_spooled(fc_output *output) {
   gboolean reading;
-  return lseek(output->fd, 0, SEEK_SET) == 0 && fc_copy_all(output->fd, output->to, &reading) &&
+  return lseek(output->fd, 0, SEEK_SET) == 0 && fc_copy_all(output->fd, output->to, G_MAXINT64, &reading) &&
          close_copy(output->to);
 }
 

@@ -171,7 +171,7 @@ static const fc_file_format *fail_unknown(const fc_input *input, GError **error)
   else if (what)
     fc_fail(error, FC_UNSUPPORTED, "%s: is %s; read are %s", input->name, what, known);
   else
-    fc_fail(error, FC_UNSUPPORTED, "%s: is of no kind known here; read are %s (--format names one)",
+    fc_fail(error, FC_UNSUPPORTED, "%s: is of no kind known here; read are %s (--in-format names one)",
             input->name, known);
   return NULL;
 }

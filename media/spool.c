@@ -50,13 +50,15 @@ gboolean fc_write_all(int fd, const void *from, gsize size) {
   return TRUE;
 }
 
-gboolean fc_copy_all(int from, int to, gboolean *reading) {
+gboolean fc_copy_all(int from, int to, gint64 most, gboolean *reading) {
   g_autofree char *block = g_malloc(BLOCK);
-  for (;;) {
-    gssize got = read(from, block, BLOCK);
+  for (*reading = FALSE; most > 0;) {
+    gssize got = read(from, block, (gsize)MIN((gint64)BLOCK, most));
     if (got < 0 && fc_try_again(from, POLLIN)) continue;
     *reading = got < 0;
     if (got <= 0) return got == 0;
     if (!fc_write_all(to, block, (gsize)got)) return FALSE;
+    most -= got;
   }
+  return TRUE;
 }

@@ -4,10 +4,13 @@
  * are none of ours.
  */
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <sndfile.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "media/internal.h"
 #include "tests/media/support.h"
 
 #define READ    "read are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, png, jpg, bmp, tga, npy, raw"
@@ -42,7 +45,7 @@ static void test_wrong_inputs(void) {
   assert_content_fails("text.flac", "h\xc3\xa9llo", FC_IO, "is not a FLAC file but text");
   assert_content_fails("notes.txt", "hello\n", FC_UNSUPPORTED, "is text; " READ);
   assert_content_fails("noname", "\x01\x02\x03\x04", FC_UNSUPPORTED,
-                       "is of no kind known here; " READ " (--format names one)");
+                       "is of no kind known here; " READ " (--in-format names one)");
   assert_content_fails("x.aiff", "\x01\x02\x03\x04", FC_IO,
                        "is not a AIFF file, nor of any other kind known here");
   assert_content_fails("film.wav", "1234ftypisom____", FC_IO,
@@ -138,6 +141,38 @@ static void test_named_input(void) {
   g_error_free(error);
 }
 
+static gpointer feed_thread(gpointer data) {
+  static const char much[300000] = {1};
+  int fd = GPOINTER_TO_INT(data);
+  for (gsize done = 0; done < sizeof much;) {
+    gssize put = write(fd, much + done, sizeof much - done);
+    if (put <= 0) break; /* the reader has seen enough */
+    done += (gsize)put;
+  }
+  close(fd);
+  return NULL;
+}
+
+/* A pipe without an end must not fill the disk before it is found too long. */
+static void test_long_pipe(void) {
+  int between[2];
+  signal(SIGPIPE, SIG_IGN);
+  g_assert_cmpint(pipe(between), ==, 0);
+  GThread *thread = g_thread_new("feed", feed_thread, GINT_TO_POINTER(between[1]));
+  g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[0]);
+  g_autoptr(GError) error = NULL;
+  fc_input *input = fc_input_open(path, &error);
+  g_assert_no_error(error);
+  close(between[0]);
+  gsize size = 0;
+  g_assert_null(fc_input_load(input, 1000, &size, &error));
+  g_autofree char *expected = g_strdup_printf("%s: holds more than the limit of 1000 bytes", path);
+  g_assert_error(error, FC_ERROR, FC_UNSUPPORTED);
+  g_assert_cmpstr(error->message, ==, expected);
+  fc_input_free(input);
+  g_thread_join(thread);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -146,6 +181,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/probe/content-before-name", test_content_before_name);
   g_test_add_func("/media/probe/outputs", test_outputs);
   g_test_add_func("/media/probe/named-input", test_named_input);
+  g_test_add_func("/media/probe/long-pipe", test_long_pipe);
   int status = g_test_run();
   scratch_remove();
   return status;
