@@ -88,26 +88,32 @@ static gboolean holds(int format, const SF_INFO *wanted) {
   return sf_format_check(&info);
 }
 
+/* Opus alone is bound to few rates, which sf_format_check does not know. */
+static gboolean rate_fits(int format, int rate) {
+  if ((format & SF_FORMAT_SUBMASK) != SF_FORMAT_OPUS) return TRUE;
+  return rate == 8000 || rate == 12000 || rate == 16000 || rate == 24000 || rate == 48000;
+}
+
 /* Why no sample format was found: the channels, or the rate. */
 static gboolean fail_unfit(const char *name, const fc_file_format *file, int format, const SF_INFO *wanted,
                            GError **error) {
   SF_INFO one = *wanted;
   one.channels = 1;
-  if (wanted->channels > 1 && holds(format, &one))
-    return fc_fail(error, FC_UNSUPPORTED, "%s: %s does not hold %d channels; use .wav or .npy", name,
-                   file->title, wanted->channels);
-  if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS)
+  if (!rate_fits(format, wanted->samplerate))
     return fc_fail(error, FC_UNSUPPORTED,
                    "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not %d; use .ogg or .flac", name,
                    wanted->samplerate);
+  if (wanted->channels > 1 && holds(format, &one))
+    return fc_fail(error, FC_UNSUPPORTED, "%s: %s does not hold %d channels; use .wav or .npy", name,
+                   file->title, wanted->channels);
   return fc_fail(error, FC_UNSUPPORTED, "%s: %s does not hold %d channels at %d Hz; use .wav or .npy", name,
                  file->title, wanted->channels, wanted->samplerate);
 }
 
-/* Opus alone is bound to few rates, which sf_format_check does not know. */
-static gboolean rate_fits(int format, int rate) {
-  if ((format & SF_FORMAT_SUBMASK) != SF_FORMAT_OPUS) return TRUE;
-  return rate == 8000 || rate == 12000 || rate == 16000 || rate == 24000 || rate == 48000;
+/* Unsigned bytes make of AIFF a variant that few programs read. */
+static int as_is_usual(int subtype, const fc_file_format *file, int like) {
+  gboolean odd = subtype == SF_FORMAT_PCM_U8 && file->sndfile == SF_FORMAT_AIFF;
+  return odd && (like & SF_FORMAT_TYPEMASK) != SF_FORMAT_AIFF ? SF_FORMAT_PCM_S8 : subtype;
 }
 
 static int first_held(int major, const int *list, const SF_INFO *wanted) {
@@ -151,6 +157,7 @@ gboolean fc_audio_choose(const char *name, const fc_file_format *file, const fc_
   int subtype = codec ? codec : like & SF_FORMAT_SUBMASK;
   if (!subtype || !holds(file->sndfile | subtype, &wanted))
     subtype = codec ? 0 : first_held(file->sndfile, list_for(like, format), &wanted);
+  subtype = as_is_usual(subtype, file, like);
   int format_of = file->sndfile | (subtype ? subtype : codec ? codec : SF_FORMAT_PCM_16);
   if (!subtype || !rate_fits(format_of, wanted.samplerate))
     return fail_unfit(name, file, format_of, &wanted, error);

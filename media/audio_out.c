@@ -49,15 +49,21 @@ static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   return TRUE;
 }
 
+/* Decodes to floats without holding such. */
+static gboolean is_codec(const fc_audio_samples *samples) {
+  int subtype = samples->format & SF_FORMAT_SUBMASK;
+  return fc_dtype_is_float(samples->dtype) && subtype != SF_FORMAT_FLOAT && subtype != SF_FORMAT_DOUBLE;
+}
+
 /* Says what is lost on the way into a container that holds less than the input had. */
 static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
   fc_audio_samples was = fc_audio_samples_of(sink->like);
   gboolean exact = sink->like && strcmp(fc_audio_samples_name(sink->like), "compressed") != 0;
-  gboolean codec = fc_dtype_is_float(was.dtype) && (sink->like & SF_FORMAT_SUBMASK) != SF_FORMAT_FLOAT &&
-                   (sink->like & SF_FORMAT_SUBMASK) != SF_FORMAT_DOUBLE;
+  gboolean codec = is_codec(&was);
   gboolean less = sink->samples.bits < was.bits ||
                   (fc_dtype_is_float(was.dtype) && !fc_dtype_is_float(sink->samples.dtype));
-  if (exact && !codec && less)
+  /* Whoever asks for a lossy codec knows that it does not keep the samples. */
+  if (exact && !codec && less && !is_codec(&sink->samples))
     fc_media_warn(&sink->options, "%s: %s holds %s samples at most: rounded from %s", sink->base.name,
                   sink->file->title, fc_audio_samples_name(sink->samples.format),
                   fc_audio_samples_name(sink->like));

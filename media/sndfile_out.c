@@ -185,6 +185,9 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   /* FLAC's header waits for the first samples. */
   if (encoder->size == 0) sf_command(encoder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
+  if (encoder->frames == 0 && (encoder->spec.samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS)
+    return fc_fail(error, FC_UNSUPPORTED, "%s: Opus cannot hold a sound without samples; use .wav or .flac",
+                   encoder->name);
   int problem = sf_close(g_steal_pointer(&encoder->file));
   if (encoder->problem) return fail_encoder(encoder, error);
   if (problem || (encoder->pages.page && !fc_ogg_pages_complete(&encoder->pages)))

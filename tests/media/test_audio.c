@@ -118,7 +118,8 @@ static void test_choices(void) {
       {"c.wav", "c.flac", SF_FORMAT_WAV | SF_FORMAT_PCM_32, SF_FORMAT_PCM_24},
       {"c.wav", "c.flac", SF_FORMAT_WAV | SF_FORMAT_FLOAT, SF_FORMAT_PCM_24},
       {"c.wav", "c.flac", SF_FORMAT_WAV | SF_FORMAT_PCM_U8, SF_FORMAT_PCM_S8},
-      {"c.wav", "c.aiff", SF_FORMAT_WAV | SF_FORMAT_PCM_U8, SF_FORMAT_PCM_U8},
+      {"c.wav", "c.aiff", SF_FORMAT_WAV | SF_FORMAT_PCM_U8, SF_FORMAT_PCM_S8},
+      {"c.aif", "c.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_U8, SF_FORMAT_PCM_U8},
       {"c.aiff", "c.wav", SF_FORMAT_AIFF | SF_FORMAT_PCM_S8, SF_FORMAT_PCM_U8},
       {"c.au", "c.wav", SF_FORMAT_AU | SF_FORMAT_ULAW, SF_FORMAT_ULAW},
       {"c.wav", "c.flac", SF_FORMAT_WAV | SF_FORMAT_ALAW, SF_FORMAT_PCM_16},
@@ -163,21 +164,33 @@ static void test_warns_of_loss(void) {
       g_strdup_printf("%s: FLAC holds 24-bit samples at most: rounded from float", out);
   g_assert_cmpuint(lines->len, ==, 1);
   g_assert_cmpstr(lines->pdata[0], ==, expected);
+  g_autofree char *ogg = scratch("loss.ogg");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_32, 8000, 1, 100);
+  job.out = ogg;
+  g_assert_true(copy(&job, NULL));
+  g_assert_cmpuint(lines->len, ==, 1); /* that Vorbis loses is no news */
 }
 
 /* What is asked for and cannot be had; the message says what can. */
 static void test_refusals(void) {
   g_autofree char *many = scratch("many.wav"), *odd = scratch("odd.wav"), *flac = scratch("r.flac"),
-                  *opus = scratch("r.opus"), *png = scratch("r.png");
+                  *opus = scratch("r.opus"), *png = scratch("r.png"), *pair = scratch("pair.wav"),
+                  *none = scratch("none.wav");
   make_sound(many, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 12, 10);
   make_sound(odd, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 44100, 1, 10);
+  make_sound(pair, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 44100, 2, 10);
+  make_sound(none, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 0);
   g_autofree char *a = g_strdup_printf("%s: FLAC does not hold 12 channels; use .wav or .npy", flac);
   g_autofree char *b = g_strdup_printf(
       "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not 44100; use .ogg or .flac", opus);
   g_autofree char *c = g_strdup_printf("%s: sound cannot be stored as an image; use .wav or .npy", png);
   assert_copy_fails(&(copy_job){.in = many, .out = flac, .dtype = -1}, FC_UNSUPPORTED, a);
   assert_copy_fails(&(copy_job){.in = odd, .out = opus, .dtype = -1}, FC_UNSUPPORTED, b);
+  g_autofree char *d =
+      g_strdup_printf("%s: Opus cannot hold a sound without samples; use .wav or .flac", opus);
   assert_copy_fails(&(copy_job){.in = odd, .out = png, .dtype = -1}, FC_INVALID, c);
+  assert_copy_fails(&(copy_job){.in = pair, .out = opus, .dtype = -1}, FC_UNSUPPORTED, b);
+  assert_copy_fails(&(copy_job){.in = none, .out = opus, .dtype = -1}, FC_UNSUPPORTED, d);
 }
 
 /* ---- cut-off files ------------------------------------------------------ */
