@@ -4,6 +4,7 @@
 #include "cli/describe.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@ void outcome_free(outcome *o) {
 /* ---- the table --------------------------------------------------------- */
 
 static char *value_text(const fc_measured *m) {
+  if (isnan(m->value)) return g_strdup("nan"); // printf tells of a sign, which means nothing
   return m->exact ? g_strdup(m->exact) : g_strdup_printf("%.9g", m->value);
 }
 

@@ -51,8 +51,10 @@ static gboolean is_limited(const fc_param *param) {
   return param->min != 0 || param->max != 0;
 }
 
+/* Whole numbers in full: users type them, and compare. */
 static const char *show_number(char *buffer, double number) {
-  return g_ascii_formatd(buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.15g", number);
+  gboolean whole = number == floor(number) && fabs(number) < 1e18;
+  return g_ascii_formatd(buffer, G_ASCII_DTOSTR_BUF_SIZE, whole ? "%.0f" : "%.15g", number);
 }
 
 static char *expected_number(const fc_param *param) {

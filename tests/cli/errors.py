@@ -127,6 +127,10 @@ class Chains(Bad):
         line = self.fails(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=mirror", "-o", "out.wav")
         self.assertRegex(line, r'\Aconv1d: border: "mirror" is not taken: .*reflect')
 
+    def test_a_large_limit_is_said_in_full(self):
+        self.expect(2, "crop: length: 0 is out of range: expected 1 to 9007199254740992 samples",
+                    "-i", self.sound, "-p", "crop:length=0")
+
     def test_out_of_range(self):
         """The first number with a range of every operator, one above it."""
         tried = 0

@@ -267,6 +267,11 @@ class Measurements(harness.Case):
         found = json.loads(self.succeed(*self.stats, "--json"))["files"][0]["measurements"]
         self.assertEqual([m["value"] for m in found if m["name"] == "peak"], ["-inf"])
 
+    def test_nothing_has_no_mean(self):
+        harness.write_wav(self.path("in.wav"), [])
+        rows = {line.split()[0]: line.split()[1] for line in self.succeed(*self.stats).splitlines()}
+        self.assertEqual((rows["count"], rows["mean"], rows["rms"]), ("0", "nan", "nan"))
+
     def test_a_report_is_replaced_whole_or_not_at_all(self):
         self.write("real.json", "old")
         os.symlink("real.json", self.path("link.json"))
