@@ -29,15 +29,18 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* ---- how long a transform ---------------------------------------------------- */
 
-/* Nanoseconds an output on a Zen 4 core with AVX-512, of which only the ratio matters: direct
- * sums take 0.035 a tap; n samples forward and back with their conversion take n times
- * 1.5 + 0.13 log2 n while they stay in the caches. tests/bench/bench_conv1d measures. */
-#define DIRECT_START 0.5
-#define DIRECT_TAP   0.035
-#define FFT_START    1.5
-#define FFT_LEVEL    0.13
-#define FFT_FAR      (1 << 16) /* longer ones leave the caches */
-#define FFT_FAR_TIME 1.4
+/* Nanoseconds an output on a Zen 4 core, of which only the ratio matters: direct sums take
+ * 0.03 a tap; n samples forward and back with their conversion take n times
+ * 1 + 0.165 log2 n, and more from 2^16 on, where they leave the caches. Direct sums, being
+ * more exact, may take half as long again. */
+#define DIRECT_START  0.3
+#define DIRECT_TAP    0.03
+#define DIRECT_CREDIT 1.5
+#define FFT_START     1.0
+#define FFT_LEVEL     0.165
+#define FFT_LEVELS    20
+
+static const double far_away[FFT_LEVELS] = {[16] = 1.05, [17] = 1.25, [18] = 1.9, [19] = 3};
 
 static int64_t taps_of_part(int64_t taps) {
   return least(taps, FC_CONV1D_FFT_PART);
@@ -57,14 +60,16 @@ int64_t fc_conv1d_fft_lanes(int compute) {
 
 int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int always) {
   double slow = compute == FC_F64 ? 2 : 1, outputs = extent < 0 ? 1e9 : (double)extent;
-  double best = always ? INFINITY : slow * outputs * (DIRECT_START + DIRECT_TAP * (double)taps);
+  double best =
+      always ? INFINITY : slow * outputs * (DIRECT_START + DIRECT_TAP * (double)taps) / DIRECT_CREDIT;
   int64_t length = 0;
-  for (int64_t n = 256, levels = 8; n <= 4 * FC_CONV1D_FFT_PART; n *= 2, levels++) {
-    int64_t hop = fc_conv1d_fft_hop(taps, n);
+  for (int levels = 8; levels < FFT_LEVELS; levels++) {
+    int64_t n = (int64_t)1 << levels, hop = fc_conv1d_fft_hop(taps, n);
     if (hop < n / 4) continue;
     double blocks = extent < 0 ? outputs / (double)hop : ceil(outputs / (double)hop);
     double time = slow * blocks * (double)n * (FFT_START + FFT_LEVEL * (double)levels);
-    time *= (n > FFT_FAR ? FFT_FAR_TIME : 1) * 0.5 * (double)(1 + parts_of(taps));
+    if (far_away[levels] > 0) time *= far_away[levels];
+    time *= 0.5 * (double)(1 + parts_of(taps));
     if (time < best) best = time, length = n;
   }
   return length;
@@ -183,22 +188,19 @@ typedef struct batch {
   int64_t size, mask; /* bytes of an element; which mask */
   int64_t count;
   segment segments[MOST_LANES];
-  char *x, *re, *im, *sum_re, *sum_im, *strip, *rest; /* scratch */
+  fc_planes spectrum, sum; /* scratch */
+  char *strip, *rest;
   uint32_t *notes;
 } batch;
 
 /* Lays out the scratch from `base` on and returns its bytes. */
 static int64_t place(batch *b, char *base) {
   int64_t lanes = fc_rfft_lanes(plan_of(b->fft));
-  int64_t plane = align64((b->fft->n + 2) * lanes * b->size);
-  int64_t spectrum = align64((b->fft->n / 2 + 1) * lanes * b->size);
-  int64_t sums = b->fft->parts > 1 ? spectrum : 0;
-  b->x = base;
-  b->re = b->x + plane;
-  b->im = b->re + spectrum;
-  b->sum_re = b->im + spectrum;
-  b->sum_im = b->sum_re + sums;
-  b->strip = b->sum_im + sums;
+  int64_t plane = align64((b->fft->n / 2 + 1) * lanes * b->size);
+  int64_t sums = b->fft->parts > 1 ? plane : 0;
+  b->spectrum = (fc_planes){base, base + plane};
+  b->sum = (fc_planes){base + 2 * plane, base + 2 * plane + sums};
+  b->strip = base + 2 * plane + 2 * sums;
   b->rest = b->strip + align64(lanes * DISTANCE * b->size);
   int64_t transforms = (int64_t)fc_rfft_scratch(plan_of(b->fft), lanes);
   int64_t direct = (int64_t)fc_conv1d_cpu_scratch(b->c);
@@ -226,8 +228,13 @@ static void store(const batch *b, char *to, const char *from, int64_t count) {
     b->samples->store_f32[b->out->dtype](to, stride, (const float *)from, count, b->out_map, b->notes);
 }
 
+static fc_planes row_of(const batch *b, fc_planes z, int64_t i) {
+  int64_t bytes = i / 2 * b->count * b->size;
+  return (fc_planes){(char *)z.re + bytes, (char *)z.im + bytes};
+}
+
 /* The inputs that a part of the mask meets into lanes; 0 where no output needs any more. */
-static void gather(const batch *b, int64_t part) {
+static void gather(const batch *b, fc_planes to, int64_t part) {
   const fc_conv1d_fft *fft = b->fft;
   int64_t first = part * fft->part, reach = least(fft->part, b->c->taps - first) - 1;
   int64_t stride = b->in->stride[b->c->axis];
@@ -241,29 +248,29 @@ static void gather(const batch *b, int64_t part) {
       if (there > 0) load(b, strip, s->from + (first + i) * stride, there);
       memset(strip + there * b->size, 0, (size_t)((rows - there) * b->size));
     }
-    b->turning->gather(b->x + i * b->count * b->size, b->strip, DISTANCE, NULL, rows, b->count, b->count);
+    b->kernels->pack(row_of(b, to, i), b->strip, DISTANCE, rows, b->count);
   }
 }
 
-/* The spectrum of the result in `to`. */
+/* The spectrum of the result. */
 static fc_planes filter(const batch *b) {
   int64_t bins = b->fft->n / 2 + 1;
-  fc_planes spectrum = {b->re, b->im}, sum = {b->sum_re, b->sum_im};
   for (int64_t part = 0; part < b->fft->parts; part++) {
-    fc_planes to = part == 0 && b->fft->parts > 1 ? sum : spectrum;
-    gather(b, part);
-    fc_rfft_forward(plan_of(b->fft), b->x, to.re, to.im, b->count, b->rest);
+    fc_planes to = part == 0 && b->fft->parts > 1 ? b->sum : b->spectrum;
+    gather(b, to, part);
+    fc_rfft_forward_pairs(plan_of(b->fft), to.re, to.im, b->count, b->rest);
     b->kernels->multiply(to, spectrum_of(b->fft, b->c->compute, b->mask, part), bins, b->count, 0);
-    if (part > 0) b->kernels->add(sum, spectrum, bins * b->count);
+    if (part > 0) b->kernels->add(b->sum, b->spectrum, bins * b->count);
   }
-  return b->fft->parts > 1 ? sum : spectrum;
+  return b->fft->parts > 1 ? b->sum : b->spectrum;
 }
 
 /* Which lanes are not finite throughout, a bit each. */
-static unsigned tainted(const batch *b) {
+static unsigned tainted(const batch *b, fc_planes x) {
   double memory[MOST_LANES] = {0};
   unsigned lanes = 0;
-  b->turning->taint(memory, b->x, b->fft->hop, b->count);
+  b->turning->taint(memory, x.re, (b->fft->hop + 1) / 2, b->count);
+  b->turning->taint(memory, x.im, (b->fft->hop + 1) / 2, b->count);
   for (int64_t l = 0; l < b->count; l++) {
     double taint = b->c->compute == FC_F64 ? memory[l] : (double)((float *)(void *)memory)[l];
     lanes |= (unsigned)(taint != 0) << l;
@@ -271,15 +278,15 @@ static unsigned tainted(const batch *b) {
   return lanes;
 }
 
-static void scatter(const batch *b, unsigned skip) {
+static void scatter(const batch *b, fc_planes x, unsigned skip) {
   for (int64_t i = 0; i < b->fft->hop; i += STRIP) {
     int64_t rows = least(STRIP, b->fft->hop - i);
-    b->turning->scatter(b->strip, b->x + i * b->count * b->size, rows, b->count, b->count);
+    b->kernels->unpack(b->strip, DISTANCE, row_of(b, x, i), rows + rows % 2, b->count);
     for (int64_t l = 0; l < b->count; l++) {
       const segment *s = &b->segments[l];
       int64_t count = least(rows, s->outputs - i);
       if (count > 0 && !(skip >> l & 1))
-        store(b, s->to + i * b->out->stride[b->c->axis], b->strip + l * rows * b->size, count);
+        store(b, s->to + i * b->out->stride[b->c->axis], b->strip + l * DISTANCE * b->size, count);
     }
   }
 }
@@ -304,10 +311,10 @@ static void filter_directly(const batch *b, const segment *s) {
 
 static void run_batch(batch *b) {
   if (b->count == 0) return;
-  fc_planes spectrum = filter(b);
-  fc_rfft_inverse(plan_of(b->fft), spectrum.re, spectrum.im, b->x, b->count, b->rest);
-  unsigned skip = tainted(b);
-  scatter(b, skip);
+  fc_planes x = filter(b);
+  fc_rfft_inverse_pairs(plan_of(b->fft), x.re, x.im, b->count, b->rest);
+  unsigned skip = tainted(b, x);
+  scatter(b, x, skip);
   for (int64_t l = 0; l < b->count; l++)
     if (skip >> l & 1) filter_directly(b, &b->segments[l]);
   b->count = 0;

@@ -93,6 +93,14 @@ FC_FILTERS_API void fc_rfft_forward(const fc_rfft *plan, const void *x, void *re
 FC_FILTERS_API void fc_rfft_inverse(const fc_rfft *plan, const void *re, const void *im, void *x,
                                     int64_t lanes, void *scratch);
 
+/* Of even lengths, in place, with neighbours in one complex value, which saves passes over
+ * memory: on the one side re and im hold elements 2j and 2j + 1 in row j, on the other bins
+ * as above; room for n/2 + 1 rows each. */
+FC_FILTERS_API void fc_rfft_forward_pairs(const fc_rfft *plan, void *re, void *im, int64_t lanes,
+                                          void *scratch);
+FC_FILTERS_API void fc_rfft_inverse_pairs(const fc_rfft *plan, void *re, void *im, int64_t lanes,
+                                          void *scratch);
+
 static inline const fc_fft *fc_rfft_complex(const fc_rfft *plan) {
   return (const fc_fft *)(const void *)((const char *)plan + plan->complex);
 }

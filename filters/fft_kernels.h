@@ -31,6 +31,10 @@ typedef struct fc_fft_kernels {
   void (*unsplit)(fc_planes z, const void *pairs, int64_t m, int64_t lanes, double scale);
   void (*scale)(void *x, int64_t count, double factor);
   void (*add)(fc_planes to, fc_planes z, int64_t count);
+  /* Between signals `distance` elements apart and lanes of pairs: element i of signal l is
+   * in row i/2 of re or, for odd i, of im. An even number of rows (elements). */
+  void (*pack)(fc_planes to, const void *from, int64_t distance, int64_t rows, int64_t lanes);
+  void (*unpack)(void *to, int64_t distance, fc_planes from, int64_t rows, int64_t lanes);
 } fc_fft_kernels;
 
 /* [0] for f32, [1] for f64. */

@@ -76,19 +76,32 @@ static void forward_odd(const fc_rfft *plan, const void *x, fc_planes to, int64_
   memset(to.im, 0, (size_t)row); /* which rounding may have touched */
 }
 
+void fc_rfft_forward_pairs(const fc_rfft *plan, void *re, void *im, int64_t lanes, void *scratch) {
+  fc_planes z = {re, im};
+  fc_fft_run(fc_rfft_complex(plan), re, im, lanes, scratch);
+  fc_fft_kernels_of(plan->isa, plan->compute)
+      ->split(z, (const char *)plan + plan->twiddles, plan->n / 2, lanes);
+}
+
+void fc_rfft_inverse_pairs(const fc_rfft *plan, void *re, void *im, int64_t lanes, void *scratch) {
+  fc_planes z = {re, im};
+  fc_fft_kernels_of(plan->isa, plan->compute)
+      ->unsplit(z, (const char *)plan + plan->twiddles, plan->n / 2, lanes, 2.0 / (double)plan->n);
+  fc_fft_run(fc_rfft_complex(plan), im, re, lanes, scratch);
+}
+
 void fc_rfft_forward(const fc_rfft *plan, const void *x, void *re, void *im, int64_t lanes, void *scratch) {
-  int64_t row = lanes * element_size(plan->compute), half = plan->n / 2;
+  int64_t row = lanes * element_size(plan->compute);
   fc_planes z = {re, im};
   if (!is_even(plan)) {
     forward_odd(plan, x, z, lanes, scratch);
     return;
   }
-  for (int64_t j = 0; j < half; j++) {
+  for (int64_t j = 0; j < plan->n / 2; j++) {
     memcpy((char *)re + j * row, (const char *)x + 2 * j * row, (size_t)row);
     memcpy((char *)im + j * row, (const char *)x + (2 * j + 1) * row, (size_t)row);
   }
-  fc_fft_run(fc_rfft_complex(plan), re, im, lanes, scratch);
-  fc_fft_kernels_of(plan->isa, plan->compute)->split(z, (const char *)plan + plan->twiddles, half, lanes);
+  fc_rfft_forward_pairs(plan, re, im, lanes, scratch);
 }
 
 static void inverse_odd(const fc_rfft *plan, fc_planes from, void *x, int64_t lanes, void *scratch) {
@@ -118,9 +131,7 @@ void fc_rfft_inverse(const fc_rfft *plan, const void *re, const void *im, void *
   }
   memcpy(z.re, re, (size_t)((half + 1) * row));
   memcpy(z.im, im, (size_t)((half + 1) * row));
-  fc_fft_kernels_of(plan->isa, plan->compute)
-      ->unsplit(z, (const char *)plan + plan->twiddles, half, lanes, 1.0 / (double)half);
-  fc_fft_run(fc_rfft_complex(plan), z.im, z.re, lanes, (char *)scratch + 2 * plane);
+  fc_rfft_inverse_pairs(plan, z.re, z.im, lanes, (char *)scratch + 2 * plane);
   for (int64_t j = 0; j < half; j++) {
     memcpy((char *)x + 2 * j * row, (char *)z.re + j * row, (size_t)row);
     memcpy((char *)x + (2 * j + 1) * row, (char *)z.im + j * row, (size_t)row);
