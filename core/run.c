@@ -158,6 +158,19 @@ char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *outp
 
 /* ---- memory ----------------------------------------------------------- */
 
+/* Operators load whole elements: each must lie where its type may. */
+static gboolean check_alignment(const fc_view *v, const char *which, GError **error) {
+  gint64 size = (gint64)fc_dtype_size(v->dtype);
+  if ((guintptr)v->data % (guintptr)size)
+    return fc_fail(error, FC_INVALID, "the %s view's data is not aligned to its elements of %d bytes", which,
+                   (int)size);
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->shape[a] > 1 && v->stride[a] % size)
+      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is no multiple of %d bytes", which,
+                     "NYXC"[a], (int)size);
+  return TRUE;
+}
+
 static gboolean check_view(const fc_view *v, const char *which, gboolean device, GError **error) {
   if (v->size < sizeof(fc_view))
     return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
@@ -170,7 +183,7 @@ static gboolean check_view(const fc_view *v, const char *which, gboolean device,
   for (int a = 0; a < FC_AXES; a++)
     if (v->shape[a] < 0) return fc_fail(error, FC_INVALID, "the %s view has a negative shape", which);
   if (!v->data && fc_view_count(v) > 0) return fc_fail(error, FC_INVALID, "the %s view has no data", which);
-  return TRUE;
+  return check_alignment(v, which, error);
 }
 
 gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_options *options,
