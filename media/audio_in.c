@@ -101,6 +101,10 @@ static gboolean streams(const fc_file_format *format) {
 static gboolean fail_open(audio_source *source, const fc_file_format *format, GError **error) {
   g_autofree char *why = g_strdup(sf_strerror(NULL));
   g_strdelimit(why, "\r\n", ' ');
+  /* Which it says of an MP3 file without a frame. */
+  if (g_str_has_prefix(why, "File does not exist"))
+    return fc_fail(error, FC_IO, "%s: cannot be read as %s: nothing in it can be decoded", source->base.name,
+                   format->title);
   while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
   return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
 }

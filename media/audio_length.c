@@ -107,7 +107,7 @@ gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_len
   case SF_FORMAT_OGG: return find_ogg_end(input, length, error);
   case SF_FORMAT_AU: compare_au(input, length); return TRUE;
   case SF_FORMAT_FLAC:
-  case SF_FORMAT_MPEG: return TRUE;
+  case FC_SF_MPEG: return TRUE;
   default: return compare_chunks(input, info, length, error);
   }
 }

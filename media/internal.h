@@ -55,6 +55,11 @@ gboolean fc_copy_all(int from, int to, gint64 most, gboolean *reading);
 
 /* ---- formats ----------------------------------------------------------- */
 
+/* SF_FORMAT_MPEG and the subtypes of layers I and III: libsndfile 1.0 has no names for them. */
+#define FC_SF_MPEG           0x230000
+#define FC_SF_MPEG_LAYER_I   0x0080
+#define FC_SF_MPEG_LAYER_III 0x0082
+
 typedef struct fc_file_format fc_file_format;
 struct fc_file_format {
   const char *name;       /* as in --format: "wav" */

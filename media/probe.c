@@ -19,7 +19,7 @@ static const fc_file_format formats[] = {
     {"caf", "CAF", "caf", SF_FORMAT_CAF, fc_audio_open, fc_audio_create},
     {"ogg", "Ogg", "ogg oga", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
     {"opus", "Opus", "opus", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
-    {"mp3", "MP3", "mp3", SF_FORMAT_MPEG, fc_audio_open, NULL},
+    {"mp3", "MP3", "mp3", FC_SF_MPEG, fc_audio_open, NULL},
     {"png", "PNG", "png", 0, fc_image_open, fc_image_create},
     {"jpg", "JPEG", "jpg jpeg jpe", 0, fc_image_open, fc_image_create},
     {"bmp", "BMP", "bmp dib", 0, fc_image_open, fc_image_create},

@@ -62,7 +62,7 @@ static gboolean stream(sndfile_encoder *encoder, const void *from, gsize size) {
   if (encoder->position < encoder->size) return TRUE; /* the header again */
   if (encoder->position > 0 || !is_major(encoder, SF_FORMAT_AU) || size < 12)
     return fc_output_write(encoder->output, from, size, &encoder->problem);
-  g_autofree guint8 *header = g_memdup2(from, size);
+  g_autofree guint8 *header = memcpy(g_malloc(size), from, size);
   const fc_audio_spec *spec = &encoder->spec;
   guint64 bytes = (guint64)spec->frames * (guint64)spec->channels * (guint64)encoder->sample_bytes;
   gboolean unknown = spec->frames == FC_UNKNOWN || bytes > G_MAXUINT32;

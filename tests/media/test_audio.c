@@ -142,6 +142,31 @@ static void test_choices(void) {
   }
 }
 
+/* Comes in and goes out as what holds 16 bits: WAV, too, though it could hold MP3. */
+static void test_mp3(void) {
+  static const char *const names[] = {"m.wav", "m.flac", "m.aiff"};
+  g_autofree char *in = scratch("m.mp3"), *out = scratch("m-out.wav");
+  SF_INFO info = {.samplerate = 48000, .channels = 2, .format = FC_SF_MPEG | FC_SF_MPEG_LAYER_III};
+  if (!sf_format_check(&info)) {
+    g_test_skip("this libsndfile writes no MP3");
+    return;
+  }
+  make_sound(in, info.format, 48000, 2, 4000);
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *to = scratch(names[i]);
+    SF_INFO made = {0};
+    assert_copies(in, to);
+    g_free(samples_of(to, &made));
+    g_assert_cmphex(made.format & SF_FORMAT_SUBMASK, ==, SF_FORMAT_PCM_16);
+    g_assert_cmpint(made.frames, >=, 4000);
+  }
+  bytes b = load(in);
+  store(in, b.data, 100); /* not a whole frame */
+  clear_bytes(&b);
+  g_autofree char *why = g_strdup_printf("%s: cannot be read as MP3: nothing in it can be decoded", in);
+  assert_copy_fails(&(copy_job){.in = in, .out = out, .dtype = -1}, FC_IO, why);
+}
+
 /* u-law is decoded, encoded, and is what it was. */
 static void test_companded(void) {
   g_autofree char *in = scratch("u.au"), *out = scratch("u2.au"), *back = scratch("u3.au");
@@ -456,6 +481,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/audio/round-trip", test_round_trip);
   g_test_add_func("/media/audio/short", test_short);
   g_test_add_func("/media/audio/choices", test_choices);
+  g_test_add_func("/media/audio/mp3", test_mp3);
   g_test_add_func("/media/audio/companded", test_companded);
   g_test_add_func("/media/audio/warns-of-loss", test_warns_of_loss);
   g_test_add_func("/media/audio/refusals", test_refusals);
