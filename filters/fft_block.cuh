@@ -180,34 +180,49 @@ template <typename F, int R> __device__ __forceinline__ void fc_butterfly(fc_com
 
 // ---- passes -----------------------------------------------------------------------
 
-template <typename F, int R>
+// Several transforms at once, MANY of them: short ones would leave most threads idle. Line l is at
+// l * pitch of either buffer. Every line gets the same arithmetic, alone or in company.
+struct fc_block_lines {
+  int32_t count, pitch;
+};
+
+template <bool MANY> __device__ __forceinline__ int fc_line_of(int t, int each) {
+  return MANY ? t / each : 0;
+}
+
+template <typename F, int R, bool MANY>
 __device__ __forceinline__ void fc_block_pass(const fc_complex<F> *in, fc_complex<F> *out, int rest, int step,
-                                              const fc_complex<F> *twiddles, const F *roots) {
-  const int butterflies = rest * step;
-  for (int t = threadIdx.x; t < butterflies; t += blockDim.x) {
-    int p = t / step, q = t - p * step;
+                                              const fc_complex<F> *twiddles, const F *roots,
+                                              fc_block_lines lines) {
+  const int butterflies = rest * step, total = MANY ? butterflies * lines.count : butterflies;
+  for (int t = threadIdx.x; t < total; t += blockDim.x) {
+    const int line = fc_line_of<MANY>(t, butterflies), u = t - line * butterflies;
+    int p = u / step, q = u - p * step;
+    const fc_complex<F> *from = in + line * lines.pitch + u;
     fc_complex<F> x[R];
 #pragma unroll
-    for (int i = 0; i < R; i++) x[i] = in[t + butterflies * i];
+    for (int i = 0; i < R; i++) x[i] = from[butterflies * i];
     fc_butterfly<F, R>(x, roots);
-    fc_complex<F> *to = out + q + step * R * p;
+    fc_complex<F> *to = out + line * lines.pitch + q + step * R * p;
     to[0] = x[0];
 #pragma unroll
     for (int k = 1; k < R; k++) to[step * k] = p ? fc_times(x[k], twiddles[p * (R - 1) + k - 1]) : x[k];
   }
 }
 
-template <typename F>
+template <typename F, bool MANY>
 __device__ __noinline__ void fc_block_pass_rare(const fc_complex<F> *in, fc_complex<F> *out, int radix,
                                                 int rest, int step, const fc_complex<F> *twiddles,
-                                                const F *roots) {
-  const int butterflies = rest * step;
-  for (int t = threadIdx.x; t < butterflies; t += blockDim.x) {
-    int p = t / step, q = t - p * step;
+                                                const F *roots, fc_block_lines lines) {
+  const int butterflies = rest * step, total = MANY ? butterflies * lines.count : butterflies;
+  for (int t = threadIdx.x; t < total; t += blockDim.x) {
+    const int line = fc_line_of<MANY>(t, butterflies), u = t - line * butterflies;
+    int p = u / step, q = u - p * step;
+    const fc_complex<F> *from = in + line * lines.pitch + u;
     fc_complex<F> x[FC_FFT_LARGEST_PRIME];
-    for (int i = 0; i < radix; i++) x[i] = in[t + butterflies * i];
+    for (int i = 0; i < radix; i++) x[i] = from[butterflies * i];
     fc_radix_rare(x, radix, roots);
-    fc_complex<F> *to = out + q + step * radix * p;
+    fc_complex<F> *to = out + line * lines.pitch + q + step * radix * p;
     for (int k = 0; k < radix; k++)
       to[step * k] = p && k ? fc_times(x[k], twiddles[p * (radix - 1) + k - 1]) : x[k];
   }
@@ -215,9 +230,9 @@ __device__ __noinline__ void fc_block_pass_rare(const fc_complex<F> *in, fc_comp
 
 // Transforms `in`; returns which of the two buffers has the result. Begins and ends with a
 // barrier.
-template <typename F>
-__device__ fc_complex<F> *fc_block_smooth(const fc_dev_smooth<F> &plan, fc_complex<F> *in,
-                                          fc_complex<F> *out) {
+template <typename F, bool MANY = false>
+__device__ fc_complex<F> *fc_block_smooth(const fc_dev_smooth<F> &plan, fc_complex<F> *in, fc_complex<F> *out,
+                                          fc_block_lines lines = {1, 0}) {
   int step = 1;
   __syncthreads();
   for (int i = 0; i < plan.passes; i++) {
@@ -225,12 +240,12 @@ __device__ fc_complex<F> *fc_block_smooth(const fc_dev_smooth<F> &plan, fc_compl
     const F *roots = plan.tables + plan.roots[i];
     const int radix = plan.radix[i], rest = static_cast<int>(plan.rest[i]);
     switch (radix) {
-    case 2: fc_block_pass<F, 2>(in, out, rest, step, twiddles, roots); break;
-    case 3: fc_block_pass<F, 3>(in, out, rest, step, twiddles, roots); break;
-    case 4: fc_block_pass<F, 4>(in, out, rest, step, twiddles, roots); break;
-    case 5: fc_block_pass<F, 5>(in, out, rest, step, twiddles, roots); break;
-    case 8: fc_block_pass<F, 8>(in, out, rest, step, twiddles, roots); break;
-    default: fc_block_pass_rare<F>(in, out, radix, rest, step, twiddles, roots); break;
+    case 2: fc_block_pass<F, 2, MANY>(in, out, rest, step, twiddles, roots, lines); break;
+    case 3: fc_block_pass<F, 3, MANY>(in, out, rest, step, twiddles, roots, lines); break;
+    case 4: fc_block_pass<F, 4, MANY>(in, out, rest, step, twiddles, roots, lines); break;
+    case 5: fc_block_pass<F, 5, MANY>(in, out, rest, step, twiddles, roots, lines); break;
+    case 8: fc_block_pass<F, 8, MANY>(in, out, rest, step, twiddles, roots, lines); break;
+    default: fc_block_pass_rare<F, MANY>(in, out, radix, rest, step, twiddles, roots, lines); break;
     }
     step *= radix;
     fc_complex<F> *swap = in;
@@ -245,19 +260,32 @@ template <typename F> __host__ __device__ __forceinline__ int64_t fc_block_value
   return plan.smooth.n;
 }
 
-// The same for any length; `in` holds n values, both buffers fc_block_values.
-template <typename F>
-__device__ fc_complex<F> *fc_block_fft(const fc_dev_fft<F> &plan, fc_complex<F> *in, fc_complex<F> *out) {
-  if (!plan.convolved) return fc_block_smooth(plan.smooth, in, out);
+// The same for any length; `in` holds n values of each line, both buffers fc_block_values.
+template <typename F, bool MANY = false>
+__device__ fc_complex<F> *fc_block_fft(const fc_dev_fft<F> &plan, fc_complex<F> *in, fc_complex<F> *out,
+                                       fc_block_lines lines = {1, 0}) {
+  if (!plan.convolved) return fc_block_smooth<F, MANY>(plan.smooth, in, out, lines);
   const int n = static_cast<int>(plan.n), m = static_cast<int>(plan.smooth.n);
+  const int total = MANY ? m * lines.count : m;
   __syncthreads();
-  for (int i = threadIdx.x; i < m; i += blockDim.x)
-    in[i] = i < n ? fc_times(in[i], plan.chirp[i]) : fc_complex<F>{F(0), F(0)};
-  fc_complex<F> *r = fc_block_smooth(plan.smooth, in, out), *other = r == in ? out : in;
+  for (int t = threadIdx.x; t < total; t += blockDim.x) {
+    const int line = fc_line_of<MANY>(t, m), i = t - line * m;
+    fc_complex<F> *x = in + line * lines.pitch + i;
+    *x = i < n ? fc_times(*x, plan.chirp[i]) : fc_complex<F>{F(0), F(0)};
+  }
+  fc_complex<F> *r = fc_block_smooth<F, MANY>(plan.smooth, in, out, lines), *other = r == in ? out : in;
   // The inverse is the conjugate of the transform of the conjugate.
-  for (int i = threadIdx.x; i < m; i += blockDim.x) r[i] = fc_conjugate(fc_times(r[i], plan.spectrum[i]));
-  r = fc_block_smooth(plan.smooth, r, other);
-  for (int i = threadIdx.x; i < n; i += blockDim.x) r[i] = fc_times(fc_conjugate(r[i]), plan.chirp[i]);
+  for (int t = threadIdx.x; t < total; t += blockDim.x) {
+    const int line = fc_line_of<MANY>(t, m), i = t - line * m;
+    fc_complex<F> *x = r + line * lines.pitch + i;
+    *x = fc_conjugate(fc_times(*x, plan.spectrum[i]));
+  }
+  r = fc_block_smooth<F, MANY>(plan.smooth, r, other, lines);
+  for (int t = threadIdx.x; t < total; t += blockDim.x) {
+    const int line = fc_line_of<MANY>(t, m), i = t - line * m;
+    fc_complex<F> *x = r + line * lines.pitch + i;
+    if (i < n) *x = fc_times(fc_conjugate(*x), plan.chirp[i]);
+  }
   __syncthreads();
   return r;
 }

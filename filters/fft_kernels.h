@@ -29,6 +29,8 @@ typedef struct fc_fft_kernels {
    * transform, in place over rows 0 .. m. */
   void (*split)(fc_planes z, const void *pairs, int64_t m, int64_t lanes);
   void (*unsplit)(fc_planes z, const void *pairs, int64_t m, int64_t lanes, double scale);
+  /* z[k] = (z[k] + conj z[n - k]) / 2 for k <= n/2: the spectrum of the real part. */
+  void (*fold)(fc_planes z, int64_t n, int64_t lanes);
   void (*scale)(void *x, int64_t count, double factor);
   void (*add)(fc_planes to, fc_planes z, int64_t count);
   /* Between signals `distance` elements apart and lanes of pairs: element i of signal l is

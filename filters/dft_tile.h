@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dft_tile.h - what dft.c and idft.c share: scratch memory laid out for as many lines at a
+ * time as a vector has lanes, or as there are. A line is a block of a row, or a column;
+ * planes are rows of lanes. Internal to filters/.
+ */
+#ifndef FC_FILTERS_DFT_TILE_H
+#define FC_FILTERS_DFT_TILE_H
+
+#include <math.h>
+#include <string.h>
+
+#include "filters/dft.h"
+#include "filters/fft_kernels.h"
+#include "filters/stft_kernels.h"
+
+typedef struct tile {
+  const fc_dft *d;
+  const fc_stft_kernels *k;
+  const fc_fft_kernels *f;
+  int64_t lanes, size;
+  int64_t width, blocks; /* bins of a row, and blocks of a row (1: X is not transformed) */
+  char *x, *re, *im, *value, *turned, *taint, *middle_re, *middle_im, *rest;
+  int64_t bytes;
+} tile;
+
+static inline int64_t tile_less(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t tile_more(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static inline int64_t tile_align(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+/* `shape` is that of the values or of the bins, `columns` what a block of these has along X. */
+static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t columns, char *scratch) {
+  int64_t bins = fc_dft_bins_x(d), blocks = d->nx ? shape->shape[FC_AXIS_X] / columns : 1;
+  int64_t width = d->nx ? blocks * bins : shape->shape[FC_AXIS_X];
+  /* A transform of everything at once must not be done for idle lanes too. */
+  int64_t lines = d->nx == 0   ? width
+                  : d->ny == 0 ? shape->shape[FC_AXIS_Y] * blocks
+                               : tile_more(width, d->ny * blocks);
+  tile t;
+  t.d = d;
+  t.k = fc_stft_kernels_of(d->isa, d->compute);
+  t.f = fc_fft_kernels_of(d->isa, d->compute);
+  t.lanes = tile_more(tile_less(fc_rfft_lanes(d->real), lines), 1);
+  t.size = d->compute == FC_F64 ? 8 : 4;
+  t.width = width;
+  t.blocks = blocks;
+  int64_t plane = tile_align((tile_more(d->nx, d->ny) + 2) * t.lanes * t.size);
+  int64_t middle = d->complex ? tile_align(d->ny * width * t.size) : 0;
+  t.x = scratch;
+  t.re = t.x + plane;
+  t.im = t.re + plane;
+  t.value = t.im + plane;
+  t.turned = t.value + plane;
+  t.taint = t.turned + plane;
+  t.middle_re = t.taint + tile_align(t.lanes * t.size);
+  t.middle_im = t.middle_re + middle;
+  t.rest = t.middle_im + middle;
+  int64_t real = (int64_t)fc_rfft_scratch(d->real, t.lanes);
+  int64_t complex = d->complex ? (int64_t)fc_fft_scratch(d->complex, t.lanes) : 0;
+  t.bytes = t.rest - scratch + tile_more(real, complex);
+  return t;
+}
+
+/* Notes which lanes of a plane hold something that is not finite; whether there was any. */
+static inline int tile_taint(const tile *t, const char *plane, int64_t rows) {
+  int any = 0;
+  t->k->taint(t->taint, plane, rows, t->lanes);
+  for (int64_t l = 0; l < t->lanes; l++)
+    any |= isnan(t->size == 8 ? ((double *)t->taint)[l] : (double)((float *)t->taint)[l]) != 0;
+  return any;
+}
+
+static inline void tile_untaint(const tile *t) {
+  memset(t->taint, 0, (size_t)(t->lanes * t->size));
+}
+
+#endif
