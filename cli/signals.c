@@ -42,6 +42,7 @@ void signals_install(void) {
   handle(SIGTERM, on_signal);
   handle(SIGHUP, on_signal);
   handle(SIGPIPE, on_signal);
+  signal(SIGXFSZ, SIG_IGN); // a write beyond the limit then fails, as on a full disk
 }
 
 const int *signals_cancel(void) {

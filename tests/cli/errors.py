@@ -3,6 +3,7 @@
 """Bad input: each gives one line that names the file, the place and the mend, the right
 exit status, no output, and leaves the output that was there as it was."""
 import os
+import resource
 import stat
 import struct
 
@@ -192,6 +193,12 @@ class Outputs(Bad):
             self.skipTest("no /dev/full here")
         line = self.fails(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "/dev/full", "--format", "wav")
         self.assertEqual(line, "/dev/full: writing failed after 0 bytes: No space left on device")
+
+    def test_file_size_limit(self):
+        line = self.fails(1, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.wav",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        self.assertRegex(line, r"\Aout\.wav: writing failed after .* bytes: File too large")
+        self.assertEqual(self.files(), [self.sound, "mask.txt"])
 
     def test_report_in_a_missing_folder(self):
         self.expect(1, "--report no/report.json: there is no folder no",
