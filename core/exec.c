@@ -11,6 +11,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/progress.h"
 #include "core/work.h"
 
 #include <pthread.h>
@@ -304,15 +305,8 @@ static gboolean compute_chunk(run *r, guint index, GError **error) {
 }
 
 static gboolean report_progress(run *r, gint64 done, gint64 *last, GError **error) {
-  const fc_options *o = r->options;
-  if (o->cancel && *(volatile const int *)o->cancel) return fc_fail(error, FC_IO, "interrupted");
-  if (!o->progress) return TRUE;
-  gint64 now = g_get_monotonic_time();
-  if (now - *last < 100000) return TRUE;
-  *last = now;
   gint64 total = r->plan->links[r->plan->n].extent[r->plan->cut];
-  if (o->progress(done, total < 0 ? FC_UNKNOWN : total, o->progress_data)) return TRUE;
-  return fc_fail(error, FC_IO, "stopped");
+  return !fc_cancelled(r->options, error) && fc_tell_progress(r->options, done, total, last, error);
 }
 
 static void compute_all(run *r) {
@@ -521,13 +515,7 @@ static void reset(const fc_plan *plan) {
 static gboolean finish(run *r, GError **error) {
   if (!r->runner->finish(r->runner, error) || !fc_work_check_notes(&r->work, error)) return FALSE;
   /* A source that still has data where a known extent ends is the source's affair. */
-  int clipped = fc_work_clipped(&r->work);
-  if (clipped >= 0)
-    fc_context_log(r->plan->chain->context, FC_LOG_WARNING,
-                   "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
-                   "floating point",
-                   r->sink ? r->sink->name : "output", r->plan->stages[clipped].name,
-                   fc_dtype_name(r->plan->links[clipped + 1].dtype));
+  fc_work_warn_clipped(&r->work, r->sink ? r->sink->name : "output");
   r->result->in = r->plan->links[0], r->result->out = r->plan->links[r->plan->n];
   r->result->chunks = r->work.chunks;
   r->result->bytes_up += r->work.bytes_up, r->result->bytes_down += r->work.bytes_down;

@@ -175,6 +175,8 @@ static gboolean pack_frames(fc_plan *plan, GError **error) {
 }
 
 static void summarise(fc_plan *plan) {
+  plan->whole = plan->measures = plan->reflects = FALSE;
+  plan->slack = 0;
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
     const fc_reach *r = &ps->reach[plan->cut];
@@ -217,6 +219,18 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_
   }
   summarise(plan);
   return plan;
+}
+
+gboolean fc_plan_for_memory(fc_plan *plan) {
+  fc_axis before = plan->cut;
+  if (plan->cut == FC_AXIS_N && plan->links[0].extent[FC_AXIS_N] == 1) plan->cut = FC_AXIS_Y;
+  summarise(plan);
+  plan->alone = plan->device == FC_HOST && plan->n > 0 && !plan->whole && !plan->measures;
+  plan->slack = plan->alone ? 0 : plan->slack;
+  if (plan->alone) return TRUE;
+  plan->cut = before;
+  summarise(plan);
+  return FALSE;
 }
 
 void fc_plan_free(fc_plan *plan) {
@@ -476,7 +490,7 @@ static gint64 natural_chunk(const fc_plan *plan) {
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, 8 * halo); /* at most an eighth is computed twice */
-  if (plan->device == FC_HOST && align > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * align);
+  if (plan->device == FC_HOST && !plan->alone && align > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * align);
   return (chunk + align - 1) / align * align;
 }
 

@@ -7,7 +7,7 @@
  * the host put in, where an operator cannot load or store what its neighbour has.
  *
  * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for
- * images and arrays.
+ * images and arrays - along Y for single ones that lie in memory.
  */
 #ifndef FC_CORE_PLAN_H
 #define FC_CORE_PLAN_H
@@ -47,6 +47,7 @@ typedef struct fc_plan {
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */
   gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
+  gboolean alone;       /* a worker runs a chunk through all stages by itself */
 } fc_plan;
 
 /*
@@ -56,6 +57,11 @@ typedef struct fc_plan {
 fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
                      GError **error);
 void fc_plan_free(fc_plan *plan);
+
+/* Makes it a plan for a signal that lies in memory whole, so that any part of it can be
+ * had at any time: single images are cut along Y, and no past is kept. FALSE, and
+ * nothing has changed, where a chunk could not be run by itself. */
+gboolean fc_plan_for_memory(fc_plan *plan);
 
 /* Takes the true extent of the cut axis once it is known; only extents change. Not
  * while a stage is processing. */

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/exec.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 
 #include <string.h>
 
@@ -195,6 +196,13 @@ gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_o
   return TRUE;
 }
 
+static gboolean run_memory(fc_plan *plan, ends *e, const fc_view *in, const fc_view *out, const fc_options *o,
+                           fc_trace *trace, fc_result *r, GError **error) {
+  if (!fc_plan_for_memory(plan)) return fc_execute(plan, e->source, e->sink, o, trace, r, error);
+  return e->sink->begin(e->sink, &plan->links[plan->n], error) &&
+         fc_execute_parallel(plan, in, out, o, trace, r, error);
+}
+
 gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
                            fc_result **result, GError **error) {
   if (!check_view(in, "input", FALSE, error) || !check_view(out, "output", FALSE, error)) return FALSE;
@@ -206,7 +214,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
   g_autoptr(fc_plan) plan = make_plan(chain, e.source, e.sink, &o, error);
   gboolean ok = plan && fc_plan_choose_device(plan, &o, TRUE, error);
   if (ok) r->reason = g_strdup(plan->reason);
-  ok = ok && fc_execute(plan, e.source, e.sink, &o, trace, r, error) && fc_trace_write(trace, error);
+  ok = ok && run_memory(plan, &e, in, out, &o, trace, r, error) && fc_trace_write(trace, error);
   close_ends(&e);
   fc_trace_free(trace);
   r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;

@@ -407,8 +407,18 @@ gboolean fc_work_check_notes(fc_work *w, GError **error) {
   return TRUE;
 }
 
-int fc_work_clipped(const fc_work *w) {
+static int first_clipped(fc_work *w) {
   for (guint s = 0; s < w->plan->n; s++)
     if (w->stages[s].notes && g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_CLIPPED])) return (int)s;
   return -1;
+}
+
+gboolean fc_work_warn_clipped(fc_work *w, const char *name) {
+  int clipped = first_clipped(w);
+  if (clipped < 0) return FALSE;
+  fc_context_log(w->plan->chain->context, FC_LOG_WARNING,
+                 "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
+                 "floating point",
+                 name, w->plan->stages[clipped].name, fc_dtype_name(w->plan->links[clipped + 1].dtype));
+  return TRUE;
 }

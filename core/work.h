@@ -70,8 +70,8 @@ gboolean fc_work_capturable(const fc_work *work);
 
 /* Fails with a sentence if a stage has met a NaN on its way to an integer. */
 gboolean fc_work_check_notes(fc_work *work, GError **error);
-/* The first stage that clamped values, or -1. */
-int fc_work_clipped(const fc_work *work);
+/* Warns of the first stage that clamped values on their way to `name`; FALSE: none did. */
+gboolean fc_work_warn_clipped(fc_work *work, const char *name);
 
 /* Blocks along the measured axis of a chunk's stretch. */
 gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parallel.c - see parallel.h. Workers share the plan, the prepared states of the stages
+ * (which are read only) and the chunker; chunks are handed out in order under a lock. A
+ * chunk's result does not depend on how the signal is cut, so neither does it on who
+ * makes it.
+ */
+#include "core/parallel.h"
+
+#include "core/cpu.h"
+#include "core/error.h"
+#include "core/progress.h"
+#include "core/work.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct worker {
+  fc_runner *runner; /* of one thread: its memory, and loops that it runs itself */
+  fc_work work;
+  fc_chunk *chunk;
+  fc_buffer in, out;
+} worker;
+
+typedef struct run {
+  fc_plan *plan;
+  const fc_view *in, *out;
+  const fc_options *options;
+  fc_trace *trace;
+  fc_result *result;
+  fc_runner *crew;
+  worker *workers;
+  GThread *caller;
+  gint64 reported; /* the caller's alone: when progress was told */
+
+  pthread_mutex_t mutex;
+  fc_chunker *chunker; /* guarded by mutex, as is what follows */
+  gint64 chunks, done;
+  GError *error; /* the first one */
+} run;
+
+/* ---- chunks ----------------------------------------------------------- */
+
+static void fail_run(run *r, GError *error) {
+  pthread_mutex_lock(&r->mutex);
+  if (!r->error)
+    r->error = error;
+  else
+    g_error_free(error);
+  pthread_mutex_unlock(&r->mutex);
+}
+
+/* The next chunk into the worker's; FALSE when there is none, or after a failure. */
+static gboolean take_chunk(run *r, worker *w) {
+  pthread_mutex_lock(&r->mutex);
+  gboolean more = !r->error && fc_chunker_next(r->chunker, w->chunk);
+  if (more) {
+    fc_chunker_commit(r->chunker, w->chunk);
+    w->work.chunks = r->chunks++;
+  }
+  pthread_mutex_unlock(&r->mutex);
+  return more;
+}
+
+/* Some of a view, by position: views of whole signals begin at 0. */
+static fc_view part_of(const fc_view *whole, const fc_range what[FC_AXES]) {
+  fc_view part = *whole;
+  for (int a = 0; a < FC_AXES; a++) {
+    part.data = (char *)part.data + what[a].lo * whole->stride[a];
+    part.origin[a] = what[a].lo;
+    part.shape[a] = fc_range_length(what[a]);
+  }
+  return part;
+}
+
+static void load(run *r, worker *w) {
+  const fc_chunk_link *link = &w->chunk->links[0];
+  fc_buffer_hold(&w->in, link->held, link->view[FC_AXIS_X].lo);
+  fc_view to = fc_buffer_view(&w->in, link->made, &r->plan->links[0]);
+  fc_view from = part_of(r->in, link->made);
+  if (fc_view_count(&to) > 0) fc_view_copy(&to, &from);
+}
+
+/* The caller's memory as the last stage's output, where it makes just what is delivered. */
+static gboolean write_in_place(run *r, worker *w, fc_buffer *out) {
+  const fc_chunk_link *last = &w->chunk->links[r->plan->n];
+  fc_range deliver = w->chunk->deliver, made = last->made[r->plan->cut];
+  if (made.lo != deliver.lo || made.hi != deliver.hi) return FALSE;
+  if (fc_plan_output_root(r->plan) != r->plan->n) return FALSE;
+  fc_view part = part_of(r->out, last->made);
+  *out = (fc_buffer){.memory = part.data, .dtype = part.dtype, .kind = part.kind, .device = FC_HOST};
+  memcpy(out->stride, part.stride, sizeof out->stride);
+  return TRUE;
+}
+
+static void deliver(run *r, worker *w) {
+  fc_range what[FC_AXES];
+  memcpy(what, w->chunk->links[r->plan->n].made, sizeof what);
+  what[r->plan->cut] = w->chunk->deliver;
+  fc_view from = fc_buffer_view(fc_work_link(&w->work, r->plan->n), what, &r->plan->links[r->plan->n]);
+  fc_view to = part_of(r->out, what);
+  if (fc_view_count(&to) > 0) fc_view_copy(&to, &from);
+}
+
+static gboolean run_chunk(run *r, worker *w, GError **error) {
+  fc_buffer out = w->out;
+  gint64 start = fc_trace_now(r->trace);
+  load(r, w);
+  gboolean in_place = write_in_place(r, w, &out);
+  if (!fc_work_enqueue(&w->work, w->chunk, &w->in, &out, NULL, error)) return FALSE;
+  if (!fc_work_check_notes(&w->work, error)) return FALSE;
+  if (!in_place) deliver(r, w);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "chunk", start, w->work.chunks, -1);
+  return TRUE;
+}
+
+/* Progress is told from the caller's thread only; whoever notices a request to stop obeys. */
+static gboolean report(run *r, worker *w, GError **error) {
+  pthread_mutex_lock(&r->mutex);
+  gint64 done = r->done += fc_range_length(w->chunk->deliver);
+  pthread_mutex_unlock(&r->mutex);
+  if (fc_cancelled(r->options, error)) return FALSE;
+  if (g_thread_self() != r->caller) return TRUE;
+  return fc_tell_progress(r->options, done, r->plan->links[r->plan->n].extent[r->plan->cut], &r->reported,
+                          error);
+}
+
+static void work(guint index, guint number, void *data) {
+  run *r = data;
+  worker *w = &r->workers[number];
+  GError *error = NULL;
+  if (take_chunk(r, w) && (!run_chunk(r, w, &error) || !report(r, w, &error))) fail_run(r, error);
+}
+
+/* ---- a run ------------------------------------------------------------ */
+
+static gboolean init_buffer(worker *w, const fc_plan *plan, fc_buffer *b, guint link, GError **error) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  if (!fc_buffer_layout(b, &plan->links[link], capacity))
+    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+  b->device = FC_HOST;
+  b->memory = w->runner->alloc(w->runner, b->bytes);
+  if (b->memory) return TRUE;
+  return fc_fail(error, FC_NO_MEMORY, "not enough memory for a chunk (%.1f MB)", (double)b->bytes / 1e6);
+}
+
+static gboolean init_worker(run *r, worker *w, GError **error) {
+  guint root = fc_plan_output_root(r->plan);
+  w->chunk = fc_chunk_new(r->plan);
+  w->runner = fc_cpu_runner_new(1, r->plan->chain->context->frames);
+  if (!fc_work_init(&w->work, r->plan, w->runner, 1, r->trace, error)) return FALSE;
+  if (!init_buffer(w, r->plan, &w->in, 0, error)) return FALSE;
+  return root == 0 || init_buffer(w, r->plan, &w->out, root, error);
+}
+
+static void clear_worker(worker *w) {
+  if (w->runner) w->runner->free(w->runner);
+  fc_work_clear(&w->work);
+  fc_chunk_free(w->chunk);
+}
+
+/* Enough chunks that no worker waits long for another at the end. */
+static void share_out(fc_plan *plan, const fc_options *options, int threads) {
+  gint64 total = plan->links[plan->n].extent[plan->cut], align = 1;
+  if (options->chunk > 0) return;
+  for (guint s = 0; s < plan->n; s++) align = MAX(align, plan->stages[s].reach[plan->cut].align);
+  gint64 share = fc_scale_ceil(fc_scale_ceil(total, 1, 2 * threads), 1, align) * align;
+  plan->chunk = MAX(MIN(plan->chunk, share), 1);
+}
+
+static gboolean run_all(run *r, guint halvings, GError **error) {
+  fc_plan *plan = r->plan;
+  if (!fc_plan_choose_chunk(plan, r->options, halvings, error)) return FALSE;
+  r->crew = fc_cpu_runner_new(r->options->threads, plan->chain->context->frames);
+  share_out(plan, r->options, r->crew->threads);
+  gint64 chunks = fc_scale_ceil(plan->links[plan->n].extent[plan->cut], 1, MAX(plan->chunk, 1));
+  r->workers = g_new0(worker, (gsize)r->crew->threads);
+  for (int i = 0; i < r->crew->threads; i++)
+    if (!init_worker(r, &r->workers[i], error)) return FALSE;
+  r->chunker = fc_chunker_new(plan);
+  for (gint64 i = 0; i < chunks && !r->error; i += G_MAXINT)
+    r->crew->parallel(r->crew, (guint)MIN(chunks - i, G_MAXINT), work, r);
+  if (r->error) g_propagate_error(error, g_steal_pointer(&r->error));
+  return *error == NULL;
+}
+
+static void tell(run *r) {
+  r->result->device = g_strdup(r->crew->description);
+  r->result->in = r->plan->links[0], r->result->out = r->plan->links[r->plan->n];
+  r->result->chunks = r->chunks;
+  for (int i = 0; i < r->crew->threads; i++)
+    if (fc_work_warn_clipped(&r->workers[i].work, "output")) return;
+}
+
+static gboolean attempt(run *r, guint halvings, GError **error) {
+  GError *why = NULL;
+  pthread_mutex_init(&r->mutex, NULL);
+  gboolean ok = run_all(r, halvings, &why);
+  if (ok) tell(r);
+  for (int i = 0; r->workers && i < r->crew->threads; i++) clear_worker(&r->workers[i]);
+  g_free(r->workers);
+  if (r->crew) r->crew->free(r->crew);
+  fc_chunker_free(r->chunker);
+  pthread_mutex_destroy(&r->mutex);
+  if (why) g_propagate_error(error, why);
+  return ok;
+}
+
+gboolean fc_execute_parallel(fc_plan *plan, const fc_view *in, const fc_view *out, const fc_options *options,
+                             fc_trace *trace, fc_result *result, GError **error) {
+  for (guint halvings = 0;; halvings++) {
+    run r = {.plan = plan, .in = in, .out = out, .options = options, .trace = trace, .result = result};
+    GError *why = NULL;
+    r.caller = g_thread_self();
+    if (attempt(&r, halvings, &why)) return TRUE;
+    if (!g_error_matches(why, FC_ERROR, FC_NO_MEMORY) || plan->chunk <= 1 || r.chunks > 0) {
+      g_propagate_error(error, why);
+      return FALSE;
+    }
+    g_error_free(why);
+  }
+}
