@@ -18,7 +18,7 @@
 /* The case in hand, for the handler of a crash. */
 static char current[HARNESS_CURRENT];
 
-static void say_where(int number) {
+G_GNUC_UNUSED static void say_where(int number) {
   static const char crashed[] = "FAILED: crashed in ";
   ssize_t ignored = write(STDOUT_FILENO, crashed, sizeof crashed - 1);
   ignored += write(STDOUT_FILENO, current, strlen(current));
