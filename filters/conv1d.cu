@@ -131,6 +131,56 @@ __device__ __forceinline__ void store_tile(void *to, const F *tile, int count, f
     global[i] = fc_dev_code<F, T>(shared[i], map, notes);
 }
 
+// The same for samples that are computed with as they are: begun here, and there once
+// await_tiles has been called - meanwhile the threads work on another tile.
+// Chips before sm_80 have no such copies and wait for each.
+__device__ __forceinline__ void copy_async_16(void *shared, const void *global) {
+#if __CUDA_ARCH__ < 800
+  *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#endif
+}
+template <int BYTES> __device__ __forceinline__ void copy_async(void *shared, const void *global) {
+#if __CUDA_ARCH__ < 800
+  if (BYTES == 8)
+    *static_cast<uint2 *>(shared) = *static_cast<const uint2 *>(global);
+  else
+    *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);
+#else
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global), "n"(BYTES)
+               : "memory");
+#endif
+}
+
+template <typename F> __device__ __forceinline__ F *begin_tile(F *tile, const void *from, int count) {
+  using P = packing<F, F>;
+  const F *global = static_cast<const F *>(from);
+  F *shared = tile + P::lead(from);
+  int head = min(P::head(from), count), packs = (count - head) / P::size, tail = head + packs * P::size;
+  for (int i = threadIdx.x; i < packs; i += blockDim.x)
+    copy_async_16(shared + head + i * P::size, global + head + i * P::size);
+  for (int i = threadIdx.x; i < head; i += blockDim.x) copy_async<sizeof(F)>(shared + i, global + i);
+  for (int i = tail + threadIdx.x; i < count; i += blockDim.x) copy_async<sizeof(F)>(shared + i, global + i);
+  return shared;
+}
+
+__device__ __forceinline__ void commit_tile(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int LATER> __device__ __forceinline__ void await_tiles(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
+#endif
+}
+
 // The element type is the same for every thread: a switch a tile costs nothing, and saves six
 // copies of each kernel.
 template <typename F>
@@ -182,7 +232,7 @@ template <typename F> struct line_args {
   uint32_t *notes;
   const F *mask; // on the device
   int64_t taps, before, length;
-  int64_t tiles, tiles_a_row;
+  int64_t tiles, tiles_a_row, frames;
   int64_t channels;  // each a row by itself: planes; else 1
   int step;          // interleaved channels
   int groups;        // threads side by side on one channel
@@ -191,6 +241,42 @@ template <typename F> struct line_args {
   int piece;         // taps that pass through shared memory together: a multiple of the block
   int tile_size;     // elements of the tile, before the taps
 };
+
+// Where a tile lies.
+template <typename F> struct tile_place {
+  const char *in;
+  char *out;
+  const F *mask;
+  int live;
+};
+
+template <typename F>
+__device__ __forceinline__ tile_place<F> place_tile(const line_args<F> &a, int64_t t, int positions) {
+  // Divisions of 64 bits take longer than some of the tiles: few signals have so many.
+  const bool few = a.tiles < (int64_t{1} << 31);
+  const int64_t row =
+      few ? static_cast<uint32_t>(t) / static_cast<uint32_t>(a.tiles_a_row) : t / a.tiles_a_row;
+  const int64_t start = (t - row * a.tiles_a_row) * positions;
+  const int64_t line = a.channels == 1 ? row : row / a.channels, plane = row - line * a.channels;
+  const int64_t n = a.frames == 1 ? 0 : line / a.out.shape[FC_AXIS_Y], y = line - n * a.out.shape[FC_AXIS_Y];
+  return {a.in.at(n, y, start - a.before, plane), a.out.at(n, y, start, plane), a.mask + plane * a.mask_step,
+          static_cast<int>(min(static_cast<int64_t>(positions), a.length - start))};
+}
+
+// The sums of a thread go back by way of the tile, which everybody has read.
+template <typename F>
+__device__ __forceinline__ void store_sums(const line_args<F> &a, F *tile, const F *sum, char *out, int live,
+                                           int step, int first, bool working) {
+  constexpr int R = tuning<F>::line_outputs;
+  __syncthreads();
+  if (working) {
+    F *mine = tile + store_lead<F>(out, a.out.dtype) + first;
+#pragma unroll
+    for (int r = 0; r < R; r++) mine[r * step] = sum[r];
+  }
+  __syncthreads();
+  store_tile_any<F>(out, a.out.dtype, tile, live * step, a.out_map, a.notes);
+}
 
 // STEP is a.step where that is known at compile time, or 0.
 template <typename F, int N, int STEP>
@@ -202,30 +288,23 @@ __global__ void __launch_bounds__(threads_most)
   const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
   const bool working = group < a.groups;
   const int pitch = a.piece | 1; // odd: the masks of neighbouring channels lie in different banks
-  const int positions = a.groups * R;
+  const int positions = a.groups * R, first = group * R * step + channel;
 
   for (int64_t t = blockIdx.x; t < a.tiles; t += gridDim.x) {
-    const int64_t row = t / a.tiles_a_row, start = (t - row * a.tiles_a_row) * positions;
-    const int64_t line = row / a.channels, plane = row - line * a.channels;
-    const int64_t n = line / a.out.shape[FC_AXIS_Y], y = line - n * a.out.shape[FC_AXIS_Y];
-    const int live = static_cast<int>(min(static_cast<int64_t>(positions), a.length - start));
-    const char *in = a.in.at(n, y, start - a.before, plane);
-    char *out = a.out.at(n, y, start, plane);
-    const F *mask = a.mask + plane * a.mask_step;
+    const tile_place<F> at = place_tile(a, t, positions);
     F sum[R];
-
     for (int64_t j = 0; j < a.taps; j += a.piece) {
       const int piece = static_cast<int>(min(static_cast<int64_t>(a.piece), a.taps - j));
       __syncthreads(); // the tile before is done with
-      const F *x = load_tile_any<F>(tile, in + j * a.in.stride[FC_AXIS_X], a.in.dtype,
-                                    (live + piece - 1) * step, a.in_map);
+      const F *x = load_tile_any<F>(tile, at.in + j * a.in.stride[FC_AXIS_X], a.in.dtype,
+                                    (at.live + piece - 1) * step, a.in_map);
       if (N == 1) {
         for (int i = threadIdx.x; i < piece * a.masks; i += blockDim.x)
-          taps[i / piece * pitch + i % piece] = mask[i / piece * a.taps + j + i % piece];
+          taps[i / piece * pitch + i % piece] = at.mask[i / piece * a.taps + j + i % piece];
       }
       __syncthreads();
       if (!working) continue;
-      const F *mine = x + group * R * step + channel, *w = taps + (a.masks == 1 ? 0 : channel * pitch);
+      const F *mine = x + first, *w = taps + (a.masks == 1 ? 0 : channel * pitch);
       for (int b = 0; b < piece; b += FC_CONV1D_BLOCK) {
         const F *from = mine + b * step;
         add_block<R, F>(
@@ -234,15 +313,51 @@ __global__ void __launch_bounds__(threads_most)
             min(FC_CONV1D_BLOCK, piece - b), j + b == 0);
       }
     }
+    store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
+  }
+}
 
-    __syncthreads(); // everybody has read the tile, which now takes the sums
-    if (working) {
-      F *mine = tile + store_lead<F>(out, a.out.dtype) + group * R * step + channel;
-#pragma unroll
-      for (int r = 0; r < R; r++) mine[r * step] = sum[r];
+// The same for samples of the compute type and a short mask: a block keeps at it, and while it
+// works on a tile the next one is on its way.
+template <typename F, int N, int STEP>
+__global__ void __launch_bounds__(threads_most)
+    conv1d_stream(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
+  constexpr int R = tuning<F>::line_outputs;
+  extern __shared__ __align__(16) unsigned char memory[];
+  F *tile = reinterpret_cast<F *>(memory), *next = tile + a.tile_size;
+  const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
+  const bool working = group < a.groups;
+  const int positions = a.groups * R, first = group * R * step + channel, taps = static_cast<int>(a.taps);
+
+  int64_t t = blockIdx.x;
+  if (t >= a.tiles) return;
+  tile_place<F> at = place_tile(a, t, positions);
+  const F *x = begin_tile(tile, at.in, (at.live + taps - 1) * step);
+  commit_tile();
+  while (t < a.tiles) {
+    t += gridDim.x;
+    tile_place<F> then = at;
+    const F *y = x;
+    if (t < a.tiles) {
+      then = place_tile(a, t, positions);
+      y = begin_tile(next, then.in, (then.live + taps - 1) * step);
     }
+    commit_tile();
+    await_tiles<1>();
     __syncthreads();
-    store_tile_any<F>(out, a.out.dtype, tile, live * step, a.out_map, a.notes);
+    F sum[R];
+    if (working) {
+      for (int b = 0; b < taps; b += FC_CONV1D_BLOCK) {
+        const F *from = x + first + b * step;
+        add_block<R, F>(
+            sum, [&](int q) { return from[q * step]; }, [&](int k) { return list.tap[b + k]; },
+            min(FC_CONV1D_BLOCK, taps - b), b == 0);
+      }
+    }
+    store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
+    __syncthreads(); // the tile has been read: it takes the one after the next
+    F *used = tile;
+    tile = next, next = used, x = y, at = then;
   }
 }
 
@@ -321,11 +436,12 @@ bool is_dense(const fc_view *v, int64_t step) {
   return v->stride[FC_AXIS_X] == step * size && (step == 1 || v->stride[FC_AXIS_C] == size);
 }
 
-// Threads a block: a row that is shorter than what 256 threads make is given fewer.
+// Threads a block, such that the tiles of a row are about as long.
 int line_threads(int64_t length, int64_t step, int outputs) {
-  int threads = 64;
-  while (threads < threads_most && threads / step * outputs < length) threads *= 2;
-  return threads;
+  const int64_t most = threads_most / step * outputs, tiles = (length + most - 1) / most;
+  const int64_t groups = ((length + tiles - 1) / tiles + outputs - 1) / outputs;
+  const int64_t threads = (groups * step + 31) / 32 * 32;
+  return static_cast<int>(threads < 64 ? 64 : threads > threads_most ? threads_most : threads);
 }
 
 // Lays out tile and taps in shared memory; false: the channels are too many for it.
@@ -343,6 +459,31 @@ template <typename F> bool plan_lines(line_args<F> *a, int threads, bool listed,
   *bytes = (a->tile_size + (listed ? 0 : static_cast<int64_t>(a->masks) * (a->piece | 1))) * sizeof(F);
   a->tiles_a_row = (a->length + a->groups * R - 1) / (a->groups * R);
   return *bytes <= shared_most;
+}
+
+// Blocks that the device can hold at once, so that each has several tiles to itself.
+template <typename K> unsigned resident_blocks(K kernel, int threads, size_t bytes, int64_t tiles) {
+  int device = 0, processors = 1, each = 1;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, bytes) != cudaSuccess)
+    return fc_blocks(tiles, 1, INT32_MAX);
+  const int64_t blocks = static_cast<int64_t>(processors) * (each > 0 ? each : 1);
+  return fc_blocks(tiles < blocks ? tiles : blocks, 1, INT32_MAX);
+}
+
+template <typename F, int N, int STEP>
+fc_status launch_stream(const line_args<F> &a, const tap_list<F, N> &list, int threads, cudaStream_t stream) {
+  const size_t bytes = 2 * static_cast<size_t>(a.tile_size) * sizeof(F);
+  const unsigned blocks = resident_blocks(conv1d_stream<F, N, STEP>, threads, bytes, a.tiles);
+  conv1d_stream<F, N, STEP><<<blocks, threads, bytes, stream>>>(a, list);
+  return fc_launch_status();
+}
+
+template <typename F> bool streams(const line_args<F> &a) {
+  const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
+  return a.in.dtype == dtype && a.step <= 2 &&
+         2 * static_cast<size_t>(a.tile_size) * sizeof(F) <= shared_most;
 }
 
 template <typename F, int N>
@@ -376,10 +517,13 @@ fc_status try_lines(const fc_conv1d *c, const fc_view *in, const fc_view *out, c
   const int threads = line_threads(a.length, a.step, tuning<F>::line_outputs);
   size_t bytes = 0;
   if (!plan_lines<F>(&a, threads, listed, &bytes)) return FC_UNSUPPORTED;
-  a.tiles = a.tiles_a_row * out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y] * a.channels;
+  a.frames = out->shape[FC_AXIS_N];
+  a.tiles = a.tiles_a_row * a.frames * out->shape[FC_AXIS_Y] * a.channels;
   if (!listed) return launch_lines<F, 1>(a, tap_list<F, 1>{}, threads, bytes, stream);
   tap_list<F, tap_list_size<F>> list = {};
   for (int64_t j = 0; j < c->taps; j++) list.tap[j] = static_cast<const F *>(c->mask)[j];
+  if (streams(a) && a.step == 1) return launch_stream<F, tap_list_size<F>, 1>(a, list, threads, stream);
+  if (streams(a)) return launch_stream<F, tap_list_size<F>, 2>(a, list, threads, stream);
   return launch_lines<F, tap_list_size<F>>(a, list, threads, bytes, stream);
 }
 
