@@ -296,7 +296,9 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
   for (guint l = plan->n;; l--) {
     if (l > 0) {
       gint64 end = plan->links[l].extent[axis], more = widened(plan, l, axis, made, gap);
-      held += MAX(more - made, 0); /* what is looked at may stick out on the other side */
+      /* Made is what the signal has; what is looked at may stick out on the other side. */
+      gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
+      held += MAX(most - made, 0);
       made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
     }
     if (l == link) break;
