@@ -165,13 +165,31 @@ static const char *component_of(const tile *t, int component, int64_t bins) {
 /* `count` blocks of the rows from `from` on, which are numbered through, from `first` on. */
 static void load_blocks(const tile *t, const fc_view *in, const char *from, int64_t first, int64_t count) {
   int64_t n = t->d->nx;
-  for (int64_t l = 0; l < count; l++) {
+  for (int64_t l = 0, run; l < count; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
+    run = tile_less(count - l, t->blocks - block);
     fc_load(t->turned + l * n * t->size, t->d->compute,
-            from + row * in->stride[FC_AXIS_Y] + block * n * in->stride[FC_AXIS_X], in->stride[FC_AXIS_X], n,
-            in->kind, in->dtype);
+            from + row * in->stride[FC_AXIS_Y] + block * n * in->stride[FC_AXIS_X], in->stride[FC_AXIS_X],
+            run * n, in->kind, in->dtype);
   }
   t->k->gather(t->x, t->turned, n, NULL, n, count, t->lanes);
+}
+
+/* All components of the bins of so many blocks, numbered likewise. */
+static void store_blocks(const tile *t, int64_t first, int64_t count, const fc_view *out, char *to,
+                         uint32_t *notes) {
+  int64_t bins = fc_dft_bins_x(t->d);
+  for (int c = 0; c < t->d->components; c++) {
+    t->k->scatter(t->turned, component_of(t, t->d->component[c], bins), bins, count, t->lanes);
+    for (int64_t l = 0, run; l < count; l += run) {
+      int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
+      run = tile_less(count - l, t->blocks - block);
+      fc_store(to + row * out->stride[FC_AXIS_Y] + block * bins * out->stride[FC_AXIS_X] +
+                   c * out->stride[FC_AXIS_C],
+               out->stride[FC_AXIS_X], t->turned + l * bins * t->size, t->d->compute, run * bins, out->kind,
+               out->dtype, notes);
+    }
+  }
 }
 
 /* Every row of one channel, from `from` on, into rows of out from `to` on. */
@@ -183,16 +201,7 @@ static void run_x(const tile *t, const fc_view *in, const char *from, const fc_v
     load_blocks(t, in, from, first, count);
     transform_real(t, t->d->nx, bins);
     scale_bins(t, bins);
-    for (int c = 0; c < t->d->components; c++) {
-      t->k->scatter(t->turned, component_of(t, t->d->component[c], bins), bins, count, t->lanes);
-      for (int64_t l = 0; l < count; l++) {
-        int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
-        fc_store(to + row * out->stride[FC_AXIS_Y] + block * bins * out->stride[FC_AXIS_X] +
-                     c * out->stride[FC_AXIS_C],
-                 out->stride[FC_AXIS_X], t->turned + l * bins * t->size, t->d->compute, bins, out->kind,
-                 out->dtype, notes);
-      }
-    }
+    store_blocks(t, first, count, out, to, notes);
   }
 }
 

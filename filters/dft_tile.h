@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * dft_tile.h - what dft.c and idft.c share: scratch memory laid out for as many lines at a
- * time as a vector has lanes, or as there are. A line is a block of a row, or a column;
+ * time as a vector has lanes, more of short ones, or as there are. A line is a block of a row, or a column;
  * planes are rows of lanes. Internal to filters/.
  */
 #ifndef FC_FILTERS_DFT_TILE_H
@@ -13,6 +13,10 @@
 #include "filters/dft.h"
 #include "filters/fft_kernels.h"
 #include "filters/stft_kernels.h"
+
+/* Values of a plane that short lines are taken together to fill: calls are then for many
+ * elements, and all planes still in the cache. */
+#define TILE_VALUES 2048
 
 typedef struct tile {
   const fc_dft *d;
@@ -48,7 +52,9 @@ static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t column
   t.d = d;
   t.k = fc_stft_kernels_of(d->isa, d->compute);
   t.f = fc_fft_kernels_of(d->isa, d->compute);
-  t.lanes = tile_more(tile_less(fc_rfft_lanes(d->real), lines), 1);
+  t.lanes = fc_rfft_lanes(d->real);
+  t.lanes *= tile_more(TILE_VALUES / (t.lanes * tile_more(d->nx, d->ny)), 1);
+  t.lanes = tile_more(tile_less(t.lanes, lines), 1);
   t.size = d->compute == FC_F64 ? 8 : 4;
   t.width = width;
   t.blocks = blocks;

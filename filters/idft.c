@@ -165,10 +165,11 @@ static void store_blocks(const tile *t, int64_t first, int64_t count, const fc_v
                          uint32_t *notes) {
   int64_t n = t->d->nx;
   t->k->scatter(t->turned, t->x, n, count, t->lanes);
-  for (int64_t l = 0; l < count; l++) {
+  for (int64_t l = 0, run; l < count; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
+    run = tile_less(count - l, t->blocks - block);
     fc_store(to + row * out->stride[FC_AXIS_Y] + block * n * out->stride[FC_AXIS_X], out->stride[FC_AXIS_X],
-             t->turned + l * n * t->size, t->d->compute, n, out->kind, out->dtype, notes);
+             t->turned + l * n * t->size, t->d->compute, run * n, out->kind, out->dtype, notes);
   }
 }
 
@@ -176,11 +177,12 @@ static void store_blocks(const tile *t, int64_t first, int64_t count, const fc_v
 static void load_blocks(const tile *t, char *plane, const fc_view *in, const char *from, int64_t first,
                         int64_t count) {
   int64_t bins = fc_dft_bins_x(t->d);
-  for (int64_t l = 0; l < count; l++) {
+  for (int64_t l = 0, run; l < count; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
+    run = tile_less(count - l, t->blocks - block);
     fc_load(t->turned + l * bins * t->size, t->d->compute,
             from + row * in->stride[FC_AXIS_Y] + block * bins * in->stride[FC_AXIS_X], in->stride[FC_AXIS_X],
-            bins, in->kind, in->dtype);
+            run * bins, in->kind, in->dtype);
   }
   t->k->gather(plane, t->turned, bins, NULL, bins, count, t->lanes);
 }
