@@ -5,8 +5,8 @@
  * Every run is compared with a direct evaluation of the same chain on the whole
  * signal, in which each border is looked up element by element with no buffers, no
  * chunks and no demand. The operators: an asymmetric weighted sum over a window (any
- * border, optional change of length), a crop, a decimator, a repeater, and a counter
- * that measures and passes through.
+ * border, optional change of length), a crop, a decimator, a repeater, sums across channels,
+ * and a counter that measures and passes through.
  */
 #include "core/chain.h"
 #include "core/error.h"
@@ -17,7 +17,7 @@
 
 /* ---- operators -------------------------------------------------------- */
 
-enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS };
+enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS, MIX };
 
 typedef struct unit {
   enum what what;
@@ -81,6 +81,11 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     terms->reach[FC_AXIS_C].before = terms->reach[FC_AXIS_C].after = 1;
     terms->border = FC_BORDER_REPLICATE;
     break;
+  case MIX: {
+    gint64 channels = terms->out[0]->extent[FC_AXIS_C];
+    terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
+    break;
+  }
   }
   return FC_OK;
 }
@@ -112,6 +117,9 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
         break;
       case CROP: y = load(in, x + u->before, c); break;
       case ACROSS: y = load(in, x, c - 1) + 2 * load(in, x, c) + 4 * load(in, x, c + 1); break;
+      case MIX:
+        for (gint64 d = 0; d < in->shape[FC_AXIS_C]; d++) y += weight(c + d) * load(in, x, d);
+        break;
       case DECIMATE: y = load(in, at * u->factor - in->origin[FC_AXIS_X], c); break;
       default: y = load(in, at / u->factor - in->origin[FC_AXIS_X], c); break;
       }
@@ -209,6 +217,9 @@ static samples evaluate(const unit *u, samples in, double *sum) {
         for (int d = -1; d <= 1; d++)
           y += (1 << (d + 1)) * in.data[x * in.channels + CLAMP(c + d, 0, in.channels - 1)];
         break;
+      case MIX:
+        for (int d = 0; d < in.channels; d++) y += weight(c + d) * in.data[x * in.channels + d];
+        break;
       }
       out.data[x * out.channels + c] = y;
     }
@@ -262,6 +273,17 @@ static fc_view view_of(double *data, gint64 length, int channels) {
   return v;
 }
 
+/* Nothing that there is not is given room: an axis wanted whole is held once. */
+static void check_room(const fc_plan *plan, const unit *units, guint n, int channels) {
+  for (guint i = 0; i < n; i++)
+    if (units[i].what == ACROSS) return;
+  for (guint l = 1; l <= plan->n; l++) {
+    gint64 capacity[FC_AXES];
+    fc_plan_capacity(plan, l, capacity);
+    g_assert_cmpint(capacity[FC_AXIS_C], ==, channels);
+  }
+}
+
 static void check(unit *units, guint n, gint64 length, int channels, gint64 chunk, int threads,
                   gboolean unknown) {
   fc_context *context = fc_context_new_with(NULL);
@@ -293,6 +315,7 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
   }
   g_assert_no_error(error);
   g_assert_true(fc_plan_choose_device(plan, &options, TRUE, &error));
+  check_room(plan, units, n, channels);
   fc_result *result = g_new0(fc_result, 1);
   fc_execute(plan, source, sink, &options, NULL, result, &error);
   g_assert_no_error(error);
@@ -374,6 +397,15 @@ static void test_empty_chain(void) {
   check_all(NULL, 0);
 }
 
+/* All channels at once, in one block. */
+static void test_mixing(void) {
+  unit mix = {.what = MIX}, both[] = {mix, window(4, 3, FC_BORDER_REFLECT)};
+  unit twice[] = {mix, {.what = COUNT, .align = 8}, mix};
+  check_all(&mix, 1);
+  check_all(both, 2);
+  check_all(twice, 3);
+}
+
 /* Measures see the whole samples once, whatever later stages look at. */
 static void test_measures(void) {
   unit count = {.what = COUNT, .align = 32};
@@ -422,6 +454,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/engine/lengths", test_lengths);
   g_test_add_func("/engine/alignment", test_alignment);
   g_test_add_func("/engine/across", test_across);
+  g_test_add_func("/engine/mixing", test_mixing);
   g_test_add_func("/engine/measures", test_measures);
   g_test_add_func("/engine/random-chains", test_random);
   return g_test_run();
