@@ -31,7 +31,7 @@ static gboolean fail_open(const char *path, GError **error) {
   gsize length = strlen(path);
   if (strncmp(why, path, length) == 0 && why[length] == ':') why += length + 1;
   while (*why == ' ') why++;
-  return fc_fail(error, FC_INVALID, "cannot be loaded: %s", why);
+  return fc_fail(error, FC_IO, "cannot be loaded: %s", why);
 }
 
 GModule *fc_module_open(const char *path, gboolean lazy, GError **error) {

@@ -2,13 +2,14 @@
 /*
  * registry.c - see registry.h. All plugin files stand in one array in search order and
  * are opened when they are needed. Which definition of a name counts depends on that
- * order alone, never on what has been opened so far: NAME.so in the first folder that has
- * one and where it defines NAME, else the first file that does.
+ * order alone, never on what has been opened so far or is remembered of earlier runs: NAME.so
+ * in the first folder that has one and where it defines NAME, else the first file that does.
  */
 #include "core/registry.h"
 
 #include "core/descriptor.h"
 #include "core/module.h"
+#include "core/plugin_cache.h"
 #include "core/scanner.h"
 #include "core/suggest.h"
 
@@ -40,8 +41,10 @@ struct fc_registry {
   GPtrArray *dirs;  /* of char *, in search order; the built-in one comes last */
   GPtrArray *files; /* of plugin_file *, in search order, once `listed` */
   gboolean listed;
-  char *builtin; /* the built-in folder, canonical */
-  char *helper;  /* the scanner's program */
+  char *builtin;          /* the built-in folder, canonical */
+  char *helper;           /* the scanner's program */
+  char *cache_folder;     /* NULL: nothing is remembered from run to run */
+  fc_plugin_cache *cache; /* read when a file from outside our installation is first met */
 };
 
 /* ---- where we are ------------------------------------------------------ */
@@ -93,6 +96,11 @@ void fc_registry_set_home(fc_registry *r, const char *builtin, const char *helpe
   g_free(r->helper);
   r->builtin = canonical(builtin);
   r->helper = g_strdup(helper);
+}
+
+void fc_registry_set_cache(fc_registry *r, const char *folder) {
+  g_free(r->cache_folder);
+  r->cache_folder = g_strdup(folder);
 }
 
 /* ---- files ------------------------------------------------------------- */
@@ -171,16 +179,46 @@ static fc_plugin *look_into(fc_registry *r, const plugin_file *file, GError **er
   return plugin ? fc_descriptor_copy(plugin, error) : NULL;
 }
 
+/* Our own files are not worth a look into the cache, and those given by path are opened anyway. */
+static fc_plugin_cache *cache_for(fc_registry *r, const plugin_file *file) {
+  if (file->trusted || file->extra) return NULL;
+  if (!r->cache) r->cache = fc_plugin_cache_open(r->cache_folder, r->helper);
+  return r->cache;
+}
+
+/* A file that is unfit by what it says stays so; one that could not be loaded may be another day. */
+static void remember(fc_registry *r, const plugin_file *file, const fc_plugin_mark *mark,
+                     const GError *error) {
+  fc_plugin_cache *cache = cache_for(r, file);
+  if (!cache) return;
+  if (file->plugin || g_error_matches(error, FC_ERROR, FC_INVALID))
+    fc_plugin_cache_note(cache, file->path, mark, file->plugin);
+  else
+    fc_plugin_cache_forget(cache, file->path);
+}
+
 /* The file's plugin, opened now unless it was before; NULL when it is rejected. */
 static const fc_plugin *ensure_open(fc_registry *r, plugin_file *file) {
   if (file->state == UNSEEN) {
     GError *error = NULL;
+    fc_plugin_mark mark = fc_plugin_mark_of(file->path);
     file->plugin = look_into(r, file, &error);
     file->state = file->plugin ? ACCEPTED : REJECTED;
     if (error) file->reason = g_strdup(error->message);
+    remember(r, file, &mark, error);
     g_clear_error(&error);
   }
   return file->plugin;
+}
+
+static void open_all(fc_registry *r) {
+  for (guint i = 0; i < r->files->len; i++) ensure_open(r, r->files->pdata[i]);
+}
+
+/* Whether a file that has not been opened need not be, looking for this name. */
+static gboolean is_known_to_lack(fc_registry *r, const plugin_file *file, const char *name) {
+  fc_plugin_cache *cache = file->state == UNSEEN ? cache_for(r, file) : NULL;
+  return cache && fc_plugin_cache_lacks(cache, file->path, name);
 }
 
 static const fc_operator *operator_in(const fc_plugin *plugin, const char *name) {
@@ -201,7 +239,7 @@ static const fc_operator *winner(fc_registry *r, const char *name, const plugin_
   for (int pass = 0; pass < 2; pass++)
     for (guint i = 0; i < r->files->len; i++) {
       plugin_file *file = r->files->pdata[i];
-      if (pass == 0 && !is_named(file, name)) continue;
+      if ((pass == 0 && !is_named(file, name)) || is_known_to_lack(r, file, name)) continue;
       const fc_operator *op = operator_in(ensure_open(r, file), name);
       if (!op) continue;
       *from = file;
@@ -220,8 +258,9 @@ static gint compare_operators(gconstpointer a, gconstpointer b) {
 /* Sorted, those that count only; the caller frees the array. */
 static GPtrArray *all_operators(fc_registry *r) {
   GPtrArray *all = g_ptr_array_new();
+  open_all(r);
   for (guint i = 0; i < r->files->len; i++) {
-    const fc_plugin *plugin = ensure_open(r, r->files->pdata[i]);
+    const fc_plugin *plugin = ((const plugin_file *)r->files->pdata[i])->plugin;
     for (guint j = 0; plugin && j < plugin->n_operators; j++) {
       const plugin_file *from;
       const fc_operator *op = plugin->operators[j];
@@ -278,17 +317,26 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
 
 /* ---- the public face --------------------------------------------------- */
 
+/* Ends what the mutex guards, and keeps what has been learned. */
+static void leave(fc_registry *r) {
+  if (r->cache) fc_plugin_cache_save(r->cache);
+  g_mutex_unlock(&r->mutex);
+}
+
 fc_registry *fc_registry_new(void) {
   fc_registry *r = g_new0(fc_registry, 1);
   g_mutex_init(&r->mutex);
   r->dirs = g_ptr_array_new_with_free_func(g_free);
   r->files = g_ptr_array_new_with_free_func(free_file);
+  r->cache_folder = fc_plugin_cache_folder();
   find_home(r);
   return r;
 }
 
 void fc_registry_free(fc_registry *r) {
   if (!r) return;
+  fc_plugin_cache_free(r->cache);
+  g_free(r->cache_folder);
   g_ptr_array_free(r->files, TRUE);
   g_ptr_array_free(r->dirs, TRUE);
   g_free(r->builtin);
@@ -309,8 +357,13 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   list_files(r);
   /* What cannot be a name is in no plugin, so none need be opened to know. */
   const fc_operator *op = fc_is_name(name) ? winner(r, name, &from) : NULL;
+  /* That there is none is not said on the cache's word. */
+  if (!op && fc_is_name(name)) {
+    open_all(r);
+    op = winner(r, name, &from);
+  }
   if (!op) fail_find(r, name, error);
-  g_mutex_unlock(&r->mutex);
+  leave(r);
   return op;
 }
 
@@ -318,7 +371,7 @@ const fc_operator **fc_registry_operators(fc_registry *r, gsize *count) {
   g_mutex_lock(&r->mutex);
   list_files(r);
   GPtrArray *all = all_operators(r);
-  g_mutex_unlock(&r->mutex);
+  leave(r);
   if (count) *count = all->len;
   g_ptr_array_add(all, NULL);
   return (const fc_operator **)g_ptr_array_free(all, FALSE);
@@ -327,10 +380,11 @@ const fc_operator **fc_registry_operators(fc_registry *r, gsize *count) {
 fc_plugin_info *fc_registry_plugins(fc_registry *r, gsize *count) {
   g_mutex_lock(&r->mutex);
   list_files(r);
+  open_all(r);
   fc_plugin_info *infos = g_new0(fc_plugin_info, r->files->len + 1);
   for (guint i = 0; i < r->files->len; i++) {
     plugin_file *file = r->files->pdata[i];
-    const fc_plugin *plugin = ensure_open(r, file);
+    const fc_plugin *plugin = file->plugin;
     /* A note handed out before must stay valid, and what shadows does not change:
      * a file opened by path is searched last. */
     if (plugin && !file->shadowed) note_shadowed(r, file);
@@ -340,7 +394,7 @@ fc_plugin_info *fc_registry_plugins(fc_registry *r, gsize *count) {
     infos[i].reason = plugin ? file->shadowed : file->reason;
   }
   if (count) *count = r->files->len;
-  g_mutex_unlock(&r->mutex);
+  leave(r);
   return infos;
 }
 

@@ -34,8 +34,12 @@ void fc_registry_add_dir(fc_registry *registry, const char *dir);
  * and the scanner's program are, instead of beside the library. */
 void fc_registry_set_home(fc_registry *registry, const char *builtin, const char *helper);
 
+/* For tests: the folder of the cache (plugin_cache.h); NULL for none. */
+void fc_registry_set_cache(fc_registry *registry, const char *folder);
+
 /* The operator of that name; opens as few files as it can: NAME.so in each folder
- * first. NULL with FC_UNSUPPORTED and a "did you mean". */
+ * first, and none that is known from earlier runs not to define it. NULL with FC_UNSUPPORTED and a "did you
+ * mean". */
 const fc_operator *fc_registry_find(fc_registry *registry, const char *name, GError **error);
 
 /* All operators sorted by name, ending with NULL; g_free. Opens every plugin. */

@@ -102,17 +102,17 @@ static int reap(pid_t pid, answers *a) {
 }
 
 static gboolean judge(const answers *a, int status, GError **error) {
-  const char *doing = strstr(a->text, "asking") ? "while being asked what it holds" : "while being opened";
+  gboolean asked = strstr(a->text, "asking") != NULL;
+  const char *doing = asked ? "while being asked what it holds" : "while being opened";
   const char *unfit = strstr(a->text, "\nunfit ");
-  if (unfit) return fc_fail(error, FC_INVALID, "%s", unfit + strlen("\nunfit "));
+  if (unfit) return fc_fail(error, asked ? FC_INVALID : FC_IO, "%s", unfit + strlen("\nunfit "));
   if (strstr(a->text, "\nfit\n")) return TRUE;
   if (a->late)
-    return fc_fail(error, FC_INVALID, "did not return within %d seconds %s", FC_SCAN_TIMEOUT_MS / 1000,
-                   doing);
+    return fc_fail(error, FC_IO, "did not return within %d seconds %s", FC_SCAN_TIMEOUT_MS / 1000, doing);
   if (status != -1 && WIFSIGNALED(status))
-    return fc_fail(error, FC_INVALID, "crashed %s (signal %d, %s)", doing, WTERMSIG(status),
+    return fc_fail(error, FC_IO, "crashed %s (signal %d, %s)", doing, WTERMSIG(status),
                    g_strsignal(WTERMSIG(status)));
-  return fc_fail(error, FC_INVALID, "ended the process %s (exit status %d)", doing,
+  return fc_fail(error, FC_IO, "ended the process %s (exit status %d)", doing,
                  status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 

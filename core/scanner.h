@@ -22,7 +22,9 @@ G_BEGIN_DECLS
 #define FC_SCAN_ANSWER_LONGEST 1024
 
 /* TRUE when the file may be opened here; FALSE with the end of a sentence about it:
- * "crashed while being opened (signal 11)". `helper` is the program to run. */
+ * "crashed while being opened (signal 11)". The code is FC_INVALID where the file is unfit by what
+ * it says of itself, and FC_IO where it could not be loaded or did not answer, which may be due to what is
+ * around it. `helper` is the program to run. */
 gboolean fc_scan_plugin(const char *helper, const char *path, GError **error);
 
 G_END_DECLS

@@ -26,6 +26,7 @@ static char *fixture(const char *name) {
 static fc_registry *new_registry(const char *builtin) {
   fc_registry *r = fc_registry_new();
   fc_registry_set_home(r, builtin ? builtin : "/nonexistent", scan_program);
+  fc_registry_set_cache(r, NULL);
   return r;
 }
 
