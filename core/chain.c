@@ -48,7 +48,12 @@ static void release_stage(fc_stage *stage) {
   memset(p, 0, sizeof *p);
 }
 
+void fc_chain_drop_device_run(fc_chain *chain) {
+  if (chain->device_run) chain->free_device_run(g_steal_pointer(&chain->device_run));
+}
+
 void fc_chain_release_prepared(fc_chain *chain) {
+  fc_chain_drop_device_run(chain);
   for (guint i = 0; i < chain->n; i++) release_stage(&chain->stages[i]);
 }
 

@@ -115,9 +115,18 @@ gboolean entered(const cuda_runner *me, const current_device &here, GError **err
 
 // ---- memory --------------------------------------------------------------
 
-// After something was enqueued on a caller's stream: what free_borrowed orders itself by.
+// Of the legacy stream the question cannot be answered while others capture: it may be.
+gboolean is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
+  (void)cudaGetLastError();
+  return TRUE;
+}
+
+// After something was enqueued on a caller's stream: what free_borrowed orders itself by. An
+// event within the caller's graph would be of no use outside it.
 cudaError_t mark_borrowed(cuda_runner *me) {
-  return cudaEventRecord(me->mark, me->compute);
+  return is_captured(me->compute) ? cudaSuccess : cudaEventRecord(me->mark, me->compute);
 }
 
 void *cuda_alloc(fc_runner *runner, gsize bytes) {
@@ -415,7 +424,7 @@ gboolean begin(cuda_runner *me, cudaStream_t stream, GError **error) {
   if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
     (void)cudaGetLastError();
     return fc_fail(error, FC_DEVICE,
-                   "%s: this build has no code for this device (see the build option cuda_arch)",
+                   "%s: this build has no code for this device (see the build option gpu_arch)",
                    me->base.description);
   }
   if (!passed(me, status, "loading kernels", error)) return FALSE;
@@ -487,6 +496,19 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   if (begin(me, (cudaStream_t)stream, error)) return r;
   cuda_free(r);
   return NULL;
+}
+
+gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
+  cuda_runner *me = (cuda_runner *)runner;
+  current_device here(runner->device, TRUE);
+  if (!entered(me, here, error)) return FALSE;
+  if (is_captured(me->compute)) return TRUE;
+  return passed(me, cudaStreamWaitEvent(me->compute, me->mark, 0), "waiting for earlier work", error);
+}
+
+gboolean fc_cuda_captures(int ordinal, void *stream) {
+  current_device here(ordinal, TRUE);
+  return !here.ok() || is_captured((cudaStream_t)stream);
 }
 
 int fc_cuda_device_count(char **reason) {

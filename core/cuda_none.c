@@ -12,6 +12,14 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   return NULL;
 }
 
+gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
+  return fc_fail(error, FC_DEVICE, REASON);
+}
+
+gboolean fc_cuda_captures(int ordinal, void *stream) {
+  return FALSE;
+}
+
 int fc_cuda_device_count(char **reason) {
   if (reason) *reason = g_strdup(REASON);
   return 0;

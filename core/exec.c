@@ -584,58 +584,98 @@ static gboolean needs_no_room(const fc_plan *plan, const fc_chunk *chunk) {
   return TRUE;
 }
 
-static gboolean copy_in(fc_plan *plan, fc_runner *runner, const fc_chunk *chunk, const fc_view *in,
-                        fc_buffer *b, GError **error) {
-  gint64 capacity[FC_AXES];
-  fc_plan_capacity(plan, 0, capacity);
-  if (!fc_buffer_layout(b, &plan->links[0], capacity))
-    return fc_fail(error, FC_NO_MEMORY, "the input is too large");
-  b->device = runner->device;
-  b->memory = runner->alloc(runner, b->bytes);
-  if (!b->memory)
-    return fc_fail(error, FC_NO_MEMORY, "not enough device memory for a copy of the input with its halo");
-  fc_buffer_hold(b, chunk->links[0].held, 0);
-  fc_view to = fc_buffer_view(b, chunk->links[0].made, &plan->links[0]);
-  return runner->copy(runner, &to, in, NULL, error);
-}
-
-typedef struct borrowed {
+struct fc_device_run {
   fc_plan *plan;
   fc_runner *runner;
   fc_work work;
   fc_chunk *chunk;
-  const fc_view *in, *out;
-} borrowed;
+  fc_buffer room; /* for the input with its halo, where the first stage looks beyond it; else no memory */
+  gboolean used;
+  const fc_view *in, *out; /* of the call */
+};
+
+static gboolean copy_in(fc_device_run *r, GError **error) {
+  fc_buffer_hold(&r->room, r->chunk->links[0].held, 0);
+  fc_view to = fc_buffer_view(&r->room, r->chunk->links[0].made, &r->plan->links[0]);
+  return r->runner->copy(r->runner, &to, r->in, NULL, error);
+}
 
 /* Everything that the stream is given, so that the runner knows where it ends. */
 static gboolean enqueue_borrowed(void *data, GError **error) {
-  borrowed *b = data;
-  const fc_plan *plan = b->plan;
-  if (plan->n == 0) return b->runner->copy(b->runner, b->out, b->in, NULL, error);
-  fc_buffer input, output;
-  borrow(&output, b->out);
-  if (needs_no_room(plan, b->chunk))
-    borrow(&input, b->in);
-  else if (!copy_in(b->plan, b->runner, b->chunk, b->in, &input, error))
+  fc_device_run *r = data;
+  const fc_plan *plan = r->plan;
+  if (plan->n == 0) return r->runner->copy(r->runner, r->out, r->in, NULL, error);
+  fc_buffer input = r->room, output;
+  borrow(&output, r->out);
+  if (!r->room.memory)
+    borrow(&input, r->in);
+  else if (!copy_in(r, error))
     return FALSE;
-  if (!fc_work_enqueue(&b->work, b->chunk, &input, &output, NULL, error)) return FALSE;
+  else
+    input = r->room;
+  if (!fc_work_enqueue(&r->work, r->chunk, &input, &output, NULL, error)) return FALSE;
   /* A last stage that passes its input through has left it where it was. */
-  fc_buffer *last = fc_work_link(&b->work, plan->n);
+  fc_buffer *last = fc_work_link(&r->work, plan->n);
   if (last->memory == output.memory) return TRUE;
-  fc_view from = fc_buffer_view(last, b->chunk->links[plan->n].made, &plan->links[plan->n]);
-  return b->runner->copy(b->runner, b->out, &from, NULL, error);
+  fc_view from = fc_buffer_view(last, r->chunk->links[plan->n].made, &plan->links[plan->n]);
+  return r->runner->copy(r->runner, r->out, &from, NULL, error);
 }
 
-gboolean fc_execute_device(fc_plan *plan, fc_runner *runner, const fc_view *in, const fc_view *out,
-                           GError **error) {
-  borrowed b = {.plan = plan, .runner = runner, .chunk = fc_chunk_new(plan), .in = in, .out = out};
-  fc_chunker *chunker = fc_chunker_new(plan);
-  plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
-  gboolean ok = fc_work_init_borrowed(&b.work, plan, runner, error);
-  if (ok && fc_chunker_next(chunker, b.chunk))
-    ok = runner->compute(runner, 0, 0, enqueue_borrowed, &b, error);
-  fc_work_clear(&b.work);
+static gboolean make_room(fc_device_run *r, GError **error) {
+  gint64 capacity[FC_AXES];
+  if (r->plan->n == 0 || needs_no_room(r->plan, r->chunk)) return TRUE;
+  fc_plan_capacity(r->plan, 0, capacity);
+  if (!fc_buffer_layout(&r->room, &r->plan->links[0], capacity))
+    return fc_fail(error, FC_NO_MEMORY, "the input is too large");
+  r->room.device = r->runner->device;
+  r->room.memory = r->runner->alloc(r->runner, r->room.bytes);
+  return r->room.memory ||
+         fc_fail(error, FC_NO_MEMORY, "not enough device memory for a copy of the input with its halo");
+}
+
+static gboolean plan_chunk(fc_device_run *r) {
+  fc_chunker *chunker = fc_chunker_new(r->plan);
+  gboolean any = fc_chunker_next(chunker, r->chunk);
   fc_chunker_free(chunker);
-  fc_chunk_free(b.chunk);
-  return ok;
+  return any;
+}
+
+fc_device_run *fc_device_run_new(fc_plan *plan, fc_runner *runner, GError **error) {
+  fc_device_run *r = g_new0(fc_device_run, 1);
+  r->plan = plan, r->runner = runner, r->chunk = fc_chunk_new(plan);
+  plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
+  gboolean ok = fc_work_init_borrowed(&r->work, plan, runner, error);
+  if (ok && plan_chunk(r))
+    ok = make_room(r, error);
+  else
+    r->chunk->last = G_MAXUINT; /* nothing to do */
+  if (ok) return r;
+  fc_device_run_free(r);
+  return NULL;
+}
+
+const fc_plan *fc_device_run_plan(const fc_device_run *r) {
+  return r->plan;
+}
+
+fc_runner *fc_device_run_runner(const fc_device_run *r) {
+  return r->runner;
+}
+
+gboolean fc_device_run_enqueue(fc_device_run *r, const fc_view *in, const fc_view *out, GError **error) {
+  if (r->chunk->last == G_MAXUINT) return TRUE;
+  /* The buffers are those of the call before. */
+  if (r->used && !fc_cuda_rejoin(r->runner, error)) return FALSE;
+  r->used = TRUE;
+  r->in = in, r->out = out;
+  return r->runner->compute(r->runner, 0, 0, enqueue_borrowed, r, error);
+}
+
+void fc_device_run_free(fc_device_run *r) {
+  if (!r) return;
+  fc_work_clear(&r->work);
+  fc_chunk_free(r->chunk);
+  r->runner->free(r->runner);
+  fc_plan_free(r->plan);
+  g_free(r);
 }

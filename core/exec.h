@@ -24,10 +24,19 @@ G_BEGIN_DECLS
 gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_options *options,
                     fc_trace *trace, fc_result *result, GError **error);
 
-/* Enqueues the whole plan on the stream of `runner` (the caller's), between two views
- * in device memory; waits for nothing. */
-gboolean fc_execute_device(fc_plan *plan, fc_runner *runner, const fc_view *in, const fc_view *out,
-                           GError **error);
+/*
+ * A plan made ready for a caller's stream: runner, buffers and the one chunk, kept from
+ * call to call. It owns plan and runner, also when it cannot be made (NULL).
+ */
+typedef struct fc_device_run fc_device_run;
+fc_device_run *fc_device_run_new(fc_plan *plan, fc_runner *runner, GError **error);
+const fc_plan *fc_device_run_plan(const fc_device_run *run);
+fc_runner *fc_device_run_runner(const fc_device_run *run);
+/* Enqueues everything between two views in device memory that are as the plan says;
+ * waits for nothing. */
+gboolean fc_device_run_enqueue(fc_device_run *run, const fc_view *in, const fc_view *out, GError **error);
+/* NULL is allowed. What is enqueued still finishes. */
+void fc_device_run_free(fc_device_run *run);
 
 G_END_DECLS
 

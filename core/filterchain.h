@@ -176,8 +176,11 @@ FC_API gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_v
  * Filters device memory into device memory on a stream of the caller's
  * (a cudaStream_t), whose device must be that of both views. Enqueues and returns:
  * the work is complete when the stream has reached it, and both views must live
- * until then. The first call with a new format prepares (and may synchronise);
- * later ones do not. The chain must outlive the enqueued work. Chains with
+ * until then. The first call with a new format or stream prepares (and may synchronise)
+ * and takes device memory, which the chain keeps until it is freed or run elsewhere; later
+ * ones only enqueue. They may be captured into a graph, each launch of which is a use of
+ * the chain like a call: on one stream, or one after the other. The chain must outlive
+ * the enqueued work and such graphs' launches. Chains with
  * measurements are refused.
  */
 FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,

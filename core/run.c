@@ -243,19 +243,62 @@ static gboolean check_for_device(const fc_plan *plan, const fc_view *in, const f
   return TRUE;
 }
 
+/* What a run on a caller's stream was made ready for. */
+typedef struct device_key {
+  fc_format in;
+  int out_dtype, precision, device;
+  void *stream;
+} device_key;
+
+typedef struct ready_run {
+  device_key key;
+  fc_device_run *run;
+} ready_run;
+
+static void free_ready(void *data) {
+  ready_run *ready = data;
+  fc_device_run_free(ready->run);
+  g_free(ready);
+}
+
+static gboolean same_key(const device_key *a, const device_key *b) {
+  return memcmp(&a->in, &b->in, sizeof a->in) == 0 && a->out_dtype == b->out_dtype &&
+         a->precision == b->precision && a->device == b->device && a->stream == b->stream;
+}
+
+static fc_device_run *make_ready(fc_chain *chain, const device_key *key, const fc_options *o,
+                                 const fc_view *in, const fc_view *out, GError **error) {
+  g_autoptr(fc_plan) plan = fc_plan_new(chain, &key->in, out->dtype, o, error);
+  if (!plan || !check_for_device(plan, in, out, error)) return NULL;
+  plan->device = in->device;
+  fc_runner *runner = fc_cuda_runner_new(in->device, key->stream, error);
+  return runner ? fc_device_run_new(g_steal_pointer(&plan), runner, error) : NULL;
+}
+
 gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                              const fc_options *options, GError **error) {
   if (!check_view(in, "input", TRUE, error) || !check_view(out, "output", TRUE, error)) return FALSE;
   fc_options o = full_options(options);
-  fc_format format;
-  fc_format_of_view(in, &format);
-  g_autoptr(fc_plan) plan = fc_plan_new(chain, &format, out->dtype, &o, error);
-  if (!plan || !check_for_device(plan, in, out, error)) return FALSE;
-  plan->device = in->device;
   /* NULL is the legacy default stream, by the name that cannot be mistaken for "none". */
-  fc_runner *runner = fc_cuda_runner_new(in->device, stream ? stream : (void *)1, error);
-  if (!runner) return FALSE;
-  gboolean ok = fc_execute_device(plan, runner, in, out, error);
-  runner->free(runner);
-  return ok;
+  device_key key = {.out_dtype = out->dtype, .precision = o.precision, .device = in->device};
+  key.stream = stream ? stream : (void *)1;
+  fc_format_of_view(in, &key.in);
+  ready_run *ready = chain->device_run;
+  if (ready && same_key(&ready->key, &key))
+    return check_for_device(fc_device_run_plan(ready->run), in, out, error) &&
+           fc_device_run_enqueue(ready->run, in, out, error);
+  if (fc_cuda_captures(in->device, key.stream))
+    return fc_fail(error, FC_INVALID,
+                   "the stream is being captured, where nothing can be prepared: run the chain on it once "
+                   "before, with the same formats");
+  fc_device_run *run = make_ready(chain, &key, &o, in, out, error);
+  if (!run) return FALSE;
+  if (!fc_device_run_enqueue(run, in, out, error)) {
+    fc_device_run_free(run);
+    return FALSE;
+  }
+  ready = g_new0(ready_run, 1);
+  ready->key = key, ready->run = run;
+  chain->device_run = ready, chain->free_device_run = free_ready;
+  return TRUE;
 }

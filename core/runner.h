@@ -98,6 +98,12 @@ struct fc_runner {
  */
 fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error);
 
+/* Of a runner on a caller's stream: what is enqueued from now on comes after all that it has
+ * enqueued before, even if another stream has taken the handle of one that is gone. */
+gboolean fc_cuda_rejoin(fc_runner *runner, GError **error);
+/* Whether work on this stream is being captured into a graph instead of run, or may be. */
+gboolean fc_cuda_captures(int ordinal, void *stream);
+
 /* Number of usable CUDA devices; 0 with the reason (g_free) when there is none. Starts
  * the driver, which costs about 100 ms the first time. */
 int fc_cuda_device_count(char **reason);

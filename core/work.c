@@ -159,6 +159,7 @@ static gboolean init_scratch(fc_work *w, GError **error) {
 
 static void begin(fc_work *w, fc_plan *plan, fc_runner *runner, fc_trace *trace) {
   memset(w, 0, sizeof *w);
+  fc_chain_drop_device_run(plan->chain);
   w->plan = plan, w->runner = runner, w->trace = trace;
   w->stages = g_new0(fc_work_stage, plan->n);
   w->links = g_new0(fc_buffer, plan->n + 1);

@@ -79,6 +79,123 @@ static void test_device(void) {
   cudaStreamDestroy(stream);
 }
 
+/* One context of a test: a chain, and device memory for several signals at once. */
+#define SIGNALS 4
+
+typedef struct bed {
+  fc_context *context;
+  fc_chain *chain;
+  cudaStream_t streams[2];
+  float *in[SIGNALS], *out[SIGNALS];     /* on the device */
+  float *wanted[SIGNALS], *got[SIGNALS]; /* on the host; by the CPU */
+} bed;
+
+static void bed_init(bed *b) {
+  GError *error = NULL;
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu";
+  b->context = fc_context_new();
+  b->chain = fc_chain_parse(b->context, stages, &error);
+  g_assert_no_error(error);
+  g_autofree float *in = g_malloc(BYTES);
+  for (int s = 0; s < SIGNALS; s++) {
+    b->wanted[s] = g_malloc(BYTES), b->got[s] = g_malloc(BYTES);
+    for (gsize i = 0; i < FRAMES * CHANNELS; i++) in[i] = (float)g_test_rand_double_range(-1, 1);
+    fc_view from = view_of(in, FC_HOST), to = view_of(b->wanted[s], FC_HOST);
+    g_assert_true(fc_chain_run_host(b->chain, &from, &to, &options, NULL, &error));
+    g_assert_cmpint(cudaMalloc((void **)&b->in[s], BYTES), ==, cudaSuccess);
+    g_assert_cmpint(cudaMalloc((void **)&b->out[s], BYTES), ==, cudaSuccess);
+    g_assert_cmpint(cudaMemcpy(b->in[s], in, BYTES, cudaMemcpyHostToDevice), ==, cudaSuccess);
+  }
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpint(cudaStreamCreateWithFlags(&b->streams[i], cudaStreamNonBlocking), ==, cudaSuccess);
+}
+
+static void bed_clear(bed *b) {
+  fc_chain_free(b->chain);
+  fc_context_free(b->context);
+  for (int s = 0; s < SIGNALS; s++) {
+    cudaFree(b->in[s]), cudaFree(b->out[s]);
+    g_free(b->wanted[s]), g_free(b->got[s]);
+  }
+  for (int i = 0; i < 2; i++) cudaStreamDestroy(b->streams[i]);
+}
+
+static void enqueue(bed *b, int signal, int stream) {
+  GError *error = NULL;
+  fc_view from = view_of(b->in[signal], 0), to = view_of(b->out[signal], 0);
+  gboolean ok = fc_chain_run_device(b->chain, &from, &to, b->streams[stream], NULL, &error);
+  g_assert_no_error(error);
+  g_assert_true(ok);
+}
+
+static void poison(bed *b) {
+  for (int s = 0; s < SIGNALS; s++) cudaMemset(b->out[s], 0xff, BYTES);
+  g_assert_cmpint(cudaDeviceSynchronize(), ==, cudaSuccess);
+}
+
+static void check(bed *b) {
+  g_assert_cmpint(cudaDeviceSynchronize(), ==, cudaSuccess);
+  for (int s = 0; s < SIGNALS; s++) {
+    cudaMemcpy(b->got[s], b->out[s], BYTES, cudaMemcpyDeviceToHost);
+    compare(b->got[s], b->wanted[s], 1e-6);
+  }
+}
+
+/* What is kept between calls is not overwritten while an earlier call still needs it: several
+ * in a row, on one stream and on two, with a run of another kind in between. */
+static void test_calls_in_flight(void) {
+  bed b;
+  bed_init(&b);
+  for (int round = 0; round < 20; round++) {
+    poison(&b);
+    for (int s = 0; s < SIGNALS; s++) enqueue(&b, s, round % 2 ? s % 2 : 0);
+    check(&b);
+  }
+  poison(&b);
+  enqueue(&b, 0, 0), enqueue(&b, 1, 0);
+  GError *error = NULL;
+  g_autofree float *in = g_malloc0(BYTES), *out = g_malloc(BYTES);
+  fc_view from = view_of(in, FC_HOST), to = view_of(out, FC_HOST);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda", options.chunk = 4096;
+  g_assert_true(fc_chain_run_host(b.chain, &from, &to, &options, NULL, &error));
+  enqueue(&b, 2, 0), enqueue(&b, 3, 1);
+  check(&b);
+  bed_clear(&b);
+}
+
+/* Captured into a graph, which is launched between other calls. */
+static void test_captured(void) {
+  bed b;
+  cudaGraph_t graph;
+  cudaGraphExec_t launchable;
+  bed_init(&b);
+  GError *error = NULL;
+  fc_view from = view_of(b.in[1], 0), to = view_of(b.out[1], 0);
+  g_assert_cmpint(cudaStreamBeginCapture(b.streams[0], cudaStreamCaptureModeThreadLocal), ==, cudaSuccess);
+  g_assert_false(fc_chain_run_device(b.chain, &from, &to, b.streams[0], NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID); /* not prepared */
+  g_clear_error(&error);
+  g_assert_cmpint(cudaStreamEndCapture(b.streams[0], &graph), ==, cudaSuccess);
+  cudaGraphDestroy(graph);
+  enqueue(&b, 0, 0);
+  g_assert_cmpint(cudaStreamBeginCapture(b.streams[0], cudaStreamCaptureModeThreadLocal), ==, cudaSuccess);
+  enqueue(&b, 1, 0);
+  g_assert_cmpint(cudaStreamEndCapture(b.streams[0], &graph), ==, cudaSuccess);
+  g_assert_cmpint(cudaGraphInstantiate(&launchable, graph, 0), ==, cudaSuccess);
+  poison(&b);
+  for (int round = 0; round < 5; round++) {
+    cudaGraphLaunch(launchable, b.streams[0]);
+    for (int s = 0; s < SIGNALS; s++)
+      if (s != 1) enqueue(&b, s, 0);
+  }
+  check(&b);
+  cudaGraphExecDestroy(launchable);
+  cudaGraphDestroy(graph);
+  bed_clear(&b);
+}
+
 int main(int argc, char **argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -87,5 +204,7 @@ int main(int argc, char **argv) {
   }
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/library/device", test_device);
+  g_test_add_func("/library/device/calls-in-flight", test_calls_in_flight);
+  g_test_add_func("/library/device/captured", test_captured);
   return g_test_run();
 }
