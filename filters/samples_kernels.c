@@ -13,8 +13,10 @@
  * to the bit in every build. Values are first clamped to one beyond the range, which
  * keeps them small enough for it.
  */
-#include "filters/samples.h"
+#include <string.h>
+
 #include "filters/isa.h"
+#include "filters/samples.h"
 
 FC_ISA_DECLARE(fc_samples_kernels, fc_samples_kernels);
 
@@ -60,34 +62,67 @@ static void note(uint32_t *notes, int nan, int clipped) {
 }
 
 /* R is the type that rounding happens in: F, but double for i32, whose greatest
- * value is no float. `low` and `high` are the limits less the bias. */
-#define DEFINE_STORE(T, F, R, MAGIC)                                                                         \
-  static inline void store_loop_##F##_##T(void *restrict to, int64_t stride, const F *restrict from,         \
-                                          int64_t count, R inverse, R low, R high, int32_t bias,             \
-                                          uint32_t *notes) {                                                 \
-    int32_t nan = 0, clipped = 0;                                                                            \
+ * value is no float. `low` and `high` are the limits less the bias.
+ *
+ * What is to be noted is gathered as integers, which costs less than a comparison for each
+ * sample: the largest magnitude, which shows a NaN, and what clamping has changed. A run with a
+ * NaN in it is stored again by the loop that sees to them. */
+#define STORE_RUN 1024
+
+#define DEFINE_STORE(T, F, R, BITS, MAGIC)                                                                   \
+  static inline int store_loop_##F##_##T(void *restrict to, int64_t stride, const F *restrict from,          \
+                                         int64_t count, R inverse, R low, R high, int32_t bias) {            \
+    BITS largest = 0, changed = 0;                                                                           \
     for (int64_t i = 0; i < count; i++) {                                                                    \
       R v = (R)from[i] * inverse;                                                                            \
-      nan |= v != v;                                                                                         \
-      v = v == v ? v : (R)0;                                                                                 \
+      BITS bits, before, after;                                                                              \
+      memcpy(&bits, &v, sizeof bits);                                                                        \
+      bits &= MAGNITUDE_##BITS;                                                                              \
+      largest = bits > largest ? bits : largest;                                                             \
       v = v < low - 1 ? low - 1 : v;                                                                         \
       v = v > high + 1 ? high + 1 : v;                                                                       \
       R r = (v + (R)MAGIC) - (R)MAGIC;                                                                       \
-      clipped |= (r < low) | (r > high);                                                                     \
+      memcpy(&before, &r, sizeof before);                                                                    \
       r = r < low ? low : r;                                                                                 \
       r = r > high ? high : r;                                                                               \
+      memcpy(&after, &r, sizeof after);                                                                      \
+      changed |= before ^ after;                                                                             \
       AT(T, to, i, stride) = (T)((int32_t)r + bias);                                                         \
     }                                                                                                        \
-    note(notes, nan, clipped);                                                                               \
+    return largest > INFINITE_##BITS ? -1 : changed != 0;                                                    \
+  }                                                                                                          \
+  static void store_nans_##F##_##T(void *restrict to, int64_t stride, const F *restrict from, int64_t count, \
+                                   R inverse, R low, R high, int32_t bias, uint32_t *notes) {                \
+    for (int64_t i = 0; i < count; i++) {                                                                    \
+      F zero = 0;                                                                                            \
+      int nan = from[i] != from[i];                                                                          \
+      int clipped = store_loop_##F##_##T((char *)to + i * stride, stride, nan ? &zero : from + i, 1,         \
+                                         inverse, low, high, bias);                                          \
+      note(notes, nan, clipped);                                                                             \
+    }                                                                                                        \
   }                                                                                                          \
   static void store_##F##_##T(void *to, int64_t stride, const F *from, int64_t count, fc_scaling map,        \
                               uint32_t *notes) {                                                             \
     R inverse = (R)(1.0 / map.scale), low = (R)(LOWEST_##T - map.bias), high = (R)(HIGHEST_##T - map.bias);  \
-    if (stride == (int64_t)sizeof(T))                                                                        \
-      store_loop_##F##_##T(to, sizeof(T), from, count, inverse, low, high, (int32_t)map.bias, notes);        \
-    else                                                                                                     \
-      store_loop_##F##_##T(to, stride, from, count, inverse, low, high, (int32_t)map.bias, notes);           \
+    for (int64_t i = 0, n; i < count; i += n) {                                                              \
+      n = count - i < STORE_RUN ? count - i : STORE_RUN;                                                     \
+      char *out = (char *)to + i * stride;                                                                   \
+      int seen =                                                                                             \
+          stride == (int64_t)sizeof(T)                                                                       \
+              ? store_loop_##F##_##T(out, sizeof(T), from + i, n, inverse, low, high, (int32_t)map.bias)     \
+              : store_loop_##F##_##T(out, stride, from + i, n, inverse, low, high, (int32_t)map.bias);       \
+      if (seen < 0)                                                                                          \
+        store_nans_##F##_##T(out, stride, from + i, n, inverse, low, high, (int32_t)map.bias, notes);        \
+      else                                                                                                   \
+        note(notes, 0, seen);                                                                                \
+    }                                                                                                        \
   }
+
+/* Bit patterns of floats: all but the sign, and infinity, beyond which are the NaNs. */
+#define MAGNITUDE_int32_t 0x7fffffff
+#define INFINITE_int32_t  0x7f800000
+#define MAGNITUDE_int64_t 0x7fffffffffffffff
+#define INFINITE_int64_t  0x7ff0000000000000
 
 #define LOWEST_uint8_t   0.0
 #define HIGHEST_uint8_t  255.0
@@ -110,14 +145,14 @@ DEFINE_LOAD(int16_t, double)
 DEFINE_LOAD(uint16_t, double)
 DEFINE_LOAD(int32_t, double)
 
-DEFINE_STORE(uint8_t, float, float, MAGIC_FLOAT)
-DEFINE_STORE(int16_t, float, float, MAGIC_FLOAT)
-DEFINE_STORE(uint16_t, float, float, MAGIC_FLOAT)
-DEFINE_STORE(int32_t, float, double, MAGIC_DOUBLE)
-DEFINE_STORE(uint8_t, double, double, MAGIC_DOUBLE)
-DEFINE_STORE(int16_t, double, double, MAGIC_DOUBLE)
-DEFINE_STORE(uint16_t, double, double, MAGIC_DOUBLE)
-DEFINE_STORE(int32_t, double, double, MAGIC_DOUBLE)
+DEFINE_STORE(uint8_t, float, float, int32_t, MAGIC_FLOAT)
+DEFINE_STORE(int16_t, float, float, int32_t, MAGIC_FLOAT)
+DEFINE_STORE(uint16_t, float, float, int32_t, MAGIC_FLOAT)
+DEFINE_STORE(int32_t, float, double, int64_t, MAGIC_DOUBLE)
+DEFINE_STORE(uint8_t, double, double, int64_t, MAGIC_DOUBLE)
+DEFINE_STORE(int16_t, double, double, int64_t, MAGIC_DOUBLE)
+DEFINE_STORE(uint16_t, double, double, int64_t, MAGIC_DOUBLE)
+DEFINE_STORE(int32_t, double, double, int64_t, MAGIC_DOUBLE)
 
 DEFINE_LOAD_FLOAT(float, float)
 DEFINE_LOAD_FLOAT(double, float)
