@@ -12,6 +12,8 @@
 
 typedef struct cursor {
   const char *text, *at;
+  const char *
+      backslash; /* one before a quote that closed: it was meant to protect that quote, if one is left open */
 } cursor;
 
 /* In characters: continuation bytes of UTF-8 do not count. */
@@ -51,7 +53,11 @@ static char escaped(const char *backslash) {
 /* '...' as it stands. */
 static gboolean take_quoted(cursor *c, GString *value, GError **error) {
   const char *close = strchr(c->at + 1, '\'');
+  if (!close && c->backslash)
+    return fail_at(c, c->backslash,
+                   "a backslash means itself within quotes: the \\' must stand outside of them", error);
   if (!close) return fail_at(c, c->at, "the quote is not closed (write \\' for an apostrophe)", error);
+  if (close[-1] == '\\' && !c->backslash) c->backslash = close - 1;
   g_string_append_len(value, c->at + 1, close - c->at - 1);
   c->at = close + 1;
   return TRUE;
@@ -122,7 +128,7 @@ static gboolean take_args(cursor *c, GArray *args, GError **error) {
 }
 
 fc_stage_text *fc_stage_text_parse(const char *text, GError **error) {
-  cursor c = {text, text};
+  cursor c = {text, text, NULL};
   gsize length = strcspn(text, ":");
   if (length == 0) {
     if (*text)
@@ -156,7 +162,7 @@ void fc_stage_text_free(fc_stage_text *stage) {
 }
 
 gboolean fc_stage_value_parse(const char *text, fc_stage_arg *arg, GError **error) {
-  cursor c = {text, text};
+  cursor c = {text, text, NULL};
   GString *value = g_string_new(NULL);
   *arg = (fc_stage_arg){.column = 1};
   gboolean ok = take_value(&c, value, &arg->quoted, error);
