@@ -71,8 +71,10 @@ static const fc_param border_value_param = {
     .size = sizeof(fc_param),
     .type = FC_FLOAT,
     .name = "value",
-    .doc = "The value beyond the ends for border=constant, which it implies: -1 to 1 for sound, a code value "
-           "(0 to 255 in an 8-bit file) for images and arrays.",
+    .doc = "The value beyond the ends for border=constant, which it implies: full scale is 1 for sound; for "
+           "images and arrays it is a code value (0 to 255 in an 8-bit file). More than the input's integers "
+           "hold is "
+           "taken as the largest of them; floating point goes beyond full scale.",
     .preset = "0",
 };
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import struct
 
 import harness
 
@@ -71,6 +72,17 @@ class Sound(harness.Case):
             self.succeed("-i", "in.wav", "-p", f"conv1d:[0,0,0,0,1]:border={border}", "-o", "out.wav")
             want = [samples[2 * index(i // 2 - 2) + i % 2] for i in range(len(samples))]
             self.assertEqual(list(harness.read_wav(self.path("out.wav"))[0]), want, border)
+
+    def test_a_border_beyond_full_scale(self):
+        """Harmless in floating point; integers have no more than their largest."""
+        self.write("in.raw", struct.pack("<4f", 0.25, 0.5, -0.5, 1))
+        delay = "conv1d:[0,0,1]:border=constant:value=5"
+        self.succeed("-i", "in.raw", "--raw", "dtype=f32,channels=1,rate=8000", "-p", delay, "-o", "out.raw")
+        self.assertEqual(struct.unpack("<4f", self.read("out.raw")), (5, 0.25, 0.5, -0.5))
+        harness.write_wav(self.path("in.wav"), [1, 2, 3, 4])
+        self.succeed("-i", "in.wav", "-p", delay, "-o", "out.wav")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [32767, 1, 2, 3])
+        self.assertNotIn("-1 to 1", self.succeed("inspect", "conv1d"))
 
     def test_shorter_than_the_mask(self):
         self.check(harness.tone(3), 1)
