@@ -95,6 +95,8 @@ static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **err
   memcpy(terms.reach, ps->reach, sizeof terms.reach);
   fc_status status =
       ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
+  /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
+  if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
   memcpy(ps->reach, terms.reach, sizeof ps->reach);
   ps->border = terms.border, ps->measure_bytes = terms.measure_bytes, ps->work = terms.work;
@@ -111,7 +113,7 @@ static gboolean takes(const fc_operator *op, const fc_format *in, GError **error
   for (int k = 0; k < FC_KIND_COUNT; k++)
     if (op->kinds & FC_KIND_BIT(k))
       g_string_append_printf(kinds, "%s%s", kinds->len ? " and " : "", kind_name(k));
-  fc_fail(error, FC_UNSUPPORTED, "%s: works on %s, not on %s", op->name, kinds->str, kind_name(in->kind));
+  fc_fail(error, FC_INVALID, "%s: works on %s, not on %s", op->name, kinds->str, kind_name(in->kind));
   g_string_free(kinds, TRUE);
   return FALSE;
 }

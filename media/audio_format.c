@@ -106,13 +106,13 @@ static gboolean fail_unfit(const char *name, const fc_file_format *file, int for
   SF_INFO one = *wanted;
   one.channels = 1;
   if (!rate_fits(format, wanted->samplerate))
-    return fc_fail(error, FC_UNSUPPORTED,
+    return fc_fail(error, FC_INVALID,
                    "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not %d; use .ogg or .flac", name,
                    wanted->samplerate);
   if (wanted->channels > 1 && holds(format, &one))
-    return fc_fail(error, FC_UNSUPPORTED, "%s: %s does not hold %d channels; use .wav or .npy", name,
-                   file->title, wanted->channels);
-  return fc_fail(error, FC_UNSUPPORTED, "%s: %s does not hold %d channels at %d Hz; use .wav or .npy", name,
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels; use .wav or .npy", name, file->title,
+                   wanted->channels);
+  return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels at %d Hz; use .wav or .npy", name,
                  file->title, wanted->channels, wanted->samplerate);
 }
 
@@ -134,12 +134,15 @@ static gboolean check_format(const char *name, const fc_file_format *file, const
     return fc_fail(error, FC_INVALID, "%s: %s cannot be stored as sound; use .npy%s", name,
                    format->kind == FC_IMAGE ? "an image" : "an array",
                    format->kind == FC_IMAGE ? " or .png" : "");
-  if (!(format->rate >= 0.5 && format->rate < 1e9))
+  if (format->rate >= 1e9)
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold a sample rate of %g Hz; use .npy or .raw", name,
+                   file->title, format->rate);
+  if (!(format->rate >= 0.5))
     return fc_fail(error, FC_INVALID, "%s: the sample rate is not known, which %s needs; use .npy or .raw",
                    name, file->title);
   if (format->extent[FC_AXIS_C] < 1 || format->extent[FC_AXIS_C] > 65535)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: %s does not hold %" G_GINT64_FORMAT " channels; use .npy",
-                   name, file->title, format->extent[FC_AXIS_C]);
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold %" G_GINT64_FORMAT " channels; use .npy", name,
+                   file->title, format->extent[FC_AXIS_C]);
   return TRUE;
 }
 

@@ -105,6 +105,9 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
   if (g_str_has_prefix(why, "File does not exist"))
     return fc_fail(error, FC_IO, "%s: cannot be read as %s: nothing in it can be decoded", source->base.name,
                    format->title);
+  if (strstr(why, "SF_INFO struct incomplete"))
+    return fc_fail(error, FC_IO, "%s: cannot be read as %s: its header gives no sample rate, or no channels",
+                   source->base.name, format->title);
   while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
   return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
 }

@@ -50,14 +50,13 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
   if (format->kind == FC_AUDIO)
     return fc_fail(error, FC_INVALID, "%s: sound cannot be stored as an image; use .wav or .npy", name);
   if (format->extent[FC_AXIS_N] != 1)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: %s holds one image; use .npy for more", name,
-                   sink->file->title);
+    return fc_fail(error, FC_INVALID, "%s: %s holds one image; use .npy for more", name, sink->file->title);
   if (channels < 1 || channels > 4)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT "; use .npy",
+    return fc_fail(error, FC_INVALID, "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT "; use .npy",
                    name, sink->file->title, channels);
   gint64 most = is(sink, "png") ? FC_IMAGE_SIDE_MAX : 65535;
   if (rows < 1 || columns < 1 || rows > most || columns > most)
-    return fc_fail(error, FC_UNSUPPORTED,
+    return fc_fail(error, FC_INVALID,
                    "%s: %s holds sides of 1 to %" G_GINT64_FORMAT " pixels, not %" G_GINT64_FORMAT
                    " x %" G_GINT64_FORMAT "; use .npy",
                    name, sink->file->title, most, columns, rows);
@@ -69,12 +68,12 @@ static gboolean check_rich(const image_sink *sink, const fc_format *format, int 
   gint64 channels = format->extent[FC_AXIS_C];
   if (is(sink, "png")) return TRUE;
   if (dtype == FC_U16)
-    return fc_fail(error, FC_UNSUPPORTED,
+    return fc_fail(error, FC_INVALID,
                    "%s: %s holds 8 bits a sample, and these have 16; use .png, or convert first",
                    sink->base.name, sink->file->title);
   gboolean no_alpha = is(sink, "jpg") && (channels == 2 || channels == 4);
   if (no_alpha || (is(sink, "bmp") && channels == 2))
-    return fc_fail(error, FC_UNSUPPORTED,
+    return fc_fail(error, FC_INVALID,
                    "%s: %s does not hold %" G_GINT64_FORMAT
                    " channels; use .png, or -p mix to bring them to 1 or 3",
                    sink->base.name, sink->file->title, channels);

@@ -6,6 +6,7 @@
 #include "media/media.h"
 
 #include "media/internal.h"
+#include "media/output.h"
 
 #include <stdarg.h>
 
@@ -32,5 +33,6 @@ fc_source *fc_media_open(const char *path, const fc_media_options *options, GErr
 fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error) {
   if (!options) options = &no_options;
   const fc_file_format *format = fc_probe_output(path, options, error);
-  return format ? format->create(path, format, options, like, error) : NULL;
+  if (!format || !fc_output_check(path, fc_output_flags_of(options), error)) return NULL;
+  return format->create(path, format, options, like, error);
 }

@@ -14,9 +14,9 @@
  *   .npy     kind array: (X), (Y,X), (Y,X,C) or (N,Y,X,C).
  *   raw      audio or image, as `in_raw` says; little-endian, interleaved.
  *
- * Errors are of domain FC_ERROR: FC_INVALID for a mistake in the request,
- * FC_UNSUPPORTED for what no code here does, FC_IO for files and their content. The
- * message is one line that names the file, the place and the mend.
+ * Errors are of domain FC_ERROR: FC_INVALID for a mistake in the request, such as an output
+ * in a format that cannot hold what is to go there, FC_UNSUPPORTED for inputs that no code here reads, FC_IO
+ * for files and their content. The message is one line that names the file, the place and the mend.
  */
 #ifndef FC_MEDIA_H
 #define FC_MEDIA_H
@@ -43,7 +43,8 @@ typedef struct fc_media_options {
 fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error);
 
 /*
- * Nothing is created on disk before `begin`. `like` is the source that the samples
+ * Nothing is created on disk before `begin`; a target that cannot be written, or must not be
+ * replaced, is an error now. `like` is the source that the samples
  * come from, or NULL: its sample format is kept where the chain and the container
  * allow it, and its metadata are copied during this call, so that it need not
  * outlive it.

@@ -160,7 +160,8 @@ static gboolean open_beside(fc_output *output, GError **error) {
   return fail_create(output, errno, error);
 }
 
-static gboolean open_target(fc_output *output, const char *path, GError **error) {
+/* Finds the target, and whether something is in the way there. */
+static gboolean find_target(fc_output *output, const char *path, GError **error) {
   if (!*path || g_str_has_suffix(path, "/"))
     return fc_fail(error, FC_INVALID, "%s: names a folder; name a file in it", output->name);
   output->target = resolve(path);
@@ -169,11 +170,30 @@ static gboolean open_target(fc_output *output, const char *path, GError **error)
   if (!output->existed && errno != ENOENT) return fail_create(output, errno, error);
   if (output->existed && S_ISDIR(output->before.st_mode))
     return fc_fail(error, FC_IO, "%s: is a directory; name a file in it", output->name);
-  if (output->existed && !S_ISREG(output->before.st_mode)) return open_special(output, error);
-  if (output->existed && (output->flags & FC_OUTPUT_NO_CLOBBER))
+  if (output->existed && S_ISREG(output->before.st_mode) && (output->flags & FC_OUTPUT_NO_CLOBBER))
     return fc_fail(error, FC_IO, "%s: exists already; name another file or leave out --no-clobber",
                    output->name);
-  return open_beside(output, error);
+  return TRUE;
+}
+
+static gboolean open_target(fc_output *output, const char *path, GError **error) {
+  if (!find_target(output, path, error)) return FALSE;
+  gboolean special = output->existed && !S_ISREG(output->before.st_mode);
+  return special ? open_special(output, error) : open_beside(output, error);
+}
+
+gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
+  if (descriptor_of(path) >= 0) return TRUE;
+  g_autoptr(fc_output) output = g_new0(fc_output, 1);
+  output->fd = output->to = -1;
+  output->flags = flags;
+  output->name = fc_display_name(path, "standard output");
+  if (!find_target(output, path, error)) return FALSE;
+  if (output->existed)
+    return faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) == 0 ||
+           fc_fail(error, FC_IO, "%s: may not be written: %s", output->name, g_strerror(errno));
+  g_autofree char *dir = g_path_get_dirname(output->target);
+  return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0 || fail_create(output, errno, error);
 }
 
 unsigned fc_output_flags_of(const fc_media_options *options) {

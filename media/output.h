@@ -29,6 +29,9 @@ typedef struct fc_output fc_output;
 /* The flags that the user's options ask for. */
 unsigned fc_output_flags_of(const fc_media_options *options);
 
+/* Whether it could be opened, as far as that can be told without touching the disk. */
+gboolean fc_output_check(const char *path, unsigned flags, GError **error);
+
 /* `path` may be "-", /dev/stdout or /dev/fd/N. */
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error);
 

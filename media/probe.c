@@ -159,20 +159,28 @@ static const char *describe(const fc_input *input) {
   return NULL;
 }
 
+/* By the sound of the titles above: "an MP3 file", "an RF64 file". */
+static const char *article_of(const fc_file_format *format) {
+  return strchr("AMOR", format->title[0]) ? "an" : "a";
+}
+
 static const fc_file_format *fail_unknown(const fc_input *input, GError **error) {
   const char *what = describe(input);
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
   g_autofree char *known = names(FALSE);
   if (what && named)
-    fc_fail(error, FC_IO, "%s: is not a %s file but %s", input->name, named->title, what);
+    fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title, what);
   else if (named)
-    fc_fail(error, FC_IO, "%s: is not a %s file, nor of any other kind known here", input->name,
-            named->title);
+    fc_fail(error, FC_IO, "%s: is not %s %s file, nor of any other kind known here", input->name,
+            article_of(named), named->title);
   else if (what)
     fc_fail(error, FC_UNSUPPORTED, "%s: is %s; read are %s", input->name, what, known);
   else
-    fc_fail(error, FC_UNSUPPORTED, "%s: is of no kind known here; read are %s (--in-format names one)",
-            input->name, known);
+    fc_fail(
+        error, FC_UNSUPPORTED,
+        "%s: is of no kind known here; read are %s (--in-format names one, which tga and raw need where no "
+        "file name tells)",
+        input->name, known);
   return NULL;
 }
 

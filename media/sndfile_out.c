@@ -118,7 +118,7 @@ static gboolean check_size(const sndfile_encoder *encoder, gint64 bytes, GError 
   gboolean narrow = is_major(encoder, SF_FORMAT_WAV) || is_major(encoder, SF_FORMAT_AIFF) ||
                     is_major(encoder, SF_FORMAT_AU);
   if (!narrow || bytes <= G_MAXUINT32) return TRUE;
-  return fc_fail(error, FC_UNSUPPORTED,
+  return fc_fail(error, FC_INVALID,
                  "%s: would exceed the 4 GiB that its format holds; use .rf64, .w64 or .caf", encoder->name);
 }
 
@@ -186,7 +186,7 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   /* FLAC's header waits for the first samples. */
   if (encoder->size == 0) sf_command(encoder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
   if (encoder->frames == 0 && (encoder->spec.samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: Opus cannot hold a sound without samples; use .wav or .flac",
+    return fc_fail(error, FC_INVALID, "%s: Opus cannot hold a sound without samples; use .wav or .flac",
                    encoder->name);
   int problem = sf_close(g_steal_pointer(&encoder->file));
   if (encoder->problem) return fail_encoder(encoder, error);

@@ -41,7 +41,7 @@ static gint64 elements_of(const fc_format *format) {
 }
 
 static gboolean fail_large(const fc_source *source, GError **error) {
-  return fc_fail(error, FC_INVALID, "%s: holds more than the %" G_GINT64_FORMAT " numbers of a table",
+  return fc_fail(error, FC_IO, "%s: holds more than the %" G_GINT64_FORMAT " numbers of a table",
                  source->name, FC_TABLE_MAX);
 }
 
@@ -71,12 +71,12 @@ static fc_table *table_of(const fc_source *source, const GArray *values, GError 
   const fc_format *format = &source->format;
   gint64 cols = format->kind == FC_AUDIO ? format->extent[FC_AXIS_C] : format->extent[FC_AXIS_X];
   if (format->kind != FC_AUDIO && (format->extent[FC_AXIS_C] != 1 || format->extent[FC_AXIS_N] != 1)) {
-    fc_fail(error, FC_INVALID, "%s: a table has one or two dimensions", source->name);
+    fc_fail(error, FC_IO, "%s: a table has one or two dimensions", source->name);
     return NULL;
   }
   gint64 rows = cols ? (gint64)values->len / cols : 0;
   if (rows < 1 || cols < 1) {
-    fc_fail(error, FC_INVALID, "%s: holds no numbers", source->name);
+    fc_fail(error, FC_IO, "%s: holds no numbers", source->name);
     return NULL;
   }
   if (cols == 1 && format->kind == FC_AUDIO) cols = rows, rows = 1;

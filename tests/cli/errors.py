@@ -71,6 +71,41 @@ class Inputs(Bad):
         self.expect(2, "out.wav: an image cannot be stored as sound; use .npy or .png", "-i", "in.png")
 
 
+    def test_a_header_without_a_rate(self):
+        data = bytearray(self.read(self.sound))
+        data[24:28] = bytes(4)
+        self.write("zero.wav", bytes(data))
+        self.expect(1, "zero.wav: cannot be read as WAV: its header gives no sample rate, or no channels",
+                    "-i", "zero.wav", "-p", "conv1d:mask.txt")
+
+    def test_the_right_article(self):
+        self.write("text.aiff", "Dear Sir,\nthis is a letter.\n")
+        self.expect(1, "text.aiff: is not an AIFF file but text", "-i", "text.aiff")
+
+    def test_an_image_without_a_mark_from_a_pipe(self):
+        self.write("image.tga", bytes([0, 0, 2] + [0] * 9) + struct.pack("<HHBB", 2, 2, 24, 0) + bytes(12))
+        with open(self.path("image.tga"), "rb") as nameless:
+            line = self.fails(1, "-i", "-", "-o", "out.png", stdin=nameless)
+            self.assertIn("--in-format names one, which tga and raw need where no file name tells", line)
+            nameless.seek(0)
+            self.succeed("-i", "-", "--in-format", "tga", "-o", "out.png", stdin=nameless)
+
+    def test_an_operator_for_another_kind(self):
+        """The chain does not fit the input: mended on the command line."""
+        self.expect(2, "sepconv: works on images and arrays, not on audio", "-i", self.sound, "-p", "sepconv:mask.txt")
+        self.expect(2, "dct: sound has no rows: axis=y and axis=xy are for images", "-i", self.sound, "-p", "dct:axis=y")
+
+    def test_an_output_that_cannot_hold_it(self):
+        """Likewise, whatever it is that it cannot hold."""
+        self.expect(2, "out.png: sound cannot be stored as an image; use .wav or .npy", "-i", self.sound, output="out.png")
+        harness.write_png(self.path("in.png"), [[1, 2, 3, 4]], 2)
+        self.expect(2, "out.jpg: JPEG does not hold 2 channels; use .png, or -p mix to bring them to 1 or 3",
+                    "-i", "in.png", output="out.jpg")
+        harness.write_wav(self.path("odd.wav"), harness.tone(400), rate=11025)
+        self.expect(2, "out.opus: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not 11025; use .ogg or .flac",
+                    "-i", "odd.wav", output="out.opus")
+
+
 class Masks(Bad):
     def test_missing(self):
         self.expect(1, "conv1d: no.txt: cannot be opened: No such file or directory",
@@ -181,6 +216,21 @@ class Outputs(Bad):
         line = self.fails(2, "-i", self.sound, "-p", "conv1d:mask.txt", "-o", "out.xyz")
         self.assertRegex(line, r'\Aout\.xyz: no format "xyz" to write: there are .*wav')
         self.expect(2, line, "-i", self.sound, "-p", "conv1d:mask.txt", output="out.xyz")
+
+    def test_a_dry_run_looks_at_the_output(self):
+        self.expect(1, "no/out.wav: there is no folder no", "-i", self.sound, "--dry-run", output="no/out.wav")
+        self.expect(1, "mask.txt/out.wav: cannot be created: Not a directory", "-i", self.sound, "--dry-run",
+                    output="mask.txt/out.wav")
+        if os.geteuid() != 0:
+            os.mkdir(self.path("closed"), 0o555)
+            self.expect(1, "closed/out.wav: cannot be created: Permission denied", "-i", self.sound, "--dry-run",
+                        output="closed/out.wav")
+        self.succeed("-i", self.sound, "--dry-run", "-n", "-o", "out.wav")
+        self.write("out.wav", OLD)
+        self.succeed("-i", self.sound, "--dry-run", "-o", "out.wav")
+        line = self.fails(1, "-i", self.sound, "--dry-run", "-n", "-o", "out.wav")
+        self.assertEqual(line, "out.wav: exists already; name another file or leave out --no-clobber")
+        self.assertEqual(self.read("out.wav"), OLD)
 
     def test_no_clobber(self):
         self.write("out.wav", OLD)

@@ -209,13 +209,13 @@ static void test_refusals(void) {
   g_autofree char *b = g_strdup_printf(
       "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not 44100; use .ogg or .flac", opus);
   g_autofree char *c = g_strdup_printf("%s: sound cannot be stored as an image; use .wav or .npy", png);
-  assert_copy_fails(&(copy_job){.in = many, .out = flac, .dtype = -1}, FC_UNSUPPORTED, a);
-  assert_copy_fails(&(copy_job){.in = odd, .out = opus, .dtype = -1}, FC_UNSUPPORTED, b);
+  assert_copy_fails(&(copy_job){.in = many, .out = flac, .dtype = -1}, FC_INVALID, a);
+  assert_copy_fails(&(copy_job){.in = odd, .out = opus, .dtype = -1}, FC_INVALID, b);
   g_autofree char *d =
       g_strdup_printf("%s: Opus cannot hold a sound without samples; use .wav or .flac", opus);
   assert_copy_fails(&(copy_job){.in = odd, .out = png, .dtype = -1}, FC_INVALID, c);
-  assert_copy_fails(&(copy_job){.in = pair, .out = opus, .dtype = -1}, FC_UNSUPPORTED, b);
-  assert_copy_fails(&(copy_job){.in = none, .out = opus, .dtype = -1}, FC_UNSUPPORTED, d);
+  assert_copy_fails(&(copy_job){.in = pair, .out = opus, .dtype = -1}, FC_INVALID, b);
+  assert_copy_fails(&(copy_job){.in = none, .out = opus, .dtype = -1}, FC_INVALID, d);
 }
 
 /* ---- cut-off files ------------------------------------------------------ */

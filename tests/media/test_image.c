@@ -181,9 +181,9 @@ static void test_refused_outputs(void) {
   g_autofree char *c =
       g_strdup_printf("%s: BMP holds 8 bits a sample, and these have 16; use .png, or convert first", bmp);
   g_autofree char *d = g_strdup_printf("%s: an image cannot be stored as sound; use .npy or .png", wav);
-  assert_copy_fails(&(copy_job){.in = deep, .out = jpg, .dtype = -1}, FC_UNSUPPORTED, a);
-  assert_copy_fails(&(copy_job){.in = alpha, .out = jpg, .dtype = -1}, FC_UNSUPPORTED, b);
-  assert_copy_fails(&(copy_job){.in = deep, .out = bmp, .dtype = -1}, FC_UNSUPPORTED, c);
+  assert_copy_fails(&(copy_job){.in = deep, .out = jpg, .dtype = -1}, FC_INVALID, a);
+  assert_copy_fails(&(copy_job){.in = alpha, .out = jpg, .dtype = -1}, FC_INVALID, b);
+  assert_copy_fails(&(copy_job){.in = deep, .out = bmp, .dtype = -1}, FC_INVALID, c);
   assert_copy_fails(&(copy_job){.in = alpha, .out = wav, .dtype = -1}, FC_INVALID, d);
 }
 
