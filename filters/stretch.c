@@ -22,10 +22,12 @@ static double limit_of(const fc_stretch *s) {
 }
 
 /* The map of one frame. Adding 0 makes -0 into 0: which of them a minimum is would depend
- * on order. */
+ * on order. A range so narrow (of the smallest numbers only) that the factor would be too
+ * large is none. */
 static void map_of(const fc_stretch *s, range r, double *from, double *factor) {
   *from = r.low <= r.high ? r.low + 0.0 : 0;
   *factor = r.low < r.high ? s->span / (r.high - r.low) : 0;
+  if (*factor > limit_of(s)) *factor = 0;
 }
 
 /* ---- reference ------------------------------------------------------------ */

@@ -78,7 +78,8 @@ template <typename F> __global__ void finish(const key *keys, int64_t frames, do
   if (f >= frames) return;
   const double low = value_of(keys[2 * f]), high = value_of(keys[2 * f + 1]);
   maps[2 * f] = static_cast<F>(low <= high ? __dadd_rn(low, 0.0) : 0.0);
-  maps[2 * f + 1] = static_cast<F>(low < high ? __ddiv_rn(span, __dsub_rn(high, low)) : 0.0);
+  const double factor = low < high ? __ddiv_rn(span, __dsub_rn(high, low)) : 0.0;
+  maps[2 * f + 1] = static_cast<F>(factor > static_cast<double>(limits<F>::most) ? 0.0 : factor);
 }
 
 template <typename F, typename T>

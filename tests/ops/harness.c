@@ -272,7 +272,8 @@ static void run_cases(harness *h) {
     return;
   }
   for (guint64 k = 0; h->tally->failures < MOST_FAILURES; k++) {
-    if (o->cases ? k >= o->cases : k >= h->wishes->len && g_get_monotonic_time() > end) break;
+    gboolean late = (o->seconds > 0 || !o->cases) && g_get_monotonic_time() > end;
+    if ((o->cases && k >= o->cases) || (late && k >= h->wishes->len)) break;
     run_case(h, k);
   }
   if (h->tally->failures < MOST_FAILURES) insist_on_examples(h);

@@ -16,7 +16,7 @@
 typedef struct harness_options {
   guint64 seed;
   double seconds; /* an operator and backend; every wish is tried whatever that takes */
-  guint64 cases;  /* exactly as many, if not 0 */
+  guint64 cases;  /* no more than that, if not 0; exactly as many where `seconds` is 0 */
   gint64 only;    /* just this case, if not negative */
   gboolean verbose;
   FILE *log;     /* NULL: standard output */

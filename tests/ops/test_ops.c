@@ -37,14 +37,14 @@ typedef struct settings {
 
 static gboolean read_settings(settings *s, int *argc, char ***argv) {
   gint64 only = -1;
-  double seconds = 4;
+  double seconds = -1;
   const GOptionEntry entries[] = {
       {"op", 0, 0, G_OPTION_ARG_STRING, &s->op, "This operator only", "NAME"},
       {"backend", 0, 0, G_OPTION_ARG_STRING, &s->backend, "cpu, cuda or all (the default)", "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed, "Repeat the run of this seed", "N"},
       {"case", 0, 0, G_OPTION_ARG_INT64, &only, "This case only", "N"},
-      {"cases", 0, 0, G_OPTION_ARG_INT64, &s->cases, "So many cases an operator, however long they take",
-       "N"},
+      {"cases", 0, 0, G_OPTION_ARG_INT64, &s->cases,
+       "At most so many an operator; without --seconds, exactly", "N"},
       {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "For an operator on a backend (4)", "T"},
       {"list", 0, 0, G_OPTION_ARG_NONE, &s->list, "List the operators and run nothing", NULL},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &s->harness.verbose, "Print every case", NULL},
@@ -54,7 +54,8 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
   g_option_context_add_main_entries(context, entries, NULL);
   gboolean ok = g_option_context_parse(context, argc, argv, &error);
   g_option_context_free(context);
-  s->harness.only = only, s->harness.seconds = seconds, s->harness.cases = (guint64)MAX(s->cases, 0);
+  s->harness.cases = (guint64)MAX(s->cases, 0);
+  s->harness.only = only, s->harness.seconds = seconds >= 0 ? seconds : s->harness.cases ? 0 : 4;
   s->harness.seed = s->seed ? g_ascii_strtoull(s->seed, NULL, 0) : (guint64)g_get_real_time();
   if (!s->backend) s->backend = g_strdup("all");
   if (ok && *argc == 2 &&
