@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // gemm.cu - C = alpha A B + beta C on a CUDA device: the tiled product of gemm_tile.cuh
-// with plain matrices for operands.
+// with plain matrices for operands, or for f64 that of gemm_dmma.cuh, on tensor cores.
 #include "filters/gemm.h"
+#include "filters/gemm_dmma.cuh"
 #include "filters/gemm_tile.cuh"
 
 namespace {
@@ -34,6 +35,25 @@ template <typename F> operand<F> operand_of(const void *data, int64_t across, in
   return o;
 }
 
+// FC_UNSUPPORTED where tensor cores are of no use.
+fc_status on_tensor_cores(int64_t m, int64_t n, int64_t k, const operand<double> &a, const operand<double> &b,
+                          const result<double> &c, cudaStream_t stream) {
+  const fc_dmma_operand rows = {a.data, a.across, a.along, m}, columns = {b.data, b.across, b.along, n};
+  return fc_dmma_product(rows, columns, k, c, stream);
+}
+fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float> &, const operand<float> &,
+                          const result<float> &, cudaStream_t) {
+  return FC_UNSUPPORTED;
+}
+
+template <typename F>
+fc_status product(int64_t m, int64_t n, int64_t k, const operand<F> &a, const operand<F> &b,
+                  const result<F> &c, cudaStream_t stream) {
+  const fc_status status =
+      m > 0 && n > 0 && k > 0 ? on_tensor_cores(m, n, k, a, b, c, stream) : FC_UNSUPPORTED;
+  return status == FC_UNSUPPORTED ? fc_tile_product<F, 0>(m, n, k, a, b, c, stream) : status;
+}
+
 template <typename F> fc_status multiply(const fc_gemm *g, cudaStream_t stream) {
   int64_t k = g->alpha != 0 ? g->k : 0;
   operand<F> a = operand_of<F>(g->a, g->a_row, g->a_col);
@@ -44,9 +64,9 @@ template <typename F> fc_status multiply(const fc_gemm *g, cudaStream_t stream) 
   // the transpose, B'A', whose sums are the same.
   if (g->c_row == 1 && g->c_col != 1) {
     c.row = g->c_col, c.col = g->c_row;
-    return fc_tile_product<F, 0>(g->n, g->m, k, b, a, c, stream);
+    return product<F>(g->n, g->m, k, b, a, c, stream);
   }
-  return fc_tile_product<F, 0>(g->m, g->n, k, a, b, c, stream);
+  return product<F>(g->m, g->n, k, a, b, c, stream);
 }
 
 } // namespace
