@@ -49,20 +49,21 @@ __device__ __forceinline__ void fc_dmma_await(void) {
 #endif
 }
 
-// c += a b for 16 x 8 sums and 4 steps of k. Lane 4g + t holds rows g and g + 8 of `a` at k = t,
-// column g of `b` there, and columns 2t and 2t + 1 of the sums in rows g (c0, c1) and g + 8.
-__device__ __forceinline__ void fc_dmma(double (&c)[4], const double (&a)[2], double b) {
+// c += a b for 16 x 8 sums and 8 steps of k. Lane 4g + t holds rows g and g + 8 of `a` at k = t
+// (a0, a1) and t + 4, column g of `b` there (b0, b1), and columns 2t and 2t + 1 of the sums in
+// rows g (c0, c1) and g + 8.
+__device__ __forceinline__ void fc_dmma(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+               "{%0,%1,%2,%3};"
                : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a[0]), "d"(a[1]), "d"(b));
+               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #elif __CUDA_ARCH__ >= 800
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-               : "+d"(c[0]), "+d"(c[1])
-               : "d"(a[0]), "d"(b));
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-               : "+d"(c[2]), "+d"(c[3])
-               : "d"(a[1]), "d"(b));
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(c[2 * (i % 2)]), "+d"(c[2 * (i % 2) + 1])
+                 : "d"(a[i]), "d"(b[i / 2]));
 #endif
 }
 
@@ -136,15 +137,16 @@ __global__ void __launch_bounds__(S::threads)
     fc_dmma_commit();
     const double *as = shared + now * STAGE, *bs = as + slices_a::size;
 #pragma unroll
-    for (int p = 0; p < FC_DMMA_BK; p += 4) {
-      double x[S::MI][2], y[S::NI];
+    for (int p = 0; p < FC_DMMA_BK; p += 8) {
+      double x[S::MI][4], y[S::NI][2];
 #pragma unroll
-      for (int r = 0; r < S::MI; r++) {
-        x[r][0] = as[slices_a::at(row + 16 * r, p + q)];
-        x[r][1] = as[slices_a::at(row + 16 * r + 8, p + q)];
-      }
+      for (int r = 0; r < S::MI; r++)
 #pragma unroll
-      for (int s = 0; s < S::NI; s++) y[s] = bs[slices_b::at(col + 8 * s, p + q)];
+        for (int h = 0; h < 4; h++) x[r][h] = as[slices_a::at(row + 16 * r + h % 2 * 8, p + q + h / 2 * 4)];
+#pragma unroll
+      for (int s = 0; s < S::NI; s++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) y[s][h] = bs[slices_b::at(col + 8 * s, p + q + h * 4)];
 #pragma unroll
       for (int r = 0; r < S::MI; r++)
 #pragma unroll
@@ -222,9 +224,9 @@ static inline fc_status fc_dmma_product(const fc_dmma_operand &a, const fc_dmma_
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess || major < 8)
     return FC_UNSUPPORTED;
   cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  const int64_t large = ((a.limit + 127) / 128) * ((b.limit + 127) / 128);
+  const int64_t large = ((a.limit + 63) / 64) * ((b.limit + 127) / 128);
   // A product of few large tiles would leave processors idle.
-  if (large >= processors) return fc_dmma_orders<fc_dmma_shape<128, 128, 2, 4>>(a, b, k, c, stream);
+  if (large >= processors) return fc_dmma_orders<fc_dmma_shape<64, 128, 1, 4>>(a, b, k, c, stream);
   return fc_dmma_orders<fc_dmma_shape<64, 64, 2, 2>>(a, b, k, c, stream);
 }
 
