@@ -6,31 +6,37 @@
 namespace {
 
 constexpr int THREADS = 256;
-constexpr int PIXELS = 4; // a thread's group
-constexpr int GROUPS = 3; // under way in a thread
+// A thread's group is as many pixels as make a whole number of 16-byte accesses.
+template <typename T> constexpr int PIXELS = 16 / static_cast<int>(sizeof(T));
+template <typename T> constexpr int GROUPS = sizeof(T) == 4 ? 3 : 2; // under way in a thread
 
 // Rows of pixels that lie adjacent in both views; one row where the rows do too.
 struct runs {
   const char *in;
   char *out;
   int64_t rows, length;                         // pixels of a row
-  int64_t groups;                               // of PIXELS in a row, the last perhaps not full
+  int64_t groups;                               // in a row, the last perhaps not full
   int64_t per_batch;                            // rows of one batch entry
   int64_t in_row, out_row, in_batch, out_batch; // bytes
-  bool words;                                   // every row begins at a multiple of 4 bytes in both
+  int align;                                    // 16 or 4: every row begins at a multiple of it in both; or 1
 };
 
 template <int CI, int CO> struct weights { float m[CI][CO], offset[CO]; };
 
 template <typename T, int COUNT> union pixels {
+  uint4 quad[COUNT * sizeof(T) / 16];
   uint32_t word[COUNT * sizeof(T) / 4];
   T sample[COUNT];
 };
 
 // Samples [0, used) of a group; the rest is whatever.
 template <typename T, int COUNT>
-__device__ __forceinline__ void load_group(pixels<T, COUNT> &p, const char *from, int used, bool words) {
-  if (words && used == COUNT) {
+__device__ __forceinline__ void load_group(pixels<T, COUNT> &p, const char *from, int used, int align) {
+  if (align == 16 && used == COUNT) {
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 16); i++)
+      p.quad[i] = reinterpret_cast<const uint4 *>(from)[i];
+  } else if (align == 4 && used == COUNT) {
 #pragma unroll
     for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 4); i++)
       p.word[i] = reinterpret_cast<const uint32_t *>(from)[i];
@@ -41,8 +47,12 @@ __device__ __forceinline__ void load_group(pixels<T, COUNT> &p, const char *from
 }
 
 template <typename T, int COUNT>
-__device__ __forceinline__ void store_group(char *to, const pixels<T, COUNT> &p, int used, bool words) {
-  if (words && used == COUNT) {
+__device__ __forceinline__ void store_group(char *to, const pixels<T, COUNT> &p, int used, int align) {
+  if (align == 16 && used == COUNT) {
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 16); i++)
+      reinterpret_cast<uint4 *>(to)[i] = p.quad[i];
+  } else if (align == 4 && used == COUNT) {
 #pragma unroll
     for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 4); i++)
       reinterpret_cast<uint32_t *>(to)[i] = p.word[i];
@@ -55,11 +65,11 @@ __device__ __forceinline__ void store_group(char *to, const pixels<T, COUNT> &p,
 
 // `used` counts samples of the output: what lies beyond is not looked at for notes.
 template <typename T, int CI, int CO>
-__device__ __forceinline__ void mix_group(pixels<T, PIXELS * CO> &y, const pixels<T, PIXELS * CI> &x,
+__device__ __forceinline__ void mix_group(pixels<T, PIXELS<T> * CO> &y, const pixels<T, PIXELS<T> * CI> &x,
                                           const weights<CI, CO> &w, int used, fc_dev_map<float> map,
                                           uint32_t *notes) {
 #pragma unroll
-  for (int p = 0; p < PIXELS; p++)
+  for (int p = 0; p < PIXELS<T>; p++)
 #pragma unroll
     for (int r = 0; r < CO; r++) {
       float sum = w.offset[r];
@@ -78,12 +88,12 @@ struct group_place {
 
 template <typename T, int CI, int CO>
 __device__ __forceinline__ group_place place_of(const runs &r, int64_t group) {
-  int64_t row = r.rows == 1 ? 0 : group / r.groups, first = (group - row * r.groups) * PIXELS;
+  int64_t row = r.rows == 1 ? 0 : group / r.groups, first = (group - row * r.groups) * PIXELS<T>;
   int64_t batch = r.rows == 1 ? 0 : row / r.per_batch, y = row - batch * r.per_batch;
   group_place g;
   g.in = r.in + batch * r.in_batch + y * r.in_row + first * static_cast<int64_t>(CI * sizeof(T));
   g.out = r.out + batch * r.out_batch + y * r.out_row + first * static_cast<int64_t>(CO * sizeof(T));
-  g.used = r.length - first < PIXELS ? static_cast<int>(r.length - first) : PIXELS;
+  g.used = r.length - first < PIXELS<T> ? static_cast<int>(r.length - first) : PIXELS<T>;
   return g;
 }
 
@@ -100,22 +110,22 @@ __global__ void __launch_bounds__(THREADS)
   }
   const int64_t total = r.rows * r.groups, stride = static_cast<int64_t>(gridDim.x) * THREADS;
   for (int64_t g = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x; g < total;
-       g += GROUPS * stride) {
-    pixels<T, PIXELS * CI> x[GROUPS];
-    group_place at[GROUPS];
+       g += GROUPS<T> * stride) {
+    pixels<T, PIXELS<T> * CI> x[GROUPS<T>];
+    group_place at[GROUPS<T>];
 #pragma unroll
-    for (int i = 0; i < GROUPS; i++) {
+    for (int i = 0; i < GROUPS<T>; i++) {
       at[i].used = 0;
       if (g + i * stride >= total) continue;
       at[i] = place_of<T, CI, CO>(r, g + i * stride);
-      load_group<T, PIXELS * CI>(x[i], at[i].in, at[i].used * CI, r.words);
+      load_group<T, PIXELS<T> * CI>(x[i], at[i].in, at[i].used * CI, r.align);
     }
 #pragma unroll
-    for (int i = 0; i < GROUPS; i++) {
+    for (int i = 0; i < GROUPS<T>; i++) {
       if (at[i].used == 0) continue;
-      pixels<T, PIXELS * CO> y;
+      pixels<T, PIXELS<T> * CO> y;
       mix_group<T, CI, CO>(y, x[i], w, at[i].used * CO, map, notes);
-      store_group<T, PIXELS * CO>(at[i].out, y, at[i].used * CO, r.words);
+      store_group<T, PIXELS<T> * CO>(at[i].out, y, at[i].used * CO, r.align);
     }
   }
 }
@@ -133,14 +143,14 @@ bool is_one_row(const fc_view *v) {
   return rows && (v->shape[FC_AXIS_N] == 1 || v->stride[FC_AXIS_N] == v->shape[FC_AXIS_Y] * row);
 }
 
-bool begins_at_words(const fc_view *v, bool one_row) {
+uint64_t beginnings(const fc_view *v, bool one_row) {
   uint64_t all = reinterpret_cast<uintptr_t>(v->data);
   if (!one_row)
     all |= static_cast<uint64_t>(v->stride[FC_AXIS_Y]) | static_cast<uint64_t>(v->stride[FC_AXIS_N]);
-  return all % 4 == 0;
+  return all;
 }
 
-runs runs_of(const fc_view *in, const fc_view *out) {
+runs runs_of(const fc_view *in, const fc_view *out, int pixels) {
   runs r;
   bool one = is_one_row(in) && is_one_row(out);
   int64_t lines = out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y];
@@ -148,19 +158,20 @@ runs runs_of(const fc_view *in, const fc_view *out) {
   r.out = static_cast<char *>(out->data);
   r.rows = one ? 1 : lines;
   r.length = out->shape[FC_AXIS_X] * (one ? lines : 1);
-  r.groups = (r.length + PIXELS - 1) / PIXELS;
+  r.groups = (r.length + pixels - 1) / pixels;
   r.per_batch = out->shape[FC_AXIS_Y];
   r.in_row = in->stride[FC_AXIS_Y], r.out_row = out->stride[FC_AXIS_Y];
   r.in_batch = in->stride[FC_AXIS_N], r.out_batch = out->stride[FC_AXIS_N];
-  r.words = begins_at_words(in, one) && begins_at_words(out, one);
+  const uint64_t all = beginnings(in, one) | beginnings(out, one);
+  r.align = all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : 1;
   return r;
 }
 
 template <typename T, int CI, int CO>
 fc_status launch(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                  cudaStream_t stream) {
-  runs r = runs_of(in, out);
-  unsigned blocks = fc_blocks(r.rows * r.groups, THREADS * GROUPS, 256 * 16);
+  runs r = runs_of(in, out, PIXELS<T>);
+  unsigned blocks = fc_blocks(r.rows * r.groups, THREADS * GROUPS<T>, 256 * 16);
   mix_kernel<T, CI, CO><<<blocks, THREADS, 0, stream>>>(
       r, static_cast<int>(m->pitch), static_cast<const float *>(m->matrix),
       static_cast<const float *>(m->offset), fc_dev_map_of<float>(in->kind, in->dtype), notes);
