@@ -337,20 +337,46 @@ static gboolean close_copy(int fd) {
   return copy >= 0 && close(copy) == 0;
 }
 
+/* When the folder cannot be synced the rename may not last: it is taken back. So what was
+ * there before changes places with the temporary until it does. */
+static int rename_synced(const char *from, const char *to, gboolean existed) {
+  unsigned flags = existed ? RENAME_EXCHANGE : 0;
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, flags) != 0) {
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOENT) return -1;
+    if (rename(from, to) != 0) return -1;
+    return sync_folder(to) ? 0 : -1; /* a file system that cannot exchange files */
+  }
+  if (sync_folder(to)) return existed ? unlink(from) : 0;
+  int problem = errno;
+  renameat2(AT_FDCWD, to, AT_FDCWD, from, flags);
+  errno = problem;
+  return -1;
+}
+
+static int rename_to_target(fc_output *output) {
+  const char *from = output->temporary_path, *to = output->target;
+  gboolean sync = (output->flags & FC_OUTPUT_SYNC) != 0;
+  if (sync && fsync(output->fd) != 0) return -1;
+  if (!(output->flags & FC_OUTPUT_NO_CLOBBER))
+    return sync ? rename_synced(from, to, output->existed) : rename(from, to);
+  if (rename_no_clobber(from, to) != 0) return -1;
+  if (!sync || sync_folder(to)) return 0;
+  int problem = errno;
+  rename(to, from);
+  errno = problem;
+  return -1;
+}
+
 static gboolean rename_into_place(fc_output *output) {
   if (!keep_mode(output) || !close_copy(output->fd)) return FALSE;
-  if ((output->flags & FC_OUTPUT_SYNC) && fsync(output->fd) != 0) return FALSE;
-  int renamed = output->flags & FC_OUTPUT_NO_CLOBBER
-                    ? rename_no_clobber(output->temporary_path, output->target)
-                    : rename(output->temporary_path, output->target);
-  if (renamed != 0) {
+  if (rename_to_target(output) != 0) {
     /* A mount point; or a sticky folder, where only the owner of a file may rename over it. */
     gboolean in_the_way = errno == EBUSY || errno == EPERM || errno == EACCES;
     return in_the_way && output->existed && copy_into(output);
   }
   g_clear_pointer(&output->temporary_path, g_free);
   fc_temporary_drop(g_steal_pointer(&output->temporary));
-  return !(output->flags & FC_OUTPUT_SYNC) || sync_folder(output->target);
+  return TRUE;
 }
 
 static gboolean send_spooled(fc_output *output) {
