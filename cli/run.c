@@ -19,7 +19,7 @@ typedef struct work {
   fc_options options;
   GPtrArray *outcomes; /* of outcome, in the order of the inputs */
   progress bar;
-  guint failed;
+  guint done, failed;
 } work;
 
 static gboolean is_stream(const char *path) {
@@ -188,6 +188,7 @@ static gboolean run_one(work *w, outcome *o) {
     w->failed++;
     return FALSE;
   }
+  w->done++;
   if (w->args->verbose) describe_run(o);
   if (!w->args->json)
     report_print(is_stream(o->output) ? stderr : stdout, o->result, w->outcomes->len > 1 ? o->input : NULL);
@@ -222,7 +223,8 @@ static exit_status run_all(work *w) {
   if (w->args->quiet && w->args->progress < 0) w->bar.mode = PROGRESS_NONE;
   for (guint i = 0; i < w->outcomes->len && !signals_received(); i++)
     run_one(w, g_ptr_array_index(w->outcomes, i));
-  if (signals_received()) return stopped_by_signal(w);
+  // One that came when everything was in place has stopped nothing: the outputs are complete.
+  if (signals_received() && w->done < w->outcomes->len) return stopped_by_signal(w);
   gboolean all_failed = w->failed == w->outcomes->len;
   if (all_failed && w->failed == 1) return failure_of(((outcome *)g_ptr_array_index(w->outcomes, 0))->error);
   if (!write_reports(w, &error)) return say_gerror(error);

@@ -27,6 +27,22 @@ static void on_alarm(int number) {
   if (received) leave_at_once();
 }
 
+/* A plugin that crashes, or GLib, which aborts when a few bytes cannot be had: the process
+ * ends as it would have, but for the temporaries. */
+static void on_crash(int number) {
+  fc_output_remove_all();
+  raise(number); // the default again, held back until this handler returns
+}
+
+static void handle_crash(int number) {
+  struct sigaction before, action = {0};
+  if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_DFL) return; // a sanitizer's
+  action.sa_handler = on_crash;
+  action.sa_flags = (int)SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
+}
+
 static void handle(int number, void (*handler)(int)) {
   struct sigaction before, action = {0};
   if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return; // nohup
@@ -42,6 +58,8 @@ void signals_install(void) {
   handle(SIGTERM, on_signal);
   handle(SIGHUP, on_signal);
   handle(SIGPIPE, on_signal);
+  static const int crashes[] = {SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i]);
   signal(SIGXFSZ, SIG_IGN); // a write beyond the limit then fails, as on a full disk
 }
 

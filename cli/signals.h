@@ -3,7 +3,8 @@
  * signals.h - stopping in good order. The first SIGINT, SIGTERM, SIGHUP or SIGPIPE asks
  * the run to stop, which unwinds and removes its temporaries; a second one, or two
  * seconds without the run having come to its end (it may be waiting for standard
- * input), removes the temporaries and ends the process at once. Writing beyond the
+ * input), removes the temporaries and ends the process at once. A crash removes the
+ * temporaries too, and then is what it was. Writing beyond the
  * limit on a file's size is an error like any other, and no signal.
  */
 #ifndef FC_CLI_SIGNALS_H
