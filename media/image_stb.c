@@ -90,6 +90,21 @@ static void *arena_realloc(void *memory, gsize size) {
 #pragma GCC diagnostic ignored "-Wunused-function" /* stb declares what is left out */
 #include <stb_image.h>
 
+/* A JPEG file that was cut off, with an end: stb_image takes what is missing for grey, but
+ * wants the marker. Too little is left when there is no memory. */
+static const guint8 *end_jpeg(const guint8 *file, gsize *size) {
+  guint8 *ended = arena_alloc(*size + 2);
+  if (!ended) return NULL;
+  memcpy(ended, file, *size);
+  ended[(*size)++] = 0xff;
+  ended[(*size)++] = 0xd9;
+  return ended;
+}
+
+static gboolean is_jpeg(const guint8 *file, gsize size) {
+  return size > 2 && file[0] == 0xff && file[1] == 0xd8;
+}
+
 static gboolean is_png(const guint8 *file, gsize size) {
   return size > 8 && memcmp(file, "\x89PNG", 4) == 0;
 }
@@ -100,6 +115,7 @@ void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize si
   last = 0;
   memset(result, 0, sizeof *result);
   if (cut && is_png(file, size)) file = fc_png_mend(file, size, arena_alloc, &size);
+  if (cut && file && is_jpeg(file, size)) file = end_jpeg(file, &size);
   int width, height, channels, length = (int)size;
   if (!file || !stbi_info_from_memory(file, length, &width, &height, &channels)) {
     result->reason = file ? stbi_failure_reason() : "too little of it is left";

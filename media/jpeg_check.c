@@ -46,9 +46,26 @@ static gboolean look_at_frame(const jpeg_walk *jpeg, int marker, const guint8 *b
   return TRUE;
 }
 
+/* A Huffman table has 256 codes at most. stb_image counts them only while it writes them
+ * down, and so writes beyond its table. */
+static gboolean look_at_codes(const jpeg_walk *jpeg, const guint8 *body, gsize size, GError **error) {
+  while (size) {
+    gsize codes = 0, counts = MIN(size, 17);
+    for (gsize i = 1; i < counts; i++) codes += body[i];
+    if (counts < 17 || codes > 256 || codes > size - 17)
+      return fc_fail(error, FC_IO,
+                     "%s: is damaged: a Huffman table of the wrong size before byte %" G_GSIZE_FORMAT,
+                     jpeg->name, jpeg->at);
+    body += 17 + codes;
+    size -= 17 + codes;
+  }
+  return TRUE;
+}
+
 static gboolean look_at(const jpeg_walk *jpeg, int marker, const guint8 *body, gsize size,
                         fc_image_check *check, GError **error) {
   if (is_frame_header(marker)) return look_at_frame(jpeg, marker, body, size, check, error);
+  if (marker == DHT) return look_at_codes(jpeg, body, size, error);
   if (marker == APP1 && size > 6 && memcmp(body, "Exif\0\0", 6) == 0)
     check->orientation = fc_exif_orientation(body + 6, size - 6);
   return TRUE;
@@ -87,6 +104,8 @@ static gboolean walk(jpeg_walk *jpeg, fc_image_check *check, GError **error) {
       return fc_fail(error, FC_IO, "%s: is damaged: a segment of no length at byte %" G_GSIZE_FORMAT,
                      jpeg->name, jpeg->at);
     check->cut = length > left || length == 0;
+    if (check->cut && marker == DHT)
+      return fc_fail(error, FC_IO, "%s: is cut off before its image data", jpeg->name);
     if (check->cut) return TRUE;
     if (!look_at(jpeg, marker, jpeg->file + jpeg->at + 2, length - 2, check, error)) return FALSE;
     jpeg->at += length;
