@@ -264,10 +264,9 @@ static void run_tile(guint index, guint worker, void *data) {
   char *measure = c->measure;
   if (measure) measure += (lo - c->out.origin[axis]) / r->align * (gint64)ps->measure_bytes;
   const fc_view *ins[1] = {&in}, *outs[1] = {&out};
-  char *scratch = (char *)w->host_scratch + (gsize)worker * ws->scratch;
-  fc_job job = {
-      sizeof job, w->plan->compute,  1,        1, ins, outs, NULL, ws->scratch ? scratch : NULL, ws->scratch,
-      measure,    c->measure_stride, ws->notes};
+  char *scratch = ws->scratch ? (char *)w->host_scratch + (gsize)worker * ws->scratch : NULL;
+  fc_job job = {sizeof job, w->plan->compute,  1,        1, ins, outs, NULL, scratch, ws->scratch,
+                measure,    c->measure_stride, ws->notes};
   fc_status status = ps->op->cpu->process(&ps->stage->host.base, ws->state, &job);
   if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
 }

@@ -84,9 +84,11 @@ static const file_mark marks[] = {
 
 static gboolean has_word(const char *words, const char *word) {
   gsize length = strlen(word);
-  for (const char *at = words; at && *at; at = strchr(at, ' '), at += at ? 1 : 0)
+  for (const char *at = words;; at++) {
     if (g_ascii_strncasecmp(at, word, length) == 0 && (at[length] == ' ' || !at[length])) return TRUE;
-  return FALSE;
+    at = strchr(at, ' ');
+    if (!at) return FALSE;
+  }
 }
 
 static const fc_file_format *find(const char *word, gboolean by_name) {
