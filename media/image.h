@@ -61,6 +61,15 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
                          fc_picture *picture, GError **error);
 void fc_picture_clear(fc_picture *picture);
 
+/*
+ * What the child says, read from the memory shared with it (of at least 256 bytes).
+ * Nothing in there is believed: it was written by a process that the file may have
+ * taken over. TRUE only with a picture of the size expected that lies in that memory;
+ * it has no arena. Part of fc_image_decode, by itself for tests that lie to it.
+ */
+gboolean fc_image_take_report(const char *name, const void *shared, gsize shared_size,
+                              const fc_image_check *check, fc_picture *picture, GError **error);
+
 /* ---- stb_image, only ever called in the child (image_stb.c) ------------- */
 
 typedef struct fc_stb_result {

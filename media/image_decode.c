@@ -207,30 +207,29 @@ static gboolean fail_child(const decode_job *job, int status, gboolean in_time, 
   return fc_fail(error, FC_IO, "%s: the decoder ended without a word; the file is damaged", job->name);
 }
 
-/* The report was written by a process that the file may have taken over. */
-static gboolean take_report(const decode_job *job, const fc_image_check *check, fc_picture *picture,
-                            GError **error) {
+gboolean fc_image_take_report(const char *name, const void *shared, gsize shared_size,
+                              const fc_image_check *check, fc_picture *picture, GError **error) {
   decode_report said;
-  memcpy(&said, job->shared, sizeof said);
+  memcpy(&said, shared, sizeof said);
   said.reason[sizeof said.reason - 1] = 0;
   if (!said.pixels_at) {
     for (char *c = said.reason; *c; c++)
       if (!g_ascii_isprint(*c)) *c = '?';
-    return fc_fail(error, FC_IO, "%s: cannot be decoded: %s", job->name, said.reason);
+    return fc_fail(error, FC_IO, "%s: cannot be decoded: %s", name, said.reason);
   }
   gboolean sane = said.width == check->width && said.height == check->height && said.channels >= 1 &&
                   said.channels <= 4 && (said.bits == 8 || said.bits == 16) &&
                   said.pixels_at >= REPORT_SIZE && said.pixels_at % 16 == 0 &&
-                  (guint64)said.pixels_at <= job->shared_size;
+                  (guint64)said.pixels_at <= shared_size;
   guint64 bytes =
       sane ? (guint64)check->width * (guint64)check->height * (guint64)(said.channels * said.bits / 8) : 0;
-  if (!sane || bytes > job->shared_size - (guint64)said.pixels_at)
-    return fc_fail(error, FC_IO, "%s: what its header says and what it holds differ", job->name);
+  if (!sane || bytes > shared_size - (guint64)said.pixels_at)
+    return fc_fail(error, FC_IO, "%s: what its header says and what it holds differ", name);
   *picture = (fc_picture){.width = said.width,
                           .height = said.height,
                           .channels = said.channels,
                           .dtype = said.bits == 16 ? FC_U16 : FC_U8,
-                          .pixels = (const char *)job->shared + said.pixels_at};
+                          .pixels = (const char *)shared + said.pixels_at};
   return TRUE;
 }
 
@@ -246,7 +245,7 @@ static gboolean run(decode_job *job, const fc_image_check *check, fc_picture *pi
   if (pid < 0)
     return fc_fail(error, FC_NO_MEMORY, "%s: no process for the decoder: %s", job->name, g_strerror(problem));
   if (!in_time || !((decode_report *)job->shared)->done) return fail_child(job, status, in_time, error);
-  return take_report(job, check, picture, error);
+  return fc_image_take_report(job->name, job->shared, job->shared_size, check, picture, error);
 }
 
 /* What is mapped, with room for the stack to grow. 0 where it cannot be told. */
