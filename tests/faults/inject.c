@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inject.c - a library to be preloaded, in which one call fails: the FAULT_AT-th (from
+ * 1) of the kind FAULT_CALL, in the program FAULT_PROGRAM and the processes that it
+ * forks. The file FAULT_MARK, eight bytes long, gets the number of calls that there
+ * were and whether one failed: it is mapped, so that a process that may make no more
+ * system calls can still say so.
+ *
+ * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK };
+
+typedef struct mark {
+  uint32_t calls, failed;
+} mark;
+
+static enum kind wanted;
+static uint32_t fault_at;
+static mark *said;
+
+/* Whether this call is the one. */
+static int fails(enum kind kind, int problem) {
+  if (kind != wanted) return 0;
+  if (__atomic_add_fetch(&said->calls, 1, __ATOMIC_RELAXED) != fault_at) return 0;
+  said->failed = 1;
+  errno = problem;
+  return 1;
+}
+
+static enum kind kind_named(const char *name) {
+  static const char *const names[] = {"",       "write", "sync",     "rename", "malloc",
+                                      "thread", "open",  "truncate", "map",    "fork"};
+  for (int i = 1; i <= FORK; i++)
+    if (strcmp(names[i], name) == 0) return (enum kind)i;
+  return NONE;
+}
+
+/* Before main, and after the libraries' own constructors have had their memory. */
+__attribute__((constructor)) static void arm(void) {
+  const char *call = getenv("FAULT_CALL"), *at = getenv("FAULT_AT"), *path = getenv("FAULT_MARK");
+  const char *program = getenv("FAULT_PROGRAM");
+  if (!call || !at || !path || !program || strcmp(program_invocation_short_name, program) != 0) return;
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) _exit(99);
+  said = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (said == MAP_FAILED) _exit(99);
+  fault_at = (uint32_t)strtoul(at, NULL, 10);
+  wanted = kind_named(call);
+  if (wanted == NONE) _exit(99);
+}
+
+/* ---- calls ------------------------------------------------------------------- */
+
+#define EXPORT     __attribute__((visibility("default")))
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define WRITE_FAULTS(type, name, parameters, arguments)                                                      \
+  EXPORT type name parameters {                                                                              \
+    return fails(WRITE, ENOSPC) ? -1 : NEXT(name) arguments;                                                 \
+  }
+
+WRITE_FAULTS(ssize_t, write, (int fd, const void *from, size_t size), (fd, from, size))
+WRITE_FAULTS(ssize_t, pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
+WRITE_FAULTS(int, close, (int fd), (fd))
+
+EXPORT int fsync(int fd) {
+  return fails(SYNC, EIO) ? -1 : NEXT(fsync)(fd);
+}
+
+EXPORT int rename(const char *from, const char *to) {
+  return fails(RENAME, EIO) ? -1 : NEXT(rename)(from, to);
+}
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+EXPORT int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags) {
+  return fails(RENAME, EIO) ? -1 : NEXT(renameat2)(from_dir, from, to_dir, to, flags);
+}
+
+EXPORT int ftruncate(int fd, off_t size) {
+  return fails(TRUNCATE, EIO) ? -1 : NEXT(ftruncate)(fd, size);
+}
+
+EXPORT int open(const char *path, int flags, ...) {
+  va_list ap;
+  va_start(ap, flags);
+  mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+  va_end(ap);
+  return fails(OPEN, EMFILE) ? -1 : NEXT(open)(path, flags, mode);
+}
+
+EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+  return fails(MAP, ENOMEM) ? MAP_FAILED : NEXT(mmap)(at, size, protection, flags, fd, offset);
+}
+
+EXPORT pid_t fork(void) {
+  return fails(FORK, EAGAIN) ? -1 : NEXT(fork)();
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                          void *argument) {
+  if (fails(THREAD, EAGAIN)) return EAGAIN;
+  return NEXT(pthread_create)(thread, attributes, start, argument);
+}
+
+/* ---- memory: dlsym itself takes some, so not by way of it -------------------------- */
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+EXPORT void *malloc(size_t size) {
+  return fails(MALLOC, ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+EXPORT void *calloc(size_t count, size_t size) {
+  return fails(MALLOC, ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+
+EXPORT void *realloc(void *memory, size_t size) {
+  return fails(MALLOC, ENOMEM) ? NULL : __libc_realloc(memory, size);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+  return fails(MALLOC, ENOMEM) ? NULL : __libc_memalign(alignment, size);
+}
+
+EXPORT int posix_memalign(void **memory, size_t alignment, size_t size) {
+  if (fails(MALLOC, ENOMEM)) return ENOMEM;
+  *memory = __libc_memalign(alignment, size);
+  return *memory ? 0 : ENOMEM;
+}

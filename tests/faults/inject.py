@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The Nth write, fsync, rename, allocation, thread, ... fails, for every N until none is
+reached, in jobs on WAV, FLAC and PNG.
+
+    inject.py BUILD SOURCE LIBRARY
+
+Each run is complete with status 0, or ends with another, one line that says why, the old
+output byte for byte, and nothing beside it.
+
+Memory: GLib ends the process (SIGABRT, with words of its own) when a small allocation of
+its own fails, and so do we where we use it for small things; libsndfile crashes. What is promised then is
+that no output is damaged and no temporary left; that there is one line of ours is
+promised for what grows with the data (samples, tables, files). By default the later
+allocations of a run are sampled; FILTERCHAIN_TRIALS=all takes every one.
+"""
+import os
+import signal
+import struct
+import subprocess
+
+import outputs
+from outputs import harness
+
+LIBRARY = os.path.abspath(outputs.sys.argv[3])
+# By GLib, or by a library that does not look at what malloc returns (libsndfile at opening).
+ABORTED = (-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGSEGV)
+FIRST, SAMPLES = 20, 40  # taken one by one, and then so many of the rest
+
+
+class Faults(outputs.Job):
+    def run_with(self, arguments, call, at):
+        """(status, stderr, calls, failed) of a run in which that call fails."""
+        mark = os.path.join(harness.BUILD, f"fault-mark-{os.getpid()}")
+        with open(mark, "wb") as file:
+            file.write(bytes(8))
+        self.addCleanup(lambda: os.path.exists(mark) and os.remove(mark))
+        environment = {**harness.fixed_environment(), "LD_PRELOAD": LIBRARY, "FAULT_CALL": call, "FAULT_AT": str(at),
+                       "FAULT_MARK": mark, "FAULT_PROGRAM": "filterchain"}
+        done = subprocess.run([harness.COMMAND, *arguments], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+        with open(mark, "rb") as file:
+            calls, failed = struct.unpack("<II", file.read(8))
+        return done.returncode, done.stderr.decode(), calls, failed
+
+    def try_one(self, arguments, call, at, what):
+        """TRUE while the call is reached."""
+        status, stderr, _, failed = self.run_with(arguments, call, at)
+        if status in ABORTED:
+            self.assertEqual(call, "malloc", f"{what}: aborted: {stderr}")
+        self.assertTrue(status >= 0 or status in ABORTED, f"{what}: ended by signal {-status}: {stderr}")
+        self.check(status, stderr, what, lines=None if status in ABORTED else 1)
+        self.reset()
+        self.counts[0 if status == 0 else 2 if status in ABORTED else 1] += 1
+        return failed
+
+    def try_all(self, ending, call, *more, size=3000):
+        arguments = self.prepare(ending, size) + list(more)
+        status, _, calls, _ = self.run_with(arguments, call, 0)
+        self.assertEqual(status, 0)
+        self.assertGreater(calls, 0, f"no {call} in a job on {ending}: nothing was tested")
+        self.reset()
+        self.counts = [0, 0, 0]
+        step = 1 if outputs.EVERYTHING else max(1, (calls - FIRST) // SAMPLES)
+        reached = 0
+        for at in [*range(1, min(FIRST, calls) + 1), *range(FIRST + 1, calls + 1, step)]:
+            reached += self.try_one(arguments, call, at, f"{ending}: {call} {at} of {calls}")
+        # Threads and sizes of reads vary a little from run to run.
+        self.assertGreater(reached, 0)
+        self.assertFalse(self.run_with(arguments, call, 2 * calls + 1000)[3])
+        print(f"{ending} {call}: {calls} calls, {reached} failed: {self.counts[0]} runs complete, "
+              f"{self.counts[1]} refused, {self.counts[2]} ended by a library", flush=True)
+
+
+def add_test(ending, call, *more, **settings):
+    def test(self):
+        self.try_all(ending, call, *more, **settings)
+    setattr(Faults, f"test_{ending}_{call}", test)
+
+
+for kind in ("wav", "flac", "png"):
+    for fault in ("write", "rename", "malloc", "open"):
+        add_test(kind, fault)
+    add_test(kind, "sync", "--sync")
+for kind in ("wav", "flac"):
+    add_test(kind, "thread", "--chunk", "1000", size=200000)
+add_test("png", "fork")
+add_test("png", "map")
+
+if __name__ == "__main__":
+    harness.main()

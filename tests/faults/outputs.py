@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of faults and signals share: jobs on small files, and what must hold
+whatever has happened to them."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.abspath(sys.argv[2]), "tests", "cli"))
+import harness  # noqa: E402 (its place is told by the command line)
+
+OLD = b"what was here before"
+
+# FILTERCHAIN_TRIALS=all: everything; else a sample that fits into an ordinary test run.
+EVERYTHING = os.environ.get("FILTERCHAIN_TRIALS") == "all"
+
+
+class Job(harness.Case):
+    """An empty folder with inputs of three kinds in it, and an old output."""
+
+    def prepare(self, ending, size=3000):
+        """The arguments of a job from in.ENDING to out.ENDING; with its output in place."""
+        source, target = "in." + ending, "out." + ending
+        if ending == "png":
+            rows = [[(x * y) % 251 for x in range(3 * size // 20)] for y in range(size // 20)]
+            harness.write_png(self.path(source), rows, 3)
+            stages = ["-p", "sepconv:[1,2,1]/4", "-p", "gain:0.5"]
+        else:
+            harness.write_wav(self.path("in.wav"), harness.tone(size, 2), 2)
+            if ending != "wav":
+                self.succeed("-i", "in.wav", "-o", source)
+                os.remove(self.path("in.wav"))
+            stages = ["-p", "conv1d:mask.txt", "-p", "gain:0.5"]
+            self.write("mask.txt", "0.25 0.5 0.25\n")
+        arguments = ["-i", source, *stages, "-o", target, "--device", "cpu", "-j", "2"]
+        self.succeed(*arguments)
+        self.complete = self.read(target)
+        self.write(target, OLD)
+        self.target, self.before = target, self.files()
+        return arguments
+
+    def reset(self):
+        self.write(self.target, OLD)
+
+    def check(self, status, stderr, what, lines=1):
+        """Complete with status 0, or the old content with another and so many lines."""
+        self.assertEqual(self.files(), self.before, f"{what}: something is left behind: {stderr}")
+        if status == 0:
+            self.assertEqual(self.read(self.target) == self.complete, True, f"{what}: not complete, but status 0")
+            return
+        self.assertEqual(self.read(self.target), OLD, f"{what}: status {status}, and the output is touched: {stderr}")
+        if lines is not None:
+            self.assertEqual(stderr.count("\n"), lines, f"{what}: status {status}, {stderr!r}")

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""SIGINT, SIGTERM and SIGPIPE at random moments of a run: the output is complete or the
+old one, there is nothing beside it, and the status says which.
+
+    signals.py BUILD SOURCE [SEED]
+
+30 runs by default, 200 with FILTERCHAIN_TRIALS=all.
+"""
+import collections
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import outputs
+from outputs import harness
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 32)
+
+
+class Signals(outputs.Job):
+    def interrupt(self, arguments, number, delay):
+        """(status, stderr) of a run that gets this signal so many seconds after its start."""
+        run = subprocess.Popen([harness.COMMAND, *arguments], cwd=self.folder, env=harness.fixed_environment(),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(delay)
+        run.send_signal(number)
+        _, stderr = run.communicate(timeout=30)
+        return run.returncode, stderr.decode()
+
+    def judge(self, status, number, stderr, what):
+        """Before the handlers are there the signal itself ends the process."""
+        self.assertIn(status, (0, 128 + number, -number), f"{what}: {stderr}")
+        silent = status < 0 or number == signal.SIGPIPE
+        self.check(status, stderr, what, lines=0 if silent else 1)
+        return "complete" if status == 0 else "stopped" if status > 0 else "ended at once"
+
+    def test_random_moments(self):
+        dice, seen = random.Random(SEED), collections.Counter()
+        print(f"seed {SEED}", flush=True)
+        trials = 200 if outputs.EVERYTHING else 30
+        for ending, size in (("wav", 400000), ("flac", 200000), ("png", 20000)):
+            arguments = self.prepare(ending, size)
+            start = time.monotonic()
+            self.succeed(*arguments)
+            usual = time.monotonic() - start
+            self.reset()
+            for trial in range(trials // 3 + (ending == "wav") * (trials % 3)):
+                number, delay = SIGNALS[trial % 3], dice.uniform(0, 1.1 * usual)
+                status, stderr = self.interrupt(arguments, number, delay)
+                what = f"{ending}: {number.name} after {delay * 1000:.1f} of {usual * 1000:.1f} ms"
+                seen[self.judge(status, number, stderr, what)] += 1
+                self.reset()
+        print(f"{sum(seen.values())} signals: {dict(seen)}", flush=True)
+        self.assertGreater(seen["stopped"], 0, "no signal met a run that was under way")
+
+
+if __name__ == "__main__":
+    harness.main()
