@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_audio.c - sound files of every container: opened by their content, read to the
+ * end, and copied with their metadata into a container that the first byte chooses.
+ *
+ * libsndfile itself is not ours to mend; what it hands over is checked by us.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "media/internal.h"
+
+/* Is it a sound file by its content? Images have a target of their own. */
+static gboolean is_sound(const char *path, const fc_media_options *options) {
+  g_autoptr(fc_input) input = fc_input_open(path, NULL);
+  const fc_file_format *format = input ? fc_probe_input(input, options, NULL) : NULL;
+  return format && format->sndfile;
+}
+
+int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
+  static const char *const containers[] = {"wav", "flac", "aiff", "caf", "w64"};
+  if (size < 1) return 0;
+  fc_media_options options = fuzz_options();
+  const char *path = fuzz_file(data + 1, size - 1);
+  if (!is_sound(path, &options)) return 0;
+  for (int cut = 0; cut < 2; cut++) {
+    options.allow_truncated = cut;
+    options.out_format = containers[data[0] % G_N_ELEMENTS(containers)];
+    fc_source *source = fc_media_open(path, &options, NULL);
+    fc_sink *sink = source && cut ? fc_media_create(fuzz_sink(), &options, source, NULL) : NULL;
+    fuzz_read(source, sink, 1 << 18);
+  }
+  return 0;
+}

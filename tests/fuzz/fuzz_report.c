@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_report.c - what the decoder's child says, from a child that says anything. The
+ * input: width and height expected (two bytes each), and the shared memory.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#include "media/image.h"
+
+/* The pixels that were believed in lie where they may be read. */
+static void check_picture(const fc_picture *p, const char *shared, gsize size, const fc_image_check *check) {
+  g_assert_true(p->width == check->width && p->height == check->height);
+  g_assert_true(p->channels >= 1 && p->channels <= 4 && !p->arena);
+  gsize bytes = (gsize)(p->width * p->height * p->channels) * fc_dtype_size(p->dtype);
+  const char *pixels = p->pixels;
+  g_assert_true(pixels > shared && pixels <= shared + size && bytes <= (gsize)(shared + size - pixels));
+}
+
+int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
+  if (size < 4) return 0;
+  fc_image_check check = {1 + data[0] + 256 * data[1], 1 + data[2] + 256 * data[3], 1, FALSE};
+  gsize shared_size = MAX(size - 4, 256);
+  char *shared = g_malloc0(shared_size);
+  memcpy(shared, data + 4, size - 4);
+  fc_picture picture = {0};
+  g_autoptr(GError) error = NULL;
+  if (fc_image_take_report("image", shared, shared_size, &check, &picture, &error))
+    check_picture(&picture, shared, shared_size, &check);
+  else
+    g_assert_null(strchr(error->message, '\n'));
+  g_free(shared);
+  return 0;
+}

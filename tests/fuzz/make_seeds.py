@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the small inputs that fuzzing starts from, one folder a target.
+
+    make_seeds.py FILTERCHAIN [SEEDS]
+
+Images, arrays and plain sound are written here byte by byte; the other sound containers
+by FILTERCHAIN itself, from a WAV with metadata. Files that are there and have another
+name than ours (regress_*: what fuzzing once found) are left alone.
+"""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+RATE = 8000
+
+
+# ---- images -------------------------------------------------------------------
+
+def png_chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(depth, colour, interlace=0, extra=b"", width=5, height=4):
+    bits = depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    raw = b"".join(bytes([y % 5]) + bytes((y * 7 + i * 13) % 4 for i in range((width * bits + 7) // 8))
+                   for y in range(height if not interlace else 3 * height))
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlace))
+            + extra + png_chunk(b"IDAT", zlib.compress(raw)) + png_chunk(b"IEND", b""))
+
+
+def bmp(bits=24, width=3, height=2, core=False):
+    row = b"\x10\x80\xf0\x40"[:bits // 8 or 1] * width
+    pixels = (row + b"\0" * (-len(row) % 4)) * height
+    palette = bytes(range(4 * 2)) if bits == 1 else bytes(4 * 16) if bits == 4 else b""
+    header = struct.pack("<IiiHHIIiiII", 40, width, height, 1, bits, 0, len(pixels), 2835, 2835, len(palette) // 4, 0)
+    if core:
+        header = struct.pack("<IHHHH", 12, width, height, 1, bits)
+    start = 14 + len(header) + len(palette)
+    return b"BM" + struct.pack("<IHHI", start + len(pixels), 0, 0, start) + header + palette + pixels
+
+
+def tga(kind, bits, width=4, height=3):
+    pixel = bytes(range(bits // 8))
+    runs = (bytes([0x80 | (width - 1)]) + pixel) * height
+    body = runs if kind & 8 else pixel * width * height
+    colours, entries = (b"\x01\x02\x03" * 4, 4) if kind & 3 == 1 else (b"", 0)
+    return struct.pack("<BBBHHBHHHHBB", 0, 1 if entries else 0, kind, 0, entries, 24 if entries else 0, 0, 0, width, height, bits,
+                       0x20) + colours + body
+
+
+def jpeg(progressive=False, gray=True, restart=0):
+    """A grey or colour image of one block: DC and AC tables with few codes."""
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+    parts = 1 if gray else 3
+    exif = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"
+    frame = struct.pack(">BHHB", 8, 8, 8, parts) + b"".join(bytes([i + 1, 0x11, 0]) for i in range(parts))
+    table = bytes([0, 2] + [0] * 14) + b"\0\x01"
+    scan = bytes([parts]) + b"".join(bytes([i + 1, 0]) for i in range(parts)) + (b"\0\0\0" if progressive else b"\0\x3f\0")
+    return (b"\xff\xd8" + segment(0xE0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0") + segment(0xE1, exif)
+            + segment(0xDB, b"\0" + bytes([8] * 64)) + segment(0xC2 if progressive else 0xC0, frame)
+            + segment(0xC4, b"\0" + table[:16] + table[16:]) + segment(0xC4, b"\x10" + table[:16] + table[16:])
+            + (segment(0xDD, struct.pack(">H", restart)) if restart else b"") + segment(0xDA, scan) + b"\x2a\x55\x00\x3f\xff\xd9")
+
+
+def images():
+    text = png_chunk(b"tEXt", b"Title\0seed") + png_chunk(b"pHYs", b"\0\0\x0b\x13\0\0\x0b\x13\x01")
+    exif = png_chunk(b"eXIf", b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x03\0\0\0\0\0\0")
+    palette = png_chunk(b"PLTE", bytes(range(12))) + png_chunk(b"tRNS", b"\x80\xff")
+    made = {f"png_{d}_{c}": png(d, c, extra=palette if c == 3 else b"")
+            for d, c in ((1, 0), (8, 0), (16, 0), (8, 2), (16, 2), (2, 3), (8, 4), (8, 6), (16, 6))}
+    made |= {"png_interlaced": png(8, 2, 1), "png_texts": png(8, 0, extra=text + exif), "png_cut": png(8, 2)[:60]}
+    large = bytearray(png(8, 6))
+    large[16:24] = struct.pack(">II", 1 << 20, 1 << 12)
+    large[29:33] = struct.pack(">I", zlib.crc32(large[12:29]))
+    made["png_large_header"] = bytes(large)
+    made |= {f"bmp_{bits}": bmp(bits) for bits in (1, 4, 16, 24, 32)} | {"bmp_core": bmp(24, core=True)}
+    made |= {f"tga_{kind}_{bits}": tga(kind, bits) for kind, bits in ((1, 8), (2, 16), (2, 24), (2, 32), (3, 8), (9, 8), (10, 24), (11, 8))}
+    made |= {"jpeg_grey": jpeg(), "jpeg_colour": jpeg(gray=False), "jpeg_progressive": jpeg(True), "jpeg_restart": jpeg(restart=1)}
+    return made
+
+
+# ---- arrays and text ----------------------------------------------------------
+
+def npy(descr, shape, size, fortran=False, version=1):
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + bytes(i % 61 for i in range(size))
+
+
+def arrays():
+    return {"f4": npy("<f4", "(3, 5)", 60), "f8_big": npy(">f8", "(7,)", 56), "u1_fortran": npy("|u1", "(2, 3, 4)", 24, True),
+            "i8": npy("<i8", "(2, 2)", 32, version=2), "bool": npy("|b1", "(4,)", 4), "f2": npy("<f2", "(2, 2, 2, 3)", 48, version=3),
+            "cut": npy("<i2", "(100, 100)", 500), "huge": npy("<f8", "(4294967296, 4294967296)", 8),
+            "empty": npy("<f4", "(0, 5)", 0), "scalar": npy("<f4", "()", 4), "structure": npy("x", "(1,)", 1).replace(b"'x'", b"[('a','<f4')]")}
+
+
+TABLES = {"mask": "# a mask\n0.25 0.5 0.25\n", "matrix": "1,2,3\n4,5,6\n", "column": "1\n2\n3\n", "ragged": "1 2\n3\n",
+          "inline": "[1,2,1]/4", "inline_rows": "[1,0;0,1]*2", "numbers": "-1.5e-3 +2E10 .5 5. 1e999 1e-999\n",
+          "words": "nan inf 0x10 1,,2\n", "binary": "\0\1\2\3", "nested": "[[1,2],[3]]", "long": "1 " * 200}
+
+CHAINS = {"plain": "conv1d:[1,2,1]/4", "keys": "conv1d:mask=[1,2,1]/4:flip=no:border=zero", "quoted": "conv1d:'a b:c.txt'",
+          "escaped": "conv1d:a\\:b\\'c", "several": "gain:-6dB\nclip:min=-1:max=1\nstats", "unknown": "conv1", "twice": "gain:1:1",
+          "open": "conv1d:'x", "bracket": "conv1d:[1,2", "image": "winstat:window=15:stat=std\nsepconv:[1,2,1]/4",
+          "spectrum": "stft:size=64:hop=16\nmel\nistft", "list": "crop:1,2:3,4\ncrop:10x10", "nothing": "", "utf8": "gain:\u00e9\u2192",
+          "large": "winstat:window=999999999", "matrix": "matrix:[1,0;0,1]\nmix:1,0\nconvert:u8", "dct": "dct:8\ndft:16"}
+
+
+def chains_of_operators(command):
+    """Every example of every operator, on a sound and on an image."""
+    import json
+    names = [op["name"] for op in json.loads(subprocess.check_output([command, "list", "--json"]))["operators"]]
+    made = {}
+    for op in json.loads(subprocess.check_output([command, "inspect", *names, "--json"])):
+        for i, example in enumerate(op["examples"]):
+            kind = "0 4 0 1 2 60 2" if "audio" in op.get("kinds", ["audio"]) else "1 0 0 2 20 30 3"
+            stage = example.get("stage", "") if isinstance(example, dict) else example
+            made[f"{op['name']}_{i}"] = f"{kind} 20 2 0 {i} {i + 1}\n{stage}"
+            made[f"{op['name']}_{i}_image"] = f"1 {i % 6} {i % 2} 2 20 30 3 5 3 {i % 3} {i} {i + 1}\n{stage}"
+    return made
+
+
+# ---- sound --------------------------------------------------------------------
+
+def riff_chunk(kind, data):
+    return kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) & 1)
+
+
+def wav(tag=1, bits=16, channels=1, frames=20, extra=b""):
+    size = bits // 8 * channels
+    samples = bytes((i * 37) % 251 for i in range(frames * size))
+    header = struct.pack("<HHIIHH", tag, channels, RATE, RATE * size, size, bits)
+    body = b"WAVE" + riff_chunk(b"fmt ", header) + extra + riff_chunk(b"data", samples)
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def metadata():
+    info = riff_chunk(b"LIST", b"INFO" + riff_chunk(b"INAM", b"seed\0\0"))
+    cue = riff_chunk(b"cue ", struct.pack("<I", 1) + struct.pack("<II4sIII", 1, 3, b"data", 0, 0, 3))
+    smpl = riff_chunk(b"smpl", struct.pack("<9I", 0, 0, 0, 60, 0, 0, 0, 1, 0) + struct.pack("<6I", 0, 0, 1, 5, 0, 0))
+    bext = riff_chunk(b"bext", b"a description".ljust(602, b"\0") + b"A=PCM\r\n")
+    return info + cue + smpl + bext
+
+
+def sounds(command):
+    """The first byte tells the target where to copy to."""
+    made = {"wav_16": wav(), "wav_8": wav(bits=8), "wav_24": wav(bits=24, channels=2), "wav_32": wav(bits=32), "wav_f32": wav(3, 32),
+            "wav_f64": wav(3, 64), "wav_ulaw": wav(7, 8), "wav_alaw": wav(6, 8), "wav_metadata": wav(extra=metadata()), "wav_cut": wav()[:60],
+            "au": b".snd" + struct.pack(">IIIII", 24, 40, 3, RATE, 1) + bytes(40)}
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "in.wav")
+        with open(source, "wb") as file:
+            file.write(wav(frames=64, extra=metadata()))
+        for ending in ("flac", "aiff", "caf", "w64", "ogg", "opus", "rf64", "au"):
+            target = os.path.join(folder, "out." + ending)
+            done = subprocess.run([command, "-i", source, "-o", target], stderr=subprocess.PIPE, check=False)
+            if done.returncode == 0:
+                with open(target, "rb") as file:
+                    made["by_" + ending] = file.read()
+            else:
+                print(done.stderr.decode().strip())
+    return {name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}
+
+
+# ---- what the child says ------------------------------------------------------
+
+def report(width, height, channels, bits, at, reason=b"", size=400):
+    said = struct.pack("<iiiiixxxxq", 1, width, height, channels, bits, at) + reason.ljust(64, b"\0")
+    return struct.pack("<HH", 7, 4) + said.ljust(size, b"\x33")
+
+
+REPORTS = {"well": report(8, 5, 3, 8, 256), "sixteen": report(8, 5, 1, 16, 272), "failed": report(0, 0, 0, 0, 0, b"bad \n\x1b[2J"),
+           "other_size": report(9, 5, 3, 8, 256), "outside": report(8, 5, 3, 8, 1 << 40), "before": report(8, 5, 3, 8, -256),
+           "odd": report(8, 5, 3, 8, 257), "end": report(8, 5, 4, 16, 384), "short": struct.pack("<HH", 0, 0)}
+
+
+def main(command, seeds):
+    made = {"image": images(), "npy": arrays(), "table": {k: v.encode() for k, v in TABLES.items()},
+            "chain": {k: v.encode() for k, v in CHAINS.items()}, "audio": sounds(command), "report": REPORTS,
+            "operators": {k: v.encode() for k, v in chains_of_operators(command).items()}}
+    for target, files in made.items():
+        os.makedirs(os.path.join(seeds, target), exist_ok=True)
+        for name, data in files.items():
+            with open(os.path.join(seeds, target, name), "wb") as file:
+                file.write(data)
+        print(f"{target}: {len(files)} seeds, {sum(map(len, files.values()))} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "seeds"))
