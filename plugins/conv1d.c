@@ -104,12 +104,13 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
   trim_mask(self, table, flip);
   read_mask(self, table, flip);
   if (args[NORMALIZE]->ints[0]) status = normalize_masks(host, self);
-  if (status != FC_OK)
+  if (status != FC_OK) {
     destroy(self);
-  else
-    *instance = self;
-  self->integers = status == FC_OK && are_integers(self);
-  return status;
+    return status;
+  }
+  self->integers = are_integers(self);
+  *instance = self;
+  return FC_OK;
 }
 
 /* The place of the output's element within the mask. */
