@@ -160,21 +160,33 @@ static void clear_worker(worker *w) {
   fc_chunk_free(w->chunk);
 }
 
-/* Enough chunks that no worker waits long for another at the end. */
-static void share_out(fc_plan *plan, const fc_options *options, int threads) {
-  gint64 total = plan->links[plan->n].extent[plan->cut], align = 1;
+/* Output elements that are worth a worker's while. */
+#define CHUNK_LEAST 16384
+
+static int most_threads(const fc_options *options) {
+  return options->threads > 0 ? options->threads : (int)g_get_num_processors();
+}
+
+/* Enough chunks that no worker waits long for another at the end, but none for nothing. */
+static void share_out(fc_plan *plan, const fc_options *options) {
+  const fc_format *out = &plan->links[plan->n];
+  gint64 total = out->extent[plan->cut], across = 1, align = 1;
   if (options->chunk > 0) return;
   for (guint s = 0; s < plan->n; s++) align = MAX(align, plan->stages[s].reach[plan->cut].align);
-  gint64 share = fc_scale_ceil(fc_scale_ceil(total, 1, 2 * threads), 1, align) * align;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)plan->cut) across *= MAX(out->extent[a], 1);
+  gint64 share = MAX(fc_scale_ceil(total, 1, 2 * most_threads(options)), CHUNK_LEAST / across);
+  share = fc_scale_ceil(share, 1, align) * align;
   plan->chunk = MAX(MIN(plan->chunk, share), 1);
 }
 
 static gboolean run_all(run *r, guint halvings, GError **error) {
   fc_plan *plan = r->plan;
   if (!fc_plan_choose_chunk(plan, r->options, halvings, error)) return FALSE;
-  r->crew = fc_cpu_runner_new(r->options->threads, plan->chain->context->frames);
-  share_out(plan, r->options, r->crew->threads);
+  share_out(plan, r->options);
   gint64 chunks = fc_scale_ceil(plan->links[plan->n].extent[plan->cut], 1, MAX(plan->chunk, 1));
+  gint64 threads = CLAMP(chunks, 1, most_threads(r->options));
+  r->crew = fc_cpu_runner_new((int)threads, plan->chain->context->frames);
   r->workers = g_new0(worker, (gsize)r->crew->threads);
   for (int i = 0; i < r->crew->threads; i++)
     if (!init_worker(r, &r->workers[i], error)) return FALSE;
