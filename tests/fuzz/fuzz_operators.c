@@ -42,7 +42,7 @@ static void read_fields(const char *line, guint64 field[FIELDS]) {
     line = end;
   }
   if (field[KIND] == FC_AUDIO) {
-    field[X] += field[Y] * 100;
+    field[X] += field[Y] * 20;
     field[N] = field[Y] = 1;
   }
 }
