@@ -54,8 +54,8 @@ class Faults(outputs.Job):
         self.counts[0 if status == 0 else 2 if status in ABORTED else 1] += 1
         return failed
 
-    def try_all(self, ending, call, *more, size=3000):
-        arguments = self.prepare(ending, size) + list(more)
+    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD):
+        arguments = self.prepare(ending, size, old) + list(more)
         status, _, calls, _ = self.run_with(arguments, call, 0)
         self.assertEqual(status, 0)
         self.assertGreater(calls, 0, f"no {call} in a job on {ending}: nothing was tested")
@@ -75,13 +75,15 @@ class Faults(outputs.Job):
 def add_test(ending, call, *more, **settings):
     def test(self):
         self.try_all(ending, call, *more, **settings)
-    setattr(Faults, f"test_{ending}_{call}", test)
+    setattr(Faults, f"test_{ending}_{call}" + ("_of_a_new_file" if "old" in settings else ""), test)
 
 
 for kind in ("wav", "flac", "png"):
     for fault in ("write", "rename", "malloc", "open"):
         add_test(kind, fault)
     add_test(kind, "sync", "--sync")
+    for fault in ("write", "rename", "sync"):
+        add_test(kind, fault, "--sync", "--no-clobber", old=None)
 for kind in ("wav", "flac"):
     add_test(kind, "thread", "--chunk", "1000", size=200000)
 add_test("png", "fork")

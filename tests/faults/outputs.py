@@ -14,10 +14,10 @@ EVERYTHING = os.environ.get("FILTERCHAIN_TRIALS") == "all"
 
 
 class Job(harness.Case):
-    """An empty folder with inputs of three kinds in it, and an old output."""
+    """An empty folder with inputs of three kinds in it, and an old output or none."""
 
-    def prepare(self, ending, size=3000):
-        """The arguments of a job from in.ENDING to out.ENDING; with its output in place."""
+    def prepare(self, ending, size=3000, old=OLD):
+        """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`."""
         source, target = "in." + ending, "out." + ending
         if ending == "png":
             rows = [[(x * y) % 251 for x in range(3 * size // 20)] for y in range(size // 20)]
@@ -33,19 +33,27 @@ class Job(harness.Case):
         arguments = ["-i", source, *stages, "-o", target, "--device", "cpu", "-j", "2"]
         self.succeed(*arguments)
         self.complete = self.read(target)
-        self.write(target, OLD)
-        self.target, self.before = target, self.files()
+        self.target, self.old = target, old
+        self.reset()
         return arguments
 
     def reset(self):
-        self.write(self.target, OLD)
+        """Everything as before the job."""
+        if self.old is None:
+            if os.path.exists(self.path(self.target)):
+                os.remove(self.path(self.target))
+        else:
+            self.write(self.target, self.old)
+        self.before = self.files()
 
     def check(self, status, stderr, what, lines=1):
         """Complete with status 0, or the old content with another and so many lines."""
-        self.assertEqual(self.files(), self.before, f"{what}: something is left behind: {stderr}")
+        expected = sorted({*self.before, self.target}) if status == 0 else self.before
+        self.assertEqual(self.files(), expected, f"{what}: status {status}, other files than before: {stderr}")
         if status == 0:
             self.assertEqual(self.read(self.target) == self.complete, True, f"{what}: not complete, but status 0")
             return
-        self.assertEqual(self.read(self.target), OLD, f"{what}: status {status}, and the output is touched: {stderr}")
+        if self.old is not None:
+            self.assertEqual(self.read(self.target), self.old, f"{what}: status {status}, the output is touched: {stderr}")
         if lines is not None:
             self.assertEqual(stderr.count("\n"), lines, f"{what}: status {status}, {stderr!r}")
