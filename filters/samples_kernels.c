@@ -83,7 +83,7 @@ static void note(uint32_t *notes, int nan, int clipped) {
       v = v > high + 1 ? high + 1 : v;                                                                       \
       R r = (v + (R)MAGIC) - (R)MAGIC;                                                                       \
       memcpy(&before, &r, sizeof before);                                                                    \
-      r = r < low ? low : r;                                                                                 \
+      r = r > low ? r : low; /* a NaN too: it is seen below, but may not be converted */                     \
       r = r > high ? high : r;                                                                               \
       memcpy(&after, &r, sizeof after);                                                                      \
       changed |= before ^ after;                                                                             \
