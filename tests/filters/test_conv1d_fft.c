@@ -167,7 +167,7 @@ static void refusals_check(void) {
 
 int main(void) {
   random_start(3);
-  for (int i = 0; i < 200; i++) trial_run();
+  for (int i = 0; i < 120; i++) trial_run();
   for (int i = 0; i < 60; i++) contagion_check(i);
   parts_check(FC_F32);
   parts_check(FC_F64);
