@@ -43,7 +43,8 @@ static gboolean look_at(const char *name, const guint8 *file, gsize at, fc_image
                    name);
   if (at == SIGNATURE && (!is(chunk, "IHDR") || length != 13))
     return fail_chunk(name, file, at, "stands where the header should be", error);
-  if (is(chunk, "IHDR")) {
+  if (at != SIGNATURE && is(chunk, "IHDR")) return fail_chunk(name, file, at, "is a second header", error);
+  if (at == SIGNATURE) {
     check->width = big32(chunk + HEADER);
     check->height = big32(chunk + HEADER + 4);
   }
