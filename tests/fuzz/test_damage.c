@@ -29,9 +29,15 @@
 #define SECONDS 10
 #define MEMORY  ((rlim_t)2 << 30)
 
+/* Sanitizers map terabytes. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
 #define SANITIZED 0
 #endif
 
@@ -143,7 +149,7 @@ static GArray *deliver(const sample *s, gboolean allow_truncated, guint *warning
 }
 
 static gboolean same_start(const GArray *part, const GArray *whole) {
-  return memcmp(part->data, whole->data, part->len * sizeof(double)) == 0;
+  return !part->len || memcmp(part->data, whole->data, part->len * sizeof(double)) == 0;
 }
 
 static void count(tally *t, const GArray *got, const GArray *whole) {
