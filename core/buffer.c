@@ -51,14 +51,17 @@ void fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 aligned) 
 }
 
 fc_view fc_buffer_view(const fc_buffer *b, const fc_range what[FC_AXES], const fc_format *format) {
-  fc_view v = {sizeof v, b->dtype, b->kind, b->device, (char *)b->memory + b->lead, {0}, {0}, {0}, {0}};
+  fc_view v = {sizeof v, b->dtype, b->kind, b->device, NULL, {0}, {0}, {0}, {0}};
+  /* Summed before it is added: on the way it may lie beyond the memory. */
+  gint64 offset = b->lead;
   for (int a = 0; a < FC_AXES; a++) {
     v.shape[a] = fc_range_length(what[a]);
     v.stride[a] = b->stride[a];
     v.origin[a] = what[a].lo;
     v.extent[a] = format->extent[a];
-    v.data = (char *)v.data + (what[a].lo - b->held[a].lo) * b->stride[a];
+    offset += (what[a].lo - b->held[a].lo) * b->stride[a];
   }
+  if (b->memory) v.data = (char *)b->memory + offset;
   return v;
 }
 
