@@ -56,7 +56,7 @@ def main(arguments):
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--log", help="read this log instead of running the tests")
     parser.add_argument("--commit")
-    parser.add_argument("--bench", help="a JSON file with the figures of a benchmark")
+    parser.add_argument("--bench", help="figures of a benchmark: JSON, or an object a line")
     parser.add_argument("-o", "--output", help="the file to write instead of DATE-DEVICE.json beside this script")
     options = parser.parse_args(arguments)
     here = os.path.dirname(os.path.abspath(__file__))

@@ -81,8 +81,13 @@ def make(tests, command, of_commit, bench_file=None):
         "tests": sorted(tests, key=lambda test: (test["suites"], test["name"])),
     }
     if bench_file:
+        # One object a line, as the benchmarks print them, or one in all.
         with open(bench_file, encoding="utf-8") as file:
-            record["bench"] = json.load(file)
+            text = file.read()
+        try:
+            record["bench"] = json.loads(text)
+        except json.JSONDecodeError:
+            record["bench"] = [json.loads(line) for line in text.splitlines() if line.strip()]
     return record
 
 

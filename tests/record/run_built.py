@@ -156,7 +156,7 @@ def main(arguments):
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-t", "--timeout-multiplier", type=float, default=1)
     parser.add_argument("--commit", help="of the tree, where git cannot tell")
-    parser.add_argument("--bench", help="a JSON file with the figures of a benchmark")
+    parser.add_argument("--bench", help="figures of a benchmark: JSON, or an object a line")
     parser.add_argument("-o", "--output", help="the file to write instead of DATE-DEVICE.json beside this script")
     options = parser.parse_args(arguments)
     tree = Tree(options.build)
