@@ -473,6 +473,7 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolea
 /* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
  * in the caches, large enough to hide a launch on a GPU. */
 #define CPU_CHUNK_BYTES (1 << 20)
+#define CPU_ALONE_BYTES (4 << 20) /* what a worker begins and ends with costs more than the caches */
 #define GPU_CHUNK_BYTES (16 << 20)
 
 /* Blocks that stages work in, for each of which there may be a thread. */
@@ -490,7 +491,7 @@ static gint64 natural_chunk(const fc_plan *plan) {
     halo += MAX(fc_scale_ceil(MAX(r->before, 0) + MAX(r->after, 0), r->den, r->num), 0);
     align = MAX(align, r->align);
   }
-  double budget = plan->device == FC_HOST ? CPU_CHUNK_BYTES : GPU_CHUNK_BYTES;
+  double budget = plan->alone ? CPU_ALONE_BYTES : plan->device == FC_HOST ? CPU_CHUNK_BYTES : GPU_CHUNK_BYTES;
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, 8 * halo); /* at most an eighth is computed twice */
