@@ -605,14 +605,10 @@ static gboolean enqueue_borrowed(void *data, GError **error) {
   fc_device_run *r = data;
   const fc_plan *plan = r->plan;
   if (plan->n == 0) return r->runner->copy(r->runner, r->out, r->in, NULL, error);
+  if (r->room.memory && !copy_in(r, error)) return FALSE;
   fc_buffer input = r->room, output;
   borrow(&output, r->out);
-  if (!r->room.memory)
-    borrow(&input, r->in);
-  else if (!copy_in(r, error))
-    return FALSE;
-  else
-    input = r->room;
+  if (!r->room.memory) borrow(&input, r->in);
   if (!fc_work_enqueue(&r->work, r->chunk, &input, &output, NULL, error)) return FALSE;
   /* A last stage that passes its input through has left it where it was. */
   fc_buffer *last = fc_work_link(&r->work, plan->n);
@@ -656,10 +652,6 @@ fc_device_run *fc_device_run_new(fc_plan *plan, fc_runner *runner, GError **erro
 
 const fc_plan *fc_device_run_plan(const fc_device_run *r) {
   return r->plan;
-}
-
-fc_runner *fc_device_run_runner(const fc_device_run *r) {
-  return r->runner;
 }
 
 gboolean fc_device_run_enqueue(fc_device_run *r, const fc_view *in, const fc_view *out, GError **error) {

@@ -31,7 +31,6 @@ gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_op
 typedef struct fc_device_run fc_device_run;
 fc_device_run *fc_device_run_new(fc_plan *plan, fc_runner *runner, GError **error);
 const fc_plan *fc_device_run_plan(const fc_device_run *run);
-fc_runner *fc_device_run_runner(const fc_device_run *run);
 /* Enqueues everything between two views in device memory that are as the plan says;
  * waits for nothing. */
 gboolean fc_device_run_enqueue(fc_device_run *run, const fc_view *in, const fc_view *out, GError **error);

@@ -11,6 +11,7 @@
 #include "filters/conv1d.h"
 #include "filters/conv1d_fft.h"
 #include "plugins/border.h"
+#include "plugins/single.h"
 
 enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, METHOD, N_PARAMS };
 enum { SAME, FULL, VALID };
@@ -436,20 +437,4 @@ static const fc_operator conv1d_operator = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&conv1d_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "conv1d",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("conv1d", conv1d_operator)

@@ -13,6 +13,7 @@
 #include "filters/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
+#include "plugins/single.h"
 
 enum { MASK, SEPARATE, BORDER, VALUE, FLIP, NORMALIZE, N_PARAMS };
 enum { SEPARATE_AUTO, SEPARATE_NO };
@@ -336,20 +337,4 @@ static const fc_operator conv2d_operator = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&conv2d_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "conv2d",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("conv2d", conv2d_operator)

@@ -11,6 +11,7 @@
 #include "filters/matrix_xy.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
+#include "plugins/single.h"
 
 enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, VALUE, PARAMS };
 
@@ -323,19 +324,4 @@ static const fc_operator dct = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&dct};
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "dct",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("dct", dct)

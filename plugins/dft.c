@@ -8,6 +8,7 @@
 #include "core/plugin.h"
 #include "filters/dft.h"
 #include "plugins/border.h"
+#include "plugins/single.h"
 
 enum { BLOCK, AXIS, OUT, BINS, NORM, INVERSE, BORDER, VALUE, PARAMS };
 enum { BINS_HALF, BINS_FULL };
@@ -363,19 +364,4 @@ static const fc_operator dft = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&dft};
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "dft",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("dft", dft)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/plugin.h"
+#include "plugins/single.h"
 #include "plugins/stft_state.h"
 
 enum { LENGTH = FRAMES_PARAMS, PARAMS };
@@ -198,19 +199,4 @@ static const fc_operator istft = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&istft};
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "istft",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("istft", istft)

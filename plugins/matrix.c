@@ -8,6 +8,7 @@
 #include "core/plugin.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
+#include "plugins/single.h"
 
 enum { MATRIX, AXIS, BLOCK, OFFSET, BORDER, VALUE, PARAMS };
 
@@ -243,19 +244,4 @@ static const fc_operator matrix = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&matrix};
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "matrix",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("matrix", matrix)

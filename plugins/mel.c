@@ -11,6 +11,7 @@
 #include "filters/mel.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
+#include "plugins/single.h"
 #include "plugins/stft_state.h"
 
 enum { BANDS = FRAMES_PARAMS, LOW, HIGH, SCALE, NORM, OUT, FROM, RATE, BORDER, VALUE, PARAMS };
@@ -382,19 +383,4 @@ static const fc_operator mel = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&mel};
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "mel",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("mel", mel)

@@ -9,6 +9,7 @@
 #include "filters/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
+#include "plugins/single.h"
 
 enum { MASK, Y_MASK, BORDER, VALUE, FLIP, NORMALIZE, N_PARAMS };
 
@@ -239,20 +240,4 @@ static const fc_operator sepconv_operator = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&sepconv_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "sepconv",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("sepconv", sepconv_operator)

@@ -10,6 +10,7 @@
 
 #include "core/plugin.h"
 #include "filters/stats.h"
+#include "plugins/single.h"
 
 enum { STAT, N_PARAMS };
 
@@ -261,20 +262,4 @@ static const fc_operator stats_operator = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&stats_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "stats",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("stats", stats_operator)

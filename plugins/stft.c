@@ -7,6 +7,7 @@
 
 #include "core/plugin.h"
 #include "plugins/border.h"
+#include "plugins/single.h"
 #include "plugins/stft_state.h"
 
 enum { OUT = FRAMES_PARAMS, SCALE, BORDER, VALUE, PARAMS };
@@ -226,19 +227,4 @@ static const fc_operator stft = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&stft};
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "stft",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("stft", stft)

@@ -7,6 +7,7 @@
 #include "core/plugin.h"
 #include "filters/winstat.h"
 #include "plugins/border.h"
+#include "plugins/single.h"
 
 enum { WINDOW, STAT, AXIS, BORDER, VALUE, N_PARAMS };
 
@@ -309,20 +310,4 @@ static const fc_operator winstat_operator = {
     .reference = &reference,
 };
 
-static const fc_operator *const operators[] = {&winstat_operator};
-
-static const fc_plugin plugin = {
-    .size = sizeof(fc_plugin),
-    .abi = FC_PLUGIN_ABI,
-    .id = "winstat",
-    .version = "0.1.0",
-    .author = "the filterchain authors",
-    .license = "MIT",
-    .url = "",
-    .n_operators = 1,
-    .operators = operators,
-};
-
-const fc_plugin *fc_plugin_entry_v1(void) {
-  return &plugin;
-}
+SINGLE_OPERATOR_PLUGIN("winstat", winstat_operator)

@@ -194,8 +194,8 @@ def images(table, args, work, chain, rival, dtype, channels, target, allowed):
     rng = np.random.default_rng(7)
     source = rng.integers(0, 256, shape).astype(dtype) if dtype == "uint8" else rng.random(shape, np.float32)
     mine, theirs = np.empty_like(source), np.empty_like(source)
-    handle = args.library.chain(chain)
-    ours_s, theirs_s = in_turns([lambda: args.library.run(handle, source, mine, IMAGE),
+    handle = args.engine.chain(chain)
+    ours_s, theirs_s = in_turns([lambda: args.engine.run(handle, source, mine, IMAGE),
                                  lambda: rival(cv2, source, theirs)], args.repeats)
     table.add(work, "OpenCV", ours_s, theirs_s, target, close(mine, theirs, allowed))
 
@@ -235,11 +235,11 @@ def memory(table, args, _):
     mine = np.empty_like(source)
     for taps in (31, 127, 1023):
         mask = low_pass(taps).astype(np.float32)
-        handle = args.library.chain(f"conv1d:{text_of(mask)}:border=zero")
+        handle = args.engine.chain(f"conv1d:{text_of(mask)}:border=zero")
         rivals = [("SciPy oaconvolve", lambda m=mask: scipy.signal.oaconvolve(source[:, 0], m, "same"))]
         if taps < 1000:
             rivals.append(("SciPy ndimage", lambda m=mask: scipy.ndimage.convolve1d(source[:, 0], m, mode="constant")))
-        jobs = [lambda: args.library.run(handle, source, mine, AUDIO)] + [job for _, job in rivals]
+        jobs = [lambda: args.engine.run(handle, source, mine, AUDIO)] + [job for _, job in rivals]
         times = in_turns(jobs, max(2, args.repeats // 2))
         for (name, job), seconds in zip(rivals, times[1:]):
             table.add(f"FIR of {count / 1e6:.1f} M samples, {taps} taps", name, times[0], seconds, 5,
@@ -271,7 +271,7 @@ def main():
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     args.command = os.path.join(args.build, "cli", "filterchain")
-    args.library = Library(args.build, args.threads)
+    args.engine = Library(args.build, args.threads)
     print(f"{machine()}, {args.threads} threads of {os.cpu_count()}; load {os.getloadavg()[0]:.1f}")
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
