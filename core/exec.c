@@ -386,14 +386,7 @@ static gpointer write_all(gpointer data) {
 /* ---- a run ------------------------------------------------------------ */
 
 static gboolean init_buffer(run *r, fc_buffer *b, guint link, gboolean host, GError **error) {
-  gint64 capacity[FC_AXES];
-  fc_plan_capacity(r->plan, link, capacity);
-  if (!fc_buffer_layout(b, &r->plan->links[link], capacity))
-    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
-  b->device = host ? FC_HOST : r->runner->device;
-  b->memory = (host ? r->runner->alloc_host : r->runner->alloc)(r->runner, b->bytes);
-  if (b->memory) return TRUE;
-  return fc_fail(error, FC_NO_MEMORY, "not enough memory for a chunk (%.1f MB)", (double)b->bytes / 1e6);
+  return fc_work_buffer(r->plan, r->runner, link, host, b, error);
 }
 
 /* How many slots a run will use: one when there is but one chunk. */
@@ -618,15 +611,8 @@ static gboolean enqueue_borrowed(void *data, GError **error) {
 }
 
 static gboolean make_room(fc_device_run *r, GError **error) {
-  gint64 capacity[FC_AXES];
   if (r->plan->n == 0 || needs_no_room(r->plan, r->chunk)) return TRUE;
-  fc_plan_capacity(r->plan, 0, capacity);
-  if (!fc_buffer_layout(&r->room, &r->plan->links[0], capacity))
-    return fc_fail(error, FC_NO_MEMORY, "the input is too large");
-  r->room.device = r->runner->device;
-  r->room.memory = r->runner->alloc(r->runner, r->room.bytes);
-  return r->room.memory ||
-         fc_fail(error, FC_NO_MEMORY, "not enough device memory for a copy of the input with its halo");
+  return fc_work_buffer(r->plan, r->runner, 0, FALSE, &r->room, error);
 }
 
 static gboolean plan_chunk(fc_device_run *r) {

@@ -134,24 +134,13 @@ static void work(guint index, guint number, void *data) {
 
 /* ---- a run ------------------------------------------------------------ */
 
-static gboolean init_buffer(worker *w, const fc_plan *plan, fc_buffer *b, guint link, GError **error) {
-  gint64 capacity[FC_AXES];
-  fc_plan_capacity(plan, link, capacity);
-  if (!fc_buffer_layout(b, &plan->links[link], capacity))
-    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
-  b->device = FC_HOST;
-  b->memory = w->runner->alloc(w->runner, b->bytes);
-  if (b->memory) return TRUE;
-  return fc_fail(error, FC_NO_MEMORY, "not enough memory for a chunk (%.1f MB)", (double)b->bytes / 1e6);
-}
-
 static gboolean init_worker(run *r, worker *w, GError **error) {
   guint root = fc_plan_output_root(r->plan);
   w->chunk = fc_chunk_new(r->plan);
   w->runner = fc_cpu_runner_new(1, r->plan->chain->context->frames);
   if (!fc_work_init(&w->work, r->plan, w->runner, 1, r->trace, error)) return FALSE;
-  if (!init_buffer(w, r->plan, &w->in, 0, error)) return FALSE;
-  return root == 0 || init_buffer(w, r->plan, &w->out, root, error);
+  if (!fc_work_buffer(r->plan, w->runner, 0, FALSE, &w->in, error)) return FALSE;
+  return root == 0 || fc_work_buffer(r->plan, w->runner, root, FALSE, &w->out, error);
 }
 
 static void clear_worker(worker *w) {

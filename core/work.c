@@ -100,6 +100,15 @@ static gboolean init_buffer(fc_buffer *b, const fc_plan *plan, guint link) {
   return fc_buffer_layout(b, &plan->links[link], capacity);
 }
 
+gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *b,
+                        GError **error) {
+  if (!init_buffer(b, plan, link))
+    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+  b->device = host ? FC_HOST : runner->device;
+  b->memory = (host ? runner->alloc_host : runner->alloc)(runner, b->bytes);
+  return b->memory || no_memory("a chunk", b->bytes, error);
+}
+
 static gboolean init_stage(fc_work *w, guint s, GError **error) {
   fc_plan *plan = w->plan;
   fc_plan_stage *ps = &plan->stages[s];
@@ -129,10 +138,7 @@ static gboolean init_links(fc_work *w, GError **error) {
   guint root = fc_plan_output_root(w->plan);
   for (guint l = 1; l < w->plan->n; l++) {
     if (w->plan->stages[l - 1].passthrough || l == root) continue;
-    if (!init_buffer(&w->links[l], w->plan, l)) return no_memory("a chunk", G_MAXSIZE, error);
-    w->links[l].device = w->runner->device;
-    w->links[l].memory = w->runner->alloc(w->runner, w->links[l].bytes);
-    if (!w->links[l].memory) return no_memory("a chunk", w->links[l].bytes, error);
+    if (!fc_work_buffer(w->plan, w->runner, l, FALSE, &w->links[l], error)) return FALSE;
   }
   return TRUE;
 }

@@ -51,6 +51,11 @@ gboolean fc_work_init(fc_work *work, fc_plan *plan, fc_runner *runner, int threa
 gboolean fc_work_init_borrowed(fc_work *work, fc_plan *plan, fc_runner *runner, GError **error);
 void fc_work_clear(fc_work *work);
 
+/* Lays a buffer out for the longest stretch of a link and gives it memory of the runner's, or
+ * with `host` such as its lanes copy from and to. FALSE with FC_NO_MEMORY. */
+gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *buffer,
+                        GError **error);
+
 gboolean fc_measures_init(fc_measures *measures, fc_work *work, GError **error);
 void fc_measures_clear(fc_measures *measures, fc_work *work);
 
