@@ -3,7 +3,7 @@
  * test_faults.c - do the operator tests notice? Runs them on the operators of faults.c:
  * each fault must be found, and called by its name, and those without one must pass.
  *
- *     test_faults FOLDER
+ *     test_faults FOLDER [SEED]
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,15 @@ static const struct known {
   unsigned faults; /* any of these */
 } known[] = {
     {"sound", BIT(FAULT_NONE)},
-    /* What was there before may happen to be right, until it is done in pieces. */
-    {"ends_early", BIT(FAULT_VALUE) | BIT(FAULT_CUT)},
-    {"writes_beyond", BIT(FAULT_BAND)},
+    /* What was there before may happen to be right, until it is done in pieces, or but for the note of its clipping. */
+    {"ends_early", BIT(FAULT_VALUE) | BIT(FAULT_CUT) | BIT(FAULT_NOTES)},
+    /* Where planes touch, what lies beyond a row is another channel's value. A byte that is what the band holds
+     * already changes nothing: then a note of its clipping is what gives it away. */
+    {"writes_beyond", BIT(FAULT_BAND) | BIT(FAULT_VALUE) | BIT(FAULT_NOTES)},
     {"ignores_stride", BIT(FAULT_VALUE) | BIT(FAULT_BAND) | BIT(FAULT_CUT)},
     {"depends_on_cut", BIT(FAULT_CUT)},
-    /* What lies there may be a NaN: then the note of it comes first. */
-    {"reads_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES)},
+    /* What lies there may be a NaN, then the note of it comes first, or so small that only rounding shows it. */
+    {"reads_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
     {"writes_input", BIT(FAULT_INPUT)},
     {"scratch_beyond", BIT(FAULT_BAND)},
     {"shares_state", BIT(FAULT_THREADS)},
@@ -58,8 +60,9 @@ static gboolean notices(const fc_operator *op, const harness_options *options) {
 
 int main(int argc, char **argv) {
   gsize count, failed = 0;
-  if (argc != 2) return 2;
-  harness_options options = {.seed = (guint64)g_get_real_time(), .cases = 400, .only = -1};
+  if (argc < 2 || argc > 3) return 2;
+  guint64 seed = argc == 3 ? g_ascii_strtoull(argv[2], NULL, 10) : (guint64)g_get_real_time();
+  harness_options options = {.seed = seed, .cases = 400, .only = -1};
   options.log = fopen("/dev/null", "w");
   if (!options.log) return 1;
   printf("seed %" G_GUINT64_FORMAT "\n", options.seed);
