@@ -162,33 +162,64 @@ static const char *component_of(const tile *t, int component, int64_t bins) {
 
 /* ---- the CPU: along X -------------------------------------------------------------- */
 
+/* Where `count` blocks lie, numbered through the rows from `base` on, if they lie just as the kernels
+ * take and leave them: one after another, `step` bytes from one element to the next. */
+static char *in_place(const tile *t, const fc_view *v, const char *base, int64_t first, int64_t count,
+                      int64_t columns, int64_t step) {
+  int64_t block = first % t->blocks;
+  if (v->dtype != t->d->compute || step != t->size || count > t->blocks - block) return NULL;
+  return (char *)base + first / t->blocks * v->stride[FC_AXIS_Y] + block * columns * v->stride[FC_AXIS_X];
+}
+
 /* `count` blocks of the rows from `from` on, which are numbered through, from `first` on. */
 static void load_blocks(const tile *t, const fc_view *in, const char *from, int64_t first, int64_t count) {
-  int64_t n = t->d->nx;
-  for (int64_t l = 0, run; l < count; l += run) {
+  int64_t n = t->d->nx, stride = in->stride[FC_AXIS_X];
+  const char *blocks = in_place(t, in, from, first, count, n, stride);
+  for (int64_t l = 0, run; l < count && !blocks; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
     run = tile_less(count - l, t->blocks - block);
     fc_load(t->turned + l * n * t->size, t->d->compute,
-            from + row * in->stride[FC_AXIS_Y] + block * n * in->stride[FC_AXIS_X], in->stride[FC_AXIS_X],
-            run * n, in->kind, in->dtype);
+            from + row * in->stride[FC_AXIS_Y] + block * n * stride, stride, run * n, in->kind, in->dtype);
   }
-  t->k->gather(t->x, t->turned, n, NULL, n, count, t->lanes);
+  t->k->gather(t->x, blocks ? blocks : t->turned, n, NULL, n, count, t->lanes);
+}
+
+/* `each` values of so many blocks from t->turned, numbered likewise, `step` bytes apart. */
+static void store_turned(const tile *t, int64_t first, int64_t count, int64_t each, const fc_view *out,
+                         char *to, int64_t step, uint32_t *notes) {
+  int64_t bins = fc_dft_bins_x(t->d);
+  for (int64_t l = 0, run; l < count; l += run) {
+    int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
+    run = tile_less(count - l, t->blocks - block);
+    fc_store(to + row * out->stride[FC_AXIS_Y] + block * bins * out->stride[FC_AXIS_X], step,
+             t->turned + l * each * t->size, t->d->compute, run * each, out->kind, out->dtype, notes);
+  }
+}
+
+/* Real and imaginary parts, in either order, that lie side by side without anything between. */
+static int are_pairs(const fc_dft *d, const fc_view *out) {
+  return d->components == 2 && d->component[0] <= FC_IM && d->component[1] <= FC_IM &&
+         out->stride[FC_AXIS_X] == 2 * out->stride[FC_AXIS_C];
+}
+
+static void store_pairs(const tile *t, int64_t first, int64_t count, const fc_view *out, char *to,
+                        uint32_t *notes) {
+  const fc_dft *d = t->d;
+  int64_t bins = fc_dft_bins_x(d), step = out->stride[FC_AXIS_C];
+  char *there = in_place(t, out, to, first, count, bins, step);
+  t->k->weave(there ? there : t->turned, component_of(t, d->component[0], bins),
+              component_of(t, d->component[1], bins), bins, count, t->lanes);
+  if (!there) store_turned(t, first, count, 2 * bins, out, to, step, notes);
 }
 
 /* All components of the bins of so many blocks, numbered likewise. */
 static void store_blocks(const tile *t, int64_t first, int64_t count, const fc_view *out, char *to,
                          uint32_t *notes) {
-  int64_t bins = fc_dft_bins_x(t->d);
-  for (int c = 0; c < t->d->components; c++) {
-    t->k->scatter(t->turned, component_of(t, t->d->component[c], bins), bins, count, t->lanes);
-    for (int64_t l = 0, run; l < count; l += run) {
-      int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
-      run = tile_less(count - l, t->blocks - block);
-      fc_store(to + row * out->stride[FC_AXIS_Y] + block * bins * out->stride[FC_AXIS_X] +
-                   c * out->stride[FC_AXIS_C],
-               out->stride[FC_AXIS_X], t->turned + l * bins * t->size, t->d->compute, run * bins, out->kind,
-               out->dtype, notes);
-    }
+  const fc_dft *d = t->d;
+  int64_t bins = fc_dft_bins_x(d);
+  for (int c = 0; c < d->components; c++) {
+    t->k->scatter(t->turned, component_of(t, d->component[c], bins), bins, count, t->lanes);
+    store_turned(t, first, count, bins, out, to + c * out->stride[FC_AXIS_C], out->stride[FC_AXIS_X], notes);
   }
 }
 
@@ -201,7 +232,7 @@ static void run_x(const tile *t, const fc_view *in, const char *from, const fc_v
     load_blocks(t, in, from, first, count);
     transform_real(t, t->d->nx, bins);
     scale_bins(t, bins);
-    store_blocks(t, first, count, out, to, notes);
+    (are_pairs(t->d, out) ? store_pairs : store_blocks)(t, first, count, out, to, notes);
   }
 }
 

@@ -65,7 +65,7 @@ static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t column
   t.im = t.re + plane;
   t.value = t.im + plane;
   t.turned = t.value + plane;
-  t.taint = t.turned + plane;
+  t.taint = t.turned + 2 * plane; /* pairs of real and imaginary parts */
   t.middle_re = t.taint + tile_align(t.lanes * t.size);
   t.middle_im = t.middle_re + middle;
   t.rest = t.middle_im + middle;

@@ -71,6 +71,20 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
   return x - zero;
 }
 
+/* Four elements, and four such vectors v[0..3] exchanged for their transpose. */
+#define FC_FOUR(T) __attribute__((vector_size(4 * sizeof(T)))) T
+#define FC_TRANSPOSE4(v)                                                                                     \
+  do {                                                                                                       \
+    __typeof__((v)[0]) fc_a = __builtin_shufflevector((v)[0], (v)[1], 0, 4, 1, 5),                           \
+                       fc_b = __builtin_shufflevector((v)[2], (v)[3], 0, 4, 1, 5),                           \
+                       fc_c = __builtin_shufflevector((v)[0], (v)[1], 2, 6, 3, 7),                           \
+                       fc_d = __builtin_shufflevector((v)[2], (v)[3], 2, 6, 3, 7);                           \
+    (v)[0] = __builtin_shufflevector(fc_a, fc_b, 0, 1, 4, 5);                                                \
+    (v)[1] = __builtin_shufflevector(fc_a, fc_b, 2, 3, 6, 7);                                                \
+    (v)[2] = __builtin_shufflevector(fc_c, fc_d, 0, 1, 4, 5);                                                \
+    (v)[3] = __builtin_shufflevector(fc_c, fc_d, 2, 3, 6, 7);                                                \
+  } while (0)
+
 /* Stores past the cache, to an address that is a multiple of FC_VECTOR_BYTES: for results
  * too large to stay there. Whoever calls such a loop ends with FC_STREAM_END, before
  * which no other thread may count on them. */

@@ -62,8 +62,8 @@ FC_INLINE double log10_f64(double x) {
 #include "filters/stft_kernels.inc"
 
 const fc_stft_kernel_pair FC_ISA_NAME(fc_stft_kernels) = {
-    {gather_f32, scatter_f32, taint_f32, spread_f32, power_f32, magnitude_f32, decibels_f32, bands_f32,
-     overlap_f32, divide_f32},
-    {gather_f64, scatter_f64, taint_f64, spread_f64, power_f64, magnitude_f64, decibels_f64, bands_f64,
-     overlap_f64, divide_f64},
+    {gather_f32, scatter_f32, weave_f32, taint_f32, spread_f32, power_f32, magnitude_f32, decibels_f32,
+     bands_f32, overlap_f32, divide_f32},
+    {gather_f64, scatter_f64, weave_f64, taint_f64, spread_f64, power_f64, magnitude_f64, decibels_f64,
+     bands_f64, overlap_f64, divide_f64},
 };

@@ -17,6 +17,8 @@ typedef struct fc_stft_kernels {
                  int64_t lanes);
   /* to[l * rows + i] = x[i * lanes + l], i < rows, l < count. */
   void (*scatter)(void *to, const void *x, int64_t rows, int64_t count, int64_t lanes);
+  /* The same of two, in pairs: to[2 (l * rows + i)] = x[..], to[2 (l * rows + i) + 1] = y[..]. */
+  void (*weave)(void *to, const void *x, const void *y, int64_t rows, int64_t count, int64_t lanes);
 
   /* taint[l] += 0 * x[i * lanes + l], i < rows: NaN where there is a NaN or infinity. */
   void (*taint)(void *taint, const void *x, int64_t rows, int64_t lanes);
