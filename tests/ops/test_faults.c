@@ -18,14 +18,16 @@ static const struct known {
   unsigned faults; /* any of these */
 } known[] = {
     {"sound", BIT(FAULT_NONE)},
-    /* What was there before may happen to be right, until it is done in pieces, or but for the note of its clipping. */
+    /* What was there before may happen to be right, until it is done in pieces, or but for the note of its
+       clipping. */
     {"ends_early", BIT(FAULT_VALUE) | BIT(FAULT_CUT) | BIT(FAULT_NOTES)},
-    /* Where planes touch, what lies beyond a row is another channel's value. A byte that is what the band holds
-     * already changes nothing: then a note of its clipping is what gives it away. */
+    /* Where planes touch, what lies beyond a row is another channel's value. A byte that is what the band
+     * holds already changes nothing: then a note of its clipping is what gives it away. */
     {"writes_beyond", BIT(FAULT_BAND) | BIT(FAULT_VALUE) | BIT(FAULT_NOTES)},
     {"ignores_stride", BIT(FAULT_VALUE) | BIT(FAULT_BAND) | BIT(FAULT_CUT)},
     {"depends_on_cut", BIT(FAULT_CUT)},
-    /* What lies there may be a NaN, then the note of it comes first, or so small that only rounding shows it. */
+    /* What lies there may be a NaN, then the note of it comes first, or so small that only rounding shows it.
+     */
     {"reads_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
     {"writes_input", BIT(FAULT_INPUT)},
     {"scratch_beyond", BIT(FAULT_BAND)},
