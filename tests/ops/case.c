@@ -120,8 +120,9 @@ static void note_changes(bench *b, double probe, const double *before, double *s
  * Where all do, whatever the input (the imaginary parts of a single value's spectrum), it is the signal's. */
 static void share_scale(const bench *b, double *scale) {
   const gint64 channels = b->subject.out.extent[FC_AXIS_C];
+  const fc_reach *reach = &b->subject.reach[FC_AXIS_C];
   double largest = 0;
-  if (channels == b->subject.in.extent[FC_AXIS_C] && b->subject.reach[FC_AXIS_C].before != FC_WHOLE) return;
+  if (channels == b->subject.in.extent[FC_AXIS_C] && reach->before != FC_WHOLE && reach->num == 1) return;
   for (gint64 c = 0; c < channels; c++) largest = MAX(largest, scale[c]);
   if (largest == 0) largest = signal_size(&b->signal);
   for (gint64 c = 0; c < channels; c++) scale[c] = largest;
