@@ -31,6 +31,11 @@ typedef struct fc_fft_kernels {
   void (*unsplit)(fc_planes z, const void *pairs, int64_t m, int64_t lanes, double scale);
   /* z[k] = (z[k] + conj z[n - k]) / 2 for k <= n/2: the spectrum of the real part. */
   void (*fold)(fc_planes z, int64_t n, int64_t lanes);
+  /* Between a spectrum and the cosine transform of the same length, see dct_fft.c. With the pair a, b of
+   * row k <= n/2: y[k] = a re[k] + b im[k], y[n-k] = b re[k] - a im[k]. */
+  void (*to_cosines)(void *y, fc_planes z, const void *pairs, int64_t n, int64_t lanes);
+  /* re[k] = a y[k] + b y[n-k], im[k] = b y[k] - a y[n-k], where y[n] is 0. */
+  void (*from_cosines)(fc_planes z, const void *y, const void *pairs, int64_t n, int64_t lanes);
   void (*scale)(void *x, int64_t count, double factor);
   void (*add)(fc_planes to, fc_planes z, int64_t count);
   /* Between signals `distance` elements apart and lanes of pairs: element i of signal l is

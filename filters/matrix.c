@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "filters/blocks.h"
 #include "filters/gemm_kernels.h"
 #include "filters/matrix.h"
 #include "filters/matrix_kernels.h"
@@ -82,39 +83,6 @@ void fc_matrix_fill(const fc_matrix *m, void *matrix, void *offset, const double
     set_element(offset, m->compute, r, r < m->rows ? offsets[r] : 0);
 }
 
-/* ---- where things lie -------------------------------------------------- */
-
-/* The other three axes, the last fastest, and the blocks of the axis itself. */
-typedef struct walk {
-  int others[3];
-  int64_t blocks;
-  int64_t in_step, out_step; /* bytes from one element of the axis to the next */
-} walk;
-
-static walk walk_of(const fc_matrix *m, const fc_view *in, const fc_view *out) {
-  walk w = {.blocks = out->shape[m->axis] / m->rows,
-            .in_step = in->stride[m->axis],
-            .out_step = out->stride[m->axis]};
-  for (int axis = 0, i = 0; axis < FC_AXES; axis++)
-    if (axis != m->axis) w.others[i++] = axis;
-  return w;
-}
-
-/* Address of element 0 of the axis, at the index'th of all positions of the other axes. */
-static char *line_at(const fc_view *v, const walk *w, const fc_view *shape, int64_t index) {
-  char *at = v->data;
-  for (int i = 2; i >= 0; i--) {
-    int axis = w->others[i];
-    at += index % shape->shape[axis] * v->stride[axis];
-    index /= shape->shape[axis];
-  }
-  return at;
-}
-
-static int64_t lines_of(const fc_view *out, const walk *w) {
-  return out->shape[w->others[0]] * out->shape[w->others[1]] * out->shape[w->others[2]];
-}
-
 fc_status fc_matrix_check(const fc_matrix *m, const fc_view *in, const fc_view *out) {
   if (m->rows < 1 || m->cols < 1 || m->axis < 0 || m->axis >= FC_AXES) return FC_INVALID;
   if (out->shape[m->axis] % m->rows != 0) return FC_INVALID;
@@ -139,12 +107,12 @@ static double reference_sum(const fc_matrix *m, const fc_view *in, const char *b
 fc_status fc_matrix_ref(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes) {
   fc_status status = fc_matrix_check(m, in, out);
   if (status != FC_OK) return status;
-  walk w = walk_of(m, in, out);
-  for (int64_t line = 0; line < lines_of(out, &w); line++)
-    for (int64_t b = 0; b < w.blocks; b++)
+  fc_blocks w = fc_blocks_of(m->axis, m->rows, m->cols, in, out);
+  for (int64_t line = 0; line < w.lines; line++)
+    for (int64_t b = 0; b < w.each; b++)
       for (int64_t r = 0; r < m->rows; r++) {
-        double sum = reference_sum(m, in, line_at(in, &w, out, line) + b * m->cols * w.in_step, r);
-        char *to = line_at(out, &w, out, line) + (b * m->rows + r) * w.out_step;
+        double sum = reference_sum(m, in, fc_line_at(&w, in, out, line) + b * w.in_block, r);
+        char *to = fc_line_at(&w, out, out, line) + b * w.out_block + r * w.out_step;
         fc_store_f64(to, w.out_step, &sum, 1, out->kind, out->dtype, notes);
       }
   return FC_OK;
@@ -156,7 +124,7 @@ typedef struct run {
   const fc_matrix *m;
   const fc_view *in, *out;
   uint32_t *notes;
-  walk w;
+  fc_blocks w;
   int64_t size; /* bytes of a computed element */
   char *x, *y;  /* the tile: input and output */
   char *block;  /* as y, for the sums over a block of columns beyond the first */
@@ -212,7 +180,7 @@ static int is_dense(const fc_view *v) {
 
 static int can_mix(const run *r) {
   const fc_matrix *m = r->m;
-  return m->axis == FC_AXIS_C && m->rows <= FC_MIX_MAX && m->cols <= FC_MIX_MAX && r->w.blocks == 1 &&
+  return m->axis == FC_AXIS_C && m->rows <= FC_MIX_MAX && m->cols <= FC_MIX_MAX && r->w.each == 1 &&
          r->in->shape[FC_AXIS_C] == m->cols && is_dense(r->in) && is_dense(r->out);
 }
 
@@ -247,14 +215,14 @@ static void mix(const run *r) {
 static void along_stretches(const run *r, int64_t first, int64_t count, int storing) {
   const fc_matrix *m = r->m;
   for (int64_t done = 0; done < count;) {
-    int64_t line = (first + done) / r->w.blocks, block = (first + done) % r->w.blocks;
-    int64_t stretch = smaller(r->w.blocks - block, count - done);
+    int64_t line = (first + done) / r->w.each, block = (first + done) % r->w.each;
+    int64_t stretch = smaller(r->w.each - block, count - done);
     if (storing)
-      store(r, done * m->rows, line_at(r->out, &r->w, r->out, line) + block * m->rows * r->w.out_step,
+      store(r, done * m->rows, fc_line_at(&r->w, r->out, r->out, line) + block * r->w.out_block,
             r->w.out_step, stretch * m->rows);
     else
-      load(r, done * m->cols, line_at(r->in, &r->w, r->out, line) + block * m->cols * r->w.in_step,
-           r->w.in_step, stretch * m->cols);
+      load(r, done * m->cols, fc_line_at(&r->w, r->in, r->out, line) + block * r->w.in_block, r->w.in_step,
+           stretch * m->cols);
     done += stretch;
   }
 }
@@ -273,7 +241,7 @@ static void along_block(const run *r, const fc_gemm_kernels *k, int64_t c, int64
 static void along(const run *r) {
   const fc_matrix *m = r->m;
   const fc_gemm_kernels *k = kernels_along(m);
-  int64_t total = lines_of(r->out, &r->w) * r->w.blocks, most = tile_positions(m->cols + m->pitch);
+  int64_t total = r->w.lines * r->w.each, most = tile_positions(m->cols + m->pitch);
   for (int64_t first = 0; first < total; first += most) {
     int64_t count = smaller(most, total - first);
     along_stretches(r, first, count, 0);
@@ -318,22 +286,17 @@ static void across_row(const run *r, const char *from, int64_t in_next, char *to
                        int64_t length) {
   const fc_matrix *m = r->m;
   int64_t most = tile_positions(m->cols + m->pitch);
-  for (int64_t b = 0; b < r->w.blocks; b++)
+  for (int64_t b = 0; b < r->w.each; b++)
     for (int64_t i = 0; i < length; i += most)
-      across_tile(r, from + b * m->cols * r->w.in_step + i * in_next, in_next,
-                  to + b * m->rows * r->w.out_step + i * out_next, out_next, smaller(most, length - i));
-}
-
-/* Pixels and channels are one run of elements where both views have them adjacent. */
-static int is_one_run(const fc_view *v) {
-  return v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * v->stride[FC_AXIS_C];
+      across_tile(r, from + b * r->w.in_block + i * in_next, in_next, to + b * r->w.out_block + i * out_next,
+                  out_next, smaller(most, length - i));
 }
 
 static void across(const run *r) {
   const fc_view *in = r->in, *out = r->out;
   int a = r->m->axis == FC_AXIS_N ? FC_AXIS_Y : FC_AXIS_N;
   int b = r->m->axis == FC_AXIS_C ? FC_AXIS_Y : FC_AXIS_C;
-  int one_run = b == FC_AXIS_C && is_one_run(in) && is_one_run(out);
+  int one_run = b == FC_AXIS_C && fc_is_one_run(in) && fc_is_one_run(out);
   int along_row = one_run ? FC_AXIS_C : FC_AXIS_X;
   int64_t rows = one_run ? 1 : out->shape[b];
   int64_t length = out->shape[FC_AXIS_X] * (one_run ? out->shape[FC_AXIS_C] : 1);
@@ -347,7 +310,14 @@ fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *ou
                         uint32_t *notes) {
   fc_status status = fc_matrix_check(m, in, out);
   if (status != FC_OK || fc_view_count(out) == 0) return status;
-  run r = {m, in, out, notes, walk_of(m, in, out), (int64_t)fc_dtype_size(m->compute), scratch, NULL};
+  run r = {m,
+           in,
+           out,
+           notes,
+           fc_blocks_of(m->axis, m->rows, m->cols, in, out),
+           (int64_t)fc_dtype_size(m->compute),
+           scratch,
+           NULL};
   r.y = r.x + x_elements(m) * r.size;
   r.block = r.y + y_elements(m) * r.size;
   int dense = in->stride[m->axis] == (int64_t)fc_dtype_size(in->dtype);
