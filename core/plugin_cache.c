@@ -68,7 +68,7 @@ static gboolean is_same(const fc_plugin_mark *a, const fc_plugin_mark *b) {
 
 static gboolean is_current(const char *path, const entry *e) {
   fc_plugin_mark now = fc_plugin_mark_of(path);
-  return is_same(&e->mark, &now);
+  return now.size >= 0 && is_same(&e->mark, &now); /* none is like what is not there */
 }
 
 gboolean fc_plugin_cache_lacks(const fc_plugin_cache *cache, const char *path, const char *name) {

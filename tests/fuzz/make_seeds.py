@@ -179,9 +179,47 @@ REPORTS = {"well": report(8, 5, 3, 8, 256), "sixteen": report(8, 5, 1, 16, 272),
            "odd": report(8, 5, 3, 8, 257), "end": report(8, 5, 4, 16, 384), "short": struct.pack("<HH", 0, 0)}
 
 
+# ---- the plugin cache -----------------------------------------------------------
+
+def framed(members, ends):
+    """A GVariant container: its members laid out, and behind them where some of them end."""
+    size = next(size for size, most in ((1, 255), (2, 65535), (4, 1 << 32)) if len(members) + size * len(ends) <= most)
+    return members + b"".join(end.to_bytes(size, "little") for end in ends)
+
+
+def array_of(items, alignment):
+    members, ends = b"", []
+    for item in items:
+        members += bytes(-len(members) % alignment) + item
+        ends.append(len(members))
+    return framed(members, ends)
+
+
+def entry(path, size=1, modified=2, changed=3, inode=4, names=()):
+    """(ayxxxtas), as core/plugin_cache.c has it for each plugin file."""
+    members = path + b"\0"
+    end = len(members)
+    members += bytes(-end % 8) + struct.pack("<qqqQ", size, modified, changed, inode)
+    return framed(members + array_of([name + b"\0" for name in names], 1), [end])
+
+
+def caches():
+    """The first byte says what follows, see fuzz_cache.c."""
+    some = [entry(b"/plugins/a.so", names=[b"gain", b"conv1d"]), entry(b"/plugins/b.so"), entry(b"", names=[b""])]
+    gone = array_of([entry(b"/nonexistent/a.so", -1, 0, 0, 0, [b"x"]), entry(b"a", -1, 0, 0, 0)], 8)
+    whole = b"somebody\0"
+    entries = array_of(some, 8)
+    whole = framed(whole + bytes(-len(whole) % 8) + entries, [len(whole)])
+    return {"entries": b"\1" + entries, "written_back": b"\5" + entries, "gone": b"\1" + gone, "none": b"\1", "cut": b"\1" + entries[:40],
+            "many": b"\5" + array_of([entry(b"/plugins/%d.so" % i, names=[b"op%d" % i]) for i in range(30)], 8),
+            "bad_text": b"\1" + array_of([entry(b"/p", names=[b"\xff\xfe"])], 8), "other_writer": b"\0" + whole, "bare": b"\2" + whole,
+            "short": b"\2" + bytes(31)}
+
+
 def main(command, seeds):
     made = {"image": images(), "npy": arrays(), "table": {k: v.encode() for k, v in TABLES.items()},
             "chain": {k: v.encode() for k, v in CHAINS.items()}, "audio": sounds(command), "report": REPORTS,
+            "cache": caches(),
             "operators": {k: v.encode() for k, v in chains_of_operators(command).items()}}
     for target, files in made.items():
         os.makedirs(os.path.join(seeds, target), exist_ok=True)
