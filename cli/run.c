@@ -120,6 +120,28 @@ static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *i
   return TRUE;
 }
 
+/* The file that standard output, or another descriptor that a path stands for, was opened on: bytes go
+ * straight into it, there is no temporary that takes its place. */
+static const char *opened_elsewhere(const char *output) {
+  if (is_stream(output)) return "/dev/stdout";
+  return g_str_has_prefix(output, "/dev/std") || g_str_has_prefix(output, "/dev/fd/") ||
+                 g_str_has_prefix(output, "/proc/self/fd/")
+             ? output
+             : NULL;
+}
+
+/* As of `-i a.wav -o - >> a.wav`, which would be read and written at once. */
+static gboolean check_not_into_input(const work *w, GError **error) {
+  const char *into = w->args->output ? opened_elsewhere(w->args->output) : NULL;
+  for (guint i = 0; into && i < w->outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i);
+    if (same_file(is_stream(o->input) ? "/dev/stdin" : o->input, into))
+      return refuse(error, "%s: is also what %s writes into: name it with -o to have it replaced",
+                    is_stream(o->input) ? "standard input" : o->input, w->args->output);
+  }
+  return TRUE;
+}
+
 /* Which output each input goes to. */
 static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
@@ -252,7 +274,7 @@ static exit_status run_chain(work *w) {
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !check_side_files(w, &error))
+  if (!pair_outputs(w, &error) || !check_not_into_input(w, &error) || !check_side_files(w, &error))
     status = say_gerror(error);
   else
     status = w->args->dry_run ? explain_all(w) : run_all(w);

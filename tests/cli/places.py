@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Outputs in odd places: full disks, mount points, folders that are closed or sticky, pipes,
+devices, files of other people. The output is complete, or what was there is still there.
+
+The test runs itself again in a mount namespace of its own, where the machine lets it have
+one; else what needs mounts is skipped, and what needs a superuser likewise.
+"""
+import array
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import harness
+
+OLD = b"what was here before"
+INSIDE = "TEST_PLACES_INSIDE"
+SOUND = ("wav", "rf64", "w64", "aiff", "au", "caf", "flac", "ogg", "opus", "npy", "raw")
+IMAGES = ("png", "jpg", "bmp", "tga", "npy", "raw")
+PAGE = 4096
+STRANGER, OTHER = 12345, 23456  # user ids that nobody has
+
+
+def enter_namespace():
+    """Goes on inside a namespace where mounts stay, as the superuser or as if it were one."""
+    if INSIDE in os.environ:
+        return os.environ[INSIDE] == "yes"
+    for how in (["-m"], ["-Urm"]):
+        command = ["unshare", *how, "--propagation", "private"]
+        try:
+            if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+                os.execvpe("unshare", [*command, sys.executable, *sys.argv], {**os.environ, INSIDE: "yes"})
+        except OSError:
+            break
+    return False
+
+
+MAY_MOUNT = enter_namespace()
+
+
+class Places(harness.Case):
+    def setUp(self):
+        super().setUp()
+        dice = random.Random(1)
+        noise = array.array("h", (dice.randrange(-9000, 9000) for _ in range(40000)))
+        harness.write_wav(self.path("in.wav"), noise, 2, 48000)
+        harness.write_png(self.path("in.png"), [[dice.randrange(256) for _ in range(3 * 160)] for _ in range(120)], 3)
+
+    def mount(self, *arguments, name):
+        if not MAY_MOUNT:
+            self.skipTest("nothing can be mounted here")
+        done = subprocess.run(["mount", *arguments, self.path(name)], stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            self.skipTest(f"mount: {done.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.path(name)], check=True)
+
+    def tmpfs(self, name, size=1 << 20):
+        os.mkdir(self.path(name))
+        self.mount("-t", "tmpfs", "-o", f"size={size}", "none", name=name)
+
+    def fill_up(self, folder, left):
+        """All of a file system but so many pages is taken."""
+        filler = os.path.join(self.path(folder), "filler")
+        with open(filler, "wb") as file:
+            disk = os.statvfs(filler)
+            os.posix_fallocate(file.fileno(), 0, (disk.f_bavail - left) * disk.f_frsize)
+        return filler
+
+    def superuser(self):
+        if os.geteuid() != 0:
+            self.skipTest("only a superuser can be somebody else")
+        os.chmod(self.folder, 0o755)
+        seen = self.run_command("--version", user=STRANGER, group=STRANGER, extra_groups=[])
+        if seen.returncode:
+            self.skipTest("the build is closed to others")
+
+    def own(self, name, user, mode, content=OLD):
+        self.write(name, content)
+        os.chown(self.path(name), user, user)
+        os.chmod(self.path(name), mode)
+
+    def by_stranger(self, *arguments):
+        done = self.run_command(*arguments, user=STRANGER, group=STRANGER, extra_groups=[])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class FullDisks(Places):
+    def try_format(self, source, ending):
+        """With no page left, half of what is needed, and all but one: the old output; then the new."""
+        self.succeed("-i", source, "-o", "whole." + ending)
+        needed = -(-os.path.getsize(self.path("whole." + ending)) // PAGE)
+        self.assertGreater(needed, 1, ending)
+        out = "disk/out." + ending
+        for left in {0, needed // 2, needed - 1}:
+            self.write(out, OLD)
+            filler = self.fill_up("disk", left)
+            line = self.fails(1, "-i", source, "-o", out)
+            self.assertRegex(line, rf"\A{out}: .*: No space left on device\Z")
+            self.assertEqual(self.read(out), OLD, (ending, left))
+            self.assertEqual(sorted(os.listdir(self.path("disk"))), ["filler", "out." + ending])
+            os.remove(filler)
+        self.succeed("-i", source, "-o", out)
+        self.assertEqual(self.read(out), self.read("whole." + ending))
+        os.remove(self.path(out))
+
+    def test_every_format(self):
+        self.tmpfs("disk")
+        for source, endings in (("in.wav", SOUND), ("in.png", IMAGES)):
+            for ending in endings:
+                with self.subTest(source=source, ending=ending):
+                    self.try_format(source, ending)
+
+    def test_report_and_trace(self):
+        self.tmpfs("disk")
+        self.fill_up("disk", 0)
+        for flag in ("--report", "--trace"):
+            self.write("side.json", OLD)
+            os.symlink(self.path("disk/side.json"), self.path("link.json"))
+            done = self.run_command("-i", "in.wav", "-p", "stats", flag, "disk/side.json", "-q")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn("No space left on device", done.stderr)
+            self.assertEqual(os.listdir(self.path("disk")), ["filler"])
+            os.remove(self.path("link.json"))
+
+    def test_spool(self):
+        """The temporary of an output that goes to a pipe lies in $TMPDIR."""
+        self.tmpfs("disk")
+        self.fill_up("disk", 1)
+        environment = {**harness.fixed_environment(), "TMPDIR": self.path("disk")}
+        done = self.run_command("-i", "in.wav", "-o", "-", "--format", "caf", env=environment, text=False)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertRegex(done.stderr, rb"\Afilterchain: standard output: [^\n]*: No space left on device\n\Z")
+
+
+class MountPoints(Places):
+    def bind(self, name, content=OLD):
+        """A file of a small disk that is mounted over another file: nothing can be renamed over it."""
+        self.tmpfs("disk")
+        self.write("disk/" + name, content)
+        self.write(name, "")
+        self.mount("--bind", self.path("disk/" + name), name=name)
+
+    def test_a_file_that_is_one(self):
+        self.bind("out.wav", OLD * 9000)
+        self.succeed("-i", "in.wav", "-p", "gain:0.5", "-o", "out.wav")
+        self.succeed("-i", "in.wav", "-p", "gain:0.5", "-o", "want.wav")
+        self.assertEqual(self.read("out.wav"), self.read("want.wav"))
+        self.assertTrue(os.path.ismount(self.path("out.wav")))
+        self.assertNotIn(".filterchain", " ".join(self.files()))
+
+    def test_onto_the_input(self):
+        self.bind("both.wav", self.read("in.wav"))
+        self.succeed("-i", "both.wav", "-p", "gain:0.5", "-o", "both.wav")
+        self.succeed("-i", "in.wav", "-p", "gain:0.5", "-o", "want.wav")
+        self.assertEqual(self.read("both.wav"), self.read("want.wav"))
+
+    def test_no_clobber(self):
+        self.bind("out.wav")
+        self.assertRegex(self.fails(1, "-i", "in.wav", "-n", "-o", "out.wav"), r"\Aout\.wav: exists already")
+        self.assertEqual(self.read("out.wav"), OLD)
+
+    def test_a_full_disk_behind_it(self):
+        """The space is reserved before the old content is touched."""
+        self.bind("out.wav")
+        for left in (0, 3):
+            filler = self.fill_up("disk", left)
+            line = self.fails(1, "-i", "in.wav", "-o", "out.wav")
+            self.assertRegex(line, r"\Aout\.wav: cannot be put in place: No space left on device")
+            self.assertEqual(self.read("out.wav"), OLD)
+            os.remove(filler)
+        self.assertNotIn(".filterchain", " ".join(self.files()))
+
+    def test_read_only(self):
+        self.tmpfs("disk")
+        self.write("disk/out.wav", OLD)
+        subprocess.run(["mount", "-o", "remount,ro", self.path("disk")], check=True)
+        for name in ("out.wav", "new.wav"):
+            self.assertRegex(self.fails(1, "-i", "in.wav", "-o", "disk/" + name), r"Read-only file system\Z")
+        self.assertEqual(self.read("disk/out.wav"), OLD)
+        self.assertEqual(os.listdir(self.path("disk")), ["out.wav"])
+
+
+class People(Places):
+    def test_a_superuser_keeps_owner_and_mode(self):
+        self.superuser()
+        self.own("out.wav", STRANGER, 0o640)
+        self.succeed("-i", "in.wav", "-o", "out.wav")
+        info = os.stat(self.path("out.wav"))
+        self.assertEqual((info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode)), (STRANGER, STRANGER, 0o640))
+        self.assertNotEqual(self.read("out.wav"), OLD)
+
+    def test_what_belongs_to_another_loses_his_rights(self):
+        """Who may write a file and its folder, but not give the new one its owner: no set-id bit of
+        the old owner's comes to stand on the new file."""
+        self.superuser()
+        os.chmod(self.folder, 0o777)
+        self.own("out.wav", OTHER, 0o6766)
+        self.by_stranger("-i", "in.wav", "-o", "out.wav")
+        info = os.stat(self.path("out.wav"))
+        self.assertEqual((info.st_uid, info.st_mode & 0o6000), (STRANGER, 0))
+        self.assertNotEqual(self.read("out.wav"), OLD)
+
+    def test_a_sticky_folder(self):
+        """Only its owner may rename over a file there: the content is replaced, the owner stays."""
+        self.superuser()
+        os.mkdir(self.path("sticky"))
+        os.chmod(self.path("sticky"), 0o1777)
+        self.own("sticky/out.wav", OTHER, 0o666)
+        self.by_stranger("-i", "in.wav", "-o", "sticky/out.wav")
+        self.succeed("-i", "in.wav", "-o", "want.wav")
+        self.assertEqual(self.read("sticky/out.wav"), self.read("want.wav"))
+        self.assertEqual(os.stat(self.path("sticky/out.wav")).st_uid, OTHER)
+        self.assertEqual(os.listdir(self.path("sticky")), ["out.wav"])
+
+    def test_a_closed_folder(self):
+        self.superuser()
+        os.mkdir(self.path("closed"))
+        self.own("closed/out.wav", OTHER, 0o666)
+        os.chmod(self.path("closed"), 0o755)
+        self.by_stranger("-i", "in.wav", "-o", "closed/out.wav")
+        self.succeed("-i", "in.wav", "-o", "want.wav")
+        self.assertEqual(self.read("closed/out.wav"), self.read("want.wav"))
+
+    def test_umask(self):
+        for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
+            done = subprocess.run(["sh", "-c", f'umask {mask:o}; exec "$0" "$@"', harness.COMMAND, "-i", "in.wav",
+                                   "-o", "out.wav"], cwd=self.folder, env=harness.fixed_environment(), check=False)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(stat.S_IMODE(os.stat(self.path("out.wav")).st_mode), mode)
+            os.remove(self.path("out.wav"))
+
+
+class Pipes(Places):
+    def drain(self, name, most=-1):
+        """Reads a named pipe in a thread; the list it returns holds what came."""
+        got = []
+
+        def read():
+            with open(self.path(name), "rb") as pipe:
+                got.append(pipe.read(most))
+        thread = threading.Thread(target=read)
+        thread.start()
+        self.addCleanup(thread.join)
+        return thread, got
+
+    def test_a_named_pipe(self):
+        """Formats whose header is written last come by way of a temporary; the pipe stays one."""
+        for ending in SOUND:
+            os.mkfifo(self.path("pipe." + ending))
+            thread, got = self.drain("pipe." + ending)
+            self.succeed("-i", "in.wav", "-o", "pipe." + ending)
+            thread.join(30)
+            self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe." + ending)).st_mode))
+            self.write("got." + ending, got[0])
+            if ending in ("raw", "npy"):
+                self.assertEqual(got[0][-80000:], self.read("in.wav")[-80000:])
+            else:
+                self.succeed("-i", "got." + ending, "-o", "back.wav")
+                self.assertEqual(len(harness.read_wav(self.path("back.wav"))[0]), 40000, ending)
+
+    def test_a_reader_that_goes_away(self):
+        """Whoever closed the pipe knows: 128 + SIGPIPE and no word; said where SIGPIPE is ignored."""
+        long = array.array("h", bytes(4000000))
+        harness.write_wav(self.path("long.wav"), long, 2)
+        for ignored in (False, True):
+            read_end, write_end = os.pipe()
+            run = subprocess.Popen([harness.COMMAND, "-i", "long.wav", "-o", "-", "--format", "wav"], cwd=self.folder,
+                                   env=harness.fixed_environment(), stdout=write_end, stderr=subprocess.PIPE,
+                                   restore_signals=not ignored)
+            os.close(write_end)
+            os.read(read_end, 100)
+            os.close(read_end)
+            stderr = run.communicate(timeout=30)[1].decode()
+            if ignored and run.returncode == 1:
+                self.assertRegex(stderr, r"\Afilterchain: standard output: [^\n]*: Broken pipe\n\Z")
+            else:
+                self.assertEqual((run.returncode, stderr), (128 + signal.SIGPIPE, ""))
+
+    def test_closed_standard_output(self):
+        done = subprocess.run(["sh", "-c", '"$0" "$@" >&-', harness.COMMAND, "-i", "in.wav", "-o", "-", "--format", "wav"],
+                              cwd=self.folder, env=harness.fixed_environment(), stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.decode(), r"\Afilterchain: standard output: [^\n]*Bad file descriptor\n\Z")
+        self.assertEqual(self.files(), ["in.png", "in.wav"])
+
+    def test_standard_output_that_is_the_input(self):
+        """A shell that opens the input for writing: what is read would be overwritten meanwhile."""
+        before = self.read("in.wav")
+        for source, name, redirection in (("in.wav", "in.wav", "1<>in.wav"), ("in.wav", "in.wav", ">>in.wav"),
+                                          ("-", "standard input", "<in.wav >>in.wav")):
+            for out in ("-", "/dev/stdout", "/dev/fd/1"):
+                done = subprocess.run(["sh", "-c", f'"$0" "$@" {redirection}', harness.COMMAND, "-i", source, "-o", out,
+                                       "--format", "wav"], cwd=self.folder, env=harness.fixed_environment(),
+                                      stderr=subprocess.PIPE, check=False)
+                self.assertEqual((done.returncode, self.read("in.wav") == before), (2, True), (redirection, out))
+                self.assertEqual(done.stderr.decode(), f"filterchain: {name}: is also what {out} writes into: "
+                                 "name it with -o to have it replaced\n")
+
+
+class Devices(Places):
+    def test_a_device_stays_one(self):
+        try:
+            os.mknod(self.path("null.wav"), 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+            os.mknod(self.path("full.wav"), 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+            open(self.path("full.wav"), "wb").close()
+        except OSError:
+            self.skipTest("no devices can be made here")
+        before = self.files()
+        self.succeed("-i", "in.wav", "-o", "null.wav")
+        self.succeed("-i", "in.wav", "-n", "-o", "null.wav")
+        for ending in SOUND:
+            line = self.fails(1, "-i", "in.wav", "-o", "full.wav", "--format", ending)
+            self.assertRegex(line, r"\Afull\.wav: .*No space left on device")
+        for name in ("null.wav", "full.wav"):
+            self.assertTrue(stat.S_ISCHR(os.stat(self.path(name)).st_mode))
+        self.assertEqual(self.files(), before)
+
+
+if __name__ == "__main__":
+    harness.main()
