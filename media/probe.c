@@ -66,6 +66,8 @@ static const file_mark marks[] = {
     {"RIFF", 4, 0, NULL, "an AVI film; extract its sound to WAV first", "AVI ", 8},
     {"8BPS", 4, 0, NULL, "a Photoshop image; convert it to PNG", NULL, 0},
     {"#?RADIANCE", 10, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
+    {"#?RGBE", 6, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
+    {"\x53\x80\xf6\x34", 4, 0, NULL, "a PIC image; convert it to PNG", NULL, 0},
     {"ftypavif", 8, 4, NULL, "an AVIF image; convert it to PNG", NULL, 0},
     {"ftyphei", 7, 4, NULL, "a HEIC image; convert it to PNG or JPEG", NULL, 0},
     {"ftyp", 4, 4, NULL, "an MP4 or M4A file; extract its sound to WAV first", NULL, 0},
