@@ -11,6 +11,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/progress.h"
 #include "core/work.h"
 
@@ -124,9 +125,19 @@ static fc_view input_view(run *r, slot *s, fc_range range) {
   return fc_buffer_view(input_of(r, s), what, &r->plan->links[0]);
 }
 
+/* Of a long stretch of sound that no chunk looks at; a chunk may be a few samples. */
+static gboolean skip_sound(run *r, gint64 position, GError **error) {
+  gint64 got = fc_source_skip(r->source, position - r->read_to, error);
+  r->read_to += MAX(got, 0);
+  return got >= 0;
+}
+
 /* Reads elements that no chunk looks at into the front of the slot's buffer. */
 static gboolean skip_to(run *r, slot *s, gint64 position, GError **error) {
   fc_range made = s->chunk->links[0].made[r->plan->cut];
+  const fc_format *f = &r->source->format;
+  gboolean far = position - r->read_to > 2 * MAX(fc_range_length(made), 1);
+  if (far && f->kind == FC_AUDIO && f->layout == FC_INTERLEAVED) return skip_sound(r, position, error);
   while (r->read_to < position) {
     gint64 step = MIN(position - r->read_to, MAX(fc_range_length(made), 1));
     fc_view into = input_view(r, s, (fc_range){made.lo, made.lo + step});
@@ -350,10 +361,15 @@ static gboolean collect(run *r, slot *s, guint stage, GError **error) {
   return TRUE;
 }
 
+/* Of the file that a trouble with values is about. */
+static const char *name_of(const run *r) {
+  return r->sink ? r->sink->name : r->source->name;
+}
+
 static gboolean write_chunk(run *r, guint index, GError **error) {
   slot *s = &r->slots[index];
   if (!r->runner->wait_download(r->runner, index, error)) return FALSE;
-  if (!fc_work_check_notes(&r->work, error)) return FALSE;
+  if (!fc_work_check_notes(&r->work, name_of(r), error)) return FALSE;
   for (guint i = 0; i < s->chunk->last; i++)
     if (r->plan->stages[i].measure_bytes && !collect(r, s, i, error)) return FALSE;
   if (s->chunk->last != r->plan->n || !r->sink) return TRUE;
@@ -506,9 +522,9 @@ static void reset(const fc_plan *plan) {
 }
 
 static gboolean finish(run *r, GError **error) {
-  if (!r->runner->finish(r->runner, error) || !fc_work_check_notes(&r->work, error)) return FALSE;
+  if (!r->runner->finish(r->runner, error) || !fc_work_check_notes(&r->work, name_of(r), error)) return FALSE;
   /* A source that still has data where a known extent ends is the source's affair. */
-  fc_work_warn_clipped(&r->work, r->sink ? r->sink->name : "output");
+  fc_work_warn_clipped(&r->work, name_of(r));
   r->result->in = r->plan->links[0], r->result->out = r->plan->links[r->plan->n];
   r->result->chunks = r->work.chunks;
   r->result->bytes_up += r->work.bytes_up, r->result->bytes_down += r->work.bytes_down;

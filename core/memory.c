@@ -109,6 +109,27 @@ fc_source *fc_source_load(fc_source *source, GError **error) {
   return &me->base;
 }
 
+/* Bytes at a time of what is read to be dropped. */
+#define SKIP_BYTES (1 << 20)
+
+gint64 fc_source_skip(fc_source *source, gint64 count, GError **error) {
+  const fc_format *f = &source->format;
+  gint64 frame = (gint64)fc_dtype_size(f->dtype) * f->extent[FC_AXIS_C], done = 0, got = 1;
+  gint64 piece = CLAMP(SKIP_BYTES / MAX(frame, 1), 1, MAX(count, 1));
+  g_autofree void *memory = g_try_malloc((gsize)(piece * frame) + 1);
+  if (!memory) {
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);
+    return -1;
+  }
+  while (done < count && got > 0) {
+    fc_view into;
+    view_of(&into, f, memory, FC_AXIS_X, 0, MIN(piece, count - done));
+    got = source->read(source, &into, error);
+    done += MAX(got, 0);
+  }
+  return got < 0 ? -1 : done;
+}
+
 /* ---- sink ------------------------------------------------------------- */
 
 typedef struct memory_sink {

@@ -22,6 +22,10 @@ fc_sink *fc_memory_sink_new(const fc_view *view);
  */
 fc_source *fc_source_load(fc_source *source, GError **error);
 
+/* Reads and drops the next `count` samples of interleaved sound, in pieces that are worth a call.
+ * Returns how many there were: fewer only at the end; -1 with an error. */
+gint64 fc_source_skip(fc_source *source, gint64 count, GError **error);
+
 G_END_DECLS
 
 #endif

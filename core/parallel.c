@@ -108,7 +108,7 @@ static gboolean run_chunk(run *r, worker *w, GError **error) {
   load(r, w);
   gboolean in_place = write_in_place(r, w, &out);
   if (!fc_work_enqueue(&w->work, w->chunk, &w->in, &out, NULL, error)) return FALSE;
-  if (!fc_work_check_notes(&w->work, error)) return FALSE;
+  if (!fc_work_check_notes(&w->work, "output", error)) return FALSE;
   if (!in_place) deliver(r, w);
   fc_trace_add(r->trace, FC_TRACK_COMPUTE, "chunk", start, w->work.chunks, -1);
   return TRUE;

@@ -403,13 +403,13 @@ gboolean fc_work_capturable(const fc_work *w) {
 
 /* ---- notes ------------------------------------------------------------ */
 
-gboolean fc_work_check_notes(fc_work *w, GError **error) {
+gboolean fc_work_check_notes(fc_work *w, const char *name, GError **error) {
   for (guint s = 0; s < w->plan->n; s++)
     if (g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_NAN]))
-      return fc_fail(
-          error, FC_IO,
-          "%s: a value that is not a number (NaN) was to become %s: mend the input or write floating point",
-          w->plan->stages[s].name, fc_dtype_name(w->plan->links[s + 1].dtype));
+      return fc_fail(error, FC_IO,
+                     "%s: %s: a value that is not a number (NaN) was to become %s: mend the input or write "
+                     "floating point",
+                     name, w->plan->stages[s].name, fc_dtype_name(w->plan->links[s + 1].dtype));
   return TRUE;
 }
 

@@ -73,8 +73,9 @@ fc_buffer *fc_work_link(fc_work *work, guint link);
 /* Can every stage's work be captured in a graph? */
 gboolean fc_work_capturable(const fc_work *work);
 
-/* Fails with a sentence if a stage has met a NaN on its way to an integer. */
-gboolean fc_work_check_notes(fc_work *work, GError **error);
+/* Fails with a sentence that begins with `name`, the file, if a stage has met a NaN on its way to an
+ * integer. */
+gboolean fc_work_check_notes(fc_work *work, const char *name, GError **error);
 /* Warns of the first stage that clamped values on their way to `name`; FALSE: none did. */
 gboolean fc_work_warn_clipped(fc_work *work, const char *name);
 

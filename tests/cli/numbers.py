@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Numbers at their limits: more samples than 32 bits count, masks of 65536 taps, images of one
+row or column, 64 channels, NaN and infinities on their way into every kind of file; and that
+results do not depend on threads, chunks, batches and runs.
+
+What takes long is left to FILTERCHAIN_TRIALS=all.
+"""
+import array
+import json
+import math
+import os
+import random
+import struct
+
+import harness
+
+EVERYTHING = os.environ.get("FILTERCHAIN_TRIALS") == "all"
+NAN, INF = math.nan, math.inf
+BEYOND = (1 << 32) + 1000  # more than 32 bits count
+MARK = (1 << 32) + 10      # where the samples below lie
+MARKED = bytes([255, 1, 77])
+
+
+class Long(harness.Case):
+    """A file with holes, in memory, stands for one of over 4 GiB samples of one byte."""
+
+    def setUp(self):
+        super().setUp()
+        self.long = f"/dev/shm/filterchain-test-{os.getpid()}"
+
+    def make(self, header, trailer=b""):
+        try:
+            with open(self.long, "wb") as file:
+                self.addCleanup(os.remove, self.long)
+                file.write(header)
+                file.truncate(len(header) + BEYOND)
+                file.seek(len(header) + MARK)
+                file.write(MARKED)
+                file.seek(len(header) + BEYOND)
+                file.write(trailer)
+        except OSError as error:
+            self.skipTest(f"no large file in memory: {error}")
+
+    def check(self, *how):
+        """What lies beyond 2^32 is what comes out, through a filter that needs its neighbours."""
+        start = 1 << 32
+        self.succeed("-i", self.long, *how, "-p", f"crop:start={start}:length=100", "-p", "convert:u8", "-o", "out.raw")
+        want = bytearray(100)
+        want[10:13] = MARKED
+        self.assertEqual(self.read("out.raw"), bytes(want))
+        self.succeed("-i", self.long, *how, "-p", "conv1d:[0,0,1]", "-p", f"crop:start={start - 3}:length=40",
+                     "-p", "convert:u8", "-o", "out.raw")
+        self.assertEqual(self.read("out.raw").find(MARKED), 14)
+        line = self.fails(2, "-i", self.long, *how, "-p", f"crop:start={BEYOND - 5}:length=6", "-o", "no.raw")
+        self.assertIn(str(BEYOND), line)
+
+    def test_raw(self):
+        self.make(b"")
+        self.check("--raw", "dtype=u8,rate=8000,channels=1")
+
+    def test_stats(self):
+        if not EVERYTHING:
+            self.skipTest("reads 4 GiB: FILTERCHAIN_TRIALS=all")
+        self.make(b"")
+        found = json.loads(self.succeed("-i", self.long, "--raw", "dtype=u8,rate=8000,channels=1", "-p", "stats", "--json",
+                                        timeout=600))["files"][0]["measurements"]
+        got = {m["name"]: m for m in found if m["channel"] is None}
+        self.assertEqual(got["count"]["value"], BEYOND)
+        self.assertEqual(int(got["sum"]["exact"]), sum(v - 128 for v in MARKED) - 128 * (BEYOND - 3))
+        self.assertEqual(int(got["sumsq"]["exact"]), sum((v - 128) ** 2 for v in MARKED) + 128 ** 2 * (BEYOND - 3))
+
+    def test_rf64(self):
+        if not EVERYTHING:
+            self.skipTest("reads 4 GiB: FILTERCHAIN_TRIALS=all")
+        head = b"WAVE" + b"ds64" + struct.pack("<IQQQI", 28, BEYOND + 72, BEYOND, BEYOND, 0)
+        head += b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 8000, 1, 8) + b"data\xff\xff\xff\xff"
+        self.make(b"RF64\xff\xff\xff\xff" + head)
+        self.check()
+
+
+class Masks(harness.Case):
+    def test_65536_taps(self):
+        """Direct sums, transforms, the choice of the two and double precision agree; a few impulses
+        show every tap."""
+        taps, length = 65536, 70000
+        dice = random.Random(5)
+        mask = array.array("f", (dice.uniform(-1, 1) / 64 for _ in range(taps)))
+        signal = array.array("f", bytes(4 * length))
+        impulses = {20000: 0.5, 41111: -0.25, length - 1: 1.0}
+        for at, value in impulses.items():
+            signal[at] = value
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % taps
+        header += b" " * (-(len(header) + 11) % 64) + b"\n"
+        self.write("mask.npy", b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + mask.tobytes())
+        self.write("in.raw", signal.tobytes())
+        centre = (taps - 1) // 2
+        want = [0.0] * length
+        for at, value in impulses.items():
+            for i in range(max(0, at - centre), min(length, at - centre + taps)):
+                want[i] += value * mask[i - at + centre]
+        for method, precision, bound in (("direct", "f32", 1e-7), ("fft", "f32", 1e-6), ("auto", "f32", 1e-6), ("fft", "f64", 1e-8)):
+            self.succeed("-i", "in.raw", "--raw", "dtype=f32,rate=8000,channels=1", "--precision", precision,
+                         "-p", f"conv1d:mask.npy:method={method}", "-p", "convert:f32", "-o", "out.raw")
+            got = array.array("f", self.read("out.raw"))
+            self.assertEqual(len(got), length)
+            self.assertLess(max(abs(a - b) for a, b in zip(got, want)), bound, (method, precision))
+
+
+class Shapes(harness.Case):
+    """Images of one row, one column, and one pixel more than a file of the kind holds."""
+
+    def setUp(self):
+        super().setUp()
+        self.row = [(i * i + i // 7) % 251 for i in range(100000)]
+        harness.write_png(self.path("row.png"), [self.row], 1)
+        harness.write_png(self.path("column.png"), [[value] for value in self.row], 1)
+
+    def test_filtered(self):
+        """Along the image and across it, where there is but the border."""
+        want = [min(255, max(0, round((a + 2 * b + c) / 4))) for a, b, c in
+                zip(self.row[1:2] + self.row, self.row, self.row[1:] + self.row[-2:-1])]
+        for name, axis, other in (("row", "x", "y"), ("column", "y", "x")):
+            for stage, expected in ((f"conv1d:[1,2,1]/4:axis={axis}", want), (f"conv1d:[1,2,1]/4:axis={other}", self.row),
+                                    ("sepconv:[1,2,1]/4", want), (f"winstat:window=1:axis={axis}:stat=max", self.row)):
+                with self.subTest(name=name, stage=stage):
+                    self.succeed("-i", name + ".png", "-p", stage, "-o", "out.png")
+                    rows, _ = harness.read_png(self.path("out.png"))
+                    self.assertEqual([value for line in rows for value in line], expected)
+
+    def test_every_example(self):
+        """Of every operator: a result or a sentence, in time."""
+        for op in harness.operators():
+            for example in op["examples"]:
+                if "image" not in op["kinds"] or ".txt" in example or ".wav" in example:
+                    continue
+                for name in ("row", "column"):
+                    with self.subTest(example=example, name=name):
+                        done = self.run_command("-i", name + ".png", "-p", example, "-o", "out.npy", timeout=20)
+                        self.assertIn(done.returncode, (0, 1, 2))
+                        if done.returncode:
+                            self.assertRegex(done.stderr, r"\Afilterchain: [^\n]+\n\Z")
+
+    def test_too_long_for_the_format(self):
+        for ending in ("jpg", "tga", "bmp"):
+            for name in ("row", "column"):
+                line = self.fails(2, "-i", name + ".png", "-o", "out." + ending)
+                self.assertRegex(line, r"\Aout\.\w+: .*65535")
+
+
+class Channels(harness.Case):
+    def test_64(self):
+        """Each channel of 64 as it comes out alone; the same to the byte however it is cut."""
+        channels, frames = 64, 700
+        samples = harness.tone(frames, channels)
+        harness.write_wav(self.path("in.wav"), samples, channels)
+        stages = ["-p", "conv1d:[1,-2,5,1]/6", "-p", "winstat:window=9:stat=mean", "-p", "gain:0.7"]
+        self.succeed("-i", "in.wav", *stages, "-o", "out.wav")
+        got, count, _ = harness.read_wav(self.path("out.wav"))
+        self.assertEqual(count, channels)
+        for channel in (0, 1, 31, 63):
+            harness.write_wav(self.path("one.wav"), samples[channel::channels])
+            self.succeed("-i", "one.wav", *stages, "-o", "one_out.wav")
+            self.assertEqual(harness.read_wav(self.path("one_out.wav"))[0], got[channel::channels])
+        whole = self.read("out.wav")
+        for how in (["-j", "1"], ["-j", "4", "--chunk", "7"], ["--chunk", "1"], ["-j", "3", "--chunk", "333"]):
+            self.succeed("-i", "in.wav", *stages, "-o", "out.wav", *how)
+            self.assertEqual(self.read("out.wav"), whole, how)
+
+    def test_every_example(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(500, 64), 64)
+        for op in harness.operators():
+            for example in op["examples"]:
+                if "audio" not in op["kinds"] or ".txt" in example or ".wav" in example:
+                    continue
+                with self.subTest(example=example):
+                    results = set()
+                    for how in (["-j", "1"], ["-j", "4", "--chunk", "37"], ["-j", "4", "--chunk", "37"]):
+                        done = self.run_command("-i", "in.wav", "-p", example, "-o", "out.npy", "-q", *how)
+                        if done.returncode:
+                            self.assertRegex(done.stderr, r"\Afilterchain: [^\n]+\n\Z")
+                            break
+                        results.add(self.read("out.npy"))
+                    self.assertLessEqual(len(results), 1)
+
+
+class Batches(harness.Case):
+    def test_a_file_is_what_it_is_alone(self):
+        """Whatever came before it in a batch, and when a chain measures or looks for extremes."""
+        os.mkdir(self.path("out"))
+        for i in range(4):
+            harness.write_wav(self.path(f"{i}.wav"), harness.tone(900 + 311 * i, 1 + i % 2), 1 + i % 2)
+        stages = ["-p", "winstat:window=31:stat=std", "-p", "stats"]
+        text = self.succeed("-i", "2.wav", "-i", "0.wav", "-i", "3.wav", "-i", "1.wav", *stages, "-o", "out")
+        for i in range(4):
+            alone = self.succeed("-i", f"{i}.wav", *stages, "-o", "alone.wav")
+            self.assertEqual(self.read("alone.wav"), self.read(f"out/{i}.wav"))
+            self.assertIn(alone.strip(), text)
+
+
+class NotNumbers(harness.Case):
+    """Floating point keeps NaN and infinities; an integer takes an infinity for its largest, which
+    is said, and no NaN; lossy codecs take neither."""
+
+    WITH_NAN, WITH_INF = [0, 0.25, NAN, 0.5, INF, -INF, 1.5, -0.5], [0, 0.25, 2, 0.5, INF, -INF, 1.5, -0.5]
+
+    def sound(self, values, ending, *stages, dtype="f32"):
+        kind = "d" if dtype == "f64" else "f"
+        self.write("in.raw", struct.pack(f"<{len(values)}{kind}", *values))
+        return self.run_command("-i", "in.raw", "--raw", f"dtype={dtype},rate=8000,channels=1", *stages, "-o", "out." + ending)
+
+    def assert_refused(self, done, ending, word):
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"\Afilterchain: out\.{ending}: [^\n]*{word}[^\n]*\n\Z")
+        self.assertFalse(os.path.exists(self.path("out." + ending)))
+
+    def test_floating_point_keeps_them(self):
+        for dtype in ("f32", "f64"):
+            for ending in ("wav", "rf64", "w64", "aiff", "au", "caf", "npy", "raw"):
+                with self.subTest(ending=ending, dtype=dtype):
+                    done = self.sound(self.WITH_NAN, ending, dtype=dtype)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    back = ["--raw", f"dtype={dtype},rate=8000,channels=1"] if ending == "raw" else []
+                    self.succeed("-i", "out." + ending, *back, "-o", "back.raw")
+                    self.assertEqual(self.read("back.raw"), self.read("in.raw"))
+
+    def test_integers(self):
+        for ending, stages in (("flac", []), ("wav", ["-p", "convert:i16"]), ("wav", ["-p", "convert:u8"]), ("aiff", ["-p", "convert:i32"]),
+                               ("npy", ["-p", "convert:u16"]), ("raw", ["-p", "convert:i16"])):
+            with self.subTest(ending=ending, stages=stages):
+                self.assert_refused(self.sound(self.WITH_NAN, ending, *stages), ending, r"not a number \(NaN\)")
+                done = self.sound(self.WITH_INF, ending, *stages)
+                self.assertEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, rf"\Afilterchain: warning: out\.{ending}: [^\n]*clipped[^\n]*\n\Z")
+                os.remove(self.path("out." + ending))
+        self.sound(self.WITH_INF, "raw", "-p", "convert:i16")
+        self.assertEqual(struct.unpack("<8h", self.read("out.raw")), (0, 8192, 32767, 16384, 32767, -32768, 32767, -16384))
+
+    def test_lossy_codecs(self):
+        for ending in ("ogg", "opus"):
+            for values in (self.WITH_NAN, self.WITH_INF):
+                self.assert_refused(self.sound(values, ending), ending, "not a finite number")
+
+    def test_images(self):
+        for ending in ("png", "jpg", "bmp", "tga"):
+            self.write("in.raw", struct.pack("<4f", 0, NAN, 5, 9))
+            how = ["-i", "in.raw", "--raw", "dtype=f32,width=2,height=2", "-o", "out." + ending]
+            self.assert_refused(self.run_command(*how), ending, r"not a number \(NaN\)")
+            self.write("in.raw", struct.pack("<4f", 0, INF, -INF, 9))
+            done = self.run_command(*how)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("clipped", done.stderr)
+        self.succeed("-i", "in.raw", "--raw", "dtype=f32,width=2,height=2", "-o", "out.npy")
+        self.assertEqual(self.read("out.npy")[-16:], self.read("in.raw"))
+
+    def test_tables_take_none(self):
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }".ljust(117) + b"\n"
+        for value in (NAN, INF):
+            self.write("mask.npy", b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + header + struct.pack("<3d", 1, value, 2))
+            harness.write_wav(self.path("in.wav"), [1, 2, 3])
+            line = self.fails(1, "-i", "in.wav", "-p", "conv1d:mask.npy", "-o", "out.wav")
+            self.assertRegex(line, r"\Aconv1d: mask\.npy: ")
+
+
+if __name__ == "__main__":
+    harness.main()
