@@ -12,16 +12,13 @@
 
 #include "filters/fft.h"
 #include "filters/fft_kernels.h"
+#include "filters/integers.h"
 #include "filters/stft_kernels.h"
 
 /* Elements of a segment that are converted and turned into lanes at a time. The distance
  * between segments is no power of two, so that they do not compete for cache lines. */
 #define STRIP    256
 #define DISTANCE (STRIP + 16)
-
-static int64_t align64(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -80,8 +77,8 @@ int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int alwa
 static void lay_out(fc_conv1d_fft *fft, const fc_conv1d *c, int64_t n) {
   *fft = (fc_conv1d_fft){.n = n, .hop = fc_conv1d_fft_hop(c->taps, n)};
   fft->part = taps_of_part(c->taps), fft->parts = parts_of(c->taps);
-  fft->plan = align64((int64_t)sizeof *fft);
-  fft->spectra = align64(fft->plan + (int64_t)fc_rfft_bytes(n, c->compute));
+  fft->plan = fc_align64((int64_t)sizeof *fft);
+  fft->spectra = fc_align64(fft->plan + (int64_t)fc_rfft_bytes(n, c->compute));
 }
 
 static int64_t spectrum_bytes(const fc_conv1d_fft *fft, int compute) {
@@ -120,12 +117,12 @@ static void maker_free(maker *m) {
 }
 
 static fc_status maker_init(maker *m, int64_t n) {
-  size_t row = (size_t)align64((n + 2) * (int64_t)sizeof(double));
-  *m = (maker){.plan = aligned_alloc(64, (size_t)align64((int64_t)fc_rfft_bytes(n, FC_F64)))};
+  size_t row = (size_t)fc_align64((n + 2) * (int64_t)sizeof(double));
+  *m = (maker){.plan = aligned_alloc(64, (size_t)fc_align64((int64_t)fc_rfft_bytes(n, FC_F64)))};
   fc_status status = m->plan ? fc_rfft_init(m->plan, n, FC_F64, fc_isa_best()) : FC_NO_MEMORY;
   if (status == FC_OK) {
     m->taps = aligned_alloc(64, row), m->re = aligned_alloc(64, row), m->im = aligned_alloc(64, row);
-    m->scratch = aligned_alloc(64, (size_t)align64((int64_t)fc_rfft_scratch(m->plan, 1)));
+    m->scratch = aligned_alloc(64, (size_t)fc_align64((int64_t)fc_rfft_scratch(m->plan, 1)));
     if (!m->taps || !m->re || !m->im || !m->scratch) status = FC_NO_MEMORY;
   }
   if (status != FC_OK) maker_free(m);
@@ -196,12 +193,12 @@ typedef struct batch {
 /* Lays out the scratch from `base` on and returns its bytes. */
 static int64_t place(batch *b, char *base) {
   int64_t lanes = fc_rfft_lanes(plan_of(b->fft));
-  int64_t plane = align64((b->fft->n / 2 + 1) * lanes * b->size);
+  int64_t plane = fc_align64((b->fft->n / 2 + 1) * lanes * b->size);
   int64_t sums = b->fft->parts > 1 ? plane : 0;
   b->spectrum = (fc_planes){base, base + plane};
   b->sum = (fc_planes){base + 2 * plane, base + 2 * plane + sums};
   b->strip = base + 2 * plane + 2 * sums;
-  b->rest = b->strip + align64(lanes * DISTANCE * b->size);
+  b->rest = b->strip + fc_align64(lanes * DISTANCE * b->size);
   int64_t transforms = (int64_t)fc_rfft_scratch(plan_of(b->fft), lanes);
   int64_t direct = (int64_t)fc_conv1d_cpu_scratch(b->c);
   return b->rest - base + (transforms > direct ? transforms : direct);

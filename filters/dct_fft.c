@@ -12,23 +12,12 @@
 #include "filters/blocks.h"
 #include "filters/dct_fft.h"
 #include "filters/fft_kernels.h"
+#include "filters/integers.h"
 #include "filters/stft_kernels.h"
 #include "filters/turn.h"
 
 /* Values of a plane that short blocks are taken together to fill. */
 #define TILE_VALUES 2048
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t align64(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-static int64_t size_of(const fc_dct_fft *plan) {
-  return (int64_t)fc_dtype_size(plan->compute);
-}
 
 /* Whether it is a type II that is done, forwards or as the inverse of a III. */
 static int is_second(const fc_dct *d) {
@@ -38,11 +27,11 @@ static int is_second(const fc_dct *d) {
 /* ---- the plan ------------------------------------------------------------------- */
 
 static int64_t pairs_at(void) {
-  return align64((int64_t)sizeof(fc_dct_fft));
+  return fc_align64((int64_t)sizeof(fc_dct_fft));
 }
 
 static int64_t real_at(int64_t n, int compute) {
-  return align64(pairs_at() + (n / 2 + 1) * 2 * (int64_t)fc_dtype_size(compute));
+  return fc_align64(pairs_at() + (n / 2 + 1) * 2 * (int64_t)fc_dtype_size(compute));
 }
 
 size_t fc_dct_fft_bytes(int64_t n, int compute) {
@@ -103,17 +92,17 @@ static tile tile_of(const fc_dct_fft *plan, int64_t lines, char *scratch) {
   tile t = {.plan = plan, .real = (const fc_rfft *)(const void *)((const char *)plan + plan->real)};
   t.k = fc_stft_kernels_of(plan->isa, plan->compute);
   t.f = fc_fft_kernels_of(plan->isa, plan->compute);
-  t.lanes = smaller(most_lanes(plan, t.real), lines);
-  t.size = size_of(plan);
+  t.lanes = fc_smaller(most_lanes(plan, t.real), lines);
+  t.size = (int64_t)fc_dtype_size(plan->compute);
   t.row = t.lanes * t.size;
-  int64_t plane = align64(plan->dct.size * t.row), bins = align64((plan->dct.size / 2 + 1) * t.row);
+  int64_t plane = fc_align64(plan->dct.size * t.row), bins = fc_align64((plan->dct.size / 2 + 1) * t.row);
   t.values = scratch;
   t.x = t.values + plane;
   t.re = t.x + plane;
   t.im = t.re + bins;
   t.turned = t.im + bins;
   t.taint = t.turned + plane;
-  t.rest = t.taint + align64(t.row);
+  t.rest = t.taint + fc_align64(t.row);
   t.bytes = t.rest - scratch + (int64_t)fc_rfft_scratch(t.real, t.lanes);
   return t;
 }
@@ -175,7 +164,7 @@ static void move_blocks(const run *r, int64_t first, int64_t count, int storing)
   const fc_dct_fft *plan = t->plan;
   for (int64_t l = 0, stretch; l < count; l += stretch) {
     int64_t line = (first + l) / r->b.each, block = (first + l) % r->b.each;
-    stretch = smaller(r->b.each - block, count - l);
+    stretch = fc_smaller(r->b.each - block, count - l);
     if (storing)
       fc_store(fc_line_at(&r->b, r->out, r->out, line) + block * r->b.out_block, r->b.out_step,
                t->turned + l * plan->rows * t->size, plan->compute, stretch * plan->rows, r->out->kind,
@@ -192,7 +181,7 @@ static void along(const run *r) {
   const fc_dct_fft *plan = t->plan;
   int64_t total = r->b.lines * r->b.each;
   for (int64_t first = 0; first < total; first += t->lanes) {
-    int64_t count = smaller(t->lanes, total - first);
+    int64_t count = fc_smaller(t->lanes, total - first);
     move_blocks(r, first, count, 0);
     t->k->gather(t->values, t->turned, plan->cols, NULL, plan->cols, count, t->lanes);
     transform(t);
@@ -235,7 +224,7 @@ static void across(const run *r) {
           across_tile(r, (char *)fc_view_at(in, at[0], at[1], 0, at[3]) + i * in->stride[next],
                       in->stride[next],
                       (char *)fc_view_at(out, at[0], at[1], 0, at[3]) + i * out->stride[next],
-                      out->stride[next], smaller(r->t.lanes, length - i));
+                      out->stride[next], fc_smaller(r->t.lanes, length - i));
 }
 
 fc_status fc_dct_fft_cpu(const fc_dct_fft *plan, const fc_view *in, const fc_view *out, void *scratch,

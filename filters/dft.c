@@ -32,7 +32,7 @@ typedef struct reference {
 
 size_t fc_dft_ref_scratch(const fc_dft *d, const fc_view *out) {
   (void)out;
-  return (size_t)(2 * (d->nx + d->ny + tile_more(d->ny, 1) * fc_dft_bins_x(d))) * sizeof(double);
+  return (size_t)(2 * (d->nx + d->ny + fc_larger(d->ny, 1) * fc_dft_bins_x(d))) * sizeof(double);
 }
 
 /* Bin k of `n` values; value i is real and imaginary part at from[i * step]. */
@@ -49,7 +49,7 @@ static void reference_bin(const double *from, int64_t step, int64_t n, int64_t k
 /* The row of a block that begins at `from`, along X. A bad value spoils the row. */
 static void reference_row(const reference *r, const char *from, double *to) {
   const fc_dft *d = r->d;
-  int64_t n = tile_more(d->nx, 1);
+  int64_t n = fc_larger(d->nx, 1);
   for (int64_t k = 0; k < fc_dft_bins_x(d); k++) {
     double *bin = to + 2 * k;
     bin[0] = bin[1] = 0;
@@ -80,7 +80,7 @@ static void reference_block(const reference *r, const char *from, const fc_view 
                             uint32_t *notes) {
   const fc_dft *d = r->d;
   int64_t bins = fc_dft_bins_x(d);
-  for (int64_t i = 0; i < tile_more(d->ny, 1); i++)
+  for (int64_t i = 0; i < fc_larger(d->ny, 1); i++)
     reference_row(r, from + i * r->in->stride[FC_AXIS_Y], r->rows + i * 2 * bins);
   for (int64_t ky = 0; ky < fc_dft_bins_y(d); ky++)
     for (int64_t kx = 0; kx < bins; kx++) {
@@ -107,7 +107,7 @@ fc_status fc_dft_ref(const fc_dft *d, const fc_view *in, const fc_view *out, voi
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y] / high; y++)
       for (int64_t x = 0; x < out->shape[FC_AXIS_X] / wide; x++)
         for (int64_t c = 0; c < in->shape[FC_AXIS_C]; c++)
-          reference_block(&r, fc_view_at(in, n, y * tile_more(d->ny, 1), x * tile_more(d->nx, 1), c), out,
+          reference_block(&r, fc_view_at(in, n, y * fc_larger(d->ny, 1), x * fc_larger(d->nx, 1), c), out,
                           fc_view_at(out, n, y * high, x * wide, c * d->components), notes);
   return FC_OK;
 }
@@ -177,7 +177,7 @@ static void load_blocks(const tile *t, const fc_view *in, const char *from, int6
   const char *blocks = in_place(t, in, from, first, count, n, stride);
   for (int64_t l = 0, run; l < count && !blocks; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
-    run = tile_less(count - l, t->blocks - block);
+    run = fc_smaller(count - l, t->blocks - block);
     fc_load(t->turned + l * n * t->size, t->d->compute,
             from + row * in->stride[FC_AXIS_Y] + block * n * stride, stride, run * n, in->kind, in->dtype);
   }
@@ -190,7 +190,7 @@ static void store_turned(const tile *t, int64_t first, int64_t count, int64_t ea
   int64_t bins = fc_dft_bins_x(t->d);
   for (int64_t l = 0, run; l < count; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
-    run = tile_less(count - l, t->blocks - block);
+    run = fc_smaller(count - l, t->blocks - block);
     fc_store(to + row * out->stride[FC_AXIS_Y] + block * bins * out->stride[FC_AXIS_X], step,
              t->turned + l * each * t->size, t->d->compute, run * each, out->kind, out->dtype, notes);
   }
@@ -228,7 +228,7 @@ static void run_x(const tile *t, const fc_view *in, const char *from, const fc_v
                   uint32_t *notes) {
   int64_t bins = fc_dft_bins_x(t->d), total = out->shape[FC_AXIS_Y] * t->blocks;
   for (int64_t first = 0; first < total; first += t->lanes) {
-    int64_t count = tile_less(t->lanes, total - first);
+    int64_t count = fc_smaller(t->lanes, total - first);
     load_blocks(t, in, from, first, count);
     transform_real(t, t->d->nx, bins);
     scale_bins(t, bins);
@@ -254,7 +254,7 @@ static void run_y(const tile *t, const fc_view *in, const char *from, const fc_v
                   uint32_t *notes) {
   int64_t n = t->d->ny, bins = fc_dft_bins_y(t->d), row = t->lanes * t->size;
   for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x += t->lanes) {
-    int64_t count = tile_less(t->lanes, out->shape[FC_AXIS_X] - x);
+    int64_t count = fc_smaller(t->lanes, out->shape[FC_AXIS_X] - x);
     if (count < t->lanes) memset(t->x, 0, (size_t)(n * row));
     for (int64_t i = 0; i < n; i++)
       fc_load(t->x + i * row, t->d->compute, from + i * in->stride[FC_AXIS_Y] + x * in->stride[FC_AXIS_X],
@@ -271,7 +271,7 @@ static void run_y(const tile *t, const fc_view *in, const char *from, const fc_v
 static void run_middle(const tile *t, const fc_view *in, const char *from) {
   int64_t bins = fc_dft_bins_x(t->d), total = t->d->ny * t->blocks;
   for (int64_t first = 0; first < total; first += t->lanes) {
-    int64_t count = tile_less(t->lanes, total - first);
+    int64_t count = fc_smaller(t->lanes, total - first);
     load_blocks(t, in, from, first, count);
     transform_real(t, t->d->nx, bins);
     /* Blocks are numbered along the rows, so that they lie as they follow each other. */
@@ -293,7 +293,7 @@ static void run_xy(const tile *t, const fc_view *in, const char *from, const fc_
                    uint32_t *notes) {
   run_middle(t, in, from);
   for (int64_t x = 0; x < t->width; x += t->lanes) {
-    int64_t count = tile_less(t->lanes, t->width - x);
+    int64_t count = fc_smaller(t->lanes, t->width - x);
     load_columns(t, t->re, t->middle_re, x, count);
     load_columns(t, t->im, t->middle_im, x, count);
     fc_fft_run(t->d->complex, t->re, t->im, t->lanes, t->rest);

@@ -12,6 +12,7 @@
 
 #include "filters/dft.h"
 #include "filters/fft_kernels.h"
+#include "filters/integers.h"
 #include "filters/stft_kernels.h"
 
 /* Values of a plane that short lines are taken together to fill: calls are then for many
@@ -28,18 +29,6 @@ typedef struct tile {
   int64_t bytes;
 } tile;
 
-static inline int64_t tile_less(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static inline int64_t tile_more(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static inline int64_t tile_align(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
 /* `shape` is that of the values or of the bins, `columns` what a block of these has along X. */
 static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t columns, char *scratch) {
   int64_t bins = fc_dft_bins_x(d), blocks = d->nx ? shape->shape[FC_AXIS_X] / columns : 1;
@@ -47,31 +36,31 @@ static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t column
   /* A transform of everything at once must not be done for idle lanes too. */
   int64_t lines = d->nx == 0   ? width
                   : d->ny == 0 ? shape->shape[FC_AXIS_Y] * blocks
-                               : tile_more(width, d->ny * blocks);
+                               : fc_larger(width, d->ny * blocks);
   tile t;
   t.d = d;
   t.k = fc_stft_kernels_of(d->isa, d->compute);
   t.f = fc_fft_kernels_of(d->isa, d->compute);
   t.lanes = fc_rfft_lanes(d->real);
-  t.lanes *= tile_more(TILE_VALUES / (t.lanes * tile_more(d->nx, d->ny)), 1);
-  t.lanes = tile_more(tile_less(t.lanes, lines), 1);
+  t.lanes *= fc_larger(TILE_VALUES / (t.lanes * fc_larger(d->nx, d->ny)), 1);
+  t.lanes = fc_larger(fc_smaller(t.lanes, lines), 1);
   t.size = d->compute == FC_F64 ? 8 : 4;
   t.width = width;
   t.blocks = blocks;
-  int64_t plane = tile_align((tile_more(d->nx, d->ny) + 2) * t.lanes * t.size);
-  int64_t middle = d->complex ? tile_align(d->ny * width * t.size) : 0;
+  int64_t plane = fc_align64((fc_larger(d->nx, d->ny) + 2) * t.lanes * t.size);
+  int64_t middle = d->complex ? fc_align64(d->ny * width * t.size) : 0;
   t.x = scratch;
   t.re = t.x + plane;
   t.im = t.re + plane;
   t.value = t.im + plane;
   t.turned = t.value + plane;
   t.taint = t.turned + 2 * plane; /* pairs of real and imaginary parts */
-  t.middle_re = t.taint + tile_align(t.lanes * t.size);
+  t.middle_re = t.taint + fc_align64(t.lanes * t.size);
   t.middle_im = t.middle_re + middle;
   t.rest = t.middle_im + middle;
   int64_t real = (int64_t)fc_rfft_scratch(d->real, t.lanes);
   int64_t complex = d->complex ? (int64_t)fc_fft_scratch(d->complex, t.lanes) : 0;
-  t.bytes = t.rest - scratch + tile_more(real, complex);
+  t.bytes = t.rest - scratch + fc_larger(real, complex);
   return t;
 }
 

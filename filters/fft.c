@@ -8,15 +8,8 @@
 
 #include "filters/fft.h"
 #include "filters/fft_kernels.h"
+#include "filters/integers.h"
 #include "filters/turn.h"
-
-static int64_t align64(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-static int64_t element_size(int compute) {
-  return compute == FC_F64 ? 8 : 4;
-}
 
 static void *in_plan(const void *plan, int64_t offset) {
   return (char *)plan + offset;
@@ -85,29 +78,29 @@ static int64_t lay_out(fc_fft *plan) {
 
 /* The plan without its tables: everything that fc_fft_bytes wants to know. */
 static void describe(fc_fft *plan, int64_t n, int compute, int isa) {
-  int64_t radix[FC_FFT_PASSES], pair = 2 * element_size(compute);
+  int64_t radix[FC_FFT_PASSES], pair = 2 * (int64_t)fc_dtype_size(compute);
   memset(plan, 0, sizeof *plan);
   plan->n = n;
   plan->compute = compute;
   plan->isa = isa;
   plan->convolved = factors(n, radix) < 0;
-  plan->tables = align64((int64_t)sizeof *plan);
+  plan->tables = fc_align64((int64_t)sizeof *plan);
   if (!plan->convolved) {
-    plan->bytes = align64(plan->tables + lay_out(plan) * pair);
+    plan->bytes = fc_align64(plan->tables + lay_out(plan) * pair);
     return;
   }
   fc_fft inner;
   describe(&inner, smooth_length(2 * n - 1), compute, isa);
   plan->chirp = plan->tables;
-  plan->spectrum = align64(plan->chirp + n * pair);
-  plan->inner = align64(plan->spectrum + inner.n * pair);
+  plan->spectrum = fc_align64(plan->chirp + n * pair);
+  plan->inner = fc_align64(plan->spectrum + inner.n * pair);
   plan->bytes = plan->inner + inner.bytes;
 }
 
 static void fill_pass(const fc_fft *plan, const fc_fft_pass *pass) {
   char *tables = in_plan(plan, plan->tables);
-  void *twiddles = tables + pass->twiddles * element_size(plan->compute);
-  void *roots = tables + pass->roots * element_size(plan->compute);
+  void *twiddles = tables + pass->twiddles * (int64_t)fc_dtype_size(plan->compute);
+  void *roots = tables + pass->roots * (int64_t)fc_dtype_size(plan->compute);
   double c, s;
   for (int64_t p = 0; p < pass->rest; p++)
     for (int64_t k = 1; k < pass->radix; k++) {
@@ -124,7 +117,7 @@ static void fill_pass(const fc_fft *plan, const fc_fft_pass *pass) {
  * length m, divided by m. `work` holds four planes of m elements. */
 static void fill_chirp(const fc_fft *plan, void *work) {
   const fc_fft *inner = in_plan(plan, plan->inner);
-  int64_t m = inner->n, n = plan->n, plane = align64(m * element_size(plan->compute));
+  int64_t m = inner->n, n = plan->n, plane = fc_align64(m * (int64_t)fc_dtype_size(plan->compute));
   fc_planes z = {work, (char *)work + plane};
   double c, s;
   memset(work, 0, (size_t)(2 * plane));
@@ -143,7 +136,9 @@ static void fill_chirp(const fc_fft *plan, void *work) {
 
 /* Memory that only the making of a plan needs lies behind it. */
 static int64_t work_bytes(const fc_fft *plan) {
-  return plan->convolved ? 4 * align64(smooth_length(2 * plan->n - 1) * element_size(plan->compute)) : 0;
+  return plan->convolved
+             ? 4 * fc_align64(smooth_length(2 * plan->n - 1) * (int64_t)fc_dtype_size(plan->compute))
+             : 0;
 }
 
 size_t fc_fft_bytes(int64_t n, int compute) {
@@ -170,7 +165,7 @@ int64_t fc_fft_lanes(const fc_fft *plan) {
 }
 
 static int64_t plane_bytes(int64_t n, int compute, int64_t lanes) {
-  return align64(n * lanes * element_size(compute));
+  return fc_align64(n * lanes * (int64_t)fc_dtype_size(compute));
 }
 
 size_t fc_fft_scratch(const fc_fft *plan, int64_t lanes) {
@@ -183,7 +178,7 @@ size_t fc_fft_scratch(const fc_fft *plan, int64_t lanes) {
 static void run_smooth(const fc_fft *plan, fc_planes data, int64_t lanes, fc_planes other) {
   const fc_fft_kernels *k = fc_fft_kernels_of(plan->isa, plan->compute);
   const char *tables = in_plan(plan, plan->tables);
-  int64_t size = element_size(plan->compute), step = lanes;
+  int64_t size = (int64_t)fc_dtype_size(plan->compute), step = lanes;
   fc_planes in = data;
   for (int i = 0; i < plan->passes; i++) {
     const fc_fft_pass *pass = &plan->pass[i];
@@ -199,7 +194,7 @@ static void run_convolved(const fc_fft *plan, fc_planes data, int64_t lanes, voi
   const fc_fft_kernels *k = fc_fft_kernels_of(plan->isa, plan->compute);
   const fc_fft *inner = in_plan(plan, plan->inner);
   int64_t plane = plane_bytes(inner->n, plan->compute, lanes);
-  int64_t used = plan->n * lanes * element_size(plan->compute);
+  int64_t used = plan->n * lanes * (int64_t)fc_dtype_size(plan->compute);
   fc_planes z = {scratch, (char *)scratch + plane};
   void *rest = (char *)scratch + 2 * plane;
   k->multiply(data, in_plan(plan, plan->chirp), plan->n, lanes, 0);

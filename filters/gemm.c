@@ -10,18 +10,11 @@
 
 #include "filters/gemm.h"
 #include "filters/gemm_kernels.h"
+#include "filters/integers.h"
 
 #define KC 256
 #define MC 144 /* a multiple of every tile's height */
 #define NC 2048
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t a, int64_t unit) {
-  return (a + unit - 1) / unit * unit;
-}
 
 fc_status fc_gemm_check(const fc_gemm *g) {
   if (g->type != FC_F32 && g->type != FC_F64) return FC_INVALID;
@@ -79,10 +72,10 @@ static const void *at(const plan *p, const void *matrix, int64_t index) {
 
 size_t fc_gemm_scratch(const fc_gemm *g) {
   const fc_gemm_kernels *kernels = fc_gemm_kernels_of(g->isa, g->type);
-  int64_t k = smaller(g->k, KC);
-  int64_t rows = smaller(round_up(g->m, kernels->rows), MC);
-  int64_t cols = smaller(round_up(g->n, kernels->cols), NC);
-  int64_t a_bytes = round_up(rows * k * (int64_t)kernels->size, 64);
+  int64_t k = fc_smaller(g->k, KC);
+  int64_t rows = fc_smaller(fc_round_up(g->m, kernels->rows), MC);
+  int64_t cols = fc_smaller(fc_round_up(g->n, kernels->cols), NC);
+  int64_t a_bytes = fc_round_up(rows * k * (int64_t)kernels->size, 64);
   return (size_t)(a_bytes + cols * k * (int64_t)kernels->size);
 }
 
@@ -91,8 +84,8 @@ static void multiply_tile(const plan *p, const void *a, const void *b, int64_t b
                           int64_t kc, int first) {
   _Alignas(64) char sums[FC_TILE_MAX_ROWS * FC_TILE_MAX_COLS * sizeof(double)];
   const fc_gemm *g = p->g;
-  int rows = (int)smaller(p->kernels->rows, g->m - i);
-  int cols = (int)smaller(p->kernels->cols, g->n - j);
+  int rows = (int)fc_smaller(p->kernels->rows, g->m - i);
+  int cols = (int)fc_smaller(p->kernels->cols, g->n - j);
   int width = cols > p->kernels->lanes ? p->kernels->cols : p->kernels->lanes;
   p->kernels->tile(rows, width, kc, a, 1, p->kernels->rows, b, b_row, sums, p->kernels->cols, 0);
   char *c = (char *)g->c + (i * g->c_row + j * g->c_col) * (int64_t)p->kernels->size;
@@ -128,13 +121,13 @@ static void pack_b(const plan *p, int64_t j, int64_t nc, int64_t k, int64_t kc) 
 static void multiply(const plan *p) {
   const fc_gemm *g = p->g;
   for (int64_t j = 0; j < g->n; j += NC) {
-    int64_t nc = smaller(NC, g->n - j);
+    int64_t nc = fc_smaller(NC, g->n - j);
     int64_t k = 0;
     do { /* once at least: with k = 0, C = beta C */
-      int64_t kc = smaller(KC, p->k - k);
+      int64_t kc = fc_smaller(KC, p->k - k);
       pack_b(p, j, nc, k, kc);
       for (int64_t i = 0; i < g->m; i += MC) {
-        int64_t mc = smaller(MC, g->m - i);
+        int64_t mc = fc_smaller(MC, g->m - i);
         p->kernels->pack(p->a_panels, p->kernels->rows, at(p, g->a, i * g->a_row + k * g->a_col), g->a_row,
                          g->a_col, mc, kc);
         multiply_block(p, i, mc, j, nc, k, kc);
@@ -149,10 +142,10 @@ fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch) {
   if (status != FC_OK || g->m == 0 || g->n == 0) return status;
   plan p = {.g = g, .kernels = fc_gemm_kernels_of(g->isa, g->type)};
   int64_t a_bytes =
-      smaller(round_up(g->m, p.kernels->rows), MC) * smaller(g->k, KC) * (int64_t)p.kernels->size;
+      fc_smaller(fc_round_up(g->m, p.kernels->rows), MC) * fc_smaller(g->k, KC) * (int64_t)p.kernels->size;
   p.k = g->alpha != 0 ? g->k : 0;
   p.a_panels = scratch;
-  p.b_panels = (char *)scratch + round_up(a_bytes, 64);
+  p.b_panels = (char *)scratch + fc_round_up(a_bytes, 64);
   p.direct = g->b_col == 1 && g->m <= p.kernels->rows;
   multiply(&p);
   return FC_OK;

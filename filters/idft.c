@@ -30,7 +30,7 @@ typedef struct reference {
 
 size_t fc_idft_ref_scratch(const fc_dft *d, const fc_view *out) {
   (void)out;
-  return (size_t)(2 * (d->nx + d->ny + tile_more(d->ny, 1) * fc_dft_bins_x(d))) * sizeof(double);
+  return (size_t)(2 * (d->nx + d->ny + fc_larger(d->ny, 1) * fc_dft_bins_x(d))) * sizeof(double);
 }
 
 static void reference_load(const reference *r, const char *from, double *bin) {
@@ -57,10 +57,10 @@ static int reference_finite(const reference *r, const char *from) {
 static void reference_columns(const reference *r, const char *from) {
   const fc_dft *d = r->d;
   const int64_t *step = r->in->stride, bins = fc_dft_bins_x(d);
-  for (int64_t y = 0; y < tile_more(d->ny, 1); y++)
+  for (int64_t y = 0; y < fc_larger(d->ny, 1); y++)
     for (int64_t kx = 0; kx < bins; kx++) {
       double *to = r->bins + 2 * (y * bins + kx), sum[2] = {0, 0};
-      for (int64_t ky = 0; ky < tile_more(d->ny, 1); ky++) {
+      for (int64_t ky = 0; ky < fc_larger(d->ny, 1); ky++) {
         double bin[2], c = 1, s = 0;
         reference_load(r, from + ky * step[FC_AXIS_Y] + kx * step[FC_AXIS_X], bin);
         if (d->ny) c = r->turns_y[2 * (ky * y % d->ny)], s = r->turns_y[2 * (ky * y % d->ny) + 1];
@@ -92,7 +92,7 @@ static double reference_value(const fc_dft *d, const double *bins, int64_t count
 static void reference_store(const reference *r, const fc_view *out, char *to, int64_t y, int64_t x,
                             double value, uint32_t *notes) {
   const fc_dft *d = r->d;
-  value *= d->scale / ((double)tile_more(d->nx, 1) * (double)tile_more(d->ny, 1));
+  value *= d->scale / ((double)fc_larger(d->nx, 1) * (double)fc_larger(d->ny, 1));
   fc_store_f64(to + y * out->stride[FC_AXIS_Y] + x * out->stride[FC_AXIS_X], 0, &value, 1, out->kind,
                out->dtype, notes);
 }
@@ -105,7 +105,7 @@ static void reference_block(const reference *r, const char *from, const fc_view 
   double spoilt = reference_finite(r, from) ? 0 : NAN;
   if (d->nx) {
     reference_columns(r, from);
-    for (int64_t y = 0; y < tile_more(d->ny, 1); y++)
+    for (int64_t y = 0; y < fc_larger(d->ny, 1); y++)
       for (int64_t x = 0; x < d->nx; x++)
         reference_store(r, out, to, y, x,
                         reference_value(d, r->bins + 2 * y * bins, bins, d->nx, x, r->turns_x) + spoilt,
@@ -128,7 +128,7 @@ fc_status fc_idft_ref(const fc_dft *d, const fc_view *in, const fc_view *out, vo
   reference r = {d, in, scratch, (double *)scratch + 2 * d->nx, (double *)scratch + 2 * (d->nx + d->ny)};
   for (int64_t i = 0; i < d->nx; i++) fc_turn(i, d->nx, &r.turns_x[2 * i], &r.turns_x[2 * i + 1]);
   for (int64_t i = 0; i < d->ny; i++) fc_turn(i, d->ny, &r.turns_y[2 * i], &r.turns_y[2 * i + 1]);
-  int64_t wide = tile_more(d->nx, 1), high = tile_more(d->ny, 1);
+  int64_t wide = fc_larger(d->nx, 1), high = fc_larger(d->ny, 1);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y] / high; y++)
       for (int64_t x = 0; x < out->shape[FC_AXIS_X] / wide; x++)
@@ -167,7 +167,7 @@ static void store_blocks(const tile *t, int64_t first, int64_t count, const fc_v
   t->k->scatter(t->turned, t->x, n, count, t->lanes);
   for (int64_t l = 0, run; l < count; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
-    run = tile_less(count - l, t->blocks - block);
+    run = fc_smaller(count - l, t->blocks - block);
     fc_store(to + row * out->stride[FC_AXIS_Y] + block * n * out->stride[FC_AXIS_X], out->stride[FC_AXIS_X],
              t->turned + l * n * t->size, t->d->compute, run * n, out->kind, out->dtype, notes);
   }
@@ -179,7 +179,7 @@ static void load_blocks(const tile *t, char *plane, const fc_view *in, const cha
   int64_t bins = fc_dft_bins_x(t->d);
   for (int64_t l = 0, run; l < count; l += run) {
     int64_t row = (first + l) / t->blocks, block = (first + l) % t->blocks;
-    run = tile_less(count - l, t->blocks - block);
+    run = fc_smaller(count - l, t->blocks - block);
     fc_load(t->turned + l * bins * t->size, t->d->compute,
             from + row * in->stride[FC_AXIS_Y] + block * bins * in->stride[FC_AXIS_X], in->stride[FC_AXIS_X],
             run * bins, in->kind, in->dtype);
@@ -192,7 +192,7 @@ static void run_x(const tile *t, const fc_view *in, const char *from, const fc_v
                   uint32_t *notes) {
   int64_t bins = fc_dft_bins_x(t->d), total = out->shape[FC_AXIS_Y] * t->blocks;
   for (int64_t first = 0; first < total; first += t->lanes) {
-    int64_t count = tile_less(t->lanes, total - first);
+    int64_t count = fc_smaller(t->lanes, total - first);
     load_blocks(t, t->re, in, from, first, count);
     load_blocks(t, t->im, in, from + in->stride[FC_AXIS_C], first, count);
     inverse_real(t, t->d->nx, bins);
@@ -215,7 +215,7 @@ static void run_y(const tile *t, const fc_view *in, const char *from, const fc_v
                   uint32_t *notes) {
   int64_t n = t->d->ny, bins = fc_dft_bins_y(t->d);
   for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x += t->lanes) {
-    int64_t count = tile_less(t->lanes, out->shape[FC_AXIS_X] - x);
+    int64_t count = fc_smaller(t->lanes, out->shape[FC_AXIS_X] - x);
     const char *column = from + x * in->stride[FC_AXIS_X];
     load_columns(t, t->re, in, column, bins, count);
     load_columns(t, t->im, in, column + in->stride[FC_AXIS_C], bins, count);
@@ -235,7 +235,7 @@ static void keep_columns(const tile *t, char *middle, const char *plane, int64_t
 static void run_middle(const tile *t, const fc_view *in, const char *from) {
   int64_t n = t->d->ny;
   for (int64_t x = 0; x < t->width; x += t->lanes) {
-    int64_t count = tile_less(t->lanes, t->width - x);
+    int64_t count = fc_smaller(t->lanes, t->width - x);
     const char *column = from + x * in->stride[FC_AXIS_X];
     load_columns(t, t->re, in, column, n, count);
     load_columns(t, t->im, in, column + in->stride[FC_AXIS_C], n, count);
@@ -258,7 +258,7 @@ static void run_xy(const tile *t, const fc_view *in, const char *from, const fc_
   int64_t bins = fc_dft_bins_x(t->d), total = t->d->ny * t->blocks;
   run_middle(t, in, from);
   for (int64_t first = 0; first < total; first += t->lanes) {
-    int64_t count = tile_less(t->lanes, total - first);
+    int64_t count = fc_smaller(t->lanes, total - first);
     t->k->gather(t->re, t->middle_re + first * bins * t->size, bins, NULL, bins, count, t->lanes);
     t->k->gather(t->im, t->middle_im + first * bins * t->size, bins, NULL, bins, count, t->lanes);
     inverse_real(t, t->d->nx, bins);

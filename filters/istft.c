@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filters/integers.h"
 #include "filters/stft.h"
 #include "filters/stft_kernels.h"
 #include "filters/turn.h"
@@ -16,22 +17,6 @@
 
 /* Squared windows that sum to less, over the most that a sample is covered by, are none. */
 #define LEAST_COVERAGE 1e-10
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t align64(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-static int64_t element_size(int compute) {
-  return compute == FC_F64 ? 8 : 4;
-}
 
 static double element(const void *from, int compute, int64_t at) {
   return compute == FC_F64 ? ((const double *)from)[at] : (double)((const float *)from)[at];
@@ -84,8 +69,8 @@ typedef struct frames {
 static frames frames_over(const fc_stft *s, const fc_view *in, int64_t from, int64_t to) {
   frames f = {floor_of(from + s->before - s->frame, s->hop) + 1, floor_of(to - 1 + s->before, s->hop) + 1};
   int64_t origin = in->origin[FC_AXIS_X], extent = in->extent[FC_AXIS_X];
-  f.first = larger(f.first, -origin);
-  if (extent >= 0) f.end = smaller(f.end, extent - origin);
+  f.first = fc_larger(f.first, -origin);
+  if (extent >= 0) f.end = fc_smaller(f.end, extent - origin);
   return f;
 }
 
@@ -151,10 +136,10 @@ typedef struct stretch {
 
 static stretch stretch_of(const fc_stft *s, char *scratch) {
   stretch t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute), .lanes = fc_rfft_lanes(s->plan)};
-  t.size = element_size(s->compute);
+  t.size = (int64_t)fc_dtype_size(s->compute);
   t.least = least_weight(s);
-  int64_t samples = align64(STRETCH_HOPS * s->hop * t.size),
-          plane = align64((s->size + 2) * t.lanes * t.size);
+  int64_t samples = fc_align64(STRETCH_HOPS * s->hop * t.size),
+          plane = fc_align64((s->size + 2) * t.lanes * t.size);
   t.sum = scratch;
   t.weight = t.sum + samples;
   t.turned = t.weight + samples;
@@ -162,7 +147,7 @@ static stretch stretch_of(const fc_stft *s, char *scratch) {
   t.im = t.re + plane;
   t.x = t.im + plane;
   t.taint = t.x + plane;
-  t.rest = t.taint + align64(t.lanes * t.size);
+  t.rest = t.taint + fc_align64(t.lanes * t.size);
   t.bytes = t.rest - scratch + (int64_t)fc_rfft_scratch(s->plan, t.lanes);
   return t;
 }
@@ -204,7 +189,7 @@ static void invert(const stretch *t, const fc_view *in, const char *channel, int
 /* Adds frame f, at `y`, to the stretch of `length` samples that begins at `from`. */
 static void add_frame(const stretch *t, const char *y, int64_t f, int64_t from, int64_t length) {
   int64_t start = f * t->s->hop - t->s->before - from;
-  int64_t lo = larger(start, 0), hi = smaller(start + t->s->frame, length);
+  int64_t lo = fc_larger(start, 0), hi = fc_smaller(start + t->s->frame, length);
   if (lo >= hi) return;
   t->k->overlap(t->sum + lo * t->size, t->weight + lo * t->size, y + (lo - start) * t->size,
                 (const char *)t->s->window + (lo - start) * t->size, hi - lo);
@@ -216,7 +201,7 @@ static void run_stretch(const stretch *t, const fc_view *in, const char *channel
   memset(t->sum, 0, (size_t)(length * t->size));
   memset(t->weight, 0, (size_t)(length * t->size));
   for (int64_t first = f.first; first < f.end; first += t->lanes) {
-    int64_t count = smaller(t->lanes, f.end - first);
+    int64_t count = fc_smaller(t->lanes, f.end - first);
     invert(t, in, channel, first, count);
     for (int64_t l = 0; l < count; l++)
       add_frame(t, t->turned + l * t->s->frame * t->size, first + l, from, length);
@@ -233,7 +218,7 @@ fc_status fc_istft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, 
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t c = 0; c < out->shape[FC_AXIS_C]; c++)
         for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x += STRETCH_HOPS * s->hop) {
-          int64_t length = smaller(STRETCH_HOPS * s->hop, out->shape[FC_AXIS_X] - x);
+          int64_t length = fc_smaller(STRETCH_HOPS * s->hop, out->shape[FC_AXIS_X] - x);
           run_stretch(&t, in, fc_view_at(in, n, y, 0, c * 2 * (s->size / 2 + 1)), x, length);
           fc_store(fc_view_at(out, n, y, x, c), out->stride[FC_AXIS_X], t.sum, s->compute, length, out->kind,
                    out->dtype, notes);

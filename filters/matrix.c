@@ -14,6 +14,7 @@
 
 #include "filters/blocks.h"
 #include "filters/gemm_kernels.h"
+#include "filters/integers.h"
 #include "filters/matrix.h"
 #include "filters/matrix_kernels.h"
 
@@ -26,18 +27,6 @@
 #define BLOCK FC_MATRIX_BLOCK
 /* Elements of padding behind a tile, which whole vectors may be read from. */
 #define TILE_SLACK FC_TILE_MAX_COLS
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t round_up(int64_t a, int64_t unit) {
-  return (a + unit - 1) / unit * unit;
-}
 
 /* ---- the matrix ------------------------------------------------------- */
 
@@ -52,7 +41,7 @@ static const fc_gemm_kernels *kernels_along(const fc_matrix *m) {
 
 void fc_matrix_init(fc_matrix *m, int compute, int isa, int axis, int64_t rows, int64_t cols) {
   *m = (fc_matrix){.compute = compute, .isa = isa, .axis = axis, .rows = rows, .cols = cols};
-  m->pitch = round_up(rows, kernels_along(m)->lanes);
+  m->pitch = fc_round_up(rows, kernels_along(m)->lanes);
 }
 
 size_t fc_matrix_bytes(const fc_matrix *m) {
@@ -132,8 +121,8 @@ typedef struct run {
 
 /* Positions (blocks) that a tile of the way holds at most. */
 static int64_t tile_positions(int64_t elements_each) {
-  int64_t fit = TILE_ELEMENTS / larger(elements_each, 1);
-  return larger(smaller(fit, TILE_LONGEST) / FC_TILE_MAX_COLS, 1) * FC_TILE_MAX_COLS;
+  int64_t fit = TILE_ELEMENTS / fc_larger(elements_each, 1);
+  return fc_larger(fc_smaller(fit, TILE_LONGEST) / FC_TILE_MAX_COLS, 1) * FC_TILE_MAX_COLS;
 }
 
 static int64_t x_elements(const fc_matrix *m) {
@@ -205,7 +194,7 @@ static void mix(const run *r) {
     for (int64_t y = 0; y < r->out->shape[FC_AXIS_Y]; y++)
       for (int64_t x = 0; x < r->out->shape[FC_AXIS_X]; x += most)
         mix_pixels(r, fc_view_at(r->in, n, y, x, 0), fc_view_at(r->out, n, y, x, 0),
-                   smaller(most, r->out->shape[FC_AXIS_X] - x));
+                   fc_smaller(most, r->out->shape[FC_AXIS_X] - x));
 }
 
 /* ---- along: vectors over the outputs of a block ---------------------------- */
@@ -216,7 +205,7 @@ static void along_stretches(const run *r, int64_t first, int64_t count, int stor
   const fc_matrix *m = r->m;
   for (int64_t done = 0; done < count;) {
     int64_t line = (first + done) / r->w.each, block = (first + done) % r->w.each;
-    int64_t stretch = smaller(r->w.each - block, count - done);
+    int64_t stretch = fc_smaller(r->w.each - block, count - done);
     if (storing)
       store(r, done * m->rows, fc_line_at(&r->w, r->out, r->out, line) + block * r->w.out_block,
             r->w.out_step, stretch * m->rows);
@@ -232,9 +221,9 @@ static void along_block(const run *r, const fc_gemm_kernels *k, int64_t c, int64
   const fc_matrix *m = r->m;
   char *to = c ? r->block : r->y;
   for (int64_t j = 0; j < m->pitch; j += k->cols)
-    k->tile((int)count, (int)smaller(k->cols, m->pitch - j), smaller(BLOCK, m->cols - c), r->x + c * r->size,
-            m->cols, 1, (const char *)m->matrix + (c * m->pitch + j) * r->size, m->pitch, to + j * r->size,
-            m->pitch, c == 0 && m->offset != NULL);
+    k->tile((int)count, (int)fc_smaller(k->cols, m->pitch - j), fc_smaller(BLOCK, m->cols - c),
+            r->x + c * r->size, m->cols, 1, (const char *)m->matrix + (c * m->pitch + j) * r->size, m->pitch,
+            to + j * r->size, m->pitch, c == 0 && m->offset != NULL);
   if (c) k->update(r->y, m->pitch, 1, to, m->pitch, count, m->pitch, 1, 1);
 }
 
@@ -243,7 +232,7 @@ static void along(const run *r) {
   const fc_gemm_kernels *k = kernels_along(m);
   int64_t total = r->w.lines * r->w.each, most = tile_positions(m->cols + m->pitch);
   for (int64_t first = 0; first < total; first += most) {
-    int64_t count = smaller(most, total - first);
+    int64_t count = fc_smaller(most, total - first);
     along_stretches(r, first, count, 0);
     start_along(r, count);
     for (int64_t c = 0; c < m->cols; c += BLOCK) along_block(r, k, c, count);
@@ -260,7 +249,7 @@ static void across_block(const run *r, const fc_gemm_kernels *k, int64_t c, int6
   const fc_matrix *m = r->m;
   char *to = c ? r->block : r->y;
   for (int64_t j = 0; j < width; j += k->cols)
-    k->tile((int)m->rows, (int)smaller(k->cols, width - j), smaller(BLOCK, m->cols - c),
+    k->tile((int)m->rows, (int)fc_smaller(k->cols, width - j), fc_smaller(BLOCK, m->cols - c),
             (const char *)m->matrix + c * m->pitch * r->size, 1, m->pitch, r->x + (c * width + j) * r->size,
             width, to + j * r->size, width, c == 0 && m->offset != NULL);
   if (c) k->update(r->y, width, 1, to, width, m->rows, width, 1, 1);
@@ -271,7 +260,7 @@ static void across_tile(const run *r, const char *from, int64_t in_next, char *t
                         int64_t count) {
   const fc_matrix *m = r->m;
   const fc_gemm_kernels *k = fc_gemm_kernels_of(m->isa, m->compute);
-  int64_t width = round_up(count, k->lanes);
+  int64_t width = fc_round_up(count, k->lanes);
   for (int64_t c = 0; c < m->cols; c++) {
     load(r, c * width, from + c * r->w.in_step, in_next, count);
     memset(r->x + (c * width + count) * r->size, 0, (size_t)((width - count) * r->size));
@@ -289,7 +278,7 @@ static void across_row(const run *r, const char *from, int64_t in_next, char *to
   for (int64_t b = 0; b < r->w.each; b++)
     for (int64_t i = 0; i < length; i += most)
       across_tile(r, from + b * r->w.in_block + i * in_next, in_next, to + b * r->w.out_block + i * out_next,
-                  out_next, smaller(most, length - i));
+                  out_next, fc_smaller(most, length - i));
 }
 
 static void across(const run *r) {

@@ -3,18 +3,11 @@
  * passes.c - the two passes over pieces one block high and as wide as keeps what lies
  * between them in the cache.
  */
+#include "filters/integers.h"
 #include "filters/passes.h"
 
 /* Elements between the passes: 256 KiB of f32. A single pair of blocks may need more. */
 #define PIECE_ELEMENTS (64 * 1024)
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* Elements between the passes for one pair of blocks, of all channels. */
 static int64_t pair_elements(const fc_passes *p, const fc_view *out) {
@@ -23,7 +16,7 @@ static int64_t pair_elements(const fc_passes *p, const fc_view *out) {
 
 static int64_t piece_bytes(const fc_passes *p, const fc_view *out) {
   int64_t whole = p->y.cols * out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C];
-  int64_t elements = smaller(whole, larger(PIECE_ELEMENTS, pair_elements(p, out)));
+  int64_t elements = fc_smaller(whole, fc_larger(PIECE_ELEMENTS, pair_elements(p, out)));
   return (elements * (int64_t)fc_dtype_size(p->compute) + 63) / 64 * 64;
 }
 
@@ -64,9 +57,9 @@ static fc_status run_piece(const fc_passes *p, const fc_view *in, const fc_view 
 static fc_status run_band(const fc_passes *p, const fc_view *in, const fc_view *out, void *scratch,
                           uint32_t *notes) {
   int64_t blocks = out->shape[FC_AXIS_X] / p->x.rows;
-  int64_t most = larger(PIECE_ELEMENTS / larger(pair_elements(p, out), 1), 1);
+  int64_t most = fc_larger(PIECE_ELEMENTS / fc_larger(pair_elements(p, out), 1), 1);
   for (int64_t b = 0; b < blocks; b += most) {
-    int64_t count = smaller(most, blocks - b);
+    int64_t count = fc_smaller(most, blocks - b);
     fc_view to = part(*out, FC_AXIS_X, b * p->x.rows, count * p->x.rows);
     fc_view from = part(*in, FC_AXIS_X, b * p->x.cols, count * p->x.cols);
     fc_status status = run_piece(p, &from, &to, scratch, notes);

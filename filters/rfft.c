@@ -7,15 +7,8 @@
 
 #include "filters/fft.h"
 #include "filters/fft_kernels.h"
+#include "filters/integers.h"
 #include "filters/turn.h"
-
-static int64_t align64(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-static int64_t element_size(int compute) {
-  return compute == FC_F64 ? 8 : 4;
-}
 
 static int is_even(const fc_rfft *plan) {
   return plan->n % 2 == 0;
@@ -23,8 +16,9 @@ static int is_even(const fc_rfft *plan) {
 
 static void describe(fc_rfft *plan, int64_t n, int compute, int isa) {
   *plan = (fc_rfft){.n = n, .bins = n / 2 + 1, .compute = compute, .isa = isa};
-  plan->twiddles = align64((int64_t)sizeof *plan);
-  plan->complex = align64(plan->twiddles + (is_even(plan) ? n / 4 + 1 : 0) * 2 * element_size(compute));
+  plan->twiddles = fc_align64((int64_t)sizeof *plan);
+  plan->complex =
+      fc_align64(plan->twiddles + (is_even(plan) ? n / 4 + 1 : 0) * 2 * (int64_t)fc_dtype_size(compute));
 }
 
 size_t fc_rfft_bytes(int64_t n, int compute) {
@@ -44,7 +38,7 @@ fc_status fc_rfft_init(fc_rfft *plan, int64_t n, int compute, int isa) {
   for (int64_t k = 0; is_even(plan) && k <= n / 4; k++) {
     double c, s;
     fc_turn(k, n, &c, &s);
-    void *pair = (char *)plan + plan->twiddles + 2 * k * element_size(compute);
+    void *pair = (char *)plan + plan->twiddles + 2 * k * (int64_t)fc_dtype_size(compute);
     if (compute == FC_F64)
       ((double *)pair)[0] = c, ((double *)pair)[1] = -s;
     else
@@ -58,7 +52,7 @@ int64_t fc_rfft_lanes(const fc_rfft *plan) {
 }
 
 static int64_t plane_bytes(const fc_rfft *plan, int64_t lanes) {
-  return align64((plan->n + 1) * lanes * element_size(plan->compute));
+  return fc_align64((plan->n + 1) * lanes * (int64_t)fc_dtype_size(plan->compute));
 }
 
 size_t fc_rfft_scratch(const fc_rfft *plan, int64_t lanes) {
@@ -66,7 +60,7 @@ size_t fc_rfft_scratch(const fc_rfft *plan, int64_t lanes) {
 }
 
 static void forward_odd(const fc_rfft *plan, const void *x, fc_planes to, int64_t lanes, void *scratch) {
-  int64_t plane = plane_bytes(plan, lanes), row = lanes * element_size(plan->compute);
+  int64_t plane = plane_bytes(plan, lanes), row = lanes * (int64_t)fc_dtype_size(plan->compute);
   fc_planes z = {scratch, (char *)scratch + plane};
   memcpy(z.re, x, (size_t)(plan->n * row));
   memset(z.im, 0, (size_t)(plan->n * row));
@@ -91,7 +85,7 @@ void fc_rfft_inverse_pairs(const fc_rfft *plan, void *re, void *im, int64_t lane
 }
 
 void fc_rfft_forward(const fc_rfft *plan, const void *x, void *re, void *im, int64_t lanes, void *scratch) {
-  int64_t row = lanes * element_size(plan->compute);
+  int64_t row = lanes * (int64_t)fc_dtype_size(plan->compute);
   fc_planes z = {re, im};
   if (!is_even(plan)) {
     forward_odd(plan, x, z, lanes, scratch);
@@ -106,7 +100,7 @@ void fc_rfft_forward(const fc_rfft *plan, const void *x, void *re, void *im, int
 
 static void inverse_odd(const fc_rfft *plan, fc_planes from, void *x, int64_t lanes, void *scratch) {
   const fc_fft_kernels *k = fc_fft_kernels_of(plan->isa, plan->compute);
-  int64_t plane = plane_bytes(plan, lanes), row = lanes * element_size(plan->compute);
+  int64_t plane = plane_bytes(plan, lanes), row = lanes * (int64_t)fc_dtype_size(plan->compute);
   fc_planes z = {scratch, (char *)scratch + plane};
   memcpy(z.re, from.re, (size_t)(plan->bins * row));
   memcpy(z.im, from.im, (size_t)(plan->bins * row));
@@ -123,7 +117,8 @@ static void inverse_odd(const fc_rfft *plan, fc_planes from, void *x, int64_t la
 
 void fc_rfft_inverse(const fc_rfft *plan, const void *re, const void *im, void *x, int64_t lanes,
                      void *scratch) {
-  int64_t plane = plane_bytes(plan, lanes), row = lanes * element_size(plan->compute), half = plan->n / 2;
+  int64_t plane = plane_bytes(plan, lanes), row = lanes * (int64_t)fc_dtype_size(plan->compute),
+          half = plan->n / 2;
   fc_planes from = {(void *)re, (void *)im}, z = {scratch, (char *)scratch + plane};
   if (!is_even(plan)) {
     inverse_odd(plan, from, x, lanes, scratch);

@@ -6,21 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "filters/integers.h"
 #include "filters/stft.h"
 #include "filters/stft_kernels.h"
 #include "filters/turn.h"
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t align64(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-static int64_t element_size(int compute) {
-  return compute == FC_F64 ? 8 : 4;
-}
 
 static double element(const void *from, int compute, int64_t at) {
   return compute == FC_F64 ? ((const double *)from)[at] : (double)((const float *)from)[at];
@@ -140,19 +129,19 @@ typedef struct tile {
 
 static tile tile_of(const fc_stft *s, char *scratch) {
   tile t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute), .lanes = fc_rfft_lanes(s->plan)};
-  int64_t size = element_size(s->compute), plane = align64((s->size + 2) * t.lanes * size);
-  int64_t banded = align64(values_of(s) * t.lanes * size);
+  int64_t size = (int64_t)fc_dtype_size(s->compute), plane = fc_align64((s->size + 2) * t.lanes * size);
+  int64_t banded = fc_align64(values_of(s) * t.lanes * size);
   /* Frames that overlap share their samples; others lie one after the other. */
-  t.distance = smaller(s->hop, s->frame);
+  t.distance = fc_smaller(s->hop, s->frame);
   t.span = scratch;
-  t.x = t.span + align64(((t.lanes - 1) * t.distance + s->frame) * size);
+  t.x = t.span + fc_align64(((t.lanes - 1) * t.distance + s->frame) * size);
   t.re = t.x + plane;
   t.im = t.re + plane;
   t.value = t.im + plane;
   t.banded = t.value + plane;
   t.turned = t.banded + banded;
   t.taint = t.turned + (banded > plane ? banded : plane);
-  t.rest = t.taint + align64(t.lanes * size);
+  t.rest = t.taint + fc_align64(t.lanes * size);
   t.bytes = t.rest - scratch + (int64_t)fc_rfft_scratch(s->plan, t.lanes);
   return t;
 }
@@ -164,7 +153,7 @@ size_t fc_stft_scratch(const fc_stft *s) {
 /* `count` frames from the one at `frame` on, windowed, into lanes. */
 static void load_frames(const tile *t, const fc_view *in, const char *frame, int64_t count) {
   const fc_stft *s = t->s;
-  int64_t size = element_size(s->compute), stride = in->stride[FC_AXIS_X];
+  int64_t size = (int64_t)fc_dtype_size(s->compute), stride = in->stride[FC_AXIS_X];
   if (s->hop <= s->frame)
     fc_load(t->span, s->compute, frame, stride, (count - 1) * s->hop + s->frame, in->kind, in->dtype);
   else
@@ -178,7 +167,7 @@ static void load_frames(const tile *t, const fc_view *in, const char *frame, int
 static void transform(const tile *t) {
   const fc_stft *s = t->s;
   fc_rfft_forward(s->plan, t->x, t->re, t->im, t->lanes, t->rest);
-  memset(t->taint, 0, (size_t)(t->lanes * element_size(s->compute)));
+  memset(t->taint, 0, (size_t)(t->lanes * (int64_t)fc_dtype_size(s->compute)));
   t->k->taint(t->taint, t->x, s->frame, t->lanes);
   int tainted = 0;
   for (int64_t l = 0; l < t->lanes; l++) tainted |= isnan(element(t->taint, s->compute, l)) != 0;
@@ -205,7 +194,7 @@ static const char *component_of(const tile *t, int component) {
 
 static void store_frames(const tile *t, const fc_view *out, char *to, int64_t count, uint32_t *notes) {
   const fc_stft *s = t->s;
-  int64_t values = values_of(s), row = values * element_size(s->compute);
+  int64_t values = values_of(s), row = values * (int64_t)fc_dtype_size(s->compute);
   for (int c = 0; c < s->components; c++) {
     t->k->scatter(t->turned, component_of(t, s->component[c]), values, count, t->lanes);
     for (int64_t l = 0; l < count; l++)
@@ -218,7 +207,7 @@ static void run_channel(const tile *t, const fc_view *in, const char *from, cons
                         uint32_t *notes) {
   const fc_stft *s = t->s;
   for (int64_t f = 0; f < out->shape[FC_AXIS_X]; f += t->lanes) {
-    int64_t count = smaller(t->lanes, out->shape[FC_AXIS_X] - f);
+    int64_t count = fc_smaller(t->lanes, out->shape[FC_AXIS_X] - f);
     load_frames(t, in, from + (f * s->hop - s->before) * in->stride[FC_AXIS_X], count);
     transform(t);
     store_frames(t, out, to + f * out->stride[FC_AXIS_X], count, notes);
