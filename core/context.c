@@ -76,11 +76,3 @@ const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op
 const char *fc_version(void) {
   return FC_VERSION;
 }
-
-gboolean fc_has_cuda(void) {
-#ifdef FC_HAVE_CUDA
-  return TRUE;
-#else
-  return FALSE;
-#endif
-}

@@ -474,6 +474,10 @@ gboolean check_ordinal(int ordinal, GError **error) {
 
 // ---- runner.h ------------------------------------------------------------
 
+gboolean fc_has_cuda(void) {
+  return TRUE;
+}
+
 fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   if (!check_ordinal(ordinal, error)) return NULL;
   cuda_runner *me = g_new0(cuda_runner, 1);

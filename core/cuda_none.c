@@ -7,6 +7,10 @@
 
 #define REASON "this build has no CUDA backend"
 
+gboolean fc_has_cuda(void) {
+  return FALSE;
+}
+
 fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, ordinal);
   return NULL;

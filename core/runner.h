@@ -90,6 +90,9 @@ struct fc_runner {
 };
 
 /*
+ * The rest is cuda.cu in a build with CUDA and cuda_none.c in one without - fc_has_cuda too, of
+ * filterchain.h; a test may bring its own.
+ *
  * A CUDA device. `stream` NULL makes three streams of the runner's own; otherwise
  * everything is enqueued on the caller's stream and nothing ever waits: wait_upload,
  * wait_download and finish return at once, so a chain with stages for the host cannot
