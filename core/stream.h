@@ -60,6 +60,10 @@ struct fc_sink {
 
   /* Frees the struct; without a successful commit, leaves no trace on disk. */
   void (*free)(fc_sink *sink);
+
+  /* Set by begin: what is written goes where nothing can be taken back (a pipe), so that a run
+   * which has failed cannot be started over. */
+  gboolean direct;
 };
 
 static inline fc_axis fc_stream_axis(int kind) {

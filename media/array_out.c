@@ -113,8 +113,9 @@ static gboolean array_begin(fc_sink *base, const fc_format *format, GError **err
   sink->dims = choose_dims(sink, format);
   sink->output =
       fc_output_open(sink->path, sink->flags | (sink->npy && unknown ? FC_OUTPUT_SEEKS : 0), error);
-  return sink->output &&
-         (!sink->npy || put_header(sink, unknown ? 0 : format->extent[fc_stream_axis(format->kind)], error));
+  if (!sink->output) return FALSE;
+  base->direct = !fc_output_seekable(sink->output);
+  return !sink->npy || put_header(sink, unknown ? 0 : format->extent[fc_stream_axis(format->kind)], error);
 }
 
 /* Files are little-endian, as nearly all machines are. */

@@ -101,6 +101,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
       fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec.frames) ? 0 : FC_OUTPUT_SEEKS);
   sink->output = fc_output_open(sink->path, flags, error);
   if (!sink->output) return FALSE;
+  base->direct = !fc_output_seekable(sink->output);
   sink->encoder = is_wav_pcm(&sink->samples) ? fc_wav_encoder_new(base->name, sink->output, &spec, error)
                                              : fc_sndfile_encoder_new(base->name, sink->output, &spec, error);
   return sink->encoder != NULL;

@@ -94,6 +94,7 @@ static gboolean image_begin(fc_sink *base, const fc_format *format, GError **err
   fc_format wanted = *format;
   if (sink->dtype < 0 && !image_accept(base, &wanted, error)) return FALSE;
   sink->output = fc_output_open(sink->path, sink->flags, error);
+  if (sink->output) base->direct = !fc_output_seekable(sink->output);
   return sink->output != NULL;
 }
 
