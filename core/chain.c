@@ -95,7 +95,8 @@ gboolean fc_stage_prepare(fc_stage *stage, const fc_backend *backend, int device
       int before = device >= 0 ? fc_cuda_enter(device) : -1;
       fc_status status = backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
       if (device >= 0) fc_cuda_leave(before);
-      if (!fc_stage_host_check(&stage->host, stage->op->name, "preparing", status, error)) return FALSE;
+      if (!fc_stage_host_check_on(&stage->host, stage->op->name, device, "preparing", status, error))
+        return FALSE;
     }
     p->valid = TRUE;
   }

@@ -539,12 +539,12 @@ static gboolean begin_sink(run *r, GError **error) {
   return r->sink->begin(r->sink, &format, error);
 }
 
-static gboolean attempt(run *r, guint halvings, gboolean *retry, GError **error) {
+/* `began`: something may have been read. */
+static gboolean attempt(run *r, guint halvings, gboolean *began, GError **error) {
   pthread_mutex_init(&r->mutex, NULL);
   pthread_cond_init(&r->changed, NULL);
   GError *why = NULL;
-  gboolean ok = init_run(r, halvings, &why);
-  *retry = !ok && g_error_matches(why, FC_ERROR, FC_NO_MEMORY) && !r->plan->whole && r->plan->chunk > 1;
+  gboolean ok = *began = init_run(r, halvings, &why);
   if (ok) {
     g_free(r->result->device);
     r->result->device = g_strdup(r->runner->description);
@@ -558,19 +558,44 @@ static gboolean attempt(run *r, guint halvings, gboolean *retry, GError **error)
   return ok;
 }
 
+/* How often a chunk may be halved. What is left of a device's after that would keep it waiting
+ * for launches, when the CPU has memory of its own. */
+#define HALVINGS        40
+#define HALVINGS_DEVICE 8
+
+static gboolean may_halve(const fc_plan *plan, guint halvings, const GError *why) {
+  guint most = plan->device == FC_HOST ? HALVINGS : HALVINGS_DEVICE;
+  return g_error_matches(why, FC_ERROR, FC_NO_MEMORY) && !plan->whole && plan->chunk > 1 && halvings < most;
+}
+
 gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_options *options,
                     fc_trace *trace, fc_result *result, GError **error) {
-  for (guint halvings = 0;; halvings++) {
+  fc_context *context = plan->chain->context;
+  gint64 wanted = 0;
+  for (guint halvings = 0;;) {
     run r = {
         .plan = plan, .source = source, .sink = sink, .options = options, .trace = trace, .result = result};
-    gboolean retry = FALSE;
+    gboolean began;
     GError *why = NULL;
-    if (attempt(&r, halvings, &retry, &why)) return TRUE;
-    if (!retry || halvings >= 40) {
+    gboolean ok = attempt(&r, halvings, &began, &why);
+    if (halvings == 0) wanted = plan->chunk;
+    if (ok && halvings)
+      fc_context_log(context, FC_LOG_WARNING,
+                     "%s: memory was short: worked on %" G_GINT64_FORMAT
+                     " elements at a time instead of %" G_GINT64_FORMAT,
+                     result->device, plan->chunk, wanted);
+    if (ok) return TRUE;
+    if (!began && may_halve(plan, halvings, why)) {
+      fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
+      halvings++;
+    } else if (!began && fc_plan_may_leave_device(plan, why)) {
+      fc_context_log(context, FC_LOG_WARNING, "the GPU failed (%s): going on with the CPU", why->message);
+      fc_plan_leave_device(plan, why);
+      halvings = 0;
+    } else {
       g_propagate_error(error, why);
       return FALSE;
     }
-    fc_context_log(plan->chain->context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
     g_error_free(why);
   }
 }

@@ -18,8 +18,9 @@ G_BEGIN_DECLS
 /*
  * Runs the plan; `sink` may be NULL. The sink is begun but neither committed nor
  * freed: the caller does that once everything has succeeded. Fills in the result's
- * formats, counts and measurements. Retries with smaller chunks when memory runs out
- * before anything was read; fails with FC_NO_MEMORY otherwise.
+ * formats, counts and measurements. Before anything was read,
+ * retries with smaller chunks when memory runs out, and on the CPU when a device fails that
+ * the user did not ask for; both are said. Fails with FC_NO_MEMORY or FC_DEVICE otherwise.
  */
 gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_options *options,
                     fc_trace *trace, fc_result *result, GError **error);

@@ -94,3 +94,10 @@ gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *
   g_free(message);
   return status == FC_OK;
 }
+
+gboolean fc_stage_host_check_on(fc_stage_host *host, const char *name, int device, const char *doing,
+                                fc_status status, GError **error) {
+  if (device < 0 || status == FC_OK) return fc_stage_host_check(host, name, doing, status, error);
+  g_autofree char *where = g_strdup_printf("%s on cuda:%d", name, device);
+  return fc_stage_host_check(host, where, doing, status, error);
+}

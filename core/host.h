@@ -32,6 +32,9 @@ void fc_stage_host_clear(fc_stage_host *host);
  * TRUE for FC_OK. `doing` completes "failed while ..." when nothing was said. */
 gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *doing, fc_status status,
                              GError **error);
+/* The same for what was done on a device, which the message then names: "conv1d on cuda:0: ...". */
+gboolean fc_stage_host_check_on(fc_stage_host *host, const char *name, int device, const char *doing,
+                                fc_status status, GError **error);
 
 G_END_DECLS
 

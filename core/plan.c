@@ -405,7 +405,8 @@ static gboolean use_cuda(fc_plan *plan, int ordinal, gboolean touch, GError **er
       if (status == FC_UNSUPPORTED && ps->op->cpu)
         ps->on_host = TRUE,
         fc_stage_host_check(&ps->stage->host, ps->name, "looking at the device", FC_OK, NULL);
-      else if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at the device", status, error))
+      else if (!fc_stage_host_check_on(&ps->stage->host, ps->name, ordinal, "looking at the device", status,
+                                       error))
         return FALSE;
     }
   }
@@ -466,6 +467,18 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolea
     return fc_fail(error, FC_UNSUPPORTED, "%s: has no CPU version, and there is no GPU for it (%s)", name,
                    plan->reason);
   return TRUE;
+}
+
+gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why) {
+  gboolean failed = g_error_matches(why, FC_ERROR, FC_DEVICE) || g_error_matches(why, FC_ERROR, FC_NO_MEMORY);
+  return failed && plan->device_auto && plan->device != FC_HOST && !lacking(plan, FALSE);
+}
+
+void fc_plan_leave_device(fc_plan *plan, const GError *why) {
+  fc_chain_release_prepared(plan->chain);
+  plan->device = FC_HOST;
+  for (guint s = 0; s < plan->n; s++) plan->stages[s].on_host = FALSE;
+  set_reason(plan, "the GPU failed (%s)", why->message);
 }
 
 /* ---- chunks ----------------------------------------------------------- */

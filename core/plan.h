@@ -71,6 +71,11 @@ gboolean fc_plan_set_extent(fc_plan *plan, gint64 extent, GError **error);
  * asks no driver: for --dry-run. */
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error);
 
+/* Whether the CPU should take over after this failure: of a device that we chose, not the user. */
+gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
+/* Makes it a plan for the CPU, with the failure as the reason. Not while it is run. */
+void fc_plan_leave_device(fc_plan *plan, const GError *why);
+
 /* Chooses the chunk size for the device; 1/2^halvings of it after running out of memory. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint halvings, GError **error);
 

@@ -90,8 +90,9 @@ static fc_plan *plan_ends(fc_chain *chain, ends *e, const fc_options *o, gboolea
   return e->source ? make_plan(chain, e->source, e->sink, o, error) : NULL;
 }
 
+/* `again`: the CPU may take over, from the beginning. */
 static gboolean run_once(fc_chain *chain, const char *input, const char *output, const fc_options *o,
-                         gboolean *was_auto, fc_result *result, GError **error) {
+                         gboolean *again, fc_result *result, GError **error) {
   ends e = {NULL, NULL};
   g_autoptr(fc_plan) plan = NULL;
   fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
@@ -99,49 +100,61 @@ static gboolean run_once(fc_chain *chain, const char *input, const char *output,
                 (plan = plan_ends(chain, &e, o, TRUE, error)) != NULL &&
                 fc_plan_choose_device(plan, o, TRUE, error);
   if (ok) {
-    *was_auto = plan->device_auto && plan->device != FC_HOST;
-    result->reason = g_strdup(plan->reason);
     fc_context_log(chain->context, FC_LOG_INFO, "running on %s: %s",
                    plan->device == FC_HOST ? "the CPU" : "the GPU", plan->reason);
     /* Last what cannot be taken back: without its trace a run has failed. */
     ok = fc_execute(plan, e.source, e.sink, o, trace, result, error) && fc_trace_write(trace, error) &&
          (!e.sink || e.sink->commit(e.sink, error));
+    result->reason = g_strdup(plan->reason);
+    gboolean final = strcmp(input, "-") == 0 || (e.sink && e.sink->direct);
+    *again = !ok && !final && fc_plan_may_leave_device(plan, *error);
   }
   close_ends(&e);
   fc_trace_free(trace);
   return ok;
 }
 
-static gboolean worth_the_cpu(const GError *error) {
-  return g_error_matches(error, FC_ERROR, FC_DEVICE) || g_error_matches(error, FC_ERROR, FC_NO_MEMORY);
+/* After a device that we chose, not the user, has failed under way: the same result is to be had
+ * without it. Returns why, for the result of the next run. */
+static char *start_over(fc_chain *chain, fc_options *o, fc_result **result, GError **why) {
+  fc_context_log(chain->context, FC_LOG_WARNING, "the GPU failed (%s): starting over on the CPU",
+                 (*why)->message);
+  char *reason = g_strdup_printf("the GPU failed (%s)", (*why)->message);
+  g_clear_error(why);
+  fc_chain_release_prepared(chain);
+  fc_result_free(*result);
+  *result = g_new0(fc_result, 1);
+  o->device = "cpu";
+  return reason;
 }
 
-gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
-                           fc_result **result, GError **error) {
-  fc_options o = full_options(options);
-  gint64 start = g_get_monotonic_time();
-  gboolean was_auto = FALSE;
-  GError *why = NULL;
-  fc_result *r = g_new0(fc_result, 1);
-  gboolean ok = run_once(chain, input, output, &o, &was_auto, r, &why);
-  if (!ok && was_auto && worth_the_cpu(why) && strcmp(input, "-") != 0) {
-    /* We chose the GPU, not the user: the same result is to be had without it. */
-    fc_context_log(chain->context, FC_LOG_WARNING, "the GPU failed (%s): starting over on the CPU",
-                   why->message);
-    g_clear_error(&why);
-    fc_chain_release_prepared(chain);
-    fc_result_free(r);
-    r = g_new0(fc_result, 1);
-    o.device = "cpu";
-    ok = run_once(chain, input, output, &o, &was_auto, r, &why);
-  }
+/* Takes error and result of a run that began at `start`. */
+static gboolean conclude(gboolean ok, gint64 start, fc_result *r, char *reason, fc_result **result,
+                         GError *why, GError **error) {
   r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (reason) g_free(r->reason), r->reason = reason;
   if (!ok) g_propagate_error(error, why);
   if (ok && result)
     *result = r;
   else
     fc_result_free(r);
   return ok;
+}
+
+gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
+                           fc_result **result, GError **error) {
+  fc_options o = full_options(options);
+  gint64 start = g_get_monotonic_time();
+  gboolean again = FALSE;
+  GError *why = NULL;
+  char *reason = NULL;
+  fc_result *r = g_new0(fc_result, 1);
+  gboolean ok = run_once(chain, input, output, &o, &again, r, &why);
+  if (again) {
+    reason = start_over(chain, &o, &r, &why);
+    ok = run_once(chain, input, output, &o, &again, r, &why);
+  }
+  return conclude(ok, start, r, reason, result, why, error);
 }
 
 char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
@@ -203,26 +216,37 @@ static gboolean run_memory(fc_plan *plan, ends *e, const fc_view *in, const fc_v
          fc_execute_parallel(plan, in, out, o, trace, r, error);
 }
 
+static gboolean run_host_once(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *o,
+                              gboolean *again, fc_result *result, GError **error) {
+  ends e = {fc_memory_source_new(in), fc_memory_sink_new(out)};
+  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  g_autoptr(fc_plan) plan = make_plan(chain, e.source, e.sink, o, error);
+  gboolean ok = plan && fc_plan_choose_device(plan, o, TRUE, error);
+  if (ok) {
+    ok = run_memory(plan, &e, in, out, o, trace, result, error) && fc_trace_write(trace, error);
+    result->reason = g_strdup(plan->reason);
+    *again = !ok && fc_plan_may_leave_device(plan, *error);
+  }
+  close_ends(&e);
+  fc_trace_free(trace);
+  return ok;
+}
+
 gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
                            fc_result **result, GError **error) {
   if (!check_view(in, "input", FALSE, error) || !check_view(out, "output", FALSE, error)) return FALSE;
   fc_options o = full_options(options);
   gint64 start = g_get_monotonic_time();
-  ends e = {fc_memory_source_new(in), fc_memory_sink_new(out)};
+  gboolean again = FALSE;
+  GError *why = NULL;
+  char *reason = NULL;
   fc_result *r = g_new0(fc_result, 1);
-  fc_trace *trace = o.trace ? fc_trace_new(o.trace) : NULL;
-  g_autoptr(fc_plan) plan = make_plan(chain, e.source, e.sink, &o, error);
-  gboolean ok = plan && fc_plan_choose_device(plan, &o, TRUE, error);
-  if (ok) r->reason = g_strdup(plan->reason);
-  ok = ok && run_memory(plan, &e, in, out, &o, trace, r, error) && fc_trace_write(trace, error);
-  close_ends(&e);
-  fc_trace_free(trace);
-  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
-  if (ok && result)
-    *result = r;
-  else
-    fc_result_free(r);
-  return ok;
+  gboolean ok = run_host_once(chain, in, out, &o, &again, r, &why);
+  if (again) {
+    reason = start_over(chain, &o, &r, &why);
+    ok = run_host_once(chain, in, out, &o, &again, r, &why);
+  }
+  return conclude(ok, start, r, reason, result, why, error);
 }
 
 static gboolean check_for_device(const fc_plan *plan, const fc_view *in, const fc_view *out, GError **error) {

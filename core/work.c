@@ -59,8 +59,13 @@ static fc_runner *cpu_of(fc_work *w) {
 
 /* ---- making a workspace ----------------------------------------------- */
 
-static gboolean no_memory(const char *what, gsize bytes, GError **error) {
-  return fc_fail(error, FC_NO_MEMORY, "not enough memory for %s (%.1f MB)", what, (double)bytes / 1e6);
+/* `host`: in host memory that a device's lanes copy from and to. */
+static gboolean no_memory(const fc_runner *runner, gboolean host, const char *what, gsize bytes,
+                          GError **error) {
+  gboolean gpu = runner->device != FC_HOST;
+  return fc_fail(error, FC_NO_MEMORY, "%s%snot enough %smemory for %s (%.1f MB)",
+                 gpu ? runner->description : "", gpu ? ": " : "", gpu && host ? "pinned host " : "", what,
+                 (double)bytes / 1e6);
 }
 
 /* The views of the largest call there can be, for asking how much scratch it takes. */
@@ -106,7 +111,7 @@ gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboo
     return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
   b->device = host ? FC_HOST : runner->device;
   b->memory = (host ? runner->alloc_host : runner->alloc)(runner, b->bytes);
-  return b->memory || no_memory("a chunk", b->bytes, error);
+  return b->memory || no_memory(runner, host, "a chunk", b->bytes, error);
 }
 
 static gboolean init_stage(fc_work *w, guint s, GError **error) {
@@ -122,16 +127,8 @@ static gboolean init_stage(fc_work *w, guint s, GError **error) {
   ws->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
   ws->tile = tile_length(capacity, ws->tile_axis, ps->reach[ws->tile_axis].align, cpu_of(w)->threads);
   ws->scratch = largest_scratch(w, s);
-  if (ps->on_host) {
-    fc_buffer *ends[] = {&ws->bounce_in, &ws->bounce_out};
-    for (guint i = 0; i < 2; i++) {
-      if (!init_buffer(ends[i], plan, s + i)) return no_memory("a stage", G_MAXSIZE, error);
-      ends[i]->device = FC_HOST;
-      ends[i]->memory = w->runner->alloc_host(w->runner, ends[i]->bytes);
-      if (!ends[i]->memory) return no_memory("a stage that leaves the device", ends[i]->bytes, error);
-    }
-  }
-  return TRUE;
+  return !ps->on_host || (fc_work_buffer(plan, w->runner, s, TRUE, &ws->bounce_in, error) &&
+                          fc_work_buffer(plan, w->runner, s + 1, TRUE, &ws->bounce_out, error));
 }
 
 static gboolean init_links(fc_work *w, GError **error) {
@@ -154,11 +151,11 @@ static gboolean init_scratch(fc_work *w, GError **error) {
   if (cpu) {
     cpu *= (gsize)cpu_of(w)->threads;
     w->host_scratch = cpu_of(w)->alloc(cpu_of(w), cpu);
-    if (!w->host_scratch) return no_memory("scratch", cpu, error);
+    if (!w->host_scratch) return no_memory(cpu_of(w), FALSE, "scratch", cpu, error);
   }
   if (device) {
     w->scratch = w->runner->alloc(w->runner, device);
-    if (!w->scratch) return no_memory("scratch", device, error);
+    if (!w->scratch) return no_memory(w->runner, FALSE, "scratch", device, error);
   }
   return TRUE;
 }
@@ -172,7 +169,7 @@ static void begin(fc_work *w, fc_plan *plan, fc_runner *runner, fc_trace *trace)
 }
 
 static gboolean complete(fc_work *w, guint32 *notes, GError **error) {
-  if (!notes) return no_memory("notes", FC_NOTES * sizeof(guint32), error);
+  if (!notes) return no_memory(w->runner, TRUE, "notes", FC_NOTES * sizeof(guint32), error);
   for (guint s = 0; s < w->plan->n; s++) {
     w->stages[s].notes = notes + FC_NOTES * s;
     if (!init_stage(w, s, error)) return FALSE;
@@ -220,7 +217,7 @@ gboolean fc_measures_init(fc_measures *m, fc_work *w, GError **error) {
     m->strides[s] = (fc_measure_blocks(ps, format, made) + 1) * (gint64)ps->measure_bytes;
     gsize bytes = (gsize)(m->strides[s] * MAX(capacity[FC_AXIS_N], 1));
     m->blocks[s] = w->runner->alloc_host(w->runner, bytes);
-    if (!m->blocks[s]) return no_memory("measurements", bytes, error);
+    if (!m->blocks[s]) return no_memory(w->runner, TRUE, "measurements", bytes, error);
   }
   return TRUE;
 }
@@ -299,7 +296,7 @@ static gboolean run_on_device(call *c, GError **error) {
       sizeof job, w->plan->compute,  1,        1, ins, outs, w->runner->stream, w->scratch, ws->scratch,
       c->measure, c->measure_stride, ws->notes};
   fc_status status = ps->op->cuda->process(&ps->stage->host.base, ws->state, &job);
-  return fc_stage_host_check(&ps->stage->host, ps->name, "processing on the GPU", status, error);
+  return fc_stage_host_check_on(&ps->stage->host, ps->name, w->plan->device, "processing", status, error);
 }
 
 static gint64 view_bytes(const fc_view *v) {
