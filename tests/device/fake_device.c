@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* fake_device.c - see fake_device.h. */
+#include "tests/device/fake_device.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/error.h"
+
+#define BAND    256
+#define PATTERN 0xa5
+
+/* ---- what fails -------------------------------------------------------- */
+
+typedef struct piece {
+  char *base; /* BAND + bytes + BAND */
+  gsize bytes;
+  gboolean host;
+  const fc_runner *owner; /* NULL: an operator's */
+} piece;
+
+static struct {
+  pthread_mutex_t mutex;
+  fake_faults faults;
+  guint calls[FAKE_CALLS];
+  gboolean failed;
+  GHashTable *pieces; /* address -> piece */
+  gsize used, peak;   /* device memory */
+  guint runners;
+} device = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void fake_device_set(const fake_faults *faults) {
+  static const fake_faults well;
+  pthread_mutex_lock(&device.mutex);
+  device.faults = faults ? *faults : well;
+  memset(device.calls, 0, sizeof device.calls);
+  device.failed = FALSE;
+  device.peak = device.used;
+  pthread_mutex_unlock(&device.mutex);
+}
+
+const char *fake_call_name(fake_call call) {
+  static const char *const names[FAKE_CALLS] = {"new",     "alloc",   "alloc_host", "upload", "download",
+                                                "compute", "wait",    "finish",     "copy",   "fill_border",
+                                                "malloc",  "copy_to", "process"};
+  return names[call];
+}
+
+guint fake_device_calls(fake_call call) {
+  return device.calls[call];
+}
+
+gboolean fake_device_failed(void) {
+  return device.failed;
+}
+
+gsize fake_device_peak(void) {
+  return device.peak;
+}
+
+gboolean fake_device_fails(fake_call call) {
+  pthread_mutex_lock(&device.mutex);
+  const fake_faults *f = &device.faults;
+  device.calls[call]++;
+  gboolean fails = (f->at && f->call == call && device.calls[call] == f->at) || (device.failed && f->lost);
+  device.failed |= fails;
+  pthread_mutex_unlock(&device.mutex);
+  return fails;
+}
+
+/* As cuda.cu says it. */
+static gboolean passes(fake_call call, const char *doing, GError **error) {
+  if (!fake_device_fails(call)) return TRUE;
+  return fc_fail(error, FC_DEVICE, FAKE_NAME ": %s failed: unspecified launch failure", doing);
+}
+
+/* ---- the ledger -------------------------------------------------------- */
+
+static void check_bands(const piece *p) {
+  for (gsize i = 0; i < BAND; i++)
+    if ((guchar)p->base[i] != PATTERN || (guchar)p->base[BAND + p->bytes + i] != PATTERN)
+      g_error("fake device: a write beyond %s memory of %" G_GSIZE_FORMAT " bytes",
+              p->host ? "host" : "device", p->bytes);
+}
+
+/* With the lock held. */
+static void forget(void *memory, piece *p) {
+  check_bands(p);
+  if (!p->host) device.used -= p->bytes;
+  g_hash_table_remove(device.pieces, memory);
+  free(p->base);
+  g_free(p);
+}
+
+static void *take(gsize bytes, gboolean host, const fc_runner *owner) {
+  void *memory = NULL;
+  pthread_mutex_lock(&device.mutex);
+  gsize limit = device.faults.limit;
+  gboolean fits = host || limit == 0 || device.used + bytes <= limit;
+  if (fits) {
+    piece *p = g_new0(piece, 1);
+    *p = (piece){aligned_alloc(BAND, (bytes + 2 * BAND + BAND - 1) / BAND * BAND), bytes, host, owner};
+    memset(p->base, PATTERN, bytes + 2 * BAND);
+    memory = p->base + BAND;
+    if (!device.pieces) device.pieces = g_hash_table_new(NULL, NULL);
+    g_hash_table_insert(device.pieces, memory, p);
+    if (!host) device.used += bytes;
+    device.peak = MAX(device.peak, device.used);
+  } else {
+    device.failed = TRUE;
+  }
+  pthread_mutex_unlock(&device.mutex);
+  return memory;
+}
+
+static void give(void *memory, gboolean host, const fc_runner *owner) {
+  if (!memory) return;
+  pthread_mutex_lock(&device.mutex);
+  piece *p = device.pieces ? g_hash_table_lookup(device.pieces, memory) : NULL;
+  if (!p || p->host != host || p->owner != owner) g_error("fake device: gives back what it has not");
+  forget(memory, p);
+  pthread_mutex_unlock(&device.mutex);
+}
+
+/* What a runner still has goes with it. */
+static void give_all(const fc_runner *owner) {
+  pthread_mutex_lock(&device.mutex);
+  g_autoptr(GList) all = device.pieces ? g_hash_table_get_keys(device.pieces) : NULL;
+  for (GList *at = all; at; at = at->next) {
+    piece *p = g_hash_table_lookup(device.pieces, at->data);
+    if (p->owner == owner) forget(at->data, p);
+  }
+  pthread_mutex_unlock(&device.mutex);
+}
+
+guint fake_device_live(void) {
+  return (device.pieces ? g_hash_table_size(device.pieces) : 0) + device.runners;
+}
+
+/* Whether one piece holds all of [low, high). */
+static gboolean holds(const char *low, const char *high, gboolean host) {
+  gboolean found = FALSE;
+  GHashTableIter each;
+  gpointer value;
+  pthread_mutex_lock(&device.mutex);
+  if (device.pieces) g_hash_table_iter_init(&each, device.pieces);
+  while (device.pieces && !found && g_hash_table_iter_next(&each, NULL, &value)) {
+    const piece *p = value;
+    found = p->host == host && low >= p->base + BAND && high <= p->base + BAND + p->bytes;
+  }
+  pthread_mutex_unlock(&device.mutex);
+  return found;
+}
+
+static void must_hold(const fc_view *v, gboolean host) {
+  if (fc_view_count(v) == 0) return;
+  const char *low = v->data, *high = v->data;
+  for (int a = 0; a < FC_AXES; a++) {
+    gint64 far = (v->shape[a] - 1) * v->stride[a];
+    low += MIN(far, 0), high += MAX(far, 0);
+  }
+  if ((v->device == FC_HOST) != host || !holds(low, high + fc_dtype_size(v->dtype), host))
+    g_error("fake device: a view that is not in %s memory", host ? "pinned host" : "device");
+}
+
+void fake_device_must_hold(const fc_view *view) {
+  must_hold(view, FALSE);
+}
+
+/* ---- lanes ------------------------------------------------------------- */
+
+typedef struct transfer {
+  gboolean pending;
+  fc_view to, from;
+} transfer;
+
+typedef struct fake_runner {
+  fc_runner base;
+  gboolean borrowed;
+  pthread_mutex_t mutex; /* of the transfers: they are waited for from other threads */
+  transfer up[FC_SLOTS], down[FC_SLOTS];
+} fake_runner;
+
+static void complete(fake_runner *me, transfer *t) {
+  pthread_mutex_lock(&me->mutex);
+  if (t->pending) fc_view_copy(&t->to, &t->from);
+  t->pending = FALSE;
+  pthread_mutex_unlock(&me->mutex);
+}
+
+static void enqueue_transfer(fake_runner *me, transfer *t, const fc_view *to, const fc_view *from) {
+  complete(me, t); /* the lane works in order */
+  pthread_mutex_lock(&me->mutex);
+  *t = (transfer){TRUE, *to, *from};
+  pthread_mutex_unlock(&me->mutex);
+}
+
+static gboolean fake_upload(fc_runner *runner, guint slot, const fc_view *to, const fc_view *from,
+                            GError **error) {
+  fake_runner *me = (fake_runner *)runner;
+  if (!passes(FAKE_UPLOAD, "upload", error)) return FALSE;
+  must_hold(to, FALSE), must_hold(from, TRUE);
+  enqueue_transfer(me, &me->up[slot], to, from);
+  return TRUE;
+}
+
+static gboolean fake_download(fc_runner *runner, guint slot, const fc_view *to, const fc_view *from,
+                              GError **error) {
+  fake_runner *me = (fake_runner *)runner;
+  if (!passes(FAKE_DOWNLOAD, "download", error)) return FALSE;
+  must_hold(to, TRUE), must_hold(from, FALSE);
+  enqueue_transfer(me, &me->down[slot], to, from);
+  return TRUE;
+}
+
+static gboolean fake_compute(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn enqueue, void *data,
+                             GError **error) {
+  fake_runner *me = (fake_runner *)runner;
+  if (!passes(FAKE_COMPUTE, "computing", error)) return FALSE;
+  complete(me, &me->up[slot]);
+  complete(me, &me->down[slot]);
+  return enqueue(data, error);
+}
+
+static gboolean fake_wait_upload(fc_runner *runner, guint slot, GError **error) {
+  fake_runner *me = (fake_runner *)runner;
+  if (!passes(FAKE_WAIT, "upload", error)) return FALSE;
+  complete(me, &me->up[slot]);
+  return TRUE;
+}
+
+static gboolean fake_wait_download(fc_runner *runner, guint slot, GError **error) {
+  fake_runner *me = (fake_runner *)runner;
+  if (!passes(FAKE_WAIT, "download", error)) return FALSE;
+  complete(me, &me->down[slot]);
+  return TRUE;
+}
+
+static gboolean fake_finish(fc_runner *runner, GError **error) {
+  return passes(FAKE_FINISH, "computing", error);
+}
+
+/* ---- within enqueue ---------------------------------------------------- */
+
+static void must_hold_one(const fc_view *v) {
+  must_hold(v, v->device == FC_HOST);
+}
+
+static gboolean fake_copy(fc_runner *runner, const fc_view *to, const fc_view *from, guint32 *notes,
+                          GError **error) {
+  if (!passes(FAKE_COPY, "copying", error)) return FALSE;
+  must_hold_one(to), must_hold_one(from);
+  g_assert_cmpmem(to->shape, sizeof to->shape, from->shape, sizeof from->shape);
+  fc_view_convert(to, from, notes);
+  return TRUE;
+}
+
+static gboolean fake_fill_border(fc_runner *runner, const fc_view *view, const fc_range wanted[FC_AXES],
+                                 int border, const void *code, GError **error) {
+  if (!passes(FAKE_BORDER, "filling the border", error)) return FALSE;
+  must_hold(view, FALSE);
+  fc_view_fill_border(view, wanted, border, code);
+  return TRUE;
+}
+
+/* ---- memory of a runner ------------------------------------------------ */
+
+static void *fake_alloc(fc_runner *runner, gsize bytes) {
+  return fake_device_fails(FAKE_ALLOC) ? NULL : take(bytes, FALSE, runner);
+}
+
+static void fake_release(fc_runner *runner, void *memory) {
+  give(memory, FALSE, runner);
+}
+
+static void *fake_alloc_host(fc_runner *runner, gsize bytes) {
+  if (fake_device_fails(FAKE_ALLOC_HOST)) return NULL;
+  void *memory = take(bytes, TRUE, runner);
+  return memset(memory, 0, bytes);
+}
+
+static void fake_release_host(fc_runner *runner, void *memory) {
+  give(memory, TRUE, runner);
+}
+
+static void fake_free(fc_runner *runner) {
+  fake_runner *me = (fake_runner *)runner;
+  for (guint i = 0; i < FC_SLOTS; i++) complete(me, &me->up[i]), complete(me, &me->down[i]);
+  give_all(runner);
+  pthread_mutex_lock(&device.mutex);
+  device.runners--;
+  pthread_mutex_unlock(&device.mutex);
+  pthread_mutex_destroy(&me->mutex);
+  g_free(runner->description);
+  g_free(me);
+}
+
+/* ---- runner.h ---------------------------------------------------------- */
+
+fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
+  g_assert_cmpint(ordinal, ==, 0);
+  if (!passes(FAKE_NEW, "creating streams", error)) return NULL;
+  fake_runner *me = g_new0(fake_runner, 1);
+  pthread_mutex_init(&me->mutex, NULL);
+  me->borrowed = stream != NULL;
+  me->base = (fc_runner){.device = 0,
+                         .stream = stream ? stream : me,
+                         .threads = 1,
+                         .description = g_strdup(FAKE_NAME),
+                         .free = fake_free,
+                         .alloc = fake_alloc,
+                         .release = fake_release,
+                         .alloc_host = fake_alloc_host,
+                         .release_host = fake_release_host,
+                         .upload = fake_upload,
+                         .download = fake_download,
+                         .compute = fake_compute,
+                         .wait_upload = fake_wait_upload,
+                         .wait_download = fake_wait_download,
+                         .finish = fake_finish,
+                         .copy = fake_copy,
+                         .fill_border = fake_fill_border};
+  pthread_mutex_lock(&device.mutex);
+  device.runners++;
+  pthread_mutex_unlock(&device.mutex);
+  return &me->base;
+}
+
+gboolean fc_has_cuda(void) {
+  return TRUE;
+}
+
+gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
+  return TRUE;
+}
+
+gboolean fc_cuda_captures(int ordinal, void *stream) {
+  return FALSE;
+}
+
+int fc_cuda_device_count(char **reason) {
+  const char *why = device.faults.no_driver ? "there is no NVIDIA driver" : device.faults.no_device;
+  if (reason) *reason = g_strdup(why);
+  return why ? 0 : 1;
+}
+
+char *fc_cuda_device_name(int ordinal) {
+  return g_strdup(FAKE_NAME);
+}
+
+gboolean fc_cuda_driver_present(void) {
+  return !device.faults.no_driver;
+}
+
+int fc_cuda_enter(int ordinal) {
+  return 0;
+}
+
+void fc_cuda_leave(int before) {}
+
+void *fc_cuda_malloc(int ordinal, gsize bytes) {
+  return fake_device_fails(FAKE_MALLOC) ? NULL : take(bytes, FALSE, NULL);
+}
+
+void fc_cuda_free(int ordinal, void *memory) {
+  give(memory, FALSE, NULL);
+}
+
+gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, GError **error) {
+  if (!passes(FAKE_COPY_TO, "upload", error)) return FALSE;
+  if (!holds(to, (char *)to + bytes, FALSE)) g_error("fake device: an upload beyond an operator's memory");
+  memcpy(to, from, bytes);
+  return TRUE;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_device.c - a device that fails, and one that is not there: real files through real
+ * operators on the fake device.
+ *
+ * The Nth call of each kind fails, for every kind and every N until none is reached, once or from
+ * then on. With device "cuda" a run is then either complete, or ends with one error that
+ * names the device, the old output, and nothing beside it; with "auto" it is complete, with the bytes of
+ * a run on the CPU, and one warning says why. Either way nothing of the device is kept, and
+ * the chain can be run again.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/device/fake_device.h"
+#include "tests/device/hosted.h"
+#include "tests/media/support.h"
+
+#define OLD "what was here before"
+
+/* ---- jobs -------------------------------------------------------------- */
+
+typedef struct job {
+  const char *in, *out, *raw; /* raw: the layout of the samples that the input is made of */
+  gint64 chunk;
+  const char *const *stages;
+} job;
+
+/* Several chunks, a stage that leaves the device, one that measures; and a single whole image. */
+static const char *const sound_stages[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:0.5", "clip:0.2", "stats",
+                                           "winstat:window=5:stat=mean",      NULL};
+static const char *const image_stages[] = {"sepconv:[1,2,1]/4", "gain:0.5", "conv1d:[1,2,3]/6", NULL};
+/* For memory: nothing that leaves the device or measures. */
+static const char *const plain_stages[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:0.5",
+                                           "winstat:window=5:stat=mean", NULL};
+static const job sound = {"in.wav", "out.wav", "dtype=i16,channels=2,rate=8000", 1000, sound_stages};
+static const job image = {"in.png", "out.png", "dtype=u8,width=61,height=37,channels=3", 0, image_stages};
+#define SOUND_BYTES (5003 * 4)
+#define IMAGE_BYTES (61 * 37 * 3)
+#define LEAVES      "clip"
+
+static fc_context *context;
+static guint warnings;
+static char warning[512]; /* the last one */
+
+static void log_line(fc_log_level level, const char *message, void *data) {
+  g_assert_cmpint(level, !=, FC_LOG_ERROR);
+  if (level != FC_LOG_WARNING) return;
+  warnings++;
+  g_strlcpy(warning, message, sizeof warning);
+}
+
+typedef struct ready_chain {
+  fc_chain *chain;
+  GPtrArray *hosted;
+} ready_chain;
+
+static ready_chain parse(const char *const *stages, const char *but) {
+  GError *error = NULL;
+  ready_chain c = {fc_chain_parse(context, stages, &error), NULL};
+  g_assert_no_error(error);
+  c.hosted = host_stages(c.chain, but);
+  return c;
+}
+
+/* Nothing of the device may be left then, but `kept` pieces of the test's own. */
+static void drop(ready_chain *c, guint kept) {
+  fc_chain_free(c->chain);
+  g_ptr_array_unref(c->hosted);
+  g_assert_cmpuint(fake_device_live(), ==, kept);
+}
+
+static gboolean run(const job *j, fc_chain *chain, const char *device, fc_result **result, GError **error) {
+  g_autofree char *in = scratch(j->in), *out = scratch(j->out);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = device, options.chunk = j->chunk, options.threads = 2;
+  warnings = 0;
+  store(out, OLD, sizeof OLD);
+  return fc_chain_run_file(chain, in, out, &options, result, error);
+}
+
+static void make_input(const job *j, gsize size) {
+  static const char *const nothing[] = {NULL};
+  g_autofree char *path = scratch("samples.raw"), *in = scratch(j->in);
+  g_autofree guint8 *samples = g_malloc(size);
+  guint32 state = 1;
+  for (gsize i = 0; i < size; i++) samples[i] = (guint8)noise(&state);
+  store(path, samples, size);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.in_format = "raw", options.in_raw = j->raw;
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, nothing, NULL);
+  GError *error = NULL;
+  fc_chain_run_file(chain, path, in, &options, NULL, &error);
+  g_assert_no_error(error);
+}
+
+/* What a run on the CPU makes of the job, in a file of this name. */
+static char *expected_output(const job *j) {
+  GError *error = NULL;
+  g_autofree char *out = scratch(j->out), *name = g_strconcat("good-", j->out, NULL);
+  ready_chain c = parse(j->stages, LEAVES);
+  run(j, c.chain, "cpu", NULL, &error);
+  g_assert_no_error(error);
+  drop(&c, 0);
+  char *good = scratch(name);
+  g_assert_cmpint(rename(out, good), ==, 0);
+  return good;
+}
+
+/* ---- judging ----------------------------------------------------------- */
+
+static gboolean mentions(const char *text, const char *what) {
+  return strstr(text, what) != NULL;
+}
+
+static void check_untouched(const job *j) {
+  g_autofree char *out = scratch(j->out);
+  bytes b = load(out);
+  g_assert_cmpmem(b.data, b.size, OLD, sizeof OLD);
+  clear_bytes(&b);
+}
+
+static void check_complete(const job *j, const char *good) {
+  g_autofree char *out = scratch(j->out);
+  assert_same_bytes(out, good);
+}
+
+/* One line that names the device. */
+static void check_error(const GError *error) {
+  g_assert_nonnull(error);
+  g_assert_true(error->code == FC_DEVICE || error->code == FC_NO_MEMORY);
+  g_assert_true(mentions(error->message, "cuda:0"));
+  g_assert_false(mentions(error->message, "\n"));
+}
+
+/* What must have been said of a run that is complete though the device failed. */
+static void check_said(const fc_result *r) {
+  g_assert_cmpuint(warnings, ==, 1);
+  g_assert_true(mentions(warning, "cuda:0"));
+  if (mentions(warning, "memory was short")) {
+    g_assert_cmpstr(r->device, ==, FAKE_NAME);
+    return;
+  }
+  g_assert_true(g_str_has_prefix(warning, "the GPU failed (cuda:0") || mentions(warning, " on cuda:0: "));
+  g_assert_true(g_str_has_prefix(r->device, "cpu"));
+  g_assert_true(g_str_has_prefix(r->reason, "the GPU failed ("));
+}
+
+static gboolean is_memory(fake_call call) {
+  return call == FAKE_ALLOC || call == FAKE_ALLOC_HOST || call == FAKE_MALLOC;
+}
+
+/* A run of the job in which something fails, and after a failure one in which nothing does. */
+static void check_fault(const job *j, const char *good, const fake_faults *faults, const char *device) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_result) result = NULL;
+  ready_chain c = parse(j->stages, LEAVES);
+  fake_device_set(faults);
+  gboolean ok = run(j, c.chain, device, &result, &error);
+  g_test_message("%s %u%s on %s: %s", fake_call_name(faults->call), faults->at, faults->lost ? "+" : "",
+                 device, ok ? "complete" : error->message);
+  g_assert_true(fake_device_failed());
+  g_assert_cmpuint(leftovers(), ==, 0);
+  if (ok) {
+    check_complete(j, good);
+    check_said(result);
+    /* What did not go well on the device cannot end well there, but for memory. */
+    g_assert_true(strcmp(device, "auto") == 0 || (is_memory(faults->call) && !faults->lost));
+  } else {
+    g_assert_cmpstr(device, ==, "cuda");
+    g_assert_cmpuint(warnings, ==, 0);
+    check_error(error);
+    check_untouched(j);
+  }
+  fake_device_set(NULL);
+  g_clear_error(&error);
+  if (!ok) {
+    run(j, c.chain, "cuda", NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(warnings, ==, 0);
+    check_complete(j, good);
+  }
+  drop(&c, 0);
+}
+
+/* ---- tests ------------------------------------------------------------- */
+
+/* Without a fault: the bytes of a run on the CPU, one way there and back for each chunk. */
+static guint run_well(const job *j, const char *good, guint calls[FAKE_CALLS]) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_result) result = NULL;
+  ready_chain c = parse(j->stages, LEAVES);
+  fake_device_set(NULL);
+  run(j, c.chain, "auto", &result, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(warnings, ==, 0);
+  g_assert_cmpstr(result->device, ==, FAKE_NAME);
+  g_assert_true(g_str_has_prefix(result->reason, "predicted"));
+  check_complete(j, good);
+  guint total = 0;
+  for (int k = 0; k < FAKE_CALLS; k++) total += calls[k] = fake_device_calls((fake_call)k);
+  g_assert_cmpuint(calls[FAKE_UPLOAD], ==, result->chunks);
+  g_assert_cmpuint(calls[FAKE_DOWNLOAD], ==, result->chunks);
+  drop(&c, 0);
+  return total;
+}
+
+static void check_every_call(const job *j) {
+  g_autofree char *good = expected_output(j);
+  guint calls[FAKE_CALLS], trials = 0, total = run_well(j, good, calls);
+  for (int k = 0; k < FAKE_CALLS; k++)
+    for (guint at = 1; at <= calls[k]; at++)
+      for (int lost = 0; lost < 2; lost++) {
+        fake_faults faults = {.call = (fake_call)k, .at = at, .lost = lost != 0};
+        check_fault(j, good, &faults, "cuda");
+        check_fault(j, good, &faults, "auto");
+        trials += 2;
+      }
+  g_test_message("%s: %u calls, %u runs with a fault", j->in, total, trials);
+}
+
+static void test_sound(void) {
+  check_every_call(&sound);
+}
+
+static void test_image(void) {
+  check_every_call(&image);
+}
+
+/* With others holding the device's memory: smaller chunks, then the CPU or an error. */
+static void test_memory(void) {
+  static const char *const stages[] = {"gain:0.5", "mix:2,1", "gain:1.5",
+                                       NULL}; /* little scratch: nearly all is chunks */
+  job whole = {sound.in, sound.out, NULL, 0, stages};
+  g_autofree char *good = expected_output(&whole);
+  guint calls[FAKE_CALLS];
+  run_well(&whole, good, calls);
+  gsize peak = fake_device_peak();
+  const struct {
+    gsize limit;
+    gboolean fits;
+  } trials[] = {{peak, TRUE}, {peak - 1, TRUE}, {peak / 3, TRUE}, {peak / 20, FALSE}, {1000, FALSE}};
+  for (guint i = 0; i < G_N_ELEMENTS(trials); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_result) result = NULL;
+    ready_chain c = parse(stages, LEAVES);
+    fake_faults faults = {.limit = trials[i].limit};
+    fake_device_set(&faults);
+    gboolean ok = run(&whole, c.chain, "cuda", &result, &error);
+    g_test_message("%" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes: %s", trials[i].limit, peak,
+                   ok ? warning : error->message);
+    g_assert_cmpint(ok, ==, trials[i].fits);
+    g_assert_cmpuint(warnings, ==, ok && i > 0);
+    if (ok && i > 0) check_said(result);
+    if (ok) {
+      g_assert_cmpuint(fake_device_peak(), <=, trials[i].limit);
+      check_complete(&whole, good);
+    } else {
+      check_error(error);
+      check_untouched(&whole);
+    }
+    drop(&c, 0);
+    if (i > 0) check_fault(&whole, good, &faults, "auto");
+  }
+  /* A single image cannot be cut. */
+  g_autofree char *good_image = expected_output(&image);
+  fake_faults faults = {.limit = 2 * IMAGE_BYTES};
+  check_fault(&image, good_image, &faults, "cuda");
+  check_fault(&image, good_image, &faults, "auto");
+}
+
+/* No driver, no device, no such device. */
+static void test_absent(void) {
+  g_autofree char *good = expected_output(&sound);
+  const struct {
+    fake_faults faults;
+    const char *device, *error, *reason;
+  } trials[] = {
+      {{.no_driver = TRUE}, "auto", NULL, "there is no CUDA driver"},
+      {{.no_driver = TRUE}, "cuda", "no CUDA device: there is no NVIDIA driver", NULL},
+      {{.no_device = "the NVIDIA driver knows no device"},
+       "auto",
+       NULL,
+       "no CUDA device: the NVIDIA driver knows no device"},
+      {{.no_device = "the NVIDIA driver knows no device"},
+       "cuda",
+       "no CUDA device: the NVIDIA driver knows no device",
+       NULL},
+      {{.no_device = "CUDA cannot be used: unknown error"},
+       "auto",
+       NULL,
+       "no CUDA device: CUDA cannot be used: unknown error"},
+      {{.no_device = "CUDA cannot be used: unknown error"},
+       "cuda:0",
+       "no CUDA device: CUDA cannot be used: unknown error",
+       NULL},
+      {{0}, "cuda:1", "no device cuda:1: this machine has 1", NULL},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(trials); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_result) result = NULL;
+    ready_chain c = parse(sound_stages, NULL);
+    fake_device_set(&trials[i].faults);
+    gboolean ok = run(&sound, c.chain, trials[i].device, &result, &error);
+    g_assert_cmpuint(warnings, ==, 0);
+    g_assert_cmpuint(fake_device_calls(FAKE_NEW), ==, 0);
+    if (trials[i].error) {
+      g_assert_error(error, FC_ERROR, FC_DEVICE);
+      g_assert_cmpstr(error->message, ==, trials[i].error);
+      check_untouched(&sound);
+    } else {
+      g_assert_true(ok);
+      g_assert_cmpstr(result->reason, ==, trials[i].reason);
+      check_complete(&sound, good);
+    }
+    drop(&c, 0);
+  }
+}
+
+/* ---- what cannot be had twice ------------------------------------------ */
+
+/* Standard input: the CPU takes over as long as nothing has been read of it. */
+static void test_standard_input(void) {
+  g_autofree char *good = expected_output(&image), *path = scratch(image.in);
+  int before = dup(STDIN_FILENO);
+  const fake_call calls[] = {FAKE_NEW, FAKE_ALLOC, FAKE_MALLOC, FAKE_UPLOAD};
+  for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_result) result = NULL;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    g_assert_cmpint(dup2(file, STDIN_FILENO), ==, STDIN_FILENO);
+    close(file);
+    job j = image;
+    ready_chain c = parse(image_stages, NULL);
+    fake_faults faults = {.call = calls[i], .at = 1};
+    fake_device_set(&faults);
+    g_autofree char *out = scratch(j.out);
+    store(out, OLD, sizeof OLD);
+    warnings = 0;
+    if (fc_chain_run_file(c.chain, "-", out, NULL, &result, &error)) {
+      g_assert_cmpint(calls[i], !=, FAKE_UPLOAD);
+      check_said(result);
+      check_complete(&j, good);
+    } else {
+      g_assert_cmpint(calls[i], ==, FAKE_UPLOAD);
+      check_error(error);
+      check_untouched(&j);
+    }
+    drop(&c, 0);
+  }
+  g_assert_cmpint(dup2(before, STDIN_FILENO), ==, STDIN_FILENO);
+  close(before);
+}
+
+/* What has gone into a pipe is not sent again: the run fails, or nothing had been sent. */
+static void test_pipe(void) {
+  const gssize sent_bytes = SOUND_BYTES * 2; /* as floating point */
+  g_autofree char *in = scratch(sound.in);
+  const fake_call calls[] = {FAKE_NEW, FAKE_ALLOC, FAKE_COMPUTE};
+  for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+    int ends[2];
+    g_assert_cmpint(pipe(ends), ==, 0);
+    g_assert_cmpint(fcntl(ends[0], F_SETPIPE_SZ, 1 << 20), >=, sent_bytes); /* nobody reads meanwhile */
+    g_autofree char *out = g_strdup_printf("/dev/fd/%d", ends[1]), *sent = g_malloc(1 << 20);
+    g_autoptr(GError) error = NULL;
+    ready_chain c = parse(sound_stages, NULL);
+    fake_faults faults = {.call = calls[i], .at = calls[i] == FAKE_COMPUTE ? 4 : 1};
+    fake_device_set(&faults);
+    fc_options options = FC_OPTIONS_INIT;
+    options.chunk = sound.chunk, options.out_format = "raw";
+    gboolean ok = fc_chain_run_file(c.chain, in, out, &options, NULL, &error);
+    close(ends[1]);
+    gssize size = read(ends[0], sent, 1 << 20);
+    close(ends[0]);
+    g_assert_cmpint(ok, ==, calls[i] != FAKE_COMPUTE);
+    if (ok) {
+      g_assert_cmpint(size, ==, sent_bytes);
+    } else {
+      check_error(error);
+      g_assert_cmpint(size, <, sent_bytes);
+    }
+    drop(&c, 0);
+  }
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+#define FRAMES 3001
+
+static fc_view view_in(float *data, int device) {
+  const gint64 all = FRAMES * (gint64)sizeof(float);
+  return (fc_view){sizeof(fc_view),   FC_F32,           FC_AUDIO, device,           data,
+                   {1, 1, FRAMES, 1}, {all, all, 4, 4}, {0},      {1, 1, FRAMES, 1}};
+}
+
+static void fill(float *data) {
+  guint32 state = 7;
+  for (int i = 0; i < FRAMES; i++) data[i] = (float)(noise(&state) % 2001) / 1000 - 1;
+}
+
+/* Host memory to host memory: the CPU takes over at any time, for the input is still there. */
+static void test_host_memory(void) {
+  g_autofree float *in = g_new(float, FRAMES), *out = g_new(float, FRAMES), *good = g_new(float, FRAMES);
+  fill(in);
+  fc_view from = view_in(in, FC_HOST), to = view_in(out, FC_HOST), expected = view_in(good, FC_HOST);
+  fc_options options = FC_OPTIONS_INIT;
+  options.chunk = 500, options.device = "cpu";
+  ready_chain c = parse(plain_stages, NULL);
+  fake_device_set(NULL);
+  g_assert_true(fc_chain_run_host(c.chain, &from, &expected, &options, NULL, NULL));
+  guint calls[FAKE_CALLS];
+  options.device = "auto";
+  g_assert_true(fc_chain_run_host(c.chain, &from, &to, &options, NULL, NULL));
+  for (int k = 0; k < FAKE_CALLS; k++) calls[k] = fake_device_calls((fake_call)k);
+  g_assert_cmpuint(calls[FAKE_COMPUTE], ==, (FRAMES + 499) / 500);
+  drop(&c, 0);
+  for (int k = 0; k < FAKE_CALLS; k++)
+    for (guint at = 1; at <= calls[k]; at++) {
+      g_autoptr(fc_result) result = NULL;
+      GError *error = NULL;
+      c = parse(plain_stages, NULL);
+      fake_faults faults = {.call = (fake_call)k, .at = at};
+      fake_device_set(&faults);
+      warnings = 0;
+      memset(out, 0xff, FRAMES * sizeof *out);
+      fc_chain_run_host(c.chain, &from, &to, &options, &result, &error);
+      g_assert_no_error(error);
+      check_said(result);
+      g_assert_cmpmem(out, FRAMES * sizeof *out, good, FRAMES * sizeof *good);
+      drop(&c, 0);
+    }
+}
+
+/* A stream of the caller's: an error, nothing kept beside what the chain may keep, and the
+ * next call works. */
+static void test_stream(void) {
+  g_autofree float *host = g_new(float, FRAMES), *good = g_new(float, FRAMES);
+  fill(host);
+  fc_view expected = view_in(good, FC_HOST), source = view_in(host, FC_HOST);
+  ready_chain c = parse(plain_stages, NULL);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu";
+  g_assert_true(fc_chain_run_host(c.chain, &source, &expected, &options, NULL, NULL));
+  drop(&c, 0);
+  fake_device_set(NULL);
+  const gsize size = FRAMES * sizeof(float);
+  fc_view from = view_in(fc_cuda_malloc(0, size), 0), to = view_in(fc_cuda_malloc(0, size), 0);
+  g_assert_true(fc_cuda_copy_to(0, from.data, host, size, NULL));
+  int stream = 0, reached = 0;
+  for (int k = 0; k < FAKE_CALLS; k++)
+    for (guint at = 1;; at++) {
+      g_autoptr(GError) error = NULL;
+      c = parse(plain_stages, NULL);
+      fake_faults faults = {.call = (fake_call)k, .at = at};
+      fake_device_set(&faults);
+      gboolean ok = fc_chain_run_device(c.chain, &from, &to, &stream, NULL, &error);
+      g_assert_cmpint(ok, ==, !fake_device_failed());
+      reached += !ok;
+      if (!ok) check_error(error);
+      fake_device_set(NULL);
+      memset(to.data, 0xff, size);
+      g_assert_true(fc_chain_run_device(c.chain, &from, &to, &stream, NULL, NULL));
+      g_assert_cmpmem(to.data, size, good, size);
+      drop(&c, 2);
+      if (ok) break;
+    }
+  g_assert_cmpint(reached, >, 10);
+  fc_cuda_free(0, from.data);
+  fc_cuda_free(0, to.data);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  context = fc_context_new();
+  fc_context_set_log(context, log_line, NULL);
+  fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
+  scratch_init();
+  make_input(&sound, SOUND_BYTES);
+  make_input(&image, IMAGE_BYTES);
+  g_test_add_func("/device/sound", test_sound);
+  g_test_add_func("/device/image", test_image);
+  g_test_add_func("/device/memory", test_memory);
+  g_test_add_func("/device/absent", test_absent);
+  g_test_add_func("/device/standard-input", test_standard_input);
+  g_test_add_func("/device/pipe", test_pipe);
+  g_test_add_func("/device/host-memory", test_host_memory);
+  g_test_add_func("/device/stream", test_stream);
+  int status = g_test_run();
+  scratch_remove();
+  fc_context_free(context);
+  return status;
+}
