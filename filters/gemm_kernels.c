@@ -18,36 +18,8 @@
 #define MR 4
 #endif
 
-#define T     float
-#define V     fc_vf
-#define LANES FC_LANES_F32
-#define F(f)  f##_f32
-#define LOAD  fc_vf_load
-#define STORE fc_vf_store
-#define SPLAT fc_vf_splat
-#define FMA   FC_VF_FMA
-#define FMA1  FC_FMAF
-#include "filters/gemm_kernels.inc"
-#undef T
-#undef V
-#undef LANES
-#undef F
-#undef LOAD
-#undef STORE
-#undef SPLAT
-#undef FMA
-#undef FMA1
-
-#define T     double
-#define V     fc_vd
-#define LANES FC_LANES_F64
-#define F(f)  f##_f64
-#define LOAD  fc_vd_load
-#define STORE fc_vd_store
-#define SPLAT fc_vd_splat
-#define FMA   FC_VD_FMA
-#define FMA1  FC_FMA
-#include "filters/gemm_kernels.inc"
+#define FC_KERNELS "filters/gemm_kernels.inc"
+#include "filters/both_types.h"
 
 const fc_gemm_kernel_pair FC_ISA_NAME(fc_gemm_kernels) = {
     {MR, 2 * FC_LANES_F32, FC_LANES_F32, sizeof(float), tile_f32, pack_f32, update_f32},

@@ -42,24 +42,8 @@ FC_INLINE double log10_f64(double x) {
   return x <= DBL_MAX ? result : x;
 }
 
-#define T     float
-#define F(f)  f##_f32
-#define FMA1  FC_FMAF
-#define SQRT  sqrtf
-#define LOG10 log10_f32
-#include "filters/stft_kernels.inc"
-#undef T
-#undef F
-#undef FMA1
-#undef SQRT
-#undef LOG10
-
-#define T     double
-#define F(f)  f##_f64
-#define FMA1  FC_FMA
-#define SQRT  sqrt
-#define LOG10 log10_f64
-#include "filters/stft_kernels.inc"
+#define FC_KERNELS "filters/stft_kernels.inc"
+#include "filters/both_types.h"
 
 const fc_stft_kernel_pair FC_ISA_NAME(fc_stft_kernels) = {
     {gather_f32, scatter_f32, weave_f32, taint_f32, spread_f32, power_f32, magnitude_f32, decibels_f32,
