@@ -16,6 +16,6 @@
 #endif
 
 #define FC_KERNELS "filters/conv2d_kernels.inc"
-#include "filters/both_types.h"
+#include "filters/both_types.inc"
 
 const fc_conv2d_kernel_pair FC_ISA_NAME(fc_conv2d_kernels) = {{rows_f32}, {rows_f64}};

@@ -7,7 +7,7 @@
 #include "filters/simd.h"
 
 #define FC_KERNELS "filters/fft_kernels.inc"
-#include "filters/both_types.h"
+#include "filters/both_types.inc"
 
 const fc_fft_kernel_pair FC_ISA_NAME(fc_fft_kernels) = {
     {FC_LANES_F32, pass_f32, multiply_f32, split_f32, unsplit_f32, fold_f32, to_cosines_f32, from_cosines_f32,

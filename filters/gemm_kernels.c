@@ -19,7 +19,7 @@
 #endif
 
 #define FC_KERNELS "filters/gemm_kernels.inc"
-#include "filters/both_types.h"
+#include "filters/both_types.inc"
 
 const fc_gemm_kernel_pair FC_ISA_NAME(fc_gemm_kernels) = {
     {MR, 2 * FC_LANES_F32, FC_LANES_F32, sizeof(float), tile_f32, pack_f32, update_f32},

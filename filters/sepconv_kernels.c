@@ -8,7 +8,7 @@
 #include "filters/simd.h"
 
 #define FC_KERNELS "filters/sepconv_kernels.inc"
-#include "filters/both_types.h"
+#include "filters/both_types.inc"
 
 const fc_sepconv_kernel_pair FC_ISA_NAME(fc_sepconv_kernels) = {
     {sizeof(float), columns_f32, row_f32},

@@ -43,7 +43,7 @@ FC_INLINE double log10_f64(double x) {
 }
 
 #define FC_KERNELS "filters/stft_kernels.inc"
-#include "filters/both_types.h"
+#include "filters/both_types.inc"
 
 const fc_stft_kernel_pair FC_ISA_NAME(fc_stft_kernels) = {
     {gather_f32, scatter_f32, weave_f32, taint_f32, spread_f32, power_f32, magnitude_f32, decibels_f32,
