@@ -220,8 +220,11 @@ static gboolean prepare_strided(array_source *source, GError **error) {
                               source->base.name, got, size));
 }
 
+/* Memory for one piece: of an array without elements none for the channels that it says it would have. */
 static gboolean reserve_piece(array_source *source, GError **error) {
-  gint64 channels = source->base.format.extent[FC_AXIS_C];
+  const gint64 *extent = source->base.format.extent;
+  gboolean empty = extent[FC_AXIS_N] == 0 || extent[FC_AXIS_Y] == 0 || extent[FC_AXIS_X] == 0;
+  gint64 channels = empty ? 0 : extent[FC_AXIS_C];
   gsize count = (gsize)MAX(PIECE, channels);
   if (channels <= (gint64)1 << 32) {
     source->raw = g_try_malloc(count * (gsize)source->file.item->size);
