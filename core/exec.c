@@ -372,6 +372,7 @@ static gboolean write_chunk(run *r, guint index, GError **error) {
   if (!fc_work_check_notes(&r->work, name_of(r), error)) return FALSE;
   for (guint i = 0; i < s->chunk->last; i++)
     if (r->plan->stages[i].measure_bytes && !collect(r, s, i, error)) return FALSE;
+  fc_trace_memory(r->trace);
   if (s->chunk->last != r->plan->n || !r->sink) return TRUE;
   fc_range what[FC_AXES];
   delivered(r, s->chunk, what);
@@ -379,7 +380,6 @@ static gboolean write_chunk(run *r, guint index, GError **error) {
   gint64 start = fc_trace_now(r->trace);
   gboolean ok = r->sink->write(r->sink, &view, error);
   fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, r->written, bytes_of(&view));
-  fc_trace_memory(r->trace);
   r->written++;
   return ok;
 }

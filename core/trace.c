@@ -19,6 +19,7 @@ struct fc_trace {
   char *path;
   pthread_mutex_t mutex;
   GString *events;
+  gint64 peak; /* the largest of what fc_trace_memory has seen */
 };
 
 fc_trace *fc_trace_new(const char *path) {
@@ -54,18 +55,25 @@ void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 star
   pthread_mutex_unlock(&trace->mutex);
 }
 
-void fc_trace_memory(fc_trace *trace) {
-  if (!trace) return;
+/* Bytes of this process that lie in memory; 0 where it cannot be told. */
+static gint64 resident(void) {
   long long pages = 0;
   FILE *statm = fopen("/proc/self/statm", "re");
-  if (!statm) return;
+  if (!statm) return 0;
   if (fscanf(statm, "%*d %lld", &pages) != 1) pages = 0;
   fclose(statm);
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+void fc_trace_memory(fc_trace *trace) {
+  gint64 bytes = trace ? resident() : 0;
+  if (bytes == 0) return;
   pthread_mutex_lock(&trace->mutex);
+  trace->peak = MAX(trace->peak, bytes);
   g_string_append_printf(trace->events,
                          ",\n{\"name\":\"resident\",\"ph\":\"C\",\"pid\":1,\"ts\":%" G_GINT64_FORMAT
-                         ",\"args\":{\"bytes\":%lld}}",
-                         g_get_monotonic_time(), pages * sysconf(_SC_PAGESIZE));
+                         ",\"args\":{\"bytes\":%" G_GINT64_FORMAT "}}",
+                         g_get_monotonic_time(), bytes);
   pthread_mutex_unlock(&trace->mutex);
 }
 
@@ -102,8 +110,11 @@ static gboolean write_text(const char *path, const char *text, GError **error) {
 
 gboolean fc_trace_write(fc_trace *trace, GError **error) {
   if (!trace) return TRUE;
+  fc_trace_memory(trace);
   pthread_mutex_lock(&trace->mutex);
-  g_autofree char *text = g_strdup_printf("{\"traceEvents\":[\n%s\n]}\n", trace->events->str);
+  g_autofree char *text = g_strdup_printf(
+      "{\"traceEvents\":[\n%s\n],\n\"otherData\":{\"peak_resident_bytes\":%" G_GINT64_FORMAT "}}\n",
+      trace->events->str, trace->peak);
   pthread_mutex_unlock(&trace->mutex);
   return write_text(trace->path, text, error);
 }
