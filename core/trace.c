@@ -69,6 +69,7 @@ void fc_trace_memory(fc_trace *trace) {
   gint64 bytes = trace ? resident() : 0;
   if (bytes == 0) return;
   pthread_mutex_lock(&trace->mutex);
+  bytes -= MIN(bytes, (gint64)trace->events->len); /* what a run without a trace would take */
   trace->peak = MAX(trace->peak, bytes);
   g_string_append_printf(trace->events,
                          ",\n{\"name\":\"resident\",\"ph\":\"C\",\"pid\":1,\"ts\":%" G_GINT64_FORMAT

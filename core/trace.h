@@ -22,8 +22,8 @@ gint64 fc_trace_now(const fc_trace *trace);
 /* An event from `start` until now, on one chunk; bytes < 0 is left out. */
 void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 chunk,
                   gint64 bytes);
-/* Notes the resident memory of the process as a counter; the largest is told at the end
- * (otherData.peak_resident_bytes). */
+/* Notes the resident memory of the process, but for that of the trace itself, as a counter; the
+ * largest is told at the end (otherData.peak_resident_bytes). */
 void fc_trace_memory(fc_trace *trace);
 /* Writes the file; "-" is standard output. The trace stays usable. */
 gboolean fc_trace_write(fc_trace *trace, GError **error);
