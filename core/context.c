@@ -19,11 +19,13 @@ fc_context *fc_context_new_with(const fc_media *media) {
   context->registry = fc_registry_new();
   context->frames = fc_frame_pool_new(KEEP_BYTES);
   pthread_mutex_init(&context->log_mutex, NULL);
+  if (media && media->start) context->media_kept = media->start(context);
   return context;
 }
 
 void fc_context_free(fc_context *context) {
   if (!context) return;
+  if (context->media && context->media->stop) context->media->stop(context->media_kept);
   fc_registry_free(context->registry);
   fc_frame_pool_unref(context->frames);
   pthread_mutex_destroy(&context->log_mutex);

@@ -20,12 +20,16 @@ typedef struct fc_media {
   fc_sink *(*open_sink)(fc_context *context, const char *path, const fc_options *options, fc_source *like,
                         GError **error);
   fc_table_loader load_table;
+  /* What is kept from file to file, or NULL: made with the context and freed with it. */
+  void *(*start)(fc_context *context);
+  void (*stop)(void *kept);
 } fc_media;
 
 struct fc_context {
   fc_registry *registry;
   fc_frame_pool *frames;
   const fc_media *media;
+  void *media_kept;
   pthread_mutex_t log_mutex;
   fc_log_fn log;
   void *log_data;

@@ -91,6 +91,12 @@ static void find_home(fc_registry *r) {
   g_free(home);
 }
 
+char *fc_registry_program(const fc_registry *r, const char *folder, const char *name) {
+  g_autofree char *mark = g_build_filename(r->builtin, BUILD_TREE_MARK, NULL);
+  gboolean build_tree = g_file_test(mark, G_FILE_TEST_EXISTS);
+  return g_build_filename(r->builtin, "..", build_tree ? folder : ".", name, NULL);
+}
+
 void fc_registry_set_home(fc_registry *r, const char *builtin, const char *helper) {
   g_free(r->builtin);
   g_free(r->helper);

@@ -34,6 +34,10 @@ void fc_registry_add_dir(fc_registry *registry, const char *dir);
  * and the scanner's program are, instead of beside the library. */
 void fc_registry_set_home(fc_registry *registry, const char *builtin, const char *helper);
 
+/* The path of a program of ours: in a build tree in `folder` of it, else beside the built-in plugins'
+ * folder; g_free. */
+char *fc_registry_program(const fc_registry *registry, const char *folder, const char *name);
+
 /* For tests: the folder of the cache (plugin_cache.h); NULL for none. */
 void fc_registry_set_cache(fc_registry *registry, const char *folder);
 

@@ -139,7 +139,7 @@ static fc_source *open_loaded(fc_input *input, const fc_file_format *format, con
   if (!file || !checker_of(format)(input->name, file, size, &check, error) ||
       !check_size(input->name, &check, options->max_pixels, error) ||
       !check_whole(input->name, &check, options, error) ||
-      !fc_image_decode(input->name, file, size, &check, &picture, error))
+      !fc_image_decode(input->name, file, size, &check, options->decoders, &picture, error))
     return NULL;
   return source_new(input->name, &picture, check.orientation,
                     fc_image_meta_read(file, size, picture.channels));

@@ -5,6 +5,7 @@
  */
 #include "core/context.h"
 
+#include "media/decoders.h"
 #include "media/media.h"
 
 static void log_to_context(fc_log_level level, const char *message, void *data) {
@@ -12,7 +13,7 @@ static void log_to_context(fc_log_level level, const char *message, void *data) 
 }
 
 static fc_media_options media_options_of(fc_context *context, const fc_options *options) {
-  fc_media_options media = {.log = log_to_context, .log_data = context};
+  fc_media_options media = {.log = log_to_context, .log_data = context, .decoders = context->media_kept};
   if (!options) return media;
   media.in_format = options->in_format;
   media.out_format = options->out_format;
@@ -40,7 +41,16 @@ static fc_table *load_table(const char *path, gboolean mask, void *data, GError 
   return fc_media_load_table(path, mask, error);
 }
 
+static void *start(fc_context *context) {
+  g_autofree char *program = fc_registry_program(context->registry, "media", "filterchain-decode");
+  return fc_decoders_new(program);
+}
+
+static void stop(void *kept) {
+  fc_decoders_free(kept);
+}
+
 fc_context *fc_context_new(void) {
-  static const fc_media files = {open_source, open_sink, load_table};
+  static const fc_media files = {open_source, open_sink, load_table, start, stop};
   return fc_context_new_with(&files);
 }

@@ -34,8 +34,9 @@ typedef struct fc_media_options {
   gboolean allow_truncated; /* a cut-off input is a warning, not an error */
   gboolean no_clobber;
   gboolean sync;
-  gint64 max_pixels; /* 0 is 2^28 */
-  fc_log_fn log;     /* NULL: warnings are dropped */
+  gint64 max_pixels;            /* 0 is 2^28 */
+  struct fc_decoders *decoders; /* helpers for images (decoders.h), or NULL */
+  fc_log_fn log;                /* NULL: warnings are dropped */
   void *log_data;
 } fc_media_options;
 

@@ -582,7 +582,7 @@ static void test_size_disagrees(void) {
   const fc_image_check check = {.width = 20, .height = 30, .orientation = 1};
   fc_picture picture = {0};
   GError *error = NULL;
-  g_assert_false(fc_image_decode("x.png", b.data, b.size, &check, &picture, &error));
+  g_assert_false(fc_image_decode("x.png", b.data, b.size, &check, NULL, &picture, &error));
   g_assert_error(error, FC_ERROR, FC_IO);
   g_assert_cmpstr(error->message, ==, "x.png: what its header says and what it holds differ");
   g_error_free(error);

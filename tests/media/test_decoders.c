@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_decoders.c - helpers that decode images: the same results as a fork of the process
+ * itself, whatever happens to a helper, to a child of its, or to the process.
+ * $DECODE_PROGRAM is the helper's program.
+ */
+#include "media/decoders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/media/support.h"
+
+#define LARGE ((gsize)1 << 30)
+
+static const char *program;
+
+/* ---- images ------------------------------------------------------------- */
+
+/* A PNG of noise, by way of an array. */
+static bytes make_png(int side, guint32 seed) {
+  g_autofree char *npy = scratch("in.npy"), *png = scratch("in.png");
+  g_autoptr(GByteArray) array = g_byte_array_new();
+  char header[128];
+  memset(header, ' ', sizeof header);
+  memcpy(header, "\x93NUMPY\x01\0\x76\0", 10);
+  g_autofree char *text =
+      g_strdup_printf("{'descr':'|u1','fortran_order':False,'shape':(%d, %d, 3)}", side, side);
+  memcpy(header + 10, text, strlen(text));
+  header[127] = '\n';
+  g_byte_array_append(array, (const guint8 *)header, sizeof header);
+  for (int i = 0; i < side * side * 3; i++) {
+    guint8 value = (guint8)(noise(&seed) >> 24);
+    g_byte_array_append(array, &value, 1);
+  }
+  store(npy, array->data, array->len);
+  assert_copies(npy, png);
+  return load(png);
+}
+
+static gboolean decode(fc_decoders *d, const bytes *file, int side, fc_picture *picture, GError **error) {
+  const fc_image_check check = {.width = side, .height = side, .orientation = 1};
+  return fc_image_decode("x.png", file->data, file->size, &check, d, picture, error);
+}
+
+/* With a helper as with a fork: the same picture, or the same words. */
+static void assert_same(fc_decoders *d, const bytes *file, int side) {
+  fc_picture helped = {0}, forked = {0};
+  g_autoptr(GError) error = NULL, expected = NULL;
+  gboolean done = decode(d, file, side, &helped, &error);
+  g_assert_cmpint(decode(NULL, file, side, &forked, &expected), ==, done);
+  if (!done) {
+    g_assert_cmpstr(error->message, ==, expected->message);
+    return;
+  }
+  gsize size = (gsize)(side * side * 3);
+  g_assert_cmpint(helped.channels, ==, 3);
+  g_assert_cmpmem(helped.pixels, size, forked.pixels, size);
+  fc_picture_clear(&helped);
+  fc_picture_clear(&forked);
+}
+
+/* Decoders that have seen their first image, so that helpers are used from now on. */
+static fc_decoders *warm(const char *path) {
+  fc_decoders *d = fc_decoders_new(path);
+  fc_decoders_pay(d, 0);
+  return d;
+}
+
+static void assert_no_children(void) {
+  g_assert_cmpint(waitpid(-1, NULL, WNOHANG), ==, -1);
+  g_assert_cmpint(errno, ==, ECHILD);
+}
+
+/* ---- results ------------------------------------------------------------ */
+
+/* Good files and bad ones in turn, by one helper after another's children. */
+static void test_same_as_forked(void) {
+  fc_decoders *d = warm(program);
+  for (int i = 0; i < 12; i++) {
+    bytes file = make_png(20 + i, (guint32)i);
+    assert_same(d, &file, 20 + i);
+    assert_same(d, &file, 21 + i); /* its size is another than expected */
+    file.data[file.size / 2] ^= 0x55;
+    assert_same(d, &file, 20 + i);
+    file.size = file.size / 3;
+    assert_same(d, &file, 20 + i);
+    g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
+    clear_bytes(&file);
+  }
+  fc_decoders_free(d);
+  assert_no_children();
+}
+
+static void test_when_they_pay(void) {
+  fc_decoders *d = fc_decoders_new(program);
+  g_assert_true(fc_decoders_pay(d, LARGE));
+  fc_decoders_free(d);
+  d = fc_decoders_new(program);
+  g_assert_false(fc_decoders_pay(d, 1 << 20));
+  g_assert_true(fc_decoders_pay(d, 1 << 20));
+  g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
+  fc_decoders_free(d);
+}
+
+static gpointer decode_thread(gpointer data) {
+  bytes file;
+  g_autofree char *png = scratch("threads.png");
+  file = load(png);
+  for (int i = 0; i < 25; i++) {
+    fc_picture picture = {0};
+    g_assert_true(decode(data, &file, 40, &picture, NULL));
+    fc_picture_clear(&picture);
+  }
+  clear_bytes(&file);
+  return NULL;
+}
+
+static void test_from_threads(void) {
+  fc_decoders *d = warm(program);
+  GThread *threads[4];
+  bytes file = make_png(40, 7);
+  g_autofree char *png = scratch("threads.png");
+  store(png, file.data, file.size);
+  clear_bytes(&file);
+  for (int i = 0; i < 4; i++) threads[i] = g_thread_new("decode", decode_thread, d);
+  for (int i = 0; i < 4; i++) g_thread_join(threads[i]);
+  g_assert_cmpuint(fc_decoders_idle(d), >=, 1);
+  g_assert_cmpuint(fc_decoders_idle(d), <=, 4);
+  fc_decoders_free(d);
+  assert_no_children();
+}
+
+/* ---- what may happen ----------------------------------------------------- */
+
+/* No such program, one that ends, one that says something else: done without. */
+static void test_no_helper(void) {
+  static const char *const programs[] = {"/nonexistent/decode", "/bin/true", "/bin/cat", "/dev/null"};
+  bytes file = make_png(30, 3);
+  for (gsize i = 0; i < G_N_ELEMENTS(programs); i++) {
+    fc_decoders *d = warm(programs[i]);
+    assert_same(d, &file, 30);
+    assert_same(d, &file, 30);
+    g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
+    fc_decoders_free(d);
+  }
+  clear_bytes(&file);
+  assert_no_children();
+}
+
+/* The process number of the one child that there is. */
+static pid_t only_child(void) {
+  g_autofree char *text = NULL;
+  g_autofree char *path = g_strdup_printf("/proc/self/task/%d/children", (int)getpid());
+  if (!g_file_get_contents(path, &text, NULL, NULL)) return -1;
+  return (pid_t)g_ascii_strtoll(text, NULL, 10);
+}
+
+static void test_helper_dies(void) {
+  fc_decoders *d = warm(program);
+  bytes file = make_png(30, 4);
+  assert_same(d, &file, 30);
+  pid_t first = only_child();
+  if (first > 0) {
+    g_assert_cmpint(kill(first, SIGKILL), ==, 0);
+    siginfo_t info;
+    g_assert_cmpint(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), ==, 0);
+    assert_same(d, &file, 30);
+    g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
+    g_assert_cmpint(only_child(), !=, first);
+  } else
+    g_test_skip("/proc does not tell the children here");
+  fc_decoders_free(d);
+  clear_bytes(&file);
+  assert_no_children();
+}
+
+static int memory_of(gsize size) {
+  int fd = memfd_create("test", MFD_CLOEXEC);
+  g_assert_cmpint(ftruncate(fd, (off_t)size), ==, 0);
+  return fd;
+}
+
+/* A request that makes the child touch what is not there, as a file that took it over might:
+ * the helper tells, lives on, and the next image is decoded. */
+static void test_child_crashes(void) {
+  fc_decoders *d = warm(program);
+  fc_decode_answer answer;
+  int memory = memory_of(4096);
+  const fc_decode_request wild = {.magic = FC_DECODE_MAGIC,
+                                  .seconds = 5,
+                                  .pixels = 100,
+                                  .shared_size = 4096,
+                                  .file_at = 1 << 20, /* beyond its end */
+                                  .file_size = 4096};
+  for (int i = 0; i < 3; i++) {
+    g_assert_cmpint(fc_decoders_run(d, &wild, memory, 20 * G_USEC_PER_SEC, &answer), ==,
+                    FC_DECODERS_ANSWERED);
+    g_assert_false(WIFEXITED(answer.status) && WEXITSTATUS(answer.status) == 0);
+    g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
+  }
+  close(memory);
+  bytes file = make_png(30, 5);
+  assert_same(d, &file, 30);
+  clear_bytes(&file);
+  fc_decoders_free(d);
+  assert_no_children();
+}
+
+/* Too late: child and helper are ended, and there is another next time. */
+static void test_late(void) {
+  fc_decoders *d = warm(program);
+  fc_decode_answer answer;
+  int memory = memory_of(1 << 20);
+  const fc_decode_request request = {.magic = FC_DECODE_MAGIC,
+                                     .seconds = 5,
+                                     .pixels = 100,
+                                     .shared_size = 4096,
+                                     .file_at = 4096,
+                                     .file_size = 100};
+  g_assert_cmpint(fc_decoders_run(d, &request, memory, 0, &answer), ==, FC_DECODERS_LATE);
+  g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
+  assert_no_children();
+  close(memory);
+  bytes file = make_png(30, 6);
+  assert_same(d, &file, 30);
+  clear_bytes(&file);
+  fc_decoders_free(d);
+}
+
+/* A request of another version's is none. */
+static void test_another_version(void) {
+  fc_decoders *d = warm(program);
+  fc_decode_answer answer;
+  int memory = memory_of(1 << 20);
+  const fc_decode_request request = {.magic = FC_DECODE_MAGIC + 1, .shared_size = 4096, .file_at = 4096};
+  g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, &answer), ==, FC_DECODERS_LOST);
+  close(memory);
+  fc_decoders_free(d);
+  assert_no_children();
+}
+
+/* A fork of a process that has helpers leaves them to it. */
+static void test_after_fork(void) {
+  fc_decoders *d = warm(program);
+  bytes file = make_png(30, 8);
+  assert_same(d, &file, 30);
+  pid_t pid = fork();
+  if (pid == 0) {
+    fc_picture picture = {0};
+    gboolean done = decode(d, &file, 30, &picture, NULL) && fc_decoders_idle(d) == 1;
+    fc_decoders_free(d);
+    _exit(done ? 0 : 1);
+  }
+  int status;
+  g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+  g_assert_cmpint(status, ==, 0);
+  assert_same(d, &file, 30);
+  g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
+  fc_decoders_free(d);
+  clear_bytes(&file);
+  assert_no_children();
+}
+
+/* A pipe of ours ends when we close it: no helper holds the other end. */
+static void test_holds_nothing(void) {
+  int between[2];
+  char byte;
+  g_assert_cmpint(pipe(between), ==, 0);
+  fc_decoders *d = warm(program);
+  bytes file = make_png(30, 9);
+  assert_same(d, &file, 30);
+  close(between[1]);
+  g_assert_cmpint(fcntl(between[0], F_SETFL, O_NONBLOCK), ==, 0);
+  g_assert_cmpint(read(between[0], &byte, 1), ==, 0);
+  close(between[0]);
+  fc_decoders_free(d);
+  clear_bytes(&file);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  program = g_getenv("DECODE_PROGRAM");
+  g_assert_nonnull(program);
+  scratch_init();
+  g_test_add_func("/media/decoders/same-as-forked", test_same_as_forked);
+  g_test_add_func("/media/decoders/when-they-pay", test_when_they_pay);
+  g_test_add_func("/media/decoders/from-threads", test_from_threads);
+  g_test_add_func("/media/decoders/no-helper", test_no_helper);
+  g_test_add_func("/media/decoders/helper-dies", test_helper_dies);
+  g_test_add_func("/media/decoders/child-crashes", test_child_crashes);
+  g_test_add_func("/media/decoders/late", test_late);
+  g_test_add_func("/media/decoders/another-version", test_another_version);
+  g_test_add_func("/media/decoders/after-fork", test_after_fork);
+  g_test_add_func("/media/decoders/holds-nothing", test_holds_nothing);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
