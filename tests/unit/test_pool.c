@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_pool.c - the crew of threads and the pool of memory, used by several at once; worth
+ * most under ThreadSanitizer (see HACKING.md).
+ */
+#include <string.h>
+
+#include "core/frame.h"
+#include "core/pool.h"
+
+/* ---- threads ----------------------------------------------------------- */
+
+#define MOST 1000
+
+typedef struct loop {
+  guint threads;
+  gint visits[MOST]; /* atomic: of each index */
+  gint inside[16];   /* atomic: calls that a worker is in */
+  guint64 plain;     /* written by one index, read after the loop: no lock of ours */
+} loop;
+
+static void visit(guint index, guint worker, void *data) {
+  loop *l = data;
+  g_assert_cmpuint(worker, <, l->threads);
+  g_assert_cmpint(g_atomic_int_add(&l->inside[worker], 1), ==, 0);
+  g_atomic_int_inc(&l->visits[index]);
+  if (index == 0) l->plain++;
+  g_atomic_int_add(&l->inside[worker], -1);
+}
+
+/* Loops of many lengths: each index once, by no worker twice at a time. */
+static gpointer run_loops(gpointer data) {
+  guint threads = GPOINTER_TO_UINT(data);
+  fc_pool *pool = fc_pool_new((int)threads);
+  loop *l = g_new0(loop, 1);
+  guint runs = 0;
+  l->threads = threads;
+  for (guint count = 0; count <= MOST; count = count < 5 ? count + 1 : count * 2 - 3, runs++) {
+    memset(l->visits, 0, sizeof l->visits);
+    fc_pool_run(pool, count, visit, l);
+    for (guint i = 0; i < MOST; i++) g_assert_cmpint(l->visits[i], ==, i < count);
+  }
+  g_assert_cmpuint(l->plain, ==, runs - 1); /* all but the empty one */
+  g_assert_cmpint(fc_pool_threads(pool), <=, (int)threads);
+  fc_pool_free(pool);
+  g_free(l);
+  return NULL;
+}
+
+static void test_loops(void) {
+  for (guint threads = 1; threads <= 9; threads += 2) run_loops(GUINT_TO_POINTER(threads));
+}
+
+/* Crews do not meet. */
+static void test_crews(void) {
+  GThread *users[4];
+  for (guint i = 0; i < G_N_ELEMENTS(users); i++)
+    users[i] = g_thread_new("user", run_loops, GUINT_TO_POINTER(i + 2));
+  for (guint i = 0; i < G_N_ELEMENTS(users); i++) g_thread_join(users[i]);
+}
+
+/* One that has done nothing is as easily freed, and so is none. */
+static void test_idle(void) {
+  fc_pool_free(fc_pool_new(4));
+  fc_pool_free(NULL);
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+#define KEEP (1 << 16)
+
+static gpointer use_frames(gpointer data) {
+  fc_frame_pool *pool = data;
+  fc_frame *held[8] = {NULL};
+  static gint users;
+  guint8 mark = (guint8)(g_atomic_int_add(&users, 1) + 1);
+  for (guint i = 0; i < 2000; i++) {
+    fc_frame **slot = &held[i * 5 % G_N_ELEMENTS(held)];
+    gsize bytes = 1 + i * 7919 % 20000;
+    if (*slot) {
+      guint8 *memory = fc_frame_memory(*slot);
+      g_assert_cmpuint(memory[0], ==, mark); /* ours still */
+      fc_frame_unref(*slot);
+    }
+    *slot = fc_frame_new(pool, bytes);
+    guint8 *memory = fc_frame_memory(*slot);
+    g_assert_cmpuint((gsize)memory % 256, ==, 0);
+    memory[0] = memory[bytes - 1] = mark;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS(held); i++) fc_frame_unref(held[i]);
+  return NULL;
+}
+
+/* One pool, several threads; what is still held outlives its owner's reference. */
+static void test_frames(void) {
+  fc_frame_pool *pool = fc_frame_pool_new(KEEP);
+  fc_frame *last = fc_frame_new(pool, 5000);
+  GThread *users[4];
+  for (guint i = 0; i < G_N_ELEMENTS(users); i++) users[i] = g_thread_new("user", use_frames, pool);
+  for (guint i = 0; i < G_N_ELEMENTS(users); i++) g_thread_join(users[i]);
+  fc_frame_pool_unref(pool);
+  memset(fc_frame_memory(last), 1, 5000);
+  fc_frame_unref(last);
+  fc_frame_unref(NULL);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/pool/loops", test_loops);
+  g_test_add_func("/pool/crews", test_crews);
+  g_test_add_func("/pool/idle", test_idle);
+  g_test_add_func("/pool/frames", test_frames);
+  return g_test_run();
+}
