@@ -102,10 +102,10 @@ static gboolean run_once(fc_chain *chain, const char *input, const char *output,
   if (ok) {
     fc_context_log(chain->context, FC_LOG_INFO, "running on %s: %s",
                    plan->device == FC_HOST ? "the CPU" : "the GPU", plan->reason);
-    /* Last what cannot be taken back: without its trace a run has failed. */
-    ok = fc_execute(plan, e.source, e.sink, o, trace, result, error) && fc_trace_write(trace, error) &&
-         (!e.sink || e.sink->commit(e.sink, error));
+    ok = fc_execute(plan, e.source, e.sink, o, trace, result, error);
     result->reason = g_strdup(plan->reason);
+    /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
+    ok = ok && fc_trace_write(trace, error) && (!e.sink || e.sink->commit(e.sink, error));
     gboolean final = strcmp(input, "-") == 0 || (e.sink && e.sink->direct);
     *again = !ok && !final && fc_plan_may_leave_device(plan, *error);
   }
