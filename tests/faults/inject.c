@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -114,31 +115,51 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   return NEXT(pthread_create)(thread, attributes, start, argument);
 }
 
-/* ---- memory: dlsym itself takes some, so not by way of it -------------------------- */
+/* ---- memory ------------------------------------------------------------------- */
 
+/* The allocator behind us. Of the C library by names that want no dlsym, which takes memory itself;
+ * or, FAULT_SANITIZED, of a sanitizer's runtime that is preloaded after us and must know every
+ * block: what dlsym asks for on the way there it then does without. */
+#ifdef FAULT_SANITIZED
+static void *(*next_malloc)(size_t), *(*next_calloc)(size_t, size_t), *(*next_realloc)(void *, size_t);
+static void *(*next_aligned)(size_t, size_t);
+
+static int found(void) {
+  static int looking; /* the first allocations are made by one thread; a thread-local needs the runtime */
+  if (next_aligned) return 1;
+  if (looking) return 0;
+  looking = 1;
+  next_malloc = NEXT(malloc), next_calloc = NEXT(calloc), next_realloc = NEXT(realloc);
+  next_aligned = NEXT(memalign);
+  looking = 0;
+  return next_aligned != NULL;
+}
+#else
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
+#define next_malloc  __libc_malloc
+#define next_calloc  __libc_calloc
+#define next_realloc __libc_realloc
+#define next_aligned __libc_memalign
+#define found()      1
+#endif
 
-EXPORT void *malloc(size_t size) {
-  return fails(MALLOC, ENOMEM) ? NULL : __libc_malloc(size);
-}
+#define ALLOCATION(name, parameters, arguments)                                                              \
+  EXPORT void *name parameters {                                                                             \
+    return fails(MALLOC, ENOMEM) || !found() ? NULL : next_##name arguments;                                 \
+  }
 
-EXPORT void *calloc(size_t count, size_t size) {
-  return fails(MALLOC, ENOMEM) ? NULL : __libc_calloc(count, size);
-}
-
-EXPORT void *realloc(void *memory, size_t size) {
-  return fails(MALLOC, ENOMEM) ? NULL : __libc_realloc(memory, size);
-}
+ALLOCATION(malloc, (size_t size), (size))
+ALLOCATION(calloc, (size_t count, size_t size), (count, size))
+ALLOCATION(realloc, (void *memory, size_t size), (memory, size))
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-  return fails(MALLOC, ENOMEM) ? NULL : __libc_memalign(alignment, size);
+  return fails(MALLOC, ENOMEM) || !found() ? NULL : next_aligned(alignment, size);
 }
 
 EXPORT int posix_memalign(void **memory, size_t alignment, size_t size) {
-  if (fails(MALLOC, ENOMEM)) return ENOMEM;
-  *memory = __libc_memalign(alignment, size);
+  *memory = aligned_alloc(alignment, size);
   return *memory ? 0 : ENOMEM;
 }

@@ -3,10 +3,11 @@
 """The Nth write, fsync, rename, allocation, thread, ... fails, for every N until none is
 reached, in jobs on WAV, FLAC and PNG.
 
-    inject.py BUILD SOURCE LIBRARY
+    inject.py BUILD SOURCE LIBRARY [RUNTIME]
 
 Each run is complete with status 0, or ends with another, one line that says why, the old
-output byte for byte, and nothing beside it.
+output byte for byte, and nothing beside it. In a build with AddressSanitizer, whose RUNTIME is then
+preloaded behind ours, LeakSanitizer must have nothing to say at the end of any run either.
 
 Memory: GLib ends the process (SIGABRT, with words of its own) when a small allocation of
 its own fails, and so do we where we use it for small things; libsndfile crashes. What is promised then is
@@ -23,9 +24,23 @@ import outputs
 from outputs import harness
 
 LIBRARY = os.path.abspath(outputs.sys.argv[3])
+RUNTIME = outputs.sys.argv[4] if len(outputs.sys.argv) > 4 else None
+FOUND = 99  # the status of a run in which a sanitizer found something
 # By GLib, or by a library that does not look at what malloc returns (libsndfile at opening).
 ABORTED = (-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGSEGV)
-FIRST, SAMPLES = 20, 40  # taken one by one, and then so many of the rest
+# Taken one by one, some of the rest, and those around the moment at which the output is in place.
+FIRST, SAMPLES, LAST = (8, 8, 4) if RUNTIME else (20, 40, 4)
+
+
+def preloaded():
+    """What makes the library stand between the program and the C library."""
+    if not RUNTIME:
+        return {"LD_PRELOAD": LIBRARY}
+    # A crash is to end the process by its signal, as without a sanitizer.
+    how = f"verify_asan_link_order=0:handle_segv=0:detect_leaks=1:exitcode={FOUND}"
+    leaks = os.path.join(os.path.abspath(outputs.sys.argv[2]), "tests", "fuzz", "leaks.txt")
+    return {"LD_PRELOAD": f"{LIBRARY}:{RUNTIME}", "ASAN_OPTIONS": how,
+            "LSAN_OPTIONS": f"suppressions={leaks}:print_suppressions=0"}
 
 
 class Faults(outputs.Job):
@@ -35,7 +50,7 @@ class Faults(outputs.Job):
         with open(mark, "wb") as file:
             file.write(bytes(8))
         self.addCleanup(lambda: os.path.exists(mark) and os.remove(mark))
-        environment = {**harness.fixed_environment(), "LD_PRELOAD": LIBRARY, "FAULT_CALL": call, "FAULT_AT": str(at),
+        environment = {**harness.fixed_environment(), **preloaded(), "FAULT_CALL": call, "FAULT_AT": str(at),
                        "FAULT_MARK": mark, "FAULT_PROGRAM": "filterchain"}
         done = subprocess.run([harness.COMMAND, *arguments], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
@@ -43,15 +58,28 @@ class Faults(outputs.Job):
             calls, failed = struct.unpack("<II", file.read(8))
         return done.returncode, done.stderr.decode(), calls, failed
 
+    def runtime_ended(self, stderr):
+        """Whether the sanitizer's own threads wanted the memory that there was not. It ends the process at
+        once, as SIGKILL does, so that a temporary may stay."""
+        if "AddressSanitizer: CHECK failed" not in stderr:
+            return False
+        for name in set(self.files()) - set(self.before):
+            self.assertTrue(name.startswith(".filterchain-"), name)
+            os.remove(self.path(name))
+        return True
+
     def try_one(self, arguments, call, at, what):
         """TRUE while the call is reached."""
         status, stderr, _, failed = self.run_with(arguments, call, at)
-        if status in ABORTED:
+        aborted = status in ABORTED or (status == FOUND and self.runtime_ended(stderr))
+        if aborted:
             self.assertEqual(call, "malloc", f"{what}: aborted: {stderr}")
-        self.assertTrue(status >= 0 or status in ABORTED, f"{what}: ended by signal {-status}: {stderr}")
-        self.check(status, stderr, what, lines=None if status in ABORTED else 1)
+        else:
+            self.assertNotEqual(status, FOUND, f"{what}: {stderr}")
+            self.assertGreaterEqual(status, 0, f"{what}: ended by signal {-status}: {stderr}")
+        self.check(status, stderr, what, lines=None if aborted else 1)
         self.reset()
-        self.counts[0 if status == 0 else 2 if status in ABORTED else 1] += 1
+        self.counts[0 if status == 0 else 2 if aborted else 1] += 1
         return failed
 
     def try_all(self, ending, call, *more, size=3000, old=outputs.OLD):
@@ -63,7 +91,8 @@ class Faults(outputs.Job):
         self.counts = [0, 0, 0]
         step = 1 if outputs.EVERYTHING else max(1, (calls - FIRST) // SAMPLES)
         reached = 0
-        for at in [*range(1, min(FIRST, calls) + 1), *range(FIRST + 1, calls + 1, step)]:
+        chosen = {*range(1, FIRST + 1), *range(FIRST + 1, calls, step), *range(calls - LAST + 1, calls + 1)}
+        for at in sorted(chosen & {*range(1, calls + 1)}):
             reached += self.try_one(arguments, call, at, f"{ending}: {call} {at} of {calls}")
         # Threads and sizes of reads vary a little from run to run.
         self.assertGreater(reached, 0)
