@@ -11,26 +11,24 @@
 #include "core/plugin.h"
 #include "filters/dct_fft.h"
 #include "filters/matrix_xy.h"
+#include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
 #include "plugins/single.h"
 
 enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, VALUE, PARAMS };
 
-/* Choices of axis beyond those of fc_axis. */
-enum { AXIS_AUTO = 100, AXIS_XY = 101 };
-
 /* A larger matrix would take longer to make than to use. */
 #define LARGEST 4096
 
-typedef struct operator{
+typedef struct instance {
   fc_dct dct;                   /* without its size */
   const fc_arg *border, *value; /* the host's */
   int axis;
   int64_t block[2]; /* along X (or the one axis) and Y; 0: the whole axis */
+  int64_t sizes;    /* how many block gives */
   int64_t keep;     /* 0: all */
-}
-operator;
+} instance;
 
 /* The transform along one axis: a matrix on the device, or a plan in host memory. */
 typedef struct line {
@@ -64,15 +62,16 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   fc_status status = check_keep(host, args);
   if (status == FC_OK) status = border_check(host, args[BORDER], args[VALUE]);
   if (status != FC_OK) return status;
-  operator* op = calloc(1, sizeof *op);
+  instance *op = calloc(1, sizeof *op);
   if (!op) return FC_NO_MEMORY;
   op->axis = (int)args[AXIS]->ints[0];
   op->border = args[BORDER];
   op->value = args[VALUE];
   op->dct = (fc_dct){0, (int)args[TYPE]->ints[0], (int)args[NORM]->ints[0], (int)args[INVERSE]->ints[0]};
-  if (args[BLOCK]->count) {
+  op->sizes = args[BLOCK]->count;
+  if (op->sizes) {
     op->block[0] = args[BLOCK]->ints[0];
-    op->block[1] = args[BLOCK]->ints[args[BLOCK]->count - 1];
+    op->block[1] = args[BLOCK]->ints[op->sizes - 1];
   }
   op->keep = args[KEEP]->count ? args[KEEP]->ints[0] : 0;
   *self = op;
@@ -83,13 +82,12 @@ static void destroy(void *self) {
   free(self);
 }
 
-static int axis_of(const operator* op, const fc_format *in) {
-  if (op->axis != AXIS_AUTO) return op->axis;
-  return in->kind == FC_AUDIO ? FC_AXIS_X : AXIS_XY;
+static int axis_of(const instance *op, const fc_format *in) {
+  return axes_chosen(op->axis, op->sizes, in);
 }
 
 /* `which` is 0 for X or the only axis, 1 for Y. */
-static fc_status shape_of(const fc_host *host, const operator* op, const fc_format *in, int axis, int which,
+static fc_status shape_of(const fc_host *host, const instance *op, const fc_format *in, int axis, int which,
                           shape *s) {
   int64_t extent = in->extent[axis];
   s->size = op->block[which] ? op->block[which] : extent;
@@ -108,7 +106,7 @@ static fc_status shape_of(const fc_host *host, const operator* op, const fc_form
   return FC_OK;
 }
 
-static fc_status negotiate_axis(const fc_host *host, const operator* op, fc_terms *terms, int axis,
+static fc_status negotiate_axis(const fc_host *host, const instance *op, fc_terms *terms, int axis,
                                 int which) {
   shape s = {1, 1, 1};
   const fc_format *in = terms->in[0];
@@ -124,14 +122,14 @@ static fc_status negotiate_axis(const fc_host *host, const operator* op, fc_term
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  const operator* op = self;
+  const instance *op = self;
   const fc_format *in = terms->in[0];
   int axis = axis_of(op, in);
-  if (in->kind == FC_AUDIO && (axis == FC_AXIS_Y || axis == AXIS_XY))
-    return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");
+  fc_status status = axes_check(host, axis, in);
+  if (status != FC_OK) return status;
   border_terms(op->border, op->value, terms);
   if (axis != AXIS_XY) return negotiate_axis(host, op, terms, axis, 0);
-  fc_status status = negotiate_axis(host, op, terms, FC_AXIS_X, 0);
+  status = negotiate_axis(host, op, terms, FC_AXIS_X, 0);
   return status == FC_OK ? negotiate_axis(host, op, terms, FC_AXIS_Y, 1) : status;
 }
 
@@ -161,7 +159,7 @@ static fc_status make_fast(const fc_host *host, const fc_dct *dct, const fc_setu
 }
 
 /* `plain`: by the matrix, whatever the size. */
-static fc_status make_line(const fc_host *host, const operator* op, const fc_setup *setup, int axis,
+static fc_status make_line(const fc_host *host, const instance *op, const fc_setup *setup, int axis,
                            int which, int plain, line *l) {
   shape s = {1, 1, 1};
   fc_status status = shape_of(host, op, setup->in[0], axis, which, &s);
@@ -186,7 +184,7 @@ static void release(const fc_host *host, void *prepared) {
   free(s);
 }
 
-static fc_status make_state(const fc_host *host, const operator* op, const fc_setup *setup, int plain,
+static fc_status make_state(const fc_host *host, const instance *op, const fc_setup *setup, int plain,
                             void **prepared) {
   int axis = axis_of(op, setup->in[0]);
   state *s = calloc(1, sizeof *s);
@@ -279,11 +277,6 @@ static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prep
 /* ---- the descriptor --------------------------------------------------------- */
 
 #define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof id, value, name, doc}
-CHOICE(axis_auto, AXIS_AUTO, "auto", "time of sound, x and y of images");
-CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
-CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
-CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
-CHOICE(axis_xy, AXIS_XY, "xy", "in two dimensions");
 CHOICE(axis_channel, FC_AXIS_C, "channel", "along the channels, such as the bands of a spectrum");
 static const fc_choice *const axes[] = {&axis_auto, &axis_x,       &axis_time, &axis_y,
                                         &axis_xy,   &axis_channel, NULL};

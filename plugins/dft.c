@@ -7,15 +7,13 @@
 
 #include "core/plugin.h"
 #include "filters/dft.h"
+#include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 
 enum { BLOCK, AXIS, OUT, BINS, NORM, INVERSE, BORDER, VALUE, PARAMS };
 enum { BINS_HALF, BINS_FULL };
 enum { NORM_NONE, NORM_ORTHO, NORM_FORWARD };
-
-/* Choices of axis beyond those of fc_axis. */
-enum { AXIS_AUTO = 100, AXIS_XY = 101 };
 
 typedef struct instance {
   const fc_arg *block, *out, *border, *value; /* the host's */
@@ -51,11 +49,6 @@ static void destroy(void *self) {
   free(self);
 }
 
-static int axis_of(const instance *op, const fc_format *in) {
-  if (op->axis != AXIS_AUTO) return op->axis;
-  return in->kind == FC_AUDIO ? FC_AXIS_X : AXIS_XY;
-}
-
 /* The values that so many bins are of, when nothing says so. */
 static int64_t values_of(const instance *op, int64_t bins, int real) {
   if (!op->inverse || op->bins == BINS_FULL || !real) return bins;
@@ -89,12 +82,11 @@ static double scale_of(const instance *op, const fc_dft *d) {
 
 /* Everything about the transform but its plans. */
 static fc_status describe(const fc_host *host, const instance *op, const fc_format *in, fc_dft *d) {
-  int axis = axis_of(op, in);
-  if (in->kind == FC_AUDIO && axis != FC_AXIS_X)
-    return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");
+  int axis = axes_chosen(op->axis, op->block->count, in);
+  fc_status status = axes_check(host, axis, in);
+  if (status != FC_OK) return status;
   *d = (fc_dft){.half = op->bins == BINS_HALF, .components = (int32_t)op->out->count};
   for (int i = 0; i < d->components; i++) d->component[i] = (int32_t)op->out->ints[i];
-  fc_status status = FC_OK;
   if (axis != FC_AXIS_Y) status = length_of(host, op, in, FC_AXIS_X, 0, 1, &d->nx);
   if (axis != FC_AXIS_X && status == FC_OK)
     status = length_of(host, op, in, FC_AXIS_Y, axis == AXIS_XY, axis != AXIS_XY, &d->ny);
@@ -245,11 +237,6 @@ static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prep
 /* ---- the descriptor --------------------------------------------------------------- */
 
 #define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
-CHOICE(axis_auto, AXIS_AUTO, "auto", "time of sound, x and y of images and arrays");
-CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
-CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
-CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
-CHOICE(axis_xy, AXIS_XY, "xy", "in two dimensions");
 static const fc_choice *const axes[] = {&axis_auto, &axis_x, &axis_time, &axis_y, &axis_xy, NULL};
 
 CHOICE(out_re, FC_RE, "re", "the real part");

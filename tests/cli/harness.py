@@ -6,6 +6,7 @@ written with the standard library, so that the tests need nothing else, and noth
 ours reads or writes the files that judge us.
 """
 import array
+import ast
 import json
 import math
 import os
@@ -123,6 +124,27 @@ def read_wav(path):
     assert tag in (1, 0xFFFE) and bits == 16, (tag, bits)
     samples = chunks[b"data"]
     return list(struct.unpack(f"<{len(samples) // 2}h", samples)), channels, rate
+
+
+# ---- arrays -------------------------------------------------------------------
+
+def write_npy(path, shape, values):
+    """An array of f32."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header)
+        file.write(struct.pack(f"<{len(values)}f", *values))
+
+
+def read_npy(path):
+    """(shape, values) of an array of f32 in C order."""
+    with open(path, "rb") as file:
+        data = file.read()
+    length = struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:10 + length].decode())
+    assert header["descr"] == "<f4" and not header["fortran_order"], header
+    return header["shape"], list(struct.unpack(f"<{(len(data) - length - 10) // 4}f", data[10 + length:]))
 
 
 # ---- images -------------------------------------------------------------------

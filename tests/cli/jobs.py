@@ -165,6 +165,26 @@ class Images(harness.Case):
         self.assertEqual(harness.read_png(self.path("out.png")), (rows, 3))
 
 
+class Arrays(harness.Case):
+    def shape_of(self, *stages):
+        self.succeed("-i", "in.npy", *(word for stage in stages for word in ("-p", stage)), "-o", "out.npy")
+        return harness.read_npy(self.path("out.npy"))
+
+    def test_one_row_is_a_signal(self):
+        """Blocks of a signal of one dimension must not become as many rows."""
+        values = [0.5, -1, 2, 3, 0.25, 5, -6, 7]
+        harness.write_npy(self.path("in.npy"), (8,), values)
+        for there in ("dct:4", "dft:4"):
+            spectra, _ = self.shape_of(there)
+            self.assertEqual(spectra, (8,) if there == "dct:4" else (1, 6, 2))
+            shape, back = self.shape_of(there, there + ":inverse=yes")
+            self.assertEqual(len(back), 8, shape)
+            for got, wanted in zip(back, values):
+                self.assertAlmostEqual(got, wanted, places=5)
+        self.assertEqual(self.shape_of("dct:4x2")[0], (2, 8))
+        self.assertEqual(self.shape_of("dct:4:axis=xy")[0], (4, 8))
+
+
 class Batches(harness.Case):
     def setUp(self):
         super().setUp()

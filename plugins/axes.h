@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * axes.h - the parameter "axis" of the transforms of blocks, dct and dft.
+ */
+#ifndef FC_PLUGINS_AXES_H
+#define FC_PLUGINS_AXES_H
+
+#include "core/plugin.h"
+
+/* Choices beyond those of fc_axis. */
+enum { AXIS_AUTO = 100, AXIS_XY = 101 };
+
+/*
+ * What auto stands for: time, or both axes of images. An array of one row may as well be a signal of one
+ * dimension, which a block must not blow up to as many rows; unless `sizes`, how many block gives, are two.
+ */
+static inline int axes_chosen(int axis, int64_t sizes, const fc_format *in) {
+  if (axis != AXIS_AUTO) return axis;
+  int flat = in->kind == FC_ARRAY && in->extent[FC_AXIS_Y] == 1 && sizes < 2;
+  return in->kind == FC_AUDIO || flat ? FC_AXIS_X : AXIS_XY;
+}
+
+static inline fc_status axes_check(const fc_host *host, int axis, const fc_format *in) {
+  if (in->kind != FC_AUDIO || (axis != FC_AXIS_Y && axis != AXIS_XY)) return FC_OK;
+  return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");
+}
+
+#define AXES_CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
+AXES_CHOICE(axis_auto, AXIS_AUTO, "auto",
+            "time of sound, x and y of images and arrays, x of an array of one row");
+AXES_CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
+AXES_CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
+AXES_CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
+AXES_CHOICE(axis_xy, AXIS_XY, "xy", "in two dimensions");
+#undef AXES_CHOICE
+
+#endif
