@@ -61,6 +61,8 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_format *in = terms->in[0];
   fc_format *out = terms->out[0];
   int64_t each = 2 * (f->size / 2 + 1), channels = in->extent[FC_AXIS_C] / each;
+  fc_status status = frames_check_axes(host, in, each);
+  if (status != FC_OK) return status;
   if (in->extent[FC_AXIS_C] % each != 0 || channels == 0)
     return host->fail(
         host, FC_INVALID,
@@ -176,7 +178,9 @@ static const char doc[] =
     "    stft:1024 ... istft:1024\n\n"
     "A hop that leaves samples uncovered is refused. At the very ends of the sound, with center=no, the "
     "window may be 0: "
-    "these samples become 0.";
+    "these samples become 0.\n\n"
+    "From an .npy file the spectra of a sound come as an array of three axes, 1 x frames x channels: one of "
+    "two is rows x columns, as everywhere.";
 
 static const fc_operator istft = {
     .size = sizeof(fc_operator),

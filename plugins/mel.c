@@ -87,6 +87,8 @@ static void note_empty(const fc_mel *mel, fc_terms *terms) {
 
 static fc_status negotiate_spectrum(const fc_host *host, const instance *op, fc_terms *terms) {
   int64_t bins = op->f.size / 2 + 1, channels = terms->in[0]->extent[FC_AXIS_C];
+  fc_status status = frames_check_axes(host, terms->in[0], bins);
+  if (status != FC_OK) return status;
   if (channels % bins != 0 || channels == 0)
     return host->fail(host, FC_INVALID,
                       "%lld channels are not spectra of %lld bins: frame and fft must be those of stft, and "

@@ -193,7 +193,7 @@ static const char doc[] =
     "the values that out names, each of the fft/2 + 1 bins from 0 Hz to half the rate. A stereo sound with "
     "fft=1024:out=re,im so becomes 2 x 2 x 513 channels: left re, left im, right re, right im. An .npy file "
     "takes "
-    "them as an array of frames x channels.\n\n"
+    "them as an array of frames x channels; istft says how it is read again.\n\n"
     "    stft:1024:hop=256:out=db        a spectrogram\n"
     "    stft:1024 ... istft:1024        there and back, to rounding\n\n"
     "Frames are centred on multiples of hop (center=yes) and there are 1 + ceil(length / hop), as with "

@@ -116,6 +116,16 @@ static inline fc_status frames_read(const fc_host *host, const fc_arg *const *ar
 }
 
 /* As many as cover `length` samples. */
+/* Spectra that stft wrote to an .npy file are an array of two axes, which is read as an image. */
+static inline fc_status frames_check_axes(const fc_host *host, const fc_format *in, int64_t values) {
+  const int64_t *extent = in->extent;
+  if (in->kind != FC_ARRAY || extent[FC_AXIS_C] != 1 || extent[FC_AXIS_X] != values || values == 1)
+    return FC_OK;
+  return host->fail(host, FC_INVALID,
+                    "an array of two axes is read as rows and columns, not as frames and channels: give it a "
+                    "third in front, array[None] in NumPy");
+}
+
 static inline int64_t frames_count(const frames *f, int64_t length) {
   if (length < 0) return FC_UNKNOWN;
   if (length == 0) return 0;

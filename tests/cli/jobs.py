@@ -184,6 +184,15 @@ class Arrays(harness.Case):
         self.assertEqual(self.shape_of("dct:4x2")[0], (2, 8))
         self.assertEqual(self.shape_of("dct:4:axis=xy")[0], (4, 8))
 
+    def test_spectra_are_no_picture(self):
+        """What stft writes of a sound is read as rows and columns, which istft says."""
+        harness.write_wav(self.path("in.wav"), harness.tone(200))
+        self.succeed("-i", "in.wav", "-p", "stft:16", "-o", "two.npy")
+        shape, values = harness.read_npy(self.path("two.npy"))
+        self.assertIn("array[None]", self.fails(2, "-i", "two.npy", "-p", "istft:16", "-o", "out.npy"))
+        harness.write_npy(self.path("in.npy"), (1, *shape), values)
+        self.assertEqual(len(self.shape_of("istft:16:length=200")[1]), 200)
+
 
 class Batches(harness.Case):
     def setUp(self):
