@@ -111,8 +111,9 @@ static fc_status collect(const fc_host *host, void *instance, const void *blocks
   for (int64_t i = 0; i < count; i++) {
     fc_stats_block head;
     memcpy(&head, at, sizeof head);
+    if (head.channels == 0) return FC_OK; /* rows without samples: nothing was measured */
     if (!self->trees) {
-      self->trees = calloc(head.channels ? head.channels : 1, sizeof *self->trees);
+      self->trees = calloc(head.channels, sizeof *self->trees);
       if (!self->trees) return host->fail(host, FC_NO_MEMORY, "no memory for %u channels", head.channels);
       self->channels = head.channels, self->kind = head.kind, self->dtype = head.dtype;
     }

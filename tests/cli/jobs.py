@@ -313,6 +313,11 @@ class Measurements(harness.Case):
         rows = {line.split()[0]: line.split()[1] for line in self.succeed(*self.stats).splitlines()}
         self.assertEqual((rows["count"], rows["mean"], rows["rms"]), ("0", "nan", "nan"))
 
+    def test_rows_without_samples_are_no_sound(self):
+        harness.write_npy(self.path("in.npy"), (3, 0), [])
+        lines = [line.split() for line in self.succeed("-i", "in.npy", "-p", "stats:peak,sum").splitlines()]
+        self.assertEqual(lines[1:], [["peak", "nan"], ["sum", "0"]])
+
     def test_a_report_is_replaced_whole_or_not_at_all(self):
         self.write("real.json", "old")
         os.symlink("real.json", self.path("link.json"))
