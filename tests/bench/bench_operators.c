@@ -121,12 +121,24 @@ static gboolean use_gpu(const char *device, char *name, gsize size) {
   return FALSE;
 }
 
+static void print_quoted(const char *text) {
+  putchar('"');
+  for (; *text; text++)
+    if ((unsigned char)*text < ' ')
+      printf("\\u%04x", (unsigned char)*text);
+    else
+      printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  putchar('"');
+}
+
 static void print_row(const char *stage, const char *on, double seconds, double bytes, double copy,
                       int json) {
-  if (json)
-    printf("{\"operator\":\"%s\",\"signal\":\"%s\",\"seconds\":%.6g,\"bytes\":%.6g,\"of_copy\":%.4f}\n",
-           stage, on, seconds, bytes, bytes / seconds / copy);
-  else
+  if (json) {
+    fputs("{\"operator\":", stdout);
+    print_quoted(stage);
+    printf(",\"signal\":\"%s\",\"seconds\":%.6g,\"bytes\":%.6g,\"of_copy\":%.4f}\n", on, seconds, bytes,
+           bytes / seconds / copy);
+  } else
     printf("%-44s %-26s %10.4f ms %9.1f GB/s %6.2f of copy\n", stage, on, seconds * 1e3,
            bytes / seconds / 1e9, bytes / seconds / copy);
 }
@@ -159,15 +171,32 @@ static gboolean bench_all(fc_context *context, gboolean gpu, double copy, int re
   return ok;
 }
 
+/* What does not even parse is a mistake in the command; no operator takes every signal. */
+static gboolean all_parse(fc_context *context, int n, const char *const *stages) {
+  for (int i = 0; i < n; i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const[]){stages[i], NULL}, &error);
+    if (chain) continue;
+    fprintf(stderr, "filterchain: %s\n", error->message);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* The signals are noise: that some of it was clipped tells nobody anything. */
+static void log_nothing(fc_log_level level, const char *message, void *data) {}
+
 int bench_operators(int n, const char *const *stages, const bench_settings *settings, const char *device,
                     int json) {
+  g_autoptr(fc_context) context = fc_context_new();
+  if (!all_parse(context, n, stages)) return 2;
+  fc_context_set_log(context, log_nothing, NULL);
   char name[128];
   gboolean gpu = use_gpu(device, name, sizeof name), ok = TRUE;
   double copy = bench_copy_cpu();
 #ifdef FC_HAVE_CUDA
   if (gpu) copy = bench_copy_cuda();
 #endif
-  g_autoptr(fc_context) context = fc_context_new();
   if (!json) printf("on %s; its own copy: %.0f GB/s\n", name, copy / 1e9);
   for (int i = 0; i < n; i++) ok &= bench_stage(context, stages[i], gpu, copy, settings->repeats, json);
   if (n == 0) ok = bench_all(context, gpu, copy, settings->repeats, json);
