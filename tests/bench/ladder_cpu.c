@@ -5,11 +5,21 @@
  */
 #include "filters/conv1d.h"
 #include "filters/gemm.h"
+#include "filters/stats.h"
 #include "filters/winstat.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static fc_view view_of(void *data, int dtype, int kind, int64_t y, int64_t x, int64_t c, int64_t pad) {
+  int64_t size = (int64_t)fc_dtype_size(dtype);
+  fc_view v = {sizeof v,     dtype, kind, FC_HOST,     (char *)data + pad * c * size,
+               {1, y, x, c}, {0},   {0},  {1, y, x, c}};
+  v.stride[FC_AXIS_C] = size, v.stride[FC_AXIS_X] = size * c;
+  v.stride[FC_AXIS_Y] = v.stride[FC_AXIS_N] = size * c * (x + 2 * pad);
+  return v;
+}
 
 /* ---- reduction -------------------------------------------------------- */
 
@@ -17,6 +27,8 @@ struct reduction {
   const int32_t *data;
   int64_t n;
   uint64_t sum;
+  fc_view in;
+  void *blocks, *scratch;
 };
 
 static void reduce_plain(void *p) {
@@ -43,20 +55,33 @@ static void reduce_four(void *p) {
   r->sum = s[0] + s[1] + s[2] + s[3];
 }
 
+/* The sum of squares is what is checked, and one of what comes out. */
+static void reduce_stats(void *p) {
+  struct reduction *r = p;
+  fc_stats_part part;
+  fc_stats_cpu(&r->in, 1, r->blocks, 0, r->scratch, fc_isa_best());
+  memcpy(&part, (char *)r->blocks + sizeof(fc_stats_block), sizeof part);
+  r->sum = part.squares_low;
+}
+
 static void reduction(const bench_settings *s, bench_table *t) {
   static const struct {
     const char *name, *idea;
     void (*run)(void *);
   } rungs[] = {{"1", "one loop, accumulator in memory", reduce_plain},
                {"2", "accumulator in a register", reduce_register},
-               {"3", "four accumulators: the additions no longer wait for each other", reduce_four}};
+               {"3", "four accumulators: the additions no longer wait for each other", reduce_four},
+               {"ours", "sum, sum of squares, least and most in one read, exact in 128 bits", reduce_stats}};
   static char title[80];
   int64_t n = s->size ? s->size : 1 << 20;
   snprintf(title, sizeof title, "sum of squares of %lld i32", (long long)n);
   t->title = title;
   int32_t *data = malloc((size_t)n * 4);
   bench_noise_i32(data, (size_t)n, 30000, 7);
-  struct reduction r = {data, n, 0};
+  /* An array of one row is one block of statistics. */
+  struct reduction r = {.data = data, .n = n, .in = view_of(data, FC_I32, FC_ARRAY, 1, n, 1, 0)};
+  r.blocks = malloc(fc_stats_block_bytes(1));
+  r.scratch = aligned_alloc(64, (fc_stats_cpu_scratch(&r.in) + 63) / 64 * 64);
   reduce_register(&r);
   uint64_t right = r.sum;
   for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
@@ -64,19 +89,10 @@ static void reduction(const bench_settings *s, bench_table *t) {
     bench_add(t, rungs[i].name, rungs[i].idea, seconds, 4.0 * (double)n, 2.0 * (double)n,
               r.sum == right ? 0 : 1, 0);
   }
-  free(data);
+  free(data), free(r.blocks), free(r.scratch);
 }
 
 /* ---- filters: reference, then each instruction set -------------------- */
-
-static fc_view view_of(void *data, int dtype, int kind, int64_t y, int64_t x, int64_t c, int64_t pad) {
-  int64_t size = (int64_t)fc_dtype_size(dtype);
-  fc_view v = {sizeof v,     dtype, kind, FC_HOST,     (char *)data + pad * c * size,
-               {1, y, x, c}, {0},   {0},  {1, y, x, c}};
-  v.stride[FC_AXIS_C] = size, v.stride[FC_AXIS_X] = size * c;
-  v.stride[FC_AXIS_Y] = v.stride[FC_AXIS_N] = size * c * (x + 2 * pad);
-  return v;
-}
 
 struct convolution {
   fc_conv1d c;
