@@ -30,6 +30,12 @@ def fixed_environment():
     return {**kept, "LC_ALL": "C.UTF-8", "FILTERCHAIN_NO_CACHE": "1"}
 
 
+def sanitized():
+    """Was the build made with a sanitizer?"""
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+        return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in json.load(file))
+
+
 class Case(unittest.TestCase):
     """A test in an empty folder of its own."""
 

@@ -229,13 +229,21 @@ class Limits(harness.Case):
         self.write("in.wav", bytes(data))
         self.assertRegex(self.fails(1, "-i", "in.wav", "-o", "out.npy"), r"\Ain\.wav: .*channel")
 
+    def start_large(self, *more):
+        """A run on an image that takes a while."""
+        if not os.path.exists(self.path("in.png")):
+            side = 3000
+            noise = os.urandom(1 << 20) * (side * side // (1 << 20) + 2)
+            rows = b"".join(b"\0" + noise[y * side:(y + 1) * side] for y in range(side))
+            self.write("in.png", png(side, side, zlib.compress(rows, 1)))
+        return subprocess.Popen([harness.COMMAND, "-i", "in.png", *more, "-p", "stats", "-q"], cwd=self.folder,
+                                env=harness.fixed_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE)
+
     def test_the_decoders_time(self):
         """What the kernel does to a child that has used up its time: the run ends with a sentence."""
-        side = 3000
-        self.write("in.png", png(side, side, zlib.compress(os.urandom(1 << 20) * (side * side // (1 << 20) + 2), 1), 8, 0))
         for _ in range(20):  # until the child is met at work
-            run = subprocess.Popen([harness.COMMAND, "-i", "in.png", "-o", "out.npy"], cwd=self.folder, stderr=subprocess.PIPE,
-                                   env=harness.fixed_environment(), stdin=subprocess.DEVNULL)
+            run = self.start_large()
             killed = self.kill_child_of(run)
             said = run.communicate(timeout=60)[1].decode()
             if killed and run.returncode:
@@ -244,11 +252,55 @@ class Limits(harness.Case):
                 return
         self.skipTest("the child was too quick to be met")
 
+    def test_what_the_decoder_may_do(self):
+        """Looked at from outside while it decodes, as a fork of the command and as a helper's: it has
+        no system calls, no files, no new rights, and limits on what is left."""
+        if harness.sanitized():
+            self.skipTest("a sanitizer's runtime needs system calls")
+        if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+            self.skipTest("/proc does not tell the children here")
+        for inputs, depth in (((), 1), (("-i", "in.png", "-i", "in.png"), 2)):
+            seen = None
+            for _ in range(20):
+                run = self.start_large(*inputs)
+                while run.poll() is None and not seen:
+                    seen = self.confined_below(run.pid, depth)
+                run.communicate(timeout=60)
+                if seen:
+                    break
+            self.assertTrue(seen, "no confined decoder was met at work")
+            status, limits, files = seen
+            self.assertIn("NoNewPrivs:\t1", status)
+            self.assertEqual(files, ["0"] if depth == 1 else [])
+            for line in (r"Max cpu time +1[0-9] +1[0-9] +seconds", r"Max file size +0 +0 ", r"Max core file size +0 +0 ",
+                         r"Max address space +[0-9]+ +[0-9]+ "):
+                self.assertRegex(limits, line)
+
+    @staticmethod
+    def text_of(path):
+        with open(path, encoding="ascii") as file:
+            return file.read()
+
+    def confined_below(self, pid, depth):
+        """(status, limits, descriptors) of a confined process so many generations down, or None."""
+        try:
+            for child in self.text_of(f"/proc/{pid}/task/{pid}/children").split():
+                if depth > 1:
+                    found = self.confined_below(child, depth - 1)
+                    if found:
+                        return found
+                    continue
+                texts = [self.text_of(f"/proc/{child}/{name}") for name in ("status", "limits")]
+                if "Seccomp:\t2" in texts[0] or "Seccomp:\t1" in texts[0]:
+                    return (*texts, sorted(os.listdir(f"/proc/{child}/fd")))
+        except OSError:
+            pass
+        return None
+
     def kill_child_of(self, run):
         while run.poll() is None:
             try:
-                with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as file:
-                    children = file.read().split()
+                children = self.text_of(f"/proc/{run.pid}/task/{run.pid}/children").split()
             except OSError:
                 return False
             if children:
