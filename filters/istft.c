@@ -134,8 +134,10 @@ typedef struct stretch {
   int64_t bytes;
 } stretch;
 
-static stretch stretch_of(const fc_stft *s, char *scratch) {
-  stretch t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute), .lanes = fc_rfft_lanes(s->plan)};
+/* No more lanes than there are frames that reach into the output. */
+static stretch stretch_of(const fc_stft *s, const fc_view *out, char *scratch) {
+  stretch t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute)};
+  t.lanes = fc_smaller(fc_rfft_lanes(s->plan), (out->shape[FC_AXIS_X] + s->frame - 1) / s->hop + 1);
   t.size = (int64_t)fc_dtype_size(s->compute);
   t.least = least_weight(s);
   int64_t samples = fc_align64(STRETCH_HOPS * s->hop * t.size),
@@ -152,8 +154,8 @@ static stretch stretch_of(const fc_stft *s, char *scratch) {
   return t;
 }
 
-size_t fc_istft_scratch(const fc_stft *s) {
-  return (size_t)stretch_of(s, NULL).bytes;
+size_t fc_istft_scratch(const fc_stft *s, const fc_view *out) {
+  return (size_t)stretch_of(s, out, NULL).bytes;
 }
 
 /* The real or imaginary parts of `count` frames from `bins` on, into lanes. */
@@ -213,7 +215,7 @@ fc_status fc_istft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, 
                        uint32_t *notes) {
   fc_status status = fc_istft_check(s, in, out);
   if (status != FC_OK) return status;
-  stretch t = stretch_of(s, scratch);
+  stretch t = stretch_of(s, out, scratch);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t c = 0; c < out->shape[FC_AXIS_C]; c++)

@@ -127,8 +127,10 @@ typedef struct tile {
   int64_t bytes;
 } tile;
 
-static tile tile_of(const fc_stft *s, char *scratch) {
-  tile t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute), .lanes = fc_rfft_lanes(s->plan)};
+/* Long frames are few, and must not be transformed for idle lanes too. */
+static tile tile_of(const fc_stft *s, const fc_view *out, char *scratch) {
+  tile t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute)};
+  t.lanes = fc_larger(fc_smaller(fc_rfft_lanes(s->plan), out->shape[FC_AXIS_X]), 1);
   int64_t size = (int64_t)fc_dtype_size(s->compute), plane = fc_align64((s->size + 2) * t.lanes * size);
   int64_t banded = fc_align64(values_of(s) * t.lanes * size);
   /* Frames that overlap share their samples; others lie one after the other. */
@@ -146,8 +148,8 @@ static tile tile_of(const fc_stft *s, char *scratch) {
   return t;
 }
 
-size_t fc_stft_scratch(const fc_stft *s) {
-  return (size_t)tile_of(s, NULL).bytes;
+size_t fc_stft_scratch(const fc_stft *s, const fc_view *out) {
+  return (size_t)tile_of(s, out, NULL).bytes;
 }
 
 /* `count` frames from the one at `frame` on, windowed, into lanes. */
@@ -218,7 +220,7 @@ fc_status fc_stft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, v
                       uint32_t *notes) {
   fc_status status = fc_stft_check(s, in, out);
   if (status != FC_OK) return status;
-  tile t = tile_of(s, scratch);
+  tile t = tile_of(s, out, scratch);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t c = 0; c < in->shape[FC_AXIS_C]; c++)

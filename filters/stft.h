@@ -77,7 +77,8 @@ FC_FILTERS_API fc_status fc_stft_check(const fc_stft *s, const fc_view *in, cons
 FC_FILTERS_API size_t fc_stft_ref_scratch(const fc_stft *s);
 FC_FILTERS_API fc_status fc_stft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
                                      uint32_t *notes);
-FC_FILTERS_API size_t fc_stft_scratch(const fc_stft *s);
+/* Scratch grows with the output, up to as many frames at once as a vector has lanes. */
+FC_FILTERS_API size_t fc_stft_scratch(const fc_stft *s, const fc_view *out);
 FC_FILTERS_API fc_status fc_stft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
                                      uint32_t *notes);
 /* Device scratch for so many frames of all channels at once; any amount from that of one
@@ -95,7 +96,7 @@ FC_FILTERS_API fc_status fc_stft_cuda(const fc_stft *s, const fc_view *in, const
 FC_FILTERS_API fc_status fc_istft_check(const fc_stft *s, const fc_view *in, const fc_view *out);
 FC_FILTERS_API fc_status fc_istft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
                                       uint32_t *notes);
-FC_FILTERS_API size_t fc_istft_scratch(const fc_stft *s);
+FC_FILTERS_API size_t fc_istft_scratch(const fc_stft *s, const fc_view *out);
 FC_FILTERS_API fc_status fc_istft_cpu(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,
                                       uint32_t *notes);
 FC_FILTERS_API size_t fc_istft_device_scratch(const fc_stft *s, const fc_view *in, const fc_view *out);

@@ -102,8 +102,7 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
-  (void)job;
-  return fc_istft_scratch(&((const stft_state *)prepared)->s);
+  return fc_istft_scratch(&((const stft_state *)prepared)->s, job->out[0]);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {

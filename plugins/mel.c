@@ -198,9 +198,8 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
-  (void)job;
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : fc_stft_scratch(&s->t.s);
+  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : fc_stft_scratch(&s->t.s, job->out[0]);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
