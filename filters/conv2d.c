@@ -42,7 +42,7 @@ static void block_run(const void *self, const fc_strip_block *b) {
 }
 
 static fc_strips strips_of(const fc_conv2d *op) {
-  return (fc_strips){op->compute, op->nx, op->ny, op, block_run, NULL};
+  return (fc_strips){op->compute, op->nx, op->ny, op, block_run, NULL, 0, 0};
 }
 
 size_t fc_conv2d_scratch(const fc_conv2d *op, const fc_view *out) {

@@ -76,7 +76,8 @@ typedef struct side {
   char *data;
   int64_t row, stride; /* bytes */
   int32_t kind, dtype;
-  int direct; /* dense and of the compute type: used in place */
+  int direct; /* dense and of the compute type, or of bytes that the block takes: used in place */
+  int bytes;
 } side;
 
 typedef struct strip {
@@ -115,8 +116,17 @@ static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
       ring_advance(s, t, y, count + s->ny - 1, &loaded, rows);
     for (int64_t r = 0; r < count; r++)
       to[r] = t->out.direct ? t->out.data + (y + r) * t->out.row : t->scratch + t->b.to + r * t->b.to_pitch;
-    fc_strip_block block = {
-        rows, to, count, t->width, t->step, t->stream && t->out.direct, t->scratch + t->b.work};
+    fc_strip_block block = {rows,
+                            to,
+                            count,
+                            t->width,
+                            t->step,
+                            t->stream && t->out.direct,
+                            t->scratch + t->b.work,
+                            t->in.bytes,
+                            t->out.bytes,
+                            t->out.kind,
+                            notes};
     s->block(s->op, &block);
     for (int64_t r = 0; !t->out.direct && r < count; r++)
       fc_store(t->out.data + (y + r) * t->out.row, t->out.stride, to[r], s->compute, t->width, t->out.kind,
@@ -124,10 +134,13 @@ static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
   }
 }
 
-static side side_of(const fc_strips *s, const fc_view *v, int joined) {
-  side d = {(char *)v->data, v->stride[FC_AXIS_Y], v->stride[FC_AXIS_X], v->kind, v->dtype, 0};
+static side side_of(const fc_strips *s, const fc_view *v, int joined, int bytes) {
+  side d = {(char *)v->data, v->stride[FC_AXIS_Y], v->stride[FC_AXIS_X], v->kind, v->dtype, 0, 0};
+  fc_scaling map = fc_scaling_of(v->kind, v->dtype);
   if (joined) d.stride = (int64_t)fc_dtype_size(v->dtype);
   d.direct = v->dtype == s->compute && d.stride == (int64_t)fc_dtype_size(v->dtype);
+  d.bytes = bytes && v->dtype == FC_U8 && d.stride == 1 && map.scale == 1 && map.bias == 0;
+  d.direct |= d.bytes;
   return d;
 }
 
@@ -154,8 +167,9 @@ void fc_strips_run(const fc_strips *s, const fc_view *in, const fc_view *out, vo
                    uint32_t *notes) {
   int joined = fc_rows_joined(in) && fc_rows_joined(out);
   int64_t channels = out->shape[FC_AXIS_C], planes = joined ? channels > 0 : channels;
-  strip t = {side_of(s, in, joined),        side_of(s, out, joined), .height = out->shape[FC_AXIS_Y],
-             .step = joined ? channels : 1, .stream = is_large(out), .scratch = (char *)scratch};
+  strip t = {
+      side_of(s, in, joined, s->rows_u8), side_of(s, out, joined, s->to_u8), .height = out->shape[FC_AXIS_Y],
+      .step = joined ? channels : 1,      .stream = is_large(out),           .scratch = (char *)scratch};
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t c = 0; c < planes; c++)
       image_run(s, t, (char *)fc_view_at(in, n, -(s->ny / 2), -(s->nx / 2), c),

@@ -34,6 +34,9 @@ typedef struct fc_strip_block {
   int64_t count, n, step;  /* count <= FC_STRIP_ROWS */
   int stream;              /* `to` had better not go through the cache */
   void *work;
+  int rows_u8, to_u8; /* these are code values as bytes, not elements of the compute type */
+  int kind;           /* of the output, and where clipping is noted: for storing bytes */
+  uint32_t *notes;
 } fc_strip_block;
 
 typedef struct fc_strips {
@@ -43,6 +46,8 @@ typedef struct fc_strips {
   void (*block)(const void *op, const fc_strip_block *block);
   /* Bytes of `work`, a multiple of 64 that does not decrease with step; may be NULL. */
   size_t (*work)(const void *op, int64_t step);
+  /* `block` can do with dense rows of u8, as input or as output, where a value is its code. */
+  int rows_u8, to_u8;
 } fc_strips;
 
 /* Bytes of scratch, aligned to 64, for outputs of this shape or smaller. */

@@ -16,6 +16,9 @@
 #include <string.h>
 
 #define PIECE 1024
+/* Taps of a column up to which bytes are converted as they are read, (ny + 3) / 4 times, instead of
+ * once into a row of floats. */
+#define TAPS_OF_BYTES 16
 
 static double tap_at(const fc_sepconv *op, const void *taps, int64_t i) {
   return op->compute == FC_F64 ? ((const double *)taps)[i] : ((const float *)taps)[i];
@@ -63,15 +66,18 @@ static piece_layout piece_layout_of(const fc_sepconv *op, int64_t step) {
 
 static size_t work_bytes(const void *self, int64_t step) {
   const fc_sepconv *op = (const fc_sepconv *)self;
-  return (size_t)(op->rank * FC_STRIP_ROWS * piece_layout_of(op, step).pitch) * fc_dtype_size(op->compute);
+  /* The last of it is a piece of a row before it becomes bytes. */
+  return (size_t)(op->rank * FC_STRIP_ROWS * piece_layout_of(op, step).pitch + PIECE) *
+         fc_dtype_size(op->compute);
 }
 
 /* Sums `n` columns of all terms, from element `from` of the rows on, into `at` of work. */
 static void sum_columns(const fc_sepconv *op, const fc_sepconv_kernels *k, const fc_strip_block *b,
                         piece_layout w, int64_t from, int64_t at, int64_t n) {
   for (int64_t t = 0; n > 0 && t < op->rank; t++)
-    k->columns(b->count, b->rows, from, (const char *)op->y + (size_t)(t * op->ny) * k->size, op->ny,
-               (char *)b->work + (size_t)(t * FC_STRIP_ROWS * w.pitch + at) * k->size, w.pitch, n);
+    (b->rows_u8 ? k->columns_u8 : k->columns)(
+        b->count, b->rows, from, (const char *)op->y + (size_t)(t * op->ny) * k->size, op->ny,
+        (char *)b->work + (size_t)(t * FC_STRIP_ROWS * w.pitch + at) * k->size, w.pitch, n);
 }
 
 /* Moves the last sums of a piece of n elements to before the next. */
@@ -85,7 +91,23 @@ static void keep_margin(const fc_sepconv *op, const fc_sepconv_kernels *k, const
 
 /* The first piece ends where a cache line of the output does, and so do the others. */
 static int64_t first_piece(const fc_sepconv_kernels *k, const fc_strip_block *b) {
-  return PIECE - (int64_t)((uintptr_t)b->to[0] % 64 / k->size);
+  return PIECE - (int64_t)((uintptr_t)b->to[0] % 64 / (b->to_u8 ? 1 : k->size));
+}
+
+/* Sums n elements along row r of a piece, which begins at element i of the block. */
+static void sum_row(const fc_sepconv *op, const fc_sepconv_kernels *k, const fc_strip_block *b,
+                    piece_layout w, int64_t r, int64_t i, int64_t n) {
+  const char *from = (const char *)b->work + (size_t)(r * w.pitch + w.lead - w.margin) * k->size;
+  void *floats = (char *)b->work + (size_t)(op->rank * FC_STRIP_ROWS * w.pitch) * k->size;
+  if (!b->to_u8) {
+    k->row(from, FC_STRIP_ROWS * w.pitch, op->rank, op->x, op->nx, b->step,
+           (char *)b->to[r] + (size_t)i * k->size, n, b->stream);
+    return;
+  }
+  uint8_t *to = (uint8_t *)b->to[r] + i;
+  if (op->rank == 1 && k->row_u8(from, op->x, op->nx, b->step, to, n, b->stream)) return;
+  k->row(from, FC_STRIP_ROWS * w.pitch, op->rank, op->x, op->nx, b->step, floats, n, 0);
+  fc_store_f32(to, 1, (const float *)floats, n, b->kind, FC_U8, b->notes);
 }
 
 static void block_run(const void *self, const fc_strip_block *b) {
@@ -97,16 +119,15 @@ static void block_run(const void *self, const fc_strip_block *b) {
   for (int64_t i = 0, n; i < b->n; i += n, most = PIECE) {
     n = b->n - i < most ? b->n - i : most;
     sum_columns(op, k, b, w, w.margin + i, w.lead, n);
-    for (int64_t r = 0; r < b->count; r++)
-      k->row((const char *)b->work + (size_t)(r * w.pitch + w.lead - w.margin) * k->size,
-             FC_STRIP_ROWS * w.pitch, op->rank, op->x, op->nx, b->step,
-             (char *)b->to[r] + (size_t)i * k->size, n, b->stream);
+    for (int64_t r = 0; r < b->count; r++) sum_row(op, k, b, w, r, i, n);
     if (i + n < b->n) keep_margin(op, k, b, w, n);
   }
 }
 
 static fc_strips strips_of(const fc_sepconv *op) {
-  return (fc_strips){op->compute, op->nx, op->ny, op, block_run, work_bytes};
+  const int f32 = op->compute == FC_F32;
+  return (fc_strips){op->compute, op->nx, op->ny, op, block_run, work_bytes, f32 && op->ny <= TAPS_OF_BYTES,
+                     f32};
 }
 
 size_t fc_sepconv_scratch(const fc_sepconv *op, const fc_view *out) {

@@ -23,6 +23,16 @@ typedef struct fc_sepconv_kernels {
    * can be; FC_STREAM_END is the caller's. */
   void (*row)(const void *from, int64_t pitch, int64_t rank, const void *x, int64_t nx, int64_t step,
               void *to, int64_t n, int stream);
+
+  /* f32 only: the columns of rows of u8. */
+  void (*columns_u8)(int64_t count, const void *const *rows, int64_t from, const void *y, int64_t ny,
+                     void *to, int64_t pitch, int64_t n);
+
+  /* f32 only: the row pass of one term with results rounded half to even to u8. Returns 1 if all are of 0
+   * to 255; else `to` must be made another way: where one is not, and where the row is short or the
+   * mask long, which it leaves to others. */
+  int (*row_u8)(const void *from, const void *x, int64_t nx, int64_t step, uint8_t *to, int64_t n,
+                int stream);
 } fc_sepconv_kernels;
 
 /* [0] for f32, [1] for f64. */

@@ -36,11 +36,14 @@ typedef float fc_vf __attribute__((vector_size(FC_VECTOR_BYTES)));
 typedef double fc_vd __attribute__((vector_size(FC_VECTOR_BYTES)));
 
 /* Before a loop of a constant count whose body indexes an array of vectors: unrolled
- * whole, so that the array lives in registers. */
+ * whole, so that the array lives in registers. FC_ROLLED is for loops that are to stay as they are
+ * written. */
 #if defined(__clang__)
 #define FC_UNROLL _Pragma("clang loop unroll(full)")
+#define FC_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define FC_UNROLL _Pragma("GCC unroll 32")
+#define FC_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 #define FC_INLINE static inline __attribute__((always_inline, unused))
@@ -89,15 +92,19 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
  * too large to stay there. Whoever calls such a loop ends with FC_STREAM_END, before
  * which no other thread may count on them. */
 #if defined(__AVX512F__)
+#define FC_VB_STREAM(to, v) _mm512_stream_si512((__m512i *)(void *)(to), (__m512i)(v))
 #define FC_VF_STREAM(to, v) _mm512_stream_ps(to, (__m512)(v))
 #define FC_VD_STREAM(to, v) _mm512_stream_pd(to, (__m512d)(v))
 #elif defined(__AVX__)
+#define FC_VB_STREAM(to, v) _mm256_stream_si256((__m256i *)(void *)(to), (__m256i)(v))
 #define FC_VF_STREAM(to, v) _mm256_stream_ps(to, (__m256)(v))
 #define FC_VD_STREAM(to, v) _mm256_stream_pd(to, (__m256d)(v))
 #elif defined(__x86_64__)
+#define FC_VB_STREAM(to, v) _mm_stream_si128((__m128i *)(void *)(to), (__m128i)(v))
 #define FC_VF_STREAM(to, v) _mm_stream_ps(to, (__m128)(v))
 #define FC_VD_STREAM(to, v) _mm_stream_pd(to, (__m128d)(v))
 #else
+#define FC_VB_STREAM(to, v) memcpy(to, &(v), FC_VECTOR_BYTES)
 #define FC_VF_STREAM(to, v) fc_vf_store(to, v)
 #define FC_VD_STREAM(to, v) fc_vd_store(to, v)
 #endif
@@ -106,6 +113,61 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
 #else
 #define FC_STREAM_END() ((void)0)
 #endif
+
+/* As many integers as fc_vf has floats, and as many bytes. */
+typedef int32_t fc_vi __attribute__((vector_size(FC_VECTOR_BYTES)));
+typedef uint8_t fc_vb __attribute__((vector_size(FC_VECTOR_BYTES)));
+
+/* In each set's own words: GCC 12 takes a conversion between vectors of different lengths apart. */
+FC_INLINE fc_vf fc_vf_load_u8(const uint8_t *from) {
+#if defined(__AVX512F__)
+  return (fc_vf)_mm512_cvtepi32_ps(
+      _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from)));
+#elif defined(__AVX2__)
+  return (fc_vf)_mm256_cvtepi32_ps(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from)));
+#else
+  uint32_t four;
+  memcpy(&four, from, sizeof four);
+#if defined(__x86_64__)
+  __m128i zero = _mm_setzero_si128(), pairs = _mm_unpacklo_epi8(_mm_cvtsi32_si128((int32_t)four), zero);
+  return (fc_vf)_mm_cvtepi32_ps(_mm_unpacklo_epi16(pairs, zero));
+#elif defined(__aarch64__)
+  uint16x8_t pairs = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four)));
+  return (fc_vf)vcvtq_f32_u32(vmovl_u16(vget_low_u16(pairs)));
+#else
+  fc_vf v = {from[0], from[1], from[2], from[3]};
+  return v;
+#endif
+#endif
+}
+
+/* Four vectors of integers, all of 0 to 255, as bytes in order. */
+FC_INLINE fc_vb fc_vb_pack(fc_vi a, fc_vi b, fc_vi c, fc_vi d) {
+#if defined(__AVX512BW__)
+  __m512i low = _mm512_packs_epi32((__m512i)a, (__m512i)b), high = _mm512_packs_epi32((__m512i)c, (__m512i)d);
+  __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return (fc_vb)_mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high));
+#elif defined(__AVX2__)
+  __m256i low = _mm256_packs_epi32((__m256i)a, (__m256i)b), high = _mm256_packs_epi32((__m256i)c, (__m256i)d);
+  __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  return (fc_vb)_mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+#elif defined(__x86_64__)
+  __m128i low = _mm_packs_epi32((__m128i)a, (__m128i)b), high = _mm_packs_epi32((__m128i)c, (__m128i)d);
+  return (fc_vb)_mm_packus_epi16(low, high);
+#elif defined(__aarch64__)
+  uint16x8_t low = vcombine_u16(vmovn_u32((uint32x4_t)a), vmovn_u32((uint32x4_t)b));
+  uint16x8_t high = vcombine_u16(vmovn_u32((uint32x4_t)c), vmovn_u32((uint32x4_t)d));
+  return (fc_vb)vcombine_u8(vmovn_u16(low), vmovn_u16(high));
+#else
+  fc_vb bytes;
+  for (int i = 0; i < FC_LANES_F32; i++) {
+    bytes[i] = (uint8_t)a[i], bytes[i + FC_LANES_F32] = (uint8_t)b[i];
+    bytes[i + 2 * FC_LANES_F32] = (uint8_t)c[i], bytes[i + 3 * FC_LANES_F32] = (uint8_t)d[i];
+  }
+  return bytes;
+#endif
+}
 
 /* a*b + c, rounded as FC_FMAF and FC_FMA round. */
 #if defined(__AVX512F__)

@@ -87,6 +87,63 @@ static void check_nan(void) {
   image_free(&out);
 }
 
+/* Taps for bytes: a mean, one that leaves 0 to 255 here and there, one that leaves it by far, and no number.
+ */
+static void bytes_taps(float *taps, int64_t count, int sort) {
+  for (int64_t i = 0; i < count; i++) taps[i] = 1 / (float)count;
+  if (sort == 1) taps[count / 2] += 0.5f, taps[0] -= 0.5f;
+  if (sort == 2) taps[count - 1] = 3e30f;
+  if (sort == 3) taps[0] = NAN;
+}
+
+static void run_noted(const fc_sepconv *op, const image *in, const image *out, uint32_t notes[2]) {
+  guarded scratch = guarded_new(fc_sepconv_scratch(op, &out->view));
+  notes[0] = notes[1] = 0;
+  CHECK(fc_sepconv_cpu(op, &in->view, &out->view, scratch.data, notes) == FC_OK, "bytes");
+  CHECK(guarded_intact(&scratch) && guarded_intact(&out->memory), "wrote beyond");
+  guarded_free(&scratch);
+}
+
+/* Rows of bytes are read and written as they lie; the result, and what is noted, is that of going through
+ * floats. */
+static void check_bytes(void) {
+  static const int64_t lengths[] = {1, 2, 3, 5, 8, 16, 17, 31, 130};
+  for (int round = 0; round < 160; round++) {
+    const int64_t shape[] = {1, random_int(1, 9), random_int(1, 700), random_int(1, 4)};
+    const int64_t nx = lengths[random_int(0, 8)], ny = lengths[random_int(0, 7)];
+    float x[130], y[130];
+    bytes_taps(x, nx, round % 4), bytes_taps(y, ny, round % 8 == 1);
+    image in = image_random(FC_U8, shape, INTERLEAVED, border_of(ny, nx));
+    image floats = image_new(FC_F32, shape, INTERLEAVED, border_of(ny, nx));
+    image sums = image_new(FC_F32, shape, INTERLEAVED, (image_border){0});
+    const image_layout layout = round % 3 ? INTERLEAVED : PADDED;
+    image want = image_new(FC_U8, shape, layout, (image_border){0});
+    for (int64_t j = -(ny / 2); j < shape[1] + (ny - 1) / 2; j++)
+      for (int64_t i = -(nx / 2); i < shape[2] + (nx - 1) / 2; i++)
+        for (int64_t c = 0; c < shape[3]; c++)
+          *(float *)fc_view_at(&floats.view, 0, j, i, c) = *(uint8_t *)fc_view_at(&in.view, 0, j, i, c);
+    for (int isa = 0; isa <= (int)fc_isa_best(); isa++) {
+      fc_sepconv op = {FC_F32, isa, 1, nx, ny, x, y, NULL, NULL};
+      uint32_t none[2], noted[2] = {0, 0}, notes[2];
+      run_noted(&op, &floats, &sums, none);
+      for (int64_t j = 0; j < shape[1]; j++)
+        fc_store_f32(fc_view_at(&want.view, 0, j, 0, 0), 1, (float *)fc_view_at(&sums.view, 0, j, 0, 0),
+                     shape[2] * shape[3], FC_IMAGE, FC_U8, noted);
+      for (int large = 0; large < 2; large++) {
+        image out = image_new(FC_U8, shape, layout, (image_border){0});
+        if (large) out.view.extent[FC_AXIS_Y] = INT64_C(1) << 30;
+        run_noted(&op, &in, &out, notes);
+        CHECK(image_equal(&out, &want), "round %d, %s: %d x %d taps of bytes give other bits", round,
+              fc_isa_name((fc_isa)isa), (int)nx, (int)ny);
+        CHECK(notes[0] == noted[0] && notes[1] == noted[1], "round %d: noted %u %u, not %u %u", round,
+              notes[0], notes[1], noted[0], noted[1]);
+        image_free(&out);
+      }
+    }
+    image_free(&in), image_free(&floats), image_free(&sums), image_free(&want);
+  }
+}
+
 static filter2d golden_filter(const char *path, const char *mask, int compute, int flip) {
   char name[64];
   snprintf(name, sizeof name, "%s_x", mask);
@@ -119,6 +176,7 @@ int main(int argc, char **argv) {
   check_impulse(2);
   check_constant();
   check_nan();
+  check_bytes();
   check_accuracy(0);
   check_odd_shapes(0);
   check_all_types(0, 8);
