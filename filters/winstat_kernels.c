@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filters/simd.h"
 #include "filters/winstat_kernels.h"
 
 /* Rows are disjoint or the same, so iterations never meet; the compiler's own checks
@@ -136,6 +137,20 @@ DEFINE_RATIO(ratio_f64, double, PLAIN)
 DEFINE_RATIO(root_f32, float, sqrtf)
 DEFINE_RATIO(root_f64, double, sqrt)
 
+/* The same, whole vectors at aligned addresses past the cache. */
+#define DEFINE_RATIO_PAST(name, T, V, LOAD, STREAM, cached)                                                  \
+  static void name(T *restrict to, const T *restrict from, const T *restrict n, int64_t count) {             \
+    int64_t lead = (int64_t)(-(uintptr_t)to % sizeof(V) / sizeof(T)),                                        \
+            lanes = (int64_t)(sizeof(V) / sizeof(T));                                                        \
+    int64_t i = lead < count ? lead : count;                                                                 \
+    cached(to, from, n, i);                                                                                  \
+    for (; i + lanes <= count; i += lanes) STREAM(to + i, LOAD(from + i) / LOAD(n + i));                     \
+    cached(to + i, from + i, n + i, count - i);                                                              \
+  }
+
+DEFINE_RATIO_PAST(ratio_past_f32, float, fc_vf, fc_vf_load, FC_VF_STREAM, ratio_f32)
+DEFINE_RATIO_PAST(ratio_past_f64, double, fc_vd, fc_vd_load, FC_VD_STREAM, ratio_f64)
+
 const fc_winstat_kernels FC_ISA_NAME(fc_winstat_kernels) = {
     .join = {{add_f32, add_f64, add_i32, add_i64},
              {least_f32, least_f64, least_i32, NULL},
@@ -154,6 +169,8 @@ const fc_winstat_kernels FC_ISA_NAME(fc_winstat_kernels) = {
     .spread_f64 = spread_f64,
     .ratio_f32 = ratio_f32,
     .ratio_f64 = ratio_f64,
+    .ratio_past_f32 = ratio_past_f32,
+    .ratio_past_f64 = ratio_past_f64,
     .root_f32 = root_f32,
     .root_f64 = root_f64,
 };

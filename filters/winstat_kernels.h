@@ -74,6 +74,10 @@ typedef struct fc_winstat_kernels {
   /* to = from / n, and its square root; n differs from cell to cell. */
   void (*ratio_f32)(float *to, const float *from, const float *n, int64_t count);
   void (*ratio_f64)(double *to, const double *from, const double *n, int64_t count);
+  /* Past the cache, for results too large for it; FC_STREAM_END is the caller's. `to` is
+   * aligned to its type. */
+  void (*ratio_past_f32)(float *to, const float *from, const float *n, int64_t count);
+  void (*ratio_past_f64)(double *to, const double *from, const double *n, int64_t count);
   void (*root_f32)(float *to, const float *from, const float *n, int64_t count);
   void (*root_f64)(double *to, const double *from, const double *n, int64_t count);
 } fc_winstat_kernels;

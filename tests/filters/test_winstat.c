@@ -29,11 +29,21 @@ static void run_cut(const fc_winstat *w, const fc_view *in, const fc_view *out) 
   }
 }
 
+/* As part of a signal so large that the output is stored past the cache: the same bits. */
+static void check_large(const sample_case *t, const fc_winstat *w, const picture *in, const picture *out) {
+  picture past = output_for(t, w);
+  fc_view from = in->view, to = past.view;
+  from.extent[FC_AXIS_Y] = to.extent[FC_AXIS_Y] = INT64_C(1) << 30;
+  CHECK(run_cpu(w, &from, &to, NULL) == FC_OK, "%s: cpu", describe(t));
+  CHECK(same_bits(out, &past), "%s: %s past the cache", describe(t), fc_isa_name(w->isa));
+  CHECK(guarded_intact(&past.memory), "%s: guard bands", describe(t));
+  guarded_free(&past.memory);
+}
+
 /* Reference and every instruction set against the definition; all cuts and sets alike. */
-static void check_case(const sample_case *t, source_fn source, double parameter) {
+static void check_stats(const sample_case *t, const int32_t *stats, int n, source_fn source,
+                        double parameter) {
   fc_winstat w;
-  int32_t stats[FC_WINSTAT_STATS];
-  int n = random_stats(stats);
   fc_status status = fc_winstat_init(&w, stats, n, t->columns, t->rows, t->shrink, t->compute);
   CHECK(status == FC_OK, "%s: init", describe(t));
   const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
@@ -54,6 +64,7 @@ static void check_case(const sample_case *t, source_fn source, double parameter)
       CHECK(same_bits(&out, &first), "%s: %s differs from base", describe(t), fc_isa_name(w.isa));
     run_cut(&w, &in.view, &cut.view);
     CHECK(same_bits(&out, &cut), "%s: %s cut", describe(t), fc_isa_name(w.isa));
+    if (!t->shrink) check_large(t, &w, &in, &out);
     CHECK(guarded_intact(&out.memory) && guarded_intact(&cut.memory) && guarded_intact(&in.memory),
           "%s: guard bands", describe(t));
     guarded_free(&cut.memory);
@@ -62,6 +73,12 @@ static void check_case(const sample_case *t, source_fn source, double parameter)
   }
   guarded_free(&first.memory);
   guarded_free(&in.memory);
+}
+
+static void check_case(const sample_case *t, source_fn source, double parameter) {
+  int32_t stats[FC_WINSTAT_STATS];
+  int n = random_stats(stats);
+  check_stats(t, stats, n, source, parameter);
 }
 
 static void test_random(void) {
@@ -101,6 +118,32 @@ static void test_long(void) {
       t.shape[FC_AXIS_Y] = t.shape[FC_AXIS_X], t.shape[FC_AXIS_X] = 3;
     }
     check_case(&t, source_random, 0);
+  }
+}
+
+/* Sums alone, which go by tiles in windows of several rows: blocks that are shorter than 16 rows, whole
+ * blocks and their totals between, heads of every length, and strips side by side. */
+static void test_tiles(void) {
+  static const int64_t windows[] = {2, 3, 7, 12, 13, 15, 16, 17, 31, 32, 33, 40, 48, 63, 100, 255};
+  static const int64_t widths[] = {1, 5, 16, 17, 40, 67, 130}, heights[] = {1, 2, 15, 16, 17, 33, 50};
+  static const int64_t channels[] = {1, 1, 2, 3, 5};
+  static const int32_t sums[] = {FC_WINSTAT_MEAN, FC_WINSTAT_RMS, FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ};
+  for (int i = 0; i < 120; i++) {
+    sample_case t = {.kind = (int)random_int(FC_IMAGE, FC_ARRAY)};
+    t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
+    t.out_dtype = (int)random_int(FC_F32, FC_F64);
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.compute = t.dtype == FC_F64 ? FC_F64 : (int)random_int(FC_F32, FC_F64);
+    t.shrink = random_int(0, 3) == 0;
+    t.shape[FC_AXIS_N] = random_int(1, 2), t.shape[FC_AXIS_Y] = PICK(heights);
+    t.shape[FC_AXIS_X] = PICK(widths), t.shape[FC_AXIS_C] = PICK(channels);
+    t.columns = i % 4 == 1 ? 1 : PICK(windows), t.rows = PICK(windows);
+    if (t.rows * t.columns > 2000) t.shape[FC_AXIS_N] = t.shape[FC_AXIS_C] = 1, t.shape[FC_AXIS_X] %= 20;
+    if (t.rows * t.columns > 20000) t.shape[FC_AXIS_Y] = random_int(1, 17), t.shape[FC_AXIS_X] %= 7;
+    t.shape[FC_AXIS_X] += t.shape[FC_AXIS_X] == 0;
+    int32_t stats[] = {sums[i % 4], sums[(i + 1) % 4]};
+    check_stats(&t, stats, i % 3 == 2 ? 2 : 1, source_random, 0);
+    if (fc_dtype_is_float(t.dtype)) check_stats(&t, stats, 1, source_offset, 1e6);
   }
 }
 
@@ -164,11 +207,13 @@ static void test_special(void) {
   static const double specials[] = {NAN, INFINITY, -INFINITY};
   static const int64_t windows[] = {1, 2, 5, 16, 100, 150};
   for (int i = 0; i < 36; i++) {
-    sample_case t = {.kind = FC_IMAGE, .dtype = i % 2 ? FC_F64 : FC_F32, .out_dtype = FC_F64};
+    sample_case t = {.kind = FC_IMAGE, .dtype = i / 2 % 2 ? FC_F64 : FC_F32, .out_dtype = FC_F64};
     const int64_t shape[FC_AXES] = {1, 7, 300, 1};
     int32_t stats[] = {0, 1, 2, 3, 4, 5, 6, 7};
     fc_winstat w;
-    fc_winstat_init(&w, stats, 8, PICK(windows), random_int(1, 4), i % 4 == 3, t.dtype);
+    /* All of them; and the first two alone, sums, which go another way. */
+    const int n_stats = i % 2 ? 8 : 2;
+    fc_winstat_init(&w, stats, n_stats, PICK(windows), random_int(1, 4), i % 4 == 3, t.dtype);
     const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
     memcpy(t.shape, shape, sizeof shape);
     picture in = picture_new(t.kind, t.dtype, PACKED, t.shape, halo);
@@ -181,7 +226,7 @@ static void test_special(void) {
     run_cpu(&w, &in.view, &after.view, NULL);
     for (int64_t v = 0; v < 7; v++)
       for (int64_t u = 0; u < 300; u++)
-        for (int s = 0; s < 8; s++) {
+        for (int s = 0; s < n_stats; s++) {
           double a = *(double *)fc_view_at(&before.view, 0, v, u, s);
           double b = *(double *)fc_view_at(&after.view, 0, v, u, s), want = a;
           window o = window_at(&w, &in.view, v, u);
@@ -353,6 +398,7 @@ int main(int argc, char **argv) {
   test_extreme();
   test_runs();
   test_long();
+  test_tiles();
   test_random();
   if (argc == 2) test_goldens(argv[1]);
   return check_result();
