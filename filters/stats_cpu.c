@@ -74,9 +74,10 @@ static void flush(walk *k) {
   if (k->filled == 0) return;
   if (k->floats) {
     double *cells = k->cells;
-    int64_t missing = FC_STATS_CHUNK - k->filled;
-    for (int64_t i = k->filled * k->channels; i < FC_STATS_CHUNK * k->channels; i++) cells[i] = NAN;
-    k->k->values(cells, k->channels, &k->lanes, k->parts);
+    int64_t rows = (k->filled + FC_STATS_LANES - 1) / FC_STATS_LANES, room = rows * FC_STATS_LANES;
+    int64_t missing = room - k->filled;
+    for (int64_t i = k->filled * k->channels; i < room * k->channels; i++) cells[i] = NAN;
+    k->k->values(cells, rows, k->channels, &k->lanes, k->parts);
     for (int64_t c = 0; c < k->channels; c++) k->parts[c].nan -= (uint64_t)missing;
   } else
     k->k->codes(k->cells, k->filled, k->channels, k->in->dtype == FC_I32, &k->lanes, k->parts);

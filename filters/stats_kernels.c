@@ -47,10 +47,10 @@ static void deviate_finite(const double *restrict cells, int64_t width, const do
 }
 
 /* The same sums where some are not; rare enough to go without vectors. */
-static void add_some(const double *cells, int64_t width, const fc_stats_lanes *l) {
+static void add_some(const double *cells, int64_t rows, int64_t width, const fc_stats_lanes *l) {
   for (int64_t i = 0; i < width; i++) {
     double s = 0, q = 0, finite = 0, nan = 0, low = INFINITY, high = -INFINITY;
-    for (int r = 0; r < ROWS; r++) {
+    for (int64_t r = 0; r < rows; r++) {
       double v = cells[r * width + i];
       nan += v != v;
       if (v - v != 0) continue;
@@ -62,10 +62,11 @@ static void add_some(const double *cells, int64_t width, const fc_stats_lanes *l
   }
 }
 
-static void deviate_some(const double *cells, int64_t width, const double *mean, double *spread) {
+static void deviate_some(const double *cells, int64_t rows, int64_t width, const double *mean,
+                         double *spread) {
   for (int64_t i = 0; i < width; i++) {
     double s = 0;
-    for (int r = 0; r < ROWS; r++) {
+    for (int64_t r = 0; r < rows; r++) {
       double v = cells[r * width + i];
       if (v - v == 0) s += (v - mean[i]) * (v - mean[i]);
     }
@@ -94,14 +95,18 @@ static void fold_extremes(double *least, double *most, int64_t channels) {
     }
 }
 
-static void values(const double *cells, int64_t channels, const fc_stats_lanes *l, fc_stats_part *parts) {
+static void values(const double *cells, int64_t rows, int64_t channels, const fc_stats_lanes *l,
+                   fc_stats_part *parts) {
   const int64_t width = FC_STATS_LANES * channels;
-  add_finite(cells, width, l->sum, l->squares, l->nan);
-  const int finite = all_zero(l->nan, width);
+  int finite = rows == ROWS;
+  if (finite) {
+    add_finite(cells, width, l->sum, l->squares, l->nan);
+    finite = all_zero(l->nan, width);
+  }
   if (finite)
     compare_finite(cells, width, l->least, l->most);
   else {
-    add_some(cells, width, l);
+    add_some(cells, rows, width, l);
     fold_sums(l->finite, channels), fold_sums(l->nan, channels);
   }
   fold_sums(l->sum, channels), fold_sums(l->squares, channels);
@@ -112,11 +117,14 @@ static void values(const double *cells, int64_t channels, const fc_stats_lanes *
     /* A zero has no sign: which of two comes first is nobody's business. */
     p.least = l->least[c] + 0.0, p.most = l->most[c] + 0.0;
     p.finite = finite ? FC_STATS_CHUNK : (uint64_t)l->finite[c], p.nan = finite ? 0 : (uint64_t)l->nan[c];
-    p.inf = FC_STATS_CHUNK - p.finite - p.nan;
+    p.inf = (uint64_t)(rows * FC_STATS_LANES) - p.finite - p.nan;
     parts[c] = p;
     for (int64_t i = c; i < width; i += channels) l->mean[i] = p.finite ? p.sum / (double)p.finite : 0;
   }
-  (finite ? deviate_finite : deviate_some)(cells, width, l->mean, l->sum);
+  if (finite)
+    deviate_finite(cells, width, l->mean, l->sum);
+  else
+    deviate_some(cells, rows, width, l->mean, l->sum);
   fold_sums(l->sum, channels);
   for (int64_t c = 0; c < channels; c++) parts[c].spread = l->sum[c];
 }
