@@ -104,16 +104,18 @@ static gboolean rate_fits(int format, int rate) {
 static gboolean fail_unfit(const char *name, const fc_file_format *file, int format, const SF_INFO *wanted,
                            GError **error) {
   SF_INFO one = *wanted;
+  /* libsndfile takes no more in any format. */
+  const char *other = wanted->channels > 1024 || file->sndfile == SF_FORMAT_WAV ? ".npy" : ".wav or .npy";
   one.channels = 1;
   if (!rate_fits(format, wanted->samplerate))
     return fc_fail(error, FC_INVALID,
                    "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not %d; use .ogg or .flac", name,
                    wanted->samplerate);
   if (wanted->channels > 1 && holds(format, &one))
-    return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels; use .wav or .npy", name, file->title,
-                   wanted->channels);
-  return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels at %d Hz; use .wav or .npy", name,
-                 file->title, wanted->channels, wanted->samplerate);
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels; use %s", name, file->title,
+                   wanted->channels, other);
+  return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels at %d Hz; use %s", name, file->title,
+                 wanted->channels, wanted->samplerate, other);
 }
 
 /* Unsigned bytes make of AIFF a variant that few programs read. */

@@ -56,9 +56,9 @@ def run_target(build, name, seconds, keep):
     log = done.stdout.decode(errors="replace")
     findings = sorted(set(os.listdir(keep)) - before)
     findings = [name_ for name_ in findings if name_.startswith(name + "-")]
-    result = {"target": name, "seconds": seconds, "executions": number(r"number_of_executed_units: (\d+)", log),
+    result = {"target": name, "seconds": seconds, "executions": number(r"number_of_executed_units:\s+(\d+)", log),
               "edges": number(r"cov: (\d+)", log), "features": number(r"ft: (\d+)", log),
-              "peak_mb": number(r"peak_rss_mb: (\d+)", log), "status": done.returncode,
+              "peak_mb": number(r"peak_rss_mb:\s+(\d+)", log), "status": done.returncode,
               "findings": [os.path.join(keep, name_) for name_ in findings]}
     if done.returncode != 0:
         with open(os.path.join(keep, name + ".log"), "w", encoding="utf-8") as file:
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--keep", help="folder for findings")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     keep = os.path.abspath(args.keep or os.path.join(args.build, "findings"))
     os.makedirs(keep, exist_ok=True)
     names = args.targets or targets_of(args.build)
