@@ -27,58 +27,109 @@ static gboolean same_row(const fc_measured *a, const fc_measured *b) {
   return strcmp(a->name, b->name) == 0 && g_strcmp0(a->unit, b->unit) == 0;
 }
 
-static const fc_measured *find_cell(const fc_measured *from, gsize n, const fc_measured *row, int channel) {
-  for (gsize i = 0; i < n; i++)
-    if (from[i].channel == channel && same_row(&from[i], row)) return &from[i];
-  return NULL;
+/* The table of one stage: a cell for each measurement and channel, or NULL. */
+typedef struct table {
+  const char *name;          /* the operator's */
+  GPtrArray *rows;           /* of fc_measured: the first of each measurement */
+  const fc_measured **cells; /* [row][channel - first] */
+  int first, last;           /* channels; -1 is all of them together */
+} table;
+
+/* More columns than this do not fit a terminal: then channels become lines. */
+#define COLUMNS_MOST 9
+
+static guint row_of(GPtrArray *rows, const fc_measured *m) {
+  for (guint i = 0; i < rows->len; i++)
+    if (same_row(rows->pdata[i], m)) return i;
+  g_ptr_array_add(rows, (gpointer)m);
+  return rows->len - 1;
 }
 
-/* The table of one stage: which channels it has, and how wide its columns must be. */
-typedef struct table {
-  const fc_measured *cells;
-  gsize n;
-  int first, last; /* channels; -1 is all of them together */
-  int name_width, width;
-} table;
+static table table_of(const fc_measured *measured, gsize n) {
+  table t = {.name = measured->operator_name, .rows = g_ptr_array_new(), .first = 0, .last = -1};
+  for (gsize i = 0; i < n; i++) {
+    row_of(t.rows, &measured[i]);
+    t.first = MIN(t.first, measured[i].channel);
+    t.last = MAX(t.last, measured[i].channel);
+  }
+  gsize columns = (gsize)(t.last - t.first + 1);
+  t.cells = g_new0(const fc_measured *, t.rows->len *columns + 1);
+  for (gsize i = 0; i < n; i++)
+    t.cells[row_of(t.rows, &measured[i]) * columns + (gsize)(measured[i].channel - t.first)] = &measured[i];
+  return t;
+}
+
+static void table_clear(table *t) {
+  g_ptr_array_unref(t->rows);
+  g_free(t->cells);
+}
 
 static char *heading(int channel) {
   return channel < 0 ? g_strdup("all") : g_strdup_printf("channel %d", channel);
 }
 
-static table table_of(const fc_measured *cells, gsize n) {
-  table t = {cells, n, 0, -1, (int)strlen(cells->operator_name), 0};
-  for (gsize i = 0; i < n; i++) {
-    g_autofree char *value = value_text(&cells[i]), *head = heading(cells[i].channel);
-    t.first = MIN(t.first, cells[i].channel);
-    t.last = MAX(t.last, cells[i].channel);
-    t.name_width = MAX(t.name_width, (int)strlen(cells[i].name));
-    t.width = MAX(t.width, (int)MAX(strlen(value), strlen(head)));
-  }
-  return t;
+static char *cell_text(const table *t, guint row, int channel) {
+  const fc_measured *cell = t->cells[row * (guint)(t->last - t->first + 1) + (guint)(channel - t->first)];
+  return cell ? value_text(cell) : g_strdup("-");
 }
 
-static void print_row(FILE *to, const table *t, const fc_measured *row) {
-  fprintf(to, "%-*s", t->name_width, row->name);
+/* The widest of a measurement's values. */
+static int row_width(const table *t, guint row) {
+  gsize width = 0;
   for (int channel = t->first; channel <= t->last; channel++) {
-    const fc_measured *cell = find_cell(t->cells, t->n, row, channel);
-    g_autofree char *text = cell ? value_text(cell) : g_strdup("-");
-    fprintf(to, "  %*s", t->width, text);
+    g_autofree char *text = cell_text(t, row, channel);
+    width = MAX(width, strlen(text));
   }
-  fprintf(to, "%s%s\n", row->unit && *row->unit ? "  " : "", row->unit ? row->unit : "");
+  return (int)width;
 }
 
-static void print_table(FILE *to, const table *t) {
-  fprintf(to, "%-*s", t->name_width, t->cells->operator_name);
+/* A line a measurement, a column a channel. */
+static void print_wide(FILE *to, const table *t) {
+  int name_width = (int)strlen(t->name), width = (int)strlen(t->last < 0 ? "all" : "channel 0");
+  for (guint i = 0; i < t->rows->len; i++) {
+    const fc_measured *row = t->rows->pdata[i];
+    name_width = MAX(name_width, (int)strlen(row->name));
+    width = MAX(width, row_width(t, i));
+  }
+  fprintf(to, "%-*s", name_width, t->name);
   for (int channel = t->first; channel <= t->last; channel++) {
     g_autofree char *head = heading(channel);
-    fprintf(to, "  %*s", t->width, head);
+    fprintf(to, "  %*s", width, head);
   }
   fputc('\n', to);
-  for (gsize i = 0; i < t->n; i++) {
-    gboolean seen = FALSE;
-    for (gsize before = 0; before < i && !seen; before++) seen = same_row(&t->cells[before], &t->cells[i]);
-    if (!seen) print_row(to, t, &t->cells[i]);
+  for (guint i = 0; i < t->rows->len; i++) {
+    const fc_measured *row = t->rows->pdata[i];
+    fprintf(to, "%-*s", name_width, row->name);
+    for (int channel = t->first; channel <= t->last; channel++) {
+      g_autofree char *text = cell_text(t, i, channel);
+      fprintf(to, "  %*s", width, text);
+    }
+    fprintf(to, "%s%s\n", row->unit && *row->unit ? "  " : "", row->unit ? row->unit : "");
   }
+}
+
+/* A line a channel, a column a measurement. */
+static void print_long(FILE *to, const table *t) {
+  g_autofree char *last = heading(t->last);
+  int name_width = (int)MAX(strlen(t->name), strlen(last));
+  g_autofree int *widths = g_new(int, t->rows->len);
+  fprintf(to, "%-*s", name_width, t->name);
+  for (guint i = 0; i < t->rows->len; i++) {
+    const fc_measured *row = t->rows->pdata[i];
+    gboolean has_unit = row->unit && *row->unit;
+    g_autofree char *head = has_unit ? g_strdup_printf("%s (%s)", row->name, row->unit) : g_strdup(row->name);
+    widths[i] = MAX((int)strlen(head), row_width(t, i));
+    fprintf(to, "  %*s", widths[i], head);
+  }
+  for (int channel = t->first; channel <= t->last; channel++) {
+    g_autofree char *head = heading(channel);
+    fprintf(to, "\n%-*s", name_width, head);
+    for (guint i = 0; i < t->rows->len; i++) {
+      g_autofree char *text = cell_text(t, i, channel);
+      fprintf(to, "  %*s", widths[i], text);
+    }
+  }
+  fputc('\n', to);
 }
 
 void report_print(FILE *to, const fc_result *result, const char *name) {
@@ -88,7 +139,8 @@ void report_print(FILE *to, const fc_result *result, const char *name) {
     while (i + n < result->n_measured && result->measured[i + n].stage == result->measured[i].stage) n++;
     if (i) fputc('\n', to);
     table t = table_of(result->measured + i, n);
-    print_table(to, &t);
+    (t.last - t.first < COLUMNS_MOST ? print_wide : print_long)(to, &t);
+    table_clear(&t);
     i += n;
   }
 }

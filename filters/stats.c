@@ -17,10 +17,16 @@ __extension__ typedef __int128 int128;
 /* Samples of a channel that a block aims at: enough that its part weighs nothing beside
  * them, few enough that threads and chunks can be cut between blocks. */
 #define BLOCK_SAMPLES 16384
+/* A chunk is made of whole blocks: of more channels than these they are shorter, down to one chunk of the
+ * sums, so that a spectrum's thousand channels do not make chunks of hundreds of megabytes. */
+#define FEW_CHANNELS 16
 
-int64_t fc_stats_align(int kind, int64_t columns) {
-  if (kind == FC_AUDIO) return BLOCK_SAMPLES;
-  return columns < 1 || columns >= BLOCK_SAMPLES ? 1 : BLOCK_SAMPLES / columns;
+int64_t fc_stats_align(int kind, int64_t columns, int64_t channels) {
+  int64_t samples = BLOCK_SAMPLES;
+  if (channels > FEW_CHANNELS) samples = BLOCK_SAMPLES * FEW_CHANNELS / channels;
+  if (samples < FC_STATS_CHUNK) samples = FC_STATS_CHUNK;
+  if (kind == FC_AUDIO) return samples;
+  return columns < 1 || columns >= samples ? 1 : samples / columns;
 }
 
 /* ---- merging ---------------------------------------------------------- */

@@ -43,7 +43,7 @@ static inline uint64_t fc_stats_block_bytes(int64_t channels) {
 
 /* Positions of a block: samples of time for audio, rows of so many columns for the others. A function
  * of the format alone. */
-FC_FILTERS_API int64_t fc_stats_align(int kind, int64_t columns);
+FC_FILTERS_API int64_t fc_stats_align(int kind, int64_t columns, int64_t channels);
 
 /*
  * Measures a view that starts at a multiple of `align`: block i of frame n goes to

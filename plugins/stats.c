@@ -50,7 +50,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (in->extent[FC_AXIS_C] > UINT16_MAX)
     return host->fail(host, FC_UNSUPPORTED, "measures up to %d channels", UINT16_MAX);
   self->kind = in->kind, self->dtype = in->dtype;
-  terms->reach[along].align = fc_stats_align(in->kind, in->extent[FC_AXIS_X]);
+  terms->reach[along].align = fc_stats_align(in->kind, in->extent[FC_AXIS_X], in->extent[FC_AXIS_C]);
   terms->measure_bytes = fc_stats_block_bytes(in->extent[FC_AXIS_C]);
   terms->work = 12;
   return FC_OK;
@@ -60,7 +60,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 /* Blocks are as long as negotiate says for the same format. */
 static int64_t align_of(const fc_view *in) {
-  return fc_stats_align(in->kind, in->extent[FC_AXIS_X]);
+  return fc_stats_align(in->kind, in->extent[FC_AXIS_X], in->extent[FC_AXIS_C]);
 }
 
 static size_t cpu_scratch(const void *state, const fc_job *job) {

@@ -290,6 +290,16 @@ class Measurements(harness.Case):
         self.assertEqual(rows["sum"][:3], [str(sum(self.samples[k::step])) for k, step in ((0, 1), (0, 2), (1, 2))])
         self.assertEqual(rows["peak"][3:], ["dBFS"])
 
+    def test_table_of_many_channels(self):
+        """A line each, since so many columns fit no terminal."""
+        samples = list(harness.tone(500, 12))
+        harness.write_wav(self.path("many.wav"), samples, 12)
+        lines = self.succeed("-i", "many.wav", "-p", "stats:sum,count,peak").splitlines()
+        self.assertRegex(lines[0], r"\Astats +count +peak \(dBFS\) +sum \(codes\)\Z")
+        self.assertEqual([line[:10].strip() for line in lines[1:]], ["all"] + [f"channel {c}" for c in range(12)])
+        self.assertEqual([line.split()[-1] for line in lines[1:]],
+                         [str(sum(samples))] + [str(sum(samples[c::12])) for c in range(12)])
+
     def test_json(self):
         self.check_json(json.loads(self.succeed(*self.stats, "--json")))
 

@@ -168,9 +168,12 @@ static void test_close(void) {
 }
 
 static void test_align(void) {
-  CHECK(fc_stats_align(FC_AUDIO, 5) == 16384 && fc_stats_align(FC_IMAGE, 100000) == 1 &&
-            fc_stats_align(FC_IMAGE, 0) == 1 && fc_stats_align(FC_ARRAY, 1000) == 16,
+  CHECK(fc_stats_align(FC_AUDIO, 5, 2) == 16384 && fc_stats_align(FC_IMAGE, 100000, 3) == 1 &&
+            fc_stats_align(FC_IMAGE, 0, 1) == 1 && fc_stats_align(FC_ARRAY, 1000, 1) == 16,
         "sizes of blocks");
+  CHECK(fc_stats_align(FC_AUDIO, 5, 16) == 16384 && fc_stats_align(FC_AUDIO, 5, 64) == 4096 &&
+            fc_stats_align(FC_AUDIO, 5, 8208) == 1024 && fc_stats_align(FC_ARRAY, 11, 8208) == 93,
+        "sizes of blocks of many channels");
 }
 
 /* ---- goldens: see tests/goldens/make_stats.py --------------------------------- */
