@@ -167,6 +167,10 @@ static void share_out(fc_plan *plan, const fc_options *options) {
   gint64 share = MAX(fc_scale_ceil(total, 1, 2 * most_threads(options)), CHUNK_LEAST / across);
   share = fc_scale_ceil(share, 1, align) * align;
   plan->chunk = MAX(MIN(plan->chunk, share), 1);
+  /* As many for each worker, so that none is alone with a last short one. */
+  gint64 round = plan->chunk * most_threads(options), rounds = (total + round / 2) / MAX(round, 1);
+  if (rounds < 2) return;
+  plan->chunk = fc_scale_ceil(fc_scale_ceil(total, 1, rounds * most_threads(options)), 1, align) * align;
 }
 
 static gboolean run_all(run *r, guint halvings, GError **error) {

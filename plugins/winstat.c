@@ -68,6 +68,16 @@ static void destroy(void *instance) {
 
 /* ---- negotiate -------------------------------------------------------------- */
 
+/* A handful of additions along each axis, whatever the window; but what is no sum goes row by row. */
+static double work_of(const fc_winstat *w, const fc_format *in) {
+  double work = 12;
+  for (int s = 0; s < w->n_stats; s++) {
+    int spread = w->stat[s] == FC_WINSTAT_VAR || w->stat[s] == FC_WINSTAT_STD;
+    if (w->stat[s] >= FC_WINSTAT_MIN || (spread && fc_dtype_is_float(in->dtype))) work = 24;
+  }
+  return work;
+}
+
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const winstat *self = instance;
   const fc_format *in = terms->in[0];
@@ -87,7 +97,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
     terms->border = FC_BORDER_NONE;
   else
     border_terms(self->border, self->value, terms);
-  terms->work = 12; /* a handful of additions along each axis, whatever the window */
+  terms->work = work_of(&w, in);
   return FC_OK;
 }
 
