@@ -24,6 +24,7 @@
 #define TEXT_MAX   4096
 #define STAGES_MAX 4
 #define OUTPUT_MAX ((gint64)1 << 18)
+#define INNER_MAX  ((gint64)1 << 14)
 #define MARGIN     64
 #define PATTERN    0xa5
 
@@ -139,12 +140,31 @@ static void run_both(job *j, const guint64 field[FIELDS]) {
   g_free(cut.memory);
 }
 
-static gboolean worth_it(const job *j) {
+/* -1 where there are more than that. */
+static gint64 elements_of(const fc_format *f, gint64 most) {
   gint64 elements = 1;
   for (int a = 0; a < FC_AXES; a++) {
-    g_assert_cmpint(j->out.extent[a], >=, 0); /* of a signal whose length is known */
-    if (j->out.extent[a] && elements > OUTPUT_MAX / j->out.extent[a]) return FALSE;
-    elements *= j->out.extent[a];
+    g_assert_cmpint(f->extent[a], >=, 0); /* of a signal whose length is known */
+    if (f->extent[a] && elements > most / f->extent[a]) return -1;
+    elements *= f->extent[a];
+  }
+  return elements;
+}
+
+/* Whether a chain's output is neither large nor, unlike the last of a longer one, a multiple of its input:
+ * each element may be a whole transform to the next operator. */
+static gboolean is_small(fc_chain *chain, const job *j, gboolean last) {
+  fc_format out = {.size = sizeof out, .dtype = -1};
+  gint64 most = last ? OUTPUT_MAX : MAX(INNER_MAX, 4 * elements_of(&j->in, G_MAXINT64 / 8));
+  return fc_chain_output_format(chain, &j->in, &j->options, &out, NULL) && elements_of(&out, most) >= 0;
+}
+
+static gboolean worth_it(const job *j, char **stages) {
+  for (guint n = 1; stages[n - 1]; n++) {
+    g_autofree const char **first = g_new0(const char *, n + 1);
+    memcpy(first, stages, n * sizeof *first);
+    g_autoptr(fc_chain) chain = fc_chain_parse(fuzz_context(), first, NULL);
+    if (!chain || !is_small(chain, j, stages[n] == NULL)) return FALSE;
   }
   return TRUE;
 }
@@ -173,7 +193,7 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
   job j = {.chain = chain, .options = FC_OPTIONS_INIT, .in = format_of(field)};
   j.options.device = "cpu", j.options.precision = precisions[field[COMPUTE]];
   j.out = (fc_format){.size = sizeof j.out, .dtype = -1};
-  if (!fc_chain_output_format(chain, &j.in, &j.options, &j.out, NULL) || !worth_it(&j)) return 0;
+  if (!fc_chain_output_format(chain, &j.in, &j.options, &j.out, NULL) || !worth_it(&j, lines + 1)) return 0;
   fill_input(&j, field);
   run_both(&j, field);
   g_free(j.input.memory);
