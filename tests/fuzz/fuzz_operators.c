@@ -140,13 +140,14 @@ static void run_both(job *j, const guint64 field[FIELDS]) {
   g_free(cut.memory);
 }
 
-/* -1 where there are more than that. */
+/* -1 where there are more than that. An axis of none counts for one: memory is asked for all the same. */
 static gint64 elements_of(const fc_format *f, gint64 most) {
   gint64 elements = 1;
   for (int a = 0; a < FC_AXES; a++) {
     g_assert_cmpint(f->extent[a], >=, 0); /* of a signal whose length is known */
-    if (f->extent[a] && elements > most / f->extent[a]) return -1;
-    elements *= f->extent[a];
+    gint64 extent = MAX(f->extent[a], 1);
+    if (elements > most / extent) return -1;
+    elements *= extent;
   }
   return elements;
 }
