@@ -21,12 +21,13 @@
 #include "tests/ops/source.h"
 #include "tests/ops/stage.h"
 
-#define TEXT_MAX   4096
-#define STAGES_MAX 4
-#define OUTPUT_MAX ((gint64)1 << 18)
-#define INNER_MAX  ((gint64)1 << 14)
-#define MARGIN     64
-#define PATTERN    0xa5
+#define TEXT_MAX       4096
+#define STAGES_MAX     4
+#define OUTPUT_MAX     ((gint64)1 << 18)
+#define INNER_MAX      ((gint64)1 << 14)
+#define INNER_CHANNELS 1100
+#define MARGIN         64
+#define PATTERN        0xa5
 
 enum { KIND, DTYPE, LAYOUT, N, Y, X, C, CHUNK, THREADS, COMPUTE, FILL, SEED, FIELDS };
 
@@ -152,12 +153,14 @@ static gint64 elements_of(const fc_format *f, gint64 most) {
   return elements;
 }
 
-/* Whether a chain's output is neither large nor, unlike the last of a longer one, a multiple of its input:
- * each element may be a whole transform to the next operator. */
+/* Whether a chain's output is not large and, for another operator to go on from, neither a multiple of its
+ * input nor of thousands of channels: each element may be a whole transform there, each channel a long
+ * window. */
 static gboolean is_small(fc_chain *chain, const job *j, gboolean last) {
   fc_format out = {.size = sizeof out, .dtype = -1};
   gint64 most = last ? OUTPUT_MAX : MAX(INNER_MAX, 4 * elements_of(&j->in, G_MAXINT64 / 8));
-  return fc_chain_output_format(chain, &j->in, &j->options, &out, NULL) && elements_of(&out, most) >= 0;
+  return fc_chain_output_format(chain, &j->in, &j->options, &out, NULL) && elements_of(&out, most) >= 0 &&
+         (last || out.extent[FC_AXIS_C] <= INNER_CHANNELS);
 }
 
 static gboolean worth_it(const job *j, char **stages) {
