@@ -12,6 +12,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/patience.h"
 #include "core/progress.h"
 #include "core/work.h"
 
@@ -81,7 +82,7 @@ static void set_state(run *r, slot *s, enum slot_state state) {
 /* Waits until the slot is in that state or at the end; FALSE when the run stops. */
 static gboolean wait_state(run *r, slot *s, enum slot_state state) {
   pthread_mutex_lock(&r->mutex);
-  while (!r->stop && s->state != state && s->state != END) pthread_cond_wait(&r->changed, &r->mutex);
+  while (!r->stop && s->state != state && s->state != END) fc_cond_wait(&r->changed, &r->mutex);
   gboolean go = !r->stop;
   pthread_mutex_unlock(&r->mutex);
   return go;
@@ -94,7 +95,7 @@ static gboolean wait_idle(run *r, slot *mine) {
     gboolean busy = FALSE;
     for (guint i = 0; i < FC_SLOTS; i++) busy |= &r->slots[i] != mine && r->slots[i].state != FREE;
     if (r->stop || !busy) break;
-    pthread_cond_wait(&r->changed, &r->mutex);
+    fc_cond_wait(&r->changed, &r->mutex);
   }
   gboolean go = !r->stop;
   pthread_mutex_unlock(&r->mutex);
@@ -542,7 +543,7 @@ static gboolean begin_sink(run *r, GError **error) {
 /* `began`: something may have been read. */
 static gboolean attempt(run *r, guint halvings, gboolean *began, GError **error) {
   pthread_mutex_init(&r->mutex, NULL);
-  pthread_cond_init(&r->changed, NULL);
+  fc_cond_init(&r->changed);
   GError *why = NULL;
   gboolean ok = *began = init_run(r, halvings, &why);
   if (ok) {

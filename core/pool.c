@@ -7,6 +7,8 @@
  */
 #include "core/pool.h"
 
+#include "core/patience.h"
+
 #include <pthread.h>
 
 struct fc_pool {
@@ -62,7 +64,7 @@ fc_pool *fc_pool_new(int threads) {
   pool->workers = g_new0(GThread *, pool->threads);
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->wake, NULL);
-  pthread_cond_init(&pool->done, NULL);
+  fc_cond_init(&pool->done);
   return pool;
 }
 
@@ -99,7 +101,8 @@ void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data) {
   pthread_mutex_unlock(&pool->mutex);
   take_indices(pool, 0);
   pthread_mutex_lock(&pool->mutex);
-  while (pool->busy > 0) pthread_cond_wait(&pool->done, &pool->mutex);
+  while (pool->busy > 0)
+    if (fc_cond_wait(&pool->done, &pool->mutex) != 0) pthread_cond_broadcast(&pool->wake);
   pthread_mutex_unlock(&pool->mutex);
 }
 

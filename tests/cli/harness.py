@@ -11,6 +11,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -207,4 +208,5 @@ def read_png(path):
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has had ignored, also by what we start
     unittest.main(argv=sys.argv[:1], verbosity=2)
