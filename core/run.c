@@ -128,9 +128,29 @@ static char *start_over(fc_chain *chain, fc_options *o, fc_result **result, GErr
   return reason;
 }
 
-/* Takes error and result of a run that began at `start`. */
-static gboolean conclude(gboolean ok, gint64 start, fc_result *r, char *reason, fc_result **result,
-                         GError *why, GError **error) {
+/* What is run: between files, or between views of host memory. */
+typedef struct job {
+  const char *input, *output;
+  const fc_view *in, *out;
+} job;
+
+/* `again`: it failed, and the CPU may take over, from the beginning. */
+typedef gboolean once_fn(fc_chain *chain, const job *what, const fc_options *o, gboolean *again,
+                         fc_result *result, GError **error);
+
+static gboolean run_job(fc_chain *chain, once_fn *once, const job *what, const fc_options *options,
+                        fc_result **result, GError **error) {
+  fc_options o = full_options(options);
+  gint64 start = g_get_monotonic_time();
+  gboolean again = FALSE;
+  GError *why = NULL;
+  char *reason = NULL;
+  fc_result *r = g_new0(fc_result, 1);
+  gboolean ok = once(chain, what, &o, &again, r, &why);
+  if (again) {
+    reason = start_over(chain, &o, &r, &why);
+    ok = once(chain, what, &o, &again, r, &why);
+  }
   r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
   if (reason) g_free(r->reason), r->reason = reason;
   if (!ok) g_propagate_error(error, why);
@@ -141,20 +161,15 @@ static gboolean conclude(gboolean ok, gint64 start, fc_result *r, char *reason, 
   return ok;
 }
 
+static gboolean run_file_once(fc_chain *chain, const job *what, const fc_options *o, gboolean *again,
+                              fc_result *result, GError **error) {
+  return run_once(chain, what->input, what->output, o, again, result, error);
+}
+
 gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                            fc_result **result, GError **error) {
-  fc_options o = full_options(options);
-  gint64 start = g_get_monotonic_time();
-  gboolean again = FALSE;
-  GError *why = NULL;
-  char *reason = NULL;
-  fc_result *r = g_new0(fc_result, 1);
-  gboolean ok = run_once(chain, input, output, &o, &again, r, &why);
-  if (again) {
-    reason = start_over(chain, &o, &r, &why);
-    ok = run_once(chain, input, output, &o, &again, r, &why);
-  }
-  return conclude(ok, start, r, reason, result, why, error);
+  job what = {.input = input, .output = output};
+  return run_job(chain, run_file_once, &what, options, result, error);
 }
 
 char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
@@ -216,14 +231,14 @@ static gboolean run_memory(fc_plan *plan, ends *e, const fc_view *in, const fc_v
          fc_execute_parallel(plan, in, out, o, trace, r, error);
 }
 
-static gboolean run_host_once(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *o,
-                              gboolean *again, fc_result *result, GError **error) {
-  ends e = {fc_memory_source_new(in), fc_memory_sink_new(out)};
+static gboolean run_host_once(fc_chain *chain, const job *what, const fc_options *o, gboolean *again,
+                              fc_result *result, GError **error) {
+  ends e = {fc_memory_source_new(what->in), fc_memory_sink_new(what->out)};
   fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
   g_autoptr(fc_plan) plan = make_plan(chain, e.source, e.sink, o, error);
   gboolean ok = plan && fc_plan_choose_device(plan, o, TRUE, error);
   if (ok) {
-    ok = run_memory(plan, &e, in, out, o, trace, result, error) && fc_trace_write(trace, error);
+    ok = run_memory(plan, &e, what->in, what->out, o, trace, result, error) && fc_trace_write(trace, error);
     result->reason = g_strdup(plan->reason);
     *again = !ok && fc_plan_may_leave_device(plan, *error);
   }
@@ -235,18 +250,8 @@ static gboolean run_host_once(fc_chain *chain, const fc_view *in, const fc_view 
 gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
                            fc_result **result, GError **error) {
   if (!check_view(in, "input", FALSE, error) || !check_view(out, "output", FALSE, error)) return FALSE;
-  fc_options o = full_options(options);
-  gint64 start = g_get_monotonic_time();
-  gboolean again = FALSE;
-  GError *why = NULL;
-  char *reason = NULL;
-  fc_result *r = g_new0(fc_result, 1);
-  gboolean ok = run_host_once(chain, in, out, &o, &again, r, &why);
-  if (again) {
-    reason = start_over(chain, &o, &r, &why);
-    ok = run_host_once(chain, in, out, &o, &again, r, &why);
-  }
-  return conclude(ok, start, r, reason, result, why, error);
+  job what = {.in = in, .out = out};
+  return run_job(chain, run_host_once, &what, options, result, error);
 }
 
 static gboolean check_for_device(const fc_plan *plan, const fc_view *in, const fc_view *out, GError **error) {
