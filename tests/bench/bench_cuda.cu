@@ -4,6 +4,7 @@
 #include "tests/bench/bench_cuda.cuh"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 double time_cuda(void (*run)(void *), void *data, int repeats) {
@@ -30,11 +31,14 @@ double time_cuda(void (*run)(void *), void *data, int repeats) {
 namespace {
 
 struct copy_work {
-  float4 *to, *from;
+  int way;
+  char *to, *from;
   size_t bytes;
 };
 
-__global__ void copy_kernel(float4 *to, const float4 *from, size_t count) {
+constexpr int COPY_THREADS = 512;
+
+__global__ void __launch_bounds__(COPY_THREADS) copy_striding(float4 *to, const float4 *from, size_t count) {
   const size_t step = (size_t)gridDim.x * blockDim.x;
   size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   for (; i + 3 * step < count; i += 4 * step) {
@@ -44,17 +48,35 @@ __global__ void copy_kernel(float4 *to, const float4 *from, size_t count) {
   for (; i < count; i += step) to[i] = from[i];
 }
 
-void run_memcpy(void *data) {
-  copy_work *c = (copy_work *)data;
-  cudaMemcpyAsync(c->to, c->from, c->bytes, cudaMemcpyDeviceToDevice, 0);
+// A stretch a block, read and written past the caches' order of use.
+__global__ void __launch_bounds__(COPY_THREADS) copy_stretch(float4 *to, const float4 *from, size_t count) {
+  const size_t first = (size_t)blockIdx.x * (4 * COPY_THREADS) + threadIdx.x;
+  float4 v[4];
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    if (first + k * COPY_THREADS < count) v[k] = __ldcs(from + first + k * COPY_THREADS);
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    if (first + k * COPY_THREADS < count) __stcs(to + first + k * COPY_THREADS, v[k]);
 }
 
-void run_kernel(void *data) {
-  copy_work *c = (copy_work *)data;
-  copy_kernel<<<132 * 8, 512>>>(c->to, c->from, c->bytes / sizeof(float4));
+void run_copy(void *data) {
+  const copy_work *c = (const copy_work *)data;
+  copy_some_way(c->way, c->to, c->from, c->bytes, 0);
 }
 
 } // namespace
+
+void copy_some_way(int way, void *to, const void *from, size_t bytes, cudaStream_t stream) {
+  const size_t count = bytes / sizeof(float4), stretch = 4 * COPY_THREADS;
+  if (way == 1)
+    copy_striding<<<132 * 8, COPY_THREADS, 0, stream>>>((float4 *)to, (const float4 *)from, count);
+  else if (way == 2)
+    copy_stretch<<<(unsigned)((count + stretch - 1) / stretch), COPY_THREADS, 0, stream>>>(
+        (float4 *)to, (const float4 *)from, count);
+  else
+    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
 
 extern "C" int bench_has_device(char *name, size_t size) {
   int count = 0;
@@ -66,11 +88,12 @@ extern "C" int bench_has_device(char *name, size_t size) {
 }
 
 extern "C" double bench_copy_cuda(void) {
-  copy_work c = {NULL, NULL, (size_t)1 << 30};
-  c.to = (float4 *)device_array<char>(c.bytes);
-  c.from = (float4 *)device_array<char>(c.bytes);
+  copy_work c = {0, NULL, NULL, (size_t)1 << 30};
+  c.to = device_array<char>(c.bytes);
+  c.from = device_array<char>(c.bytes);
   must(cudaMemset(c.from, 0x5a, c.bytes), "filling");
-  double seconds = std::min(time_cuda(run_memcpy, &c, 20), time_cuda(run_kernel, &c, 20));
+  double seconds = INFINITY;
+  for (c.way = 0; c.way < COPY_WAYS; c.way++) seconds = std::min(seconds, time_cuda(run_copy, &c, 20));
   cudaFree(c.to);
   cudaFree(c.from);
   return 2 * (double)c.bytes / seconds;

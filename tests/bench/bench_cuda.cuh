@@ -50,4 +50,9 @@ template <typename T> T *device_copy(const T *from, size_t count) {
 // median of `repeats`.
 double time_cuda(void (*run)(void *), void *data, int repeats);
 
+// Copies on the device, enqueued on the stream: way 0 is cudaMemcpyAsync, the others are kernels of
+// ours, for whole vectors of 16 bytes. The fastest tells the machine's copy speed.
+constexpr int COPY_WAYS = 3;
+void copy_some_way(int way, void *to, const void *from, size_t bytes, cudaStream_t stream);
+
 #endif

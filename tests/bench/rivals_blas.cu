@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// rivals_blas.cu - beside cuBLAS: matrices of any size (filters/gemm.h), and the same small matrix
+// for millions of vectors (operators dct and matrix). cuBLAS computes f32 as f32, without TF32.
+#ifdef RIVALS_BLAS
+
+#include "tests/bench/rivals.cuh"
+
+#include "filters/gemm.h"
+
+#include <cublas_v2.h>
+
+namespace rivals {
+namespace {
+
+cublasHandle_t handle;
+
+void must_blas(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  fprintf(stderr, "cuBLAS: %s\n", cublasGetStatusString(status));
+  exit(1);
+}
+
+// ---- GEMM ------------------------------------------------------------------------
+
+cublasStatus_t their_gemm(int n, const float *a, const float *b, float *c) {
+  const float one = 1, zero = 0;
+  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, c, n);
+}
+cublasStatus_t their_gemm(int n, const double *a, const double *b, double *c) {
+  const double one = 1, zero = 0;
+  return cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, c, n);
+}
+
+template <typename F> void our_gemm(int n, const F *a, const F *b, F *c) {
+  fc_gemm g = {};
+  g.type = sizeof(F) == 8 ? FC_F64 : FC_F32;
+  g.m = g.n = g.k = n, g.alpha = 1, g.beta = 0, g.a = a, g.b = b, g.c = c;
+  g.a_row = g.b_row = g.c_row = n, g.a_col = g.b_col = g.c_col = 1;
+  if (fc_gemm_cuda(&g, stream) != FC_OK) must(cudaErrorInvalidValue, "fc_gemm_cuda");
+}
+
+// Row-major for us is the transpose for them. Small matrices: another pair every turn, so that
+// they do not lie in the L2.
+template <typename F> void gemm(int n, double ratio) {
+  const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
+  const size_t size = static_cast<size_t>(n) * n;
+  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 28) / (2 * size * sizeof(F))));
+  const buffer a(size * pairs * sizeof(F)), b(a.bytes), ours(size * sizeof(F)), theirs(ours.bytes);
+  fill(a, dtype), fill(b, dtype), ours.poison(), theirs.poison();
+  auto us = [&](int i) {
+    const size_t at = i % pairs * size;
+    our_gemm<F>(n, a.as<F>() + at, b.as<F>() + at, ours.as<F>());
+  };
+  auto them = [&](int i) {
+    const size_t at = i % pairs * size;
+    must_blas(their_gemm(n, a.as<F>() + at, b.as<F>() + at, theirs.as<F>()));
+  };
+  row r = {};
+  us(0), them(0);
+  r.error =
+      difference(view_of(FC_ARRAY, dtype, ours.data, n, n), view_of(FC_ARRAY, dtype, theirs.data, n, n), 0);
+  const times t = in_turns(us, them);
+  name(r.work, sizeof r.work, "%cGEMM %d", sizeof(F) == 8 ? 'D' : 'S', n);
+  name(r.rival, sizeof r.rival, "cuBLAS");
+  r.flops = 2. * n * n * n, r.allowed = sizeof(F) == 8 ? 1e-13 : 1e-5;
+  r.ours = t.ours, r.theirs = t.theirs, r.aim = {ratio, 0, 0};
+  add(r);
+}
+
+// ---- a small matrix and many vectors -----------------------------------------------
+
+// size x size, column-major, times the vectors that follow each other in `from`.
+struct small_matrix {
+  buffer m;
+  int size;
+  int64_t vectors;
+  // `rows` is row-major.
+  small_matrix(const float *rows, int size, int64_t vectors)
+      : m(sizeof(float) * size * size), size(size), vectors(vectors) {
+    must(cudaMemcpy(m.data, rows, m.bytes, cudaMemcpyHostToDevice), "uploading");
+  }
+  void operator()(const buffer &from, const buffer &to) const {
+    const float one = 1, zero = 0;
+    must_blas(cublasSgemm_64(handle, CUBLAS_OP_T, CUBLAS_OP_N, size, vectors, size, &one, m.as<float>(), size,
+                             from.as<float>(), size, &zero, to.as<float>(), size));
+  }
+};
+
+// A chain on `view` beside the matrix; work, note and target are in the row.
+void vectors(row r, const char *stages, const small_matrix &matrix, int64_t y, int64_t x, int64_t c) {
+  const buffer in(static_cast<size_t>(y * x * c) * sizeof(float)), ours(in.bytes), theirs(in.bytes);
+  fill(in, FC_F32), ours.poison(), theirs.poison();
+  const fc_view from = view_of(FC_ARRAY, FC_F32, in.data, y, x, c),
+                to = view_of(FC_ARRAY, FC_F32, ours.data, y, x, c);
+  chain us(stages);
+  us(from, to), matrix(in, theirs);
+  r.error = difference(to, view_of(FC_ARRAY, FC_F32, theirs.data, y, x, c), 0);
+  const times t = in_turns([&](int) { us(from, to); }, [&](int) { matrix(in, theirs); });
+  name(r.rival, sizeof r.rival, "cuBLAS SGEMM");
+  r.bytes = 2. * static_cast<double>(in.bytes), r.allowed = 1e-5;
+  r.ours = t.ours, r.theirs = t.theirs;
+  add(r);
+}
+
+void cosines(int size, int64_t count, double of_copy) {
+  host_array<float> m(static_cast<size_t>(size) * size);
+  for (int k = 0; k < size; k++)
+    for (int i = 0; i < size; i++)
+      m[k * size + i] =
+          static_cast<float>(sqrt((k ? 2. : 1.) / size) * cos(M_PI * k * (2 * i + 1) / (2. * size)));
+  row r = {};
+  name(r.work, sizeof r.work, "DCT %d, %lld Mi x %d f32", size, static_cast<long long>(count >> 20), size);
+  r.aim = {1, of_copy, 0};
+  text stages;
+  stages << "dct:" << size << ":axis=x";
+  vectors(r, stages, small_matrix(m.data(), size, count), count * size / SIDE, SIDE, 1);
+}
+
+void colours() {
+  constexpr int64_t ROWS = 4096;
+  const float m[9] = {0.299f, 0.587f, 0.114f, -0.168736f, -0.331264f, 0.5f, 0.5f, -0.418688f, -0.081312f};
+  row r = {};
+  name(r.work, sizeof r.work, "colour matrix, 64 Mi x 3 f32");
+  r.aim = {1, 0, 0};
+  text stages;
+  stages << "matrix:";
+  stages.matrix(m, 3, 3);
+  vectors(r, stages, small_matrix(m, 3, ROWS * SIDE), ROWS, SIDE, 3);
+}
+
+} // namespace
+
+void against_blas() {
+  must_blas(cublasCreate(&handle));
+  must_blas(cublasSetStream(handle, stream));
+  colours();
+  cosines(8, 1 << 24, 0.85);
+  cosines(64, 1 << 20, 0.75);
+  for (int n : {1024, 2048, 4096, 8192}) gemm<double>(n, 0.95);
+  for (int n : {1024, 2048, 4096, 8192}) gemm<float>(n, 1.0);
+  cublasDestroy(handle);
+}
+
+} // namespace rivals
+
+#endif

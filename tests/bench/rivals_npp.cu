@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+//
+// rivals_npp.cu - beside NPP: images of 16384 x 16384.
+//
+// NPP's border is replicate, so that is ours too; variants of NPP without a border filter the inside only,
+// where all answers are compared. NPP's masks lie in device memory, ready for use. Its box filter makes the
+// mean; ours beside it the sum and the sum of squares.
+#ifdef RIVALS_NPP
+
+#include "tests/bench/rivals.cuh"
+
+#include <nppi_color_conversion.h>
+#include <nppi_filtering_functions.h>
+
+namespace rivals {
+namespace {
+
+constexpr int LONGEST = 31;
+
+// What a call of NPP's filters needs; in and out have `channels` elements of `size` bytes a pixel.
+struct call {
+  const char *in;
+  char *out, *between, *scratch;
+  const float *mask; // on the device
+  int columns, rows; // of the mask
+  int pixel;         // bytes
+  NppStreamContext context;
+
+  int step() const { return static_cast<int>(SIDE) * pixel; }
+  NppiSize whole() const { return {static_cast<int>(SIDE), static_cast<int>(SIDE)}; }
+  NppiSize size() const { return {columns, rows}; }
+  NppiPoint anchor() const { return {columns / 2, rows / 2}; }
+  // Bytes from the first pixel to one that the mask reaches nothing outside from.
+  int64_t inside(int x, int y) const { return static_cast<int64_t>(y) * step() + x * pixel; }
+  NppiSize less(int x, int y) const {
+    return {static_cast<int>(SIDE) - 2 * x, static_cast<int>(SIDE) - 2 * y};
+  }
+};
+
+const Npp32f *f32(const char *data) {
+  return reinterpret_cast<const Npp32f *>(data);
+}
+Npp32f *f32(char *data) {
+  return reinterpret_cast<Npp32f *>(data);
+}
+const Npp8u *u8(const char *data) {
+  return reinterpret_cast<const Npp8u *>(data);
+}
+Npp8u *u8(char *data) {
+  return reinterpret_cast<Npp8u *>(data);
+}
+
+NppStreamContext context_of_device() {
+  NppStreamContext c = {};
+  cudaDeviceProp p;
+  must(cudaGetDeviceProperties(&p, 0), "device");
+  c.hStream = stream, c.nCudaDeviceId = 0;
+  c.nMultiProcessorCount = p.multiProcessorCount;
+  c.nMaxThreadsPerMultiProcessor = p.maxThreadsPerMultiProcessor;
+  c.nMaxThreadsPerBlock = p.maxThreadsPerBlock;
+  c.nSharedMemPerBlock = p.sharedMemPerBlock;
+  c.nCudaDevAttrComputeCapabilityMajor = p.major, c.nCudaDevAttrComputeCapabilityMinor = p.minor;
+  must(cudaStreamGetFlags(stream, &c.nStreamFlags), "stream");
+  return c;
+}
+
+struct variant {
+  const char *name;
+  NppStatus (*run)(const call &c);
+};
+
+// ---- what NPP has ------------------------------------------------------------------
+
+NppStatus box(const call &c) {
+  const int x = c.columns, y = c.rows > 1 ? c.rows : 0;
+  return nppiFilterBox_32f_C1R_Ctx(f32(c.in + c.inside(x, y)), c.step(), f32(c.out + c.inside(x, y)),
+                                   c.step(), c.less(x, y), c.size(), c.anchor(), c.context);
+}
+
+NppStatus box_border(const call &c) {
+  return nppiFilterBoxBorder_32f_C1R_Ctx(f32(c.in), c.step(), c.whole(), {0, 0}, f32(c.out), c.step(),
+                                         c.whole(), c.size(), c.anchor(), NPP_BORDER_REPLICATE, c.context);
+}
+
+NppStatus box_advanced(const call &c) {
+  return nppiFilterBoxBorderAdvanced_32f_C1R_Ctx(f32(c.in), c.step(), c.whole(), {0, 0}, f32(c.out), c.step(),
+                                                 c.whole(), c.size(), c.anchor(), NPP_BORDER_REPLICATE,
+                                                 u8(c.scratch), c.context);
+}
+
+NppStatus row_column(const call &c) {
+  const int k = c.columns;
+  NppStatus status =
+      nppiFilterRow_32f_C1R_Ctx(f32(c.in + c.inside(k, 0)), c.step(), f32(c.between + c.inside(k, 0)),
+                                c.step(), c.less(k, 0), c.mask, k, k / 2, c.context);
+  if (status != NPP_SUCCESS) return status;
+  return nppiFilterColumn_32f_C1R_Ctx(f32(c.between + c.inside(k, k)), c.step(), f32(c.out + c.inside(k, k)),
+                                      c.step(), c.less(k, k), c.mask, k, k / 2, c.context);
+}
+
+NppStatus row_column_border(const call &c) {
+  const int k = c.columns;
+  NppStatus status =
+      nppiFilterRowBorder_32f_C1R_Ctx(f32(c.in), c.step(), c.whole(), {0, 0}, f32(c.between), c.step(),
+                                      c.whole(), c.mask, k, k / 2, NPP_BORDER_REPLICATE, c.context);
+  if (status != NPP_SUCCESS) return status;
+  return nppiFilterColumnBorder_32f_C1R_Ctx(f32(c.between), c.step(), c.whole(), {0, 0}, f32(c.out), c.step(),
+                                            c.whole(), c.mask, k, k / 2, NPP_BORDER_REPLICATE, c.context);
+}
+
+NppStatus gauss(const call &c) {
+  return nppiFilterGaussAdvancedBorder_32f_C1R_Ctx(f32(c.in), c.step(), c.whole(), {0, 0}, f32(c.out),
+                                                   c.step(), c.whole(), c.columns, c.mask,
+                                                   NPP_BORDER_REPLICATE, c.context);
+}
+
+NppStatus gauss_rgb(const call &c) {
+  return nppiFilterGaussAdvancedBorder_8u_C3R_Ctx(u8(c.in), c.step(), c.whole(), {0, 0}, u8(c.out), c.step(),
+                                                  c.whole(), c.columns, c.mask, NPP_BORDER_REPLICATE,
+                                                  c.context);
+}
+
+NppStatus dense(const call &c) {
+  const int k = c.columns;
+  return nppiFilter_32f_C1R_Ctx(f32(c.in + c.inside(k, k)), c.step(), f32(c.out + c.inside(k, k)), c.step(),
+                                c.less(k, k), c.mask, c.size(), c.anchor(), c.context);
+}
+
+NppStatus dense_border(const call &c) {
+  return nppiFilterBorder_32f_C1R_Ctx(f32(c.in), c.step(), c.whole(), {0, 0}, f32(c.out), c.step(), c.whole(),
+                                      c.mask, c.size(), c.anchor(), NPP_BORDER_REPLICATE, c.context);
+}
+
+// RGB to YCbCr as JPEG has it, with a code's offset.
+const float YCC[3][4] = {
+    {0.299f, 0.587f, 0.114f, 0}, {-0.168736f, -0.331264f, 0.5f, 128}, {0.5f, -0.418688f, -0.081312f, 128}};
+
+NppStatus twist(const call &c) {
+  return nppiColorTwist32f_8u_C3R_Ctx(u8(c.in), c.step(), u8(c.out), c.step(), c.whole(), YCC, c.context);
+}
+
+// ---- side by side ------------------------------------------------------------------
+
+// The fastest of several ways; those that NPP refuses are out.
+const variant *fastest(const variant *variants, int count, const call &c) {
+  const variant *best = NULL;
+  double least = INFINITY;
+  const int turns = run_settings.repeats;
+  run_settings.repeats = 3;
+  for (const variant *v = variants; v < variants + count; v++) {
+    const NppStatus status = v->run(c);
+    if (status != NPP_SUCCESS) {
+      printf("  (%s of %d x %d: status %d of NPP)\n", v->name, c.columns, c.rows, static_cast<int>(status));
+      continue;
+    }
+    const double seconds = alone([&](int) { v->run(c); });
+    if (seconds < least) least = seconds, best = v;
+  }
+  run_settings.repeats = turns;
+  return best;
+}
+
+// Images in and out, and what NPP needs besides.
+struct images {
+  buffer in, ours, theirs, between, mask;
+  int dtype, channels;
+
+  images(int dtype, int channels, int stats = 1)
+      : in(bytes_of(dtype, channels)), ours(in.bytes * stats), theirs(in.bytes), between(in.bytes),
+        mask(LONGEST * LONGEST * sizeof(float)), dtype(dtype), channels(channels) {
+    fill(in, dtype);
+  }
+  static size_t bytes_of(int dtype, int channels) {
+    return static_cast<size_t>(SIDE * SIDE * channels) * fc_dtype_size(dtype);
+  }
+  fc_view view(const buffer &b) const {
+    return view_of(dtype == FC_U8 ? FC_IMAGE : FC_ARRAY, dtype, b.data, SIDE, SIDE, channels);
+  }
+  call a_call(const float *taps, int columns, int rows) const {
+    call c = {in.data, theirs.data, between.data, NULL, mask.as<float>(), columns, rows, channels, {}};
+    c.pixel = channels * static_cast<int>(fc_dtype_size(dtype)), c.context = context_of_device();
+    if (taps)
+      must(cudaMemcpy(mask.data, taps, sizeof(float) * columns * rows, cudaMemcpyHostToDevice), "uploading");
+    return c;
+  }
+};
+
+// Runs a chain beside the fastest variant, with `out` for a view of our answer, and adds the row;
+// its work, bytes, allowed error, note, target and bare time are there already.
+void beside(row *r, const images &im, const char *stages, const fc_view &out, const variant *variants,
+            int count, const call &c, double scale = 1) {
+  const variant *v = fastest(variants, count, c);
+  if (!v) return;
+  name(r->rival, sizeof r->rival, "NPP %s", v->name);
+  const fc_view in = im.view(im.in);
+  chain ours(stages);
+  im.ours.poison(), im.theirs.poison();
+  ours(in, out), v->run(c);
+  const int64_t margin = im.dtype == FC_U8 && c.columns == 0 ? 0 : std::max(c.columns, c.rows);
+  fc_view first = out;
+  first.shape[FC_AXIS_C] = im.channels;
+  r->error = difference(first, im.view(im.theirs), margin, scale);
+  const times t = in_turns([&](int) { ours(in, out); }, [&](int) { v->run(c); });
+  r->ours = t.ours, r->theirs = t.theirs;
+  add(*r);
+}
+
+double bytes_of_pass(const images &im, int outputs = 1) {
+  return static_cast<double>(im.in.bytes) * (1 + outputs);
+}
+
+void sliding() {
+  const images im(FC_F32, 1, 2);
+  buffer scratch(256);
+  const call c = im.a_call(NULL, 15, 1);
+  const variant ways[] = {{"FilterBox", box}, {"FilterBoxBorder", box_border}};
+  row r = {};
+  name(r.work, sizeof r.work, "sliding sum + sumsq 16384^2 f32, w = 15");
+  r.note = "NPP makes the mean alone; sums compared on the inside";
+  r.bytes = bytes_of_pass(im, 2), r.allowed = 1e-5, r.aim = {1, 0.85, 0};
+  r.bare = bare_winstat(15, 1, "sum,sumsq");
+  // Two pictures, one after the other, rather than pairs.
+  fc_view out = view_of(FC_ARRAY, FC_F32, im.ours.data, SIDE, SIDE);
+  out.shape[FC_AXIS_C] = out.extent[FC_AXIS_C] = 2;
+  out.stride[FC_AXIS_C] = static_cast<int64_t>(im.in.bytes);
+  beside(&r, im, "winstat:15:stat=sum,sumsq:border=replicate", out, ways, 2, c, 15);
+}
+
+void boxes() {
+  const images im(FC_F32, 1);
+  for (int k : {3, 15, 31}) {
+    call c = im.a_call(NULL, k, k);
+    int need = 0;
+    if (nppiFilterBoxBorderAdvancedGetDeviceBufferSize(c.whole(), 1, &need) != NPP_SUCCESS) need = 0;
+    buffer scratch(static_cast<size_t>(std::max(need, 256)));
+    c.scratch = scratch.data;
+    const variant ways[] = {
+        {"FilterBox", box}, {"FilterBoxBorder", box_border}, {"FilterBoxBorderAdvanced", box_advanced}};
+    row r = {};
+    name(r.work, sizeof r.work, "box 16384^2 f32, %d x %d", k, k);
+    r.note = "compared on the inside";
+    r.bytes = bytes_of_pass(im), r.allowed = 1e-5, r.aim = {1, 0.80, 0};
+    r.bare = bare_winstat(k, k, "mean");
+    text stages;
+    stages << "winstat:" << k << "x" << k << ":stat=mean:border=replicate";
+    beside(&r, im, stages, im.view(im.ours), ways, need ? 3 : 2, c);
+  }
+}
+
+void separable() {
+  const images im(FC_F32, 1);
+  for (int k : {7, 15, 31}) {
+    float taps[LONGEST];
+    bell(taps, k);
+    const variant ways[] = {{"FilterRow + Column", row_column},
+                            {"FilterRow + ColumnBorder", row_column_border},
+                            {"FilterGaussAdvancedBorder", gauss}};
+    row r = {};
+    name(r.work, sizeof r.work, "sepconv 16384^2 f32, k = %d", k);
+    r.note = "compared on the inside";
+    r.bytes = bytes_of_pass(im), r.flops = 4. * k * SIDE * SIDE, r.allowed = 1e-5;
+    r.aim = {1, k < 31 ? 0.85 : 0.70, 0};
+    r.bare = bare_sepconv(taps, k, FC_F32, 1);
+    text stages;
+    stages << "sepconv:";
+    stages.matrix(taps, 1, k) << ":border=replicate";
+    beside(&r, im, stages, im.view(im.ours), ways, 3, im.a_call(taps, k, 1));
+  }
+}
+
+void separable_rgb() {
+  const images im(FC_U8, 3);
+  for (int k : {3, 7, 15}) {
+    float taps[LONGEST];
+    bell(taps, k);
+    const variant ways[] = {{"FilterGaussAdvancedBorder", gauss_rgb}};
+    row r = {};
+    name(r.work, sizeof r.work, "sepconv 16384^2 u8 RGB, k = %d", k);
+    r.note = "compared on the inside to 1 code: NPP rounds half up";
+    r.bytes = bytes_of_pass(im), r.flops = 12. * k * SIDE * SIDE, r.allowed = 1;
+    r.aim = {1, k == 7 ? 0.60 : 0, 0};
+    r.bare = bare_sepconv(taps, k, FC_U8, 3);
+    text stages;
+    stages << "sepconv:";
+    stages.matrix(taps, 1, k) << ":border=replicate";
+    beside(&r, im, stages, im.view(im.ours), ways, 1, im.a_call(taps, k, 1));
+  }
+}
+
+void two_dimensional() {
+  const images im(FC_F32, 1);
+  for (int k : {3, 7, 15}) {
+    float mask[LONGEST * LONGEST];
+    uneven(mask, k * k);
+    const variant ways[] = {{"Filter", dense}, {"FilterBorder", dense_border}};
+    row r = {};
+    name(r.work, sizeof r.work, "conv2d 16384^2 f32, %d x %d", k, k);
+    r.note = "a mask of full rank; compared on the inside";
+    r.bytes = bytes_of_pass(im), r.flops = 2. * k * k * SIDE * SIDE, r.allowed = 1e-5;
+    r.aim = {1, k == 7 ? 0.80 : 0, k == 15 ? 0.75 : 0};
+    r.bare = bare_conv2d(mask, k);
+    text stages;
+    stages << "conv2d:";
+    stages.matrix(mask, k, k) << ":separate=no:border=replicate";
+    beside(&r, im, stages, im.view(im.ours), ways, 2, im.a_call(mask, k, k));
+  }
+}
+
+void colours() {
+  const images im(FC_U8, 3);
+  const variant ways[] = {{"ColorTwist32f", twist}};
+  row r = {};
+  name(r.work, sizeof r.work, "colour matrix 16384^2 u8 RGB");
+  r.note = "to YCbCr, with offsets; compared to 1 code: NPP rounds half up";
+  r.bytes = bytes_of_pass(im), r.allowed = 1, r.aim = {1, 0.85, 0};
+  float m[9];
+  for (int i = 0; i < 9; i++) m[i] = YCC[i / 3][i % 3];
+  text stages;
+  stages << "matrix:";
+  stages.matrix(m, 3, 3) << ":offset=0,128,128";
+  beside(&r, im, stages, im.view(im.ours), ways, 1, im.a_call(NULL, 0, 0));
+}
+
+} // namespace
+
+void against_npp() {
+  sliding();
+  boxes();
+  separable();
+  separable_rgb();
+  two_dimensional();
+  colours();
+}
+
+} // namespace rivals
+
+#endif
