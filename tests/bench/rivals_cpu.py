@@ -12,7 +12,6 @@ least time of either, their ratio and the target. Needs sox, ffmpeg, NumPy, SciP
 are named and left out. Exit status 1 when two answers differ, never for a slow one.
 """
 import argparse
-import ctypes
 import json
 import os
 import platform
@@ -24,66 +23,7 @@ import time
 
 import numpy as np
 
-DTYPES = {"uint8": 0, "int16": 1, "uint16": 2, "int32": 3, "float32": 4, "float64": 5}
-AUDIO, IMAGE, ARRAY = 0, 1, 2
-
-
-class View(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_uint32), ("dtype", ctypes.c_int32), ("kind", ctypes.c_int32),
-                ("device", ctypes.c_int32), ("data", ctypes.c_void_p), ("shape", ctypes.c_int64 * 4),
-                ("stride", ctypes.c_int64 * 4), ("origin", ctypes.c_int64 * 4), ("extent", ctypes.c_int64 * 4)]
-
-
-class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_uint32), ("device", ctypes.c_char_p), ("threads", ctypes.c_int),
-                ("precision", ctypes.c_int), ("chunk", ctypes.c_int64), ("no_clobber", ctypes.c_int),
-                ("allow_truncated", ctypes.c_int), ("sync", ctypes.c_int), ("trace", ctypes.c_char_p),
-                ("in_format", ctypes.c_char_p), ("out_format", ctypes.c_char_p), ("in_raw", ctypes.c_char_p),
-                ("max_pixels", ctypes.c_int64), ("progress", ctypes.c_void_p),
-                ("progress_data", ctypes.c_void_p), ("cancel", ctypes.c_void_p)]
-
-
-class GError(ctypes.Structure):
-    _fields_ = [("domain", ctypes.c_uint32), ("code", ctypes.c_int), ("message", ctypes.c_char_p)]
-
-
-class Library:
-    """As much of libfilterchain as runs a chain on arrays."""
-
-    def __init__(self, build, threads):
-        self.lib = ctypes.CDLL(os.path.join(build, "libfilterchain.so"))
-        self.lib.fc_context_new.restype = ctypes.c_void_p
-        self.lib.fc_chain_parse.restype = ctypes.c_void_p
-        self.context = ctypes.c_void_p(self.lib.fc_context_new())
-        self.threads = threads
-
-    def chain(self, text):
-        error = ctypes.POINTER(GError)()
-        stages = (ctypes.c_char_p * 2)(text.encode(), None)
-        chain = self.lib.fc_chain_parse(self.context, stages, ctypes.byref(error))
-        if not chain:
-            sys.exit(error.contents.message.decode())
-        return ctypes.c_void_p(chain)
-
-    @staticmethod
-    def view(array, kind):
-        """Of an array in C order: (frames, channels) of sound, (rows, columns[, channels]) of an image."""
-        shape = array.shape if array.ndim == 3 else array.shape + (1,) if kind == IMAGE else (1,) + array.shape
-        v = View(ctypes.sizeof(View), DTYPES[array.dtype.name], kind, -1, array.ctypes.data)
-        v.shape[:] = v.extent[:] = (1,) + shape
-        step = array.itemsize
-        for axis in (3, 2, 1, 0):
-            v.stride[axis] = step
-            step *= v.shape[axis]
-        return v
-
-    def run(self, chain, source, to, kind):
-        error = ctypes.POINTER(GError)()
-        options = Options(ctypes.sizeof(Options), b"cpu", self.threads, -1)
-        views = self.view(source, kind), self.view(to, kind)
-        if not self.lib.fc_chain_run_host(chain, ctypes.byref(views[0]), ctypes.byref(views[1]),
-                                          ctypes.byref(options), None, ctypes.byref(error)):
-            sys.exit(error.contents.message.decode())
+from library import AUDIO, IMAGE, Library, text_of
 
 
 class Table:
@@ -198,10 +138,6 @@ def images(table, args, work, chain, rival, dtype, channels, target, allowed):
     ours_s, theirs_s = in_turns([lambda: args.engine.run(handle, source, mine, IMAGE),
                                  lambda: rival(cv2, source, theirs)], args.repeats)
     table.add(work, "OpenCV", ours_s, theirs_s, target, close(mine, theirs, allowed))
-
-
-def text_of(mask):
-    return "[" + ";".join(",".join("%.9g" % v for v in row) for row in np.atleast_2d(mask)) + "]"
 
 
 def sep(table, args, _):

@@ -33,7 +33,7 @@ __global__ void multiply(cufftComplex *spectra, const cufftComplex *mask, int bi
 class overlap_save {
 public:
   overlap_save(const float *taps, int count, int n)
-      : n(n), bins(n / 2 + 1), hop(n - count + 1), blocks((SAMPLES + hop - 1) / hop),
+      : taps(count), n(n), bins(n / 2 + 1), hop(n - count - 1), blocks((SAMPLES + hop - 1) / hop),
         spectra(sizeof(cufftComplex) * blocks * bins), mask(sizeof(cufftComplex) * bins),
         back(sizeof(float) * blocks * n) {
     long long length = n;
@@ -60,19 +60,20 @@ public:
   }
   overlap_save(const overlap_save &) = delete;
 
-  // Output o is of inputs o .. o + taps - 1 and there are whole blocks of both.
+  // A stretch begins (count + 1) / 2 samples ahead of its first output, so that of a mask of odd length its
+  // right outputs are those from count on. cuFFT takes even distances alone, and whole blocks are read.
   void operator()(float *from, float *to) const {
     must_fft(cufftExecR2C(forward, from, spectra.as<cufftComplex>()));
     multiply<<<2048, 256, 0, stream>>>(spectra.as<cufftComplex>(), mask.as<cufftComplex>(), bins,
                                        blocks * bins, 1.f / n);
     must_fft(cufftExecC2R(inverse, spectra.as<cufftComplex>(), back.as<float>()));
-    must(cudaMemcpy2DAsync(to, sizeof(float) * hop, back.as<float>() + (n - hop), sizeof(float) * n,
+    must(cudaMemcpy2DAsync(to, sizeof(float) * hop, back.as<float>() + taps, sizeof(float) * n,
                            sizeof(float) * hop, blocks, cudaMemcpyDeviceToDevice, stream),
          "copying");
   }
 
 private:
-  const int n, bins;
+  const int taps, n, bins;
   const int64_t hop, blocks;
   const buffer spectra, mask, back;
   cufftHandle forward, inverse;
@@ -93,8 +94,8 @@ void convolve(int count, double of_copy) {
   const buffer in(sizeof(float) * (SAMPLES + 2 * MORE)), ours(sizeof(float) * SAMPLES),
       theirs(sizeof(float) * (SAMPLES + MORE));
   fill(in, FC_F32), ours.poison(), theirs.poison();
-  // Inputs count - 1 before the signal are there for them; for us the signal begins with zeros before it.
-  float *const from = in.as<float>() + MORE, *const early = from - (count - 1) + (count - 1) / 2;
+  // There are samples ahead of the signal, for them; for us it begins after zeros.
+  float *const from = in.as<float>() + MORE, *const early = from - (count + 1) / 2;
   int best = 0;
   double least = INFINITY;
   for (int n = 4096; n <= 262144; n *= 4) {

@@ -131,6 +131,19 @@ NppStatus dense_border(const call &c) {
                                       c.mask, c.size(), c.anchor(), NPP_BORDER_REPLICATE, c.context);
 }
 
+// With the mask turned round: there are sizes for which NPP correlates.
+NppStatus dense_turned(const call &c) {
+  call turned = c;
+  turned.mask = c.mask + LONGEST * LONGEST;
+  return dense(turned);
+}
+
+NppStatus dense_border_turned(const call &c) {
+  call turned = c;
+  turned.mask = c.mask + LONGEST * LONGEST;
+  return dense_border(turned);
+}
+
 // RGB to YCbCr as JPEG has it, with a code's offset.
 const float YCC[3][4] = {
     {0.299f, 0.587f, 0.114f, 0}, {-0.168736f, -0.331264f, 0.5f, 128}, {0.5f, -0.418688f, -0.081312f, 128}};
@@ -141,25 +154,6 @@ NppStatus twist(const call &c) {
 
 // ---- side by side ------------------------------------------------------------------
 
-// The fastest of several ways; those that NPP refuses are out.
-const variant *fastest(const variant *variants, int count, const call &c) {
-  const variant *best = NULL;
-  double least = INFINITY;
-  const int turns = run_settings.repeats;
-  run_settings.repeats = 3;
-  for (const variant *v = variants; v < variants + count; v++) {
-    const NppStatus status = v->run(c);
-    if (status != NPP_SUCCESS) {
-      printf("  (%s of %d x %d: status %d of NPP)\n", v->name, c.columns, c.rows, static_cast<int>(status));
-      continue;
-    }
-    const double seconds = alone([&](int) { v->run(c); });
-    if (seconds < least) least = seconds, best = v;
-  }
-  run_settings.repeats = turns;
-  return best;
-}
-
 // Images in and out, and what NPP needs besides.
 struct images {
   buffer in, ours, theirs, between, mask;
@@ -167,7 +161,7 @@ struct images {
 
   images(int dtype, int channels, int stats = 1)
       : in(bytes_of(dtype, channels)), ours(in.bytes * stats), theirs(in.bytes), between(in.bytes),
-        mask(LONGEST * LONGEST * sizeof(float)), dtype(dtype), channels(channels) {
+        mask(2 * LONGEST * LONGEST * sizeof(float)), dtype(dtype), channels(channels) {
     fill(in, dtype);
   }
   static size_t bytes_of(int dtype, int channels) {
@@ -176,30 +170,57 @@ struct images {
   fc_view view(const buffer &b) const {
     return view_of(dtype == FC_U8 ? FC_IMAGE : FC_ARRAY, dtype, b.data, SIDE, SIDE, channels);
   }
+  // The mask is uploaded as it is and turned round.
   call a_call(const float *taps, int columns, int rows) const {
     call c = {in.data, theirs.data, between.data, NULL, mask.as<float>(), columns, rows, channels, {}};
     c.pixel = channels * static_cast<int>(fc_dtype_size(dtype)), c.context = context_of_device();
-    if (taps)
-      must(cudaMemcpy(mask.data, taps, sizeof(float) * columns * rows, cudaMemcpyHostToDevice), "uploading");
+    const int count = columns * rows;
+    float both[2 * LONGEST * LONGEST] = {};
+    for (int i = 0; taps && i < count; i++) both[i] = both[LONGEST * LONGEST + count - 1 - i] = taps[i];
+    if (taps) must(cudaMemcpy(mask.data, both, sizeof both, cudaMemcpyHostToDevice), "uploading");
     return c;
   }
 };
+
+// The fastest of several ways, with its error beside our answer; those that NPP refuses, or that answer
+// otherwise where another agrees, are out and named.
+const variant *fastest(const variant *variants, int count, const images &im, const call &c,
+                       const fc_view &ours, double scale, row *r) {
+  const variant *best = NULL;
+  double least = INFINITY;
+  const int turns = run_settings.repeats;
+  run_settings.repeats = 3;
+  for (const variant *v = variants; v < variants + count; v++) {
+    im.theirs.poison();
+    const NppStatus status = v->run(c);
+    if (status != NPP_SUCCESS) {
+      printf("  (%s, %d x %d: status %d of NPP)\n", v->name, c.columns, c.rows, static_cast<int>(status));
+      continue;
+    }
+    const double error = difference(ours, im.view(im.theirs), std::max(c.columns, c.rows), scale);
+    const bool same = error <= r->allowed;
+    if (!same) printf("  (%s, %d x %d: another answer, by %.1e)\n", v->name, c.columns, c.rows, error);
+    const double seconds = same || !best ? alone([&](int) { v->run(c); }) : INFINITY;
+    if (best && r->error <= r->allowed && (!same || seconds >= least)) continue;
+    least = seconds, best = v, r->error = error;
+  }
+  run_settings.repeats = turns;
+  return best;
+}
 
 // Runs a chain beside the fastest variant, with `out` for a view of our answer, and adds the row;
 // its work, bytes, allowed error, note, target and bare time are there already.
 void beside(row *r, const images &im, const char *stages, const fc_view &out, const variant *variants,
             int count, const call &c, double scale = 1) {
-  const variant *v = fastest(variants, count, c);
-  if (!v) return;
-  name(r->rival, sizeof r->rival, "NPP %s", v->name);
   const fc_view in = im.view(im.in);
   chain ours(stages);
-  im.ours.poison(), im.theirs.poison();
-  ours(in, out), v->run(c);
-  const int64_t margin = im.dtype == FC_U8 && c.columns == 0 ? 0 : std::max(c.columns, c.rows);
+  im.ours.poison();
+  ours(in, out);
   fc_view first = out;
   first.shape[FC_AXIS_C] = im.channels;
-  r->error = difference(first, im.view(im.theirs), margin, scale);
+  const variant *v = fastest(variants, count, im, c, first, scale, r);
+  if (!v) return;
+  name(r->rival, sizeof r->rival, "NPP %s", v->name);
   const times t = in_turns([&](int) { ours(in, out); }, [&](int) { v->run(c); });
   r->ours = t.ours, r->theirs = t.theirs;
   add(*r);
@@ -292,7 +313,10 @@ void two_dimensional() {
   for (int k : {3, 7, 15}) {
     float mask[LONGEST * LONGEST];
     uneven(mask, k * k);
-    const variant ways[] = {{"Filter", dense}, {"FilterBorder", dense_border}};
+    const variant ways[] = {{"Filter", dense},
+                            {"FilterBorder", dense_border},
+                            {"Filter, turned", dense_turned},
+                            {"FilterBorder, turned", dense_border_turned}};
     row r = {};
     name(r.work, sizeof r.work, "conv2d 16384^2 f32, %d x %d", k, k);
     r.note = "a mask of full rank; compared on the inside";
@@ -302,7 +326,7 @@ void two_dimensional() {
     text stages;
     stages << "conv2d:";
     stages.matrix(mask, k, k) << ":separate=no:border=replicate";
-    beside(&r, im, stages, im.view(im.ours), ways, 2, im.a_call(mask, k, k));
+    beside(&r, im, stages, im.view(im.ours), ways, 4, im.a_call(mask, k, k));
   }
 }
 
