@@ -19,8 +19,7 @@
 /* Values of a plane that short blocks are taken together to fill. */
 #define TILE_VALUES 2048
 
-/* Whether it is a type II that is done, forwards or as the inverse of a III. */
-static int is_second(const fc_dct *d) {
+int fc_dct_fft_is_second(const fc_dct *d) {
   return (d->type == 2) != (d->inverse != 0);
 }
 
@@ -42,12 +41,12 @@ size_t fc_dct_fft_bytes(int64_t n, int compute) {
 /* What coefficient k of a type II, or the same of a type III before it, is multiplied by. */
 static double weight(const fc_dct *d, int64_t k) {
   double n = (double)d->size;
-  if (d->orthonormal) return sqrt(k == 0 ? 0.25 / n : 0.5 / n) * (k == 0 && !is_second(d) ? 2 : 1);
+  if (d->orthonormal) return sqrt(k == 0 ? 0.25 / n : 0.5 / n) * (k == 0 && !fc_dct_fft_is_second(d) ? 2 : 1);
   return d->inverse ? 0.5 / n : 1;
 }
 
 static void set_pair(const fc_dct_fft *plan, int64_t k) {
-  double c, s, w = weight(&plan->dct, k) * (is_second(&plan->dct) ? 2 : (double)plan->dct.size);
+  double c, s, w = weight(&plan->dct, k) * (fc_dct_fft_is_second(&plan->dct) ? 2 : (double)plan->dct.size);
   void *pairs = (char *)plan + plan->pairs;
   fc_turn(k, 4 * plan->dct.size, &c, &s);
   if (plan->compute == FC_F64)
@@ -61,7 +60,7 @@ fc_status fc_dct_fft_init(fc_dct_fft *plan, const fc_dct *dct, int compute, int 
   int64_t n = dct->size;
   if (fc_dct_fft_bytes(n, compute) == 0 || axis < 0 || axis >= FC_AXES) return FC_INVALID;
   if (rows < 1 || rows > n || cols < 1 || cols > n) return FC_INVALID;
-  *plan = (fc_dct_fft){*dct, compute, isa, axis, rows, cols, pairs_at(), real_at(n, compute)};
+  *plan = (fc_dct_fft){*dct, compute, isa, axis, rows, cols, pairs_at(), real_at(n, compute), NULL};
   for (int64_t k = 0; k <= n / 2; k++) set_pair(plan, k);
   return fc_rfft_init((fc_rfft *)(void *)((char *)plan + plan->real), n, compute, isa);
 }
@@ -136,7 +135,7 @@ static void transform(const tile *t) {
   fc_planes z = {t->re, t->im};
   int bad = tainted(t);
   memset(t->values + plan->cols * t->row, 0, (size_t)((n - plan->cols) * t->row));
-  if (is_second(&plan->dct)) {
+  if (fc_dct_fft_is_second(&plan->dct)) {
     for (int64_t i = 0; i < n; i++)
       memcpy(t->x + place(i, n) * t->row, t->values + i * t->row, (size_t)t->row);
     fc_rfft_forward(t->real, t->x, t->re, t->im, t->lanes, t->rest);
@@ -227,12 +226,17 @@ static void across(const run *r) {
                       out->stride[next], fc_smaller(r->t.lanes, length - i));
 }
 
-fc_status fc_dct_fft_cpu(const fc_dct_fft *plan, const fc_view *in, const fc_view *out, void *scratch,
-                         uint32_t *notes) {
+fc_status fc_dct_fft_check(const fc_dct_fft *plan, const fc_view *in, const fc_view *out) {
   if (out->shape[plan->axis] % plan->rows != 0) return FC_INVALID;
   for (int a = 0; a < FC_AXES; a++)
     if (a != plan->axis && out->shape[a] != in->shape[a]) return FC_INVALID;
-  if (fc_view_count(out) == 0) return FC_OK;
+  return FC_OK;
+}
+
+fc_status fc_dct_fft_cpu(const fc_dct_fft *plan, const fc_view *in, const fc_view *out, void *scratch,
+                         uint32_t *notes) {
+  fc_status status = fc_dct_fft_check(plan, in, out);
+  if (status != FC_OK || fc_view_count(out) == 0) return status;
   run r = {.in = in, .out = out, .b = fc_blocks_of(plan->axis, plan->rows, plan->cols, in, out)};
   int dense = in->stride[plan->axis] == (int64_t)fc_dtype_size(in->dtype);
   int by_blocks = plan->axis == FC_AXIS_X || (plan->axis == FC_AXIS_C && dense);

@@ -111,26 +111,25 @@ fc_status run_type(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
   return run_fused<F, LARGEST>(m, in, out, notes, s);
 }
 
-// Between the passes: dense and interleaved.
-fc_view middle(const fc_matrix_xy *m, const fc_view *in, const fc_view *out, void *memory) {
-  fc_view v = *in;
-  v.dtype = m->x.compute;
-  v.data = memory;
-  v.shape[FC_AXIS_X] = out->shape[FC_AXIS_X];
-  v.shape[FC_AXIS_Y] = out->shape[FC_AXIS_Y] / m->y.rows * m->y.cols;
-  v.stride[FC_AXIS_C] = static_cast<int64_t>(fc_dtype_size(v.dtype));
-  v.stride[FC_AXIS_X] = v.stride[FC_AXIS_C] * v.shape[FC_AXIS_C];
-  v.stride[FC_AXIS_Y] = v.stride[FC_AXIS_X] * v.shape[FC_AXIS_X];
-  v.stride[FC_AXIS_N] = v.stride[FC_AXIS_Y] * v.shape[FC_AXIS_Y];
-  return v;
+fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *, uint32_t *notes,
+                void *stream) {
+  return fc_matrix_cuda(static_cast<const fc_matrix *>(self), in, out, notes, stream);
+}
+
+fc_device_passes passes_of(const fc_matrix_xy *m) {
+  return {m->x.compute, fc_matrix_device_pass(&m->x), fc_matrix_device_pass(&m->y)};
 }
 
 } // namespace
 
-extern "C" size_t fc_matrix_xy_device_scratch(const fc_matrix_xy *m, const fc_view *in, const fc_view *out) {
+extern "C" fc_device_pass fc_matrix_device_pass(const fc_matrix *m) {
+  return {m->rows, m->cols, m, 0, apply};
+}
+
+extern "C" size_t fc_matrix_xy_device_scratch(const fc_matrix_xy *m, const fc_view *out) {
   if (fused_size(m)) return 0;
-  fc_view v = middle(m, in, out, nullptr);
-  return static_cast<size_t>(v.stride[FC_AXIS_N] * v.shape[FC_AXIS_N]);
+  const fc_device_passes p = passes_of(m);
+  return fc_device_passes_scratch(&p, out);
 }
 
 extern "C" fc_status fc_matrix_xy_cuda(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
@@ -138,11 +137,10 @@ extern "C" fc_status fc_matrix_xy_cuda(const fc_matrix_xy *m, const fc_view *in,
   if (m->x.rows < 1 || m->y.rows < 1) return FC_INVALID;
   if (out->shape[FC_AXIS_X] % m->x.rows != 0 || out->shape[FC_AXIS_Y] % m->y.rows != 0) return FC_INVALID;
   if (fc_view_count(out) == 0) return FC_OK;
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (fused_size(m))
-    return fc_dispatch_compute(m->x.compute,
-                               [&](auto f) { return run_type<decltype(f)>(m, in, out, notes, s); });
-  fc_view between = middle(m, in, out, scratch);
-  fc_status status = fc_matrix_cuda(&m->x, in, &between, nullptr, stream);
-  return status == FC_OK ? fc_matrix_cuda(&m->y, &between, out, notes, stream) : status;
+    return fc_dispatch_compute(m->x.compute, [&](auto f) {
+      return run_type<decltype(f)>(m, in, out, notes, static_cast<cudaStream_t>(stream));
+    });
+  const fc_device_passes p = passes_of(m);
+  return fc_device_passes_run(&p, in, out, scratch, notes, stream);
 }

@@ -31,24 +31,24 @@ static fc_view part(fc_view v, int axis, int64_t first, int64_t count) {
   return v;
 }
 
-/* What lies between the passes: dense, its channels interleaved if those of `out` are. */
-static fc_view middle(const fc_passes *p, const fc_view *out, void *memory) {
+/* What lies between the passes, `rows` high: dense, its channels interleaved if those of `out` are. */
+static fc_view middle(int compute, const fc_view *out, int64_t rows, void *memory) {
   fc_view v = *out;
-  int64_t size = (int64_t)fc_dtype_size(p->compute);
-  v.dtype = p->compute;
+  int64_t size = (int64_t)fc_dtype_size(compute);
+  v.dtype = compute;
   v.data = memory;
-  v.shape[FC_AXIS_Y] = p->y.cols;
+  v.shape[FC_AXIS_Y] = rows;
   int planar = out->stride[FC_AXIS_C] > out->stride[FC_AXIS_X];
   v.stride[FC_AXIS_C] = planar ? v.shape[FC_AXIS_Y] * v.shape[FC_AXIS_X] * size : size;
   v.stride[FC_AXIS_X] = planar ? size : v.shape[FC_AXIS_C] * size;
   v.stride[FC_AXIS_Y] = v.shape[FC_AXIS_X] * v.stride[FC_AXIS_X];
-  v.stride[FC_AXIS_N] = 0;
+  v.stride[FC_AXIS_N] = v.shape[FC_AXIS_Y] * v.shape[FC_AXIS_X] * v.shape[FC_AXIS_C] * size;
   return v;
 }
 
 static fc_status run_piece(const fc_passes *p, const fc_view *in, const fc_view *out, void *scratch,
                            uint32_t *notes) {
-  fc_view between = middle(p, out, scratch);
+  fc_view between = middle(p->compute, out, p->y.cols, scratch);
   void *rest = (char *)scratch + piece_bytes(p, out);
   fc_status status = p->x.run(p->x.self, in, &between, rest, NULL);
   return status == FC_OK ? p->y.run(p->y.self, &between, out, rest, notes) : status;
@@ -68,10 +68,14 @@ static fc_status run_band(const fc_passes *p, const fc_view *in, const fc_view *
   return FC_OK;
 }
 
+static int is_whole(const fc_view *out, int64_t rows_x, int64_t rows_y) {
+  return rows_x > 0 && rows_y > 0 && out->shape[FC_AXIS_X] % rows_x == 0 &&
+         out->shape[FC_AXIS_Y] % rows_y == 0;
+}
+
 fc_status fc_passes_run(const fc_passes *p, const fc_view *in, const fc_view *out, void *scratch,
                         uint32_t *notes) {
-  if (p->x.rows < 1 || p->y.rows < 1) return FC_INVALID;
-  if (out->shape[FC_AXIS_X] % p->x.rows != 0 || out->shape[FC_AXIS_Y] % p->y.rows != 0) return FC_INVALID;
+  if (!is_whole(out, p->x.rows, p->y.rows)) return FC_INVALID;
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t b = 0; b < out->shape[FC_AXIS_Y] / p->y.rows; b++) {
       fc_view to = part(*out, FC_AXIS_N, n, 1), from = part(*in, FC_AXIS_N, n, 1);
@@ -81,4 +85,28 @@ fc_status fc_passes_run(const fc_passes *p, const fc_view *in, const fc_view *ou
       if (status != FC_OK) return status;
     }
   return FC_OK;
+}
+
+/* ---- on a device ------------------------------------------------------------------ */
+
+static fc_view device_middle(const fc_device_passes *p, const fc_view *out, void *memory) {
+  return middle(p->compute, out, out->shape[FC_AXIS_Y] / p->y.rows * p->y.cols, memory);
+}
+
+static int64_t device_middle_bytes(const fc_view *v) {
+  return (v->stride[FC_AXIS_N] * v->shape[FC_AXIS_N] + 255) / 256 * 256;
+}
+
+size_t fc_device_passes_scratch(const fc_device_passes *p, const fc_view *out) {
+  fc_view between = device_middle(p, out, NULL);
+  return (size_t)device_middle_bytes(&between) + (p->x.scratch > p->y.scratch ? p->x.scratch : p->y.scratch);
+}
+
+fc_status fc_device_passes_run(const fc_device_passes *p, const fc_view *in, const fc_view *out,
+                               void *scratch, uint32_t *notes, void *stream) {
+  if (!is_whole(out, p->x.rows, p->y.rows)) return FC_INVALID;
+  fc_view between = device_middle(p, out, scratch);
+  void *rest = (char *)scratch + device_middle_bytes(&between);
+  fc_status status = p->x.run(p->x.self, in, &between, rest, NULL, stream);
+  return status == FC_OK ? p->y.run(p->y.self, &between, out, rest, notes, stream) : status;
 }
