@@ -52,9 +52,7 @@ template <typename F> struct lines_work : fc_dft_work<F> {
 
   __device__ __forceinline__ fc_dft_line<F> place(int64_t i) const {
     fc_dft_line<F> l = {in, out, nullptr, 0};
-#pragma unroll
-    for (int a = 0; a < FC_AXES; a++) {
-      if (a >= walk.n) break;
+    for (int a = 0; a < walk.n; a++) {
       const int64_t rest = i / walk.count[a], at = i - rest * walk.count[a];
       l.from += at * walk.from[a], l.to += at * walk.to[a];
       i = rest;
@@ -168,10 +166,6 @@ fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *s
 }
 
 } // namespace
-
-extern "C" int fc_dct_fft_pays_on_device(int64_t n) {
-  return n > 16;
-}
 
 extern "C" size_t fc_dct_fft_device_scratch(const fc_dct_fft *plan) {
   const fc_rfft *real = reinterpret_cast<const fc_rfft *>(reinterpret_cast<const char *>(plan) + plan->real);

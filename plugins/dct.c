@@ -167,10 +167,7 @@ static fc_status make_fast(const fc_host *host, const fc_dct *dct, const fc_setu
 }
 
 static int pays(int device, int64_t size) {
-#ifdef FC_HAVE_CUDA
-  if (device != FC_HOST) return fc_dct_fft_pays_on_device(size);
-#endif
-  return device == FC_HOST && fc_dct_fft_pays(size);
+  return device == FC_HOST ? fc_dct_fft_pays(size) : fc_dct_fft_pays_on_device(size);
 }
 
 /* `plain`: by the matrix, whatever the size. */

@@ -25,12 +25,13 @@ def is_script(root, path):
 
 def long_functions(text):
     """(line, length) of every function longer than the ceiling. In our layout its body
-    opens with the first line that ends in ") {" and closes with "}" at the margin."""
+    opens with the first line that ends in ") {" and closes with "}" at the margin; those
+    within a struct of C++ end with it."""
     opened = None
     for number, line in enumerate(text.splitlines(), 1):
         if opened is None and line.endswith(") {"):
             opened = number
-        elif line == "}" and opened is not None:
+        elif line in ("}", "};") and opened is not None:
             if number - opened + 1 > MAX_FUNCTION:
                 yield opened, number - opened + 1
             opened = None

@@ -23,7 +23,7 @@
  * level near nothing) answers differently to changes of different sizes. */
 #define PROBE_SINGLE 0x1p-20
 #define PROBE_DOUBLE 0x1p-36
-#define PROBES       4
+#define PROBES       12
 
 typedef struct bench {
   const test_case *c;
@@ -129,8 +129,8 @@ static void share_scale(const bench *b, double *scale) {
 }
 
 /* What a change of the input by a millionth changes, by a million: for each channel the
- * size of the terms. Changes may cancel too, so there are some; and for results in double
- * some that are smaller. */
+ * size of the terms. Changes may cancel too - those of two terms every other time - so there are some; and
+ * for results in double some that are smaller. */
 static double *probe(bench *b) {
   source exact = source_in_double(&b->signal);
   double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
