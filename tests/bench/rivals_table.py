@@ -50,8 +50,7 @@ def merge(paths, commit):
 def place_of(row):
     """Where a work belongs in the table."""
     first = next((i for i, work in enumerate(WORKS) if row["work"].startswith(work)), len(WORKS))
-    last = "slowest" in row["work"] or "graph" in row["work"]
-    return first, last, [int(number) for number in re.findall(r"\d+", row["work"])]
+    return first, "slowest" in row["work"], [int(number) for number in re.findall(r"\d+", row["work"])]
 
 
 def newest(root):
@@ -65,7 +64,7 @@ def newest(root):
 
 
 def time_of(ms):
-    return f"{ms * 1e3:.3g} us" if ms < 0.1 else f"{ms:.3g} ms"
+    return f"{ms * 1e3:#.3g} us" if ms < 0.1 else f"{ms:#.3g} ms"
 
 
 def target_of(row):

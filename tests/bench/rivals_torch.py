@@ -18,6 +18,7 @@ import json
 import math
 import statistics
 import sys
+import warnings
 
 from library import ARRAY, AUDIO, Library, text_of, view_at
 
@@ -50,6 +51,8 @@ class Machine:
         self.stream = torch.cuda.Stream()
         self.copies = {}
         try:
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)  # of ExternalStream, which older CuPy has alone
             import cupy
             import cupyx.scipy.ndimage
             import cupyx.scipy.signal
