@@ -245,6 +245,47 @@ static void fill_slice(const fc_view *slab, int axis, gint64 p, gint64 source, c
   }
 }
 
+/* After how many elements a border repeats itself, beyond the first ones. */
+static gint64 period_of(int border, gint64 extent) {
+  switch (border) {
+  case FC_BORDER_REFLECT: return 2 * MAX(extent, 1);
+  case FC_BORDER_REFLECT101: return MAX(2 * extent - 2, 1);
+  case FC_BORDER_WRAP: return MAX(extent, 1);
+  default: return 1;
+  }
+}
+
+/* Copies `count` slices from position `from` of an axis to `to`. */
+static void copy_slices(const fc_view *slab, int axis, gint64 to, gint64 from, gint64 count) {
+  fc_view t = *slab, f = *slab;
+  t.shape[axis] = f.shape[axis] = count;
+  t.data = (char *)slab->data + (to - slab->origin[axis]) * slab->stride[axis];
+  f.data = (char *)slab->data + (from - slab->origin[axis]) * slab->stride[axis];
+  fc_view_copy(&t, &f);
+}
+
+/*
+ * Fills [lo, hi) of an axis, which lies ahead of the signal (`left`) or behind it: the period next to the
+ * signal slice by slice, what lies further out by copies of all that is there, twice as much
+ * each time. A border of millions beside a small signal takes no longer than to write it.
+ */
+static void fill_side(const fc_view *slab, int axis, fc_range side, gboolean left, int border,
+                      const void *code) {
+  gint64 extent = slab->extent[axis] < 0 ? FC_NO_END : slab->extent[axis];
+  gint64 length = fc_range_length(side), done = MIN(period_of(border, extent), length);
+  for (gint64 i = 0; i < done; i++) {
+    gint64 p = left ? side.hi - 1 - i : side.lo + i;
+    fill_slice(slab, axis, p, fc_border_map(border, p, extent), code);
+  }
+  for (gint64 more; done < length; done += more) {
+    more = MIN(done, length - done);
+    if (left)
+      copy_slices(slab, axis, side.hi - done - more, side.hi - more, more);
+    else
+      copy_slices(slab, axis, side.lo + done, side.lo, more);
+  }
+}
+
 void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], int border, const void *code) {
   if (border == FC_BORDER_NONE) return;
   /* X first, in the rows that exist; then Y, over rows already widened, and so on:
@@ -261,10 +302,8 @@ void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], in
   for (int i = 0; i < FC_AXES; i++) {
     int a = order[i];
     gint64 extent = view->extent[a] < 0 ? FC_NO_END : view->extent[a];
-    for (gint64 p = wanted[a].lo; p < MIN(wanted[a].hi, 0); p++)
-      fill_slice(&slab, a, p, fc_border_map(border, p, extent), code);
-    for (gint64 p = MAX(wanted[a].lo, extent); p < wanted[a].hi; p++)
-      fill_slice(&slab, a, p, fc_border_map(border, p, extent), code);
+    fill_side(&slab, a, (fc_range){wanted[a].lo, MIN(wanted[a].hi, 0)}, TRUE, border, code);
+    fill_side(&slab, a, (fc_range){MAX(wanted[a].lo, extent), wanted[a].hi}, FALSE, border, code);
     /* From here on the axis is complete over what is wanted of it. */
     gint64 lo = MIN(slab.origin[a], wanted[a].lo), hi = MAX(slab.origin[a] + slab.shape[a], wanted[a].hi);
     slab.data = (char *)slab.data + (lo - slab.origin[a]) * slab.stride[a];
