@@ -33,6 +33,8 @@ const option options[] = {
      "take what can be read of a cut-off input, with a warning"},
     {"max-pixels", 0, OPTION_NUMBER, AT(max_pixels), FOR_RUN, "N", "refuse larger images (268435456)", 1,
      G_MAXINT64},
+    {"max-memory", 0, OPTION_NUMBER, AT(max_memory), FOR_RUN, "MB",
+     "refuse work whose buffers take more (9/10 of what there is)", 1, G_MAXINT64 / 1000000},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
     {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE", "measurements as JSON"},
     {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",

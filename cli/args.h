@@ -22,7 +22,7 @@ typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   const char *output, *report, *trace, *device;
   const char *format, *in_format, *raw;
-  gint64 threads, chunk, max_pixels;
+  gint64 threads, chunk, max_pixels, max_memory;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int progress;  /* progress_mode, -1 when not given */
   gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;

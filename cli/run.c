@@ -286,6 +286,7 @@ exit_status run_command(const arguments *a) {
   g_autoptr(GError) error = NULL;
   if (!check_arguments(a, &error)) return say_gerror(error);
   g_autoptr(fc_context) context = command_context(a);
+  fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
   g_ptr_array_add(a->stages, NULL);
   g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   if (!chain) return say_gerror(error);

@@ -4,6 +4,7 @@
  */
 #include "core/context.h"
 
+#include "core/budget.h"
 #include "core/error.h"
 
 #include <stdarg.h>
@@ -18,6 +19,7 @@ fc_context *fc_context_new_with(const fc_media *media) {
   context->media = media;
   context->registry = fc_registry_new();
   context->frames = fc_frame_pool_new(KEEP_BYTES);
+  fc_context_set_max_memory(context, 0);
   pthread_mutex_init(&context->log_mutex, NULL);
   if (media && media->start) context->media_kept = media->start(context);
   return context;
@@ -30,6 +32,11 @@ void fc_context_free(fc_context *context) {
   fc_frame_pool_unref(context->frames);
   pthread_mutex_destroy(&context->log_mutex);
   g_free(context);
+}
+
+void fc_context_set_max_memory(fc_context *context, gsize bytes) {
+  context->max_memory = bytes ? bytes : fc_budget_default();
+  fc_frame_pool_set_limit(context->frames, context->max_memory);
 }
 
 void fc_context_set_log(fc_context *context, fc_log_fn log, void *data) {

@@ -28,6 +28,7 @@ typedef struct fc_media {
 struct fc_context {
   fc_registry *registry;
   fc_frame_pool *frames;
+  gsize max_memory; /* of buffers, those of all runs at a time together */
   const fc_media *media;
   void *media_kept;
   pthread_mutex_t log_mutex;

@@ -91,6 +91,13 @@ fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent) 
   return out;
 }
 
+/* What a view may be held together with at most: all of the signal, and what lies between the two. */
+static gint64 most_beside(const fc_reach *reach, gint64 in_extent, gint64 out_extent) {
+  if (in_extent < 0 || out_extent < 0) return FC_NO_END;
+  gint64 farthest = fc_scale_ceil(out_extent, reach->num, reach->den) - reach->before;
+  return in_extent + MAX(-reach->after, 0) + MAX(farthest - in_extent, 0);
+}
+
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
                         gint64 out_extent) {
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return MAX(in_extent, 0);
@@ -106,5 +113,5 @@ gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64
     right = MAX(fc_scale_ceil(out_extent, reach->num, reach->den) + reach->after - in_extent, 0);
   if (left + right == 0) return virt; /* it looks at nothing outside: no room for images */
   if (border == FC_BORDER_WRAP) return MAX(in_extent, 0) + virt + left + right;
-  return virt + 2 * (left + right) + 1;
+  return virt + MIN(2 * (left + right) + 1, most_beside(reach, in_extent, out_extent));
 }

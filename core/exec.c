@@ -406,13 +406,6 @@ static gboolean init_buffer(run *r, fc_buffer *b, guint link, gboolean host, GEr
   return fc_work_buffer(r->plan, r->runner, link, host, b, error);
 }
 
-/* How many slots a run will use: one when there is but one chunk. */
-static guint slots_needed(const run *r) {
-  gint64 total = r->plan->links[r->plan->n].extent[r->plan->cut];
-  gboolean single = total >= 0 && total <= r->plan->chunk && !r->plan->measures;
-  return single ? 1 : FC_SLOTS;
-}
-
 static gboolean init_slots(run *r, guint count, GError **error) {
   guint root = fc_plan_output_root(r->plan); /* 0: the output stays in the input's memory */
   gboolean plain = on_gpu(r) && !fc_work_capturable(&r->work);
@@ -453,7 +446,7 @@ static gboolean init_run(run *r, guint halvings, GError **error) {
   r->runner = make_runner(r->plan, r->options, error);
   if (!r->runner) return FALSE;
   if (!fc_work_init(&r->work, r->plan, r->runner, r->options->threads, r->trace, error)) return FALSE;
-  if (!init_slots(r, slots_needed(r), error)) return FALSE;
+  if (!init_slots(r, fc_plan_slots(r->plan), error)) return FALSE;
   r->chunker = fc_chunker_new(r->plan);
   r->collected = g_new0(gint64, r->plan->n + 1);
   return TRUE;

@@ -54,6 +54,11 @@ FC_API fc_context *fc_context_new(void);
 FC_API void fc_context_free(fc_context *context);
 /* Without one, warnings and errors go to stderr. */
 FC_API void fc_context_set_log(fc_context *context, fc_log_fn log, void *data);
+/* The most memory that the buffers of all runs of this context may take together, in bytes; 0 is the
+ * default: nine tenths of what machine, container or `ulimit -v` let the process have. A run that would take
+ * more works on less at a time, or ends with an error that says so. Not counted: what operators and decoders
+ * keep of their own, and memory of a device. Not while anything is run. */
+FC_API void fc_context_set_max_memory(fc_context *context, gsize bytes);
 /* Searched before $FILTERCHAIN_PLUGIN_PATH and the installed folder, in the order
  * added. Before the first look-up only. */
 FC_API void fc_context_add_plugin_dir(fc_context *context, const char *dir);

@@ -15,6 +15,7 @@ struct fc_frame_pool {
   pthread_mutex_t mutex;
   GPtrArray *unused; /* fc_frame */
   gsize unused_bytes, keep;
+  gsize used_bytes, limit; /* of blocks in use; of both together */
 };
 
 struct fc_frame {
@@ -28,9 +29,16 @@ fc_frame_pool *fc_frame_pool_new(gsize keep) {
   fc_frame_pool *pool = g_new0(fc_frame_pool, 1);
   pool->references = 1;
   pool->keep = keep;
+  pool->limit = G_MAXSIZE;
   pool->unused = g_ptr_array_new();
   pthread_mutex_init(&pool->mutex, NULL);
   return pool;
+}
+
+void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->limit = limit;
+  pthread_mutex_unlock(&pool->mutex);
 }
 
 fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool) {
@@ -59,6 +67,38 @@ void fc_frame_pool_unref(fc_frame_pool *pool) {
   g_free(pool);
 }
 
+static gsize room(const fc_frame_pool *pool) {
+  return pool->limit - MIN(pool->used_bytes, pool->limit);
+}
+
+gsize fc_frame_pool_room(fc_frame_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  gsize bytes = room(pool);
+  pthread_mutex_unlock(&pool->mutex);
+  return bytes;
+}
+
+/* Under the lock. Unused blocks that leave no room beside it go. */
+static gboolean take(fc_frame_pool *pool, gsize bytes) {
+  if (bytes > room(pool)) return FALSE;
+  pool->used_bytes += bytes;
+  drop_unused(pool, room(pool));
+  return TRUE;
+}
+
+gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes) {
+  pthread_mutex_lock(&pool->mutex);
+  gboolean taken = take(pool, bytes);
+  pthread_mutex_unlock(&pool->mutex);
+  return taken;
+}
+
+void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->used_bytes -= bytes;
+  pthread_mutex_unlock(&pool->mutex);
+}
+
 /* The smallest unused block that fits without wasting more than half of it. */
 static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
   guint best = G_MAXUINT;
@@ -82,15 +122,27 @@ static void *allocate(fc_frame_pool *pool, gsize bytes) {
   return aligned_alloc(ALIGNMENT, bytes);
 }
 
+/* Takes an unused block that serves, or else the right to a new one. */
+static gboolean reserve(fc_frame_pool *pool, gsize bytes, fc_frame **frame) {
+  pthread_mutex_lock(&pool->mutex);
+  *frame = take_unused(pool, bytes);
+  if (*frame && (*frame)->bytes > room(pool)) destroy_frame(g_steal_pointer(frame));
+  gboolean taken = take(pool, *frame ? (*frame)->bytes : bytes);
+  pthread_mutex_unlock(&pool->mutex);
+  return taken;
+}
+
 fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
   if (bytes > G_MAXSSIZE - ALIGNMENT) return NULL;
   bytes = MAX((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, ALIGNMENT);
-  pthread_mutex_lock(&pool->mutex);
-  fc_frame *frame = take_unused(pool, bytes);
-  pthread_mutex_unlock(&pool->mutex);
+  fc_frame *frame;
+  if (!reserve(pool, bytes, &frame)) return NULL;
   if (!frame) {
     void *memory = allocate(pool, bytes);
-    if (!memory) return NULL;
+    if (!memory) {
+      fc_frame_pool_give(pool, bytes);
+      return NULL;
+    }
     frame = g_new0(fc_frame, 1);
     frame->memory = memory, frame->bytes = bytes;
   }
@@ -110,6 +162,7 @@ void fc_frame_unref(fc_frame *frame) {
   fc_frame_pool *pool = frame->pool;
   pthread_mutex_lock(&pool->mutex);
   g_ptr_array_add(pool->unused, frame);
+  pool->used_bytes -= frame->bytes;
   pool->unused_bytes += frame->bytes;
   drop_unused(pool, pool->keep);
   pthread_mutex_unlock(&pool->mutex);

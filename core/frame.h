@@ -4,7 +4,9 @@
  *
  * Filtering many small images one after another would otherwise spend its time in
  * the page faults of fresh memory. Blocks are reused best-fit by size and given
- * back to the system when the pool holds more than a limit. Thread-safe.
+ * back to the system when the pool holds more than a limit. A second limit bounds all that is
+ * handed out, so that a run that would take more than there is gets an error rather than
+ * the machine's last page. Thread-safe.
  */
 #ifndef FC_CORE_FRAME_H
 #define FC_CORE_FRAME_H
@@ -18,12 +20,21 @@ typedef struct fc_frame fc_frame;
 
 /* `keep` is how many bytes of unused blocks may stay. */
 fc_frame_pool *fc_frame_pool_new(gsize keep);
+/* The most bytes that blocks in use and unused may be together; at first there is no limit. What is
+ * handed out already stays. */
+void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit);
+/* How many bytes more may be used. */
+gsize fc_frame_pool_room(fc_frame_pool *pool);
+/* Counts bytes that were had from elsewhere among those in use; FALSE, and does not, when they would be more
+ * than the limit. They are given back in any pieces. */
+gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes);
+void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes);
 /* Frames still referenced keep the pool's memory alive until they go. */
 fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool);
 void fc_frame_pool_unref(fc_frame_pool *pool);
 
 /* A block of at least `bytes`, aligned to 256, contents undefined; NULL when there is
- * no memory, even after the unused blocks were given back. One reference. */
+ * no memory or the limit is reached, even after the unused blocks were given back. One reference. */
 fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes);
 fc_frame *fc_frame_ref(fc_frame *frame);
 void fc_frame_unref(fc_frame *frame); /* NULL is allowed */

@@ -17,6 +17,8 @@ typedef struct memory_source {
   fc_view view;
   gint64 position;
   void *owned;
+  fc_frame_pool *pool; /* that they are counted in, or NULL */
+  gsize counted;
 } memory_source;
 
 static gint64 read_memory(fc_source *source, const fc_view *into, GError **error) {
@@ -34,6 +36,8 @@ static gint64 read_memory(fc_source *source, const fc_view *into, GError **error
 static void free_memory_source(fc_source *source) {
   memory_source *me = (memory_source *)source;
   free(me->owned);
+  if (me->pool) fc_frame_pool_give(me->pool, me->counted);
+  fc_frame_pool_unref(me->pool);
   g_free(source->name);
   g_free(me);
 }
@@ -67,42 +71,57 @@ static void view_of(fc_view *v, const fc_format *f, void *data, fc_axis axis, gi
   *v = fc_buffer_view(&b, what, f);
 }
 
+/* Samples that are being loaded. */
+typedef struct loading {
+  fc_frame_pool *pool;
+  void *data;
+  gsize frame; /* bytes of one */
+  gint64 have, room;
+} loading;
+
+/* Room for so many frames; FALSE, and nothing has changed, when there is no memory for them. */
+static gboolean make_room(loading *l, gint64 room) {
+  gsize more = l->frame * (gsize)(room - l->room);
+  if (room > G_MAXINT64 / (gint64)l->frame || !fc_frame_pool_take(l->pool, more)) return FALSE;
+  void *data = realloc(l->data, l->frame * (gsize)room);
+  if (!data) {
+    fc_frame_pool_give(l->pool, more);
+    return FALSE;
+  }
+  l->data = data, l->room = room;
+  return TRUE;
+}
+
 /* Interleaved audio only: nothing else has an unknown length. */
-fc_source *fc_source_load(fc_source *source, GError **error) {
-  const fc_format *f = &source->format;
-  gsize frame = fc_dtype_size(f->dtype) * (gsize)f->extent[FC_AXIS_C];
-  gint64 have = 0, room = LOAD_FIRST;
-  void *data = malloc(frame * (gsize)room);
-  for (;;) {
-    if (!data) {
-      fc_fail(error, FC_NO_MEMORY,
-              "%s: a stage needs the whole signal at once, and it does not fit in memory", source->name);
-      source->free(source);
-      return NULL;
-    }
+static gboolean load_all(fc_source *source, loading *l, GError **error) {
+  for (gint64 got = 1; got > 0; l->have += got) {
+    if (l->have == l->room && !make_room(l, l->room ? 2 * l->room : LOAD_FIRST))
+      return fc_fail(error, FC_NO_MEMORY,
+                     "%s: a stage needs the whole signal at once, and it does not fit in memory",
+                     source->name);
     fc_view into;
-    view_of(&into, f, data, FC_AXIS_X, have, room - have);
-    gint64 got = source->read(source, &into, error);
-    if (got < 0) {
-      free(data);
-      source->free(source);
-      return NULL;
-    }
-    have += got;
-    if (got == 0) break;
-    if (have == room) {
-      void *more = room > G_MAXINT64 / 2 / (gint64)frame ? NULL : realloc(data, frame * (gsize)room * 2);
-      if (!more) free(data);
-      data = more;
-      room *= 2;
-    }
+    view_of(&into, &source->format, l->data, FC_AXIS_X, l->have, l->room - l->have);
+    got = source->read(source, &into, error);
+    if (got < 0) return FALSE;
+  }
+  return TRUE;
+}
+
+fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error) {
+  const fc_format *f = &source->format;
+  loading l = {.pool = pool, .frame = fc_dtype_size(f->dtype) * (gsize)f->extent[FC_AXIS_C]};
+  if (!load_all(source, &l, error)) {
+    fc_frame_pool_give(pool, l.frame * (gsize)l.room);
+    free(l.data);
+    source->free(source);
+    return NULL;
   }
   fc_view all;
-  view_of(&all, f, data, FC_AXIS_X, 0, have);
+  view_of(&all, f, l.data, FC_AXIS_X, 0, l.have);
   memory_source *me = (memory_source *)fc_memory_source_new(&all);
-  me->owned = data;
+  me->owned = l.data, me->pool = fc_frame_pool_ref(pool), me->counted = l.frame * (gsize)l.room;
   me->base.format = *f;
-  me->base.format.extent[FC_AXIS_X] = have;
+  me->base.format.extent[FC_AXIS_X] = l.have;
   g_free(me->base.name);
   me->base.name = g_strdup(source->name);
   source->free(source);

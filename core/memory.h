@@ -5,6 +5,7 @@
 #ifndef FC_CORE_MEMORY_H
 #define FC_CORE_MEMORY_H
 
+#include "core/frame.h"
 #include "core/stream.h"
 
 G_BEGIN_DECLS
@@ -17,10 +18,10 @@ fc_sink *fc_memory_sink_new(const fc_view *view);
 
 /*
  * Reads a source of unknown length to its end and returns one of known length in its
- * place, which owns the samples; for stages that need the whole signal at once. Takes
- * the source over, also on failure.
+ * place, which owns the samples; for stages that need the whole signal at once. The samples
+ * count among the pool's until the new source is freed. Takes the source over, also on failure.
  */
-fc_source *fc_source_load(fc_source *source, GError **error);
+fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error);
 
 /* Reads and drops the next `count` samples of interleaved sound, in pieces that are worth a call.
  * Returns how many there were: fewer only at the end; -1 with an error. */

@@ -31,6 +31,7 @@ typedef struct run {
   fc_runner *crew;
   worker *workers;
   GThread *caller;
+  gboolean single; /* memory is too short for more workers than one */
   gint64 reported; /* the caller's alone: when progress was told */
 
   pthread_mutex_t mutex;
@@ -152,33 +153,35 @@ static void clear_worker(worker *w) {
 /* Output elements that are worth a worker's while. */
 #define CHUNK_LEAST 16384
 
-static int most_threads(const fc_options *options) {
-  return options->threads > 0 ? options->threads : (int)g_get_num_processors();
+static int most_threads(const run *r) {
+  if (r->single) return 1;
+  return r->options->threads > 0 ? r->options->threads : (int)g_get_num_processors();
 }
 
 /* Enough chunks that no worker waits long for another at the end, but none for nothing. */
-static void share_out(fc_plan *plan, const fc_options *options) {
+static void share_out(const run *r) {
+  fc_plan *plan = r->plan;
   const fc_format *out = &plan->links[plan->n];
   gint64 total = out->extent[plan->cut], across = 1, align = 1;
-  if (options->chunk > 0) return;
+  if (r->options->chunk > 0) return;
   for (guint s = 0; s < plan->n; s++) align = MAX(align, plan->stages[s].reach[plan->cut].align);
   for (int a = 0; a < FC_AXES; a++)
     if (a != (int)plan->cut) across *= MAX(out->extent[a], 1);
-  gint64 share = MAX(fc_scale_ceil(total, 1, 2 * most_threads(options)), CHUNK_LEAST / across);
+  gint64 share = MAX(fc_scale_ceil(total, 1, 2 * most_threads(r)), CHUNK_LEAST / across);
   share = fc_scale_ceil(share, 1, align) * align;
   plan->chunk = MAX(MIN(plan->chunk, share), 1);
   /* As many for each worker, so that none is alone with a last short one. */
-  gint64 round = plan->chunk * most_threads(options), rounds = (total + round / 2) / MAX(round, 1);
+  gint64 round = plan->chunk * most_threads(r), rounds = (total + round / 2) / MAX(round, 1);
   if (rounds < 2) return;
-  plan->chunk = fc_scale_ceil(fc_scale_ceil(total, 1, rounds * most_threads(options)), 1, align) * align;
+  plan->chunk = fc_scale_ceil(fc_scale_ceil(total, 1, rounds * most_threads(r)), 1, align) * align;
 }
 
 static gboolean run_all(run *r, guint halvings, GError **error) {
   fc_plan *plan = r->plan;
   if (!fc_plan_choose_chunk(plan, r->options, halvings, error)) return FALSE;
-  share_out(plan, r->options);
+  share_out(r);
   gint64 chunks = fc_scale_ceil(plan->links[plan->n].extent[plan->cut], 1, MAX(plan->chunk, 1));
-  gint64 threads = CLAMP(chunks, 1, most_threads(r->options));
+  gint64 threads = CLAMP(chunks, 1, most_threads(r));
   r->crew = fc_cpu_runner_new((int)threads, plan->chain->context->frames);
   r->workers = g_new0(worker, (gsize)r->crew->threads);
   for (int i = 0; i < r->crew->threads; i++)
@@ -212,14 +215,31 @@ static gboolean attempt(run *r, guint halvings, GError **error) {
   return ok;
 }
 
+/* What a run was tried with that found no memory. */
+typedef struct attempts {
+  guint halvings;
+  gint64 chunk; /* of the last one */
+  gboolean single;
+} attempts;
+
+/* Smaller chunks, and when they get no smaller (they hold whole blocks) a single worker. */
+static gboolean ask_for_less(const fc_plan *plan, attempts *tried) {
+  gboolean smaller = plan->chunk > 1 && plan->chunk < tried->chunk;
+  if (!smaller && tried->single) return FALSE;
+  tried->halvings += smaller, tried->single |= !smaller;
+  tried->chunk = plan->chunk;
+  return TRUE;
+}
+
 gboolean fc_execute_parallel(fc_plan *plan, const fc_view *in, const fc_view *out, const fc_options *options,
                              fc_trace *trace, fc_result *result, GError **error) {
-  for (guint halvings = 0;; halvings++) {
+  attempts tried = {0, G_MAXINT64, FALSE};
+  for (;;) {
     run r = {.plan = plan, .in = in, .out = out, .options = options, .trace = trace, .result = result};
     GError *why = NULL;
-    r.caller = g_thread_self();
-    if (attempt(&r, halvings, &why)) return TRUE;
-    if (!g_error_matches(why, FC_ERROR, FC_NO_MEMORY) || plan->chunk <= 1 || r.chunks > 0) {
+    r.caller = g_thread_self(), r.single = tried.single;
+    if (attempt(&r, tried.halvings, &why)) return TRUE;
+    if (!g_error_matches(why, FC_ERROR, FC_NO_MEMORY) || r.chunks > 0 || !ask_for_less(plan, &tried)) {
       g_propagate_error(error, why);
       return FALSE;
     }

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- formats ---------------------------------------------------------- */
 
@@ -331,16 +330,45 @@ guint fc_plan_output_root(const fc_plan *plan) {
   return root;
 }
 
-double fc_plan_bytes(const fc_plan *plan) {
-  double total = 0;
-  for (guint l = 0; l <= plan->n; l++) {
-    gint64 capacity[FC_AXES];
-    fc_plan_capacity(plan, l, capacity);
-    double bytes = (double)fc_dtype_size(plan->links[l].dtype);
-    for (int a = 0; a < FC_AXES; a++) bytes *= (double)MAX(capacity[a], 1);
-    total += bytes * (l == 0 || l == plan->n ? FC_SLOTS : 1);
-  }
+guint fc_plan_slots(const fc_plan *plan) {
+  gint64 total = plan->links[plan->n].extent[plan->cut];
+  gboolean single = total >= 0 && total <= plan->chunk && !plan->measures;
+  return plan->alone || single ? 1 : FC_SLOTS;
+}
+
+static double link_bytes(const fc_plan *plan, guint link) {
+  fc_buffer b = {0};
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  if (fc_buffer_layout(&b, &plan->links[link], capacity)) return (double)b.bytes;
+  double bytes = (double)fc_dtype_size(plan->links[link].dtype); /* more than can be addressed */
+  for (int a = 0; a < FC_AXES; a++) bytes *= (double)MAX(capacity[a], 1);
+  return bytes;
+}
+
+/* In the memory of the device that the plan is for. */
+static double runner_bytes(const fc_plan *plan) {
+  guint root = fc_plan_output_root(plan), slots = fc_plan_slots(plan);
+  double total = slots * link_bytes(plan, 0);
+  for (guint l = 1; l <= root; l++)
+    if (l == root || !plan->stages[l - 1].passthrough) total += link_bytes(plan, l) * (l == root ? slots : 1);
   return total;
+}
+
+/* Beside a device: pinned twins of its input and output, and what stages without a version for it work in. */
+static double twin_bytes(const fc_plan *plan) {
+  double total = fc_plan_slots(plan) * (link_bytes(plan, 0) + link_bytes(plan, plan->n));
+  for (guint s = 0; s < plan->n; s++)
+    if (plan->stages[s].on_host) total += link_bytes(plan, s) + link_bytes(plan, s + 1);
+  return total;
+}
+
+static double host_bytes(const fc_plan *plan) {
+  return plan->device == FC_HOST ? runner_bytes(plan) : twin_bytes(plan);
+}
+
+double fc_plan_bytes(const fc_plan *plan) {
+  return runner_bytes(plan) + (plan->device == FC_HOST ? 0 : twin_bytes(plan));
 }
 
 /* ---- device ----------------------------------------------------------- */
@@ -503,12 +531,19 @@ static gint64 halo_worth(const fc_plan *plan, gint64 halo) {
   return light ? halo + halo / 3 : 8 * halo;
 }
 
+/* Elements of a link that lie side by side at one place of the cut axis, borders and all. */
+static double across(const fc_plan *plan, guint link) {
+  double count = 1;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)plan->cut) count *= (double)MAX(capacity_of(plan, link, a), 0);
+  return count;
+}
+
 static gint64 natural_chunk(const fc_plan *plan) {
   double per_element = 1;
   gint64 halo = 0, align = 1;
   for (guint l = 0; l <= plan->n; l++) {
-    const fc_format *f = &plan->links[l];
-    double bytes = (double)elements(f, plan->cut, 1) * (double)fc_dtype_size(f->dtype);
+    double bytes = across(plan, l) * (double)fc_dtype_size(plan->links[l].dtype);
     per_element = MAX(per_element, bytes);
     if (l == plan->n) break;
     const fc_reach *r = &plan->stages[l].reach[plan->cut];
@@ -523,12 +558,52 @@ static gint64 natural_chunk(const fc_plan *plan) {
   return (chunk + align - 1) / align * align;
 }
 
-static gboolean fits(const fc_plan *plan, GError **error) {
-  double need = fc_plan_bytes(plan);
-  double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  if (need <= 0.9 * have) return TRUE;
-  return fc_fail(error, FC_NO_MEMORY, "this would take %.3g GB of memory and the machine has %.3g GB%s",
-                 need / 1e9, have / 1e9, plan->whole ? ": a stage needs the whole signal at once" : "");
+/* The stage whose input is mostly border, if one's is, in words. */
+static char *wide_border(const fc_plan *plan) {
+  static const char *const lines[FC_AXES] = {"a batch", "columns", "rows", "pixels"};
+  const fc_plan_stage *widest = NULL;
+  double most = 1;
+  int axis = 0;
+  for (guint s = 0; s < plan->n; s++)
+    for (int a = 0; a < FC_AXES; a++) {
+      const fc_reach *r = &plan->stages[s].reach[a];
+      gint64 extent = plan->links[s].extent[a];
+      double halo = r->before == FC_WHOLE || r->after == FC_WHOLE ? 0 : (double)r->before + (double)r->after;
+      if (extent < 0 || halo <= most * (double)MAX(extent, 1)) continue;
+      most = halo / (double)MAX(extent, 1), widest = &plan->stages[s], axis = a;
+    }
+  if (!widest) return g_strdup("");
+  const fc_reach *r = &widest->reach[axis];
+  const fc_format *in = &plan->links[widest - plan->stages];
+  return g_strdup_printf(": %s looks at %" G_GINT64_FORMAT " values before and %" G_GINT64_FORMAT
+                         " after each, in %s of %" G_GINT64_FORMAT,
+                         widest->name, r->before, r->after, in->kind == FC_AUDIO ? "a sound" : lines[axis],
+                         in->extent[axis]);
+}
+
+static gboolean fits(const fc_plan *plan) {
+  return host_bytes(plan) <= (double)plan->chain->context->max_memory;
+}
+
+static gboolean check_fits(const fc_plan *plan, GError **error) {
+  double need = host_bytes(plan), most = (double)plan->chain->context->max_memory;
+  if (fits(plan)) return TRUE;
+  g_autofree char *border = wide_border(plan);
+  return fc_fail(error, FC_NO_MEMORY,
+                 "this would take %.3g GB of memory and the limit is %.3g GB (--max-memory sets it)%s",
+                 need / 1e9, most / 1e9,
+                 *border       ? border
+                 : plan->whole ? ": a stage needs the whole signal at once"
+                               : "");
+}
+
+/* Several chunks are held at a time, so that a signal that was one may take more in pieces: then, if neither
+ * fits, it is the whole that is told of. */
+static void shrink_to_fit(fc_plan *plan) {
+  gint64 wanted = plan->chunk;
+  double need = host_bytes(plan);
+  while (plan->chunk > 1 && !fits(plan)) plan->chunk /= 2;
+  if (!fits(plan) && host_bytes(plan) > need) plan->chunk = wanted;
 }
 
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint halvings, GError **error) {
@@ -537,7 +612,7 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
     plan->chunk = MAX(total, 1);
     if (halvings)
       return fc_fail(error, FC_NO_MEMORY, "not enough memory, and a stage needs the whole signal at once");
-    return fits(plan, error);
+    return check_fits(plan, error);
   }
   plan->chunk = options && options->chunk > 0 ? options->chunk : natural_chunk(plan);
   /* No more than there is: measuring stages make room for a chunk of their own. */
@@ -550,5 +625,6 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
   plan->chunk >>= halvings;
   if (plan->chunk < 1)
     return fc_fail(error, FC_NO_MEMORY, "not enough memory for even one element at a time");
-  return fits(plan, error);
+  shrink_to_fit(plan);
+  return check_fits(plan, error);
 }

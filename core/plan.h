@@ -93,7 +93,11 @@ void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES])
  * input through. */
 guint fc_plan_output_root(const fc_plan *plan);
 
-/* Bytes of host and device memory for the buffers of a run. */
+/* How many chunks a run holds at a time: one where there is but one, or where each worker has its own. */
+guint fc_plan_slots(const fc_plan *plan);
+
+/* Bytes of host and device memory for the buffers of a run - of one worker, where each has its own - but
+ * for the scratch of operators, which is not known before they are prepared. */
 double fc_plan_bytes(const fc_plan *plan);
 
 char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);

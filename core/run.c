@@ -86,7 +86,7 @@ static fc_plan *plan_ends(fc_chain *chain, ends *e, const fc_options *o, gboolea
   fc_plan *plan = make_plan(chain, e->source, e->sink, o, error);
   if (!plan || !load || !plan->whole || e->source->format.extent[plan->cut] >= 0) return plan;
   fc_plan_free(plan);
-  e->source = fc_source_load(e->source, error);
+  e->source = fc_source_load(e->source, chain->context->frames, error);
   return e->source ? make_plan(chain, e->source, e->sink, o, error) : NULL;
 }
 

@@ -60,9 +60,17 @@ static fc_runner *cpu_of(fc_work *w) {
 /* ---- making a workspace ----------------------------------------------- */
 
 /* `host`: in host memory that a device's lanes copy from and to. */
-static gboolean no_memory(const fc_runner *runner, gboolean host, const char *what, gsize bytes,
-                          GError **error) {
+static gboolean no_memory(const fc_plan *plan, const fc_runner *runner, gboolean host, const char *what,
+                          gsize bytes, GError **error) {
   gboolean gpu = runner->device != FC_HOST;
+  const fc_context *context = plan->chain->context;
+  gsize room = fc_frame_pool_room(context->frames);
+  if (!gpu && bytes > room)
+    return fc_fail(
+        error, FC_NO_MEMORY,
+        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory sets it) %.1f MB are "
+        "left",
+        what, (double)bytes / 1e6, (double)context->max_memory / 1e6, (double)room / 1e6);
   return fc_fail(error, FC_NO_MEMORY, "%s%snot enough %smemory for %s (%.1f MB)",
                  gpu ? runner->description : "", gpu ? ": " : "", gpu && host ? "pinned host " : "", what,
                  (double)bytes / 1e6);
@@ -111,7 +119,7 @@ gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboo
     return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
   b->device = host ? FC_HOST : runner->device;
   b->memory = (host ? runner->alloc_host : runner->alloc)(runner, b->bytes);
-  return b->memory || no_memory(runner, host, "a chunk", b->bytes, error);
+  return b->memory || no_memory(plan, runner, host, "a chunk", b->bytes, error);
 }
 
 static gboolean init_stage(fc_work *w, guint s, GError **error) {
@@ -151,11 +159,11 @@ static gboolean init_scratch(fc_work *w, GError **error) {
   if (cpu) {
     cpu *= (gsize)cpu_of(w)->threads;
     w->host_scratch = cpu_of(w)->alloc(cpu_of(w), cpu);
-    if (!w->host_scratch) return no_memory(cpu_of(w), FALSE, "scratch", cpu, error);
+    if (!w->host_scratch) return no_memory(w->plan, cpu_of(w), FALSE, "scratch", cpu, error);
   }
   if (device) {
     w->scratch = w->runner->alloc(w->runner, device);
-    if (!w->scratch) return no_memory(w->runner, FALSE, "scratch", device, error);
+    if (!w->scratch) return no_memory(w->plan, w->runner, FALSE, "scratch", device, error);
   }
   return TRUE;
 }
@@ -169,7 +177,7 @@ static void begin(fc_work *w, fc_plan *plan, fc_runner *runner, fc_trace *trace)
 }
 
 static gboolean complete(fc_work *w, guint32 *notes, GError **error) {
-  if (!notes) return no_memory(w->runner, TRUE, "notes", FC_NOTES * sizeof(guint32), error);
+  if (!notes) return no_memory(w->plan, w->runner, TRUE, "notes", FC_NOTES * sizeof(guint32), error);
   for (guint s = 0; s < w->plan->n; s++) {
     w->stages[s].notes = notes + FC_NOTES * s;
     if (!init_stage(w, s, error)) return FALSE;
@@ -217,7 +225,7 @@ gboolean fc_measures_init(fc_measures *m, fc_work *w, GError **error) {
     m->strides[s] = (fc_measure_blocks(ps, format, made) + 1) * (gint64)ps->measure_bytes;
     gsize bytes = (gsize)(m->strides[s] * MAX(capacity[FC_AXIS_N], 1));
     m->blocks[s] = w->runner->alloc_host(w->runner, bytes);
-    if (!m->blocks[s]) return no_memory(w->runner, TRUE, "measurements", bytes, error);
+    if (!m->blocks[s]) return no_memory(w->plan, w->runner, TRUE, "measurements", bytes, error);
   }
   return TRUE;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A long sound is filtered in the memory of a short one, as --trace shows.
+"""A long sound is filtered in the memory of a short one, as --trace shows; and what would take more memory than it may is refused.
 
     memory.py BUILD SOURCE [MINUTES MINUTES]
 
@@ -8,9 +8,11 @@ The sounds are files with holes and nothing is written; the default is a minute 
 """
 import json
 import os
+import resource
 import struct
 import subprocess
 import sys
+import unittest
 
 import harness
 
@@ -76,6 +78,87 @@ class Memory(harness.Case):
             peaks.append(json.loads(self.read("trace.json"))["otherData"]["peak_resident_bytes"])
         print(f"from a pipe: {SHORT} min {peaks[0] / 1e6:.1f} MB, {LONG} min {peaks[1] / 1e6:.1f} MB")
         self.assertLess(peaks[1], peaks[0] + SLACK)
+
+
+WIDE = "winstat:window=2109423"  # of an image of 40 columns: a border of 253 MB
+SAID = (r"this would take 0\.253 GB of memory and the limit is 0\.1 GB \(--max-memory sets it\): "
+        r"winstat looks at 1054711 values before and 1054711 after each, in rows of 40")
+
+
+class Limits(harness.Case):
+    def setUp(self):
+        super().setUp()
+        harness.write_png(self.path("in.png"), [[x * 7 % 256 for x in range(120)]] * 40, 3)
+
+    def peak_of(self, *arguments):
+        """(status, resident bytes at the peak, stderr) of a command; those of the image decoder's child are less."""
+        with open(self.path("stderr"), "wb") as said:
+            child = subprocess.Popen([harness.COMMAND, *arguments], cwd=self.folder, env=harness.fixed_environment(), stderr=said)
+            _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return child.returncode, usage.ru_maxrss * 1024, self.read("stderr").decode()
+
+    def test_a_border_is_counted(self):
+        """Refused before anything is touched: the memory is that of saying so."""
+        idle = self.peak_of("-i", "in.png", "-o", "out.png", "--device", "cpu")[1]
+        self.write("out.png", "as it was")
+        status, peak, said = self.peak_of("-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "100")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, rf"\Afilterchain: {SAID}\n\Z")
+        self.assertLess(peak, idle + (16 << 20))
+        self.assertEqual(self.read("out.png"), b"as it was")
+
+    def test_scratch_is_counted(self):
+        """What an operator works in comes on top of the border, and no plan knows it."""
+        said = self.fails(1, "-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "300", "-j", "4")
+        self.assertRegex(said, r"\A(scratch|a chunk) takes [0-9.]+ MB of memory, and of the limit of 300\.0 MB "
+                               r"\(--max-memory sets it\) [0-9.]+ MB are left\Z")
+
+    def test_no_size_gets_by(self):
+        for stage in ("winstat:window=4000000000", "winstat:window=1x4000000000", "winstat:window=60000x60000"):
+            with self.subTest(stage=stage):
+                said = self.fails(1, "-i", "in.png", "-p", stage, "-o", "out.png", "--device", "cpu", "--max-memory", "4000")
+                self.assertRegex(said, r"\Athis would take .* of memory and the limit is 4 GB \(--max-memory sets it\): winstat looks at ")
+        self.assertNotIn("out.png", self.files())
+
+    def test_smaller_chunks_first(self):
+        """With the same result."""
+        self.write("in.raw", bytes(range(256)) * 4096)
+        chain = ["-i", "in.raw", "--raw", "dtype=i16,channels=2,rate=48000", "-p", "conv1d:[1,2,1]/4", "-p", "gain:0.5", "--device", "cpu"]
+        self.succeed(*chain, "-o", "freely.raw")
+        plan = self.succeed(*chain, "-o", "x.raw", "--dry-run", "--max-memory", "1")
+        self.assertLess(float(plan.split(", about ")[1].split()[0]), 1)
+        self.succeed(*chain, "-o", "limited.raw", "--max-memory", "1")
+        self.assertEqual(self.read("limited.raw"), self.read("freely.raw"))
+
+    def test_a_whole_signal(self):
+        """Of a length that only its end tells: what is loaded counts as well."""
+        self.write("header", b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 2, RATE, RATE * FRAME, FRAME, 16)
+                   + b"data\xff\xff\xff\xff")
+        command = f"(cat header; head -c 40000000 /dev/zero) | '{harness.COMMAND}' -i - --allow-truncated -q" \
+                  " -p conv1d:[1,2,1]:border=wrap -o /dev/null --format raw --device cpu --max-memory 20"
+        done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=harness.fixed_environment(), check=False, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"a stage needs the whole signal at once, and it does not fit in memory\n", done.stderr)
+
+    @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
+    def test_address_space_is_the_limit(self):
+        """As `ulimit -v` sets it, where nobody says."""
+        limit = 2000000000
+        said = self.fails(1, "-i", "in.png", "-p", "winstat:window=20000000", "-o", "out.png", "--device", "cpu",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertRegex(said, r"\Athis would take 2\.4 GB of memory and the limit is 1\.8 GB \(--max-memory sets it\): winstat looks at ")
+
+    @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
+    def test_legitimate_windows(self):
+        """As long as a window may well be, in an address space of 1 GB."""
+        limit = 1 << 30
+        harness.write_png(self.path("long.png"), [[x * 31 % 251 for x in range(100000)]], 1)
+        self.write("mask.txt", "1\n" * 65536)
+        for stage in ("winstat:window=65536", "winstat:window=100001:border=wrap", "conv1d:mask.txt:normalize=yes"):
+            with self.subTest(stage=stage):
+                self.succeed("-i", "long.png", "-p", stage, "-o", "out.png", "--device", "cpu", "-j", "2",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
 
 
 if __name__ == "__main__":

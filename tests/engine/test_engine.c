@@ -9,6 +9,7 @@
  * and a counter that measures and passes through.
  */
 #include "core/chain.h"
+#include "core/chunk.h"
 #include "core/error.h"
 #include "core/exec.h"
 #include "core/memory.h"
@@ -284,6 +285,24 @@ static void check_room(const fc_plan *plan, const unit *units, guint n, int chan
   }
 }
 
+/* What chunks really hold has room in what the plan counts on. */
+static void check_held(const fc_plan *plan) {
+  fc_chunker *chunker = fc_chunker_new(plan);
+  fc_chunk *chunk = fc_chunk_new(plan);
+  while (fc_chunker_next(chunker, chunk)) {
+    for (guint l = 0; l <= chunk->last; l++) {
+      gint64 capacity[FC_AXES];
+      if (l > 0 && plan->stages[l - 1].passthrough) continue; /* it lies in the memory of another */
+      fc_plan_capacity(plan, l, capacity);
+      for (int a = 0; a < FC_AXES; a++)
+        g_assert_cmpint(fc_range_length(chunk->links[l].held[a]), <=, capacity[a]);
+    }
+    fc_chunker_commit(chunker, chunk);
+  }
+  fc_chunk_free(chunk);
+  fc_chunker_free(chunker);
+}
+
 static void check(unit *units, guint n, gint64 length, int channels, gint64 chunk, int threads,
                   gboolean unknown) {
   fc_context *context = fc_context_new_with(NULL);
@@ -309,7 +328,7 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
   GError *error = NULL;
   g_autoptr(fc_plan) plan = fc_plan_new(&chain, &source->format, -1, &options, &error);
   if (plan && plan->whole && unknown) {
-    source = fc_source_load(source, &error);
+    source = fc_source_load(source, context->frames, &error);
     fc_plan_free(plan);
     plan = fc_plan_new(&chain, &source->format, -1, &options, &error);
   }
@@ -319,6 +338,7 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
   fc_result *result = g_new0(fc_result, 1);
   fc_execute(plan, source, sink, &options, NULL, result, &error);
   g_assert_no_error(error);
+  check_held(plan);
   g_assert_cmpint(result->out.extent[FC_AXIS_X], ==, expected.length);
   for (gint64 i = 0; i < expected.length * channels; i++) g_assert_cmpfloat(output[i], ==, expected.data[i]);
   guint m = 0;
@@ -420,6 +440,48 @@ static void test_measures(void) {
   for (guint i = 0; i < G_N_ELEMENTS(chains); i++) check_all(chains[i], n[i]);
 }
 
+static fc_plan *limited_plan(fc_chain *chain, gint64 length, gsize most, GError **error) {
+  fc_format in = {.size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F64, .extent = {1, 1, length, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu";
+  fc_context_set_max_memory(chain->context, most);
+  fc_plan *plan = fc_plan_new(chain, &in, -1, &options, NULL);
+  g_assert_true(fc_plan_choose_device(plan, &options, FALSE, NULL));
+  if (fc_plan_choose_chunk(plan, &options, 0, error)) return plan;
+  fc_plan_free(plan);
+  return NULL;
+}
+
+/* A plan keeps to the limit: chunks get smaller, and a border that does not fit is named. */
+static void test_memory_limit(void) {
+  fc_context *context = fc_context_new_with(NULL);
+  unit narrow = window(8, 8, FC_BORDER_REFLECT), wide = window(1000000, 1000000, FC_BORDER_ZERO);
+  fc_stage stages[1] = {{.op = &plain_operator, .self = &narrow}};
+  fc_chain chain = {context, 1, stages};
+  fc_stage_host_init(&stages[0].host);
+  GError *error = NULL;
+  fc_plan *plan = limited_plan(&chain, 10000000, 0, &error);
+  gint64 freely = plan->chunk;
+  fc_plan_free(plan);
+  plan = limited_plan(&chain, 10000000, 100000, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(plan->chunk, <, freely);
+  g_assert_cmpfloat(fc_plan_bytes(plan), <=, 100000);
+  fc_plan_free(plan);
+  stages[0].self = &wide;
+  plan = limited_plan(&chain, 10, 17000000, &error); /* the border, the signal and some alignment */
+  g_assert_no_error(error);
+  fc_plan_free(plan);
+  g_assert_null(limited_plan(&chain, 10, 1000000, &error));
+  g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
+  g_assert_cmpstr(error->message, ==,
+                  "this would take 0.016 GB of memory and the limit is 0.001 GB (--max-memory sets it): unit "
+                  "looks at 1000000 values before and 1000000 after each, in a sound of 10");
+  g_error_free(error);
+  fc_stage_host_clear(&stages[0].host);
+  fc_context_free(context);
+}
+
 static unit random_unit(void) {
   switch (g_test_rand_int_range(0, 8)) {
   case 0:
@@ -456,6 +518,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/engine/across", test_across);
   g_test_add_func("/engine/mixing", test_mixing);
   g_test_add_func("/engine/measures", test_measures);
+  g_test_add_func("/engine/memory-limit", test_memory_limit);
   g_test_add_func("/engine/random-chains", test_random);
   return g_test_run();
 }

@@ -103,6 +103,40 @@ static void test_errors(void) {
   }
 }
 
+/* Runs a box of far more columns than the image has, each row with a border of its own, in so much memory. */
+static gboolean run_wide(gsize memory, int threads, guint8 *made, GError **error) {
+  static const char *const wide[] = {"winstat:window=100001", NULL};
+  guint8 image[64 * 10];
+  for (guint i = 0; i < sizeof image; i++) image[i] = (guint8)(i * 37);
+  fc_view in = {sizeof in,      FC_U8,           FC_IMAGE, FC_HOST,       image,
+                {1, 64, 10, 1}, {640, 10, 1, 1}, {0},      {1, 64, 10, 1}},
+          out = in;
+  out.data = made;
+  g_autoptr(fc_context) context = fc_context_new();
+  fc_context_set_max_memory(context, memory);
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, wide, NULL);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.threads = threads;
+  return fc_chain_run_host(chain, &in, &out, &options, NULL, error);
+}
+
+/* The image is cut into rows and the workers become one before memory is said to be too little; and
+ * then the error says how much there may be. */
+static void test_memory(void) {
+  guint8 freely[640], made[640];
+  g_assert_true(run_wide(0, 4, freely, NULL));
+  gsize least = 1 << 16;
+  for (GError *error = NULL; !run_wide(least, 1, made, &error); least += least / 16) {
+    g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
+    g_assert_nonnull(strstr(error->message, "--max-memory"));
+    g_assert_cmpuint(least, <, 64 * 100000); /* of all rows at once */
+    g_clear_error(&error);
+  }
+  memset(made, 0, sizeof made);
+  g_assert_true(run_wide(least, 4, made, NULL));
+  g_assert_cmpmem(made, sizeof made, freely, sizeof freely);
+}
+
 /* Two contexts in two threads do not meet. */
 static gpointer in_a_thread(gpointer data) {
   run(20011, 2, FALSE, 999);
@@ -147,6 +181,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/library/host", test_host);
   g_test_add_func("/library/formats", test_formats);
   g_test_add_func("/library/errors", test_errors);
+  g_test_add_func("/library/memory", test_memory);
   g_test_add_func("/library/threads", test_threads);
   g_test_add_func("/library/wrong-views", test_wrong_views);
   return g_test_run();

@@ -104,11 +104,38 @@ static void test_frames(void) {
   fc_frame_unref(NULL);
 }
 
+/* What is over the limit is refused, unused blocks make way, and what is given back may be used again. */
+static void test_limit(void) {
+  fc_frame_pool *pool = fc_frame_pool_new(1 << 20);
+  fc_frame_pool_set_limit(pool, 10240);
+  g_assert_null(fc_frame_new(pool, 10241));
+  fc_frame *a = fc_frame_new(pool, 4096), *b = fc_frame_new(pool, 6000);
+  g_assert_nonnull(a);
+  g_assert_nonnull(b);
+  g_assert_cmpuint(fc_frame_pool_room(pool), ==, 0); /* blocks are multiples of 256 */
+  g_assert_null(fc_frame_new(pool, 1));
+  g_assert_false(fc_frame_pool_take(pool, 1));
+  fc_frame_unref(a);
+  g_assert_cmpuint(fc_frame_pool_room(pool), ==, 4096);
+  g_assert_true(fc_frame_pool_take(pool, 4096)); /* the unused block went for it */
+  g_assert_null(fc_frame_new(pool, 4096));
+  fc_frame_pool_give(pool, 4096);
+  a = fc_frame_new(pool, 4096);
+  g_assert_nonnull(a);
+  fc_frame_pool_set_limit(pool, 100); /* what is handed out already stays */
+  memset(fc_frame_memory(a), 1, 4096);
+  g_assert_cmpuint(fc_frame_pool_room(pool), ==, 0);
+  fc_frame_unref(a);
+  fc_frame_unref(b);
+  fc_frame_pool_unref(pool);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/pool/loops", test_loops);
   g_test_add_func("/pool/crews", test_crews);
   g_test_add_func("/pool/idle", test_idle);
   g_test_add_func("/pool/frames", test_frames);
+  g_test_add_func("/pool/limit", test_limit);
   return g_test_run();
 }
