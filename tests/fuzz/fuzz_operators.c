@@ -112,7 +112,9 @@ typedef struct job {
   image input;
 } job;
 
-static gboolean run(job *j, gint64 chunk, int threads, image *out) {
+typedef enum outcome { DONE, FAILED, NO_MEMORY } outcome;
+
+static outcome run(job *j, gint64 chunk, int threads, image *out) {
   g_autoptr(GError) error = NULL;
   j->options.chunk = chunk, j->options.threads = threads;
   *out = image_new(&j->out);
@@ -121,7 +123,7 @@ static gboolean run(job *j, gint64 chunk, int threads, image *out) {
   if (error) g_assert_null(strchr(error->message, '\n'));
   if (error) g_assert_cmpint(error->code, !=, FC_FATAL);
   check_margins(out);
-  return ran;
+  return ran ? DONE : error->code == FC_NO_MEMORY ? NO_MEMORY : FAILED;
 }
 
 /* Some chunks, not hundreds: each may have to compute a whole block of an operator's again. */
@@ -132,10 +134,11 @@ static gint64 chunk_of(const job *j, const guint64 field[FIELDS]) {
 
 static void run_both(job *j, const guint64 field[FIELDS]) {
   image whole, cut;
-  gboolean ran = run(j, G_MAXINT64 / 8, 1, &whole);
-  gboolean again = run(j, chunk_of(j, field), 1 + (int)field[THREADS], &cut);
-  g_assert_cmpint(ran, ==, again);
-  if (ran) check_same(&whole, &cut);
+  outcome once = run(j, G_MAXINT64 / 8, 1, &whole);
+  outcome again = run(j, chunk_of(j, field), 1 + (int)field[THREADS], &cut);
+  /* What does not fit in memory one way may do so the other. */
+  if (once != NO_MEMORY && again != NO_MEMORY) g_assert_cmpint(once, ==, again);
+  if (once == DONE && again == DONE) check_same(&whole, &cut);
   check_margins(&j->input);
   g_free(whole.memory);
   g_free(cut.memory);

@@ -15,6 +15,9 @@
 
 /* Elements of one piece of an image or array; more than that is left to other tests. */
 #define PIECE_MAX ((gint64)1 << 20)
+/* Bytes of a chain's buffers: plenty for signals as small as those of the targets, and what asks for more, as
+ * a window of millions does, is refused before it takes long. */
+#define MEMORY_MAX ((gsize)64 << 20)
 /* Frames of a sound at a time. */
 #define FRAMES 1000
 
@@ -131,6 +134,7 @@ fc_context *fuzz_context(void) {
   if (made) return made;
   made = fc_context_new_with(&no_files);
   fc_context_set_log(made, ignore, NULL);
+  fc_context_set_max_memory(made, MEMORY_MAX);
   fc_registry_set_home(made->registry, FUZZ_PLUGINS, "/nonexistent");
   gsize count;
   g_free(fc_context_operators(made, &count));
