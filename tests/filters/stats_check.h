@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_check.h - what the tests of stats share: the definition in long double and 128-bit
+ * stats_check.h - what the tests of stats share: the definition in 113 bits (quad.h) and 128-bit
  * integers, and comparison of parts with it.
  */
 #ifndef FC_TESTS_STATS_CHECK_H
@@ -10,13 +10,15 @@
 
 #include "filters/stats.h"
 #include "tests/filters/views.h"
+#include "tests/filters/quad.h"
 
 __extension__ typedef __int128 int128;
 
 /* What one channel of a view holds. */
 typedef struct truth {
-  int128 codes, code_squares;                          /* integers, less the bias */
-  long double sum, size, squares, spread, least, most; /* real values; size: of |v| */
+  int128 codes, code_squares;      /* integers, less the bias */
+  quad sum, size, squares, spread; /* real values; size: of |v| */
+  double least, most;
   uint64_t finite, nan, inf;
 } truth;
 
@@ -30,7 +32,7 @@ static inline void truth_add(truth *t, double v, int64_t code) {
   if (!isfinite(v)) return;
   t->finite++;
   t->codes += code, t->code_squares += (int128)code * code;
-  t->sum += v, t->size += fabs(v), t->squares += (long double)v * v;
+  t->sum += v, t->size += fabs(v), t->squares += quad_square(v);
   t->least = v < t->least ? v : t->least, t->most = v > t->most ? v : t->most;
 }
 
@@ -45,22 +47,22 @@ static inline truth truth_of(const fc_view *v, int64_t c) {
   }
   FOR_EACH(v, at) {
     if ((c >= 0 && at[3] != c) || !isfinite(real_value(v, at))) continue;
-    long double apart = real_value(v, at) - t.sum / t.finite;
-    t.spread += apart * apart;
+    t.spread += quad_square(real_value(v, at) - t.sum / t.finite);
   }
   return t;
 }
 
-static inline int near(double got, long double want, long double slack) {
+static inline int near(double got, quad want, quad slack) {
   if (isnan((double)want)) return isnan(got);
-  return fabsl(got - want) <= slack + fabsl(want) * DBL_EPSILON;
+  return quad_abs(got - want) <= slack + quad_abs(want) * DBL_EPSILON;
 }
 
 static inline void check_part(const fc_stats_part *p, const truth *t, int kind, int dtype, const char *who) {
   fc_stats_result r = fc_stats_results(p, kind, dtype);
-  const long double u = DBL_EPSILON / 2, n = t->finite, floats = fc_dtype_is_float(dtype);
+  const quad u = DBL_EPSILON / 2, n = t->finite;
+  const int floats = fc_dtype_is_float(dtype);
   /* 8 in a row, 7 of lanes, then pairs; integers only round at the end. */
-  long double slack = floats ? 24 * u : 4 * u, var = t->spread / n;
+  quad slack = floats ? 24 * u : 4 * u, var = t->spread / n;
   CHECK(p->finite == t->finite && p->nan == t->nan && p->inf == t->inf, "%s: counts", who);
   CHECK(r.count == (double)(t->finite + t->nan + t->inf), "%s: count", who);
   if (!floats) {
@@ -68,18 +70,18 @@ static inline void check_part(const fc_stats_part *p, const truth *t, int kind, 
     int128 squares = (int128)((unsigned __int128)p->squares_high << 64 | p->squares_low);
     CHECK(sum == t->codes && squares == t->code_squares, "%s: exact sums", who);
   }
-  CHECK(near(r.sum, t->sum, slack * t->size), "%s: sum %.17g, want %.17Lg", who, r.sum, t->sum);
+  CHECK(near(r.sum, t->sum, slack * t->size), "%s: sum %.17g, want %.17g", who, r.sum, (double)t->sum);
   CHECK(near(r.squares, t->squares, slack * t->squares), "%s: squares", who);
-  CHECK(near(r.mean, t->sum / n, slack * t->size / n), "%s: mean %.17g, want %.17Lg", who, r.mean,
-        t->sum / n);
-  CHECK(near(r.rms, sqrtl(t->squares / n), slack * sqrtl(t->squares / n)), "%s: rms", who);
+  CHECK(near(r.mean, t->sum / n, slack * t->size / n), "%s: mean %.17g, want %.17g", who, r.mean,
+        (double)(t->sum / n));
+  CHECK(near(r.rms, quad_root(t->squares / n), slack * quad_root(t->squares / n)), "%s: rms", who);
   /* The mean of each piece is off by some u of the samples: that squared is all it costs. */
-  long double off = floats ? slack * t->size / n : 0;
-  CHECK(near(r.var, var, 2 * slack * var + off * off + 2 * off * sqrtl(var)), "%s: var %.17g, want %.17Lg",
-        who, r.var, var);
+  quad off = floats ? slack * t->size / n : 0;
+  CHECK(near(r.var, var, 2 * slack * var + off * off + 2 * off * quad_root(var)), "%s: var %.17g, want %.17g",
+        who, r.var, (double)var);
   CHECK(r.std == sqrt(r.var) || isnan(r.std), "%s: std", who);
   if (t->finite) {
-    CHECK(r.least == (double)t->least && r.most == (double)t->most, "%s: extremes", who);
+    CHECK(r.least == t->least && r.most == t->most, "%s: extremes", who);
     CHECK(r.peak == fmax(fabs(r.least), fabs(r.most)), "%s: peak", who);
   } else
     CHECK(isnan(r.mean) && isnan(r.var) && isnan(r.least) && isnan(r.most), "%s: nothing to tell", who);

@@ -9,6 +9,7 @@
 #include "filters/matrix_xy.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/grid.h"
+#include "tests/filters/quad.h"
 
 static const char *goldens;
 
@@ -51,17 +52,18 @@ static void check_golden(int64_t size, int type, int orthonormal, int inverse) {
 
 /* The definition, for a size whose cosines take some care. */
 static void check_large(int64_t size) {
-  const long double pi = 3.14159265358979323846264338327950288L;
   double *rows = malloc((size_t)(size * size) * sizeof *rows), worst = 0;
+  quad_circle circle = quad_circle_new(4 * size);
   fc_dct dct = {size, 2, 0, 0};
   fc_dct_matrix(&dct, size, rows);
   for (int64_t k = 0; k < size; k += 7)
     for (int64_t i = 0; i < size; i++) {
-      long double want = 2 * cosl(pi * (long double)(k * (2 * i + 1) % (4 * size)) / (long double)(2 * size));
-      double off = (double)fabsl(rows[k * size + i] - want);
+      quad want = 2 * circle.cosine[k * (2 * i + 1) % (4 * size)];
+      double off = (double)quad_abs(rows[k * size + i] - want);
       worst = off > worst ? off : worst;
     }
   CHECK(worst <= 5e-16, "size %" PRId64 ": cosines off by %g", size, worst);
+  quad_circle_free(&circle);
   free(rows);
 }
 

@@ -6,6 +6,7 @@
 #include "filters/dft.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/grid.h"
+#include "tests/filters/quad.h"
 
 static const char *goldens;
 
@@ -208,18 +209,18 @@ static void check_back(int dtype, int compute, int isa) {
 
 /* Energy of the values, and of the bins: those that a half leaves out are counted too. */
 static void check_energy(const fc_dft *d, const grid *x, const grid *bins) {
-  long double in = 0, out = 0; /* of the tests' own sums nothing must be lost */
+  quad in = 0, out = 0; /* of the tests' own sums nothing must be lost */
   int along_x = d->nx > 0;
   int64_t n = along_x ? d->nx : d->ny, count = along_x ? fc_dft_bins_x(d) : fc_dft_bins_y(d);
-  GRID_EACH(x, i, y, s, c) in += powl(grid_value(x, i, y, s, c), 2);
+  GRID_EACH(x, i, y, s, c) in += quad_square(grid_value(x, i, y, s, c));
   GRID_EACH(bins, i, y, s, c) {
     int64_t k = (along_x ? s : y) % count;
     int weight = !d->half || k == 0 || 2 * k == n ? 1 : 2;
-    out += weight * powl(grid_value(bins, i, y, s, c), 2);
+    out += weight * quad_square(grid_value(bins, i, y, s, c));
   }
-  out /= (long double)(whole(d->nx) * whole(d->ny));
-  CHECK(fabsl(in - out) <= (d->compute == FC_F32 ? 2e-6 : 1e-14) * in,
-        "blocks of %" PRId64 " x %" PRId64 ": energy %Lg became %Lg", d->nx, d->ny, in, out);
+  out /= (quad)(whole(d->nx) * whole(d->ny));
+  CHECK(quad_abs(in - out) <= (d->compute == FC_F32 ? 2e-6 : 1e-14) * in,
+        "blocks of %" PRId64 " x %" PRId64 ": energy %g became %g", d->nx, d->ny, (double)in, (double)out);
 }
 
 static void check_there_and_back(int compute, int isa) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_fft.c - transforms of every small length and some large ones, complex and real,
- * against the sum itself in long double; energy; there and back; lanes that do not
+ * against the sum itself in 113 bits; energy; there and back; lanes that do not
  * depend on each other, bit for bit; guard bands; numpy.fft (goldens).
  */
 #include "filters/fft.h"
 #include "tests/filters/golden.h"
+#include "tests/filters/quad.h"
 
 static const char *goldens;
 
@@ -79,13 +80,11 @@ static void run(const plan *p, signal *s, int inverse) {
 }
 
 /* X[k] of one lane, by definition. */
-static void definition(const signal *x, int64_t lane, int64_t k, long double *re, long double *im) {
-  const long double tau = 6.28318530717958647692528676655900577L;
+static void definition(const signal *x, const quad_circle *w, int64_t lane, int64_t k, quad *re, quad *im) {
   *re = *im = 0;
   for (int64_t i = 0; i < x->n; i++) {
-    long double angle = tau * (long double)(i * k % x->n) / (long double)x->n, c = cosl(angle),
-                s = sinl(angle);
-    long double a = at(&x->re, x, i, lane), b = at(&x->im, x, i, lane);
+    quad c = w->cosine[i * k % x->n], s = w->sine[i * k % x->n];
+    quad a = at(&x->re, x, i, lane), b = at(&x->im, x, i, lane);
     *re += a * c + b * s;
     *im += b * c - a * s;
   }
@@ -93,18 +92,20 @@ static void definition(const signal *x, int64_t lane, int64_t k, long double *re
 
 /* The whole spectrum, or with `stride` some bins of it, against the definition. */
 static void compare(const signal *x, const signal *y, int64_t stride, const char *who) {
+  quad_circle circle = quad_circle_new(x->n);
   for (int64_t l = 0; l<x->lanes; l += x->lanes> 1 ? x->lanes - 1 : 1) {
-    long double off = 0, size = 0, re, im;
+    quad off = 0, size = 0, re, im;
     for (int64_t k = 0; k < x->n; k += stride) {
-      definition(x, l, k, &re, &im);
-      off += powl(re - at(&y->re, y, k, l), 2) + powl(im - at(&y->im, y, k, l), 2);
+      definition(x, &circle, l, k, &re, &im);
+      off += quad_square(re - at(&y->re, y, k, l)) + quad_square(im - at(&y->im, y, k, l));
       size += re * re + im * im;
     }
-    double relative = (double)sqrtl(off / size);
+    double relative = (double)quad_root(off / size);
     CHECK(relative <= tolerance(x->type, x->n),
           "%s %s length %" PRId64 ", lane %" PRId64 " of %" PRId64 ": off by %g", who, fc_dtype_name(x->type),
           x->n, l, x->lanes, relative);
   }
+  quad_circle_free(&circle);
 }
 
 static void check_complex(int type, int isa, int64_t n, int64_t lanes) {
@@ -157,21 +158,22 @@ static void check_real(int type, int isa, int64_t n, int64_t lanes) {
   fc_rfft_forward(p, x.re.data, y.re.data, y.im.data, lanes, scratch.data);
   CHECK(guarded_intact(&scratch) && guarded_intact(&y.re) && guarded_intact(&y.im),
         "real %" PRId64 " wrote beyond", n);
-  long double off = 0, size = 0, re, im, energy = 0, power = 0;
+  quad_circle circle = quad_circle_new(n);
+  quad off = 0, size = 0, re, im, energy = 0, power = 0;
   for (int64_t k = 0; k < p->bins; k++) {
-    definition(&x, lanes - 1, k, &re, &im);
+    definition(&x, &circle, lanes - 1, k, &re, &im);
     double a = at(&y.re, &y, k, lanes - 1), b = at(&y.im, &y, k, lanes - 1);
-    off += powl(re - a, 2) + powl(im - b, 2);
+    off += quad_square(re - a) + quad_square(im - b);
     size += re * re + im * im;
-    power += (k == 0 || 2 * k == n ? 1 : 2) * (a * a + b * b);
+    power += (k == 0 || 2 * k == n ? 1 : 2) * (quad_square(a) + quad_square(b));
     if (k == 0 || 2 * k == n) CHECK(b == 0, "real %" PRId64 ": bin %" PRId64 " is not real", n, k);
   }
-  for (int64_t i = 0; i < n; i++) energy += powl(at(&x.re, &x, i, lanes - 1), 2);
+  for (int64_t i = 0; i < n; i++) energy += quad_square(at(&x.re, &x, i, lanes - 1));
   double slack = tolerance(type, n);
-  CHECK((double)sqrtl(off / size) <= slack, "real %s %" PRId64 ": off by %Lg", fc_dtype_name(type), n,
-        sqrtl(off / size));
-  CHECK(fabsl(power / n - energy) <= 4 * slack * energy, "real %" PRId64 ": energy %Lg became %Lg", n, energy,
-        power / n);
+  CHECK(quad_root(off / size) <= slack, "real %s %" PRId64 ": off by %g", fc_dtype_name(type), n,
+        (double)quad_root(off / size));
+  CHECK(quad_abs(power / n - energy) <= 4 * slack * energy, "real %" PRId64 ": energy %g became %g", n,
+        (double)energy, (double)(power / n));
   fc_rfft_inverse(p, y.re.data, y.im.data, back.re.data, lanes, scratch.data);
   CHECK(guarded_intact(&scratch) && guarded_intact(&back.re), "real inverse %" PRId64 " wrote beyond", n);
   for (int64_t i = 0; i < n; i++)
@@ -180,6 +182,7 @@ static void check_real(int type, int isa, int64_t n, int64_t lanes) {
             "real %" PRId64 ": came back %g for %g", n, at(&back.re, &back, i, l), at(&x.re, &x, i, l));
   guarded_free(&scratch), guarded_free(&memory);
   signal_free(&x), signal_free(&y), signal_free(&back);
+  quad_circle_free(&circle);
 }
 
 static void check_golden(int64_t n) {

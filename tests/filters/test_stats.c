@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_stats.c - statistics of whole signals against the definition in long double
+ * test_stats.c - statistics of whole signals against the definition in 113 bits
  * (128-bit integers for integer input): exact for integers, within the bound of pairwise summation for
  * floats; the same bits for every instruction set, cut and layout; NaN and infinity; offset;
  * merging; decimals; goldens of exact rational arithmetic.

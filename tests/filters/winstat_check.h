@@ -11,6 +11,7 @@
 
 #include "filters/winstat.h"
 #include "tests/filters/check.h"
+#include "tests/filters/quad.h"
 
 __extension__ typedef __int128 int128;
 
@@ -84,8 +85,8 @@ static inline double source_poison(int dtype, double parameter) {
 /* ---- the definition --------------------------------------------------------- */
 
 typedef struct expected {
-  long double value;
-  long double slack; /* the error that direct summation may have, in units of the type's epsilon */
+  quad value;
+  quad slack; /* the error that direct summation may have, in units of the type's epsilon */
 } expected;
 
 typedef struct window {
@@ -102,7 +103,7 @@ static inline window window_at(const fc_winstat *w, const fc_view *in, int64_t y
   return b;
 }
 
-/* Integers: sums without rounding; the statistic in long double of them. */
+/* Integers: sums without rounding; the statistic in 113 bits of them. */
 static inline expected define_codes(const fc_view *in, window b, int64_t n, int64_t c, int stat) {
   fc_scaling map = fc_scaling_of(in->kind, in->dtype);
   int128 sum = 0, squares = 0, count = (int128)(b.x1 - b.x0 + 1) * (b.y1 - b.y0 + 1);
@@ -113,20 +114,21 @@ static inline expected define_codes(const fc_view *in, window b, int64_t n, int6
       sum += v, squares += v * v;
       least = v < least ? v : least, most = v > most ? v : most;
     }
-  long double area = (long double)count, var = (long double)(count * squares - sum * sum) / area / area;
-  long double s = map.scale, q = s * s;
+  quad area = (quad)count, var = (quad)(count * squares - sum * sum) / area / area;
+  quad s = map.scale, q = s * s;
   switch (stat) {
   case FC_WINSTAT_SUM: return (expected){sum * s, 0};
   case FC_WINSTAT_SUMSQ: return (expected){squares * q, 0};
   case FC_WINSTAT_MEAN: return (expected){sum / area * s, 0};
   case FC_WINSTAT_VAR: return (expected){var * q, 0};
-  case FC_WINSTAT_STD: return (expected){sqrtl(var) * s, 0};
-  case FC_WINSTAT_RMS: return (expected){sqrtl(squares / area) * s, 0};
+  case FC_WINSTAT_STD: return (expected){quad_root(var) * s, 0};
+  case FC_WINSTAT_RMS: return (expected){quad_root(squares / area) * s, 0};
   case FC_WINSTAT_MIN: return (expected){least * s, 0};
   default: return (expected){most * s, 0};
   }
 }
 
+/* In long double, whichever it is: direct summation may be off by more. */
 static inline expected define_values(const fc_view *in, window b, int64_t n, int64_t c, int stat) {
   long double sum = 0, size = 0, squares = 0, spread = 0, least = INFINITY, most = -INFINITY;
   long double count = (long double)(b.x1 - b.x0 + 1) * (b.y1 - b.y0 + 1);
@@ -156,16 +158,16 @@ static inline expected define_values(const fc_view *in, window b, int64_t n, int
 /* Integers: two double roundings of slack where the statistic is no integer itself. */
 static inline int close_enough(double got, expected e, int in_dtype, int out_dtype, int compute, int stat) {
   if (isnan((double)e.value)) return isnan(got);
-  long double size = fabsl(e.value), slack;
+  quad size = quad_abs(e.value), slack;
   if (fc_dtype_is_float(in_dtype))
     slack = e.slack * (compute == FC_F64 ? DBL_EPSILON : FLT_EPSILON) / 2;
   else
     slack = stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX
                 ? 0
-                : 2.5L * DBL_EPSILON / 2 * size;
+                : 2.5 * DBL_EPSILON / 2 * size;
   if (out_dtype == FC_F32) slack += size * FLT_EPSILON / 2 + FLT_TRUE_MIN / 2;
   if (out_dtype == FC_F64) slack += size * DBL_EPSILON / 2;
-  return fabsl(got - e.value) <= slack;
+  return quad_abs(got - e.value) <= slack;
 }
 
 /* ---- cases ------------------------------------------------------------------ */
@@ -218,8 +220,8 @@ static inline void check_picture(const sample_case *t, const fc_winstat *w, cons
                                                      : define_codes(&in->view, b, n, c, w->stat[s]);
             double got = element_get(fc_view_at(&out->view, n, y, x, s * channels + c), t->out_dtype);
             CHECK(close_enough(got, e, t->dtype, t->out_dtype, t->compute, w->stat[s]),
-                  "%s: %s stat %d at %d,%d,%d,%d: got %.17g, want %.17Lg (slack %Lg)", who, describe(t),
-                  w->stat[s], (int)n, (int)y, (int)x, (int)c, got, e.value, e.slack);
+                  "%s: %s stat %d at %d,%d,%d,%d: got %.17g, want %.17g (slack %g)", who, describe(t),
+                  w->stat[s], (int)n, (int)y, (int)x, (int)c, got, (double)e.value, (double)e.slack);
           }
 }
 
