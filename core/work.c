@@ -389,12 +389,22 @@ void fc_work_point(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_buffer *
   }
 }
 
+gboolean fc_work_enqueue_after(fc_work *w, const fc_chunk *chunk, guint stages, const fc_measures *measures,
+                               GError **error) {
+  for (guint s = stages; s < chunk->last; s++)
+    if (!run_stage(w, s, chunk, measures, error)) return FALSE;
+  return TRUE;
+}
+
 gboolean fc_work_enqueue(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out,
                          const fc_measures *measures, GError **error) {
   fc_work_point(w, chunk, in, out);
-  for (guint s = 0; s < chunk->last; s++)
-    if (!run_stage(w, s, chunk, measures, error)) return FALSE;
-  return TRUE;
+  return fc_work_enqueue_after(w, chunk, 0, measures, error);
+}
+
+gboolean fc_work_run(fc_work *w, guint stage, const fc_view *in, const fc_view *out, GError **error) {
+  call c = {.work = w, .stage = stage, .in = *in, .out = *out};
+  return run_on_device(&c, error);
 }
 
 gboolean fc_work_capturable(const fc_work *w) {

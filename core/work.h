@@ -64,6 +64,13 @@ void fc_measures_clear(fc_measures *measures, fc_work *work);
 gboolean fc_work_enqueue(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out,
                          const fc_measures *measures, GError **error);
 
+/* The same for the stages after the first `stages`, whose work has been enqueued: fc_work_point has been
+ * called, and link `stages` holds its stretch. */
+gboolean fc_work_enqueue_after(fc_work *work, const fc_chunk *chunk, guint stages,
+                               const fc_measures *measures, GError **error);
+/* Enqueues one stage of a device's work between two views, its border made already. */
+gboolean fc_work_run(fc_work *work, guint stage, const fc_view *in, const fc_view *out, GError **error);
+
 /* Points the links' buffers at the chunk's stretches; fc_work_enqueue begins with it. */
 void fc_work_point(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out);
 

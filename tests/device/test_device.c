@@ -471,6 +471,94 @@ static void test_stream(void) {
   fc_cuda_free(0, to.data);
 }
 
+/* ---- large views ------------------------------------------------------- */
+
+/* Signals of which a chain copies no more than the rims, and the parts that its first stage is done in. */
+static const struct large {
+  const char *stages[3];
+  int kind, dtype;
+  gint64 y, x, c;
+  guint parts;
+} larges[] = {
+    {{"conv1d:[3,1,2,1,1]/8:border=reflect", "gain:0.5"}, FC_AUDIO, FC_F32, 1, 14000003, 1, 3},
+    {{"conv1d:[3,1,2,1,1]/8:mode=full"}, FC_AUDIO, FC_F32, 1, 14000003, 1, 3},
+    {{"winstat:window=1001:stat=max:border=shrink"}, FC_AUDIO, FC_I16, 1, 14000003, 2, 3},
+    {{"winstat:window=9:stat=sum,max:border=replicate"}, FC_ARRAY, FC_F32, 4099, 4111, 1, 3},
+    {{"sepconv:[1,2,1]/4:y=[1,2,3,4,5]/15", "conv1d:[1,2,1]/4:axis=y"}, FC_IMAGE, FC_U8, 6001, 6003, 3, 5},
+    {{"conv2d:[0,1,0;1,-4,1;0,2,1]:value=3"}, FC_ARRAY, FC_F32, 5101, 5003, 1, 5},
+    {{"dct:8"}, FC_ARRAY, FC_F32, 4801, 5501, 1, 3},
+    /* Its border lies at the far end, and its window is a third of it: both are copied whole. */
+    {{"winstat:window=9:border=wrap"}, FC_ARRAY, FC_F32, 4099, 4111, 1, 1},
+    {{"winstat:window=1401:stat=max"}, FC_ARRAY, FC_F32, 4099, 4111, 1, 1},
+};
+
+static fc_format format_of(const struct large *l) {
+  return (fc_format){sizeof(fc_format),
+                     l->kind,
+                     l->dtype,
+                     l->dtype == FC_U8    ? 8
+                     : l->dtype == FC_I16 ? 16
+                                          : 24,
+                     FC_INTERLEAVED,
+                     0,
+                     {1, l->y, l->x, l->c},
+                     0};
+}
+
+static fc_view view_as(const fc_format *f, void *data, int device) {
+  fc_view v = {sizeof v, f->dtype, f->kind, device, data, {0}, {0}, {0}, {0}};
+  gint64 stride = (gint64)fc_dtype_size(f->dtype);
+  for (int a = FC_AXES - 1; a >= 0; a--) {
+    v.shape[a] = v.extent[a] = f->extent[a];
+    v.stride[a] = stride;
+    stride *= f->extent[a];
+  }
+  return v;
+}
+
+static void make_noise(void *data, gsize size, int dtype) {
+  guint32 state = 11;
+  for (gsize i = 0; dtype == FC_F32 && i < size / 4; i++)
+    ((float *)data)[i] = (float)(noise(&state) % 20001) / 10000 - 1;
+  for (gsize i = 0; dtype != FC_F32 && i < size / 2; i++) ((guint16 *)data)[i] = (guint16)noise(&state);
+}
+
+static void check_large(const struct large *l) {
+  const char *const stages[] = {l->stages[0], l->stages[1], NULL};
+  ready_chain c = parse(stages, NULL);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu";
+  fc_format in = format_of(l), out = {.dtype = l->dtype};
+  g_assert_true(fc_chain_output_format(c.chain, &in, &options, &out, NULL));
+  fc_view from = view_as(&in, NULL, FC_HOST), to = view_as(&out, NULL, FC_HOST);
+  const gsize in_bytes = (gsize)fc_view_count(&from) * fc_dtype_size(in.dtype),
+              out_bytes = (gsize)fc_view_count(&to) * fc_dtype_size(out.dtype);
+  g_autofree void *source = g_malloc(in_bytes + 2), *good = g_malloc(out_bytes);
+  make_noise(source, in_bytes + 1, in.dtype);
+  from.data = source, to.data = good;
+  fake_device_set(NULL);
+  g_assert_true(fc_chain_run_host(c.chain, &from, &to, &options, NULL, NULL));
+  from.data = fc_cuda_malloc(0, in_bytes), to.data = fc_cuda_malloc(0, out_bytes);
+  from.device = to.device = 0;
+  g_assert_true(fc_cuda_copy_to(0, from.data, source, in_bytes, NULL));
+  for (int i = 0; i < 2; i++) {
+    int stream = 0;
+    memset(to.data, 0xff, out_bytes);
+    fake_device_set(NULL);
+    g_assert_true(fc_chain_run_device(c.chain, &from, &to, &stream, NULL, NULL));
+    g_assert_cmpuint(fake_device_calls(FAKE_PROCESS), ==, l->parts + (l->stages[1] != NULL));
+    g_assert_true(memcmp(to.data, good, out_bytes) == 0);
+  }
+  drop(&c, 2);
+  fc_cuda_free(0, from.data);
+  fc_cuda_free(0, to.data);
+}
+
+/* In parts, where a whole copy is saved: the same to the bit. */
+static void test_large(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(larges); i++) check_large(&larges[i]);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
@@ -487,6 +575,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/pipe", test_pipe);
   g_test_add_func("/device/host-memory", test_host_memory);
   g_test_add_func("/device/stream", test_stream);
+  g_test_add_func("/device/large", test_large);
   int status = g_test_run();
   scratch_remove();
   fc_context_free(context);

@@ -196,6 +196,55 @@ static void test_captured(void) {
   bed_clear(&b);
 }
 
+/* Large enough that the inside is filtered where it lies and only the rims are copied: what comes of it is
+ * what comes of uploading all to where there is room for a border, to the bit. */
+static void check_large(const char *stage, fc_view from) {
+  GError *error = NULL;
+  cudaStream_t stream;
+  const char *const one[] = {stage, NULL};
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, one, &error);
+  g_assert_no_error(error);
+  const gsize count = (gsize)fc_view_count(&from), size = count * sizeof(float);
+  g_autofree float *in = g_malloc(size), *wanted = g_malloc(size), *got = g_malloc(size);
+  for (gsize i = 0; i < count; i++) in[i] = (float)((i * 2654435761u) >> 8 & 0xffff) / 65536 - 0.5f;
+  fc_view to = from;
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  from.data = in, to.data = wanted;
+  g_assert_true(fc_chain_run_host(chain, &from, &to, &options, NULL, &error));
+  g_assert_cmpint(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), ==, cudaSuccess);
+  g_assert_cmpint(cudaMalloc(&from.data, size), ==, cudaSuccess);
+  g_assert_cmpint(cudaMalloc(&to.data, size), ==, cudaSuccess);
+  g_assert_cmpint(cudaMemcpy(from.data, in, size, cudaMemcpyHostToDevice), ==, cudaSuccess);
+  from.device = to.device = 0;
+  for (int i = 0; i < 2; i++) {
+    cudaMemsetAsync(to.data, 0xff, size, stream);
+    g_assert_true(fc_chain_run_device(chain, &from, &to, stream, NULL, &error));
+    g_assert_no_error(error);
+    cudaMemcpyAsync(got, to.data, size, cudaMemcpyDeviceToHost, stream);
+    g_assert_cmpint(cudaStreamSynchronize(stream), ==, cudaSuccess);
+    g_assert_true(memcmp(got, wanted, size) == 0);
+  }
+  cudaFree(from.data);
+  cudaFree(to.data);
+  cudaStreamDestroy(stream);
+}
+
+static void test_large(void) {
+  const gint64 y = 5101, x = 5003, n = 14000003, row = x * 4, all = y * row;
+  const fc_view image = {sizeof image, FC_F32,           FC_ARRAY, FC_HOST,     NULL,
+                         {1, y, x, 1}, {all, row, 4, 4}, {0},      {1, y, x, 1}};
+  const fc_view sound = {sizeof sound,         FC_F32, FC_AUDIO,    FC_HOST, NULL, {1, 1, n, 1},
+                         {n * 4, n * 4, 4, 4}, {0},    {1, 1, n, 1}};
+  static const char *const of_images[] = {
+      "sepconv:[1,2,4,2,1]/10:border=reflect", "conv2d:[0,1,0;1,-4,1;0,2,1]:value=3",
+      "winstat:15x7:border=replicate", "winstat:9:stat=max:border=shrink", "conv1d:[1,2,3]/6:axis=y"};
+  for (guint i = 0; i < G_N_ELEMENTS(of_images); i++) check_large(of_images[i], image);
+  check_large("conv1d:[1,2,3,4]/10:border=reflect", sound);
+  check_large("winstat:1001:stat=std", sound);
+}
+
 int main(int argc, char **argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -206,5 +255,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/library/device", test_device);
   g_test_add_func("/library/device/calls-in-flight", test_calls_in_flight);
   g_test_add_func("/library/device/captured", test_captured);
+  g_test_add_func("/library/device/large", test_large);
   return g_test_run();
 }

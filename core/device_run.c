@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device_run.c - a chain on device memory and a stream of the caller's: see exec.h.
+ *
+ * A first stage that looks beyond its input needs a border, for which the caller's memory has
+ * no room. Small inputs are copied to where there is. Of large ones only the rims are, as
+ * much as their part of the output looks at, and the inside is filtered where it lies: what an
+ * element of the output comes to does not depend on how the output is cut.
+ */
+#include "core/error.h"
+#include "core/exec.h"
+#include "core/work.h"
+
+#include <string.h>
+
+/* The inside, and what is above, below, left and right of it. */
+#define PARTS 5
+/* A rim takes some launches, one after another: it must save copying so many bytes of input. */
+#define RIM_WORTH ((gint64)24 << 20)
+/* Parts begin at multiples of so many elements along X, for the sake of wide loads and stores. */
+#define RIM_GRAIN 64
+
+typedef struct part {
+  fc_range out[FC_AXES];                                               /* of the first stage's output */
+  fc_range view[FC_AXES], virt[FC_AXES], real[FC_AXES], held[FC_AXES]; /* of its input, see demand.h */
+  fc_buffer room;                                                      /* of a rim; of the inside no memory */
+} part;
+
+struct fc_device_run {
+  fc_plan *plan;
+  fc_runner *runner;
+  fc_work work;
+  fc_chunk *chunk;
+  fc_buffer room; /* for the whole input with its border; else no memory */
+  guint n_parts;  /* of the first stage's work; 0: it is done in one */
+  part parts[PARTS];
+  gboolean used;
+  const fc_view *in, *out; /* of the call */
+};
+
+/* ---- parts ------------------------------------------------------------ */
+
+static gint64 common_multiple(gint64 a, gint64 b) {
+  gint64 x = a, y = b;
+  while (y) {
+    gint64 rest = x % y;
+    x = y, y = rest;
+  }
+  return a / x * b;
+}
+
+/* The outputs of the first stage on one axis that need no border; FALSE where there are none, or it cannot
+ * be told. */
+static gboolean inside_of(const fc_plan *plan, const fc_chunk *chunk, int axis, fc_range *inside) {
+  const fc_reach *reach = &plan->stages[0].reach[axis];
+  const fc_range all = chunk->links[1].made[axis], held = chunk->links[0].held[axis];
+  const gint64 extent = plan->links[0].extent[axis];
+  *inside = all;
+  if (held.lo >= 0 && held.hi <= extent) return TRUE;
+  if (reach->num != reach->den || reach->align > G_MAXINT32 || all.lo != 0) return FALSE;
+  const gint64 grain = common_multiple(reach->align, axis == FC_AXIS_X ? RIM_GRAIN : 1);
+  inside->lo = fc_scale_ceil(MAX(reach->before, 0), 1, grain) * grain;
+  if (all.hi + reach->after > extent) inside->hi = fc_scale_floor(extent - reach->after, 1, grain) * grain;
+  return inside->lo < inside->hi;
+}
+
+static void add_part(fc_device_run *r, fc_range y, fc_range x) {
+  if (fc_range_empty(y) || fc_range_empty(x)) return;
+  part *p = &r->parts[r->n_parts++];
+  memcpy(p->out, r->chunk->links[1].made, sizeof p->out);
+  p->out[FC_AXIS_Y] = y, p->out[FC_AXIS_X] = x;
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_plan_stage *ps = &r->plan->stages[0];
+    fc_need need = fc_reach_need(&ps->reach[a], ps->border, p->out[a], r->plan->links[0].extent[a]);
+    p->view[a] = need.view, p->virt[a] = need.virt, p->real[a] = need.real, p->held[a] = need.held;
+  }
+}
+
+static gint64 count_of(const fc_range range[FC_AXES]) {
+  gint64 count = 1;
+  for (int a = 0; a < FC_AXES; a++) count *= fc_range_length(range[a]);
+  return count;
+}
+
+static gboolean same(fc_range a, fc_range b) {
+  return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* The inside first: while it runs the rims are enqueued. */
+static void cut_into_parts(fc_device_run *r) {
+  const fc_range *all = r->chunk->links[1].made;
+  fc_range y, x, whole;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != FC_AXIS_Y && a != FC_AXIS_X &&
+        (!inside_of(r->plan, r->chunk, a, &whole) || !same(whole, all[a])))
+      return;
+  if (!inside_of(r->plan, r->chunk, FC_AXIS_Y, &y) || !inside_of(r->plan, r->chunk, FC_AXIS_X, &x)) return;
+  add_part(r, y, x);
+  add_part(r, (fc_range){all[FC_AXIS_Y].lo, y.lo}, all[FC_AXIS_X]);
+  add_part(r, (fc_range){y.hi, all[FC_AXIS_Y].hi}, all[FC_AXIS_X]);
+  add_part(r, y, (fc_range){all[FC_AXIS_X].lo, x.lo});
+  add_part(r, y, (fc_range){x.hi, all[FC_AXIS_X].hi});
+}
+
+/* Whether the inside is worth it: copies of the rims' input are short beside one of all. */
+static gboolean pays(const fc_device_run *r) {
+  const fc_format *format = &r->plan->links[0];
+  const gint64 size = (gint64)fc_dtype_size(format->dtype);
+  gint64 all = count_of(r->chunk->links[0].made), rims = 0;
+  for (guint i = 1; i < r->n_parts; i++) rims += count_of(r->parts[i].held);
+  return r->n_parts > 1 && rims <= all / 2 && all * size >= (r->n_parts - 1) * RIM_WORTH;
+}
+
+static gboolean make_rims(fc_device_run *r, GError **error) {
+  for (guint i = 1; i < r->n_parts; i++) {
+    part *p = &r->parts[i];
+    gint64 capacity[FC_AXES];
+    for (int a = 0; a < FC_AXES; a++) capacity[a] = fc_range_length(p->held[a]);
+    if (!fc_buffer_layout(&p->room, &r->plan->links[0], capacity))
+      return fc_fail(error, FC_NO_MEMORY, "a border is too large to be addressed");
+    p->room.device = r->runner->device;
+    p->room.memory = r->runner->alloc(r->runner, p->room.bytes);
+    if (!p->room.memory)
+      return fc_fail(error, FC_NO_MEMORY, "%s: not enough memory for a border (%.1f MB)",
+                     r->runner->description, (double)p->room.bytes / 1e6);
+    fc_buffer_hold(&p->room, p->held, p->view[FC_AXIS_X].lo);
+  }
+  return TRUE;
+}
+
+/* Copies what a rim looks at to where there is room, and makes its border there. */
+static gboolean fill_rim(fc_device_run *r, part *p, const fc_buffer *input, GError **error) {
+  const fc_plan_stage *ps = &r->plan->stages[0];
+  const fc_format *format = &r->plan->links[0];
+  fc_view to = fc_buffer_view(&p->room, p->real, format), from = fc_buffer_view(input, p->real, format);
+  if (!r->runner->copy(r->runner, &to, &from, NULL, error)) return FALSE;
+  if (ps->border == FC_BORDER_NONE) return TRUE;
+  return r->runner->fill_border(r->runner, &to, p->virt, ps->border, &ps->border_code, error);
+}
+
+static gboolean enqueue_parts(fc_device_run *r, fc_buffer *input, fc_buffer *output, GError **error) {
+  fc_work_point(&r->work, r->chunk, input, output);
+  for (guint i = 0; i < r->n_parts; i++) {
+    part *p = &r->parts[i];
+    if (i > 0 && !fill_rim(r, p, input, error)) return FALSE;
+    fc_view in = fc_buffer_view(i ? &p->room : input, p->view, &r->plan->links[0]);
+    fc_view out = fc_buffer_view(fc_work_link(&r->work, 1), p->out, &r->plan->links[1]);
+    if (!fc_work_run(&r->work, 0, &in, &out, error)) return FALSE;
+  }
+  return fc_work_enqueue_after(&r->work, r->chunk, 1, NULL, error);
+}
+
+/* ---- calls ------------------------------------------------------------ */
+
+static void borrow(fc_buffer *b, const fc_view *view) {
+  memset(b, 0, sizeof *b);
+  b->memory = view->data, b->dtype = view->dtype, b->kind = view->kind, b->device = view->device;
+  for (int a = 0; a < FC_AXES; a++) {
+    b->stride[a] = view->stride[a];
+    b->held[a] = (fc_range){0, view->shape[a]};
+  }
+}
+
+/* TRUE when the first stage looks at nothing beyond the caller's memory. */
+static gboolean needs_no_room(const fc_plan *plan, const fc_chunk *chunk) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (chunk->links[0].held[a].lo < 0 || chunk->links[0].held[a].hi > plan->links[0].extent[a]) return FALSE;
+  return TRUE;
+}
+
+static gboolean copy_in(fc_device_run *r, GError **error) {
+  fc_buffer_hold(&r->room, r->chunk->links[0].held, 0);
+  fc_view to = fc_buffer_view(&r->room, r->chunk->links[0].made, &r->plan->links[0]);
+  return r->runner->copy(r->runner, &to, r->in, NULL, error);
+}
+
+/* Everything that the stream is given, so that the runner knows where it ends. */
+static gboolean enqueue_borrowed(void *data, GError **error) {
+  fc_device_run *r = data;
+  const fc_plan *plan = r->plan;
+  if (plan->n == 0) return r->runner->copy(r->runner, r->out, r->in, NULL, error);
+  if (r->room.memory && !copy_in(r, error)) return FALSE;
+  fc_buffer input = r->room, output;
+  borrow(&output, r->out);
+  if (!r->room.memory) borrow(&input, r->in);
+  gboolean ok = r->n_parts ? enqueue_parts(r, &input, &output, error)
+                           : fc_work_enqueue(&r->work, r->chunk, &input, &output, NULL, error);
+  if (!ok) return FALSE;
+  /* A last stage that passes its input through has left it where it was. */
+  fc_buffer *last = fc_work_link(&r->work, plan->n);
+  if (last->memory == output.memory) return TRUE;
+  fc_view from = fc_buffer_view(last, r->chunk->links[plan->n].made, &plan->links[plan->n]);
+  return r->runner->copy(r->runner, r->out, &from, NULL, error);
+}
+
+static gboolean make_room(fc_device_run *r, GError **error) {
+  if (r->plan->n == 0 || needs_no_room(r->plan, r->chunk)) return TRUE;
+  cut_into_parts(r);
+  if (pays(r)) return make_rims(r, error);
+  r->n_parts = 0;
+  return fc_work_buffer(r->plan, r->runner, 0, FALSE, &r->room, error);
+}
+
+static gboolean plan_chunk(fc_device_run *r) {
+  fc_chunker *chunker = fc_chunker_new(r->plan);
+  gboolean any = fc_chunker_next(chunker, r->chunk);
+  fc_chunker_free(chunker);
+  return any;
+}
+
+fc_device_run *fc_device_run_new(fc_plan *plan, fc_runner *runner, GError **error) {
+  fc_device_run *r = g_new0(fc_device_run, 1);
+  r->plan = plan, r->runner = runner, r->chunk = fc_chunk_new(plan);
+  plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
+  gboolean ok = fc_work_init_borrowed(&r->work, plan, runner, error);
+  if (ok && plan_chunk(r))
+    ok = make_room(r, error);
+  else
+    r->chunk->last = G_MAXUINT; /* nothing to do */
+  if (ok) return r;
+  fc_device_run_free(r);
+  return NULL;
+}
+
+const fc_plan *fc_device_run_plan(const fc_device_run *r) {
+  return r->plan;
+}
+
+gboolean fc_device_run_enqueue(fc_device_run *r, const fc_view *in, const fc_view *out, GError **error) {
+  if (r->chunk->last == G_MAXUINT) return TRUE;
+  /* The buffers are those of the call before. */
+  if (r->used && !fc_cuda_rejoin(r->runner, error)) return FALSE;
+  r->used = TRUE;
+  r->in = in, r->out = out;
+  return r->runner->compute(r->runner, 0, 0, enqueue_borrowed, r, error);
+}
+
+void fc_device_run_free(fc_device_run *r) {
+  if (!r) return;
+  fc_work_clear(&r->work);
+  fc_chunk_free(r->chunk);
+  r->runner->free(r->runner);
+  fc_plan_free(r->plan);
+  g_free(r);
+}
