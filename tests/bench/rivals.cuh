@@ -123,7 +123,7 @@ inline fc_view view_of(int kind, int dtype, void *data, int64_t y, int64_t x, in
 }
 
 // Largest |a - scale * b| away from the outer `margin` rows and columns (of an axis longer than one),
-// of floating point over the largest |scale * b|.
+// of floating point over the largest |scale * b|. Of one element type, or a is f32 and b f64.
 double difference(const fc_view &a, const fc_view &b, int64_t margin, double scale = 1);
 
 // ---- our chain beside somebody ---------------------------------------------------

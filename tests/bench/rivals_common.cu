@@ -117,11 +117,14 @@ double difference(const fc_view &a, const fc_view &b, int64_t margin, double sca
   must(cudaMemsetAsync(worst.data, 0, worst.bytes, stream), "comparing");
   unsigned long long *to = worst.as<unsigned long long>();
   const plane p = plane_of(a), q = plane_of(b);
-  switch (a.dtype) {
-  case FC_U8: compare<uint8_t, uint8_t><<<2048, 256, 0, stream>>>(p, q, inside, scale, to); break;
-  case FC_F64: compare<double, double><<<2048, 256, 0, stream>>>(p, q, inside, scale, to); break;
-  default: compare<float, float><<<2048, 256, 0, stream>>>(p, q, inside, scale, to); break;
-  }
+  if (a.dtype == FC_U8)
+    compare<uint8_t, uint8_t><<<2048, 256, 0, stream>>>(p, q, inside, scale, to);
+  else if (a.dtype == FC_F64)
+    compare<double, double><<<2048, 256, 0, stream>>>(p, q, inside, scale, to);
+  else if (b.dtype == FC_F64)
+    compare<float, double><<<2048, 256, 0, stream>>>(p, q, inside, scale, to);
+  else
+    compare<float, float><<<2048, 256, 0, stream>>>(p, q, inside, scale, to);
   double found[2];
   must(cudaMemcpyAsync(found, worst.data, sizeof found, cudaMemcpyDeviceToHost, stream), "comparing");
   must(cudaStreamSynchronize(stream), "comparing");

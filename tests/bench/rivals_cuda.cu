@@ -77,8 +77,10 @@ void print(const row &r) {
   printf("%-50s %-30s %8.4f %8.4f %6.2f", r.work, r.rival, r.ours * 1e3, r.theirs * 1e3, ratio_of(r));
   if (r.bytes > 0)
     printf(" %6.2f", of_copy(r, r.ours));
-  else
+  else if (r.flops > 0)
     printf(" %4.1fTF", r.flops / r.ours * 1e-12);
+  else
+    printf(" %6s", "-");
   printf(" %-16s %-26s %-8s %.1e%s\n", bare, aim, is_met(r) ? "met" : "not met", r.error,
          is_same(r) ? "" : " ANSWERS DIFFER");
   fflush(stdout);

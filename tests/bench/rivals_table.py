@@ -78,7 +78,9 @@ def reached(row):
     """The fraction of copy, or what arithmetic counts in."""
     if "of_peak" in row:
         return f"{row['of_peak']:.2f} of peak"
-    return f"{row['of_copy']:.2f}" if "of_copy" in row else f"{row['tflops']:.1f} TFLOP/s"
+    if "of_copy" in row:
+        return f"{row['of_copy']:.2f}"
+    return f"{row['tflops']:.1f} TFLOP/s" if "tflops" in row else ""
 
 
 def fastest(rows):
