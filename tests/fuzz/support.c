@@ -17,7 +17,7 @@
 #define PIECE_MAX ((gint64)1 << 20)
 /* Bytes of a chain's buffers: plenty for signals as small as those of the targets, and what asks for more, as
  * a window of millions does, is refused before it takes long. */
-#define MEMORY_MAX ((gsize)64 << 20)
+#define MEMORY_MAX ((gsize)8 << 20)
 /* Frames of a sound at a time. */
 #define FRAMES 1000
 
