@@ -6,6 +6,7 @@
  */
 #include "filters/conv1d_fft.h"
 #include "tests/filters/conv1d_trials.h"
+#include "tests/filters/quad.h"
 
 static fc_conv1d_fft *transform_new(const fc_conv1d *c, int64_t n) {
   size_t bytes = fc_conv1d_fft_bytes(c, n);
@@ -111,7 +112,7 @@ static void contagion_check(int trial_index) {
 
 /* ---- several parts --------------------------------------------------------------- */
 
-/* Two parts and a bit, against sums in double of a few outputs. */
+/* Two parts and a bit, against sums in 113 bits of a few outputs. */
 static void parts_check(int compute) {
   enum { TAPS = 2 * FC_CONV1D_FFT_PART + 777, OUTPUTS = 160000 };
   size_t size = fc_dtype_size(compute);
@@ -129,11 +130,12 @@ static void parts_check(int compute) {
   CHECK(fft->parts == 3, "%" PRId64 " parts", fft->parts);
   run(fft, &c, &in, &out);
   for (int64_t i = 0; i < OUTPUTS; i += OUTPUTS / 30 - 1) {
-    long double want = 0;
+    quad want = 0;
     double got = element_get(y + (size_t)i * size, compute);
-    for (int64_t j = 0; j < TAPS; j++)
-      want +=
-          element_get(mask + (size_t)j * size, compute) * element_get(x + (size_t)(i + j) * size, compute);
+    for (int64_t j = 0; j < TAPS; j++) {
+      quad tap = element_get(mask + (size_t)j * size, compute);
+      want += tap * element_get(x + (size_t)(i + j) * size, compute);
+    }
     CHECK(fabs(got - (double)want) < (compute == FC_F64 ? 1e-14 : 2e-6),
           "%s: output %" PRId64 " is %.9g, not %.9g", fc_dtype_name(compute), i, got, (double)want);
   }
