@@ -57,6 +57,16 @@ static inline int64_t random_int(int64_t low, int64_t high) {
   return low + (int64_t)(random_bits() % (uint64_t)(high - low + 1));
 }
 
+/* One of how many trials to make: all of them, but with FILTERCHAIN_TRIALS=few, as under valgrind, every
+ * seventh. */
+static inline int trial_step(void) {
+  const char *how = getenv("FILTERCHAIN_TRIALS");
+  return how && strcmp(how, "few") == 0 ? 7 : 1;
+}
+static inline int trial_skipped(void) {
+  return trial_step() > 1 && random_int(1, trial_step()) > 1;
+}
+
 /* In [-1, 1). */
 static inline double random_real(void) {
   return (double)(int64_t)random_bits() / 9223372036854775808.0;

@@ -169,8 +169,8 @@ static void refusals_check(void) {
 
 int main(void) {
   random_start(3);
-  for (int i = 0; i < 120; i++) trial_run();
-  for (int i = 0; i < 60; i++) contagion_check(i);
+  for (int i = 0; i < 120; i += trial_step()) trial_run();
+  for (int i = 0; i < 60; i += trial_step()) contagion_check(i);
   parts_check(FC_F32);
   parts_check(FC_F64);
   refusals_check();

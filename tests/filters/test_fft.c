@@ -225,12 +225,12 @@ int main(int argc, char **argv) {
   check_refusals();
   for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++)
     for (int type = FC_F32; type <= FC_F64; type++) {
-      for (int64_t n = 1; n <= 70; n += isa == (int)fc_isa_best() ? 1 : random_int(1, 5)) {
+      for (int64_t n = 1; n <= 70; n += trial_step() * (isa == (int)fc_isa_best() ? 1 : random_int(1, 5))) {
         check_complex(type, isa, n, random_int(1, 9) * random_int(1, 2));
         check_real(type, isa, n, random_int(1, 9) * random_int(1, 2));
       }
       for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        if (isa != (int)fc_isa_best() && random_int(0, 2)) continue;
+        if (trial_skipped() || (isa != (int)fc_isa_best() && random_int(0, 2))) continue;
         check_complex(type, isa, lengths[i], random_int(1, 4));
         if (lengths[i] < 2000) check_real(type, isa, lengths[i], random_int(1, 3));
       }

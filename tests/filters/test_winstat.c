@@ -84,7 +84,7 @@ static void check_case(const sample_case *t, source_fn source, double parameter)
 static void test_random(void) {
   static const int64_t widths[] = {1, 2, 3, 7, 31, 64, 97}, heights[] = {1, 1, 2, 5, 13};
   static const int64_t windows[] = {1, 2, 3, 4, 5, 8, 15, 16, 31, 33}, channels[] = {1, 1, 2, 3, 5};
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 300; i += trial_step()) {
     sample_case t = {0};
     t.kind = (int)random_int(0, 2);
     t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
@@ -103,7 +103,7 @@ static void test_random(void) {
 static void test_long(void) {
   static const int64_t windows[] = {63, 64, 65, 127, 128, 129, 191, 192, 200, 256, 320, 383, 511, 1000};
   static const int64_t widths[] = {1, 2, 63, 64, 65, 200, 331, 700}, channels[] = {1, 1, 2, 3};
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < 60; i += trial_step()) {
     sample_case t = {.kind = FC_AUDIO};
     t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
     t.out_dtype = (int)random_int(FC_F32, FC_F64);
@@ -128,7 +128,7 @@ static void test_tiles(void) {
   static const int64_t widths[] = {1, 5, 16, 17, 40, 67, 130}, heights[] = {1, 2, 15, 16, 17, 33, 50};
   static const int64_t channels[] = {1, 1, 2, 3, 5};
   static const int32_t sums[] = {FC_WINSTAT_MEAN, FC_WINSTAT_RMS, FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ};
-  for (int i = 0; i < 120; i++) {
+  for (int i = 0; i < 120; i += trial_step()) {
     sample_case t = {.kind = (int)random_int(FC_IMAGE, FC_ARRAY)};
     t.dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
     t.out_dtype = (int)random_int(FC_F32, FC_F64);
