@@ -26,6 +26,7 @@
 #include "core/cuda_kernels.cuh"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,6 +56,7 @@ struct cuda_runner {
   slot_state slots[FC_SLOTS];
   guint64 clock;
   GHashTable *device_memory, *host_memory; // sets
+  fc_arena *arena;                         // pinned, or NULL
 };
 
 // ---- the process and the current device ----------------------------------
@@ -174,7 +176,8 @@ void *cuda_alloc_host(fc_runner *runner, gsize bytes) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, me->borrowed);
   if (!here.ok()) return NULL;
-  void *memory = NULL;
+  void *memory = me->arena ? fc_arena_take(me->arena, bytes) : NULL;
+  if (memory) return memory;
   if (bytes == 0) bytes = 1;
   if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
     (void)cudaGetLastError();
@@ -185,9 +188,36 @@ void *cuda_alloc_host(fc_runner *runner, gsize bytes) {
   return memory;
 }
 
+// Where memory cannot be registered, or kernels would see it at another address, alloc_host does without.
+void cuda_adopt_host(fc_runner *runner, fc_arena *arena) {
+  cuda_runner *me = (cuda_runner *)runner;
+  current_device here(runner->device, me->borrowed);
+  gsize bytes = 0;
+  void *memory = here.ok() ? fc_arena_wait(arena, &bytes) : NULL, *there = NULL;
+  gboolean pinned =
+      memory &&
+      cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped) == cudaSuccess;
+  if (pinned && cudaHostGetDevicePointer(&there, memory, 0) == cudaSuccess && there == memory) {
+    me->arena = arena;
+    return;
+  }
+  if (pinned) cudaHostUnregister(memory);
+  (void)cudaGetLastError();
+  fc_arena_free(arena);
+}
+
+// After the last use of it.
+void drop_arena(cuda_runner *me) {
+  gsize bytes = 0;
+  if (!me->arena) return;
+  cudaHostUnregister(fc_arena_wait(me->arena, &bytes));
+  fc_arena_free(me->arena);
+  me->arena = NULL;
+}
+
 void cuda_release_host(fc_runner *runner, void *memory) {
   cuda_runner *me = (cuda_runner *)runner;
-  if (!memory || !g_hash_table_remove(me->host_memory, memory)) return;
+  if (!memory || fc_arena_owns(me->arena, memory) || !g_hash_table_remove(me->host_memory, memory)) return;
   current_device here(runner->device, me->borrowed);
   if (!here.ok()) return;
   cudaFreeHost(memory); // waits for the device: there is no other way for pinned memory
@@ -393,10 +423,12 @@ void cuda_free(fc_runner *runner) {
         free_borrowed(me);
       else
         free_owned(me);
+      drop_arena(me);
       if (me->mark) cudaEventDestroy(me->mark);
       (void)cudaGetLastError();
     }
   }
+  fc_arena_free(me->arena); // a forked child's copy of it
   g_hash_table_destroy(me->device_memory);
   g_hash_table_destroy(me->host_memory);
   g_free(me->base.description);
@@ -492,6 +524,7 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   r->free = cuda_free;
   r->alloc = cuda_alloc, r->release = cuda_release;
   r->alloc_host = cuda_alloc_host, r->release_host = cuda_release_host;
+  r->adopt_host = cuda_adopt_host;
   r->upload = cuda_upload, r->download = cuda_download;
   r->compute = cuda_compute;
   r->wait_upload = cuda_wait_upload, r->wait_download = cuda_wait_download;
@@ -500,6 +533,37 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   if (begin(me, (cudaStream_t)stream, error)) return r;
   cuda_free(r);
   return NULL;
+}
+
+struct fc_cuda_starting {
+  pthread_t thread;
+  int ordinal;
+};
+
+namespace {
+
+void *start_device(void *data) {
+  current_device here(static_cast<fc_cuda_starting *>(data)->ordinal, FALSE);
+  if (here.ok()) fc_cuda_has_code();
+  if (!here.forked) (void)cudaGetLastError(); // of this thread
+  return NULL;
+}
+
+} // namespace
+
+fc_cuda_starting *fc_cuda_start(int ordinal) {
+  if (!fc_cuda_driver_present()) return NULL;
+  fc_cuda_starting *starting = g_new0(fc_cuda_starting, 1);
+  starting->ordinal = ordinal;
+  if (pthread_create(&starting->thread, NULL, start_device, starting) == 0) return starting;
+  g_free(starting);
+  return NULL;
+}
+
+void fc_cuda_start_wait(fc_cuda_starting *starting) {
+  if (!starting) return;
+  pthread_join(starting->thread, NULL);
+  g_free(starting);
 }
 
 gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {

@@ -16,6 +16,12 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   return NULL;
 }
 
+fc_cuda_starting *fc_cuda_start(int ordinal) {
+  return NULL;
+}
+
+void fc_cuda_start_wait(fc_cuda_starting *starting) {}
+
 gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
   return fc_fail(error, FC_DEVICE, REASON);
 }

@@ -423,9 +423,20 @@ static gboolean init_slots(run *r, guint count, GError **error) {
   return TRUE;
 }
 
+/* Pinned memory is made ready while the device starts. */
+static fc_runner *make_device_runner(const fc_plan *plan, GError **error) {
+  fc_arena *arena = fc_arena_new(fc_plan_pinned_bytes(plan));
+  fc_runner *runner = fc_cuda_runner_new(plan->device, NULL, error);
+  if (runner && runner->adopt_host && arena)
+    runner->adopt_host(runner, arena);
+  else
+    fc_arena_free(arena);
+  return runner;
+}
+
 static fc_runner *make_runner(fc_plan *plan, const fc_options *options, GError **error) {
   if (plan->device == FC_HOST) return fc_cpu_runner_new(options->threads, plan->chain->context->frames);
-  return fc_cuda_runner_new(plan->device, NULL, error);
+  return make_device_runner(plan, error);
 }
 
 static void clear_run(run *r) {

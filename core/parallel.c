@@ -9,6 +9,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/pool.h"
 #include "core/progress.h"
 #include "core/work.h"
 
@@ -155,7 +156,7 @@ static void clear_worker(worker *w) {
 
 static int most_threads(const run *r) {
   if (r->single) return 1;
-  return r->options->threads > 0 ? r->options->threads : (int)g_get_num_processors();
+  return r->options->threads > 0 ? r->options->threads : fc_processors();
 }
 
 /* Enough chunks that no worker waits long for another at the end, but none for nothing. */

@@ -5,6 +5,7 @@
 #include "core/plan.h"
 
 #include "core/error.h"
+#include "core/pool.h"
 
 #include <math.h>
 #include <string.h>
@@ -367,6 +368,11 @@ static double host_bytes(const fc_plan *plan) {
   return plan->device == FC_HOST ? runner_bytes(plan) : twin_bytes(plan);
 }
 
+/* With room for notes and for rounding up. */
+gsize fc_plan_pinned_bytes(const fc_plan *plan) {
+  return (gsize)twin_bytes(plan) + 64 * 1024;
+}
+
 double fc_plan_bytes(const fc_plan *plan) {
   return runner_bytes(plan) + (plan->device == FC_HOST ? 0 : twin_bytes(plan));
 }
@@ -374,12 +380,15 @@ double fc_plan_bytes(const fc_plan *plan) {
 /* ---- device ----------------------------------------------------------- */
 
 /*
- * Rates that the prediction goes by. Start-up of a GPU: device count, context and
- * first allocation, measured 0.20 to 0.25 s on an H200 machine. Transfers: 50 GB/s
- * pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. CPU: 10 Gflop/s and 4 GB/s a
- * thread are what the vectorised filters reach with AVX2 on ordinary cores.
+ * Rates that the prediction goes by. Start-up of a GPU: device count, context, first allocation
+ * and what the process takes to end, measured 0.28 s on an H200 machine. Transfers: 50 GB/s
+ * pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned memory is made at 7 GB/s; a stream takes a little
+ * of it, an image or array is in it whole. CPU: 10 Gflop/s and 4 GB/s a thread are what the vectorised
+ * filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py tells how right it is.
  */
-#define GPU_START    0.25
+#define GPU_START    0.28
+#define GPU_PINNED   7e9
+#define GPU_STREAMS  1e8
 #define GPU_TRANSFER 20e9
 #define GPU_MEMORY   500e9
 #define GPU_FLOPS    5e12
@@ -396,9 +405,11 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
     if (l > 0) flops += count * plan->stages[l - 1].work;
     bytes += 2 * size;
   }
-  int n = threads > 0 ? threads : (int)g_get_num_processors();
+  int n = threads > 0 ? threads : fc_processors();
   *cpu = MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n));
-  *gpu = GPU_START + MAX(moved / GPU_TRANSFER, MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS));
+  double pinned = plan->cut == FC_AXIS_X ? MIN(moved, GPU_STREAMS) : moved;
+  *gpu =
+      GPU_START + pinned / GPU_PINNED + MAX(moved / GPU_TRANSFER, MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS));
 }
 
 static void set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);

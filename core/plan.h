@@ -99,6 +99,8 @@ guint fc_plan_slots(const fc_plan *plan);
 /* Bytes of host and device memory for the buffers of a run - of one worker, where each has its own - but
  * for the scratch of operators, which is not known before they are prepared. */
 double fc_plan_bytes(const fc_plan *plan);
+/* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
+gsize fc_plan_pinned_bytes(const fc_plan *plan);
 
 char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);
 

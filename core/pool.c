@@ -5,11 +5,15 @@
  * cannot be started the others, down to the caller alone, do its work. Locks are POSIX
  * ones here and throughout the engine, because ThreadSanitizer cannot see into GLib's.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
 #include "core/pool.h"
 
 #include "core/patience.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 struct fc_pool {
   int threads;
@@ -58,9 +62,15 @@ static gpointer work(gpointer data) {
   return NULL;
 }
 
+int fc_processors(void) {
+  cpu_set_t set;
+  int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+  return count > 0 ? count : (int)g_get_num_processors(); /* more than a set holds, or another system */
+}
+
 fc_pool *fc_pool_new(int threads) {
   fc_pool *pool = g_new0(fc_pool, 1);
-  pool->threads = threads > 0 ? threads : (int)g_get_num_processors();
+  pool->threads = threads > 0 ? threads : fc_processors();
   pool->workers = g_new0(GThread *, pool->threads);
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->wake, NULL);

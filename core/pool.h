@@ -15,7 +15,10 @@ G_BEGIN_DECLS
 typedef struct fc_pool fc_pool;
 typedef void (*fc_pool_body)(guint index, guint worker, void *data);
 
-/* `threads` counts the caller; 0 is one a core. */
+/* The processors that this process may run on: fewer than there are under taskset, or in a container. */
+int fc_processors(void);
+
+/* `threads` counts the caller; 0 is one a processor. */
 fc_pool *fc_pool_new(int threads);
 void fc_pool_free(fc_pool *pool);
 int fc_pool_threads(const fc_pool *pool);

@@ -90,12 +90,20 @@ static fc_plan *plan_ends(fc_chain *chain, ends *e, const fc_options *o, gboolea
   return e->source ? make_plan(chain, e->source, e->sink, o, error) : NULL;
 }
 
+/* A GPU that was asked for is started while the input is opened. */
+static fc_cuda_starting *start_device(const fc_options *o) {
+  if (!o->device || !g_str_has_prefix(o->device, "cuda")) return NULL;
+  const char *ordinal = o->device[4] == ':' ? o->device + 5 : "0";
+  return fc_cuda_start((int)CLAMP(g_ascii_strtoll(ordinal, NULL, 10), 0, 1023));
+}
+
 /* `again`: the CPU may take over, from the beginning. */
 static gboolean run_once(fc_chain *chain, const char *input, const char *output, const fc_options *o,
                          gboolean *again, fc_result *result, GError **error) {
   ends e = {NULL, NULL};
   g_autoptr(fc_plan) plan = NULL;
   fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  fc_cuda_starting *starting = start_device(o);
   gboolean ok = open_ends(chain, input, output, o, &e, error) &&
                 (plan = plan_ends(chain, &e, o, TRUE, error)) != NULL &&
                 fc_plan_choose_device(plan, o, TRUE, error);
@@ -111,6 +119,7 @@ static gboolean run_once(fc_chain *chain, const char *input, const char *output,
   }
   close_ends(&e);
   fc_trace_free(trace);
+  fc_cuda_start_wait(starting);
   return ok;
 }
 

@@ -21,6 +21,7 @@
 #ifndef FC_CORE_RUNNER_H
 #define FC_CORE_RUNNER_H
 
+#include "core/arena.h"
 #include "core/demand.h"
 #include "core/filterchain.h"
 
@@ -50,6 +51,8 @@ struct fc_runner {
    * also readable and writable by kernels at the same address. Zeroed. */
   void *(*alloc_host)(fc_runner *runner, gsize bytes);
   void (*release_host)(fc_runner *runner, void *memory);
+  /* NULL, or: takes over memory for alloc_host to be served from, as long as it lasts. */
+  void (*adopt_host)(fc_runner *runner, fc_arena *arena);
 
   /* Copies between a host view and a device view of equal shape and dtype, in the
    * slot's upload (download) lane. Device lanes only: NULL on the CPU. */
@@ -100,6 +103,16 @@ struct fc_runner {
  * Without a CUDA build, driver or device: NULL with FC_DEVICE and a sentence.
  */
 fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error);
+
+/*
+ * Begins to start the driver and a device's context on a thread, which takes some 0.2 s, so that
+ * files can be opened and images decoded meanwhile: whoever needs the device waits for it. What goes wrong
+ * there goes wrong again, and is told, where it is needed. NULL, which is allowed everywhere, where there is
+ * no driver or no thread. The process must not end before fc_cuda_start_wait.
+ */
+typedef struct fc_cuda_starting fc_cuda_starting;
+fc_cuda_starting *fc_cuda_start(int ordinal);
+void fc_cuda_start_wait(fc_cuda_starting *starting);
 
 /* Of a runner on a caller's stream: what is enqueued from now on comes after all that it has
  * enqueued before, even if another stream has taken the handle of one that is gone. */

@@ -328,6 +328,12 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   return &me->base;
 }
 
+fc_cuda_starting *fc_cuda_start(int ordinal) {
+  return NULL;
+}
+
+void fc_cuda_start_wait(fc_cuda_starting *starting) {}
+
 gboolean fc_has_cuda(void) {
   return TRUE;
 }
