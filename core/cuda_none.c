@@ -26,6 +26,16 @@ gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
   return fc_fail(error, FC_DEVICE, REASON);
 }
 
+gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error) {
+  return fc_fail(error, FC_DEVICE, REASON);
+}
+
+void fc_cuda_aside(fc_runner *runner, guint lane) {}
+
+gboolean fc_cuda_join(fc_runner *runner, GError **error) {
+  return fc_fail(error, FC_DEVICE, REASON);
+}
+
 gboolean fc_cuda_captures(int ordinal, void *stream) {
   return FALSE;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The inside, and what is above, below, left and right of it. */
-#define PARTS 5
+#define PARTS (1 + FC_LANES)
 /* A rim takes some launches, one after another: it must save copying so many bytes of input. */
 #define RIM_WORTH ((gint64)24 << 20)
 /* Parts begin at multiples of so many elements along X, for the sake of wide loads and stores. */
@@ -24,6 +24,7 @@ typedef struct part {
   fc_range out[FC_AXES];                                               /* of the first stage's output */
   fc_range view[FC_AXES], virt[FC_AXES], real[FC_AXES], held[FC_AXES]; /* of its input, see demand.h */
   fc_buffer room;                                                      /* of a rim; of the inside no memory */
+  void *scratch;                                                       /* of a rim; NULL: it takes none */
 } part;
 
 struct fc_device_run {
@@ -111,6 +112,11 @@ static gboolean pays(const fc_device_run *r) {
   return r->n_parts > 1 && rims <= all / 2 && all * size >= (r->n_parts - 1) * RIM_WORTH;
 }
 
+static gboolean no_memory(const fc_device_run *r, gsize bytes, GError **error) {
+  return fc_fail(error, FC_NO_MEMORY, "%s: not enough memory for a border (%.1f MB)", r->runner->description,
+                 (double)bytes / 1e6);
+}
+
 static gboolean make_rims(fc_device_run *r, GError **error) {
   for (guint i = 1; i < r->n_parts; i++) {
     part *p = &r->parts[i];
@@ -120,10 +126,32 @@ static gboolean make_rims(fc_device_run *r, GError **error) {
       return fc_fail(error, FC_NO_MEMORY, "a border is too large to be addressed");
     p->room.device = r->runner->device;
     p->room.memory = r->runner->alloc(r->runner, p->room.bytes);
-    if (!p->room.memory)
-      return fc_fail(error, FC_NO_MEMORY, "%s: not enough memory for a border (%.1f MB)",
-                     r->runner->description, (double)p->room.bytes / 1e6);
+    if (!p->room.memory) return no_memory(r, p->room.bytes, error);
     fc_buffer_hold(&p->room, p->held, p->view[FC_AXIS_X].lo);
+  }
+  return TRUE;
+}
+
+/* The views of a part, once fc_work_point has been called. */
+static fc_view part_in(fc_device_run *r, guint i, const fc_buffer *input) {
+  return fc_buffer_view(i ? &r->parts[i].room : input, r->parts[i].view, &r->plan->links[0]);
+}
+
+static fc_view part_out(fc_device_run *r, guint i) {
+  return fc_buffer_view(fc_work_link(&r->work, 1), r->parts[i].out, &r->plan->links[1]);
+}
+
+/* Scratch for the rims, each its own: they run at the same time. */
+static gboolean make_scratch(fc_device_run *r, GError **error) {
+  fc_buffer nowhere = {.dtype = r->plan->links[1].dtype, .kind = r->plan->links[1].kind};
+  fc_buffer_layout(&nowhere, &r->plan->links[1], r->plan->links[1].extent);
+  fc_buffer_hold(&nowhere, r->chunk->links[1].made, 0);
+  for (guint i = 1; i < r->n_parts; i++) {
+    fc_view in = part_in(r, i, NULL), out = fc_buffer_view(&nowhere, r->parts[i].out, &r->plan->links[1]);
+    gsize bytes = fc_work_scratch(&r->work, 0, &in, &out);
+    if (bytes == 0) continue;
+    r->parts[i].scratch = r->runner->alloc(r->runner, bytes);
+    if (!r->parts[i].scratch) return no_memory(r, bytes, error);
   }
   return TRUE;
 }
@@ -138,16 +166,27 @@ static gboolean fill_rim(fc_device_run *r, part *p, const fc_buffer *input, GErr
   return r->runner->fill_border(r->runner, &to, p->virt, ps->border, &ps->border_code, error);
 }
 
+static gboolean enqueue_rim(fc_device_run *r, guint i, const fc_buffer *input, GError **error) {
+  part *p = &r->parts[i];
+  if (!fill_rim(r, p, input, error)) return FALSE;
+  fc_view in = part_in(r, i, input), out = part_out(r, i);
+  return fc_work_run(&r->work, 0, &in, &out, p->scratch, error);
+}
+
+/* The rims run beside the end of the inside, and each other: they are too small to fill a device. */
 static gboolean enqueue_parts(fc_device_run *r, fc_buffer *input, fc_buffer *output, GError **error) {
   fc_work_point(&r->work, r->chunk, input, output);
-  for (guint i = 0; i < r->n_parts; i++) {
-    part *p = &r->parts[i];
-    if (i > 0 && !fill_rim(r, p, input, error)) return FALSE;
-    fc_view in = fc_buffer_view(i ? &p->room : input, p->view, &r->plan->links[0]);
-    fc_view out = fc_buffer_view(fc_work_link(&r->work, 1), p->out, &r->plan->links[1]);
-    if (!fc_work_run(&r->work, 0, &in, &out, error)) return FALSE;
+  fc_view in = part_in(r, 0, input), out = part_out(r, 0);
+  if (!fc_cuda_fork(r->runner, r->n_parts - 1, error)) return FALSE;
+  gboolean ok = fc_work_run(&r->work, 0, &in, &out, NULL, error);
+  for (guint i = 1; i < r->n_parts && ok; i++) {
+    fc_cuda_aside(r->runner, i);
+    ok = enqueue_rim(r, i, input, error);
   }
-  return fc_work_enqueue_after(&r->work, r->chunk, 1, NULL, error);
+  fc_cuda_aside(r->runner, 0);
+  /* In any case; the first failure is the one that is told. */
+  ok = fc_cuda_join(r->runner, ok ? error : NULL) && ok;
+  return ok && fc_work_enqueue_after(&r->work, r->chunk, 1, NULL, error);
 }
 
 /* ---- calls ------------------------------------------------------------ */
@@ -196,7 +235,7 @@ static gboolean enqueue_borrowed(void *data, GError **error) {
 static gboolean make_room(fc_device_run *r, GError **error) {
   if (r->plan->n == 0 || needs_no_room(r->plan, r->chunk)) return TRUE;
   cut_into_parts(r);
-  if (pays(r)) return make_rims(r, error);
+  if (pays(r)) return make_rims(r, error) && make_scratch(r, error);
   r->n_parts = 0;
   return fc_work_buffer(r->plan, r->runner, 0, FALSE, &r->room, error);
 }

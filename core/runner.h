@@ -117,6 +117,18 @@ void fc_cuda_start_wait(fc_cuda_starting *starting);
 /* Of a runner on a caller's stream: what is enqueued from now on comes after all that it has
  * enqueued before, even if another stream has taken the handle of one that is gone. */
 gboolean fc_cuda_rejoin(fc_runner *runner, GError **error);
+/*
+ * Of a runner on a caller's stream: work that may run beside other work of the same call, in lanes numbered
+ * from
+ * 1. fc_cuda_fork opens so many; what is enqueued - on runner->stream - after fc_cuda_aside has chosen a lane
+ * comes after all that was enqueued before the fork, and 0 chooses the caller's stream again. What is
+ * enqueued there after fc_cuda_join comes after all lanes. The first fork prepares, so it is none that is
+ * captured; every fork must be joined.
+ */
+#define FC_LANES 4
+gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error);
+void fc_cuda_aside(fc_runner *runner, guint lane);
+gboolean fc_cuda_join(fc_runner *runner, GError **error);
 /* Whether work on this stream is being captured into a graph instead of run, or may be. */
 gboolean fc_cuda_captures(int ordinal, void *stream);
 

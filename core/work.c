@@ -76,6 +76,14 @@ static gboolean no_memory(const fc_plan *plan, const fc_runner *runner, gboolean
                  (double)bytes / 1e6);
 }
 
+gsize fc_work_scratch(fc_work *w, guint s, const fc_view *in, const fc_view *out) {
+  const fc_backend *backend = backend_of(w, s);
+  if (!backend || !backend->scratch) return 0;
+  const fc_view *ins[1] = {in}, *outs[1] = {out};
+  fc_job job = {sizeof job, w->plan->compute, 1, 1, ins, outs, NULL, NULL, 0, NULL, 0, NULL};
+  return (backend->scratch(w->stages[s].state, &job) + 255) / 256 * 256;
+}
+
 /* The views of the largest call there can be, for asking how much scratch it takes. */
 static gsize largest_scratch(fc_work *w, guint s) {
   const fc_backend *backend = backend_of(w, s);
@@ -102,9 +110,7 @@ static gsize largest_scratch(fc_work *w, guint s) {
     fc_buffer_hold(&b, all, 0);
     views[i] = fc_buffer_view(&b, all, formats[i]);
   }
-  const fc_view *in[1] = {&views[0]}, *out[1] = {&views[1]};
-  fc_job job = {sizeof job, w->plan->compute, 1, 1, in, out, NULL, NULL, 0, NULL, 0, NULL};
-  return (backend->scratch(w->stages[s].state, &job) + 255) / 256 * 256;
+  return fc_work_scratch(w, s, &views[0], &views[1]);
 }
 
 static gboolean init_buffer(fc_buffer *b, const fc_plan *plan, guint link) {
@@ -241,6 +247,7 @@ typedef struct call {
   fc_work *work;
   guint stage;
   fc_view in, out; /* of the whole stage */
+  void *scratch;   /* on a device: NULL is the workspace's */
   void *measure;
   gint64 measure_stride;
   gint64 tiles, tile;
@@ -300,9 +307,18 @@ static gboolean run_on_device(call *c, GError **error) {
   fc_work_stage *ws = &w->stages[c->stage];
   if (!ps->op) return w->runner->copy(w->runner, &c->out, &c->in, ws->notes, error);
   const fc_view *ins[1] = {&c->in}, *outs[1] = {&c->out};
-  fc_job job = {
-      sizeof job, w->plan->compute,  1,        1, ins, outs, w->runner->stream, w->scratch, ws->scratch,
-      c->measure, c->measure_stride, ws->notes};
+  fc_job job = {sizeof job,
+                w->plan->compute,
+                1,
+                1,
+                ins,
+                outs,
+                w->runner->stream,
+                c->scratch ? c->scratch : w->scratch,
+                ws->scratch,
+                c->measure,
+                c->measure_stride,
+                ws->notes};
   fc_status status = ps->op->cuda->process(&ps->stage->host.base, ws->state, &job);
   return fc_stage_host_check_on(&ps->stage->host, ps->name, w->plan->device, "processing", status, error);
 }
@@ -402,8 +418,9 @@ gboolean fc_work_enqueue(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_bu
   return fc_work_enqueue_after(w, chunk, 0, measures, error);
 }
 
-gboolean fc_work_run(fc_work *w, guint stage, const fc_view *in, const fc_view *out, GError **error) {
-  call c = {.work = w, .stage = stage, .in = *in, .out = *out};
+gboolean fc_work_run(fc_work *w, guint stage, const fc_view *in, const fc_view *out, void *scratch,
+                     GError **error) {
+  call c = {.work = w, .stage = stage, .in = *in, .out = *out, .scratch = scratch};
   return run_on_device(&c, error);
 }
 

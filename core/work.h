@@ -68,8 +68,11 @@ gboolean fc_work_enqueue(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc
  * called, and link `stages` holds its stretch. */
 gboolean fc_work_enqueue_after(fc_work *work, const fc_chunk *chunk, guint stages,
                                const fc_measures *measures, GError **error);
-/* Enqueues one stage of a device's work between two views, its border made already. */
-gboolean fc_work_run(fc_work *work, guint stage, const fc_view *in, const fc_view *out, GError **error);
+/* Enqueues one stage of a device's work between two views, its border made already. `scratch` is of
+ * fc_work_scratch bytes for these views; NULL: the workspace's own. */
+gboolean fc_work_run(fc_work *work, guint stage, const fc_view *in, const fc_view *out, void *scratch,
+                     GError **error);
+gsize fc_work_scratch(fc_work *work, guint stage, const fc_view *in, const fc_view *out);
 
 /* Points the links' buffers at the chunk's stretches; fc_work_enqueue begins with it. */
 void fc_work_point(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out);

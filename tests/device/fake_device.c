@@ -29,6 +29,7 @@ static struct {
   GHashTable *pieces; /* address -> piece */
   gsize used, peak;   /* device memory */
   guint runners;
+  int lanes; /* forked and not joined */
 } device = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void fake_device_set(const fake_faults *faults) {
@@ -44,7 +45,7 @@ void fake_device_set(const fake_faults *faults) {
 const char *fake_call_name(fake_call call) {
   static const char *const names[FAKE_CALLS] = {"new",     "alloc",   "alloc_host", "upload", "download",
                                                 "compute", "wait",    "finish",     "copy",   "fill_border",
-                                                "malloc",  "copy_to", "process"};
+                                                "malloc",  "copy_to", "process",    "fork"};
   return names[call];
 }
 
@@ -340,6 +341,25 @@ gboolean fc_has_cuda(void) {
 
 gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
   return TRUE;
+}
+
+gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error) {
+  g_assert_true(((fake_runner *)runner)->borrowed);
+  if (!passes(FAKE_FORK, "forking", error)) return FALSE;
+  g_assert_cmpint(device.lanes, ==, 0);
+  device.lanes = (int)lanes;
+  return TRUE;
+}
+
+void fc_cuda_aside(fc_runner *runner, guint lane) {
+  g_assert_cmpint(lane, <=, device.lanes);
+}
+
+/* A fork stays joined even where that fails: there is nothing else to be done with it. */
+gboolean fc_cuda_join(fc_runner *runner, GError **error) {
+  g_assert_cmpint(device.lanes, >, 0);
+  device.lanes = 0;
+  return passes(FAKE_FORK, "joining", error);
 }
 
 gboolean fc_cuda_captures(int ordinal, void *stream) {

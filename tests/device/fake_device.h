@@ -34,6 +34,7 @@ typedef enum fake_call {
   FAKE_MALLOC,  /* fc_cuda_malloc, for operators: NULL */
   FAKE_COPY_TO, /* fc_cuda_copy_to */
   FAKE_PROCESS, /* of an operator, which asks with fake_device_fails */
+  FAKE_FORK,    /* fc_cuda_fork and fc_cuda_join */
   FAKE_CALLS
 } fake_call;
 

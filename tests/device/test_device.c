@@ -559,6 +559,36 @@ static void test_large(void) {
   for (guint i = 0; i < G_N_ELEMENTS(larges); i++) check_large(&larges[i]);
 }
 
+/* Each call fails in turn: an error, nothing left over, and the next call works. */
+static void test_large_failing(void) {
+  const struct large *l = &larges[0];
+  const char *const stages[] = {l->stages[0], l->stages[1], NULL};
+  fc_format format = format_of(l);
+  const gsize size = (gsize)l->x * sizeof(float);
+  fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
+          to = view_as(&format, fc_cuda_malloc(0, size), 0);
+  make_noise(from.data, size, FC_F32);
+  int stream = 0, reached = 0;
+  for (int k = 0; k < FAKE_CALLS; k++)
+    for (guint at = 1;; at++) {
+      g_autoptr(GError) error = NULL;
+      ready_chain c = parse(stages, NULL);
+      fake_faults faults = {.call = (fake_call)k, .at = at};
+      fake_device_set(&faults);
+      gboolean ok = fc_chain_run_device(c.chain, &from, &to, &stream, NULL, &error);
+      g_assert_cmpint(ok, ==, !fake_device_failed());
+      reached += !ok;
+      if (!ok) check_error(error);
+      fake_device_set(NULL);
+      if (!ok) g_assert_true(fc_chain_run_device(c.chain, &from, &to, &stream, NULL, NULL));
+      drop(&c, 2);
+      if (ok) break;
+    }
+  g_assert_cmpint(reached, >, 15);
+  fc_cuda_free(0, from.data);
+  fc_cuda_free(0, to.data);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
@@ -576,6 +606,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/host-memory", test_host_memory);
   g_test_add_func("/device/stream", test_stream);
   g_test_add_func("/device/large", test_large);
+  g_test_add_func("/device/large/failing", test_large_failing);
   int status = g_test_run();
   scratch_remove();
   fc_context_free(context);

@@ -218,10 +218,21 @@ static void check_large(const char *stage, fc_view from) {
   g_assert_cmpint(cudaMalloc(&to.data, size), ==, cudaSuccess);
   g_assert_cmpint(cudaMemcpy(from.data, in, size, cudaMemcpyHostToDevice), ==, cudaSuccess);
   from.device = to.device = 0;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
+    cudaGraph_t graph;
+    cudaGraphExec_t launchable;
+    const int captured = i == 2;
     cudaMemsetAsync(to.data, 0xff, size, stream);
+    if (captured) cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     g_assert_true(fc_chain_run_device(chain, &from, &to, stream, NULL, &error));
     g_assert_no_error(error);
+    if (captured) {
+      g_assert_cmpint(cudaStreamEndCapture(stream, &graph), ==, cudaSuccess);
+      g_assert_cmpint(cudaGraphInstantiate(&launchable, graph, 0), ==, cudaSuccess);
+      g_assert_cmpint(cudaGraphLaunch(launchable, stream), ==, cudaSuccess);
+      cudaGraphDestroy(graph);
+      cudaGraphExecDestroy(launchable);
+    }
     cudaMemcpyAsync(got, to.data, size, cudaMemcpyDeviceToHost, stream);
     g_assert_cmpint(cudaStreamSynchronize(stream), ==, cudaSuccess);
     g_assert_true(memcmp(got, wanted, size) == 0);
