@@ -23,6 +23,7 @@
 #include "core/error.h"
 #include "core/runner.h"
 
+#include "core/cuda_clock.cuh"
 #include "core/cuda_kernels.cuh"
 
 #include <dlfcn.h>
@@ -60,6 +61,7 @@ struct cuda_runner {
   guint64 clock;
   GHashTable *device_memory, *host_memory; // sets
   fc_arena *arena;                         // pinned, or NULL
+  lane_clock clock_of_lanes;
 };
 
 // ---- the process and the current device ----------------------------------
@@ -230,27 +232,31 @@ void cuda_release_host(fc_runner *runner, void *memory) {
 // ---- lanes ---------------------------------------------------------------
 
 // One outer lane's share of a chunk: after `before`, copy, then record `after`.
-gboolean move(cuda_runner *me, const fc_view *to, const fc_view *from, cudaMemcpyKind kind, cudaStream_t lane,
-              cudaEvent_t before, cudaEvent_t after, GError **error) {
+gboolean move(cuda_runner *me, guint slot, const fc_view *to, const fc_view *from, cudaMemcpyKind kind,
+              cudaStream_t lane, cudaEvent_t before, cudaEvent_t after, GError **error) {
   current_device here(me->base.device, me->borrowed);
   if (!entered(me, here, error)) return FALSE;
   const char *doing = kind == cudaMemcpyHostToDevice ? "upload" : "download";
   if (!me->borrowed && !passed(me, cudaStreamWaitEvent(lane, before, 0), doing, error)) return FALSE;
+  const lane_clock::lane which = kind == cudaMemcpyHostToDevice ? lane_clock::UPLOAD : lane_clock::DOWNLOAD;
+  me->clock_of_lanes.begin(slot, which, lane);
   if (!passed(me, fc_cuda_transfer(to, from, kind, lane), doing, error)) return FALSE;
+  me->clock_of_lanes.end(slot, which, lane, fc_view_count(to) * (gint64)fc_dtype_size(to->dtype));
   return passed(me, me->borrowed ? mark_borrowed(me) : cudaEventRecord(after, lane), doing, error);
 }
 
 gboolean cuda_upload(fc_runner *runner, guint slot, const fc_view *to, const fc_view *from, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   slot_state *s = &me->slots[slot];
-  return move(me, to, from, cudaMemcpyHostToDevice, me->upload, s->computed, s->uploaded, error);
+  me->clock_of_lanes.tell(slot);
+  return move(me, slot, to, from, cudaMemcpyHostToDevice, me->upload, s->computed, s->uploaded, error);
 }
 
 gboolean cuda_download(fc_runner *runner, guint slot, const fc_view *to, const fc_view *from,
                        GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   slot_state *s = &me->slots[slot];
-  return move(me, to, from, cudaMemcpyDeviceToHost, me->download, s->computed, s->downloaded, error);
+  return move(me, slot, to, from, cudaMemcpyDeviceToHost, me->download, s->computed, s->downloaded, error);
 }
 
 // Called from any thread: nothing of the runner is changed.
@@ -274,8 +280,17 @@ gboolean cuda_finish(fc_runner *runner, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   if (me->borrowed) return TRUE;
   current_device here(runner->device, FALSE);
-  return entered(me, here, error) && passed(me, cudaEventRecord(me->mark, me->compute), "computing", error) &&
-         passed(me, cudaEventSynchronize(me->mark), "computing", error);
+  if (!entered(me, here, error) || !passed(me, cudaEventRecord(me->mark, me->compute), "computing", error) ||
+      !passed(me, cudaEventSynchronize(me->mark), "computing", error))
+    return FALSE;
+  for (guint i = 0; i < FC_SLOTS; i++) me->clock_of_lanes.tell(i);
+  return TRUE;
+}
+
+void cuda_watch(fc_runner *runner, fc_trace *trace) {
+  cuda_runner *me = (cuda_runner *)runner;
+  current_device here(runner->device, me->borrowed);
+  if (here.ok() && !me->borrowed) me->clock_of_lanes.init(trace, me->compute);
 }
 
 // ---- graphs --------------------------------------------------------------
@@ -342,7 +357,9 @@ gboolean cuda_compute(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn 
         !passed(me, cudaStreamWaitEvent(me->compute, s->downloaded, 0), "computing", error))
       return FALSE;
   }
+  me->clock_of_lanes.begin(slot, lane_clock::COMPUTE, me->compute);
   if (!run_work(me, s, key, enqueue, data, error)) return FALSE;
+  me->clock_of_lanes.end(slot, lane_clock::COMPUTE, me->compute, -1);
   return passed(me, me->borrowed ? mark_borrowed(me) : cudaEventRecord(s->computed, me->compute), "computing",
                 error);
 }
@@ -408,6 +425,7 @@ void free_owned(cuda_runner *me) {
   const cudaStream_t lanes[] = {me->upload, me->compute, me->download};
   for (guint i = 0; i < G_N_ELEMENTS(lanes); i++)
     if (lanes[i]) cudaStreamSynchronize(lanes[i]);
+  me->clock_of_lanes.clear();
   free_memory(me, me->compute);
   for (guint i = 0; i < FC_SLOTS; i++) {
     slot_state *s = &me->slots[i];
@@ -537,6 +555,7 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   r->compute = cuda_compute;
   r->wait_upload = cuda_wait_upload, r->wait_download = cuda_wait_download;
   r->finish = cuda_finish;
+  r->watch = cuda_watch;
   r->copy = cuda_copy, r->fill_border = cuda_fill_border;
   if (begin(me, (cudaStream_t)stream, error)) return r;
   cuda_free(r);

@@ -456,6 +456,7 @@ static gboolean init_run(run *r, guint halvings, GError **error) {
   if (!fc_plan_choose_chunk(r->plan, r->options, halvings, error)) return FALSE;
   r->runner = make_runner(r->plan, r->options, error);
   if (!r->runner) return FALSE;
+  if (r->trace && r->runner->watch) r->runner->watch(r->runner, r->trace);
   if (!fc_work_init(&r->work, r->plan, r->runner, r->options->threads, r->trace, error)) return FALSE;
   if (!init_slots(r, fc_plan_slots(r->plan), error)) return FALSE;
   r->chunker = fc_chunker_new(r->plan);

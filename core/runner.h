@@ -24,6 +24,7 @@
 #include "core/arena.h"
 #include "core/demand.h"
 #include "core/filterchain.h"
+#include "core/trace.h"
 
 G_BEGIN_DECLS
 
@@ -85,6 +86,9 @@ struct fc_runner {
    * are in `real`. `code` is the border value as an element of the view's dtype. */
   gboolean (*fill_border)(fc_runner *runner, const fc_view *view, const fc_range wanted[FC_AXES], int border,
                           const void *code, GError **error);
+
+  /* NULL, or: from now on the trace is told when the lanes worked; of the last chunks by finish. */
+  void (*watch)(fc_runner *runner, fc_trace *trace);
 
   /* Calls body(index, worker, data) for every index in [0, count) on the CPU
    * workers; `worker` < threads. NULL on a GPU. */

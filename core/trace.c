@@ -22,18 +22,29 @@ struct fc_trace {
   gint64 peak; /* the largest of what fc_trace_memory has seen */
 };
 
+static void name_tracks(fc_trace *trace, fc_track first, fc_track last) {
+  static const char *const names[] = {"reader",      "compute",      "writer",
+                                      "lane upload", "lane compute", "lane download"};
+  for (int i = first; i <= (int)last; i++)
+    g_string_append_printf(
+        trace->events,
+        "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
+        i ? ",\n" : "", i, names[i]);
+}
+
 fc_trace *fc_trace_new(const char *path) {
-  static const char *const names[] = {"reader", "compute", "writer"};
   fc_trace *trace = g_new0(fc_trace, 1);
   trace->path = g_strdup(path);
   trace->events = g_string_new(NULL);
   pthread_mutex_init(&trace->mutex, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS(names); i++)
-    g_string_append_printf(
-        trace->events,
-        "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"args\":{\"name\":\"%s\"}}",
-        i ? ",\n" : "", i, names[i]);
+  name_tracks(trace, FC_TRACK_READER, FC_TRACK_WRITER);
   return trace;
+}
+
+void fc_trace_name_lanes(fc_trace *trace) {
+  pthread_mutex_lock(&trace->mutex);
+  name_tracks(trace, FC_TRACK_LANE_UPLOAD, FC_TRACK_LANE_DOWNLOAD);
+  pthread_mutex_unlock(&trace->mutex);
 }
 
 gint64 fc_trace_now(const fc_trace *trace) {
@@ -42,14 +53,18 @@ gint64 fc_trace_now(const fc_trace *trace) {
 
 void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 chunk,
                   gint64 bytes) {
+  if (trace) fc_trace_add_span(trace, track, name, start, g_get_monotonic_time(), chunk, bytes);
+}
+
+void fc_trace_add_span(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 end,
+                       gint64 chunk, gint64 bytes) {
   if (!trace) return;
-  gint64 now = g_get_monotonic_time();
   g_autofree char *escaped = g_strescape(name, NULL);
   pthread_mutex_lock(&trace->mutex);
   g_string_append_printf(trace->events,
                          ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%" G_GINT64_FORMAT
                          ",\"dur\":%" G_GINT64_FORMAT ",\"args\":{\"chunk\":%" G_GINT64_FORMAT,
-                         escaped, (int)track, start, now - start, chunk);
+                         escaped, (int)track, start, end - start, chunk);
   if (bytes >= 0) g_string_append_printf(trace->events, ",\"bytes\":%" G_GINT64_FORMAT, bytes);
   g_string_append(trace->events, "}}");
   pthread_mutex_unlock(&trace->mutex);

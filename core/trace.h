@@ -2,7 +2,8 @@
 /*
  * trace.h - a record of a run in Chrome's trace format (chrome://tracing, Perfetto).
  *
- * Complete events only, on named tracks: reader, compute, writer. Thread-safe. A NULL
+ * Complete events only, on named tracks: reader, compute, writer, and of a device the three lanes that chunks
+ * pass through (runner.h), with the times that the device took. Thread-safe. A NULL
  * trace is allowed everywhere and does nothing.
  */
 #ifndef FC_CORE_TRACE_H
@@ -14,7 +15,14 @@ G_BEGIN_DECLS
 
 typedef struct fc_trace fc_trace;
 
-typedef enum fc_track { FC_TRACK_READER, FC_TRACK_COMPUTE, FC_TRACK_WRITER } fc_track;
+typedef enum fc_track {
+  FC_TRACK_READER,
+  FC_TRACK_COMPUTE,
+  FC_TRACK_WRITER,
+  FC_TRACK_LANE_UPLOAD,
+  FC_TRACK_LANE_COMPUTE,
+  FC_TRACK_LANE_DOWNLOAD
+} fc_track;
 
 fc_trace *fc_trace_new(const char *path);
 /* Microseconds since some fixed moment; 0 for a NULL trace. */
@@ -22,6 +30,11 @@ gint64 fc_trace_now(const fc_trace *trace);
 /* An event from `start` until now, on one chunk; bytes < 0 is left out. */
 void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 chunk,
                   gint64 bytes);
+/* The same for an event that is over. */
+void fc_trace_add_span(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 end,
+                       gint64 chunk, gint64 bytes);
+/* There is a device, and its lanes have tracks. */
+void fc_trace_name_lanes(fc_trace *trace);
 /* Notes the resident memory of the process, but for that of the trace itself, as a counter; the
  * largest is told at the end (otherData.peak_resident_bytes). */
 void fc_trace_memory(fc_trace *trace);
