@@ -61,9 +61,7 @@ template <typename F> struct lines_work : fc_dft_work<F> {
   }
 
   // Which of the spectrum's signal value i is.
-  __device__ __forceinline__ int reordered(int i) const {
-    return i % 2 ? n - 1 - i / 2 : i / 2;
-  }
+  __device__ __forceinline__ int reordered(int i) const { return i % 2 ? n - 1 - i / 2 : i / 2; }
 
   __device__ __forceinline__ F sample(const fc_dft_line<F> &l, int i) const {
     return i < cols ? fc_dev_load_any<F>(l.from + i * in_step, in_dtype, map_in) : F(0);
