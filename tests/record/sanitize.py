@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the GPU suite of a build folder under each tool of compute-sanitizer, and records it.
+
+    sanitize.py BUILD [--libs DIR]... [-j N] [--tool memcheck]... [-o FILE]
+
+A test passes when it succeeds and the tool has nothing to say. Like run_built.py it needs no Meson. Of many random
+trials a seventh is made (FILTERCHAIN_TRIALS=few), and operators have a second each; benchmarks and
+tests in Python are left out.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import sys
+import time
+
+import results
+import run_built
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+FOUND = 97  # the exit status when a tool has something to say
+QUIET = re.compile(r"(ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards displayed)")
+
+
+def command_of(tree, test, tool):
+    words = run_built.command_of(tree, test)
+    if "--seconds" in words:
+        words[words.index("--seconds") + 1] = "1"
+    return ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), "--target-processes", "all", *words]
+
+
+def is_fit(test):
+    """A program that is ours, and no benchmark."""
+    name = os.path.basename(test["cmd"][0])
+    return "gpu" in test["suite"] and not name.startswith(("python", "filterchain-bench", "bench_"))
+
+
+def judge(status, output):
+    if status == run_built.SKIPPED:
+        return results.SKIP
+    return results.PASS if status == 0 and QUIET.search(output) else results.FAIL
+
+
+def run_test(tree, test, tool, options):
+    folder = tree.here(test["workdir"]) if test["workdir"] else tree.build
+    libraries = [os.path.abspath(folder) for folder in options.libs]
+    env = {**run_built.environment_of(tree, test, libraries), "FILTERCHAIN_TRIALS": "few"}
+    started = time.monotonic()
+    status, output = run_built.run(command_of(tree, test, tool), env, folder, options.timeout)
+    entry = {"name": f"{tool}: {test['name']}", "suites": test["suite"], "result": judge(status, output),
+             "seconds": round(time.monotonic() - started, 3)}
+    if entry["result"] == results.SKIP:
+        entry["reason"] = results.skip_reason(output)
+    return entry, status, output
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--libs", action="append", default=[])
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--tool", action="append", choices=TOOLS)
+    parser.add_argument("--timeout", type=float, default=400)
+    parser.add_argument("--commit", help="of the tree, where git cannot tell")
+    parser.add_argument("-o", "--output", required=True)
+    options = parser.parse_args()
+    tree = run_built.Tree(options.build)
+    tests, entries = [test for test in tree.tests(["gpu"]) if is_fit(test)], []
+    # The longest first.
+    tests.sort(key=lambda test: -test["timeout"])
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(run_test, tree, test, tool, options)
+                   for test in tests for tool in options.tool or TOOLS]
+        for future in concurrent.futures.as_completed(futures):
+            run_built.report(*future.result())
+            entries.append(future.result()[0])
+    record = results.make(entries, ["tests/record/sanitize.py"], options.commit or results.commit(tree.source))
+    results.write(record, options.output)
+    return results.say(record, options.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
