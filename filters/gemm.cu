@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// gemm.cu - C = alpha A B + beta C on a CUDA device: the tiled product of gemm_tile.cuh
-// with plain matrices for operands, or for f64 that of gemm_dmma.cuh, on tensor cores.
+// gemm.cu - C = alpha A B + beta C on a CUDA device. The first of these that can:
+//
+//   gemm_thin   one side and k at most 16, in f64 8
+//   gemm_tma    sm_90, and matrices that its copy engine can read
+//   gemm_dmma   f64 on the tensor cores of sm_80 and later
+//   gemm_tile   anything
+//
+// Their sums are the same, to the bit.
 #include "filters/gemm.h"
 #include "filters/gemm_dmma.cuh"
+#include "filters/gemm_thin.cuh"
 #include "filters/gemm_tile.cuh"
+#include "filters/gemm_tma.h"
 
 namespace {
 
@@ -46,27 +54,57 @@ fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float> &, con
   return FC_UNSUPPORTED;
 }
 
-template <typename F>
-fc_status product(int64_t m, int64_t n, int64_t k, const operand<F> &a, const operand<F> &b,
-                  const result<F> &c, cudaStream_t stream) {
-  const fc_status status =
-      m > 0 && n > 0 && k > 0 ? on_tensor_cores(m, n, k, a, b, c, stream) : FC_UNSUPPORTED;
-  return status == FC_UNSUPPORTED ? fc_tile_product<F, 0>(m, n, k, a, b, c, stream) : status;
+fc_status by_copy_engine(const fc_gemm *g, float, cudaStream_t stream) {
+  return fc_gemm_tma_f32(g, stream);
+}
+fc_status by_copy_engine(const fc_gemm *g, double, cudaStream_t stream) {
+  return fc_gemm_tma_f64(g, stream);
 }
 
-template <typename F> fc_status multiply(const fc_gemm *g, cudaStream_t stream) {
-  int64_t k = g->alpha != 0 ? g->k : 0;
-  operand<F> a = operand_of<F>(g->a, g->a_row, g->a_col);
-  operand<F> b = operand_of<F>(g->b, g->b_col, g->b_row);
-  result<F> c = {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha),
-                 static_cast<F>(g->beta)};
-  // Neighbouring threads write neighbouring columns: a column-major C is computed as
-  // the transpose, B'A', whose sums are the same.
-  if (g->c_row == 1 && g->c_col != 1) {
-    c.row = g->c_col, c.col = g->c_row;
-    return product<F>(g->n, g->m, k, b, a, c, stream);
-  }
-  return product<F>(g->m, g->n, k, a, b, c, stream);
+// Vectors that are multiplied by a small matrix: the columns of B, or the rows of A.
+template <typename F> fc_status thin_product(const fc_gemm *g, cudaStream_t stream) {
+  const bool columns = g->m <= g->n;
+  if (g->k > FC_THIN_LARGEST<F> || (columns ? g->m : g->n) > FC_THIN_LARGEST<F>) return FC_UNSUPPORTED;
+  fc_thin<F> t;
+  const F *a = static_cast<const F *>(g->a), *b = static_cast<const F *>(g->b);
+  t.matrix = columns ? a : b, t.in = columns ? b : a, t.out = static_cast<F *>(g->c);
+  t.count = columns ? g->n : g->m, t.rows = static_cast<int>(columns ? g->m : g->n);
+  t.k = static_cast<int>(g->k);
+  t.row = columns ? g->a_row : g->b_col, t.along = columns ? g->a_col : g->b_row;
+  t.in_across = columns ? g->b_col : g->a_row, t.in_along = columns ? g->b_row : g->a_col;
+  t.out_across = columns ? g->c_col : g->c_row, t.out_along = columns ? g->c_row : g->c_col;
+  t.alpha = static_cast<F>(g->alpha), t.beta = static_cast<F>(g->beta);
+  return fc_thin_product(t, stream);
+}
+
+template <typename F> fc_status tiled_product(const fc_gemm *g, cudaStream_t stream) {
+  const operand<F> a = operand_of<F>(g->a, g->a_row, g->a_col), b = operand_of<F>(g->b, g->b_col, g->b_row);
+  const result<F> c = {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha),
+                       static_cast<F>(g->beta)};
+  const fc_status status = g->k > 0 ? on_tensor_cores(g->m, g->n, g->k, a, b, c, stream) : FC_UNSUPPORTED;
+  return status == FC_UNSUPPORTED ? fc_tile_product<F, 0>(g->m, g->n, g->k, a, b, c, stream) : status;
+}
+
+// Neighbouring threads write neighbouring columns: a column-major C is computed as the transpose,
+// B'A', whose sums are the same.
+fc_gemm by_rows(const fc_gemm *g) {
+  fc_gemm t = *g;
+  if (g->alpha == 0) t.k = 0;
+  if (g->c_row != 1 || g->c_col == 1) return t;
+  t.m = g->n, t.n = g->m;
+  t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row;
+  t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row;
+  t.c_row = g->c_col, t.c_col = g->c_row;
+  return t;
+}
+
+template <typename F> fc_status multiply(const fc_gemm *given, cudaStream_t stream) {
+  const fc_gemm g = by_rows(given);
+  if (g.m == 0 || g.n == 0) return FC_OK;
+  fc_status status = FC_UNSUPPORTED;
+  if (g.k > 0) status = thin_product<F>(&g, stream);
+  if (g.k > 0 && status == FC_UNSUPPORTED) status = by_copy_engine(&g, F(), stream);
+  return status == FC_UNSUPPORTED ? tiled_product<F>(&g, stream) : status;
 }
 
 } // namespace

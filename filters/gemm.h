@@ -53,6 +53,20 @@ FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
 /* Matrices in the memory of the current device; enqueues on `stream`, a cudaStream_t. */
 FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 
+/* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): two to
+ * three times as fast where all sides are large. Each element is split into 11 and 12 significant bits, and
+ * the product of the lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and
+ * sums of 32 products are added up in f32. So the error is at most about that of fc_gemm_cuda, below k = 64
+ * up to three times that (tests/filters/test_gemm_split_cuda.c). Unlike there, an infinite element makes NaN
+ * of its row or column, and the small halves of elements below 2^-100 are lost. A product in pieces is still
+ * the product computed whole, bit for bit.
+ *
+ * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
+ * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to
+ * be multiplied, and for devices other than sm_90: call fc_gemm_cuda then. */
+FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
+FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);
+
 /* A matrix as BLAS describes it: its order and leading dimension, and whether it is
  * taken transposed. Sets the two distances of one matrix. */
 typedef enum fc_order { FC_ROW_MAJOR = 0, FC_COL_MAJOR = 1 } fc_order;

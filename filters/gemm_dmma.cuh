@@ -184,7 +184,10 @@ static inline fc_status fc_dmma_launch(const fc_dmma_operand &a, const fc_dmma_o
                      fc_dmma_slices<S::BN, S::threads, B_BY_K, VEC>::size);
   const int64_t down = (a.limit + S::BM - 1) / S::BM, across = (b.limit + S::BN - 1) / S::BN;
   if (down > INT32_MAX / across) return FC_UNSUPPORTED;
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
+  // Code that was made from that of an older chip does nothing.
+  cudaFuncAttributes about;
+  if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || about.ptxVersion < 80 ||
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
     (void)cudaGetLastError();
     return FC_UNSUPPORTED;
   }

@@ -39,6 +39,16 @@ static inline matrix matrix_new(int type, int64_t rows, int64_t cols) {
   return m;
 }
 
+/* Dense, by rows or by columns. */
+static inline matrix matrix_dense(int type, int64_t rows, int64_t cols, int by_rows) {
+  matrix m = {.type = type, .rows = rows, .cols = cols, .row = by_rows ? cols : 1, .col = by_rows ? 1 : rows};
+  m.memory = guarded_new((size_t)(rows * cols) * fc_dtype_size(type));
+  m.data = m.memory.data;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) matrix_set(&m, i, j, random_real());
+  return m;
+}
+
 static inline void matrix_free(matrix *m) {
   guarded_free(&m->memory);
 }

@@ -5,10 +5,7 @@
  * computed whole, to the bit; that nothing beyond C is written. Skipped without a
  * device.
  */
-#include <cuda_runtime_api.h>
-
-#include "tests/filters/check.h"
-#include "tests/filters/matrices.h"
+#include "tests/filters/device_matrices.h"
 
 #define SKIPPED 77
 
@@ -17,40 +14,12 @@ static const int64_t shapes[][3] = {
     {16, 300, 33},  {300, 16, 33}, {17, 17, 17},    {64, 64, 8},      {65, 129, 9},      {128, 128, 128},
     {200, 333, 50}, {1, 4097, 70}, {2500, 2500, 9}, {2177, 2305, 31}, {129, 40000, 130},
 };
+/* Multiples of 16 bytes, for the kernels of whole lines: no tile full, few tiles, many, flat and tall. */
+static const int64_t aligned[][3] = {
+    {20, 36, 24},    {516, 1048, 136}, {1540, 1540, 44}, {2052, 2004, 36}, {20000, 64, 64},
+    {64, 20000, 60}, {20000, 20, 4},   {50000, 8, 8},    {12, 50000, 16},
+};
 static const double factors[] = {1, 0, -1, 0.7};
-
-/* A device copy of a matrix's memory, guard bands and all. */
-static matrix to_device(const matrix *m) {
-  matrix d = *m;
-  size_t total = m->memory.bytes + 2 * GUARD_BYTES;
-  if (cudaMalloc((void **)&d.memory.base, total) != cudaSuccess) abort();
-  cudaMemcpy(d.memory.base, m->memory.base, total, cudaMemcpyHostToDevice);
-  d.data = d.memory.base + GUARD_BYTES;
-  return d;
-}
-
-static void from_device(const matrix *m, const matrix *d) {
-  cudaMemcpy(m->memory.base, d->memory.base, m->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
-}
-
-static fc_gemm product_of(const matrix *a, const matrix *b, const matrix *c, double alpha, double beta) {
-  return (fc_gemm){.type = c->type,
-                   .isa = fc_isa_best(),
-                   .m = c->rows,
-                   .n = c->cols,
-                   .k = a->cols,
-                   .alpha = alpha,
-                   .beta = beta,
-                   .a = a->data,
-                   .b = b->data,
-                   .c = c->data,
-                   .a_row = a->row,
-                   .a_col = a->col,
-                   .b_row = b->row,
-                   .b_col = b->col,
-                   .c_row = c->row,
-                   .c_col = c->col};
-}
 
 static void compare(const matrix *got, const matrix *want, int64_t k) {
   double eps = got->type == FC_F64 ? 0x1p-52 : 0x1p-23, worst = 0;
@@ -63,15 +32,9 @@ static void compare(const matrix *got, const matrix *want, int64_t k) {
         got->cols, k, worst);
 }
 
-/* A piece of the product, with tiles that begin elsewhere. */
+/* With tiles that begin elsewhere, or by another kernel because the piece lies differently. */
 static void run_piece(const fc_gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
-  int64_t size = (int64_t)fc_dtype_size(g->type);
-  fc_gemm piece = *g;
-  piece.m = i1 - i0;
-  piece.n = j1 - j0;
-  piece.a = (const char *)g->a + i0 * g->a_row * size;
-  piece.b = (const char *)g->b + j0 * g->b_col * size;
-  piece.c = (char *)g->c + (i0 * g->c_row + j0 * g->c_col) * size;
+  fc_gemm piece = piece_of(g, i0, i1, j0, j1);
   CHECK(fc_gemm_cuda(&piece, NULL) == FC_OK, "piece");
 }
 
@@ -90,8 +53,9 @@ static void check_pieces(const fc_gemm *g, const matrix *device_c, const matrix 
   matrix_free(&pieces);
 }
 
-static void check_shape(int type, int64_t m, int64_t n, int64_t k, double alpha, double beta) {
-  matrix a = matrix_new(type, m, k), b = matrix_new(type, k, n), c = matrix_new(type, m, n);
+/* Takes the matrices. */
+static void check_product(matrix a, matrix b, matrix c, double alpha, double beta) {
+  const int64_t m = c.rows, n = c.cols, k = a.cols;
   if (beta == 0) matrix_fill(&c, NAN);
   matrix before = matrix_copy(&c), da = to_device(&a), db = to_device(&b), dc = to_device(&c);
   fc_gemm host = product_of(&a, &b, &c, alpha, beta), device = product_of(&da, &db, &dc, alpha, beta);
@@ -115,6 +79,17 @@ static void check_shape(int type, int64_t m, int64_t n, int64_t k, double alpha,
   matrix_free(&c);
 }
 
+static void check_shape(int type, int64_t m, int64_t n, int64_t k, double alpha, double beta) {
+  check_product(matrix_new(type, m, k), matrix_new(type, k, n), matrix_new(type, m, n), alpha, beta);
+}
+
+static void check_aligned(int type, const int64_t *shape, int orders) {
+  matrix a = matrix_dense(type, shape[0], shape[2], orders & 1),
+         b = matrix_dense(type, shape[2], shape[1], orders & 2);
+  check_product(a, b, matrix_dense(type, shape[0], shape[1], orders & 4), factors[random_int(0, 3)],
+                factors[random_int(0, 3)]);
+}
+
 int main(void) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -127,5 +102,9 @@ int main(void) {
       for (int round = 0; round < 3; round++)
         check_shape(type, shapes[s][0], shapes[s][1], shapes[s][2], factors[random_int(0, 3)],
                     factors[random_int(0, 3)]);
+  for (int type = FC_F32; type <= FC_F64; type++)
+    for (size_t s = 0; s < sizeof aligned / sizeof aligned[0]; s++)
+      for (int orders = 0; orders < 8; orders++)
+        if (orders < 4 || s < 2) check_aligned(type, aligned[s], orders);
   return check_result();
 }

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+//
+// gemm_tma.cuh - products of matrices whose slices the copy engine of sm_90 (TMA) brings.
+//
+// A block stays and makes tiles of BM x BN sums one after the other, in registers. Slices of 128
+// bytes in k go through STAGES places in shared memory: a thread of a warp group of its own keeps the
+// engine busy, the barrier `full` of a place says that its slice is there, `empty` that all warps have
+// left it. So those that multiply neither move nor address elements, they read each step's operands
+// from shared memory a step ahead across slices and tiles, and they get the other group's registers.
+//
+// A slice lies in lines of 128 bytes, as in memory: by k where neighbours in k are neighbours, else
+// by rows. The engine swaps the 16-byte pieces of a line by its number modulo 8, so that
+// those of a column of lines lie in different banks. Elements beyond the matrix arrive as zeros.
+// Floats that lie by k are then turned, by the warps that feed, to lie by rows.
+//
+// The arithmetic is a class: gemm_tma_f64.cuh and gemm_tma_f32.cuh. Internal to filters/.
+#ifndef FC_FILTERS_GEMM_TMA_CUH
+#define FC_FILTERS_GEMM_TMA_CUH
+
+#include <cuda.h>
+
+#include "filters/cuda.cuh"
+#include "filters/gemm.h"
+
+// Where the instructions are (sm_90a: registers change hands, see setmaxnreg); elsewhere kernels are
+// empty and never launched (fc_tma_ready).
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define FC_TMA_CODE 1
+#else
+#define FC_TMA_CODE 0
+#endif
+
+// ---- barriers and copies -----------------------------------------------------
+
+// Addresses are those of shared memory.
+__device__ __forceinline__ uint32_t fc_shared_address(const void *p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+#if FC_TMA_CODE
+__device__ __forceinline__ void fc_bar_init(uint32_t bar, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(arrivals) : "memory");
+}
+// Barriers made so far are there for the engine too.
+__device__ __forceinline__ void fc_bar_publish(void) {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+// Arrives, and makes the barrier wait for so many bytes of copies.
+__device__ __forceinline__ void fc_bar_expect(uint32_t bar, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void fc_bar_arrive(uint32_t bar) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+}
+// Until the phase of this parity is over.
+__device__ __forceinline__ void fc_bar_wait(uint32_t bar, uint32_t parity) {
+  asm volatile("{\n"
+               ".reg .pred over;\n"
+               "WAIT_%=:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
+               "@!over bra WAIT_%=;\n"
+               "}" ::"r"(bar),
+               "r"(parity)
+               : "memory");
+}
+// The box with its first element at (x, y), x along lines.
+__device__ __forceinline__ void fc_tma_copy(uint32_t to, const CUtensorMap *map, int x, int y, uint32_t bar) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+               " [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+               "l"(map), "r"(x), "r"(y), "r"(bar)
+               : "memory");
+}
+#endif
+
+// ---- slices ------------------------------------------------------------------
+
+// One operand's: W rows (columns); BY_K: neighbours in k are neighbours. Floats: PART rows at a time,
+// in lines of all of them, one a step of k, whose pieces are swapped by k / 4 modulo 8 if they were turned.
+template <typename F, int W_, bool BY_K_> struct fc_tma_slice {
+  static constexpr int W = W_, BK = 128 / static_cast<int>(sizeof(F)), bytes = 128 * W;
+  static constexpr bool BY_K = BY_K_, floats = sizeof(F) == 4, turned = BY_K && floats;
+  static constexpr int PART = turned ? 64 : floats ? (W < 128 ? W : 128) : BY_K ? W : BK;
+  static constexpr int box_x = BY_K ? BK : PART, box_y = BY_K ? PART : BK;
+  static_assert(W % PART == 0 && W <= 256, "whole boxes");
+
+#if FC_TMA_CODE
+  static __device__ __forceinline__ void copy(uint32_t to, const CUtensorMap *map, int row, int k,
+                                              uint32_t bar) {
+#pragma unroll
+    for (int r = 0; r < W; r += PART)
+      fc_tma_copy(to + r * 128, map, BY_K ? k : row + r, BY_K ? row + r : k, bar);
+  }
+
+  // By 128 threads, 4 x 4 floats each at a time.
+  static __device__ __forceinline__ void turn(unsigned char *slice, int thread) {
+    constexpr int EACH = PART / 64 > 0 ? PART / 64 : 1;
+    const int b = thread % 8, first = thread / 8; // steps 4 b on; rows 4 (first + 16 e) on
+#pragma unroll 1
+    for (int part = 0; part < W; part += PART) {
+      unsigned char *lines = slice + part * 128;
+      float4 v[EACH][4];
+#pragma unroll
+      for (int e = 0; e < EACH; e++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+          const int row = 4 * (first + 16 * e) + j;
+          if (row < PART)
+            v[e][j] = *reinterpret_cast<const float4 *>(lines + row * 128 + ((b ^ row % 8) << 4));
+        }
+      asm volatile("bar.sync 1, 128;" ::: "memory");
+#pragma unroll
+      for (int e = 0; e < EACH; e++) {
+        const int a = first + 16 * e;
+        if (4 * a >= PART) continue;
+        float4 *to = reinterpret_cast<float4 *>(lines + 4 * b * (PART * 4) + ((a ^ b) << 4));
+        to[0 * PART / 4] = make_float4(v[e][0].x, v[e][1].x, v[e][2].x, v[e][3].x);
+        to[1 * PART / 4] = make_float4(v[e][0].y, v[e][1].y, v[e][2].y, v[e][3].y);
+        to[2 * PART / 4] = make_float4(v[e][0].z, v[e][1].z, v[e][2].z, v[e][3].z);
+        to[3 * PART / 4] = make_float4(v[e][0].w, v[e][1].w, v[e][2].w, v[e][3].w);
+      }
+    }
+  }
+#endif
+};
+
+// ---- tiles and their slices, in the order they are made ------------------------
+
+struct fc_tma_work {
+  int64_t m, n;
+  int down, across, tiles, slices; // tiles; slices of k of each
+  int group;                       // rows of tiles that are made column by column
+  int k;
+
+  // Tiles at work share what the second cache holds.
+  __device__ __forceinline__ void place(int tile, int bm, int bn, int *i0, int *j0) const {
+    const int band = tile / (group * across), first = band * group;
+    const int rows = down - first < group ? down - first : group, rest = tile - first * across;
+    *i0 = (first + rest % rows) * bm;
+    *j0 = rest / rows * bn;
+  }
+};
+
+template <int STAGES> struct fc_tma_ring {
+  int stage = 0;
+  uint32_t phase = 0;
+  __device__ __forceinline__ void step(void) {
+    if (++stage == STAGES) stage = 0, phase ^= 1;
+  }
+};
+
+#if FC_TMA_CODE
+// What the one thread does that keeps the engine busy.
+template <class M> struct fc_tma_feed {
+  static constexpr int STAGE = M::slice_a::bytes + M::slice_b::bytes;
+  const CUtensorMap *a, *b;
+  const fc_tma_work &work;
+  uint32_t shared, full, empty;
+  fc_tma_ring<M::STAGES> ring;
+  int tile, slice, i0, j0;
+
+  __device__ __forceinline__ fc_tma_feed(const CUtensorMap *a_, const CUtensorMap *b_, const fc_tma_work &w,
+                                         uint32_t shared_, uint32_t full_, uint32_t empty_)
+      : a(a_), b(b_), work(w), shared(shared_), full(full_), empty(empty_),
+        tile(static_cast<int>(blockIdx.x)), slice(0) {
+    work.place(tile, M::BM, M::BN, &i0, &j0);
+  }
+  __device__ __forceinline__ bool more(void) const { return tile < work.tiles; }
+  // Begins to copy the next slice, once its place is empty.
+  __device__ __forceinline__ void next(void) {
+    const uint32_t bar = full + 8 * ring.stage, to = shared + ring.stage * STAGE;
+    fc_bar_wait(empty + 8 * ring.stage, ring.phase ^ 1);
+    fc_bar_expect(bar, STAGE);
+    M::slice_a::copy(to, a, i0, slice * M::BK, bar);
+    M::slice_b::copy(to + M::slice_a::bytes, b, j0, slice * M::BK, bar);
+    ring.step();
+    if (++slice < work.slices) return;
+    slice = 0, tile += static_cast<int>(gridDim.x);
+    if (more()) work.place(tile, M::BM, M::BN, &i0, &j0);
+  }
+};
+#endif
+
+// The slices as those who multiply see them, one after the other.
+template <class M> struct fc_tma_pipe {
+  static constexpr int STAGE = M::slice_a::bytes + M::slice_b::bytes;
+  const unsigned char *a, *b; // the slice at hand
+  const unsigned char *slices;
+  uint32_t ready, empty; // barriers of the first place
+  int left;              // slices, this one and those to come
+  int lane;
+  fc_tma_ring<M::STAGES> ring;
+
+#if FC_TMA_CODE
+  __device__ __forceinline__ void await(void) {
+    fc_bar_wait(ready + 8 * ring.stage, ring.phase);
+    a = slices + ring.stage * STAGE;
+    b = a + M::slice_a::bytes;
+  }
+  // To the next slice: nothing is read from this one any more. After the last it stays.
+  __device__ __forceinline__ void advance(void) {
+    __syncwarp();
+    if (lane == 0) fc_bar_arrive(empty + 8 * ring.stage);
+    ring.step();
+    if (--left > 0) await();
+  }
+#endif
+};
+
+// ---- the kernel ----------------------------------------------------------------
+
+// The arithmetic of a tile, M, by WARPS warps, BLOCKS blocks a processor: slice_a, slice_b;
+// M(warp, lane), begin(pipe), clear(), multiply(pipe, steps of k left), store(c, i0, j0, m, n).
+template <class M> struct fc_tma_shares {
+  static constexpr int feeders = 4, warps = M::WARPS + feeders; // groups of four warps
+  static_assert(M::WARPS % 4 == 0, "warp groups");
+  // Registers a thread, in eights: what all begin with; those of the feeders and of the others then.
+  static constexpr int all = 65536 / (32 * warps * M::BLOCKS) / 8 * 8;
+  static constexpr bool turns = M::slice_a::turned || M::slice_b::turned;
+  static constexpr bool turns_both = M::slice_a::turned && M::slice_b::turned;
+  // With fewer than it needs one side spills, and then the compiler deals out all registers badly.
+  static constexpr int few = turns_both ? 80
+                             : turns    ? 64
+                                        : 40,
+                       rest = (all * warps - few * feeders) / M::WARPS / 8 * 8;
+  static constexpr int many = rest < 240 ? rest : 240;
+};
+
+#if FC_TMA_CODE
+// What the first thread does where nothing is turned, or else all that feed.
+template <class M>
+__device__ __forceinline__ void fc_tma_feed_all(fc_tma_feed<M> &feed, unsigned char *slices, uint32_t ready,
+                                                int left, int thread) {
+  if (!fc_tma_shares<M>::turns) {
+    if (thread == 0)
+      while (feed.more()) feed.next();
+    return;
+  }
+  fc_tma_ring<M::STAGES> ring;
+  if (thread == 0)
+    for (int s = 0; s < M::STAGES - 1 && feed.more(); s++) feed.next();
+  for (; left > 0; left--, ring.step()) {
+    unsigned char *slice = slices + ring.stage * feed.STAGE;
+    fc_bar_wait(feed.full + 8 * ring.stage, ring.phase);
+    if (M::slice_a::turned) M::slice_a::turn(slice, thread);
+    if (M::slice_b::turned) M::slice_b::turn(slice + M::slice_a::bytes, thread);
+    // What is written here is overwritten by the engine later.
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    fc_bar_arrive(ready + 8 * ring.stage);
+    // Waits for those who multiply to leave the slice before this one.
+    if (thread == 0 && feed.more()) feed.next();
+    __syncwarp();
+  }
+}
+#endif
+
+template <class M, class C>
+__global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
+    fc_tma_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                  const fc_tma_work work, const C c) {
+#if FC_TMA_CODE
+  using shares = fc_tma_shares<M>;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ uint64_t bars[3][M::STAGES];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const uint32_t full = fc_shared_address(bars[0]), empty = fc_shared_address(bars[1]);
+  const uint32_t ready = shares::turns ? fc_shared_address(bars[2]) : full;
+  // Swapping pieces of lines goes by the address.
+  unsigned char *slices = memory + (-static_cast<int>(fc_shared_address(memory)) & 1023);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < M::STAGES; s++) {
+      fc_bar_init(full + 8 * s, 1);
+      fc_bar_init(empty + 8 * s, M::WARPS);
+      if (shares::turns) fc_bar_init(ready + 8 * s, 32 * shares::feeders);
+    }
+    fc_bar_publish();
+  }
+  __syncthreads();
+
+  const int first = static_cast<int>(blockIdx.x), step = static_cast<int>(gridDim.x);
+  const int left = ((work.tiles - first - 1) / step + 1) * work.slices;
+  if (warp >= M::WARPS) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(shares::few));
+    fc_tma_feed<M> feed(&a, &b, work, fc_shared_address(slices), full, empty);
+    fc_tma_feed_all<M>(feed, slices, ready, left, static_cast<int>(threadIdx.x) - 32 * M::WARPS);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(shares::many));
+    fc_tma_pipe<M> pipe;
+    pipe.slices = slices, pipe.ready = ready, pipe.empty = empty, pipe.lane = lane, pipe.left = left;
+    M math(warp, lane);
+    pipe.await();
+    math.begin(pipe);
+    for (int tile = first; tile < work.tiles; tile += step) {
+      math.clear();
+#pragma unroll 1
+      for (int s = 0; s < work.slices; s++) math.multiply(pipe, work.k - s * M::BK);
+      int i0, j0;
+      work.place(tile, M::BM, M::BN, &i0, &j0);
+      math.store(c, i0, j0, work.m, work.n);
+    }
+  }
+#endif
+}
+
+// ---- results -------------------------------------------------------------------
+
+// C = alpha sum + beta C. `packs`: columns are adjacent and rows begin at multiples of 16 bytes, and
+// beta is 0.
+template <typename F> struct fc_tma_result {
+  F *data;
+  int64_t row, col;
+  F alpha, beta;
+  bool packs;
+
+  __device__ __forceinline__ void store(int64_t i, int64_t j, F sum) const {
+    F *to = data + i * row + j * col;
+    *to = beta == F(0) ? alpha * sum : fma(beta, *to, alpha * sum);
+  }
+  __device__ __forceinline__ void store_pack(int64_t i, int64_t j, const float (&v)[4]) const {
+    *reinterpret_cast<float4 *>(data + i * row + j) =
+        make_float4(alpha * v[0], alpha * v[1], alpha * v[2], alpha * v[3]);
+  }
+  __device__ __forceinline__ void store_pack(int64_t i, int64_t j, const double (&v)[2]) const {
+    *reinterpret_cast<double2 *>(data + i * row + j) = make_double2(alpha * v[0], alpha * v[1]);
+  }
+};
+
+// ---- launching -----------------------------------------------------------------
+
+// One operand, A by rows or B by columns; distances in elements.
+template <typename F> struct fc_tma_operand {
+  const F *data;
+  int64_t across, along; // to the next row (column), to the next k
+  int64_t limit;         // rows (columns) there are
+  bool by_k(void) const { return along == 1; }
+  // Whether the engine can read it: lines 16 bytes aligned and less than 2^40 apart.
+  bool readable(void) const {
+    const int64_t line = (by_k() ? across : along) * static_cast<int64_t>(sizeof(F));
+    return (along == 1 || across == 1) && line > 0 && line % 16 == 0 && line < (INT64_C(1) << 40) &&
+           reinterpret_cast<uintptr_t>(data) % 16 == 0;
+  }
+};
+
+// What a product is made of, or false where the engine cannot read it.
+template <typename F>
+static inline bool fc_tma_operands(const fc_gemm *g, fc_tma_operand<F> *a, fc_tma_operand<F> *b,
+                                   fc_tma_result<F> *c) {
+  *a = {static_cast<const F *>(g->a), g->a_row, g->a_col, g->m};
+  *b = {static_cast<const F *>(g->b), g->b_col, g->b_row, g->n};
+  *c = {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha), static_cast<F>(g->beta), false};
+  const int64_t line = g->c_row * static_cast<int64_t>(sizeof(F));
+  c->packs = g->beta == 0 && g->c_col == 1 && line % 16 == 0 && reinterpret_cast<uintptr_t>(g->c) % 16 == 0;
+  return a->readable() && b->readable();
+}
+
+typedef CUresult (*fc_tma_encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                   const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
+                                   CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                   CUtensorMapFloatOOBfill);
+
+// The driver's function, or NULL: asked for by the runtime, so that nothing links to the driver.
+static inline fc_tma_encoder fc_tma_find_encoder(void) {
+  void *function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t error =
+      cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
+#endif
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
+  return reinterpret_cast<fc_tma_encoder>(function);
+}
+
+template <class S, typename F>
+static inline bool fc_tma_describe(CUtensorMap *map, fc_tma_encoder encode, const fc_tma_operand<F> &o,
+                                   int64_t k) {
+  const cuuint64_t size[2] = {static_cast<cuuint64_t>(S::BY_K ? k : o.limit),
+                              static_cast<cuuint64_t>(S::BY_K ? o.limit : k)};
+  const cuuint64_t pitch[1] = {static_cast<cuuint64_t>(S::BY_K ? o.across : o.along) * sizeof(F)};
+  const cuuint32_t box[2] = {S::box_x, S::box_y}, every[2] = {1, 1};
+  return encode(map, sizeof(F) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 2,
+                const_cast<F *>(o.data), size, pitch, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                S::floats && !S::BY_K ? CU_TENSOR_MAP_SWIZZLE_NONE : CU_TENSOR_MAP_SWIZZLE_128B,
+                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+// Whether `kernel` has code for this device, and may have so much shared memory.
+template <class K> static inline bool fc_tma_ready(K kernel, int bytes) {
+  cudaFuncAttributes about;
+  const bool ready =
+      cudaFuncGetAttributes(&about, kernel) == cudaSuccess && about.ptxVersion == 90 &&
+      about.binaryVersion == 90 &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) == cudaSuccess;
+  if (!ready) (void)cudaGetLastError();
+  return ready;
+}
+
+static inline int fc_tma_processors(void) {
+  int device = 0, processors = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+    return 1;
+  return processors;
+}
+
+// False for more rows or tiles than 32 bits number, of which coordinates are, also a tile beyond the end.
+static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_t m, int64_t n, int64_t k) {
+  const int64_t down = (m + bm - 1) / bm, across = (n + bn - 1) / bn, most = INT32_MAX - 1024;
+  if (m > most || n > most || k > most || down > most / across) return false;
+  work->m = m, work->n = n, work->k = static_cast<int>(k);
+  work->down = static_cast<int>(down), work->across = static_cast<int>(across);
+  work->tiles = work->down * work->across;
+  work->slices = static_cast<int>((k + bk - 1) / bk);
+  work->group = 1024 / bm;
+  // A block counts its slices in 32 bits; a chip of sm_90 has more than 64 processors.
+  return static_cast<int64_t>(work->tiles / 64 + 1) * work->slices <= most;
+}
+
+// FC_UNSUPPORTED where the engine cannot: the caller has another way.
+template <class M, typename F>
+static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b, int64_t k,
+                                      const fc_tma_result<F> &c, cudaStream_t stream) {
+  const auto kernel = fc_tma_kernel<M, fc_tma_result<F>>;
+  const int bytes = M::STAGES * (M::slice_a::bytes + M::slice_b::bytes) + 1024;
+  const fc_tma_encoder encode = fc_tma_find_encoder();
+  CUtensorMap from_a, from_b;
+  fc_tma_work work;
+  if (!encode || !fc_tma_plan(&work, M::BM, M::BN, M::BK, a.limit, b.limit, k) ||
+      !fc_tma_describe<typename M::slice_a>(&from_a, encode, a, k) ||
+      !fc_tma_describe<typename M::slice_b>(&from_b, encode, b, k) || !fc_tma_ready(kernel, bytes))
+    return FC_UNSUPPORTED;
+  const int places = fc_tma_processors() * M::BLOCKS, grid = work.tiles < places ? work.tiles : places;
+  kernel<<<grid, 32 * fc_tma_shares<M>::warps, bytes, stream>>>(from_a, from_b, work, c);
+  return fc_launch_status();
+}
+
+#endif

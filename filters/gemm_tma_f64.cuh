@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+//
+// gemm_tma_f64.cuh - a tile of f64 sums on the tensor cores of sm_90, for gemm_tma.cuh.
+//
+// A warp makes 16 MI x 8 NI sums. Rows are dealt to lanes such that the 4 x 4 elements that half a
+// warp reads at once lie in different banks: their pieces of 16 bytes have been swapped by the copy
+// engine. Every sum takes its products in ascending k.
+#ifndef FC_FILTERS_GEMM_TMA_F64_CUH
+#define FC_FILTERS_GEMM_TMA_F64_CUH
+
+#include "filters/gemm_tma.cuh"
+
+// c += a b for 16 x 8 sums and 4 or 8 steps of k. Lane 4g + t holds rows g and g + 8 of `a` at k = t
+// (a0, a1) and t + 4, column g of `b` there, and columns 2t and 2t + 1 of the sums in rows g and g + 8.
+__device__ __forceinline__ void fc_tma_mma(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if FC_TMA_CODE
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+               "{%0,%1,%2,%3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#endif
+}
+__device__ __forceinline__ void fc_tma_mma(double (&c)[4], const double (&a)[2], const double (&b)[1]) {
+#if FC_TMA_CODE
+  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+#endif
+}
+
+// Eights of rows (columns) of one operand's slice, as a lane sees them.
+template <bool BY_K> struct fc_tma_eights {
+  int base; // bytes to the first eight's element at k = t
+
+  __device__ __forceinline__ fc_tma_eights(int lane, int first) {
+    const int g = lane / 4, t = lane % 4;
+    base = BY_K ? place(g, 0) * 128 + ((t / 2 ^ place(g, 0)) << 4) + t % 2 * 8
+                : t * 128 + ((place(g, 0) / 2 ^ t) << 4) + g % 2 * 8;
+    base += first * 128;
+  }
+  // The row that is g-th of the j-th eight. By k: those of half a warp have 4 different pairs of
+  // pieces. By rows: each line has its own two pieces, 4 apart.
+  static __device__ __forceinline__ int place(int g, int j) {
+    if (BY_K) return 8 * j + 2 * (g % 4) + g / 4;
+    return j / 2 * 16 + j % 2 * 4 + g % 2 + g / 2 % 2 * 8 + g / 4 * 2;
+  }
+  // At k = 4 q + t.
+  __device__ __forceinline__ double load(const unsigned char *slice, int j, int q) const {
+    const int at =
+        BY_K ? (base ^ q << 5) + j * 1024 : (base ^ j % 2 << 5 ^ q % 2 << 6) + j / 2 * 2048 + q * 512;
+    return *reinterpret_cast<const double *>(slice + at);
+  }
+};
+
+template <int BM_, int BN_, int WARPS_M, int WARPS_N, int KI, int STAGES_, int BLOCKS_, bool A_BY_K,
+          bool B_BY_K>
+struct fc_tma_f64 {
+  static constexpr int BM = BM_, BN = BN_, BK = 16, WARPS = WARPS_M * WARPS_N, STAGES = STAGES_,
+                       BLOCKS = BLOCKS_;
+  static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N, MI = WM / 16, NI = WN / 8;
+  static_assert(WM % 16 == 0 && WN % 16 == 0, "warps begin at whole boxes");
+  using slice_a = fc_tma_slice<double, BM, A_BY_K>;
+  using slice_b = fc_tma_slice<double, BN, B_BY_K>;
+  using eights_a = fc_tma_eights<A_BY_K>;
+  using eights_b = fc_tma_eights<B_BY_K>;
+
+  const int row, col, lane;
+  const eights_a a;
+  const eights_b b;
+  double sum[MI][NI][4], x[2][MI][KI / 2], y[2][NI][KI / 4];
+
+  __device__ __forceinline__ fc_tma_f64(int warp, int lane_)
+      : row(warp % WARPS_M * WM), col(warp / WARPS_M * WN), lane(lane_), a(lane_, row), b(lane_, col) {}
+
+  __device__ __forceinline__ void clear(void) {
+#pragma unroll
+    for (int r = 0; r < MI; r++)
+#pragma unroll
+      for (int s = 0; s < NI; s++)
+#pragma unroll
+        for (int v = 0; v < 4; v++) sum[r][s][v] = 0;
+  }
+
+  // The operands of KI steps, p-th of the slice, into one of two places.
+  template <class P> __device__ __forceinline__ void load(const P &pipe, int place, int p) {
+#pragma unroll
+    for (int r = 0; r < MI; r++)
+#pragma unroll
+      for (int h = 0; h < KI / 2; h++) x[place][r][h] = a.load(pipe.a, 2 * r + h % 2, p * (KI / 4) + h / 2);
+#pragma unroll
+    for (int s = 0; s < NI; s++)
+#pragma unroll
+      for (int h = 0; h < KI / 4; h++) y[place][s][h] = b.load(pipe.b, s, p * (KI / 4) + h);
+  }
+
+  template <class P> __device__ __forceinline__ void begin(const P &pipe) {
+    load(pipe, 0, 0);
+  }
+
+  // Steps beyond the last are zeros.
+  template <class P> __device__ __forceinline__ void multiply(P &pipe, int) {
+#pragma unroll
+    for (int p = 0; p < BK / KI; p++) {
+      if (p == BK / KI - 1) pipe.advance();
+      load(pipe, (p + 1) % 2, (p + 1) % (BK / KI));
+#pragma unroll
+      for (int r = 0; r < MI; r++)
+#pragma unroll
+        for (int s = 0; s < NI; s++) fc_tma_mma(sum[r][s], x[p % 2][r], y[p % 2][s]);
+    }
+  }
+
+  template <class C>
+  __device__ __forceinline__ void store(const C &c, int64_t i0, int64_t j0, int64_t m, int64_t n) const {
+#pragma unroll
+    for (int r = 0; r < MI; r++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const int64_t i = i0 + row + eights_a::place(lane / 4, 2 * r + h);
+        if (i >= m) continue;
+#pragma unroll
+        for (int s = 0; s < NI; s++) {
+          // Two columns, adjacent where B lies by rows.
+          const int64_t j = j0 + col + eights_b::place(lane % 4 * 2, s);
+          const int64_t next = j0 + col + eights_b::place(lane % 4 * 2 + 1, s);
+          const double pair[2] = {sum[r][s][2 * h], sum[r][s][2 * h + 1]};
+          if (!B_BY_K && c.packs && next < n) {
+            c.store_pack(i, j, pair);
+          } else {
+            if (j < n) c.store(i, j, pair[0]);
+            if (next < n) c.store(i, next, pair[1]);
+          }
+        }
+      }
+  }
+};
+
+#endif
