@@ -67,7 +67,7 @@ struct lane_clock {
 
   // What is done of a slot's lanes; the rest the next time.
   void tell(guint slot) {
-    static const char *const names[LANES] = {"upload", "compute", "download"};
+    static const char *const names[LANES] = {"uploading", "computing", "downloading"};
     static const fc_track tracks[LANES] = {FC_TRACK_LANE_UPLOAD, FC_TRACK_LANE_COMPUTE,
                                            FC_TRACK_LANE_DOWNLOAD};
     for (guint l = 0; trace && l < LANES; l++) {

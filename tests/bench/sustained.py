@@ -20,8 +20,8 @@ import tempfile
 
 CHAIN = ["conv1d:[1,4,6,4,1]/16", "gain:0.5", "winstat:15", "conv1d:[1,2,1]/4"]
 HEAVY = ["conv1d:{mask}:method=direct"]
-TRACKS = {"reader": "read", "compute": "chunk", "writer": "write", "lane upload": "upload", "lane compute": "compute",
-          "lane download": "download"}
+TRACKS = {"reader": "read", "compute": "chunk", "writer": "write", "lane upload": "uploading",
+          "lane compute": "computing", "lane download": "downloading"}
 
 
 def write_wav(path, mebibytes):
