@@ -99,12 +99,12 @@ int main(void) {
   random_start(4);
   for (int type = FC_F32; type <= FC_F64; type++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-      for (int round = 0; round < 3; round++)
+      for (int round = 0; round < 3; round += trial_step())
         check_shape(type, shapes[s][0], shapes[s][1], shapes[s][2], factors[random_int(0, 3)],
                     factors[random_int(0, 3)]);
   for (int type = FC_F32; type <= FC_F64; type++)
     for (size_t s = 0; s < sizeof aligned / sizeof aligned[0]; s++)
       for (int orders = 0; orders < 8; orders++)
-        if (orders < 4 || s < 2) check_aligned(type, aligned[s], orders);
+        if ((orders < 4 || s < 2) && !trial_skipped()) check_aligned(type, aligned[s], orders);
   return check_result();
 }

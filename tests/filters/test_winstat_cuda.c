@@ -158,6 +158,6 @@ int main(int argc, char **argv) {
   test_extreme();
   test_tall();
   test_long();
-  test_random(argc > 1 ? atoi(argv[1]) : 400);
+  test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
 }

@@ -43,14 +43,19 @@ def judge(status, output):
 
 
 def run_test(tree, test, tool, options):
+    entry = {"name": f"{tool}: {test['name']}", "suites": test["suite"]}
+    left = options.timeout if options.deadline is None else min(options.timeout, options.end - time.monotonic())
+    if left <= 1:
+        return {**entry, "result": results.SKIP, "reason": "no time was left for it", "seconds": 0.0}, None, ""
     folder = tree.here(test["workdir"]) if test["workdir"] else tree.build
     libraries = [os.path.abspath(folder) for folder in options.libs]
     env = {**run_built.environment_of(tree, test, libraries), "FILTERCHAIN_TRIALS": "few"}
     started = time.monotonic()
-    status, output = run_built.run(command_of(tree, test, tool), env, folder, options.timeout)
-    entry = {"name": f"{tool}: {test['name']}", "suites": test["suite"], "result": judge(status, output),
-             "seconds": round(time.monotonic() - started, 3)}
-    if entry["result"] == results.SKIP:
+    status, output = run_built.run(command_of(tree, test, tool), env, folder, left)
+    entry.update(result=judge(status, output), seconds=round(time.monotonic() - started, 3))
+    if status is None and options.deadline is not None:
+        entry.update(result=results.SKIP, reason=f"not over after {entry['seconds']:.0f} s")
+    elif entry["result"] == results.SKIP:
         entry["reason"] = results.skip_reason(output)
     return entry, status, output
 
@@ -62,16 +67,18 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tool", action="append", choices=TOOLS)
     parser.add_argument("--timeout", type=float, default=400)
+    parser.add_argument("--deadline", type=float, help="seconds for all; what has no time left is told as skipped")
     parser.add_argument("--commit", help="of the tree, where git cannot tell")
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
+    options.end = time.monotonic() + (options.deadline or 0)
     tree = run_built.Tree(options.build)
     tests, entries = [test for test in tree.tests(["gpu"]) if is_fit(test)], []
     # The longest first.
     tests.sort(key=lambda test: -test["timeout"])
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [pool.submit(run_test, tree, test, tool, options)
-                   for test in tests for tool in options.tool or TOOLS]
+                   for tool in options.tool or TOOLS for test in tests]
         for future in concurrent.futures.as_completed(futures):
             run_built.report(*future.result())
             entries.append(future.result()[0])
