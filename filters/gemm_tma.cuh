@@ -79,7 +79,7 @@ __device__ __forceinline__ void fc_tma_copy(uint32_t to, const CUtensorMap *map,
 template <typename F, int W_, bool BY_K_> struct fc_tma_slice {
   static constexpr int W = W_, BK = 128 / static_cast<int>(sizeof(F)), bytes = 128 * W;
   static constexpr bool BY_K = BY_K_, floats = sizeof(F) == 4, turned = BY_K && floats;
-  static constexpr int PART = turned ? 64 : floats ? (W < 128 ? W : 128) : BY_K ? W : BK;
+  static constexpr int PART = turned ? (W < 64 ? W : 64) : floats ? (W < 128 ? W : 128) : BY_K ? W : BK;
   static constexpr int box_x = BY_K ? BK : PART, box_y = BY_K ? PART : BK;
   static_assert(W % PART == 0 && W <= 256, "whole boxes");
 
@@ -416,6 +416,14 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
   work->group = 1024 / bm;
   // A block counts its slices in 32 bits; a chip of sm_90 has more than 64 processors.
   return static_cast<int64_t>(work->tiles / 64 + 1) * work->slices <= most;
+}
+
+// What a product costs in tiles of this kind, to compare kinds by: sums that a processor makes, those
+// beyond the edges too, divided by the measured speed of the kind, for as long as the busiest works.
+template <class M> static inline double fc_tma_cost(int64_t m, int64_t n, int processors, double speed) {
+  const int64_t tiles = (m + M::BM - 1) / M::BM * ((n + M::BN - 1) / M::BN);
+  const int64_t places = static_cast<int64_t>(processors) * M::BLOCKS, rounds = (tiles + places - 1) / places;
+  return static_cast<double>(rounds * M::BLOCKS * M::BM * M::BN) / speed;
 }
 
 // FC_UNSUPPORTED where the engine cannot: the caller has another way.
