@@ -142,10 +142,17 @@ def run_all(tree, tests, options):
         futures = [pool.submit(run_test, tree, test, options) for test in tests if test["is_parallel"]]
         for future in concurrent.futures.as_completed(futures):
             finish(future.result())
+    wait_for(options.alone_after)
     for test in tests:
         if not test["is_parallel"]:
             finish(run_test(tree, test, options))
     return entries
+
+
+def wait_for(process):
+    """Until this process is gone, which is no child of ours."""
+    while process and os.path.exists(f"/proc/{process}"):
+        time.sleep(0.2)
 
 
 def main(arguments):
@@ -155,6 +162,7 @@ def main(arguments):
     parser.add_argument("--libs", action="append", default=[], help="a folder of shared libraries; may be repeated")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-t", "--timeout-multiplier", type=float, default=1)
+    parser.add_argument("--alone-after", type=int, metavar="PID", help="what must be alone waits for this process's end")
     parser.add_argument("--commit", help="of the tree, where git cannot tell")
     parser.add_argument("--bench", help="figures of a benchmark: JSON, or an object a line")
     parser.add_argument("-o", "--output", help="the file to write instead of DATE-DEVICE.json beside this script")
