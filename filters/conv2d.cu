@@ -7,9 +7,12 @@
 // column that the row belongs to, all in registers; the taps are operands from constant
 // memory. So many rows are unrolled that the code stays within the instruction cache.
 //
+// f32 that stays f32 marches in wider bands (conv2d_floats.cu).
+//
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, which share
-// what is read of a row. The sums run in the same order in both.
+// what is read of a row. The sums run in the same order in all.
 #include "filters/conv2d.h"
+#include "filters/conv2d_floats.cuh"
 #include "filters/conv2d_march.cuh"
 #include "filters/conv2d_tiles.cuh"
 
@@ -184,7 +187,8 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    const fc_status status = run_march(op, m, s);
+    fc_status status = fc_conv2d_floats(op, m, s);
+    if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
   return fc_dispatch_compute(op->compute,

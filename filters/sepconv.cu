@@ -9,11 +9,15 @@
 // by 8 names. With one term the taps are operands from constant memory; with
 // more, and for the row where its length is not NY, they are read from shared memory.
 //
+// Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
+// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_bytes.cu.
+//
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
-// along by every thread for itself. The sums run in the same order in both.
+// along by every thread for itself. The sums run in the same order in all but sepconv_bytes.cu.
 #include "filters/conv2d_march.cuh"
 #include "filters/conv2d_tiles.cuh"
 #include "filters/sepconv.h"
+#include "filters/sepconv_band.cuh"
 
 namespace {
 
@@ -307,7 +311,9 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    const fc_status status = run_march(op, m, s);
+    fc_status status = fc_sepconv_floats(op, m, s);
+    if (status == FC_UNSUPPORTED) status = fc_sepconv_bytes(op, m, s);
+    if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
   return fc_dispatch_compute(op->compute,

@@ -131,6 +131,65 @@ static void check_notes(int dense) {
   }
 }
 
+/* Bytes, to bytes: a pixel that is clipped is noted, where it is an output; what lies beside
+ * the image or beyond it is not. */
+static void check_notes_of_bytes(void) {
+  static const float one[] = {0, 1, 0}, two[] = {0, 2, 0};
+  static const int64_t shape[] = {1, 21, 701, 3};
+  for (int special = 0; special < 4; special++) {
+    const float *x = special == 0 ? one : two;
+    fc_sepconv op = {FC_F32, fc_isa_best(), 1, 3, 3, x, one, NULL, NULL};
+    filter2d f = {.sep = op};
+    image in = image_new(FC_U8, shape, PADDED, border_of(3, 3)); /* all 255 */
+    image out = image_new(FC_U8, shape, INTERLEAVED, (image_border){0});
+    for (int64_t y = 0; special && y < shape[1]; y++)
+      for (int64_t i = 0; i < shape[2] * shape[3]; i++)
+        *((uint8_t *)fc_view_at(&in.view, 0, y, 0, 0) + i) = 127;
+    if (special > 1)
+      *(uint8_t *)fc_view_at(&in.view, 0, special == 2 ? 0 : 20, special == 2 ? 0 : 700, 2) = 128;
+    fc_view from = image_up(&in), to = image_up(&out);
+    uint32_t notes[2] = {0, 0}, *device_notes = (uint32_t *)device_copy(notes, sizeof notes);
+    CHECK(run_on_device(&f, &from, &to, device_notes) == FC_OK, "status");
+    cudaMemcpy(notes, device_notes, sizeof notes, cudaMemcpyDeviceToHost);
+    CHECK(notes[0] == 0 && notes[1] == (special > 1), "bytes %d noted as %u %u", special, notes[0], notes[1]);
+    cudaFree(device_notes);
+    cudaFree(device_base(&in, &from));
+    cudaFree(device_base(&out, &to));
+    image_free(&in);
+    image_free(&out);
+  }
+}
+
+/* Widths and heights around those of a band and of its batches, in every layout that is marched over: against
+ * the CPU, and cut anywhere. */
+static void check_bands(int dense, int dtype, int rounds) {
+  static const int64_t widths[] = {1, 3, 127, 171, 341, 342, 511, 512, 513, 683, 1023, 1025, 1536, 2049};
+  static const int64_t heights[] = {1, 2, 7, 8, 16, 17, 33, 300};
+  static const image_layout layouts[] = {INTERLEAVED, PADDED, PLANAR, SHIFTED};
+  for (int round = 0; round < rounds; round++) {
+    case2d k = {.compute = FC_F32, .nx = random_int(1, 31)};
+    if (dense) k.nx = 2 * random_int(1, 7) + 1;
+    k.ny = dense || dtype == FC_F32 ? (k.nx |= 1) : random_int(1, 31);
+    k.shape[0] = random_int(1, 2), k.shape[1] = heights[random_int(0, 7)];
+    k.shape[2] = widths[random_int(0, 13)], k.shape[3] = random_int(1, 4);
+    k.border = border_of(k.ny, k.nx);
+    snprintf(k.name, sizeof k.name,
+             "bands of %s, %" PRId64 "x%" PRId64 " taps, shape %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+             fc_dtype_name(dtype), k.ny, k.nx, k.shape[0], k.shape[1], k.shape[2], k.shape[3]);
+    k.filter = filter2d_new(dense, FC_F32, 1, k.ny, k.nx);
+    k.in = image_random(dtype, k.shape, layouts[random_int(0, 3)], k.border);
+    image want = image_new(FC_F64, k.shape, INTERLEAVED, (image_border){0});
+    image out = image_new(dtype, k.shape, layouts[random_int(0, 3)], (image_border){0});
+    filter2d_run_cpu(&k.filter, &k.in, &want);
+    filter2d_run(&k.filter, &k.in, &out);
+    case2d_compare(&k, &out, &want);
+    if (round % 4 == 0) case2d_cut(&k, &out);
+    image_free(&want);
+    image_free(&out);
+    case2d_free(&k);
+  }
+}
+
 int main(void) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -147,7 +206,11 @@ int main(void) {
     check_kernels_agree(dense, 100 / trial_step());
     for (int64_t taps = 3; taps <= 31; taps += dense ? 2 : 4)
       for (int64_t channels = 1; channels <= 4; channels++)
-        if (!trial_skipped()) check_large(dense, taps, channels, taps % 4 == 3 ? FC_F32 : FC_U8);
+        for (int bytes = 0; bytes < 2; bytes++)
+          if (!trial_skipped()) check_large(dense, taps, channels, bytes ? FC_U8 : FC_F32);
+    check_bands(dense, FC_F32, 150 / trial_step());
+    check_bands(dense, FC_U8, 250 / trial_step());
   }
+  check_notes_of_bytes();
   return check_result();
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// conv2d_floats.cuh - conv2d.cu's kernels that march in bands, in a file of their own.
+// Internal to filters/.
+#ifndef FC_FILTERS_CONV2D_FLOATS_CUH
+#define FC_FILTERS_CONV2D_FLOATS_CUH
+
+#include "filters/conv2d.h"
+#include "filters/conv2d_march.cuh"
+
+// f32 to f32, square masks of 3 to 15 odd; the bits are those of conv2d.cu. `m` is what
+// fc_march_plan says. FC_UNSUPPORTED where there is no kernel, and nothing is enqueued then.
+fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+
+#endif
