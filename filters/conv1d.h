@@ -46,6 +46,7 @@ typedef struct fc_conv1d {
   int32_t axis;            /* FC_AXIS_X or FC_AXIS_Y */
   int32_t compute;         /* FC_F32 or FC_F64 */
   fc_isa isa;              /* for fc_conv1d_cpu: fc_isa_best() or less */
+  int64_t unit;            /* for conv1d_fft.h: blocks that are longer are multiples of it; 0: any */
 } fc_conv1d;
 
 /* The definition, summed in double whatever the compute type; slow. `notes` as for

@@ -47,21 +47,22 @@ static int64_t parts_of(int64_t taps) {
   return (taps + FC_CONV1D_FFT_PART - 1) / FC_CONV1D_FFT_PART;
 }
 
-int64_t fc_conv1d_fft_hop(int64_t taps, int64_t n) {
-  return n - taps_of_part(taps) + 1;
+int64_t fc_conv1d_fft_hop(int64_t taps, int64_t n, int64_t unit) {
+  int64_t hop = n - taps_of_part(taps) + 1;
+  return unit > 0 && hop > unit ? hop / unit * unit : hop;
 }
 
 int64_t fc_conv1d_fft_lanes(int compute) {
   return compute == FC_F64 ? 8 : 16;
 }
 
-int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int always) {
+int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int64_t unit, int always) {
   double slow = compute == FC_F64 ? 2 : 1, outputs = extent < 0 ? 1e9 : (double)extent;
   double best =
       always ? INFINITY : slow * outputs * (DIRECT_START + DIRECT_TAP * (double)taps) / DIRECT_CREDIT;
   int64_t length = 0;
   for (int levels = 8; levels < FFT_LEVELS; levels++) {
-    int64_t n = (int64_t)1 << levels, hop = fc_conv1d_fft_hop(taps, n);
+    int64_t n = (int64_t)1 << levels, hop = fc_conv1d_fft_hop(taps, n, unit);
     if (hop < n / 4) continue;
     double blocks = extent < 0 ? outputs / (double)hop : ceil(outputs / (double)hop);
     double time = slow * blocks * (double)n * (FFT_START + FFT_LEVEL * (double)levels);
@@ -75,7 +76,7 @@ int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int alwa
 /* ---- the mask's spectrum -------------------------------------------------------- */
 
 static void lay_out(fc_conv1d_fft *fft, const fc_conv1d *c, int64_t n) {
-  *fft = (fc_conv1d_fft){.n = n, .hop = fc_conv1d_fft_hop(c->taps, n)};
+  *fft = (fc_conv1d_fft){.n = n, .hop = fc_conv1d_fft_hop(c->taps, n, c->unit)};
   fft->part = taps_of_part(c->taps), fft->parts = parts_of(c->taps);
   fft->plan = fc_align64((int64_t)sizeof *fft);
   fft->spectra = fc_align64(fft->plan + (int64_t)fc_rfft_bytes(n, c->compute));
@@ -95,7 +96,7 @@ static void *spectrum_of(const fc_conv1d_fft *fft, int compute, int64_t mask, in
 
 size_t fc_conv1d_fft_bytes(const fc_conv1d *c, int64_t n) {
   fc_conv1d_fft fft;
-  if (n % 2 != 0 || fc_conv1d_fft_hop(c->taps, n) < 1 || fc_rfft_bytes(n, c->compute) == 0) return 0;
+  if (n % 2 != 0 || fc_conv1d_fft_hop(c->taps, n, c->unit) < 1 || fc_rfft_bytes(n, c->compute) == 0) return 0;
   lay_out(&fft, c, n);
   return (size_t)(fft.spectra + c->masks * fft.parts * spectrum_bytes(&fft, c->compute));
 }

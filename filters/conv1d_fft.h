@@ -35,10 +35,12 @@ typedef struct fc_conv1d_fft {
 } fc_conv1d_fft;
 
 /* The length of transform that takes the least time for so many taps over `extent` outputs
- * (< 0: unknown, many), or 0 where fc_conv1d_cpu takes less - unless `always`. */
-FC_FILTERS_API int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int always);
+ * (< 0: unknown, many), or 0 where fc_conv1d_cpu takes less - unless `always`. `unit` as in
+ * fc_conv1d. */
+FC_FILTERS_API int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int64_t unit,
+                                            int always);
 /* Outputs a block of transforms of length n, > 0 for a length from above. */
-FC_FILTERS_API int64_t fc_conv1d_fft_hop(int64_t taps, int64_t n);
+FC_FILTERS_API int64_t fc_conv1d_fft_hop(int64_t taps, int64_t n, int64_t unit);
 /* How many segments - lines x blocks - fill a vector of the widest instruction set. */
 FC_FILTERS_API int64_t fc_conv1d_fft_lanes(int compute);
 

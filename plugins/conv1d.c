@@ -10,6 +10,7 @@
 #include "core/plugin.h"
 #include "filters/conv1d.h"
 #include "filters/conv1d_fft.h"
+#include "filters/conv1d_overlap.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 
@@ -149,18 +150,30 @@ static int64_t outputs_along(const conv1d *self, const fc_format *out) {
   return out->kind == FC_AUDIO ? FC_UNKNOWN : out->extent[self->axis];
 }
 
-/* The length of the transforms to go by; 0: direct sums. Those of integers are exact, which
- * those by way of a transform are not. */
-static int64_t transform_length(const conv1d *self, const fc_format *in, const fc_format *out, int compute) {
-  if (self->method == DIRECT) return 0;
-  if (self->method == AUTO && self->integers && in->dtype != FC_F32 && in->dtype != FC_F64) return 0;
-  return fc_conv1d_fft_length(self->used, outputs_along(self, out), compute, self->method == FFT);
+/* The transforms to go by: on the CPU of length n, with blocks of hop, on a device as overlap
+ * says. No length: direct sums. */
+typedef struct transforms {
+  int64_t n, hop;
+  fc_conv1d_overlap overlap;
+} transforms;
+
+/* Sums of integers are exact, which those by way of a transform are not. Blocks of the CPU are
+ * multiples of a device's, so that few cuts suit neither. */
+static transforms transforms_of(const conv1d *self, const fc_format *in, const fc_format *out, int compute) {
+  transforms t = {0};
+  int64_t outputs = outputs_along(self, out);
+  int always = self->method == FFT, exact = self->integers && in->dtype != FC_F32 && in->dtype != FC_F64;
+  if (self->method == DIRECT || (self->method == AUTO && exact)) return t;
+  t.overlap = fc_conv1d_overlap_plan(self->used, outputs, compute, self->axis, always);
+  t.n = fc_conv1d_fft_length(self->used, outputs, compute, t.overlap.hop, always);
+  if (t.n) t.hop = fc_conv1d_fft_hop(self->used, t.n, t.overlap.hop);
+  return t;
 }
 
 /* Whole blocks, and as many as fill a vector - but no more than leave several threads
  * something to do. */
-static int64_t grain(const conv1d *self, const fc_format *out, int64_t n, int compute) {
-  int64_t hop = fc_conv1d_fft_hop(self->used, n), lines = out->extent[FC_AXIS_C];
+static int64_t grain(const conv1d *self, const fc_format *out, int64_t hop, int compute) {
+  int64_t lines = out->extent[FC_AXIS_C];
   int64_t along = out->extent[self->axis],
           across = out->extent[self->axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X];
   if (across > 1) lines *= across;
@@ -169,15 +182,36 @@ static int64_t grain(const conv1d *self, const fc_format *out, int64_t n, int co
   return hop * (blocks > 1 ? blocks : 1);
 }
 
+static int64_t common_multiple(int64_t a, int64_t b) {
+  int64_t x = a, y = b;
+  while (y > 0) {
+    int64_t rest = x % y;
+    x = y, y = rest;
+  }
+  return a / x * b;
+}
+
+/* Where chunks may be cut, whichever device it will be. */
+static int64_t grid_of(const conv1d *self, const fc_format *out, const transforms *t, int compute) {
+  int64_t align = t->n ? grain(self, out, t->hop, compute) : 1, along = out->extent[self->axis];
+  if (t->overlap.n) align = common_multiple(align, fc_conv1d_overlap_grid(&t->overlap));
+  return along >= 1 && align > along ? along : align;
+}
+
+static void describe(const transforms *t, char *note, size_t size) {
+  char cpu[40] = "tap by tap", gpu[40] = "tap by tap";
+  if (t->n) snprintf(cpu, sizeof cpu, "by FFT in blocks of %lld", (long long)t->hop);
+  if (t->overlap.n) snprintf(gpu, sizeof gpu, "by FFT in blocks of %lld", (long long)t->overlap.hop);
+  snprintf(note, size, "on the CPU %s, on a GPU %s", cpu, gpu);
+}
+
 static void plan_transforms(const conv1d *self, fc_terms *terms) {
-  int64_t n = transform_length(self, terms->in[0], terms->out[0], terms->compute);
+  transforms t = transforms_of(self, terms->in[0], terms->out[0], terms->compute);
   terms->work = 2.0 * (double)self->used;
-  if (n == 0) return;
-  int64_t hop = fc_conv1d_fft_hop(self->used, n);
-  terms->reach[self->axis].align = grain(self, terms->out[0], n, terms->compute);
-  terms->work = 5.0 * (double)n / (double)hop * log2((double)n);
-  snprintf(terms->note, sizeof terms->note, "on the CPU by FFT: blocks of %lld, transforms of %lld",
-           (long long)hop, (long long)n);
+  if (t.n == 0 && t.overlap.n == 0) return;
+  terms->reach[self->axis].align = grid_of(self, terms->out[0], &t, terms->compute);
+  if (t.n) terms->work = 5.0 * (double)t.n / (double)t.hop * log2((double)t.n);
+  describe(&t, terms->note, sizeof terms->note);
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
@@ -199,14 +233,17 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 typedef struct conv1d_state {
   fc_conv1d filter;
-  fc_conv1d_fft *fft;       /* the host's memory; NULL: direct sums */
-  void *mask, *device_mask; /* the host's memory */
+  fc_conv1d_fft *fft;        /* the host's memory; NULL: direct sums */
+  fc_conv1d_overlap overlap; /* on a device */
+  void *device_tables;       /* of it; the host's memory; NULL: direct sums */
+  void *mask, *device_mask;  /* the host's memory */
   int device;
 } conv1d_state;
 
 static void release(const fc_host *host, void *prepared) {
   conv1d_state *state = prepared;
   if (!state) return;
+  host->free(host, state->device, state->device_tables);
   host->free(host, state->device, state->device_mask);
   host->free(host, FC_HOST, state->fft);
   host->free(host, FC_HOST, state->mask);
@@ -229,9 +266,31 @@ static fc_status prepare_transforms(const fc_host *host, conv1d_state *state, in
   return state->fft ? fc_conv1d_fft_init(state->fft, &state->filter, n) : FC_NO_MEMORY;
 }
 
+#if FC_HAVE_CUDA
+/* A device that lacks the shared memory for such transforms goes tap by tap. */
+static fc_status prepare_overlap(const fc_host *host, conv1d_state *state, const fc_conv1d_overlap *overlap) {
+  size_t bytes = overlap->n ? fc_conv1d_overlap_bytes(overlap, &state->filter) : 0;
+  if (bytes == 0) return FC_OK;
+  void *tables = host->alloc(host, FC_HOST, bytes);
+  state->overlap = *overlap;
+  state->device_tables = host->alloc(host, state->device, bytes);
+  fc_status status = FC_NO_MEMORY;
+  if (tables && state->device_tables)
+    status = fc_conv1d_overlap_init(&state->overlap, &state->filter, tables);
+  if (status == FC_OK) status = host->upload(host, state->device, state->device_tables, tables, bytes);
+  host->free(host, FC_HOST, tables);
+  return status;
+}
+#else
+static fc_status prepare_overlap(const fc_host *host, conv1d_state *state, const fc_conv1d_overlap *overlap) {
+  return FC_OK;
+}
+#endif
+
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   conv1d *self = instance;
   int64_t count = self->masks * self->used;
+  transforms t = transforms_of(self, setup->in[0], setup->out[0], setup->compute);
   size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
   fc_status status = FC_OK;
   conv1d_state *state = calloc(1, sizeof *state);
@@ -251,10 +310,11 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
       .axis = self->axis,
       .compute = setup->compute,
       .isa = fc_isa_best(),
+      .unit = t.overlap.hop,
   };
-  if (status == FC_OK && setup->device == FC_HOST)
-    status =
-        prepare_transforms(host, state, transform_length(self, setup->in[0], setup->out[0], setup->compute));
+  if (status == FC_OK)
+    status = setup->device == FC_HOST ? prepare_transforms(host, state, t.n)
+                                      : prepare_overlap(host, state, &t.overlap);
   if (status == FC_NO_MEMORY) goto no_memory;
   if (status != FC_OK)
     release(host, state);
@@ -301,8 +361,16 @@ static const fc_backend reference = {
 };
 
 #if FC_HAVE_CUDA
+static size_t cuda_scratch(const void *prepared, const fc_job *job) {
+  const conv1d_state *state = prepared;
+  return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out[0]) : 0;
+}
+
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
+  if (state->device_tables)
+    return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0],
+                                  job->out[0], job->scratch, job->scratch_bytes, job->stream, job->notes);
   return fc_conv1d_cuda(&state->filter, job->in[0], job->out[0], job->stream, job->notes);
 }
 
@@ -311,6 +379,7 @@ static const fc_backend cuda = {
     .flags = FC_BACKEND_GRAPH,
     .prepare = prepare,
     .release = release,
+    .scratch = cuda_scratch,
     .process = cuda_process,
 };
 #endif
@@ -416,7 +485,7 @@ static const fc_operator conv1d_operator = {
         "middle ones. flip=no correlates instead.\n\n"
         "Sums are in single precision with an error that does not grow with the length of the mask, in "
         "double with --precision f64. Integer samples with integer taps give exact sums as long as these "
-        "stay below 2^24 (2^53 in double precision). On the CPU long masks go by Fourier transforms "
+        "stay below 2^24 (2^53 in double precision). Long masks go by Fourier transforms "
         "(overlap-save), see method. Results that go back into integers are rounded half to "
         "even and clamped.",
     .examples = examples,

@@ -4,48 +4,7 @@
  * types and lengths; the same bits for any cut, and from either kernel; masks that pass
  * through shared memory in pieces; grids beyond 65535; notes. Skipped without a device.
  */
-#include <cuda_runtime_api.h>
-
-#include "tests/filters/conv1d_trials.h"
-
-#define SKIPPED 77
-
-/* Ends the test: nothing after a failed call means anything. */
-static void must(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fprintf(stderr, "failed: %s\n", cudaGetErrorString(error));
-  exit(1);
-}
-
-/* A copy on the device of a signal's memory, guard bands and all. */
-static signal to_device(const signal *s) {
-  signal d = *s;
-  size_t total = s->memory.bytes + 2 * GUARD_BYTES;
-  must(cudaMalloc((void **)&d.memory.base, total));
-  must(cudaMemcpy(d.memory.base, s->memory.base, total, cudaMemcpyHostToDevice));
-  d.memory.data = d.memory.base + GUARD_BYTES;
-  d.view.data = (char *)d.memory.data + ((char *)s->view.data - (char *)s->memory.data);
-  d.view.device = 0;
-  return d;
-}
-
-static void from_device(const signal *s, const signal *d) {
-  must(cudaDeviceSynchronize());
-  must(cudaMemcpy(s->memory.base, d->memory.base, s->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost));
-}
-
-static void device_free(signal *d) {
-  must(cudaFree(d->memory.base));
-}
-
-/* The mask on the device; cudaFree. */
-static void *mask_to_device(const fc_conv1d *c) {
-  size_t bytes = (size_t)(c->taps * c->masks) * fc_dtype_size(c->compute);
-  void *mask = NULL;
-  must(cudaMalloc(&mask, bytes));
-  must(cudaMemcpy(mask, c->mask, bytes, cudaMemcpyHostToDevice));
-  return mask;
-}
+#include "tests/filters/conv1d_device.h"
 
 static void enqueue(const fc_conv1d *c, const fc_view *in, const fc_view *out, uint32_t *notes) {
   fc_status status = fc_conv1d_cuda(c, in, out, NULL, notes);
@@ -193,12 +152,7 @@ static void notes_check(double sample, uint32_t nan, uint32_t clipped, double st
 }
 
 int main(void) {
-  int devices = 0;
-  cudaError_t error = cudaGetDeviceCount(&devices);
-  if (error != cudaSuccess || devices == 0) {
-    printf("skipped: %s\n", error != cudaSuccess ? cudaGetErrorString(error) : "no device");
-    return SKIPPED;
-  }
+  skip_without_device();
   random_start(3);
   for (int i = 0; i < 300; i += trial_step()) {
     trial t = trial_new();

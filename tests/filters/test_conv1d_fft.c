@@ -126,7 +126,7 @@ static void parts_check(int compute) {
   out.data = y;
   fc_conv1d c = {
       .mask = mask, .taps = TAPS, .masks = 1, .axis = FC_AXIS_X, .compute = compute, .isa = fc_isa_best()};
-  fc_conv1d_fft *fft = transform_new(&c, fc_conv1d_fft_length(TAPS, OUTPUTS, compute, 0));
+  fc_conv1d_fft *fft = transform_new(&c, fc_conv1d_fft_length(TAPS, OUTPUTS, compute, 0, 0));
   CHECK(fft->parts == 3, "%" PRId64 " parts", fft->parts);
   run(fft, &c, &in, &out);
   for (int64_t i = 0; i < OUTPUTS; i += OUTPUTS / 30 - 1) {
@@ -151,10 +151,10 @@ static void refusals_check(void) {
   float mask[40] = {0}, x[1000] = {0}, y[960];
   fc_conv1d c = {.mask = mask, .taps = 40, .masks = 1, .axis = FC_AXIS_X, .compute = FC_F32};
   CHECK(fc_conv1d_fft_bytes(&c, 38) == 0 && fc_conv1d_fft_bytes(&c, 41) == 0, "a length that cannot be");
-  CHECK(fc_conv1d_fft_length(3, -1, FC_F32, 0) == 0, "3 taps by transforms");
-  CHECK(fc_conv1d_fft_length(3, -1, FC_F32, 1) > 0, "always is not always");
-  CHECK(fc_conv1d_fft_length(5000, -1, FC_F32, 0) > 5000, "5000 taps tap by tap");
-  CHECK(fc_conv1d_fft_length(5000, 1, FC_F32, 0) == 0, "one output by transforms");
+  CHECK(fc_conv1d_fft_length(3, -1, FC_F32, 0, 0) == 0, "3 taps by transforms");
+  CHECK(fc_conv1d_fft_length(3, -1, FC_F32, 0, 1) > 0, "always is not always");
+  CHECK(fc_conv1d_fft_length(5000, -1, FC_F32, 0, 0) > 5000, "5000 taps tap by tap");
+  CHECK(fc_conv1d_fft_length(5000, 1, FC_F32, 0, 0) == 0, "one output by transforms");
   fc_conv1d_fft *fft = transform_new(&c, 128);
   fc_view in = {.size = sizeof in, .dtype = FC_F32, .kind = FC_ARRAY, .device = FC_HOST, .data = x};
   for (int a = 0; a < FC_AXES; a++) in.shape[a] = 1, in.stride[a] = 4;
