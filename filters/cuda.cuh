@@ -162,6 +162,26 @@ __device__ __forceinline__ void fc_dev_store_any(void *to, int dtype, F value, f
   }
 }
 
+// ---- numbers -------------------------------------------------------------
+
+// Division of numbers below 2^31 by one known to the host, in three instructions instead of some twenty.
+struct fc_dev_divider {
+  uint32_t times, shift;
+
+  __device__ __forceinline__ int quotient(int t) const {
+    return static_cast<int>((__umulhi(times, static_cast<uint32_t>(t)) + static_cast<uint32_t>(t)) >> shift);
+  }
+};
+
+// From 1 to 2^31.
+static inline fc_dev_divider fc_dev_divider_of(int64_t d) {
+  fc_dev_divider v = {0, 0};
+  const uint64_t divisor = static_cast<uint64_t>(d < 1 ? 1 : d);
+  while ((uint64_t{1} << v.shift) < divisor) v.shift++;
+  v.times = static_cast<uint32_t>((((uint64_t{1} << v.shift) - divisor) << 32) / divisor + 1);
+  return v;
+}
+
 // ---- launching -----------------------------------------------------------
 
 // Calls f with a value of the element type: fc_dispatch_dtype(v->dtype, [&](auto t) {

@@ -35,6 +35,7 @@ template <typename F> struct fc_dft_work {
   bool across;           // neighbouring lines are neighbours in memory
   int64_t count;         // lines
   fc_block_lines lines;  // at a time
+  fc_dev_divider by_loads, by_stores, by_lines;
   fc_complex<F> *global; // buffers in global memory, or NULL: shared memory is used
 };
 
@@ -43,10 +44,15 @@ struct fc_dft_place {
   int line, at;
 };
 template <bool MANY>
-__device__ __forceinline__ fc_dft_place fc_dft_split(int t, int lines, int each, bool across) {
+__device__ __forceinline__ fc_dft_place fc_dft_split(int t, int lines, fc_dev_divider by_lines, int each,
+                                                     fc_dev_divider by_each, bool across) {
   if (!MANY) return {0, t};
-  if (across) return {t % lines, t / lines};
-  return {t / each, t % each};
+  if (across) {
+    const int at = by_lines.quotient(t);
+    return {t - at * lines, at};
+  }
+  const int line = by_each.quotient(t);
+  return {line, t - line * each};
 }
 
 template <typename Work, bool MANY> __global__ void fc_dft_kernel(Work w) {
@@ -60,6 +66,7 @@ template <typename Work, bool MANY> __global__ void fc_dft_kernel(Work w) {
   const int64_t step = MANY ? w.lines.count : 1;
   for (int64_t first = blockIdx.x * step; first < w.count; first += gridDim.x * step) {
     const int have = static_cast<int>(w.count - first < step ? w.count - first : step);
+    const int taken = MANY && w.across ? w.lines.count : have; // so many are told apart
     bool bad = false;
     if (MANY) {
       for (int l = threadIdx.x; l < have; l += blockDim.x) places[l] = w.place(first + l);
@@ -67,16 +74,18 @@ template <typename Work, bool MANY> __global__ void fc_dft_kernel(Work w) {
     } else {
       own = w.place(first);
     }
-    for (int t = threadIdx.x; t < have * w.loads; t += blockDim.x) {
-      const fc_dft_place p = fc_dft_split<MANY>(t, have, w.loads, w.across);
+    for (int t = threadIdx.x; t < taken * w.loads; t += blockDim.x) {
+      const fc_dft_place p = fc_dft_split<MANY>(t, taken, w.by_lines, w.loads, w.by_loads, w.across);
+      if (MANY && p.line >= have) continue;
       const bool spoilt = w.load(MANY ? places[p.line] : own, a + p.line * w.lines.pitch, p.at);
       if (MANY && spoilt) places[p.line].bad = 1;
       bad |= spoilt;
     }
     if (!MANY) own.bad = __syncthreads_or(bad);
     const fc_complex<F> *z = fc_block_fft<F, MANY>(w.plan, a, b, {have, w.lines.pitch});
-    for (int t = threadIdx.x; t < have * w.stores; t += blockDim.x) {
-      const fc_dft_place p = fc_dft_split<MANY>(t, have, w.stores, w.across);
+    for (int t = threadIdx.x; t < taken * w.stores; t += blockDim.x) {
+      const fc_dft_place p = fc_dft_split<MANY>(t, taken, w.by_lines, w.stores, w.by_stores, w.across);
+      if (MANY && p.line >= have) continue;
       w.store(MANY ? places[p.line] : own, z + p.line * w.lines.pitch, p.at);
     }
     __syncthreads(); // before the next lines overwrite what others still read
@@ -134,6 +143,8 @@ static inline fc_status fc_dft_launch(Work w, char *global, int64_t global_bytes
   if (lines == 1)
     return fc_dft_start<Work, false>(w, fc_blocks(w.count, 1, INT32_MAX), values, bytes, stream);
   w.lines = {static_cast<int32_t>(lines), static_cast<int32_t>(fc_dft_pitch(values))};
+  w.by_lines = fc_dev_divider_of(lines);
+  w.by_loads = fc_dev_divider_of(w.loads), w.by_stores = fc_dev_divider_of(w.stores);
   return fc_dft_start<Work, true>(w, fc_blocks(w.count, lines, INT32_MAX), lines * values,
                                   fc_dft_bytes<F>(lines, values), stream);
 }

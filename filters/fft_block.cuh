@@ -50,6 +50,7 @@ template <typename F> struct fc_dev_smooth {
   int32_t passes;
   int32_t radix[FC_DEV_PASSES];
   int64_t rest[FC_DEV_PASSES], twiddles[FC_DEV_PASSES], roots[FC_DEV_PASSES];
+  fc_dev_divider by_step[FC_DEV_PASSES], by_butterflies[FC_DEV_PASSES];
   const F *tables;
 };
 
@@ -65,8 +66,12 @@ static inline fc_dev_smooth<F> fc_dev_smooth_of(const fc_fft *plan, const char *
   fc_dev_smooth<F> d;
   d.n = plan->n;
   d.passes = plan->passes;
+  int64_t step = 1;
   for (int i = 0; i < plan->passes && i < FC_DEV_PASSES; i++) {
     d.radix[i] = static_cast<int32_t>(plan->pass[i].radix);
+    d.by_step[i] = fc_dev_divider_of(step);
+    d.by_butterflies[i] = fc_dev_divider_of(plan->pass[i].rest * step);
+    step *= plan->pass[i].radix;
     d.rest[i] = plan->pass[i].rest;
     d.twiddles[i] = plan->pass[i].twiddles;
     d.roots[i] = plan->pass[i].roots;
@@ -190,14 +195,25 @@ template <bool MANY> __device__ __forceinline__ int fc_line_of(int t, int each) 
   return MANY ? t / each : 0;
 }
 
+// A pass: `rest` groups of `step` butterflies.
+struct fc_block_pass_shape {
+  int rest, step;
+  fc_dev_divider by_step, by_butterflies;
+
+  template <bool MANY> __device__ __forceinline__ int line_of(int t) const {
+    return MANY ? by_butterflies.quotient(t) : 0;
+  }
+};
+
 template <typename F, int R, bool MANY>
-__device__ __forceinline__ void fc_block_pass(const fc_complex<F> *in, fc_complex<F> *out, int rest, int step,
-                                              const fc_complex<F> *twiddles, const F *roots,
-                                              fc_block_lines lines) {
-  const int butterflies = rest * step, total = MANY ? butterflies * lines.count : butterflies;
+__device__ __forceinline__ void fc_block_pass(const fc_complex<F> *in, fc_complex<F> *out,
+                                              fc_block_pass_shape shape, const fc_complex<F> *twiddles,
+                                              const F *roots, fc_block_lines lines) {
+  const int step = shape.step, butterflies = shape.rest * step,
+            total = MANY ? butterflies * lines.count : butterflies;
   for (int t = threadIdx.x; t < total; t += blockDim.x) {
-    const int line = fc_line_of<MANY>(t, butterflies), u = t - line * butterflies;
-    int p = u / step, q = u - p * step;
+    const int line = shape.line_of<MANY>(t), u = t - line * butterflies;
+    const int p = shape.by_step.quotient(u), q = u - p * step;
     const fc_complex<F> *from = in + line * lines.pitch + u;
     fc_complex<F> x[R];
 #pragma unroll
@@ -212,12 +228,13 @@ __device__ __forceinline__ void fc_block_pass(const fc_complex<F> *in, fc_comple
 
 template <typename F, bool MANY>
 __device__ __noinline__ void fc_block_pass_rare(const fc_complex<F> *in, fc_complex<F> *out, int radix,
-                                                int rest, int step, const fc_complex<F> *twiddles,
+                                                fc_block_pass_shape shape, const fc_complex<F> *twiddles,
                                                 const F *roots, fc_block_lines lines) {
-  const int butterflies = rest * step, total = MANY ? butterflies * lines.count : butterflies;
+  const int step = shape.step, butterflies = shape.rest * step,
+            total = MANY ? butterflies * lines.count : butterflies;
   for (int t = threadIdx.x; t < total; t += blockDim.x) {
-    const int line = fc_line_of<MANY>(t, butterflies), u = t - line * butterflies;
-    int p = u / step, q = u - p * step;
+    const int line = shape.line_of<MANY>(t), u = t - line * butterflies;
+    const int p = shape.by_step.quotient(u), q = u - p * step;
     const fc_complex<F> *from = in + line * lines.pitch + u;
     fc_complex<F> x[FC_FFT_LARGEST_PRIME];
     for (int i = 0; i < radix; i++) x[i] = from[butterflies * i];
@@ -238,14 +255,16 @@ __device__ fc_complex<F> *fc_block_smooth(const fc_dev_smooth<F> &plan, fc_compl
   for (int i = 0; i < plan.passes; i++) {
     const fc_complex<F> *twiddles = reinterpret_cast<const fc_complex<F> *>(plan.tables + plan.twiddles[i]);
     const F *roots = plan.tables + plan.roots[i];
-    const int radix = plan.radix[i], rest = static_cast<int>(plan.rest[i]);
+    const int radix = plan.radix[i];
+    const fc_block_pass_shape shape = {static_cast<int>(plan.rest[i]), step, plan.by_step[i],
+                                       plan.by_butterflies[i]};
     switch (radix) {
-    case 2: fc_block_pass<F, 2, MANY>(in, out, rest, step, twiddles, roots, lines); break;
-    case 3: fc_block_pass<F, 3, MANY>(in, out, rest, step, twiddles, roots, lines); break;
-    case 4: fc_block_pass<F, 4, MANY>(in, out, rest, step, twiddles, roots, lines); break;
-    case 5: fc_block_pass<F, 5, MANY>(in, out, rest, step, twiddles, roots, lines); break;
-    case 8: fc_block_pass<F, 8, MANY>(in, out, rest, step, twiddles, roots, lines); break;
-    default: fc_block_pass_rare<F, MANY>(in, out, radix, rest, step, twiddles, roots, lines); break;
+    case 2: fc_block_pass<F, 2, MANY>(in, out, shape, twiddles, roots, lines); break;
+    case 3: fc_block_pass<F, 3, MANY>(in, out, shape, twiddles, roots, lines); break;
+    case 4: fc_block_pass<F, 4, MANY>(in, out, shape, twiddles, roots, lines); break;
+    case 5: fc_block_pass<F, 5, MANY>(in, out, shape, twiddles, roots, lines); break;
+    case 8: fc_block_pass<F, 8, MANY>(in, out, shape, twiddles, roots, lines); break;
+    default: fc_block_pass_rare<F, MANY>(in, out, radix, shape, twiddles, roots, lines); break;
     }
     step *= radix;
     fc_complex<F> *swap = in;
