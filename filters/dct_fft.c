@@ -38,15 +38,15 @@ size_t fc_dct_fft_bytes(int64_t n, int compute) {
   return real ? (size_t)real_at(n, compute) + real : 0;
 }
 
-/* What coefficient k of a type II, or the same of a type III before it, is multiplied by. */
-static double weight(const fc_dct *d, int64_t k) {
+double fc_dct_fft_weight(const fc_dct *d, int64_t k) {
   double n = (double)d->size;
   if (d->orthonormal) return sqrt(k == 0 ? 0.25 / n : 0.5 / n) * (k == 0 && !fc_dct_fft_is_second(d) ? 2 : 1);
   return d->inverse ? 0.5 / n : 1;
 }
 
 static void set_pair(const fc_dct_fft *plan, int64_t k) {
-  double c, s, w = weight(&plan->dct, k) * (fc_dct_fft_is_second(&plan->dct) ? 2 : (double)plan->dct.size);
+  double c, s,
+      w = fc_dct_fft_weight(&plan->dct, k) * (fc_dct_fft_is_second(&plan->dct) ? 2 : (double)plan->dct.size);
   void *pairs = (char *)plan + plan->pairs;
   fc_turn(k, 4 * plan->dct.size, &c, &s);
   if (plan->compute == FC_F64)

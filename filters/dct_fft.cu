@@ -3,46 +3,17 @@
 // dct_fft.cu - the transforms of dct_fft.h on a CUDA device: lines of one block each, along any
 // axis, through the kernel of dft_lines.cuh. Values are reordered as they are loaded, coefficients
 // turned as they are stored (type III: the other way round), two opposite ones at a time.
-#include "filters/dct_fft.h"
+#include "filters/dct_blocks.cuh"
+#include "filters/dct_walk.cuh"
 #include "filters/dft_lines.cuh"
 
 namespace {
-
-// Lines counted over the other axes and the blocks of this one, what is nearest in memory first.
-struct line_walk {
-  int64_t count[FC_AXES], from[FC_AXES], to[FC_AXES]; // bytes
-  int32_t n;
-};
-
-void add_counter(line_walk *w, int64_t count, int64_t from, int64_t to) {
-  if (count == 1) return;
-  int i = w->n++;
-  for (; i > 0 && w->from[i - 1] > from; i--)
-    w->count[i] = w->count[i - 1], w->from[i] = w->from[i - 1], w->to[i] = w->to[i - 1];
-  w->count[i] = count, w->from[i] = from, w->to[i] = to;
-}
-
-line_walk walk_of(const fc_dct_fft *plan, const fc_view *in, const fc_view *out) {
-  line_walk w = {};
-  for (int a = 0; a < FC_AXES; a++)
-    if (a == plan->axis)
-      add_counter(&w, out->shape[a] / plan->rows, plan->cols * in->stride[a], plan->rows * out->stride[a]);
-    else
-      add_counter(&w, out->shape[a], in->stride[a], out->stride[a]);
-  return w;
-}
-
-int64_t lines_of(const line_walk &w) {
-  int64_t lines = 1;
-  for (int i = 0; i < w.n; i++) lines *= w.count[i];
-  return lines;
-}
 
 // What both directions know.
 template <typename F> struct lines_work : fc_dft_work<F> {
   fc_dev_rfft<F> real;
   const fc_complex<F> *pairs;
-  line_walk walk;
+  fc_dct_walk walk;
   const char *in;
   char *out;
   int64_t in_step, out_step;
@@ -51,12 +22,9 @@ template <typename F> struct lines_work : fc_dft_work<F> {
   uint32_t *notes;
 
   __device__ __forceinline__ fc_dft_line<F> place(int64_t i) const {
-    fc_dft_line<F> l = {in, out, nullptr, 0};
-    for (int a = 0; a < walk.n; a++) {
-      const int64_t rest = i / walk.count[a], at = i - rest * walk.count[a];
-      l.from += at * walk.from[a], l.to += at * walk.to[a];
-      i = rest;
-    }
+    int64_t from, to;
+    walk.find(i, &from, &to);
+    fc_dft_line<F> l = {in + from, out + to, nullptr, 0};
     return l;
   }
 
@@ -64,12 +32,18 @@ template <typename F> struct lines_work : fc_dft_work<F> {
   __device__ __forceinline__ int reordered(int i) const { return i % 2 ? n - 1 - i / 2 : i / 2; }
 
   __device__ __forceinline__ F sample(const fc_dft_line<F> &l, int i) const {
-    return i < cols ? fc_dev_load_any<F>(l.from + i * in_step, in_dtype, map_in) : F(0);
+    if (i >= cols) return F(0);
+    if (sizeof(F) == 4 && in_dtype == FC_F32) return *reinterpret_cast<const float *>(l.from + i * in_step);
+    return fc_dev_load_any<F>(l.from + i * in_step, in_dtype, map_in);
   }
 
   __device__ __forceinline__ void put(const fc_dft_line<F> &l, int i, F v) const {
     if (i >= rows) return;
-    fc_dev_store_any<F>(l.to + i * out_step, out_dtype, l.bad ? static_cast<F>(NAN) : v, map_out, notes);
+    if (l.bad) v = static_cast<F>(NAN);
+    if (sizeof(F) == 4 && out_dtype == FC_F32)
+      *reinterpret_cast<float *>(l.to + i * out_step) = static_cast<float>(v);
+    else
+      fc_dev_store_any<F>(l.to + i * out_step, out_dtype, v, map_out, notes);
   }
 };
 
@@ -127,8 +101,8 @@ void describe(lines_work<F> &w, const fc_dct_fft *plan, const fc_view *in, const
   w.real = fc_dev_rfft_of<F>(real, device + plan->real);
   w.plan = w.real.complex;
   w.pairs = reinterpret_cast<const fc_complex<F> *>(device + plan->pairs);
-  w.walk = walk_of(plan, in, out);
-  w.count = lines_of(w.walk);
+  w.walk = fc_dct_walk_of(plan, in, out);
+  w.count = w.walk.lines;
   w.in = static_cast<const char *>(in->data), w.out = static_cast<char *>(out->data);
   w.in_step = in->stride[plan->axis], w.out_step = out->stride[plan->axis];
   w.n = static_cast<int32_t>(plan->dct.size);
@@ -177,6 +151,7 @@ extern "C" fc_status fc_dct_fft_cuda(const fc_dct_fft *plan, const fc_view *in, 
                                      void *scratch, uint32_t *notes, void *stream) {
   fc_status status = fc_dct_fft_check(plan, in, out);
   if (status != FC_OK || fc_view_count(out) == 0) return status;
+  if (fc_dct_blocks_try(plan, in, out, notes, static_cast<cudaStream_t>(stream), &status)) return status;
   return fc_dispatch_compute(plan->compute, [&](auto f) {
     return run<decltype(f)>(plan, in, out, static_cast<char *>(scratch), notes,
                             static_cast<cudaStream_t>(stream));
