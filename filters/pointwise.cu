@@ -4,11 +4,9 @@
 // that join are one, and where the elements of a line are adjacent and the pair of types is
 // a common one a thread moves EACH times 16 bytes (run_dense); else EACH elements a
 // block's width apart. Multiplications and additions round one by one, as on the CPU.
-#include <type_traits>
-
-#include "filters/cuda.cuh"
-#include "filters/lines.h"
+#include "filters/lines.cuh"
 #include "filters/pointwise.h"
+#include "filters/sample_words.cuh"
 
 namespace {
 
@@ -79,11 +77,10 @@ __global__ void __launch_bounds__(THREADS)
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
   for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
-    const int64_t c = line % lines.channels, y = line / lines.channels % lines.rows;
-    const int64_t n = line / lines.channels / lines.rows;
-    const char *from = in.at(n, y, 0, c);
-    char *to = out.at(n, y, 0, c);
-    operation<F> mine = operation_for(op, n, c);
+    const fc_dev_line l = fc_dev_line_of(lines, line);
+    const char *from = in.at(l.n, l.y, 0, l.c);
+    char *to = out.at(l.n, l.y, 0, l.c);
+    operation<F> mine = operation_for(op, l.n, l.c);
     for (int64_t base = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x; base < lines.length;
          base += span) {
       F v[EACH];
@@ -103,44 +100,72 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// Elements that a thread moves at once: the wider of the two types fills 16 bytes.
-template <typename T, int N> struct __align__(N * sizeof(T)) packed {
-  T at[N];
+// Elements that a thread moves at once, as words: the wider of the two types fills 16 bytes.
+template <typename T, int N> struct packed {
+  static constexpr int WORDS = N * static_cast<int>(sizeof(T)) / 4;
+  uint32_t word[WORDS];
 };
-
-// One store: left to itself the compiler may store the elements one by one.
-template <int BYTES> struct words;
-template <> struct words<2> { typedef uint16_t type; };
-template <> struct words<4> { typedef uint32_t type; };
-template <> struct words<8> { typedef uint2 type; };
-template <> struct words<16> { typedef uint4 type; };
-
-template <typename T, int N> __device__ __forceinline__ void store_packed(T *to, const packed<T, N> &v) {
-  typename words<N * sizeof(T)>::type raw;
-  memcpy(&raw, &v, sizeof raw);
-  *reinterpret_cast<decltype(raw) *>(to) = raw;
-}
 
 template <typename T, typename U> struct pack {
   static constexpr int size = 16 / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
 };
 
-// A dense line in packs: `head` elements ahead of them, `body` where they end. None where no
-// element is aligned in input and output alike.
+// A dense line in packs that are aligned in the output: `head` elements ahead of them, `body` where
+// they end. Where they are not `alike` aligned in the input they are read by words, of which the first
+// and the last of a pack may reach up to three bytes beyond it, though never beyond the line.
 struct packs {
   int64_t head, count, body;
+  bool alike;
 };
 
 template <typename T, typename U>
 __host__ __device__ __forceinline__ packs packs_of(const char *from, const char *to, int64_t length) {
-  constexpr int N = pack<T, U>::size;
+  constexpr int N = pack<T, U>::size, bytes = N * static_cast<int>(sizeof(T));
   packs p;
-  p.head = (N - reinterpret_cast<uintptr_t>(to) / sizeof(U) % N) % N;
-  const bool alike = (reinterpret_cast<uintptr_t>(from) / sizeof(T) + p.head) % N == 0;
-  p.count = alike && p.head < length ? (length - p.head) / N : 0;
+  p.head = (N - static_cast<int>(reinterpret_cast<uintptr_t>(to) / sizeof(U) % N)) % N;
+  const uintptr_t first = reinterpret_cast<uintptr_t>(from) + p.head * sizeof(T);
+  const int askew = static_cast<int>(first % 4);
+  p.alike = first % bytes == 0;
+  if (p.head * static_cast<int>(sizeof(T)) < askew) p.head += N;
+  const int64_t rest = length - p.head - (askew ? 4 / static_cast<int>(sizeof(T)) : 0);
+  p.count = rest > 0 ? rest / N : 0;
   if (p.count == 0) p.head = 0;
   p.body = p.head + p.count * N;
   return p;
+}
+
+template <int WORDS>
+__device__ __forceinline__ void load_words(uint32_t (&to)[WORDS], const char *from, bool alike) {
+  if (alike) {
+    if constexpr (WORDS == 4) {
+      const uint4 v = *reinterpret_cast<const uint4 *>(from);
+      to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+    } else if constexpr (WORDS == 2) {
+      const uint2 v = *reinterpret_cast<const uint2 *>(from);
+      to[0] = v.x, to[1] = v.y;
+    } else {
+      to[0] = *reinterpret_cast<const uint32_t *>(from);
+    }
+    return;
+  }
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+  const uint32_t *word = reinterpret_cast<const uint32_t *>(from - askew);
+#pragma unroll
+  for (int i = 0; i < WORDS; i++) to[i] = word[i];
+  if (askew == 0) return;
+  const uint32_t last = word[WORDS];
+#pragma unroll
+  for (int i = 0; i < WORDS; i++) to[i] = __funnelshift_r(to[i], i + 1 < WORDS ? to[i + 1] : last, askew * 8);
+}
+
+// One store: left to itself the compiler may store the elements one by one.
+template <int WORDS> __device__ __forceinline__ void store_words(void *to, const uint32_t (&v)[WORDS]) {
+  if constexpr (WORDS == 4)
+    *static_cast<uint4 *>(to) = make_uint4(v[0], v[1], v[2], v[3]);
+  else if constexpr (WORDS == 2)
+    *static_cast<uint2 *>(to) = make_uint2(v[0], v[1]);
+  else
+    *static_cast<uint32_t *>(to) = v[0];
 }
 
 // The operation on N elements from element i of a line on: what it is, is asked once.
@@ -168,43 +193,30 @@ __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int
   }
 }
 
-__device__ __forceinline__ int32_t nearest(float v) {
-  return __float2int_rn(v);
-}
-__device__ __forceinline__ int32_t nearest(double v) {
-  return __double2int_rn(v);
-}
-
-// fc_dev_code of N values. For codes of 8 and 16 bits without a branch for each: a device rounds NaN
-// to 0 and what is out of range to the nearest end of 32 bits.
-template <typename F, typename U, int N>
-__device__ __forceinline__ void codes_of(U (&to)[N], const F (&v)[N], fc_dev_map<F> map, uint32_t *notes) {
-  if constexpr (sizeof(U) < 4) {
-    bool nan = false, clipped = false;
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      const F scaled = v[k] * map.inverse;
-      const int32_t low = fc_dev_limits<U>::low - map.bias, high = fc_dev_limits<U>::high - map.bias;
-      const int32_t code = nearest(scaled), held = min(max(code, low), high);
-      nan |= scaled != scaled, clipped |= code != held;
-      to[k] = static_cast<U>(held + map.bias);
-    }
-    if (nan) fc_dev_note(notes, 0);
-    if (clipped) fc_dev_note(notes, 1);
+// Values of packed elements and back; `one` of them as memory has it.
+template <typename F, typename T, int N>
+__device__ __forceinline__ void values_of(F (&v)[N], const packed<T, N> &from, fc_dev_map<F> map) {
+  if constexpr (fc_is_code<T> && sizeof(F) == 4) {
+    fc_words_values<T, N>(v, from.word, map);
   } else {
+    T code[N];
+    memcpy(code, from.word, sizeof code);
 #pragma unroll
-    for (int k = 0; k < N; k++) to[k] = fc_dev_code<F, U>(v[k], map, notes);
+    for (int k = 0; k < N; k++) v[k] = fc_dev_value<F, T>(code[k], map);
   }
 }
 
-template <typename F, typename T, typename U, int N>
-__device__ __forceinline__ void convert(U (&to)[N], const T (&from)[N], const operation<F> &op, int64_t i,
-                                        fc_dev_map<F> in_map, fc_dev_map<F> out_map, uint32_t *notes) {
-  F v[N];
+template <typename F, typename U, int N>
+__device__ __forceinline__ void codes_of(packed<U, N> &to, const F (&v)[N], fc_dev_map<F> map,
+                                         fc_dev_noted &noted, uint32_t *notes) {
+  if constexpr (fc_is_code<U> && sizeof(F) == 4) {
+    fc_words_codes<U, N>(to.word, v, map, noted);
+  } else {
+    U code[N];
 #pragma unroll
-  for (int k = 0; k < N; k++) v[k] = fc_dev_value<F, T>(from[k], in_map);
-  apply_all(v, op, i);
-  codes_of(to, v, out_map, notes);
+    for (int k = 0; k < N; k++) code[k] = fc_dev_code<F, U>(v[k], map, notes);
+    memcpy(to.word, code, sizeof code);
+  }
 }
 
 template <typename F, typename T, typename U>
@@ -215,48 +227,52 @@ __global__ void __launch_bounds__(THREADS)
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int64_t first = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x;
   const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
+  fc_dev_noted noted = {false, false};
   for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
-    const int64_t c = line % lines.channels, y = line / lines.channels % lines.rows;
-    const int64_t n = line / lines.channels / lines.rows;
-    const T *from = reinterpret_cast<const T *>(in.at(n, y, 0, c));
-    U *to = reinterpret_cast<U *>(out.at(n, y, 0, c));
-    operation<F> mine = operation_for(op, n, c);
-    const packs p = packs_of<T, U>(in.at(n, y, 0, c), out.at(n, y, 0, c), lines.length);
+    const fc_dev_line l = fc_dev_line_of(lines, line);
+    const char *from = in.at(l.n, l.y, 0, l.c);
+    char *to = out.at(l.n, l.y, 0, l.c);
+    operation<F> mine = operation_for(op, l.n, l.c);
+    const packs p = packs_of<T, U>(from, to, lines.length);
     for (int64_t base = first; base < p.count; base += span) {
-      packed<T, N> v[EACH];
+      packed<T, N> x[EACH];
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
-        const int64_t i = base + k * THREADS;
-        if (i < p.count) v[k] = *reinterpret_cast<const packed<T, N> *>(from + p.head + i * N);
+        const int64_t i = p.head + (base + k * THREADS) * N;
+        if (i < p.body) load_words(x[k].word, from + i * static_cast<int>(sizeof(T)), p.alike);
       }
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
         const int64_t i = p.head + (base + k * THREADS) * N;
         if (i >= p.body) break;
-        packed<U, N> result;
-        convert(result.at, v[k].at, mine, i, in_map, out_map, notes);
-        store_packed(to + i, result);
+        F v[N];
+        packed<U, N> y;
+        values_of(v, x[k], in_map);
+        apply_all(v, mine, i);
+        codes_of(y, v, out_map, noted, notes);
+        store_words(to + i * static_cast<int>(sizeof(U)), y.word);
       }
     }
     const int64_t edges = lines.length - p.count * N, step = static_cast<int64_t>(gridDim.x) * THREADS;
     for (int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; e < edges; e += step) {
       const int64_t i = e < p.head ? e : e + p.count * N;
-      const T one[1] = {from[i]};
-      U result[1];
-      convert(result, one, mine, i, in_map, out_map, notes);
-      to[i] = result[0];
+      F v[1] = {fc_dev_load<F, T>(from + i * static_cast<int>(sizeof(T)), in_map)};
+      apply_all(v, mine, i);
+      fc_dev_store<F, U>(to + i * static_cast<int>(sizeof(U)), v[0], out_map, notes);
     }
   }
+  noted.tell(notes);
 }
 
-// Calls f with a value of the output's type where run_dense is built for the pair: types alike, or one of
-// them f32 in f32.
+// Calls f with a value of the output's type where run_dense is built for the pair: types alike, and in f32
+// those of 8 and 16 bits among each other and with f32.
 template <typename F, typename T, typename Fn> bool with_common(int out_dtype, T, Fn f) {
   return fc_dispatch_dtype(out_dtype, [&](auto u) {
            using U = decltype(u);
            constexpr bool same = std::is_same<T, U>::value;
            constexpr bool one = std::is_same<T, float>::value || std::is_same<U, float>::value;
-           if constexpr (same || (sizeof(F) == 4 && one)) return f(u), FC_OK;
+           constexpr bool codes = fc_is_code<T> && fc_is_code<U>;
+           if constexpr (same || (sizeof(F) == 4 && (one || codes))) return f(u), FC_OK;
            return FC_UNSUPPORTED;
          }) == FC_OK;
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// sample_words.cuh - codes of 8 and 16 bits in the words of a thread's registers, to floats and
+// back. A multiprocessor converts 16 values a cycle between integers and floats but permutes
+// bytes of 64 and adds 128: a code with the bits of 2^23 above it is the float 2^23 + code, and a
+// float that 1.5 * 2^23 is added to has its nearest integer, half to even, in its low bits.
+// Results are those of fc_dev_value and fc_dev_code, to the bit.
+#ifndef FC_FILTERS_SAMPLE_WORDS_CUH
+#define FC_FILTERS_SAMPLE_WORDS_CUH
+
+#include <type_traits>
+
+#include "filters/cuda.cuh"
+
+// What became of the samples that a thread has stored; it notes that once, at its end.
+struct fc_dev_noted {
+  bool nan, clipped;
+
+  __device__ __forceinline__ void tell(uint32_t *notes) const {
+    if (nan) fc_dev_note(notes, 0);
+    if (clipped) fc_dev_note(notes, 1);
+  }
+};
+
+template <typename T> constexpr bool fc_is_code = sizeof(T) < 4;
+// What makes codes count from 0.
+template <typename T> constexpr int fc_code_offset = std::is_signed<T>::value ? 32768 : 0;
+
+// ---- to floats -----------------------------------------------------------
+
+template <typename T, int N>
+__device__ __forceinline__ void fc_words_values(float (&v)[N], const uint32_t (&from)[N * sizeof(T) / 4],
+                                                fc_dev_map<float> map) {
+  const float beyond = -(8388608.f + static_cast<float>(fc_code_offset<T> + map.bias)) * map.scale;
+  constexpr int each = 4 / sizeof(T);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    const uint32_t word = std::is_signed<T>::value ? from[k / each] ^ 0x80008000u : from[k / each];
+    const uint32_t which = each == 4 ? 0x7440u + k % each : k % each ? 0x7432u : 0x7410u;
+    v[k] = fmaf(__uint_as_float(__byte_perm(word, 0x4b000000u, which)), map.scale, beyond);
+  }
+}
+
+// ---- to codes ------------------------------------------------------------
+
+// One after the other: what is not a number, or far out of range. A device rounds NaN to 0 and what is
+// out of range to the nearest end of 32 bits.
+template <typename T>
+__device__ __forceinline__ T fc_code_held(float v, fc_dev_map<float> map, fc_dev_noted &noted) {
+  const float scaled = v * map.inverse;
+  const int32_t low = fc_dev_limits<T>::low - map.bias, high = fc_dev_limits<T>::high - map.bias;
+  const int32_t code = __float2int_rn(scaled), held = min(max(code, low), high);
+  noted.nan |= scaled != scaled, noted.clipped |= code != held;
+  return static_cast<T>(held + map.bias);
+}
+
+template <typename T, int N>
+__device__ __forceinline__ void fc_words_held(uint32_t (&to)[N * sizeof(T) / 4], const float (&v)[N],
+                                              fc_dev_map<float> map, fc_dev_noted &noted) {
+  constexpr int each = 4 / sizeof(T), bits = 8 * sizeof(T);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    const uint32_t code =
+        static_cast<typename std::make_unsigned<T>::type>(fc_code_held<T>(v[k], map, noted));
+    to[k / each] = k % each ? to[k / each] | code << (k % each * bits) : code;
+  }
+}
+
+// Four bytes of floats whose low 16 bits are 32768 + code, codes that fit 16 bits.
+__device__ __forceinline__ uint32_t fc_bytes_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  const uint32_t low = 0x80008000u, high = 0x80ff80ffu;
+  const uint32_t first = __vmaxu2(__vminu2(__byte_perm(a, b, 0x5410), high), low);
+  const uint32_t second = __vmaxu2(__vminu2(__byte_perm(c, d, 0x5410), high), low);
+  return __byte_perm(first, second, 0x6420);
+}
+
+// N samples, whole words of them.
+template <typename T, int N>
+__device__ __forceinline__ void fc_words_codes(uint32_t (&to)[N * sizeof(T) / 4], const float (&v)[N],
+                                               fc_dev_map<float> map, fc_dev_noted &noted) {
+  // Bytes are moved to the middle of 16 bits, so that those a little out of range still are numbers.
+  constexpr int offset = sizeof(T) == 1 ? 32768 : fc_code_offset<T>;
+  constexpr uint32_t zero = 0x4b400000u + (sizeof(T) == 1 ? 32768 : 0);
+  const float magic = 12582912.f + static_cast<float>(offset + map.bias);
+  uint32_t t[N], beyond = 0; // the bits that no code has
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    t[k] = __float_as_uint(fmaf(v[k], map.inverse, magic));
+    beyond |= t[k] ^ zero;
+  }
+  if (beyond >> 16) return fc_words_held<T, N>(to, v, map, noted);
+  if constexpr (sizeof(T) == 1) {
+    noted.clipped |= beyond >> 8 != 0;
+#pragma unroll
+    for (int k = 0; k < N; k += 4) to[k / 4] = fc_bytes_of(t[k], t[k + 1], t[k + 2], t[k + 3]);
+  } else {
+#pragma unroll
+    for (int k = 0; k < N; k += 2)
+      to[k / 2] = __byte_perm(t[k], t[k + 1], 0x5410) ^ (std::is_signed<T>::value ? 0x80008000u : 0u);
+  }
+}
+
+#endif
