@@ -2,10 +2,11 @@
 //
 // gather.cu - copies of samples on a CUDA device. Neighbouring threads take neighbouring
 // elements of the output, EACH of them a block's width apart. Lines of adjacent elements whose
-// channels stay are copied as bytes, 16 at a time (copy_dense).
-#include "filters/cuda.cuh"
+// channels stay are copied as bytes, 16 at a time (copy_dense); a few interleaved channels are
+// selected by gather_mix.cuh.
 #include "filters/gather.h"
-#include "filters/lines.h"
+#include "filters/gather_mix.cuh"
+#include "filters/lines.cuh"
 
 namespace {
 
@@ -43,11 +44,10 @@ __global__ void __launch_bounds__(THREADS)
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
   for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
-    const int64_t c = line % lines.channels, y = line / lines.channels % lines.rows;
-    const int64_t n = line / lines.channels / lines.rows;
-    const int64_t from_c = src.numbering == ALIKE && src.map ? src.map[c] : c;
-    const char *from = in.at(n, y + shift_y, shift_x, from_c);
-    char *to = out.at(n, y, 0, c);
+    const fc_dev_line l = fc_dev_line_of(lines, line);
+    const int64_t from_c = src.numbering == ALIKE && src.map ? src.map[l.c] : l.c;
+    const char *from = in.at(l.n, l.y + shift_y, shift_x, from_c);
+    char *to = out.at(l.n, l.y, 0, l.c);
     for (int64_t base = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x; base < lines.length;
          base += span) {
       E v[EACH];
@@ -85,10 +85,9 @@ __global__ void __launch_bounds__(THREADS) copy_dense(fc_dev_view in, fc_dev_vie
   const int64_t first = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x;
   const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
   for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
-    const int64_t c = line % lines.channels, y = line / lines.channels % lines.rows;
-    const int64_t n = line / lines.channels / lines.rows;
-    const char *from = in.at(n, y + shift_y, shift_x, c);
-    char *to = out.at(n, y, 0, c);
+    const fc_dev_line l = fc_dev_line_of(lines, line);
+    const char *from = in.at(l.n, l.y + shift_y, shift_x, l.c);
+    char *to = out.at(l.n, l.y, 0, l.c);
     int64_t head = (16 - reinterpret_cast<uintptr_t>(to) % 16) % 16;
     const int64_t askew = (reinterpret_cast<uintptr_t>(from) + head) % 4;
     if (head < askew) head += 16;
@@ -149,6 +148,7 @@ fc_status launch(const fc_gather *g, const fc_view *in, const fc_view *out, cuda
 
 extern "C" fc_status fc_gather_cuda(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
+  if (fc_mix_fits(g, in, out)) return fc_mix_run(g, in, out, s);
   switch (fc_dtype_size(out->dtype)) {
   case 1: return launch<uint8_t>(g, in, out, s);
   case 2: return launch<uint16_t>(g, in, out, s);

@@ -2,179 +2,145 @@
 //
 // matrix_mix.cu - see matrix_mix.cuh.
 #include "filters/matrix_mix.cuh"
+#include "filters/pixel_tiles.cuh"
+#include "filters/sample_words.cuh"
 
 namespace {
 
-constexpr int THREADS = 256;
-// A thread's group is as many pixels as make a whole number of 16-byte accesses.
+constexpr int THREADS = FC_TILE_WARPS * FC_TILE_LANES;
+// A multiprocessor's blocks, by the more of the channels: what registers allow.
+constexpr int resident(int channels) {
+  return channels < 4 ? 4 : 3;
+}
+
+// A lane's pixels of a tile, and how many are mixed at once: whole words of every channel.
 template <typename T> constexpr int PIXELS = 16 / static_cast<int>(sizeof(T));
-template <typename T> constexpr int GROUPS = sizeof(T) == 4 ? 3 : 2; // under way in a thread
+template <typename T> constexpr int TOGETHER = 4 / static_cast<int>(sizeof(T));
 
-// Rows of pixels that lie adjacent in both views; one row where the rows do too.
-struct runs {
-  const char *in;
-  char *out;
-  int64_t rows, length;                         // pixels of a row
-  int64_t groups;                               // in a row, the last perhaps not full
-  int64_t per_batch;                            // rows of one batch entry
-  int64_t in_row, out_row, in_batch, out_batch; // bytes
-  int align;                                    // 16 or 4: every row begins at a multiple of it in both; or 1
-};
-
+// Numbers as codes have them: a power of two apart from the values, and the offsets with it.
 template <int CI, int CO> struct weights { float m[CI][CO], offset[CO]; };
 
-template <typename T, int COUNT> union pixels {
-  uint4 quad[COUNT * sizeof(T) / 16];
-  uint32_t word[COUNT * sizeof(T) / 4];
-  T sample[COUNT];
-};
-
-// Samples [0, used) of a group; the rest is whatever.
-template <typename T, int COUNT>
-__device__ __forceinline__ void load_group(pixels<T, COUNT> &p, const char *from, int used, int align) {
-  if (align == 16 && used == COUNT) {
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 16); i++)
-      p.quad[i] = reinterpret_cast<const uint4 *>(from)[i];
-  } else if (align == 4 && used == COUNT) {
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 4); i++)
-      p.word[i] = reinterpret_cast<const uint32_t *>(from)[i];
+// Words to values that are codes, or what is stored.
+template <typename T, int N>
+__device__ __forceinline__ void take(float (&v)[N], const uint32_t (&from)[N * sizeof(T) / 4],
+                                     fc_dev_map<float> map) {
+  if constexpr (fc_is_code<T>) {
+    fc_words_values<T, N>(v, from, map);
   } else {
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) p.sample[i] = i < used ? reinterpret_cast<const T *>(from)[i] : T(0);
+    for (int k = 0; k < N; k++) v[k] = __uint_as_float(from[k]);
   }
 }
 
-template <typename T, int COUNT>
-__device__ __forceinline__ void store_group(char *to, const pixels<T, COUNT> &p, int used, int align) {
-  if (align == 16 && used == COUNT) {
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 16); i++)
-      reinterpret_cast<uint4 *>(to)[i] = p.quad[i];
-  } else if (align == 4 && used == COUNT) {
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(COUNT * sizeof(T) / 4); i++)
-      reinterpret_cast<uint32_t *>(to)[i] = p.word[i];
+template <typename T, int N>
+__device__ __forceinline__ void give(uint32_t (&to)[N * sizeof(T) / 4], const float (&v)[N],
+                                     fc_dev_map<float> map, fc_dev_noted &noted) {
+  if constexpr (fc_is_code<T>) {
+    fc_words_codes<T, N>(to, v, map, noted);
   } else {
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
-      if (i < used) reinterpret_cast<T *>(to)[i] = p.sample[i];
+    for (int k = 0; k < N; k++) to[k] = __float_as_uint(v[k]);
   }
 }
 
-// `used` counts samples of the output: what lies beyond is not looked at for notes.
 template <typename T, int CI, int CO>
-__device__ __forceinline__ void mix_group(pixels<T, PIXELS<T> * CO> &y, const pixels<T, PIXELS<T> * CI> &x,
-                                          const weights<CI, CO> &w, int used, fc_dev_map<float> map,
-                                          uint32_t *notes) {
+__device__ __forceinline__ void mix(uint32_t (&y)[4 * CO], const uint32_t (&x)[4 * CI],
+                                    const weights<CI, CO> &w, fc_dev_map<float> map, fc_dev_noted &noted) {
 #pragma unroll
-  for (int p = 0; p < PIXELS<T>; p++)
+  for (int g = 0; g < 4; g++) {
+    uint32_t from[CI], to[CO];
+    float v[TOGETHER<T> * CI], sum[TOGETHER<T> * CO];
 #pragma unroll
-    for (int r = 0; r < CO; r++) {
-      float sum = w.offset[r];
+    for (int i = 0; i < CI; i++) from[i] = x[g * CI + i];
+    take<T, TOGETHER<T> * CI>(v, from, map);
 #pragma unroll
-      for (int c = 0; c < CI; c++)
-        sum = fmaf(w.m[c][r], fc_dev_value<float, T>(x.sample[p * CI + c], map), sum);
-      if (p * CO + r < used) y.sample[p * CO + r] = fc_dev_code<float, T>(sum, map, notes);
+    for (int p = 0; p < TOGETHER<T>; p++)
+#pragma unroll
+      for (int r = 0; r < CO; r++) {
+        sum[p * CO + r] = w.offset[r];
+#pragma unroll
+        for (int c = 0; c < CI; c++) sum[p * CO + r] = fmaf(w.m[c][r], v[p * CI + c], sum[p * CO + r]);
+      }
+    give<T, TOGETHER<T> * CO>(to, sum, map, noted);
+#pragma unroll
+    for (int i = 0; i < CO; i++) y[g * CO + i] = to[i];
+  }
+}
+
+// Pixels beyond the row are of no account: they are a copy of its first, which is noted anyway.
+template <typename T, int CI>
+__device__ __forceinline__ void fill_lane(unsigned char *room, int phase, int used, int lane) {
+  const int first = lane * PIXELS<T>;
+  for (int p = used > first ? used : first; p < first + PIXELS<T>; p++)
+    for (int c = 0; c < CI; c++) {
+      const T *pixel = reinterpret_cast<const T *>(room + phase);
+      reinterpret_cast<T *>(room + phase)[p * CI + c] = pixel[c];
     }
 }
 
-struct group_place {
-  const char *in;
-  char *out;
-  int used; // pixels
-};
-
 template <typename T, int CI, int CO>
-__device__ __forceinline__ group_place place_of(const runs &r, int64_t group) {
-  int64_t row = r.rows == 1 ? 0 : group / r.groups, first = (group - row * r.groups) * PIXELS<T>;
-  int64_t batch = r.rows == 1 ? 0 : row / r.per_batch, y = row - batch * r.per_batch;
-  group_place g;
-  g.in = r.in + batch * r.in_batch + y * r.in_row + first * static_cast<int64_t>(CI * sizeof(T));
-  g.out = r.out + batch * r.out_batch + y * r.out_row + first * static_cast<int64_t>(CO * sizeof(T));
-  g.used = r.length - first < PIXELS<T> ? static_cast<int>(r.length - first) : PIXELS<T>;
-  return g;
-}
-
-template <typename T, int CI, int CO>
-__global__ void __launch_bounds__(THREADS)
-    mix_kernel(runs r, int pitch, const float *matrix, const float *offset, fc_dev_map<float> map,
-               uint32_t *notes) {
+__global__ void __launch_bounds__(THREADS, resident(CI > CO ? CI : CO))
+    mix_kernel(fc_pixel_runs r, int pitch, const float *matrix, const float *offset, fc_dev_map<float> map,
+               float unit, uint32_t *notes) {
+  constexpr int C = CI > CO ? CI : CO, SIZE = static_cast<int>(sizeof(T)), FULL = FC_TILE_LANES * PIXELS<T>;
+  __shared__ fc_tile_room<C> rooms[FC_TILE_WARPS][2];
+  const int lane = threadIdx.x % FC_TILE_LANES, warp = threadIdx.x / FC_TILE_LANES;
+  unsigned char *room = rooms[warp][0].at, *other = rooms[warp][1].at;
   weights<CI, CO> w;
 #pragma unroll
   for (int k = 0; k < CO; k++) {
-    w.offset[k] = offset ? offset[k] : 0.f;
+    w.offset[k] = offset ? offset[k] * unit : 0.f;
 #pragma unroll
     for (int c = 0; c < CI; c++) w.m[c][k] = matrix[c * pitch + k];
   }
-  const int64_t total = r.rows * r.groups, stride = static_cast<int64_t>(gridDim.x) * THREADS;
-  for (int64_t g = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x; g < total;
-       g += GROUPS<T> * stride) {
-    pixels<T, PIXELS<T> * CI> x[GROUPS<T>];
-    group_place at[GROUPS<T>];
-#pragma unroll
-    for (int i = 0; i < GROUPS<T>; i++) {
-      at[i].used = 0;
-      if (g + i * stride >= total) continue;
-      at[i] = place_of<T, CI, CO>(r, g + i * stride);
-      load_group<T, PIXELS<T> * CI>(x[i], at[i].in, at[i].used * CI, r.align);
+  const int64_t total = r.rows * r.tiles, step = static_cast<int64_t>(gridDim.x) * FC_TILE_WARPS;
+  int64_t tile = static_cast<int64_t>(blockIdx.x) * FC_TILE_WARPS + warp;
+  if (tile >= total) return;
+  fc_dev_noted noted = {false, false};
+  fc_pixel_tile t = fc_pixel_tile_of(r, tile, CI * SIZE, CO * SIZE, FULL);
+  fc_tile_span span = fc_tile_span_of(t, CI * SIZE);
+  fc_tile_fetch<CI>(room, span, t.used * CI * SIZE, lane);
+  __pipeline_commit();
+  for (;;) {
+    const int used = t.used, phase = span.phase;
+    char *to = t.out;
+    tile += step;
+    if (tile < total) {
+      t = fc_pixel_tile_of(r, tile, CI * SIZE, CO * SIZE, FULL);
+      span = fc_tile_span_of(t, CI * SIZE);
+      fc_tile_fetch<CI>(other, span, t.used * CI * SIZE, lane);
     }
-#pragma unroll
-    for (int i = 0; i < GROUPS<T>; i++) {
-      if (at[i].used == 0) continue;
-      pixels<T, PIXELS<T> * CO> y;
-      mix_group<T, CI, CO>(y, x[i], w, at[i].used * CO, map, notes);
-      store_group<T, PIXELS<T> * CO>(at[i].out, y, at[i].used * CO, r.align);
+    __pipeline_commit();
+    fc_tile_await<1>();
+    if (used < FULL) {
+      fill_lane<T, CI>(room, phase, used, lane);
+      __syncwarp();
     }
+    uint32_t x[4 * CI], y[4 * CO];
+    fc_tile_words<CI>(x, room + phase + lane * 16 * CI);
+    __syncwarp();
+    mix<T, CI, CO>(y, x, w, map, noted);
+    fc_tile_keep<CO>(room, y, lane);
+    __syncwarp();
+    fc_tile_send<CO>(to, room, used * CO * SIZE, lane);
+    if (tile >= total) break;
+    __syncwarp(); // it has been sent
+    unsigned char *swap = room;
+    room = other, other = swap;
   }
-}
-
-bool is_dense(const fc_view *v) {
-  int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
-  return (v->stride[FC_AXIS_C] == size || v->shape[FC_AXIS_C] == 1) &&
-         v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size;
-}
-
-// Whether each row of pixels, and each batch entry, begins where the one before ends.
-bool is_one_row(const fc_view *v) {
-  int64_t row = v->shape[FC_AXIS_X] * v->stride[FC_AXIS_X];
-  bool rows = v->shape[FC_AXIS_Y] == 1 || v->stride[FC_AXIS_Y] == row;
-  return rows && (v->shape[FC_AXIS_N] == 1 || v->stride[FC_AXIS_N] == v->shape[FC_AXIS_Y] * row);
-}
-
-uint64_t beginnings(const fc_view *v, bool one_row) {
-  uint64_t all = reinterpret_cast<uintptr_t>(v->data);
-  if (!one_row)
-    all |= static_cast<uint64_t>(v->stride[FC_AXIS_Y]) | static_cast<uint64_t>(v->stride[FC_AXIS_N]);
-  return all;
-}
-
-runs runs_of(const fc_view *in, const fc_view *out, int pixels) {
-  runs r;
-  bool one = is_one_row(in) && is_one_row(out);
-  int64_t lines = out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y];
-  r.in = static_cast<const char *>(in->data);
-  r.out = static_cast<char *>(out->data);
-  r.rows = one ? 1 : lines;
-  r.length = out->shape[FC_AXIS_X] * (one ? lines : 1);
-  r.groups = (r.length + pixels - 1) / pixels;
-  r.per_batch = out->shape[FC_AXIS_Y];
-  r.in_row = in->stride[FC_AXIS_Y], r.out_row = out->stride[FC_AXIS_Y];
-  r.in_batch = in->stride[FC_AXIS_N], r.out_batch = out->stride[FC_AXIS_N];
-  const uint64_t all = beginnings(in, one) | beginnings(out, one);
-  r.align = all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : 1;
-  return r;
+  noted.tell(notes);
 }
 
 template <typename T, int CI, int CO>
 fc_status launch(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                  cudaStream_t stream) {
-  runs r = runs_of(in, out, PIXELS<T>);
-  unsigned blocks = fc_blocks(r.rows * r.groups, THREADS * GROUPS<T>, 256 * 16);
-  mix_kernel<T, CI, CO><<<blocks, THREADS, 0, stream>>>(
+  const fc_pixel_runs r = fc_pixel_runs_of(in, out);
+  fc_dev_map<float> map = fc_dev_map_of<float>(in->kind, in->dtype);
+  const float unit = map.inverse;
+  map.scale = map.inverse = 1.f;
+  mix_kernel<T, CI, CO><<<fc_tile_blocks(r, resident(CI > CO ? CI : CO)), THREADS, 0, stream>>>(
       r, static_cast<int>(m->pitch), static_cast<const float *>(m->matrix),
-      static_cast<const float *>(m->offset), fc_dev_map_of<float>(in->kind, in->dtype), notes);
+      static_cast<const float *>(m->offset), map, unit, notes);
   return fc_launch_status();
 }
 
@@ -206,7 +172,7 @@ bool fc_matrix_mix_try(const fc_matrix *m, const fc_view *in, const fc_view *out
                        cudaStream_t stream, fc_status *status) {
   if (m->compute != FC_F32 || m->axis != FC_AXIS_C || m->rows > 4 || m->cols > 4) return false;
   if (in->shape[FC_AXIS_C] != m->cols || out->shape[FC_AXIS_C] != m->rows) return false;
-  if (in->dtype != out->dtype || in->kind != out->kind || !is_dense(in) || !is_dense(out)) return false;
+  if (in->dtype != out->dtype || in->kind != out->kind || !fc_is_dense(in) || !fc_is_dense(out)) return false;
   switch (in->dtype) {
   case FC_U8: *status = launch_type<uint8_t>(m, in, out, notes, stream); return true;
   case FC_I16: *status = launch_type<int16_t>(m, in, out, notes, stream); return true;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // matrix_mix.cuh - mixing of one to four interleaved channels into as many, in f32, between
-// samples of one type: u8, i16, u16 or f32. A thread takes four neighbouring pixels,
-// which are a whole number of 4-byte words whatever the type and the channels, and
-// three such groups at a time to have enough loads under way.
+// samples of one type: u8, i16, u16 or f32. A thread takes as many neighbouring pixels as are a whole
+// number of 16 bytes of each channel (pixel_tiles.cuh).
 #ifndef FC_FILTERS_MATRIX_MIX_CUH
 #define FC_FILTERS_MATRIX_MIX_CUH
 
