@@ -80,7 +80,7 @@ static inline int grid_intact(const grid *g) {
   guarded copy = guarded_new(g->memory.bytes);
   memcpy(copy.data, g->memory.data, copy.bytes);
   grid scrubbed = {copy, g->view};
-  scrubbed.view.data = copy.data;
+  scrubbed.view.data = (char *)copy.data + ((char *)g->view.data - (char *)g->memory.data);
   GRID_EACH(&scrubbed, n, y, x, c)
   memset(fc_view_at(&scrubbed.view, n, y, x, c), GUARD_PATTERN, fc_dtype_size(g->view.dtype));
   int intact = 1;
