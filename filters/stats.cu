@@ -2,11 +2,12 @@
 //
 // stats.cu - statistics of a whole signal on a CUDA device.
 //
-// Two kernels. The first reads the signal once: a warp a chunk of 1024 samples of a
-// channel, 32 of them in the registers of each lane, so that all are in flight together
-// and the deviations from their mean need no second read. The second merges the chunks of each
-// block as a tree. Both follow the order of the CPU to the bit: lane t of a warp has the
-// lanes t, t + 32, t + 64 and t + 96 of the chunk.
+// One kernel reads the signal once: a warp a chunk of 1024 samples of a channel, 32 of them in
+// the registers of each lane, so that all are in flight together and the deviations from their
+// mean need no second read. A block of threads has up to 16 chunks in a row, a *unit*, and merges them as
+// a tree: that is a whole block of the signal but for rows of more than 16384 samples, whose units
+// a second kernel merges. Both follow the order of the CPU to the bit: lane t of a warp has the
+// lanes 4 t .. 4 t + 3 of the chunk, which one load brings where samples are adjacent.
 #include <math_constants.h>
 
 #include "filters/cuda.cuh"
@@ -14,10 +15,15 @@
 
 namespace stats {
 
-constexpr int WARPS = 8;
+// Warps of a block of threads, and blocks at once: many small blocks keep loads in flight while others merge;
+// where there are few chunks, all of a unit are measured at once.
+constexpr int FEW = 4, ALL_WARPS = 16;
+template <typename T> constexpr int resident = sizeof(T) == 8 ? 4 : 5;
+constexpr int UNIT_BITS = 4, UNIT = 1 << UNIT_BITS; // chunks that a block of threads measures, at most
 constexpr int MERGERS = 128;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr int OWN = FC_STATS_LANES / 32; // lanes of the chunk that a lane of the warp has
+constexpr int EACH = FC_STATS_CHUNK / 32;
 static_assert(OWN == 4, "sums below are written for four");
 
 // Where samples lie. A *block* is `span` samples of each channel, the last of a frame fewer; its
@@ -27,9 +33,11 @@ struct layout {
   fc_dev_view in;
   int32_t kind, bias;
   int64_t frames, blocks, channels, chunks; // blocks of a frame, chunks of a whole block
+  int64_t units;                            // of a block
   int64_t columns, align, length;           // positions of a block and of a frame along the axis that is cut
   int64_t block_bytes;
-  bool audio, even; // even: samples are equal steps apart
+  int32_t unit, unit_bits;    // chunks of a unit, a power of two
+  bool audio, even, adjacent; // even: samples are equal steps apart; adjacent: without gaps
 };
 
 __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {
@@ -40,7 +48,8 @@ __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {
 // Address of sample e of a block.
 __device__ __forceinline__ const char *address(const layout &l, const char *block, int64_t e) {
   if (l.even) return block + e * l.in.stride[FC_AXIS_X];
-  int64_t y = e / l.columns;
+  // A block of several rows has few samples; one row may have any number.
+  int64_t y = e < l.columns ? 0 : static_cast<uint32_t>(e) / static_cast<uint32_t>(l.columns);
   return block + y * l.in.stride[FC_AXIS_Y] + (e - y * l.columns) * l.in.stride[FC_AXIS_X];
 }
 
@@ -50,134 +59,320 @@ __device__ __forceinline__ double plus(double a, double b) {
   return fc_stats_plus(a, b);
 }
 
-// The chunk's four lanes of this thread, folded as the CPU folds them; lane 0 has the sum.
-__device__ __forceinline__ double fold(const double (&v)[OWN]) {
-  double sum = plus(plus(v[0], v[2]), plus(v[1], v[3]));
-  for (int by = 16; by > 0; by /= 2) sum = plus(sum, __shfl_down_sync(ALL, sum, by));
-  return sum;
+__device__ __forceinline__ double across(double v, int by) {
+  return __shfl_xor_sync(ALL, v, by);
+}
+
+// Which lanes of the chunk a thread has: 4 t .. 4 t + 3 (QUADS), which are one load, or t, t + 32, t + 64 and
+// t + 96, of which neighbours have neighbours. Sums are folded as the CPU folds them: lanes i and i + 64,
+// and so on to i and i + 1. Every thread gets the sum; QUADS have half the work in the first two steps.
+template <bool QUADS> __device__ __forceinline__ double fold(const double (&v)[OWN]) {
+  if (!QUADS) {
+    double sum = plus(plus(v[0], v[2]), plus(v[1], v[3]));
+    for (int by = 16; by > 0; by /= 2) sum = plus(sum, across(sum, by));
+    return sum;
+  }
+  const bool high = threadIdx.x & 16, odd = threadIdx.x & 8;
+  const double a = plus(high ? v[2] : v[0], across(high ? v[0] : v[2], 16));
+  const double b = plus(high ? v[3] : v[1], across(high ? v[1] : v[3], 16));
+  double sum = plus(odd ? b : a, across(odd ? a : b, 8));
+  for (int by = 4; by > 0; by /= 2) sum = plus(sum, across(sum, by));
+  sum = plus(sum, across(sum, 16));
+  return plus(sum, across(sum, 8));
 }
 
 template <typename T> __device__ __forceinline__ T add_lanes(T v) {
-  for (int by = 16; by > 0; by /= 2) v += __shfl_down_sync(ALL, v, by);
+  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(ALL, v, by);
   return v;
 }
+__device__ __forceinline__ int32_t add_lanes(int32_t v) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(ALL, v);
+#else
+  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(ALL, v, by);
+  return v;
+#endif
+}
 
-template <typename T> __device__ __forceinline__ T least_of_lanes(T v) {
+__device__ __forceinline__ uint32_t add_lanes(uint32_t v) {
+  return static_cast<uint32_t>(add_lanes(static_cast<int32_t>(v)));
+}
+
+__device__ __forceinline__ int32_t least_of_lanes(int32_t v) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(ALL, v);
+#else
+  for (int by = 16; by > 0; by /= 2) v = min(v, __shfl_xor_sync(ALL, v, by));
+  return v;
+#endif
+}
+__device__ __forceinline__ int32_t most_of_lanes(int32_t v) {
+  return ~least_of_lanes(~v);
+}
+
+// Floats, none of them NaN, compare as integers once the bits below a set sign are flipped.
+__device__ __forceinline__ int32_t ordered(int32_t bits) {
+  return bits ^ (bits >> 31 & 0x7fffffff);
+}
+__device__ __forceinline__ float least_of_lanes(float v) {
+  return __int_as_float(ordered(least_of_lanes(ordered(__float_as_int(v)))));
+}
+__device__ __forceinline__ float most_of_lanes(float v) {
+  return -least_of_lanes(-v);
+}
+__device__ __forceinline__ double least_of_lanes(double v) {
   for (int by = 16; by > 0; by /= 2) {
-    T other = __shfl_down_sync(ALL, v, by);
+    double other = across(v, by);
     v = other < v ? other : v;
   }
   return v;
 }
-
-template <typename T> __device__ __forceinline__ T most_of_lanes(T v) {
-  for (int by = 16; by > 0; by /= 2) {
-    T other = __shfl_down_sync(ALL, v, by);
-    v = other > v ? other : v;
-  }
-  return v;
+__device__ __forceinline__ double most_of_lanes(double v) {
+  return -least_of_lanes(-v);
 }
 
-// ---- a chunk ---------------------------------------------------------------
+// ---- loading a chunk ---------------------------------------------------------
 
-// The sample of row r and own lane k of a thread.
-__device__ __forceinline__ int64_t sample_of(int r, int k) {
-  return r * FC_STATS_LANES + k * 32 + threadIdx.x % 32;
-}
+// 16 bytes of samples.
+template <typename T> struct __align__(16) vector {
+  static constexpr int count = 16 / sizeof(T);
+  T at[count];
+};
 
-// T is float or double; absent samples are told from NaN by `count`.
+// A whole chunk that one load of 16 bytes after another brings.
 template <typename T>
-__device__ __forceinline__ fc_stats_part measure_values(const layout &l, const char *block, int64_t first,
-                                                        int64_t count) {
-  T v[FC_STATS_ROWS][OWN];
+__device__ __forceinline__ bool is_easy(const layout &l, const char *block, int64_t first, int64_t count) {
+  return l.adjacent && count == FC_STATS_CHUNK &&
+         (reinterpret_cast<uintptr_t>(block) + first * sizeof(T)) % 16 == 0;
+}
+
+// The samples of a thread's lanes, row after row; NaN in place of those that are not there.
+template <bool QUADS, typename T>
+__device__ __forceinline__ void load_values(T (&v)[EACH], const layout &l, const char *block, int64_t first,
+                                            int64_t count) {
+  const int lane = threadIdx.x % 32;
+  if (QUADS) {
+    constexpr int PARTS = OWN / vector<T>::count;
+    const vector<T> *from = reinterpret_cast<const vector<T> *>(block + first * sizeof(T)) + lane * PARTS;
+    vector<T> q[FC_STATS_ROWS * PARTS];
 #pragma unroll
-  for (int r = 0; r < FC_STATS_ROWS; r++)
+    for (int i = 0; i < FC_STATS_ROWS * PARTS; i++) q[i] = from[i / PARTS * 32 * PARTS + i % PARTS];
 #pragma unroll
-    for (int k = 0; k < OWN; k++) {
-      int64_t i = sample_of(r, k);
-      v[r][k] =
-          i < count ? *reinterpret_cast<const T *>(address(l, block, first + i)) : static_cast<T>(CUDART_NAN);
+    for (int i = 0; i < EACH; i++) v[i] = q[i / vector<T>::count].at[i % vector<T>::count];
+  } else {
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+      const int at = i * 32 + lane;
+      v[i] = at < count ? *reinterpret_cast<const T *>(address(l, block, first + at))
+                        : static_cast<T>(CUDART_NAN);
     }
-  double sum[OWN], squares[OWN];
+  }
+}
+
+// Integers in any order, in words; the chunk's first in place of those that are not there.
+template <typename T>
+__device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, const char *block, int64_t first,
+                                           int64_t count) {
+  constexpr int PACK = 4 / sizeof(T);
+  const int lane = threadIdx.x % 32;
+  if (is_easy<T>(l, block, first, count)) {
+    const uint4 *from = reinterpret_cast<const uint4 *>(block + first * sizeof(T)) + lane;
+    uint4 q[EACH / PACK / 4];
+#pragma unroll
+    for (int i = 0; i < EACH / PACK / 4; i++) q[i] = from[i * 32];
+#pragma unroll
+    for (int i = 0; i < EACH / PACK / 4; i++)
+      words[4 * i] = q[i].x, words[4 * i + 1] = q[i].y, words[4 * i + 2] = q[i].z, words[4 * i + 3] = q[i].w;
+    return;
+  }
+  T v[EACH];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    const int at = i * 32 + lane;
+    v[i] = *reinterpret_cast<const T *>(address(l, block, at < count ? first + at : first));
+  }
+#pragma unroll
+  for (int i = 0; i < EACH / PACK; i++) {
+    words[i] = 0;
+#pragma unroll
+    for (int k = 0; k < PACK; k++)
+      words[i] |= (static_cast<uint32_t>(v[i * PACK + k]) & (~0u >> (32 - 8 * sizeof(T)))) << k * (32 / PACK);
+  }
+}
+
+// ---- a chunk of floats -------------------------------------------------------
+
+// The square of a float is exact in double, so adding it may be fused.
+__device__ __forceinline__ double add_square(double sum, float v) {
+  return __fma_rn(static_cast<double>(v), static_cast<double>(v), sum);
+}
+__device__ __forceinline__ double add_square(double sum, double v) {
+  return plus(sum, fc_stats_times(v, v));
+}
+__device__ __forceinline__ double add_apart(double sum, double v, double mean) {
+  const double apart = plus(v, -mean);
+  return plus(sum, fc_stats_times(apart, apart));
+}
+
+__device__ __forceinline__ float smaller(float a, float b) {
+  return fminf(a, b);
+}
+__device__ __forceinline__ double smaller(double a, double b) {
+  return b < a ? b : a;
+}
+__device__ __forceinline__ float larger(float a, float b) {
+  return fmaxf(a, b);
+}
+__device__ __forceinline__ double larger(double a, double b) {
+  return b > a ? b : a;
+}
+
+// Of a chunk that has NaN, infinities or fewer samples; absent samples are told from NaN by `count`. It reads
+// them again: with the caller's in hand these would have to lie in memory always.
+template <typename T>
+__device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *block, int64_t first,
+                                                   int64_t count) {
+  T v[EACH];
+  load_values<false>(v, l, block, first, count);
+  double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
   T least = static_cast<T>(CUDART_INF), most = static_cast<T>(-CUDART_INF);
   int finite = 0, nan = 0;
 #pragma unroll
-  for (int k = 0; k < OWN; k++) {
-    sum[k] = squares[k] = 0;
-#pragma unroll
-    for (int r = 0; r < FC_STATS_ROWS; r++) {
-      bool here = v[r][k] - v[r][k] == 0;
-      double w = here ? static_cast<double>(v[r][k]) : 0;
-      sum[k] = plus(sum[k], w), squares[k] = plus(squares[k], fc_stats_times(w, w));
-      finite += here, nan += v[r][k] != v[r][k];
-      least = here && v[r][k] < least ? v[r][k] : least, most = here && v[r][k] > most ? v[r][k] : most;
-    }
+  for (int i = 0; i < EACH; i++) {
+    const bool here = v[i] - v[i] == 0;
+    const T w = here ? v[i] : T(0);
+    nan += v[i] != v[i], finite += here;
+    sum[i % OWN] = plus(sum[i % OWN], static_cast<double>(w));
+    squares[i % OWN] = add_square(squares[i % OWN], w);
+    least = here ? smaller(least, w) : least, most = here ? larger(most, w) : most;
   }
   fc_stats_part p = fc_stats_part_none();
-  p.sum = __shfl_sync(ALL, fold(sum), 0), p.squares = fold(squares);
+  p.sum = fold<false>(sum), p.squares = fold<false>(squares);
   p.least = plus(least_of_lanes(least), 0), p.most = plus(most_of_lanes(most), 0);
-  finite = __shfl_sync(ALL, add_lanes(finite), 0), nan = add_lanes(nan);
+  finite = add_lanes(finite), nan = add_lanes(nan);
   p.finite = finite, p.nan = nan - (FC_STATS_CHUNK - count), p.inf = FC_STATS_CHUNK - finite - nan;
   const double mean = finite ? p.sum / finite : 0;
 #pragma unroll
-  for (int k = 0; k < OWN; k++) {
-    sum[k] = 0;
-#pragma unroll
-    for (int r = 0; r < FC_STATS_ROWS; r++) {
-      double apart = v[r][k] - v[r][k] == 0 ? plus(static_cast<double>(v[r][k]), -mean) : 0;
-      sum[k] = plus(sum[k], fc_stats_times(apart, apart));
-    }
-  }
-  p.spread = fold(sum);
+  for (int i = 0; i < EACH; i++)
+    if (v[i] - v[i] == 0) spread[i % OWN] = add_apart(spread[i % OWN], static_cast<double>(v[i]), mean);
+  p.spread = fold<false>(spread);
   return p;
 }
 
-// Sums of codes: of 8 and 16 bits, those of a thread fit 32 bits, and their squares 64 in one go; squares
-// of 32 bits are added up in halves.
-template <typename T, bool wide = (sizeof(T) > 2)> struct code_sums {
+// Of a whole chunk, T float or double. A sum that is finite has finite samples only.
+template <bool QUADS, typename T>
+__device__ __forceinline__ fc_stats_part measure_whole(const layout &l, const char *block, int64_t first) {
+  T v[EACH];
+  load_values<QUADS>(v, l, block, first, FC_STATS_CHUNK);
+  double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
+  T least = v[0], most = v[0];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    sum[i % OWN] = plus(sum[i % OWN], static_cast<double>(v[i]));
+    squares[i % OWN] = add_square(squares[i % OWN], v[i]);
+    least = smaller(least, v[i]), most = larger(most, v[i]);
+  }
+  fc_stats_part p = fc_stats_part_none();
+  p.sum = fold<QUADS>(sum);
+  if (!(p.sum - p.sum == 0)) return measure_some<T>(l, block, first, FC_STATS_CHUNK);
+  p.squares = fold<QUADS>(squares);
+  p.least = plus(least_of_lanes(least), 0), p.most = plus(most_of_lanes(most), 0);
+  p.finite = FC_STATS_CHUNK;
+  const double mean = fc_stats_times(p.sum, 1.0 / FC_STATS_CHUNK); // a power of two: as divided
+#pragma unroll
+  for (int i = 0; i < EACH; i++)
+    spread[i % OWN] = add_apart(spread[i % OWN], static_cast<double>(v[i]), mean);
+  p.spread = fold<QUADS>(spread);
+  return p;
+}
+
+template <typename T>
+__device__ __forceinline__ fc_stats_part measure_values(const layout &l, const char *block, int64_t first,
+                                                        int64_t count) {
+  if (count < FC_STATS_CHUNK) return measure_some<T>(l, block, first, count);
+  if (is_easy<T>(l, block, first, count)) return measure_whole<true, T>(l, block, first);
+  return measure_whole<false, T>(l, block, first);
+}
+
+// ---- a chunk of integers -----------------------------------------------------
+
+// What a thread adds up of stored integers, a word at a time; of 8 and 16 bits all but the squares of 16 fit
+// 32 bits, squares of 32 bits are added up in halves.
+template <typename T> struct code_sums;
+
+template <> struct code_sums<uint8_t> {
+  uint32_t sum = 0, low = 0, high = 0;
+  uint32_t least = ~0u, most = 0;
+  __device__ __forceinline__ void add(uint32_t word) {
+    const uint32_t even = word & 0x00ff00ff, odd = word >> 8 & 0x00ff00ff;
+    sum = __dp4a(word, 0x01010101u, sum), low = __dp4a(word, word, low);
+    least = __vminu2(least, __vminu2(even, odd)), most = __vmaxu2(most, __vmaxu2(even, odd));
+  }
+  __device__ __forceinline__ int32_t smallest() const { return min(least & 0xffff, least >> 16); }
+  __device__ __forceinline__ int32_t largest() const { return max(most & 0xffff, most >> 16); }
+};
+template <> struct code_sums<uint16_t> {
+  uint32_t sum = 0, high = 0;
+  uint64_t low = 0;
+  uint32_t least = ~0u, most = 0;
+  __device__ __forceinline__ void add(uint32_t word) {
+    const uint32_t a = word & 0xffff, b = word >> 16;
+    sum += a + b, low += a * a, low += b * b;
+    least = __vminu2(least, word), most = __vmaxu2(most, word);
+  }
+  __device__ __forceinline__ int32_t smallest() const { return min(least & 0xffff, least >> 16); }
+  __device__ __forceinline__ int32_t largest() const { return max(most & 0xffff, most >> 16); }
+};
+template <> struct code_sums<int16_t> {
   int32_t sum = 0;
-  uint64_t low = 0, high = 0;
-  __device__ __forceinline__ void add(int32_t code) {
-    sum += code, low += static_cast<uint64_t>(static_cast<int64_t>(code) * code);
+  uint32_t high = 0;
+  uint64_t low = 0;
+  uint32_t least = 0x7fff7fff, most = 0x80008000;
+  __device__ __forceinline__ void add(uint32_t word) {
+    const int32_t a = static_cast<int16_t>(word), b = static_cast<int32_t>(word) >> 16;
+    sum += a + b, low += static_cast<uint32_t>(a * a) + static_cast<uint32_t>(b * b);
+    least = __vmins2(least, word), most = __vmaxs2(most, word);
+  }
+  __device__ __forceinline__ int32_t smallest() const {
+    return min(static_cast<int16_t>(least), static_cast<int16_t>(least >> 16));
+  }
+  __device__ __forceinline__ int32_t largest() const {
+    return max(static_cast<int16_t>(most), static_cast<int16_t>(most >> 16));
   }
 };
-template <typename T> struct code_sums<T, true> {
+template <> struct code_sums<int32_t> {
   int64_t sum = 0;
   uint64_t low = 0, high = 0;
-  __device__ __forceinline__ void add(int32_t code) {
-    uint64_t square = static_cast<uint64_t>(static_cast<int64_t>(code) * code);
+  int32_t least = INT32_MAX, most = INT32_MIN;
+  __device__ __forceinline__ void add(uint32_t word) {
+    const int32_t code = static_cast<int32_t>(word);
+    const uint64_t square = static_cast<uint64_t>(static_cast<int64_t>(code) * code);
     sum += code, low += square & 0xffffffffu, high += square >> 32;
+    least = min(least, code), most = max(most, code);
   }
+  __device__ __forceinline__ int32_t smallest() const { return least; }
+  __device__ __forceinline__ int32_t largest() const { return most; }
 };
 
 // Integers are exact in any order. In place of samples that are not there the chunk's first is
-// taken, which changes no extreme, and taken off again in the end.
+// taken, which changes no extreme, and taken off again in the end. Only integers of 8 and 16 bits have a
+// bias: it comes off the sums.
 template <typename T>
 __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const char *block, int64_t first,
                                                        int64_t count) {
-  T v[FC_STATS_ROWS][OWN];
-#pragma unroll
-  for (int r = 0; r < FC_STATS_ROWS; r++)
-#pragma unroll
-    for (int k = 0; k < OWN; k++) {
-      int64_t i = sample_of(r, k);
-      v[r][k] = *reinterpret_cast<const T *>(address(l, block, i < count ? first + i : first));
-    }
+  uint32_t words[EACH * sizeof(T) / 4];
+  load_codes<T>(words, l, block, first, count);
   code_sums<T> sums;
-  int32_t least = INT32_MAX, most = INT32_MIN;
 #pragma unroll
-  for (int r = 0; r < FC_STATS_ROWS; r++)
-#pragma unroll
-    for (int k = 0; k < OWN; k++) {
-      int32_t code = static_cast<int32_t>(v[r][k]) - l.bias;
-      sums.add(code);
-      least = min(least, code), most = max(most, code);
-    }
-  int64_t extra = static_cast<int32_t>(v[0][0]) - l.bias, missing = FC_STATS_CHUNK - count;
-  int64_t sum = add_lanes(static_cast<int64_t>(sums.sum)) - missing * extra;
-  uint64_t low = add_lanes(sums.low), high = add_lanes(sums.high);
+  for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) sums.add(words[i]);
+  const int64_t extra = __shfl_sync(ALL, static_cast<int32_t>(static_cast<T>(words[0])), 0);
+  const int64_t missing = FC_STATS_CHUNK - count, bias = l.bias;
+  const int64_t raw = static_cast<int64_t>(add_lanes(sums.sum)) - missing * extra;
+  const uint64_t low = add_lanes(sums.low), high = sizeof(T) > 2 ? add_lanes(sums.high) : 0;
   fc_stats_part p = fc_stats_part_none();
-  p.finite = count, p.least = least_of_lanes(least), p.most = most_of_lanes(most);
+  p.finite = count;
+  p.least = least_of_lanes(sums.smallest()) - l.bias, p.most = most_of_lanes(sums.largest()) - l.bias;
+  const int64_t sum = raw - count * bias;
   p.sum_low = static_cast<uint64_t>(sum), p.sum_high = sum < 0 ? ~uint64_t(0) : 0;
   p.squares_low = low;
   fc_stats_add_wide(&p.squares_low, &p.squares_high, high << 32, high >> 32);
@@ -186,6 +381,7 @@ __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const ch
   const uint64_t off_low = square * n,
                  off_high = ((square >> 32) * n + (((square & 0xffffffffu) * n) >> 32)) >> 32;
   fc_stats_add_wide(&p.squares_low, &p.squares_high, ~off_low + 1, ~off_high + (off_low == 0));
+  if (bias) p.squares_low = p.squares_low - static_cast<uint64_t>(2 * bias * raw) + count * bias * bias;
   return p;
 }
 
@@ -208,46 +404,142 @@ template <> struct measure<double> {
   }
 };
 
-// Parts are [frame][block][channel][chunk]; neighbouring warps take the channels of one chunk, which share
-// cache lines where they are interleaved.
-template <typename T>
-__global__ void __launch_bounds__(32 * WARPS) measure_chunks(layout l, fc_stats_part *parts) {
-  const int64_t total = l.frames * l.blocks * l.chunks * l.channels,
-                step = static_cast<int64_t>(gridDim.x) * WARPS;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32; i < total; i += step) {
-    int64_t c = i % l.channels, chunk = i / l.channels % l.chunks, block = i / l.channels / l.chunks;
-    int64_t n = block / l.blocks, position = (block - n * l.blocks) * l.align;
-    int64_t first = chunk * FC_STATS_CHUNK, count = samples_in(l, block - n * l.blocks) - first;
-    if (count <= 0) continue;
-    const char *from = l.audio ? l.in.at(n, 0, position, c) : l.in.at(n, position, 0, c);
-    fc_stats_part p = measure<T>::chunk(l, from, first, count < FC_STATS_CHUNK ? count : FC_STATS_CHUNK);
-    if (threadIdx.x % 32 == 0) parts[(block * l.channels + c) * l.chunks + chunk] = p;
-  }
+// ---- a unit ------------------------------------------------------------------
+
+// As fc_stats_part_merge. Of as many samples on both sides, a power of two, the divisions are exact products.
+__device__ __forceinline__ fc_stats_part merge(const fc_stats_part &a, const fc_stats_part &b) {
+  if (a.finite != b.finite || a.finite == 0 || (a.finite & (a.finite - 1)) != 0)
+    return fc_stats_part_merge(&a, &b);
+  const double n = static_cast<double>(a.finite),
+               each = __longlong_as_double((2 * 1023LL << 52) - __double_as_longlong(n)); // 1 / n
+  const double apart = plus(fc_stats_times(b.sum, each), -fc_stats_times(a.sum, each));
+  fc_stats_part m = a;
+  m.finite += b.finite, m.nan += b.nan, m.inf += b.inf;
+  m.least = b.least < a.least ? b.least : a.least, m.most = b.most > a.most ? b.most : a.most;
+  m.sum = plus(a.sum, b.sum), m.squares = plus(a.squares, b.squares);
+  m.spread = plus(plus(a.spread, b.spread), fc_stats_times(fc_stats_times(apart, apart), n * 0.5));
+  fc_stats_add_wide(&m.sum_low, &m.sum_high, b.sum_low, b.sum_high);
+  fc_stats_add_wide(&m.squares_low, &m.squares_high, b.squares_low, b.squares_high);
+  return m;
 }
 
-// ---- a block ---------------------------------------------------------------
+// A unit of a channel: a place among [frame][block][unit][channel]. No device has the memory for 2^32 parts.
+struct place {
+  uint32_t n, block, unit, c;
+};
+__device__ __forceinline__ uint32_t split_off(uint32_t *i, int64_t count) {
+  const uint32_t size = static_cast<uint32_t>(count), all = *i;
+  if (size == 1) return 0;
+  *i = all / size;
+  return all - *i * size;
+}
+__device__ __forceinline__ place place_of(const layout &l, uint32_t i) {
+  place at;
+  at.c = split_off(&i, l.channels), at.unit = split_off(&i, l.units);
+  at.n = l.frames == 1 ? 0 : i / static_cast<uint32_t>(l.blocks);
+  at.block = i - at.n * static_cast<uint32_t>(l.blocks);
+  return at;
+}
 
-// Merges neighbours, and neighbours of those: the tree that fc_stats_push makes.
-__global__ void __launch_bounds__(MERGERS)
-    merge_chunks(layout l, fc_stats_part *parts, char *blocks, int64_t frame_bytes) {
-  for (int64_t i = blockIdx.x; i < l.frames * l.blocks * l.channels; i += gridDim.x) {
-    int64_t block = i / l.channels, c = i - block * l.channels, n = block / l.blocks;
-    fc_stats_part *own = parts + i * l.chunks;
-    int64_t samples = samples_in(l, block - n * l.blocks);
-    int64_t count = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
-    for (int64_t apart = 1; apart < count; apart *= 2) {
-      for (int64_t k = threadIdx.x * 2 * apart; k + apart < count; k += MERGERS * 2 * apart)
-        own[k] = fc_stats_part_merge(&own[k], &own[k + apart]);
+// Where the part of a block of frame n and channel c goes; channel 0 brings the head.
+__device__ __forceinline__ void deliver(const layout &l, char *blocks, int64_t frame_bytes, const place &at,
+                                        const fc_stats_part &p) {
+  char *to = blocks + at.n * frame_bytes + at.block * l.block_bytes;
+  if (at.c == 0) {
+    fc_stats_block head = {static_cast<uint32_t>(l.channels), l.kind, l.in.dtype, 0};
+    *reinterpret_cast<fc_stats_block *>(to) = head;
+  }
+  reinterpret_cast<fc_stats_part *>(to + sizeof(fc_stats_block))[at.c] = p;
+}
+
+// Chunks of a unit; none of one that is beyond the last block's samples.
+__device__ __forceinline__ int64_t chunks_in(const layout &l, const place &at) {
+  const int64_t samples = samples_in(l, at.block) - static_cast<int64_t>(at.unit) * l.unit * FC_STATS_CHUNK;
+  const int64_t count = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
+  return count < 0 ? 0 : count < l.unit ? count : l.unit;
+}
+
+// Asks for the chunk that a warp measures after this one, a line a lane: it comes into the second cache
+// meanwhile. Only floats, which take long, gain by it.
+template <typename T>
+__device__ __forceinline__ void ask_ahead(const layout &l, const char *block, int64_t first, int64_t left) {
+  const int byte = threadIdx.x % 32 * 128;
+  if (!l.adjacent || left < FC_STATS_CHUNK || byte >= FC_STATS_CHUNK * static_cast<int>(sizeof(T))) return;
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(block + first * static_cast<int64_t>(sizeof(T)) + byte));
+}
+
+template <typename T, int WARPS>
+__device__ __forceinline__ void measure_one(const layout &l, const place &at, int k, fc_stats_part *to) {
+  const int64_t position = at.block * l.align;
+  const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + k) * FC_STATS_CHUNK,
+                count = samples_in(l, at.block) - first;
+  if (count <= 0) {
+    if (k == 0 && threadIdx.x % 32 == 0) *to = fc_stats_part_none();
+    return;
+  }
+  const char *from = l.audio ? l.in.at(at.n, 0, position, at.c) : l.in.at(at.n, position, 0, at.c);
+  if (static_cast<T>(0.5) != 0 && k + WARPS < l.unit)
+    ask_ahead<T>(l, from, first + WARPS * FC_STATS_CHUNK, count - WARPS * FC_STATS_CHUNK);
+  fc_stats_part p = measure<T>::chunk(l, from, first, count < FC_STATS_CHUNK ? count : FC_STATS_CHUNK);
+  if (threadIdx.x % 32 == 0) *to = p;
+}
+
+// A warp merges the chunks of each unit, parts[] of unit `base` and those after it.
+__device__ __forceinline__ void finish_units(const layout &l, fc_stats_part *parts, uint32_t base,
+                                             int64_t total, fc_stats_part *units, char *blocks,
+                                             int64_t frame_bytes) {
+  const int i = threadIdx.x, k = i & (l.unit - 1), set = i >> l.unit_bits;
+  const bool mine = i < UNIT && base + set < total;
+  const place at = place_of(l, mine ? base + set : base);
+  const int64_t count = mine ? chunks_in(l, at) : 0;
+  for (int apart = 1; apart < l.unit; apart *= 2) {
+    if ((k & (2 * apart - 1)) == 0 && k + apart < count) parts[i] = merge(parts[i], parts[i + apart]);
+    __syncwarp();
+  }
+  if (!mine || k > 0) return;
+  if (l.units == 1)
+    deliver(l, blocks, frame_bytes, at, parts[i]);
+  else if (count > 0)
+    units[((at.n * l.blocks + at.block) * l.channels + at.c) * l.units + at.unit] = parts[i];
+}
+
+// UNIT / l.unit units to a block of threads, neighbours in place; units[] of those that are not whole blocks
+// is [frame][block][channel][unit].
+template <typename T, int WARPS, int RESIDENT>
+__global__ void __launch_bounds__(32 * WARPS, RESIDENT)
+    measure_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
+  __shared__ fc_stats_part parts[UNIT];
+  const int64_t total = l.frames * l.blocks * l.units * l.channels;
+  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
+#pragma unroll 1
+  for (int i = threadIdx.x / 32; i < UNIT; i += WARPS) {
+    const uint32_t set = base + (i >> l.unit_bits);
+    if (set < total) measure_one<T, WARPS>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
+  }
+  __syncthreads();
+  if (threadIdx.x < 32) finish_units(l, parts, base, total, units, blocks, frame_bytes);
+}
+
+// ---- a block of several units ------------------------------------------------
+
+// Merges neighbours, and neighbours of those: the tree that fc_stats_push makes, of the parts that are `step`
+// apart up to those MERGERS times as far. blockIdx.y is the block and channel; a last pass delivers.
+__global__ void __launch_bounds__(MERGERS) merge_units(const __grid_constant__ layout l, fc_stats_part *units,
+                                                       int64_t step, char *blocks, int64_t frame_bytes) {
+  const int64_t span = l.unit * FC_STATS_CHUNK, first = static_cast<int64_t>(blockIdx.x) * step * MERGERS;
+  const uint32_t whole = static_cast<uint32_t>(l.frames * l.blocks * l.channels);
+  for (uint32_t i = blockIdx.y; i < whole; i += gridDim.y) {
+    uint32_t rest = i;
+    place at = {0, 0, 0, split_off(&rest, l.channels)};
+    at.n = rest / static_cast<uint32_t>(l.blocks), at.block = rest - at.n * static_cast<uint32_t>(l.blocks);
+    fc_stats_part *own = units + i * l.units + first;
+    const int64_t count = (samples_in(l, at.block) + span - 1) / span - first, mine = threadIdx.x * step;
+    for (int apart = 1; apart < MERGERS; apart *= 2) {
+      if (threadIdx.x % (2 * apart) == 0 && mine + apart * step < count)
+        own[mine] = merge(own[mine], own[mine + apart * step]);
       __syncthreads();
     }
-    if (threadIdx.x > 0) continue;
-    char *to = blocks + n * frame_bytes + (block - n * l.blocks) * l.block_bytes;
-    if (c == 0) {
-      fc_stats_block head = {static_cast<uint32_t>(l.channels), l.kind, l.in.dtype, 0};
-      *reinterpret_cast<fc_stats_block *>(to) = head;
-    }
-    reinterpret_cast<fc_stats_part *>(to + sizeof(fc_stats_block))[c] =
-        count > 0 ? own[0] : fc_stats_part_none();
+    if (threadIdx.x == 0 && step * MERGERS >= l.units) deliver(l, blocks, frame_bytes, at, own[0]);
   }
 }
 
@@ -265,32 +557,57 @@ static layout layout_of(const fc_view *in, int64_t align) {
                 samples = l.audio ? positions : positions * l.columns;
   l.chunks = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
   if (l.chunks < 1) l.chunks = 1;
+  l.unit = 1, l.unit_bits = 0;
+  while (l.unit < UNIT && l.unit < l.chunks) l.unit *= 2, l.unit_bits++;
+  l.units = (l.chunks + l.unit - 1) / l.unit;
   l.block_bytes = static_cast<int64_t>(fc_stats_block_bytes(l.channels));
   l.even = l.audio || in->stride[FC_AXIS_Y] == in->stride[FC_AXIS_X] * l.columns;
+  l.adjacent = l.even && in->stride[FC_AXIS_X] == static_cast<int64_t>(fc_dtype_size(in->dtype));
   return l;
+}
+
+// Where blocks of threads are fewer than a device has room for, more warps each.
+constexpr unsigned MANY = 256;
+
+template <typename T>
+static fc_status launch(const layout &l, unsigned grid, fc_stats_part *units, char *blocks,
+                        int64_t frame_bytes, cudaStream_t stream) {
+  if (grid < MANY)
+    measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
+  else
+    measure_units<T, FEW, resident<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+  return fc_launch_status();
 }
 
 } // namespace stats
 
 extern "C" size_t fc_stats_cuda_scratch(const fc_view *in, int64_t align) {
-  stats::layout l = stats::layout_of(in, align);
-  return static_cast<size_t>(l.frames * l.blocks * l.channels * l.chunks) * sizeof(fc_stats_part);
+  const stats::layout l = stats::layout_of(in, align);
+  return l.units == 1
+             ? 0
+             : static_cast<size_t>(l.frames * l.blocks * l.channels * l.units) * sizeof(fc_stats_part);
 }
 
 extern "C" fc_status fc_stats_cuda(const fc_view *in, int64_t align, void *blocks, int64_t frame_bytes,
                                    void *scratch, void *stream) {
   const stats::layout l = stats::layout_of(in, align);
-  fc_stats_part *parts = static_cast<fc_stats_part *>(scratch);
+  fc_stats_part *units = static_cast<fc_stats_part *>(scratch);
   cudaStream_t on = static_cast<cudaStream_t>(stream);
   const int64_t merges = l.frames * l.blocks * l.channels;
   if (merges == 0) return FC_OK;
-  const unsigned grid = fc_blocks(merges * l.chunks, stats::WARPS, INT32_MAX);
+  const int64_t total = merges * l.units, each = stats::UNIT / l.unit;
+  if (total > UINT32_MAX - each) return FC_UNSUPPORTED;
+  char *to = static_cast<char *>(blocks);
   fc_status status = fc_dispatch_dtype(in->dtype, [&](auto t) {
-    stats::measure_chunks<decltype(t)><<<grid, 32 * stats::WARPS, 0, on>>>(l, parts);
-    return fc_launch_status();
+    return stats::launch<decltype(t)>(l, static_cast<unsigned>((total + each - 1) / each), units, to,
+                                      frame_bytes, on);
   });
-  if (status != FC_OK) return status;
-  stats::merge_chunks<<<fc_blocks(merges, 1, INT32_MAX), stats::MERGERS, 0, on>>>(
-      l, parts, static_cast<char *>(blocks), frame_bytes);
-  return fc_launch_status();
+  if (l.units == 1) return status;
+  const unsigned rows = fc_blocks(merges, 1, 65535);
+  for (int64_t step = 1; step < l.units && status == FC_OK; step *= stats::MERGERS) {
+    const dim3 grid(fc_blocks(l.units, step * stats::MERGERS, INT32_MAX), rows);
+    stats::merge_units<<<grid, stats::MERGERS, 0, on>>>(l, units, step, to, frame_bytes);
+    status = fc_launch_status();
+  }
+  return status;
 }

@@ -82,6 +82,33 @@ static void test_long_rows(void) {
   }
 }
 
+/* A row of more units than one block of threads merges; without NaN but for the last time. */
+static void test_longest_row(void) {
+  static const int dtypes[] = {FC_U8, FC_F32, FC_F32};
+  const int64_t shape[4] = {1, 1, 2300001, 1};
+  for (int i = 0; i < 3; i++) {
+    signal s = signal_new(FC_ARRAY, dtypes[i], shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+    fill_sort(&s, i);
+    check_signal(&s, 1);
+    signal_free(&s);
+  }
+}
+
+/* Whole chunks from every alignment, rows that follow without a gap and rows that do not. */
+static void test_alignment(void) {
+  for (int dtype = 0; dtype < FC_DTYPE_COUNT; dtype++)
+    for (int i = 0; i < 8; i++) {
+      const int64_t shape[4] = {1, 1 + 3 * (i % 2), 4200 + i, 1};
+      signal s = signal_new(FC_ARRAY, dtype, shape, i % 4 < 2 ? LAYOUT_INTERLEAVED : LAYOUT_COUNT - 1,
+                            FC_AXIS_X, 0, 0);
+      fill_sort(&s, i % 2);
+      signal part = s;
+      part.view = view_cut(&s.view, FC_AXIS_X, i, 4200);
+      check_signal(&part, i < 4 ? 1 : 3);
+      signal_free(&s);
+    }
+}
+
 int main(int argc, char **argv) {
   static const int64_t aligns[] = {1, 3, 64, 1024, 2048, 3000, 16384};
   int devices = 0, count = argc > 1 ? atoi(argv[1]) : 600;
@@ -97,5 +124,7 @@ int main(int argc, char **argv) {
     signal_free(&s);
   }
   test_long_rows();
+  test_longest_row();
+  test_alignment();
   return check_result();
 }
