@@ -2,6 +2,9 @@
 //
 // winstat.cu - sliding statistics on a CUDA device.
 //
+// Sums of floats and of small integers in windows of moderate size are made in one kernel
+// (winstat_strips.cuh). All else is here.
+//
 // Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
 // rest of the block that the window starts in, the blocks that it holds whole and
 // the part of the block that it ends in. Nothing is subtracted again.
@@ -18,6 +21,7 @@
 // deviations, extremes - has kernels and a read of the input of its own; statistics of the
 // same quantity share one.
 #include "filters/winstat_samples.cuh"
+#include "filters/winstat_strips_launch.cuh"
 
 namespace winstat {
 
@@ -791,7 +795,9 @@ constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 template <typename F>
 static fc_status run_values(const fc_winstat *w, const fc_view *in, const fc_view *out, void *scratch,
                             uint32_t *notes, cudaStream_t stream) {
-  fc_status status = run<sums<F>>(w, in, out, TOTALS, scratch, notes, stream);
+  const unsigned taken = strips_take(w, in);
+  fc_status status = run_strips(w, in, out, taken, notes, stream);
+  if (status == FC_OK) status = run<sums<F>>(w, in, out, TOTALS & ~taken, scratch, notes, stream);
   if (status == FC_OK) status = run<spread<F>>(w, in, out, DEVIATIONS, scratch, notes, stream);
   if (status == FC_OK) status = run<range<F>>(w, in, out, EXTREMES, scratch, notes, stream);
   return status;
@@ -799,9 +805,11 @@ static fc_status run_values(const fc_winstat *w, const fc_view *in, const fc_vie
 
 static fc_status run_codes(const fc_winstat *w, const fc_view *in, const fc_view *out, void *scratch,
                            uint32_t *notes, cudaStream_t stream) {
-  const unsigned exact = TOTALS | DEVIATIONS;
-  fc_status status = in->dtype == FC_I32 ? run<wide_codes>(w, in, out, exact, scratch, notes, stream)
-                                         : run<codes>(w, in, out, exact, scratch, notes, stream);
+  const unsigned taken = strips_take(w, in), exact = (TOTALS | DEVIATIONS) & ~taken;
+  fc_status status = run_strips(w, in, out, taken, notes, stream);
+  if (status != FC_OK) return status;
+  status = in->dtype == FC_I32 ? run<wide_codes>(w, in, out, exact, scratch, notes, stream)
+                               : run<codes>(w, in, out, exact, scratch, notes, stream);
   if (status == FC_OK) status = run<code_range>(w, in, out, EXTREMES, scratch, notes, stream);
   return status;
 }

@@ -147,6 +147,49 @@ static void test_long(void) {
   }
 }
 
+/* Pictures of several strips of columns and blocks of rows, windows around the sizes of segments (16) and the
+ * largest that is made in strips. */
+static void test_strips(void) {
+  static const int64_t sizes[][2] = {{3, 3},   {16, 16}, {17, 17}, {15, 1}, {1, 17}, {33, 18},
+                                     {18, 33}, {7, 49},  {48, 5},  {2, 64}, {65, 2}, {256, 1},
+                                     {1, 128}, {257, 3}, {3, 129}, {31, 31}};
+  for (int i = 0; i < 32; i += trial_step()) {
+    sample_case t = {.kind = i % 2 ? FC_IMAGE : FC_ARRAY, .compute = FC_F32, .shrink = i % 3 == 0};
+    t.dtype = i < 16 ? FC_F32 : (int)random_int(FC_U8, FC_U16);
+    t.out_dtype = i < 20 ? FC_F32 : FC_F64;
+    t.layout = i % LAYOUTS, t.out_layout = i / 4 % LAYOUTS;
+    t.columns = sizes[i % 16][0], t.rows = sizes[i % 16][1];
+    t.shape[0] = 1, t.shape[FC_AXIS_C] = 1 + i % 5;
+    t.shape[FC_AXIS_X] = random_int(270, 300), t.shape[FC_AXIS_Y] = random_int(30, 70);
+    check_case(&t, i % 4 == 3 && i < 16 ? source_offset : source_random, 1e6);
+  }
+}
+
+/* Integers that come out as integers: the same bits as on the CPU, also where sums are divided in single
+ * precision. */
+static void test_rounding(void) {
+  static const int64_t sizes[][2] = {{2, 1}, {3, 3}, {15, 15}, {16, 15}, {15, 17}, {128, 2}, {100, 100}};
+  for (int i = 0; i < 28; i += trial_step()) {
+    fc_winstat w;
+    const int32_t stats[] = {FC_WINSTAT_MEAN, FC_WINSTAT_SUM, FC_WINSTAT_RMS};
+    sample_case t = {.kind = i % 3, .dtype = i % 3, .out_dtype = (i + i / 3) % 4, .compute = FC_F32};
+    t.columns = sizes[i % 7][0], t.rows = t.kind == FC_AUDIO ? 1 : sizes[i % 7][1], t.shrink = i % 5 == 0;
+    t.shape[0] = 1, t.shape[FC_AXIS_C] = 1 + i % 3, t.shape[FC_AXIS_X] = 400;
+    t.shape[FC_AXIS_Y] = t.kind == FC_AUDIO ? 1 : 40;
+    fc_winstat_init(&w, stats, 3, t.columns, t.rows, t.shrink, t.compute);
+    const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
+    picture in = picture_new(t.kind, t.dtype, t.layout, t.shape, halo), out = output_for(&t, &w);
+    picture_fill(&in, source_random, 0, 0);
+    picture device_in = to_device(&in), device_out = to_device(&out);
+    run_cuda(&w, &device_in.view, &device_out.view);
+    from_device(&out, &device_out);
+    cudaFree(device_in.memory.base);
+    check_like_cpu(&t, &w, &in, &out);
+    CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(&t));
+    guarded_free(&in.memory), guarded_free(&out.memory);
+  }
+}
+
 int main(int argc, char **argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -158,6 +201,8 @@ int main(int argc, char **argv) {
   test_extreme();
   test_tall();
   test_long();
+  test_strips();
+  test_rounding();
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// winstat_strips_launch.cuh - windows that one kernel on a CUDA device makes along both axes.
+#ifndef FC_FILTERS_WINSTAT_STRIPS_LAUNCH_CUH
+#define FC_FILTERS_WINSTAT_STRIPS_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+#include "filters/winstat.h"
+
+namespace winstat {
+
+// Which statistics (bits of fc_winstat_stat) of such windows and samples it makes: a function of the device,
+// the window, its precision and the element type alone.
+unsigned strips_take(const fc_winstat *w, const fc_view *in);
+
+// Makes those of `mask`, all of which it takes, that are wanted.
+fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
+                     uint32_t *notes, cudaStream_t stream);
+
+} // namespace winstat
+
+#endif
