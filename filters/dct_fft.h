@@ -38,8 +38,8 @@ FC_FILTERS_API int fc_dct_fft_pays_on_device(int64_t n);
 /* Whether it is a type II that is done, forwards or as the inverse of a III. */
 FC_FILTERS_API int fc_dct_fft_is_second(const fc_dct *dct);
 
-/* What the plain sum of coefficient k of a type II is multiplied by, twice; and coefficient k before a type III,
- * the first of them once. */
+/* What the plain sum of coefficient k of a type II is multiplied by, twice; and coefficient k before a type
+ * III, the first of them once. */
 double fc_dct_fft_weight(const fc_dct *dct, int64_t k);
 
 /* Bytes of a plan, aligned to 64; 0 for a length out of range. */
