@@ -170,8 +170,7 @@ static inline fc_status fc_band_launch(void (*kernel)(const fc_band, const Taps)
   int device = 0, processors = 1, blocks = 1;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  if (bytes > FC_MARCH_SHARED &&
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
+  if (!fc_allow_shared(kernel, bytes)) {
     cudaGetLastError();
     return FC_UNSUPPORTED;
   }

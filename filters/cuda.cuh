@@ -218,6 +218,19 @@ static inline fc_status fc_launch_status(void) {
   }
 }
 
+// Lets a kernel's blocks have so many bytes of dynamic shared memory, and more: what is asked for belongs to
+// the kernel, so a thread that asked for less would take it from one that is about to launch with more.
+template <typename K> static inline bool fc_allow_shared(K kernel, int64_t bytes) {
+  cudaFuncAttributes about;
+  int device = 0, most = 0;
+  if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
+    return false;
+  most -= static_cast<int>(about.sharedSizeBytes);
+  return bytes <= most &&
+         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most) == cudaSuccess;
+}
+
 // Blocks to launch over `work` items of which a block takes `per_block` at a time, for
 // a kernel that strides over what the grid does not reach: at most `limit`
 // (65535 in y and z, 2^31 - 1 in x), at least one.

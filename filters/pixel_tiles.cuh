@@ -88,7 +88,10 @@ __device__ __forceinline__ void fc_tile_fetch(unsigned char *room, const fc_tile
     const int q = i * FC_TILE_LANES + lane;
     if (q >= s.first && q < s.last) __pipeline_memcpy_async(room + q * 16, s.base + q * 16, 16);
   }
-  if (s.first == 0 && s.last == s.quads) return;
+  // The first lanes what is before the first whole one, the others what is behind the last - unless that is
+  // the same.
+  const bool front = lane < 16;
+  if (front ? s.first == 0 : s.last == s.quads || (s.first == 1 && s.quads == 1)) return;
   const int at = lane < 16 ? lane : (s.quads - 1) * 16 + lane - 16;
   if (at >= s.phase && at < s.phase + bytes) room[at] = static_cast<unsigned char>(s.base[at]);
 }

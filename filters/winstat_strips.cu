@@ -110,8 +110,7 @@ static void fold_rows(strip_args *a, const fc_view *in, const fc_view *out) {
 
 template <typename K> static int resident_of(K kernel, int threads, int64_t bytes) {
   int each = 0;
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) !=
-          cudaSuccess ||
+  if (!fc_allow_shared(kernel, bytes) ||
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, static_cast<size_t>(bytes)) !=
           cudaSuccess)
     return 0;
