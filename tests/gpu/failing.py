@@ -22,13 +22,13 @@ def environment(**changes):
 
 
 class Failing(harness.Case):
-    """A sound and a mask with which auto takes a GPU on any machine."""
+    """A sound and a mask with which auto takes a GPU instead of two threads."""
 
     def setUp(self):
         super().setUp()
         harness.write_wav(self.path("in.wav"), harness.tone(SECONDS * 48000 // 16) * 16, rate=48000)
         self.write("mask.txt", "".join(f"{1 / (k + 20000)}\n" for k in range(16383)))
-        self.chain = ["-i", "in.wav", "-p", "conv1d:mask.txt:method=direct", "-p", "gain:0.2"]
+        self.chain = ["-j", "2", "-i", "in.wav", "-p", "conv1d:mask.txt:method=direct", "-p", "gain:0.2"]
         self.write("out.wav", b"as it was")
 
     def expected(self, chain):

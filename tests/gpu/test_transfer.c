@@ -59,7 +59,7 @@ int main(void) {
   void *device = must_alloc(r->alloc(r, ROOM));
   for (int dtype = 0; dtype < FC_DTYPE_COUNT; dtype++)
     for (guint i = 0; i < 12 * G_N_ELEMENTS(shapes); i++)
-      one_case(r, a, b, got, device, dtype, shapes[i % G_N_ELEMENTS(shapes)]);
+      if (!trial_skipped()) one_case(r, a, b, got, device, dtype, shapes[i % G_N_ELEMENTS(shapes)]);
   pageable(r, a, device);
   r->free(r);
   return check_result();

@@ -4,12 +4,13 @@
 
     sanitize.py BUILD [--libs DIR]... [-j N] [--tool memcheck]... [-o FILE]
 
-A test passes when it succeeds and the tool has nothing to say. Like run_built.py it needs no Meson. Of many random
-trials a seventh is made (FILTERCHAIN_TRIALS=few), and operators have a second each; benchmarks and
-tests in Python are left out.
+A test passes when it succeeds and the tool has nothing to say. Like run_built.py it needs no Meson. Of several
+GPUs each has its share of the runs. Of many random trials a seventh is made (FILTERCHAIN_TRIALS=few), and
+operators have a second each; benchmarks and tests in Python are left out.
 """
 import argparse
 import concurrent.futures
+import itertools
 import os
 import re
 import sys
@@ -33,6 +34,12 @@ def command_of(tree, test, tool):
             *words]
 
 
+def gpus():
+    """What CUDA_VISIBLE_DEVICES may name, one at a time."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return named.split(",") if named else [str(i) for i in range((results.device() or {"count": 1})["count"])]
+
+
 def is_fit(test):
     """A program that is ours, no benchmark, and not the one that holds a stream up to show that nothing
     waits for it: the tools do."""
@@ -46,14 +53,15 @@ def judge(status, output):
     return results.PASS if status == 0 and QUIET.search(output) else results.FAIL
 
 
-def run_test(tree, test, tool, options):
+def run_test(tree, test, tool, gpu, options):
     entry = {"name": f"{tool}: {test['name']}", "suites": test["suite"]}
     left = options.timeout if options.deadline is None else min(options.timeout, options.end - time.monotonic())
     if left <= 1:
         return {**entry, "result": results.SKIP, "reason": "no time was left for it", "seconds": 0.0}, None, ""
     folder = tree.here(test["workdir"]) if test["workdir"] else tree.build
     libraries = [os.path.abspath(folder) for folder in options.libs]
-    env = {**run_built.environment_of(tree, test, libraries), "FILTERCHAIN_TRIALS": "few"}
+    env = {**run_built.environment_of(tree, test, libraries), "FILTERCHAIN_TRIALS": "few",
+           "CUDA_VISIBLE_DEVICES": gpu}
     started = time.monotonic()
     status, output = run_built.run(command_of(tree, test, tool), env, folder, left)
     entry.update(result=judge(status, output), seconds=round(time.monotonic() - started, 3))
@@ -81,8 +89,9 @@ def main():
     # The longest first.
     tests.sort(key=lambda test: -test["timeout"])
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(run_test, tree, test, tool, options)
-                   for tool in options.tool or TOOLS for test in tests]
+        runs = itertools.product(options.tool or TOOLS, tests)
+        futures = [pool.submit(run_test, tree, test, tool, gpu, options)
+                   for (tool, test), gpu in zip(runs, itertools.cycle(gpus()))]
         for future in concurrent.futures.as_completed(futures):
             run_built.report(*future.result())
             entries.append(future.result()[0])
