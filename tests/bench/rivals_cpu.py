@@ -203,6 +203,9 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=600, help="of sound")
     parser.add_argument("--side", type=int, default=4096, help="of images")
+    parser.add_argument("--folder", default="/dev/shm" if os.path.isdir("/dev/shm") else None,
+                        help="for the files; the default is memory, where there is such a folder: a disk would "
+                             "be most of what is measured")
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
@@ -210,7 +213,7 @@ def main():
     args.engine = Library(args.build, args.threads)
     print(f"{machine()}, {args.threads} threads of {os.cpu_count()}; load {os.getloadavg()[0]:.1f}")
     table = Table()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         for name in args.only.split(","):
             try:
                 GROUPS[name](table, args, folder)
@@ -221,7 +224,7 @@ def main():
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump({"machine": machine(), "threads": args.threads, "load": os.getloadavg()[0],
-                       "rows": table.rows}, file, indent=1)
+                       "folder": args.folder, "rows": table.rows}, file, indent=1)
     return 1 if table.wrong else 0
 
 
