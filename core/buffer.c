@@ -232,26 +232,44 @@ static void fill_run(char *to, gint64 ts, const char *from, gint64 fs, gint64 co
   copy_run(to, ts, data, 0, count, size, NULL);
 }
 
-/* Sets the slice of `slab` (a view with origin) at position p of `axis`. */
-static void fill_slice(const fc_view *slab, int axis, gint64 p, gint64 source, const void *code) {
+/* Sets `count` slices of `slab` (a view with origin) from position p of `axis` on, from those at `source` and
+ * `step` further each; source -1: to `code`. */
+static void fill_slices(const fc_view *slab, int axis, gint64 p, gint64 count, gint64 source, gint64 step,
+                        const void *code) {
   fc_view to = *slab, from = *slab;
-  to.shape[axis] = from.shape[axis] = 1;
+  to.shape[axis] = from.shape[axis] = count;
   to.data = (char *)slab->data + (p - slab->origin[axis]) * slab->stride[axis];
   if (source >= 0) {
     from.data = (char *)slab->data + (source - slab->origin[axis]) * slab->stride[axis];
+    from.stride[axis] *= step;
     fc_view_copy(&to, &from);
   } else {
     walk(&to, &to, longest_axis(&to), fill_run, fc_dtype_size(slab->dtype), (void *)code);
   }
 }
 
-/* After how many elements a border repeats itself, beyond the first ones. */
+/* Fills [lo, hi) of an axis, which lies outside the signal, in runs whose sources follow each other:
+ * forwards, backwards or all at one place. So rows are filled one after another, and not a column at a time.
+ */
+static void fill_runs(const fc_view *slab, int axis, fc_range side, gint64 extent, int border,
+                      const void *code) {
+  for (gint64 p = side.lo, count; p < side.hi; p += count) {
+    gint64 source = fc_border_map(border, p, extent), step = 0;
+    count = source < 0 ? side.hi - p : 1;
+    if (source >= 0 && p + 1 < side.hi) step = fc_border_map(border, p + 1, extent) - source;
+    if (ABS(step) > 1) step = 0;
+    while (p + count < side.hi && fc_border_map(border, p + count, extent) == source + count * step) count++;
+    fill_slices(slab, axis, p, count, source, step, code);
+  }
+}
+
+/* After how many elements a border repeats itself in other ways than by one element. */
 static gint64 period_of(int border, gint64 extent) {
   switch (border) {
   case FC_BORDER_REFLECT: return 2 * MAX(extent, 1);
   case FC_BORDER_REFLECT101: return MAX(2 * extent - 2, 1);
   case FC_BORDER_WRAP: return MAX(extent, 1);
-  default: return 1;
+  default: return G_MAXINT64;
   }
 }
 
@@ -266,17 +284,15 @@ static void copy_slices(const fc_view *slab, int axis, gint64 to, gint64 from, g
 
 /*
  * Fills [lo, hi) of an axis, which lies ahead of the signal (`left`) or behind it: the period next to the
- * signal slice by slice, what lies further out by copies of all that is there, twice as much
+ * signal from the signal, what lies further out by copies of all that is there, twice as much
  * each time. A border of millions beside a small signal takes no longer than to write it.
  */
 static void fill_side(const fc_view *slab, int axis, fc_range side, gboolean left, int border,
                       const void *code) {
   gint64 extent = slab->extent[axis] < 0 ? FC_NO_END : slab->extent[axis];
   gint64 length = fc_range_length(side), done = MIN(period_of(border, extent), length);
-  for (gint64 i = 0; i < done; i++) {
-    gint64 p = left ? side.hi - 1 - i : side.lo + i;
-    fill_slice(slab, axis, p, fc_border_map(border, p, extent), code);
-  }
+  fc_range near = left ? (fc_range){side.hi - done, side.hi} : (fc_range){side.lo, side.lo + done};
+  fill_runs(slab, axis, near, extent, border, code);
   for (gint64 more; done < length; done += more) {
     more = MIN(done, length - done);
     if (left)
