@@ -9,6 +9,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/parts.h"
 #include "core/pool.h"
 #include "core/progress.h"
 #include "core/work.h"
@@ -16,11 +17,20 @@
 #include <pthread.h>
 #include <string.h>
 
+/* A row of a rim, however short, takes as long as copying so many bytes: it comes from memory late, and
+ * operators like long ones. */
+#define RIM_ROW 2048
+/* Parts begin at multiples of so many elements along X, for the sake of wide stores. */
+#define RIM_GRAIN 16
+
 typedef struct worker {
   fc_runner *runner; /* of one thread: its memory, and loops that it runs itself */
   fc_work work;
   fc_chunk *chunk;
-  fc_buffer in, out;
+  guint n_parts; /* of the first stage's work on the chunk; 0: it is given a copy of its whole input */
+  fc_part parts[FC_PARTS];
+  void *room; /* for a copy with its border */
+  fc_buffer out;
 } worker;
 
 typedef struct run {
@@ -33,6 +43,7 @@ typedef struct run {
   worker *workers;
   GThread *caller;
   gboolean single; /* memory is too short for more workers than one */
+  gsize room;      /* bytes of a worker's copies of the input */
   gint64 reported; /* the caller's alone: when progress was told */
 
   pthread_mutex_t mutex;
@@ -75,12 +86,69 @@ static fc_view part_of(const fc_view *whole, const fc_range what[FC_AXES]) {
   return part;
 }
 
-static void load(run *r, worker *w) {
-  const fc_chunk_link *link = &w->chunk->links[0];
-  fc_buffer_hold(&w->in, link->held, link->view[FC_AXIS_X].lo);
-  fc_view to = fc_buffer_view(&w->in, link->made, &r->plan->links[0]);
-  fc_view from = part_of(r->in, link->made);
-  if (fc_view_count(&to) > 0) fc_view_copy(&to, &from);
+static gint64 count_of(const fc_range range[FC_AXES]) {
+  gint64 count = 1;
+  for (int a = 0; a < FC_AXES; a++) count *= fc_range_length(range[a]);
+  return count;
+}
+
+/* Whether a chunk's first stage reads the caller's memory where it lies, but for its rims: these must take
+ * less than a copy of all. */
+static guint cut_into_parts(const fc_plan *plan, const fc_chunk *chunk, fc_part parts[FC_PARTS]) {
+  const fc_plan_stage *first = &plan->stages[0];
+  const fc_chunk_link *in = &chunk->links[0], *out = &chunk->links[1];
+  const gint64 size = (gint64)fc_dtype_size(plan->links[0].dtype), copy = count_of(in->held) * size;
+  /* What passes its input through would have a later stage's border made in it. */
+  guint n = first->passthrough ? 0 : fc_parts_cut(first, &plan->links[0], out->made, RIM_GRAIN, parts);
+  gint64 rims = 0;
+  for (guint i = 1; i < n; i++) {
+    const fc_range *held = parts[i].held;
+    rims +=
+        count_of(held) * size + RIM_ROW * fc_range_length(held[FC_AXIS_N]) * fc_range_length(held[FC_AXIS_Y]);
+  }
+  return rims < copy ? n : 0;
+}
+
+/* Room for a stretch of the input: laid out anew each time, as rims are of all shapes. */
+static gboolean lay_out(const fc_plan *plan, const fc_range held[FC_AXES], fc_buffer *b) {
+  gint64 capacity[FC_AXES];
+  for (int a = 0; a < FC_AXES; a++) capacity[a] = fc_range_length(held[a]);
+  memset(b, 0, sizeof *b);
+  b->device = FC_HOST;
+  return fc_buffer_layout(b, &plan->links[0], capacity);
+}
+
+/* Copies of the caller's input what is at `made` into the worker's room for `held`. */
+static fc_view load(const run *r, worker *w, const fc_range made[FC_AXES], const fc_range held[FC_AXES],
+                    gint64 aligned, fc_buffer *b) {
+  lay_out(r->plan, held, b);
+  b->memory = w->room;
+  fc_buffer_hold(b, held, aligned);
+  fc_view to = fc_buffer_view(b, made, &r->plan->links[0]), from = part_of(r->in, made);
+  gint64 start = fc_trace_now(r->trace);
+  fc_view_copy(&to, &from);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "copy", start, w->work.chunks,
+               fc_view_count(&to) * (gint64)fc_dtype_size(to.dtype));
+  return to;
+}
+
+/* A rim's input, with its border. */
+static fc_view load_rim(const run *r, worker *w, const fc_part *rim) {
+  const fc_plan_stage *first = &r->plan->stages[0];
+  fc_buffer b;
+  fc_view real = load(r, w, rim->real, rim->held, rim->view[FC_AXIS_X].lo, &b);
+  fc_view_fill_border(&real, rim->virt, first->border, &first->border_code);
+  return fc_buffer_view(&b, rim->view, &r->plan->links[0]);
+}
+
+/* The caller's memory as a link that holds all of a part of it. */
+static fc_buffer borrow(const fc_view *part) {
+  fc_buffer b = {.memory = part->data, .dtype = part->dtype, .kind = part->kind, .device = FC_HOST};
+  for (int a = 0; a < FC_AXES; a++) {
+    b.stride[a] = part->stride[a];
+    b.held[a] = (fc_range){part->origin[a], part->origin[a] + part->shape[a]};
+  }
+  return b;
 }
 
 /* The caller's memory as the last stage's output, where it makes just what is delivered. */
@@ -90,8 +158,7 @@ static gboolean write_in_place(run *r, worker *w, fc_buffer *out) {
   if (made.lo != deliver.lo || made.hi != deliver.hi) return FALSE;
   if (fc_plan_output_root(r->plan) != r->plan->n) return FALSE;
   fc_view part = part_of(r->out, last->made);
-  *out = (fc_buffer){.memory = part.data, .dtype = part.dtype, .kind = part.kind, .device = FC_HOST};
-  memcpy(out->stride, part.stride, sizeof out->stride);
+  *out = borrow(&part);
   return TRUE;
 }
 
@@ -104,12 +171,38 @@ static void deliver(run *r, worker *w) {
   if (fc_view_count(&to) > 0) fc_view_copy(&to, &from);
 }
 
+/* The first stage on a copy of all that the chunk looks at, then the others. */
+static gboolean run_copied(run *r, worker *w, fc_buffer *out, GError **error) {
+  const fc_chunk_link *link = &w->chunk->links[0];
+  fc_buffer in;
+  load(r, w, link->made, link->held, link->view[FC_AXIS_X].lo, &in);
+  return fc_work_enqueue(&w->work, w->chunk, &in, out, NULL, error);
+}
+
+/* The first stage part by part, then the others. */
+static gboolean run_parts(run *r, worker *w, fc_buffer *out, GError **error) {
+  const fc_plan *plan = r->plan;
+  const fc_format *formats = plan->links;
+  fc_buffer whole = borrow(r->in);
+  gint64 start = fc_trace_now(r->trace);
+  for (int a = 0; a < FC_AXES; a++) whole.held[a] = (fc_range){0, formats[0].extent[a]};
+  fc_work_point(&w->work, w->chunk, &whole, out);
+  for (guint i = 0; i < w->n_parts; i++) {
+    const fc_part *p = &w->parts[i];
+    fc_view in = i ? load_rim(r, w, p) : fc_buffer_view(&whole, p->view, &formats[0]);
+    fc_view made = fc_buffer_view(fc_work_link(&w->work, 1), p->out, &formats[1]);
+    if (!fc_work_run(&w->work, 0, &in, &made, NULL, error)) return FALSE;
+  }
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, plan->stages[0].name, start, w->work.chunks, -1);
+  return fc_work_enqueue_after(&w->work, w->chunk, 1, NULL, error);
+}
+
 static gboolean run_chunk(run *r, worker *w, GError **error) {
   fc_buffer out = w->out;
   gint64 start = fc_trace_now(r->trace);
-  load(r, w);
   gboolean in_place = write_in_place(r, w, &out);
-  if (!fc_work_enqueue(&w->work, w->chunk, &w->in, &out, NULL, error)) return FALSE;
+  w->n_parts = cut_into_parts(r->plan, w->chunk, w->parts);
+  if (!(w->n_parts ? run_parts : run_copied)(r, w, &out, error)) return FALSE;
   if (!fc_work_check_notes(&w->work, "output", error)) return FALSE;
   if (!in_place) deliver(r, w);
   fc_trace_add(r->trace, FC_TRACK_COMPUTE, "chunk", start, w->work.chunks, -1);
@@ -136,12 +229,38 @@ static void work(guint index, guint number, void *data) {
 
 /* ---- a run ------------------------------------------------------------ */
 
+/* What any chunk needs at a time for copies of its input. */
+static gboolean find_room(run *r, GError **error) {
+  fc_chunker *chunker = fc_chunker_new(r->plan);
+  fc_chunk *chunk = fc_chunk_new(r->plan);
+  gboolean ok = TRUE;
+  while (ok && fc_chunker_next(chunker, chunk)) {
+    fc_part parts[FC_PARTS];
+    guint n = cut_into_parts(r->plan, chunk, parts);
+    for (guint i = n > 0; ok && i < MAX(n, 1); i++) {
+      fc_buffer b;
+      ok = lay_out(r->plan, n ? parts[i].held : chunk->links[0].held, &b);
+      r->room = MAX(r->room, b.bytes);
+    }
+    fc_chunker_commit(chunker, chunk);
+  }
+  fc_chunk_free(chunk);
+  fc_chunker_free(chunker);
+  return ok || fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+}
+
+static gboolean make_room(run *r, worker *w, GError **error) {
+  if (r->room == 0) return TRUE;
+  w->room = fc_work_memory(r->plan, w->runner, r->room, error);
+  return w->room != NULL;
+}
+
 static gboolean init_worker(run *r, worker *w, GError **error) {
   guint root = fc_plan_output_root(r->plan);
   w->chunk = fc_chunk_new(r->plan);
   w->runner = fc_cpu_runner_new(1, r->plan->chain->context->frames);
   if (!fc_work_init(&w->work, r->plan, w->runner, 1, r->trace, error)) return FALSE;
-  if (!fc_work_buffer(r->plan, w->runner, 0, FALSE, &w->in, error)) return FALSE;
+  if (!make_room(r, w, error)) return FALSE;
   return root == 0 || fc_work_buffer(r->plan, w->runner, root, FALSE, &w->out, error);
 }
 
@@ -185,6 +304,7 @@ static gboolean run_all(run *r, guint halvings, GError **error) {
   gint64 threads = CLAMP(chunks, 1, most_threads(r));
   r->crew = fc_cpu_runner_new((int)threads, plan->chain->context->frames);
   r->workers = g_new0(worker, (gsize)r->crew->threads);
+  if (!find_room(r, error)) return FALSE;
   for (int i = 0; i < r->crew->threads; i++)
     if (!init_worker(r, &r->workers[i], error)) return FALSE;
   r->chunker = fc_chunker_new(plan);

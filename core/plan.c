@@ -531,16 +531,8 @@ void fc_plan_leave_device(fc_plan *plan, const GError *why) {
 /* Blocks that stages work in, for each of which there may be a thread. */
 #define CPU_CHUNK_BLOCKS 4
 
-/* Operations on an element below which its way through the caches counts for more. */
-#define LIGHT_WORK 16
-
-/* The shortest chunk that such a halo is worth: at most an eighth is computed twice - where it is
- * computed. What a worker by itself runs through one light stage, it had rather keep in the caches: a mean of
- * 255 x 255 takes 13 ms so, and 21 with chunks three times as long. */
-static gint64 halo_worth(const fc_plan *plan, gint64 halo) {
-  gboolean light = plan->alone && plan->n == 1 && plan->stages[0].work <= LIGHT_WORK;
-  return light ? halo + halo / 3 : 8 * halo;
-}
+/* The shortest chunk that a halo is worth, in halos: at most an eighth is computed twice. */
+#define HALO_WORTH 8
 
 /* Elements of a link that lie side by side at one place of the cut axis, borders and all. */
 static double across(const fc_plan *plan, guint link) {
@@ -564,7 +556,7 @@ static gint64 natural_chunk(const fc_plan *plan) {
   double budget = plan->alone ? CPU_ALONE_BYTES : plan->device == FC_HOST ? CPU_CHUNK_BYTES : GPU_CHUNK_BYTES;
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
-  chunk = MAX(chunk, halo_worth(plan, halo));
+  chunk = MAX(chunk, HALO_WORTH * halo);
   if (plan->device == FC_HOST && !plan->alone && align > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * align);
   return (chunk + align - 1) / align * align;
 }

@@ -119,6 +119,12 @@ static gboolean init_buffer(fc_buffer *b, const fc_plan *plan, guint link) {
   return fc_buffer_layout(b, &plan->links[link], capacity);
 }
 
+void *fc_work_memory(const fc_plan *plan, fc_runner *runner, gsize bytes, GError **error) {
+  void *memory = runner->alloc(runner, bytes);
+  if (!memory) no_memory(plan, runner, FALSE, "a chunk", bytes, error);
+  return memory;
+}
+
 gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *b,
                         GError **error) {
   if (!init_buffer(b, plan, link))
@@ -421,7 +427,7 @@ gboolean fc_work_enqueue(fc_work *w, const fc_chunk *chunk, fc_buffer *in, fc_bu
 gboolean fc_work_run(fc_work *w, guint stage, const fc_view *in, const fc_view *out, void *scratch,
                      GError **error) {
   call c = {.work = w, .stage = stage, .in = *in, .out = *out, .scratch = scratch};
-  return run_on_device(&c, error);
+  return w->plan->device == FC_HOST ? run_on_cpu(&c, error) : run_on_device(&c, error);
 }
 
 gboolean fc_work_capturable(const fc_work *w) {

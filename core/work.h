@@ -56,6 +56,9 @@ void fc_work_clear(fc_work *work);
 gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *buffer,
                         GError **error);
 
+/* Memory of the runner's for some of a chunk; NULL with FC_NO_MEMORY. */
+void *fc_work_memory(const fc_plan *plan, fc_runner *runner, gsize bytes, GError **error);
+
 gboolean fc_measures_init(fc_measures *measures, fc_work *work, GError **error);
 void fc_measures_clear(fc_measures *measures, fc_work *work);
 
@@ -68,7 +71,7 @@ gboolean fc_work_enqueue(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc
  * called, and link `stages` holds its stretch. */
 gboolean fc_work_enqueue_after(fc_work *work, const fc_chunk *chunk, guint stages,
                                const fc_measures *measures, GError **error);
-/* Enqueues one stage of a device's work between two views, its border made already. `scratch` is of
+/* Enqueues one stage's work between two views, its border made already. `scratch` is a device's, of
  * fc_work_scratch bytes for these views; NULL: the workspace's own. */
 gboolean fc_work_run(fc_work *work, guint stage, const fc_view *in, const fc_view *out, void *scratch,
                      GError **error);
