@@ -27,6 +27,12 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* Windows of more rows, which lie a multiple of a page apart, meet in the first cache: they are copied. */
+#define ROWS_MEETING 16
+#define PAGE         4096
+/* Rows between what is loaded and what is asked for: memory answers in the meantime. */
+#define ROWS_AHEAD 3
+
 /* Rows of input that a full block reads. */
 static int64_t ring_rows(const fc_strips *s) {
   return s->ny + FC_STRIP_ROWS - 1;
@@ -58,7 +64,7 @@ static buffers buffers_of(const fc_strips *s, int64_t step, int64_t columns) {
   buffers b;
   b.ring_pitch = row_pitch(s, width + (s->nx - 1) * step);
   b.to_pitch = row_pitch(s, width);
-  b.ring = ((size_t)ring_rows(s) * sizeof(void *) + 63) / 64 * 64;
+  b.ring = ((size_t)(ring_rows(s) + FC_STRIP_ROWS) * sizeof(void *) + 63) / 64 * 64;
   b.to = b.ring + (size_t)(ring_rows(s) * b.ring_pitch);
   b.work = b.to + (size_t)(FC_STRIP_ROWS * b.to_pitch);
   b.total = b.work + (s->work ? s->work(s->op, step) : 0);
@@ -76,6 +82,7 @@ typedef struct side {
   char *data;
   int64_t row, stride; /* bytes */
   int32_t kind, dtype;
+  int dense;  /* rows of the compute type */
   int direct; /* dense and of the compute type, or of bytes that the block takes: used in place */
   int bytes;
 } side;
@@ -88,7 +95,7 @@ typedef struct strip {
   buffers b;
 } strip;
 
-/* Rows of a block that are read in place. */
+/* Rows of a block that are read in place, and those that the next will. */
 static void point_rows(const strip *t, int64_t y, int64_t count, const void **rows) {
   for (int64_t q = 0; q < count; q++) rows[q] = t->in.data + (y + q) * t->in.row;
 }
@@ -98,10 +105,16 @@ static void ring_advance(const fc_strips *s, const strip *t, int64_t y, int64_t 
                          const void **rows) {
   int64_t slots = ring_rows(s), elements = t->width + (s->nx - 1) * t->step;
   char *ring = t->scratch + t->b.ring;
-  for (; *loaded < y + count; ++*loaded)
-    fc_load(ring + *loaded % slots * t->b.ring_pitch, s->compute, t->in.data + *loaded * t->in.row,
-            t->in.stride, elements, t->in.kind, t->in.dtype);
+  for (; *loaded < y + count; ++*loaded) {
+    const char *row = t->in.data + *loaded * t->in.row;
+    char *slot = ring + *loaded % slots * t->b.ring_pitch;
+    if (t->in.dense)
+      fc_copy_asking(slot, row, elements * t->in.stride, ROWS_AHEAD * t->in.row);
+    else
+      fc_load(slot, s->compute, row, t->in.stride, elements, t->in.kind, t->in.dtype);
+  }
   for (int64_t q = 0; q < count; q++) rows[q] = ring + (y + q) % slots * t->b.ring_pitch;
+  for (int64_t q = 0; q < FC_STRIP_ROWS; q++) rows[count + q] = rows[count - 1];
 }
 
 static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
@@ -111,7 +124,7 @@ static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
   for (int64_t y = 0; y < t->height; y += FC_STRIP_ROWS) {
     int64_t count = least(FC_STRIP_ROWS, t->height - y);
     if (t->in.direct)
-      point_rows(t, y, count + s->ny - 1, rows);
+      point_rows(t, y, count + s->ny - 1 + FC_STRIP_ROWS, rows);
     else
       ring_advance(s, t, y, count + s->ny - 1, &loaded, rows);
     for (int64_t r = 0; r < count; r++)
@@ -135,10 +148,12 @@ static void strip_run(const fc_strips *s, const strip *t, uint32_t *notes) {
 }
 
 static side side_of(const fc_strips *s, const fc_view *v, int joined, int bytes) {
-  side d = {(char *)v->data, v->stride[FC_AXIS_Y], v->stride[FC_AXIS_X], v->kind, v->dtype, 0, 0};
+  side d = {(char *)v->data, v->stride[FC_AXIS_Y], v->stride[FC_AXIS_X], v->kind, v->dtype, 0, 0, 0};
   fc_scaling map = fc_scaling_of(v->kind, v->dtype);
   if (joined) d.stride = (int64_t)fc_dtype_size(v->dtype);
-  d.direct = v->dtype == s->compute && d.stride == (int64_t)fc_dtype_size(v->dtype);
+  d.dense = v->dtype == s->compute && d.stride == (int64_t)fc_dtype_size(v->dtype);
+  d.direct = d.dense;
+  if (s->ny > ROWS_MEETING && d.row % PAGE == 0) d.direct = 0;
   d.bytes = bytes && v->dtype == FC_U8 && d.stride == 1 && map.scale == 1 && map.bias == 0;
   d.direct |= d.bytes;
   return d;

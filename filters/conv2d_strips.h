@@ -29,10 +29,12 @@ static inline int fc_rows_joined(const fc_view *v) {
 }
 
 typedef struct fc_strip_block {
-  const void *const *rows; /* count + ny - 1 rows of n + (nx - 1) * step elements */
-  void *const *to;         /* count rows of n elements */
-  int64_t count, n, step;  /* count <= FC_STRIP_ROWS */
-  int stream;              /* `to` had better not go through the cache */
+  /* count + ny - 1 rows of n + (nx - 1) * step elements; then FC_STRIP_ROWS that are not to be read, but may
+   * be asked for: those of the next block, where rows are read in place. */
+  const void *const *rows;
+  void *const *to;        /* count rows of n elements */
+  int64_t count, n, step; /* count <= FC_STRIP_ROWS */
+  int stream;             /* `to` had better not go through the cache */
   void *work;
   int rows_u8, to_u8; /* these are code values as bytes, not elements of the compute type */
   int kind;           /* of the output, and where clipping is noted: for storing bytes */

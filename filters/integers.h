@@ -15,6 +15,11 @@ static inline int64_t fc_larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* a / b rounded down; b > 0. */
+static inline int64_t fc_floored(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
 /* Both at least 0; unit more than that. */
 static inline int64_t fc_round_up(int64_t a, int64_t unit) {
   return (a + unit - 1) / unit * unit;

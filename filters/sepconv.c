@@ -115,10 +115,12 @@ static void block_run(const void *self, const fc_strip_block *b) {
   const fc_sepconv_kernels *k = fc_sepconv_kernels_of(op->isa, op->compute);
   piece_layout w = piece_layout_of(op, b->step);
   int64_t most = first_piece(k, b);
-  sum_columns(op, k, b, w, 0, w.lead - w.margin, w.margin);
+  int64_t done = 0; /* columns; the first piece comes with the margin ahead of it */
   for (int64_t i = 0, n; i < b->n; i += n, most = PIECE) {
     n = b->n - i < most ? b->n - i : most;
-    sum_columns(op, k, b, w, w.margin + i, w.lead, n);
+    const int64_t sums = w.margin + i + n - done;
+    sum_columns(op, k, b, w, done, w.lead + n - sums, sums);
+    done += sums;
     for (int64_t r = 0; r < b->count; r++) sum_row(op, k, b, w, r, i, n);
     if (i + n < b->n) keep_margin(op, k, b, w, n);
   }

@@ -7,10 +7,6 @@
 
 #include "filters/integers.h"
 
-static int64_t floored(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 static const char *lines_at(const fc_winstat_lines *l, int64_t line, int64_t count, int end) {
   return l->make ? l->make(l->self, line, count, end) : l->first + line * l->pitch;
 }
@@ -55,7 +51,7 @@ static void sum_block(fc_winstat_box *box, const fc_winstat_lines *lines, int64_
 void fc_winstat_box_start(fc_winstat_box *box, const fc_winstat_field *field, const fc_winstat_box_kernels *k,
                           const fc_winstat_lines *lines, int64_t origin) {
   box->field = field, box->k = k, box->origin = origin;
-  box->at = floored(origin, box->block), box->first = box->at + 1;
+  box->at = fc_floored(origin, box->block), box->first = box->at + 1;
   box->done = 0, box->turn = 0;
   box->blocks.cells = box->cells;
   for (int64_t b = box->first; b < box->first + box->middle; b++) {
@@ -65,6 +61,15 @@ void fc_winstat_box_start(fc_winstat_box *box, const fc_winstat_field *field, co
   int64_t last = (box->first + box->middle) * box->block - origin;
   const char *from = box->head > 0 ? lines_at(lines, last, box->head, 1) : NULL;
   k->sum(box->head_sum[0], from, lines->pitch, box->head, box->cells);
+}
+
+/* The lines that enter the windows, from `line` on: of the block that these end in, and of the next. */
+static void enter_lines(const fc_winstat_box *box, const fc_winstat_lines *lines, int64_t line,
+                        fc_winstat_block *b) {
+  const int64_t tail = box->block - box->head;
+  b->end = b->end_head = b->from;
+  if (b->steps > 0) b->end = lines_at(lines, line, fc_smaller(b->steps, tail), 1);
+  if (b->steps > tail) b->end_head = lines_at(lines, line + tail, b->steps - tail, 1);
 }
 
 int64_t fc_winstat_box_next(fc_winstat_box *box, const fc_winstat_lines *lines, int64_t count, char *to,
@@ -77,7 +82,7 @@ int64_t fc_winstat_box_next(fc_winstat_box *box, const fc_winstat_lines *lines, 
   const int more = start + box->block < count;
   b.steps = more ? box->block : b.hi - 1;
   b.from = lines_at(lines, box->done, box->block - b.lo, 0);
-  b.end = b.steps > 0 ? lines_at(lines, start + box->window, b.steps, 1) : b.from;
+  enter_lines(box, lines, start + box->window, &b);
   b.head_sum = box->head_sum[box->turn], b.next_head = box->head_sum[!box->turn];
   b.base = b.head_sum;
   if (box->middle > 0) {

@@ -25,8 +25,8 @@
 typedef struct fc_winstat_lines {
   const char *first;
   int64_t pitch;
-  /* Unless NULL, returns `count` lines from `line` on; what it returned to the call before with the
-   * same `end` (0 or 1) may be gone. */
+  /* Unless NULL, returns `count` lines from `line` on, of one block. With `end` 1 they enter the window, in
+   * order; with 0 they are those that leave it, or the first ones. */
   const char *(*make)(void *self, int64_t line, int64_t count, int end);
   void *self;
 } fc_winstat_lines;

@@ -13,7 +13,9 @@
 
 /* The windows that begin in one block of `block` lines: lines `lo` .. `hi` - 1 of it. */
 typedef struct fc_winstat_block {
-  const char *from, *end; /* line `lo` of the block; the line after the window of line 0 */
+  const char *from; /* line `lo` of the block */
+  /* The lines after the windows of lines 0 and block - head, where a block begins. */
+  const char *end, *end_head;
   int64_t from_pitch, end_pitch;
   int64_t block, head;
   int64_t lo, hi;

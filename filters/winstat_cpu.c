@@ -22,9 +22,11 @@
 /* Cells in the ring of a field, and the narrowest strip that this may lead to. */
 #define RING_CELLS        131072
 #define RING_CELLS_NARROW 64
-/* Output cells of a strip of tiles: as many, and up to that many to make it eight windows wide. */
-#define TILE_CELLS     1024
-#define TILE_CELLS_MAX 2048
+/* Output cells of a strip of tiles, but no fewer than the window has. */
+#define TILE_CELLS 2048
+/* Rows that a window in tiles looks at are kept where they take no more: they are read
+ * from memory once, and for windows of up to some 60 rows then stay in the second cache. */
+#define RING_BYTES (2 * 1024 * 1024)
 /* Outputs of more are written past the cache: see conv2d_strips.c. */
 #define STREAM_BYTES (16 * 1024 * 1024)
 
@@ -85,8 +87,7 @@ static int64_t strip_columns(const fc_winstat_walk *k) {
 /* The same of tiles, whose memory hardly depends on the window. */
 static int64_t tile_columns(const fc_winstat_walk *k) {
   const int64_t wx = k->window[0], lanes = k->lanes;
-  int64_t columns = larger(larger(TILE_CELLS / lanes, wx), smaller(8 * wx, TILE_CELLS_MAX / lanes));
-  return larger(smaller(columns, k->in->shape[FC_AXIS_X]), 1);
+  return larger(smaller(larger(TILE_CELLS / lanes, wx), k->in->shape[FC_AXIS_X]), 1);
 }
 
 static void walk_init(fc_winstat_walk *k, const fc_winstat *w, const fc_view *in, int packed) {
@@ -175,19 +176,29 @@ static int64_t row_pitch(int64_t cells, int64_t size) {
   return ((cells * size + 63) / 64 | 1) * 64;
 }
 
+static void take_ring(fc_winstat_ring *ring, bump *b, const fc_winstat_box *down, int64_t pitch) {
+  /* The block that the windows begin in, and the blocks that they end in. */
+  const int64_t all = 1 + down->middle + 1 + (down->head > 0);
+  const int64_t block = down->block * pitch;
+  ring->kept = all <= 3 || all * block <= RING_BYTES;
+  ring->blocks = ring->kept ? all : 3;
+  /* No less for wide strips than for narrow ones, whose rows are kept. */
+  ring->rows = take(b, ring->kept ? all * block : larger(3 * block, RING_BYTES));
+}
+
 /* What tiles need; `size` is that of the largest field. */
 static void take_tiles(fc_winstat_walk *k, bump *b, int64_t size) {
   fc_winstat_tiles *t = &k->tiles;
   const int64_t row = (k->columns + k->window[0] - 1) * k->lanes;
-  t->made_pitch = t->tile_pitch = row_pitch(row, size);
-  for (int i = 0; i < 2; i++) t->made[i] = take(b, t->made_pitch * FC_WINSTAT_BLOCK);
+  t->pitch = row_pitch(row, size);
   for (int i = 0; i < FC_WALK_FIELDS; i++)
     if (k->field[i].used) {
       take_box(&t->down[i], b, k->window[1], row, k->field[i].size);
-      t->tile[i] = take(b, t->tile_pitch * FC_WINSTAT_TILE);
+      take_ring(&t->ring[i], b, &t->down[i], t->pitch);
+      t->tile[i] = take(b, t->pitch * FC_WINSTAT_TILE);
     }
   if (k->window[0] == 1) return;
-  t->lines = take(b, t->tile_pitch * FC_WINSTAT_TILE);
+  t->lines = take(b, t->pitch * FC_WINSTAT_TILE);
   take_box(&t->along, b, k->window[0], FC_WINSTAT_TILE * k->lanes, size);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "filters/codes.h"
+#include "filters/simd.h"
 #include "filters/winstat_walk.h"
 
 /* The strip's input row, or what of it is in the signal, with zeros around. */
@@ -23,6 +24,8 @@ static void load_inside(fc_winstat_walk *k, int64_t y) {
   const void *from = fc_view_at(v, k->n, y, x + s.lo, k->c);
   if (k->codes)
     fc_codes_load((int32_t *)to, from, stride, cells, v->kind, v->dtype);
+  else if (v->dtype == k->result && stride == size)
+    fc_copy_asking(to, from, cells * size, FC_WINSTAT_AHEAD * v->stride[FC_AXIS_Y]);
   else
     fc_load(to, k->result, from, stride, cells, v->kind, v->dtype);
 }

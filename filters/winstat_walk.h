@@ -30,16 +30,29 @@ enum {
   FC_WALK_FIELDS
 };
 
+/* Rows between what is loaded and what is asked for: memory answers in the meantime. */
+#define FC_WINSTAT_AHEAD 3
+
 /* Rows of a tile at most: two blocks of 16, or as many shorter ones as fit. */
 #define FC_WINSTAT_TILE 32
+
+/* Rows that windows slide down: whole blocks of them, each at a place of its own among `blocks`. Where that
+ * is room for all that a window looks at, they are `kept` from when they enter it until they leave; elsewhere
+ * they are made twice, and those that leave have the last place. */
+typedef struct fc_winstat_ring {
+  char *rows;
+  int64_t blocks;
+  int kept;
+  int64_t made; /* lines of the strip, while they are kept */
+} fc_winstat_ring;
 
 /* What tiles need. Rows of a kind lie `pitch` bytes apart. */
 typedef struct fc_winstat_tiles {
   fc_winstat_box down[FC_WALK_FIELDS], along;
-  char *made[2];              /* rows of a block, of pieces that are not samples as they lie in the input */
+  fc_winstat_ring ring[FC_WALK_FIELDS];
   char *tile[FC_WALK_FIELDS]; /* a tile's rows */
   char *lines;                /* the same turned: a line is a column of the tile */
-  int64_t made_pitch, tile_pitch;
+  int64_t pitch;
 } fc_winstat_tiles;
 
 typedef struct fc_winstat_walk {
