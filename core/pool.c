@@ -10,6 +10,7 @@
 #endif
 #include "core/pool.h"
 
+#include "core/groups.h"
 #include "core/patience.h"
 
 #include <pthread.h>
@@ -62,10 +63,20 @@ static gpointer work(gpointer data) {
   return NULL;
 }
 
+/* Read once: the files take longer than a small image. */
+static pthread_once_t quota_once = PTHREAD_ONCE_INIT;
+static int quota;
+
+static void read_quota(void) {
+  quota = fc_groups_processors("");
+}
+
 int fc_processors(void) {
   cpu_set_t set;
   int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-  return count > 0 ? count : (int)g_get_num_processors(); /* more than a set holds, or another system */
+  if (count <= 0) count = (int)g_get_num_processors(); /* more than a set holds, or another system */
+  pthread_once(&quota_once, read_quota);
+  return MIN(count, quota);
 }
 
 fc_pool *fc_pool_new(int threads) {

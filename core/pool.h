@@ -15,7 +15,8 @@ G_BEGIN_DECLS
 typedef struct fc_pool fc_pool;
 typedef void (*fc_pool_body)(guint index, guint worker, void *data);
 
-/* The processors that this process may run on: fewer than there are under taskset, or in a container. */
+/* The processors that this process may run on, and be on all the time: fewer than there are under taskset, or
+ * in a container. */
 int fc_processors(void);
 
 /* `threads` counts the caller; 0 is one a processor. */
