@@ -56,8 +56,8 @@ FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 /* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): two to
  * three times as fast where all sides are large. Each element is split into 11 and 12 significant bits, and
  * the product of the lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and
- * sums of 32 products are added up in f32. So the error is at most about that of fc_gemm_cuda, below k = 64
- * up to three times that (tests/filters/test_gemm_split_cuda.c). Unlike there, an infinite element makes NaN
+ * sums of 32 products are added up in f32. So the error is at most about that of fc_gemm_cuda, below k = 40
+ * up to twice that (tests/filters/test_gemm_split_cuda.c). Unlike there, an infinite element makes NaN
  * of its row or column, and the small halves of elements below 2^-100 are lost. A product in pieces is still
  * the product computed whole, bit for bit.
  *

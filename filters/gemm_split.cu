@@ -69,6 +69,9 @@ __global__ void __launch_bounds__(PACK_THREADS)
     pack_kernel(const packing first, const packing second, int64_t steps, int64_t tiles_first,
                 int64_t tiles) {
   __shared__ float tile[PACK][PACK + 1];
+#if FC_TMA_CODE
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x)
     if (t < tiles_first)
       pack_tile(first, t / steps * PACK, t % steps * PACK, tile);
@@ -88,12 +91,17 @@ fc_status pack(const packing &first, const packing &second, cudaStream_t stream)
 
 // ---- the product ------------------------------------------------------------------
 
-template <int BN_, int STAGES_> struct shape {
+template <int BN_, int STAGES_, bool AHEAD_> struct shape {
   static constexpr int BN = BN_, STAGES = STAGES_, WARPS = 8, FEEDERS = 4;
+  static constexpr bool AHEAD = AHEAD_;
   using slice_a = fc_tma_slice<float, BM, true>;
   using slice_b = fc_tma_slice<float, BN, true>;
   static constexpr int stage = slice_a::bytes + 2 * slice_b::bytes, bytes = STAGES * stage + 1024;
 };
+
+// Narrow tiles keep more processors busy.
+using narrow = shape<64, 6, true>;
+using wide = shape<128, 4, false>;
 
 struct operands {
   CUtensorMap a, big, small;
@@ -118,12 +126,13 @@ __device__ __forceinline__ void feed(const operands &o, const fc_tma_work &work,
   }
 }
 
-// The sums of one slice: part = A B, by three products of parts.
-template <class S>
-__device__ __forceinline__ void multiply_slice(float (&part)[S::BN / 2], const unsigned char *a, uint32_t b,
-                                               int lane) {
-  const int g = lane / 4, t = lane % 4;
+// The elements of A that a thread has of a slice, split.
+struct parts {
   uint32_t big[SLICE / 8][4], small[SLICE / 8][4];
+};
+
+__device__ __forceinline__ void split_slice(parts &x, const unsigned char *a, int lane) {
+  const int g = lane / 4, t = lane % 4;
 #pragma unroll
   for (int p = 0; p < SLICE / 8; p++)
 #pragma unroll
@@ -131,20 +140,94 @@ __device__ __forceinline__ void multiply_slice(float (&part)[S::BN / 2], const u
       // Row g or g + 8, k = 8 p + t or + 4; a line's pieces are swapped by its number.
       const int at = (g + h % 2 * 8) * 128 + ((2 * p + h / 2 ^ g) << 4) + t * 4;
       const float v = *reinterpret_cast<const float *>(a + at);
-      big[p][h] = __float_as_uint(big_part(v));
-      small[p][h] = small_part(v, __uint_as_float(big[p][h]));
+      x.big[p][h] = __float_as_uint(big_part(v));
+      x.small[p][h] = small_part(v, __uint_as_float(x.big[p][h]));
     }
+}
+
+// The products read these until they are done: the registers are not given to anything else.
+__device__ __forceinline__ void hold_parts(parts &x) {
+#pragma unroll
+  for (int p = 0; p < SLICE / 8; p++)
+#pragma unroll
+    for (int h = 0; h < 4; h++) asm volatile("" : "+r"(x.big[p][h]), "+r"(x.small[p][h])::"memory");
+}
+
+// Begins the products of one slice, sum = A B, those of small parts first: what an addition cuts off is a
+// part of the sum so far, and that is 2^-11 of what it will be until the last four.
+template <class S>
+__device__ __forceinline__ void begin_slice(float (&sum)[S::BN / 2], const parts &x, uint32_t b) {
   const uint64_t b_big = fc_wgmma_slice(b), b_small = fc_wgmma_slice(b + S::slice_b::bytes);
-  fc_wgmma_hold(part);
+  fc_wgmma_hold(sum);
   fc_wgmma_begin();
 #pragma unroll
   for (int p = 0; p < SLICE / 8; p++) { // 32 bytes of a line each
-    fc_wgmma<S::BN>::multiply(part, small[p], b_big + 2 * p, p > 0);
-    fc_wgmma<S::BN>::multiply(part, big[p], b_small + 2 * p, 1);
-    fc_wgmma<S::BN>::multiply(part, big[p], b_big + 2 * p, 1);
+    fc_wgmma<S::BN>::multiply(sum, x.small[p], b_big + 2 * p, p > 0);
+    fc_wgmma<S::BN>::multiply(sum, x.big[p], b_small + 2 * p, 1);
   }
-  fc_wgmma_finish();
-  fc_wgmma_hold(part);
+#pragma unroll
+  for (int p = 0; p < SLICE / 8; p++) fc_wgmma<S::BN>::multiply(sum, x.big[p], b_big + 2 * p, 1);
+  fc_wgmma_commit();
+}
+
+// The slices as those who multiply see them.
+template <class S> struct slice_pipe {
+  const unsigned char *slices;
+  uint32_t full;
+  int warp, lane;
+  fc_tma_ring<S::STAGES> taken, left;
+
+  // Splits this warp's part of the next slice of A; where that of B lies.
+  __device__ __forceinline__ uint32_t take(parts &x) {
+    const unsigned char *a = slices + taken.stage * S::stage;
+    fc_bar_wait(full + 8 * taken.stage, taken.phase);
+    taken.step();
+    split_slice(x, a + warp * 16 * 128, lane);
+    return fc_shared_address(a + S::slice_a::bytes);
+  }
+  __device__ __forceinline__ void leave(void) {
+    if (lane == 0) fc_bar_arrive(full + 8 * (S::STAGES + left.stage));
+    left.step();
+  }
+  // Waits for the products of `part` and adds them up.
+  __device__ __forceinline__ void finish(float (&sum)[S::BN / 2], float (&part)[S::BN / 2], parts &x) {
+    fc_wgmma_await();
+    fc_wgmma_hold(part);
+    hold_parts(x);
+    leave();
+#pragma unroll
+    for (int e = 0; e < S::BN / 2; e++) sum[e] += part[e];
+  }
+};
+
+// The sums of a tile, of an even number of slices. With AHEAD the next slice is split while this one's
+// products are made: where these are few that takes as long, and of 128 columns it is the registers that
+// lack.
+template <class S>
+__device__ __forceinline__ void add_slices(float (&sum)[S::BN / 2], slice_pipe<S> &pipe, int slices) {
+  float part[S::BN / 2];
+  parts x;
+  if constexpr (!S::AHEAD) {
+#pragma unroll 1
+    for (int s = 0; s < slices; s++) {
+      const uint32_t b = pipe.take(x);
+      begin_slice<S>(part, x, b);
+      pipe.finish(sum, part, x);
+    }
+  } else {
+    parts y;
+    uint32_t b = pipe.take(x);
+#pragma unroll 1
+    for (int s = 2;; s += 2) {
+      begin_slice<S>(part, x, b);
+      b = pipe.take(y);
+      pipe.finish(sum, part, x);
+      begin_slice<S>(part, y, b);
+      if (s < slices) b = pipe.take(x);
+      pipe.finish(sum, part, y);
+      if (s >= slices) break;
+    }
+  }
 }
 
 template <class S>
@@ -154,6 +237,11 @@ __device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const 
   for (int e = 0; e < S::BN / 2; e += 2) {
     const int64_t i = i0 + e / 2 % 2 * 8, j = j0 + e / 4 * 8;
     if (i >= m) continue;
+    if (c.packs && j + 1 < n) {
+      *reinterpret_cast<float2 *>(c.data + i * c.row + j) =
+          make_float2(c.alpha * sum[e], c.alpha * sum[e + 1]);
+      continue;
+    }
     if (j < n) c.store(i, j, sum[e]);
     if (j + 1 < n) c.store(i, j + 1, sum[e + 1]);
   }
@@ -162,20 +250,11 @@ __device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const 
 template <class S>
 __device__ __forceinline__ void make_tiles(const fc_tma_work &work, const fc_tma_result<float> &c,
                                            const unsigned char *slices, uint32_t full, int warp, int lane) {
-  fc_tma_ring<S::STAGES> ring;
+  slice_pipe<S> pipe;
+  pipe.slices = slices, pipe.full = full, pipe.warp = warp, pipe.lane = lane;
   for (int tile = static_cast<int>(blockIdx.x); tile < work.tiles; tile += static_cast<int>(gridDim.x)) {
-    float sum[S::BN / 2] = {}, part[S::BN / 2];
-#pragma unroll 1
-    for (int s = 0; s < work.slices; s++) {
-      const uint32_t bar = full + 8 * ring.stage;
-      const unsigned char *a = slices + ring.stage * S::stage;
-      fc_bar_wait(bar, ring.phase);
-      multiply_slice<S>(part, a + warp * 16 * 128, fc_shared_address(a + S::slice_a::bytes), lane);
-      if (lane == 0) fc_bar_arrive(bar + 8 * S::STAGES);
-      ring.step();
-#pragma unroll
-      for (int e = 0; e < S::BN / 2; e++) sum[e] += part[e];
-    }
+    float sum[S::BN / 2] = {};
+    add_slices<S>(sum, pipe, work.slices);
     int i0, j0;
     work.place(tile, BM, S::BN, &i0, &j0);
     store_tile<S>(c, sum, i0 + warp * 16 + lane / 4, j0 + lane % 4 * 2, work.m, work.n);
@@ -199,6 +278,8 @@ __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
   __syncthreads();
   if (warp >= S::WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    // This block begins while the last tiles are packed.
+    asm volatile("griddepcontrol.wait;" ::: "memory");
     if (warp == S::WARPS && lane == 0) feed<S>(o, work, fc_shared_address(slices), full);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -222,7 +303,15 @@ fc_status launch(const fc_tma_operand<float> &a, const fc_tma_operand<float> &bi
       !fc_tma_ready(product_kernel<S>, S::bytes))
     return FC_UNSUPPORTED;
   const int places = fc_tma_processors(), grid = work.tiles < places ? work.tiles : places;
-  product_kernel<S><<<grid, 32 * (S::WARPS + S::FEEDERS), S::bytes, stream>>>(o, work, c);
+  if (S::AHEAD) work.slices += work.slices % 2; // beyond the end are zeros
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(grid)), config.blockDim = dim3(32 * (S::WARPS + S::FEEDERS));
+  config.dynamicSmemBytes = S::bytes, config.stream = stream;
+  config.attrs = &early, config.numAttrs = 1;
+  (void)cudaLaunchKernelEx(&config, product_kernel<S>, o, work, c);
   return fc_launch_status();
 }
 
@@ -249,6 +338,8 @@ layout layout_of(const fc_gemm *g) {
     l.a = l.b, l.b = a;
     l.c.row = g->c_col, l.c.col = g->c_row;
   }
+  l.c.packs =
+      l.c.beta == 0 && l.c.col == 1 && l.c.row % 4 == 0 && reinterpret_cast<uintptr_t>(g->c) % 16 == 0;
   l.pitch = (g->k + SLICE - 1) / SLICE * SLICE;
   l.packs_a = !l.a.by_k() || !l.a.readable();
   const size_t row = static_cast<size_t>(l.pitch) * sizeof(float); // whole lines of 128 bytes
@@ -262,8 +353,7 @@ fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream
   float *at_a = reinterpret_cast<float *>(scratch), *big = reinterpret_cast<float *>(scratch + l.big);
   float *small = reinterpret_cast<float *>(scratch + l.small);
   // No kernel has run where nothing can be multiplied.
-  if (!fc_tma_find_encoder() || !fc_tma_ready(product_kernel<shape<64, 6>>, shape<64, 6>::bytes))
-    return FC_UNSUPPORTED;
+  if (!fc_tma_find_encoder() || !fc_tma_ready(product_kernel<narrow>, narrow::bytes)) return FC_UNSUPPORTED;
   const packing of_b = {l.b.data, l.b.across, l.b.along, l.b.limit, k, l.pitch, big, small};
   const packing of_a = {l.a.data, l.a.across, l.a.along, l.packs_a ? l.a.limit : 0,
                         k,        l.pitch,    at_a,      nullptr};
@@ -271,10 +361,9 @@ fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream
   if (status != FC_OK) return status;
   fc_tma_operand<float> a = l.a, b = {big, l.pitch, 1, l.b.limit};
   if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
-  const int64_t wide = (a.limit + BM - 1) / BM * ((b.limit + 127) / 128);
-  // Few wide tiles would leave processors idle.
-  if (wide < fc_tma_processors()) return launch<shape<64, 6>>(a, b, small, k, l.c, stream);
-  return launch<shape<128, 4>>(a, b, small, k, l.c, stream);
+  const int64_t tiles = (a.limit + BM - 1) / BM * ((b.limit + wide::BN - 1) / wide::BN);
+  if (b.limit <= narrow::BN || tiles < fc_tma_processors()) return launch<narrow>(a, b, small, k, l.c, stream);
+  return launch<wide>(a, b, small, k, l.c, stream);
 }
 
 bool is_product(const fc_gemm *g) {

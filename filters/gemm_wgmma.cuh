@@ -15,15 +15,20 @@ __device__ __forceinline__ uint64_t fc_wgmma_slice(uint32_t address) {
          UINT64_C(1) << 62;
 }
 
-// Registers are as they should be before the first product; all products of the group are done.
+// Registers are as they should be before the first product; that was the last of a group; all are done.
 __device__ __forceinline__ void fc_wgmma_begin(void) {
 #if FC_TMA_CODE
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
 }
-__device__ __forceinline__ void fc_wgmma_finish(void) {
+__device__ __forceinline__ void fc_wgmma_commit(void) {
 #if FC_TMA_CODE
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void fc_wgmma_await(void) {
+#if FC_TMA_CODE
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #endif
 }
 
