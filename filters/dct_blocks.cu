@@ -3,7 +3,8 @@
 // dct_blocks.cu - see dct_blocks.cuh. A warp takes 32 blocks, a lane one of them. Where neighbouring
 // lanes' blocks are neighbours in memory (along Y) lanes load and store their own values; else a block's
 // values are what is adjacent, and shared memory turns the 32 blocks around: loads and stores
-// of whole blocks on the one side, a lane's block on the other, 16 bytes at a time wherever possible.
+// of whole blocks on the one side, a lane's block on the other, 16 bytes at a time wherever possible. Two
+// lanes turn blocks of 32 bytes between them, without it.
 #include <cuda_pipeline_primitives.h>
 
 #include "filters/dct_blocks.cuh"
@@ -148,6 +149,48 @@ template <typename F, int N> __device__ __forceinline__ void leave(F *block, con
   }
 }
 
+// ---- by pairs of lanes --------------------------------------------------------
+
+// Blocks of 32 bytes: two lanes load and store the halves of one of theirs and then of the other, so that
+// memory is accessed by whole 32 bytes, and exchange what is not their own.
+template <typename F, int N> constexpr bool IN_PAIRS = N * sizeof(F) == 32;
+
+struct pair_places {
+  int64_t even, odd; // of the two lanes' blocks, this lane's half
+};
+__device__ __forceinline__ pair_places pair_of(int64_t own, int lane) {
+  const int64_t other = __shfl_xor_sync(0xffffffffu, own, 1), half = lane % 2 * 16;
+  return {(lane % 2 ? other : own) + half, (lane % 2 ? own : other) + half};
+}
+
+// From halves of the even and the odd lane's block to both of the own, and back.
+__device__ __forceinline__ void exchange(uint4 &even, uint4 &odd, int lane) {
+  const uint4 other = lane % 2 ? even : odd;
+  const uint4 own =
+      make_uint4(__shfl_xor_sync(0xffffffffu, other.x, 1), __shfl_xor_sync(0xffffffffu, other.y, 1),
+                 __shfl_xor_sync(0xffffffffu, other.z, 1), __shfl_xor_sync(0xffffffffu, other.w, 1));
+  (lane % 2 ? even : odd) = own;
+}
+
+template <typename F, int N>
+__device__ __forceinline__ void load_pairs(F (&x)[N], const block_job<F> &job, const place &p) {
+  const pair_places at = pair_of(p.in, p.lane);
+  uint4 q[2] = {*reinterpret_cast<const uint4 *>(job.in + at.even),
+                *reinterpret_cast<const uint4 *>(job.in + at.odd)};
+  exchange(q[0], q[1], p.lane);
+  memcpy(x, q, sizeof q);
+}
+
+template <typename F, int N>
+__device__ __forceinline__ void store_pairs(const F (&x)[N], const block_job<F> &job, const place &p) {
+  const pair_places at = pair_of(p.out, p.lane);
+  uint4 q[2];
+  memcpy(q, x, sizeof q);
+  exchange(q[0], q[1], p.lane);
+  if ((p.lane & ~1) < p.have) *reinterpret_cast<uint4 *>(job.out + at.even) = q[0];
+  if ((p.lane | 1) < p.have) *reinterpret_cast<uint4 *>(job.out + at.odd) = q[1];
+}
+
 // ---- the kernel ---------------------------------------------------------------
 
 template <typename F>
@@ -161,6 +204,8 @@ __device__ __forceinline__ void load(F (&x)[N], const block_job<F> &job, const p
       x[i] = i < job.cols ? *reinterpret_cast<const F *>(job.in + p.in + i * job.in_step) : F(0);
     return;
   }
+  if constexpr (IN_PAIRS<F, N>)
+    if (job.in_wide) return load_pairs<F, N>(x, job, p);
   if (job.in_wide)
     load_wide<F, N>(job, p, room);
   else
@@ -178,6 +223,8 @@ __device__ __forceinline__ void store(const F (&x)[N], const block_job<F> &job, 
       if (i < job.rows && p.lane < p.have) *reinterpret_cast<F *>(job.out + p.out + i * job.out_step) = x[i];
     return;
   }
+  if constexpr (IN_PAIRS<F, N>)
+    if (job.out_wide) return store_pairs<F, N>(x, job, p);
   leave<F, N>(room + p.lane * PITCH<F, N>, x);
   __syncwarp();
   if (job.out_wide)
