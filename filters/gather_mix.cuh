@@ -27,54 +27,30 @@ __device__ __forceinline__ uint32_t fc_mix_selector(int j, int i, int size, int 
   return selector;
 }
 
-template <int CI, int CO>
-__global__ void __launch_bounds__(FC_TILE_WARPS *FC_TILE_LANES, fc_mix_resident(CI > CO ? CI : CO))
-    fc_mix_kernel(fc_pixel_runs r, int size, const int32_t *channels) {
-  constexpr int C = CI > CO ? CI : CO;
-  __shared__ fc_tile_room<C> rooms[FC_TILE_WARPS][2];
-  const int lane = threadIdx.x % FC_TILE_LANES, warp = threadIdx.x / FC_TILE_LANES;
-  const int full = FC_TILE_LANES * 16 / size;
-  unsigned char *room = rooms[warp][0].at, *other = rooms[warp][1].at;
+// The selection as work of fc_tile_each.
+template <int CI, int CO> struct fc_mix_work {
   uint32_t selector[CO][CI];
-#pragma unroll
-  for (int j = 0; j < CO; j++)
-#pragma unroll
-    for (int i = 0; i < CI; i++) selector[j][i] = fc_mix_selector(j, i, size, CI, CO, channels);
-  const int64_t total = r.rows * r.tiles, step = static_cast<int64_t>(gridDim.x) * FC_TILE_WARPS;
-  int64_t tile = static_cast<int64_t>(blockIdx.x) * FC_TILE_WARPS + warp;
-  if (tile >= total) return;
-  fc_pixel_tile t = fc_pixel_tile_of(r, tile, CI * size, CO * size, full);
-  fc_tile_span span = fc_tile_span_of(t, CI * size);
-  fc_tile_fetch<CI>(room, span, t.used * CI * size, lane);
-  __pipeline_commit();
-  for (;;) {
-    const int used = t.used, phase = span.phase;
-    char *to = t.out;
-    tile += step;
-    if (tile < total) {
-      t = fc_pixel_tile_of(r, tile, CI * size, CO * size, full);
-      span = fc_tile_span_of(t, CI * size);
-      fc_tile_fetch<CI>(other, span, t.used * CI * size, lane);
-    }
-    __pipeline_commit();
-    fc_tile_await<1>();
-    uint32_t x[4 * CI], y[4 * CO];
-    fc_tile_words<CI>(x, room + phase + lane * 16 * CI);
-    __syncwarp();
+
+  __device__ __forceinline__ void fill(unsigned char *, int, int) const {}
+  __device__ __forceinline__ void make(uint32_t (&y)[4 * CO], const uint32_t (&x)[4 * CI]) const {
 #pragma unroll
     for (int j = 0; j < 4 * CO; j++) {
       y[j] = 0;
 #pragma unroll
       for (int i = 0; i < CI; i++) y[j] = __byte_perm(y[j], x[j / CO * CI + i], selector[j % CO][i]);
     }
-    fc_tile_keep<CO>(room, y, lane);
-    __syncwarp();
-    fc_tile_send<CO>(to, room, used * CO * size, lane);
-    if (tile >= total) break;
-    __syncwarp(); // it has been sent
-    unsigned char *swap = room;
-    room = other, other = swap;
   }
+};
+
+template <int CI, int CO>
+__global__ void __launch_bounds__(FC_TILE_WARPS *FC_TILE_LANES, fc_mix_resident(CI > CO ? CI : CO))
+    fc_mix_kernel(fc_pixel_runs r, int size, const int32_t *channels) {
+  fc_mix_work<CI, CO> work;
+#pragma unroll
+  for (int j = 0; j < CO; j++)
+#pragma unroll
+    for (int i = 0; i < CI; i++) work.selector[j][i] = fc_mix_selector(j, i, size, CI, CO, channels);
+  fc_tile_each<CI, CO>(r, size, work);
 }
 
 template <int CI, int CO>
@@ -100,7 +76,7 @@ static inline fc_status fc_mix_of(const fc_pixel_runs &r, int64_t made, int size
 static inline bool fc_mix_fits(const fc_gather *g, const fc_view *in, const fc_view *out) {
   return g->channels && !g->shift_y && !g->shift_x && in->shape[FC_AXIS_C] <= 4 &&
          out->shape[FC_AXIS_C] <= 4 && fc_dtype_size(out->dtype) <= 4 && fc_is_dense(in) &&
-         fc_is_dense(out) && fc_view_count(out) > 0;
+         fc_is_dense(out) && fc_view_count(out) > 0 && fc_tiles_fit(fc_pixel_runs_of(in, out));
 }
 
 static inline fc_status fc_mix_run(const fc_gather *g, const fc_view *in, const fc_view *out,

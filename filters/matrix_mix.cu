@@ -43,92 +43,73 @@ __device__ __forceinline__ void give(uint32_t (&to)[N * sizeof(T) / 4], const fl
   }
 }
 
-template <typename T, int CI, int CO>
-__device__ __forceinline__ void mix(uint32_t (&y)[4 * CO], const uint32_t (&x)[4 * CI],
-                                    const weights<CI, CO> &w, fc_dev_map<float> map, fc_dev_noted &noted) {
-#pragma unroll
-  for (int g = 0; g < 4; g++) {
-    uint32_t from[CI], to[CO];
-    float v[TOGETHER<T> * CI], sum[TOGETHER<T> * CO];
-#pragma unroll
-    for (int i = 0; i < CI; i++) from[i] = x[g * CI + i];
-    take<T, TOGETHER<T> * CI>(v, from, map);
-#pragma unroll
-    for (int p = 0; p < TOGETHER<T>; p++)
-#pragma unroll
-      for (int r = 0; r < CO; r++) {
-        sum[p * CO + r] = w.offset[r];
-#pragma unroll
-        for (int c = 0; c < CI; c++) sum[p * CO + r] = fmaf(w.m[c][r], v[p * CI + c], sum[p * CO + r]);
-      }
-    give<T, TOGETHER<T> * CO>(to, sum, map, noted);
-#pragma unroll
-    for (int i = 0; i < CO; i++) y[g * CO + i] = to[i];
+// The mixing as work of fc_tile_each.
+template <typename T, int CI, int CO> struct mixing {
+  weights<CI, CO> w;
+  fc_dev_map<float> map;
+  fc_dev_noted noted;
+  bool tame; // no sum is far out of range
+
+  // Pixels beyond the row are of no account: they are a copy of its first, which is noted anyway.
+  __device__ __forceinline__ void fill(unsigned char *pixels, int used, int lane) const {
+    const int first = lane * PIXELS<T>;
+    T *pixel = reinterpret_cast<T *>(pixels);
+    for (int p = used > first ? used : first; p < first + PIXELS<T>; p++)
+      for (int c = 0; c < CI; c++) pixel[p * CI + c] = pixel[c];
   }
-}
 
-// Pixels beyond the row are of no account: they are a copy of its first, which is noted anyway.
-template <typename T, int CI>
-__device__ __forceinline__ void fill_lane(unsigned char *room, int phase, int used, int lane) {
-  const int first = lane * PIXELS<T>;
-  for (int p = used > first ? used : first; p < first + PIXELS<T>; p++)
-    for (int c = 0; c < CI; c++) {
-      const T *pixel = reinterpret_cast<const T *>(room + phase);
-      reinterpret_cast<T *>(room + phase)[p * CI + c] = pixel[c];
+  template <bool TAME>
+  __device__ __forceinline__ void mix(uint32_t (&y)[4 * CO], const uint32_t (&x)[4 * CI]) {
+#pragma unroll
+    for (int g = 0; g < 4; g++) {
+      uint32_t from[CI], to[CO];
+      float v[TOGETHER<T> * CI], sum[TOGETHER<T> * CO];
+#pragma unroll
+      for (int i = 0; i < CI; i++) from[i] = x[g * CI + i];
+      take<T, TOGETHER<T> * CI>(v, from, map);
+#pragma unroll
+      for (int p = 0; p < TOGETHER<T>; p++)
+#pragma unroll
+        for (int r = 0; r < CO; r++) {
+          sum[p * CO + r] = w.offset[r];
+#pragma unroll
+          for (int c = 0; c < CI; c++) sum[p * CO + r] = fmaf(w.m[c][r], v[p * CI + c], sum[p * CO + r]);
+        }
+      if constexpr (TAME)
+        fc_bytes_tame<TOGETHER<T> * CO>(to, sum, map, noted);
+      else
+        give<T, TOGETHER<T> * CO>(to, sum, map, noted);
+#pragma unroll
+      for (int i = 0; i < CO; i++) y[g * CO + i] = to[i];
     }
-}
+  }
 
-template <typename T, int CI, int CO>
-__global__ void __launch_bounds__(THREADS, resident(CI > CO ? CI : CO))
+  __device__ __forceinline__ void make(uint32_t (&y)[4 * CO], const uint32_t (&x)[4 * CI]) {
+    if constexpr (sizeof(T) == 1)
+      if (tame) return mix<true>(y, x);
+    mix<false>(y, x);
+  }
+};
+
+template <typename T, int CI, int CO, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     mix_kernel(fc_pixel_runs r, int pitch, const float *matrix, const float *offset, fc_dev_map<float> map,
                float unit, uint32_t *notes) {
-  constexpr int C = CI > CO ? CI : CO, SIZE = static_cast<int>(sizeof(T)), FULL = FC_TILE_LANES * PIXELS<T>;
-  __shared__ fc_tile_room<C> rooms[FC_TILE_WARPS][2];
-  const int lane = threadIdx.x % FC_TILE_LANES, warp = threadIdx.x / FC_TILE_LANES;
-  unsigned char *room = rooms[warp][0].at, *other = rooms[warp][1].at;
-  weights<CI, CO> w;
+  mixing<T, CI, CO> work;
+  work.map = map, work.noted = {false, false}, work.tame = true;
 #pragma unroll
   for (int k = 0; k < CO; k++) {
-    w.offset[k] = offset ? offset[k] * unit : 0.f;
+    work.w.offset[k] = offset ? offset[k] * unit : 0.f;
+    float most = fabsf(work.w.offset[k]);
 #pragma unroll
-    for (int c = 0; c < CI; c++) w.m[c][k] = matrix[c * pitch + k];
-  }
-  const int64_t total = r.rows * r.tiles, step = static_cast<int64_t>(gridDim.x) * FC_TILE_WARPS;
-  int64_t tile = static_cast<int64_t>(blockIdx.x) * FC_TILE_WARPS + warp;
-  if (tile >= total) return;
-  fc_dev_noted noted = {false, false};
-  fc_pixel_tile t = fc_pixel_tile_of(r, tile, CI * SIZE, CO * SIZE, FULL);
-  fc_tile_span span = fc_tile_span_of(t, CI * SIZE);
-  fc_tile_fetch<CI>(room, span, t.used * CI * SIZE, lane);
-  __pipeline_commit();
-  for (;;) {
-    const int used = t.used, phase = span.phase;
-    char *to = t.out;
-    tile += step;
-    if (tile < total) {
-      t = fc_pixel_tile_of(r, tile, CI * SIZE, CO * SIZE, FULL);
-      span = fc_tile_span_of(t, CI * SIZE);
-      fc_tile_fetch<CI>(other, span, t.used * CI * SIZE, lane);
+    for (int c = 0; c < CI; c++) {
+      work.w.m[c][k] = matrix[c * pitch + k];
+      most += 255.f * fabsf(work.w.m[c][k]);
     }
-    __pipeline_commit();
-    fc_tile_await<1>();
-    if (used < FULL) {
-      fill_lane<T, CI>(room, phase, used, lane);
-      __syncwarp();
-    }
-    uint32_t x[4 * CI], y[4 * CO];
-    fc_tile_words<CI>(x, room + phase + lane * 16 * CI);
-    __syncwarp();
-    mix<T, CI, CO>(y, x, w, map, noted);
-    fc_tile_keep<CO>(room, y, lane);
-    __syncwarp();
-    fc_tile_send<CO>(to, room, used * CO * SIZE, lane);
-    if (tile >= total) break;
-    __syncwarp(); // it has been sent
-    unsigned char *swap = room;
-    room = other, other = swap;
+    work.tame &= most < FC_TAME; // NaN is not
   }
-  noted.tell(notes);
+  fc_tile_each<CI, CO>(r, sizeof(T), work);
+  work.noted.tell(notes);
 }
 
 template <typename T, int CI, int CO>
@@ -138,7 +119,8 @@ fc_status launch(const fc_matrix *m, const fc_view *in, const fc_view *out, uint
   fc_dev_map<float> map = fc_dev_map_of<float>(in->kind, in->dtype);
   const float unit = map.inverse;
   map.scale = map.inverse = 1.f;
-  mix_kernel<T, CI, CO><<<fc_tile_blocks(r, resident(CI > CO ? CI : CO)), THREADS, 0, stream>>>(
+  constexpr int blocks = resident(CI > CO ? CI : CO);
+  mix_kernel<T, CI, CO, blocks><<<fc_tile_blocks(r, blocks), THREADS, 0, stream>>>(
       r, static_cast<int>(m->pitch), static_cast<const float *>(m->matrix),
       static_cast<const float *>(m->offset), map, unit, notes);
   return fc_launch_status();
@@ -173,6 +155,7 @@ bool fc_matrix_mix_try(const fc_matrix *m, const fc_view *in, const fc_view *out
   if (m->compute != FC_F32 || m->axis != FC_AXIS_C || m->rows > 4 || m->cols > 4) return false;
   if (in->shape[FC_AXIS_C] != m->cols || out->shape[FC_AXIS_C] != m->rows) return false;
   if (in->dtype != out->dtype || in->kind != out->kind || !fc_is_dense(in) || !fc_is_dense(out)) return false;
+  if (!fc_tiles_fit(fc_pixel_runs_of(in, out))) return false;
   switch (in->dtype) {
   case FC_U8: *status = launch_type<uint8_t>(m, in, out, notes, stream); return true;
   case FC_I16: *status = launch_type<int16_t>(m, in, out, notes, stream); return true;

@@ -24,29 +24,34 @@ struct fc_pixel_runs {
   int64_t in_row, out_row, in_batch, out_batch; // bytes
 };
 
-// A tile of a row: where it begins, its pixels, and how many of the row come before and from there on.
+// A tile of a row: where it begins, its pixels, whether it is the row's first, and how many pixels there are
+// from there on, of those beyond the next tile not all.
 struct fc_pixel_tile {
   const char *in;
   char *out;
-  int used;
-  int64_t before, left;
+  int used, left;
+  bool first;
 };
 
 // `pixel_in` and `pixel_out` in bytes, `pixels` of a full tile.
-__device__ __forceinline__ fc_pixel_tile fc_pixel_tile_of(const fc_pixel_runs &r, int64_t tile, int pixel_in,
+__device__ __forceinline__ fc_pixel_tile fc_pixel_tile_of(const fc_pixel_runs &r, uint32_t tile, int pixel_in,
                                                           int pixel_out, int pixels) {
-  int64_t row = 0, batch = 0;
+  const char *in = r.in;
+  char *out = r.out;
   if (r.rows > 1) {
-    const bool narrow = !((tile | r.tiles | r.per_batch) >> 32);
-    row = narrow ? static_cast<uint32_t>(tile) / static_cast<uint32_t>(r.tiles) : tile / r.tiles;
-    batch = narrow ? static_cast<uint32_t>(row) / static_cast<uint32_t>(r.per_batch) : row / r.per_batch;
+    const uint32_t row = tile / static_cast<uint32_t>(r.tiles);
+    const uint32_t batch = row / static_cast<uint32_t>(r.per_batch);
+    const uint32_t y = row - batch * static_cast<uint32_t>(r.per_batch);
+    tile -= row * static_cast<uint32_t>(r.tiles);
+    in += batch * r.in_batch + y * r.in_row, out += batch * r.out_batch + y * r.out_row;
   }
-  const int64_t first = (tile - row * r.tiles) * pixels, y = row - batch * r.per_batch;
+  const int64_t left = r.length - static_cast<int64_t>(tile) * pixels;
   fc_pixel_tile t;
-  t.in = r.in + batch * r.in_batch + y * r.in_row + first * pixel_in;
-  t.out = r.out + batch * r.out_batch + y * r.out_row + first * pixel_out;
-  t.before = first, t.left = r.length - first;
-  t.used = t.left < pixels ? static_cast<int>(t.left) : pixels;
+  t.in = in + static_cast<int64_t>(tile) * (pixels * pixel_in);
+  t.out = out + static_cast<int64_t>(tile) * (pixels * pixel_out);
+  t.left = left < 2 * pixels ? static_cast<int>(left) : 2 * pixels;
+  t.used = t.left < pixels ? t.left : pixels;
+  t.first = tile == 0;
   return t;
 }
 
@@ -73,16 +78,16 @@ __device__ __forceinline__ fc_tile_span fc_tile_span_of(const fc_pixel_tile &t, 
   s.phase = fc_tile_phase(t.in);
   s.base = t.in - s.phase;
   s.quads = (s.phase + t.used * pixel + 15) / 16;
-  s.first = t.before == 0 && s.phase ? 1 : 0;
+  s.first = t.first && s.phase ? 1 : 0;
   s.last = s.quads * 16 - s.phase > t.left * pixel ? s.quads - 1 : s.quads;
   return s;
 }
 
-// Begins to copy a tile into a room, where it lies as it does in memory, from `phase` on; fc_tile_await
-// waits for all but the last `more` of those begun.
+// Where the tile lies askew or is not full.
 template <int C>
-__device__ __forceinline__ void fc_tile_fetch(unsigned char *room, const fc_tile_span &s, int bytes,
-                                              int lane) {
+__device__ __forceinline__ void fc_tile_fetch_some(unsigned char *room, const fc_pixel_tile &t, int pixel,
+                                                   int lane) {
+  const fc_tile_span s = fc_tile_span_of(t, pixel);
 #pragma unroll
   for (int i = 0; i <= C; i++) {
     const int q = i * FC_TILE_LANES + lane;
@@ -93,7 +98,21 @@ __device__ __forceinline__ void fc_tile_fetch(unsigned char *room, const fc_tile
   const bool front = lane < 16;
   if (front ? s.first == 0 : s.last == s.quads || (s.first == 1 && s.quads == 1)) return;
   const int at = lane < 16 ? lane : (s.quads - 1) * 16 + lane - 16;
-  if (at >= s.phase && at < s.phase + bytes) room[at] = static_cast<unsigned char>(s.base[at]);
+  if (at >= s.phase && at < s.phase + t.used * pixel) room[at] = static_cast<unsigned char>(s.base[at]);
+}
+
+// Begins to copy a tile of pixels of so many bytes into a room, where it lies as it does in memory, from
+// fc_tile_phase(t.in) on; fc_tile_await waits for all but the last `more` of those begun.
+template <int C>
+__device__ __forceinline__ void fc_tile_fetch(unsigned char *room, const fc_pixel_tile &t, int pixel,
+                                              int lane) {
+  if (fc_tile_phase(t.in) || t.used * pixel < C * FC_TILE_LANES * 16)
+    return fc_tile_fetch_some<C>(room, t, pixel, lane);
+#pragma unroll
+  for (int i = 0; i < C; i++) {
+    const int at = (i * FC_TILE_LANES + lane) * 16;
+    __pipeline_memcpy_async(room + at, t.in + at, 16);
+  }
 }
 
 template <int MORE> __device__ __forceinline__ void fc_tile_await() {
@@ -133,9 +152,9 @@ __device__ __forceinline__ void fc_tile_keep(unsigned char *room, const uint32_t
         make_uint4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
 }
 
-// The first `bytes` of a tile that all lanes have kept.
+// Where they lie askew or the tile is not full.
 template <int C>
-__device__ __forceinline__ void fc_tile_send(char *to, const unsigned char *room, int bytes, int lane) {
+__device__ __forceinline__ void fc_tile_send_some(char *to, const unsigned char *room, int bytes, int lane) {
   int head = (16 - fc_tile_phase(to)) % 16;
   if (head > bytes) head = bytes;
   const int quads = (bytes - head) / 16, tail = bytes - head - quads * 16;
@@ -151,6 +170,62 @@ __device__ __forceinline__ void fc_tile_send(char *to, const unsigned char *room
   if (lane >= 16 && lane - 16 < tail) {
     const int at = bytes - tail + lane - 16;
     to[at] = static_cast<char>(room[at]);
+  }
+}
+
+// The first `bytes` of a tile that all lanes have kept.
+template <int C>
+__device__ __forceinline__ void fc_tile_send(char *to, const unsigned char *room, int bytes, int lane) {
+  if (fc_tile_phase(to) || bytes < C * FC_TILE_LANES * 16) return fc_tile_send_some<C>(to, room, bytes, lane);
+#pragma unroll
+  for (int i = 0; i < C; i++) {
+    const int at = (i * FC_TILE_LANES + lane) * 16;
+    *reinterpret_cast<uint4 *>(to + at) = *reinterpret_cast<const uint4 *>(room + at);
+  }
+}
+
+// ---- all tiles --------------------------------------------------------------
+
+// What each warp does: tile after tile, the next on its way meanwhile. work.fill(pixels, used, lane) makes
+// pixels of those beyond the last of a row; work.make(y, x) turns a lane's pixels of CI channels into those
+// of CO.
+template <int CI, int CO, typename Work>
+__device__ __forceinline__ void fc_tile_each(const fc_pixel_runs &r, int size, Work &work) {
+  __shared__ fc_tile_room<(CI > CO ? CI : CO)> rooms[FC_TILE_WARPS][2];
+  const int lane = threadIdx.x % FC_TILE_LANES, warp = threadIdx.x / FC_TILE_LANES;
+  const int full = FC_TILE_LANES * 16 / size;
+  unsigned char *room = rooms[warp][0].at, *other = rooms[warp][1].at;
+  const uint32_t total = static_cast<uint32_t>(r.rows * r.tiles), step = gridDim.x * FC_TILE_WARPS;
+  uint32_t tile = blockIdx.x * FC_TILE_WARPS + warp;
+  if (tile >= total) return;
+  fc_pixel_tile next = fc_pixel_tile_of(r, tile, CI * size, CO * size, full);
+  fc_tile_fetch<CI>(room, next, CI * size, lane);
+  __pipeline_commit();
+  for (;;) {
+    const fc_pixel_tile t = next;
+    tile += step;
+    if (tile < total) {
+      next = fc_pixel_tile_of(r, tile, CI * size, CO * size, full);
+      fc_tile_fetch<CI>(other, next, CI * size, lane);
+    }
+    __pipeline_commit();
+    fc_tile_await<1>();
+    unsigned char *pixels = room + fc_tile_phase(t.in);
+    if (t.used < full) {
+      work.fill(pixels, t.used, lane);
+      __syncwarp();
+    }
+    uint32_t x[4 * CI], y[4 * CO];
+    fc_tile_words<CI>(x, pixels + lane * 16 * CI);
+    __syncwarp();
+    work.make(y, x);
+    fc_tile_keep<CO>(room, y, lane);
+    __syncwarp();
+    fc_tile_send<CO>(t.out, room, t.used * CO * size, lane);
+    if (tile >= total) break;
+    __syncwarp(); // it has been sent
+    unsigned char *swap = room;
+    room = other, other = swap;
   }
 }
 
@@ -188,6 +263,12 @@ static inline fc_pixel_runs fc_pixel_runs_of(const fc_view *in, const fc_view *o
   r.in_row = in->stride[FC_AXIS_Y], r.out_row = out->stride[FC_AXIS_Y];
   r.in_batch = in->stride[FC_AXIS_N], r.out_batch = out->stride[FC_AXIS_N];
   return r;
+}
+
+// Whether 32 bits number the tiles, also those a grid beyond the last.
+static inline bool fc_tiles_fit(const fc_pixel_runs &r) {
+  return r.tiles <= INT32_MAX && r.per_batch <= INT32_MAX &&
+         r.rows <= INT32_MAX / (r.tiles > 0 ? r.tiles : 1);
 }
 
 // Blocks that stay: as many as are resident at once, `each` a multiprocessor, if there is work for them.

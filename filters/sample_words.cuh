@@ -74,6 +74,34 @@ __device__ __forceinline__ uint32_t fc_bytes_of(uint32_t a, uint32_t b, uint32_t
   return __byte_perm(first, second, 0x6420);
 }
 
+// Both halves of 16 bits held from 0 to 255.
+__device__ __forceinline__ uint32_t fc_held_bytes(uint32_t codes) {
+#if __CUDA_ARCH__ >= 900
+  return __vimin_s16x2_relu(codes, 0x00ff00ffu);
+#else
+  return __vmaxs2(__vmins2(codes, 0x00ff00ffu), 0u);
+#endif
+}
+
+// N bytes of numbers that are known to be less than this apart from 0.
+constexpr float FC_TAME = 32000.f;
+template <int N>
+__device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float (&v)[N],
+                                              fc_dev_map<float> map, fc_dev_noted &noted) {
+  const float magic = 12582912.f + static_cast<float>(map.bias);
+  uint32_t t[N], beyond = 0;
+#pragma unroll
+  for (int k = 0; k < N; k++) t[k] = __float_as_uint(fmaf(v[k], map.inverse, magic));
+#pragma unroll
+  for (int k = 0; k < N; k += 4) {
+    const uint32_t a = __byte_perm(t[k], t[k + 1], 0x5410), b = __byte_perm(t[k + 2], t[k + 3], 0x5410);
+    const uint32_t first = fc_held_bytes(a), second = fc_held_bytes(b);
+    beyond |= a ^ first, beyond |= b ^ second;
+    to[k / 4] = __byte_perm(first, second, 0x6420);
+  }
+  noted.clipped |= beyond != 0;
+}
+
 // N samples, whole words of them.
 template <typename T, int N>
 __device__ __forceinline__ void fc_words_codes(uint32_t (&to)[N * sizeof(T) / 4], const float (&v)[N],
