@@ -109,6 +109,24 @@ static void test_alignment(void) {
     }
 }
 
+/* Signals that are long enough to be streamed: rows, time in two channels apart, a row of many units; from an
+ * address that is aligned and one that is not; with some samples that are not finite. */
+static void test_streamed(void) {
+  static const int64_t shapes[][4] = {{1, 16448, 1024, 1}, {1, 1, 1 << 23, 2}, {2, 2, 1 << 22, 1}};
+  static const int kinds[] = {FC_ARRAY, FC_AUDIO, FC_ARRAY}, aligns[] = {16, 16384, 1};
+  for (int i = 0; i < 3; i++) {
+    signal s = signal_new(kinds[i], FC_F32, shapes[i], LAYOUT_PLANAR, FC_AXIS_X, 0, 0);
+    fill_sort(&s, i % 2);
+    check_signal(&s, aligns[i]);
+    for (int n = 0; n < 40; n++) {
+      const int64_t at[4] = {0, random_int(0, shapes[i][1] - 1), random_int(0, shapes[i][2] - 1), 0};
+      view_set(&s.view, at, n % 4 ? NAN : INFINITY);
+    }
+    check_signal(&s, aligns[i]);
+    signal_free(&s);
+  }
+}
+
 int main(int argc, char **argv) {
   static const int64_t aligns[] = {1, 3, 64, 1024, 2048, 3000, 16384};
   int devices = 0, count = argc > 1 ? atoi(argv[1]) : 600;
@@ -126,5 +144,6 @@ int main(int argc, char **argv) {
   test_long_rows();
   test_longest_row();
   test_alignment();
+  test_streamed();
   return check_result();
 }
