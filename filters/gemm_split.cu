@@ -362,7 +362,8 @@ fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream
   fc_tma_operand<float> a = l.a, b = {big, l.pitch, 1, l.b.limit};
   if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
   const int64_t tiles = (a.limit + BM - 1) / BM * ((b.limit + wide::BN - 1) / wide::BN);
-  if (b.limit <= narrow::BN || tiles < fc_tma_processors()) return launch<narrow>(a, b, small, k, l.c, stream);
+  if (b.limit <= narrow::BN || tiles < fc_tma_processors())
+    return launch<narrow>(a, b, small, k, l.c, stream);
   return launch<wide>(a, b, small, k, l.c, stream);
 }
 
