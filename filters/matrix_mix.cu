@@ -18,7 +18,38 @@ template <typename T> constexpr int PIXELS = 16 / static_cast<int>(sizeof(T));
 template <typename T> constexpr int TOGETHER = 4 / static_cast<int>(sizeof(T));
 
 // Numbers as codes have them: a power of two apart from the values, and the offsets with it.
-template <int CI, int CO> struct weights { float m[CI][CO], offset[CO]; };
+template <int CI, int CO> struct weights {
+  float m[CI][CO], offset[CO];
+
+  __device__ __forceinline__ void load(int pitch, const float *matrix, const float *offsets, float unit) {
+#pragma unroll
+    for (int k = 0; k < CO; k++) {
+      offset[k] = offsets ? offsets[k] * unit : 0.f;
+#pragma unroll
+      for (int c = 0; c < CI; c++) m[c][k] = matrix[c * pitch + k];
+    }
+  }
+  // The most that a sum of bytes can be.
+  __device__ __forceinline__ float most(void) const {
+    float all = 0;
+#pragma unroll
+    for (int k = 0; k < CO; k++) {
+      float sum = fabsf(offset[k]);
+#pragma unroll
+      for (int c = 0; c < CI; c++) sum += 255.f * fabsf(m[c][k]);
+      all = all < sum || sum != sum ? sum : all;
+    }
+    return all;
+  }
+  __device__ __forceinline__ void scale(float by, float offsets_by) {
+#pragma unroll
+    for (int k = 0; k < CO; k++) {
+      offset[k] *= offsets_by;
+#pragma unroll
+      for (int c = 0; c < CI; c++) m[c][k] *= by;
+    }
+  }
+};
 
 // Words to values that are codes, or what is stored.
 template <typename T, int N>
@@ -48,7 +79,7 @@ template <typename T, int CI, int CO> struct mixing {
   weights<CI, CO> w;
   fc_dev_map<float> map;
   fc_dev_noted noted;
-  bool tame; // no sum is far out of range
+  bool tame; // bytes, and no sum is far out of range: weights are those of tiny values
 
   // Pixels beyond the row are of no account: they are a copy of its first, which is noted anyway.
   __device__ __forceinline__ void fill(unsigned char *pixels, int used, int lane) const {
@@ -66,7 +97,10 @@ template <typename T, int CI, int CO> struct mixing {
       float v[TOGETHER<T> * CI], sum[TOGETHER<T> * CO];
 #pragma unroll
       for (int i = 0; i < CI; i++) from[i] = x[g * CI + i];
-      take<T, TOGETHER<T> * CI>(v, from, map);
+      if constexpr (TAME)
+        fc_bytes_tiny<TOGETHER<T> * CI>(v, from);
+      else
+        take<T, TOGETHER<T> * CI>(v, from, map);
 #pragma unroll
       for (int p = 0; p < TOGETHER<T>; p++)
 #pragma unroll
@@ -76,7 +110,7 @@ template <typename T, int CI, int CO> struct mixing {
           for (int c = 0; c < CI; c++) sum[p * CO + r] = fmaf(w.m[c][r], v[p * CI + c], sum[p * CO + r]);
         }
       if constexpr (TAME)
-        fc_bytes_tame<TOGETHER<T> * CO>(to, sum, map, noted);
+        fc_bytes_tame<TOGETHER<T> * CO>(to, sum, noted);
       else
         give<T, TOGETHER<T> * CO>(to, sum, map, noted);
 #pragma unroll
@@ -96,18 +130,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     mix_kernel(fc_pixel_runs r, int pitch, const float *matrix, const float *offset, fc_dev_map<float> map,
                float unit, uint32_t *notes) {
   mixing<T, CI, CO> work;
-  work.map = map, work.noted = {false, false}, work.tame = true;
-#pragma unroll
-  for (int k = 0; k < CO; k++) {
-    work.w.offset[k] = offset ? offset[k] * unit : 0.f;
-    float most = fabsf(work.w.offset[k]);
-#pragma unroll
-    for (int c = 0; c < CI; c++) {
-      work.w.m[c][k] = matrix[c * pitch + k];
-      most += 255.f * fabsf(work.w.m[c][k]);
-    }
-    work.tame &= most < FC_TAME; // NaN is not
-  }
+  work.map = map, work.noted = {false, false};
+  work.w.load(pitch, matrix, offset, unit);
+  work.tame = sizeof(T) == 1 && map.bias == 0 && work.w.most() < FC_TINY_MOST; // NaN is not
+  if (work.tame) work.w.scale(FC_TINY_UP, FC_TINY_SUM);
   fc_tile_each<CI, CO>(r, sizeof(T), work);
   work.noted.tell(notes);
 }

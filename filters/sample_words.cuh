@@ -83,15 +83,27 @@ __device__ __forceinline__ uint32_t fc_held_bytes(uint32_t codes) {
 #endif
 }
 
-// N bytes of numbers that are known to be less than this apart from 0.
-constexpr float FC_TAME = 32000.f;
+// Bytes in two thirds of the instructions, where what becomes of them is known to stay in bounds: a byte in
+// bits 16 to 23 is a float as it is, 2^-133 times itself, since the spacing of the smallest floats does not
+// change where their exponent begins to count. Sums and products of such values have the bits that they would
+// have, above 2^-93.
+constexpr float FC_TINY_UP = 0x1p100f;            // for the weights of tiny values, their sums are then
+constexpr float FC_TINY_SUM = 0x1p-33f;           // times what they should be
+constexpr float FC_TINY_RESULT = 1 / FC_TINY_SUM; // and again what they should be
+constexpr float FC_TINY_MOST = 32000.f;           // less than this apart from 0
+
+template <int N> __device__ __forceinline__ void fc_bytes_tiny(float (&v)[N], const uint32_t (&from)[N / 4]) {
+#pragma unroll
+  for (int k = 0; k < N; k++) v[k] = __uint_as_float(__byte_perm(from[k / 4], 0, 0x4044 | k % 4 << 8));
+}
+
+// Bytes of sums that are FC_TINY_SUM times what is stored.
 template <int N>
 __device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float (&v)[N],
-                                              fc_dev_map<float> map, fc_dev_noted &noted) {
-  const float magic = 12582912.f + static_cast<float>(map.bias);
+                                              fc_dev_noted &noted) {
   uint32_t t[N], beyond = 0;
 #pragma unroll
-  for (int k = 0; k < N; k++) t[k] = __float_as_uint(fmaf(v[k], map.inverse, magic));
+  for (int k = 0; k < N; k++) t[k] = __float_as_uint(fmaf(v[k], FC_TINY_RESULT, 12582912.f));
 #pragma unroll
   for (int k = 0; k < N; k += 4) {
     const uint32_t a = __byte_perm(t[k], t[k + 1], 0x5410), b = __byte_perm(t[k + 2], t[k + 3], 0x5410);
