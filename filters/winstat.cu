@@ -3,7 +3,8 @@
 // winstat.cu - sliding statistics on a CUDA device.
 //
 // Sums of floats and of small integers in windows of moderate size are made in one kernel
-// (winstat_strips.cuh). All else is here.
+// (winstat_strips.cuh, faster where nothing is in the way in winstat_box_march.cuh), those of floats along
+// rows in another (winstat_runs.cuh, winstat_line_march.cuh). All else is here.
 //
 // Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
 // rest of the block that the window starts in, the blocks that it holds whole and
@@ -20,6 +21,7 @@
 // that scratch stays bounded. Each of the quantities that the statistics need - sums,
 // deviations, extremes - has kernels and a read of the input of its own; statistics of the
 // same quantity share one.
+#include "filters/winstat_runs_launch.cuh"
 #include "filters/winstat_samples.cuh"
 #include "filters/winstat_strips_launch.cuh"
 
@@ -696,13 +698,24 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   });
 }
 
+// Rows of floats that are no step to something else have a kernel of their own.
+template <class P> static bool made_in_runs(const pass<typename P::real> &, cudaStream_t, fc_status *) {
+  return false;
+}
+template <> bool made_in_runs<sums<float>>(const pass<float> &p, cudaStream_t stream, fc_status *status) {
+  *status = run_runs(p, stream);
+  return true;
+}
+
 template <class P>
-static void launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
+static fc_status launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
   const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
   const unsigned y = fc_blocks(lines, 1, GRID_Y);
+  fc_status status = FC_OK;
   if (wx <= SLIDE_MAX) {
+    if (!table && made_in_runs<P>(p, stream, &status)) return status;
     launch_slide<P>(p, lines, table, stream);
-    return;
+    return fc_launch_status();
   }
   const int64_t start = p.origin[0] - p.before[0];
   blocks b;
@@ -712,6 +725,7 @@ static void launch_rows(const pass<typename P::real> &p, P *whole, P *table, cud
   row_blocks<P><<<dim3(fc_blocks(b.count, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole);
   row_windows<P>
       <<<dim3(fc_blocks(b.starts, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole, table);
+  return fc_launch_status();
 }
 
 template <class P>
@@ -779,9 +793,12 @@ static fc_status run(const fc_winstat *w, const fc_view *in, const fc_view *out,
       const needs n = needs_of(w, s, p.frames, p.rows);
       P *table = n.table ? static_cast<P *>(scratch) : nullptr;
       P *whole = static_cast<P *>(scratch) + n.table, *low = whole + n.row_whole, *high = low + n.column_low;
-      if (p.window[1] == 1 || p.window[0] > 1) launch_rows<P>(p, whole, table, stream);
-      if (p.window[1] > 1) launch_columns<P>(p, low, high, table, stream);
-      fc_status status = fc_launch_status();
+      fc_status status = FC_OK;
+      if (p.window[1] == 1 || p.window[0] > 1) status = launch_rows<P>(p, whole, table, stream);
+      if (status == FC_OK && p.window[1] > 1) {
+        launch_columns<P>(p, low, high, table, stream);
+        status = fc_launch_status();
+      }
       if (status != FC_OK) return status;
     }
   return FC_OK;

@@ -28,7 +28,7 @@ FC_BEGIN_DECLS
 /* A device slides along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than SLIDE_MAX
  * columns it makes from blocks of ROW_BLOCK. */
 #define FC_WINSTAT_SLIDE_MAX    65536
-#define FC_WINSTAT_SLIDE_ANCHOR 128
+#define FC_WINSTAT_SLIDE_ANCHOR 512
 #define FC_WINSTAT_ROW_BLOCK    256
 
 typedef enum fc_winstat_stat {

@@ -5,11 +5,12 @@
 // Signals are cut into segments of 16 positions. The windows that begin in one segment share all from its end
 // to where the first of them ends; each adds the suffix of the segment that it begins in and, one sample more
 // for each, what follows that first end: three additions an output, and nothing is subtracted again. Windows
-// of up to 16 are put together from sums of 1, 2, 4, 8 and 16 neighbours. The order depends on the window and
-// the position in the signal alone.
+// of up to 16 do the same within blocks as long as themselves that begin with the segment. The order depends
+// on the window and the position in the signal alone.
 #ifndef FC_FILTERS_WINSTAT_SLIDE16_CUH
 #define FC_FILTERS_WINSTAT_SLIDE16_CUH
 
+#include "filters/copy_async.cuh"
 #include "filters/winstat_pieces.cuh"
 
 namespace winstat {
@@ -34,6 +35,28 @@ static inline extent16 extent16_of(int64_t window) {
   return {reach, reach / RUN, reach % RUN, (reach + RUN - 1) / RUN};
 }
 
+// F::run for a window of up to RUN: loops over it can be unrolled, and arrays stay in registers.
+template <class F, typename... Args> __device__ __forceinline__ void with_window(int window, Args &...args) {
+  switch (window) {
+  case 1: F::template run<1>(args...); break;
+  case 2: F::template run<2>(args...); break;
+  case 3: F::template run<3>(args...); break;
+  case 4: F::template run<4>(args...); break;
+  case 5: F::template run<5>(args...); break;
+  case 6: F::template run<6>(args...); break;
+  case 7: F::template run<7>(args...); break;
+  case 8: F::template run<8>(args...); break;
+  case 9: F::template run<9>(args...); break;
+  case 10: F::template run<10>(args...); break;
+  case 11: F::template run<11>(args...); break;
+  case 12: F::template run<12>(args...); break;
+  case 13: F::template run<13>(args...); break;
+  case 14: F::template run<14>(args...); break;
+  case 15: F::template run<15>(args...); break;
+  default: F::template run<16>(args...); break;
+  }
+}
+
 template <typename V> __device__ __forceinline__ V sum16(const V (&v)[RUN]) {
   V sum = v[RUN - 1];
 #pragma unroll
@@ -41,75 +64,50 @@ template <typename V> __device__ __forceinline__ V sum16(const V (&v)[RUN]) {
   return sum;
 }
 
-// v[k] becomes v[k + BY]; what comes from beyond the end is of no use. Templates, not loops over powers of
-// two: those leave the compiler with indices that it takes for variable, and arrays in local memory.
-template <int BY, typename V, int N> __device__ __forceinline__ void shift_by(V (&v)[N]) {
+// v[k]: the windows of W <= RUN positions that begin with x[k].
+template <int W, typename V, int N>
+__device__ __forceinline__ void slide_short(V (&v)[RUN], const V (&x)[N]) {
+  static_assert(W <= RUN && N >= RUN + W - 1, "windows see no further");
 #pragma unroll
-  for (int k = 0; k + BY < N; k++) v[k] = v[k + BY];
-}
-template <typename V, int N> __device__ __forceinline__ void shift(V (&v)[N], int by) {
-  if (by & 1) shift_by<1>(v);
-  if (by & 2) shift_by<2>(v);
-  if (by & 4) shift_by<4>(v);
-  if (by & 8) shift_by<8>(v);
-  if (by & 16) shift_by<16>(v);
-}
-
-// Sums of BIT positions, from those on that are not in a window's sum yet, become sums of 2 BIT; a window
-// that has BIT takes one.
-template <int BIT, typename V, int N>
-__device__ __forceinline__ void slide_step(V (&v)[RUN], V (&sum)[N], int window) {
-  if (window & BIT) {
-    const bool begun = (window & (BIT - 1)) != 0;
+  for (int block = 0; block < RUN; block += W) {
+    V suffix[W], prefix = V(0);
 #pragma unroll
-    for (int j = 0; j < RUN; j++) v[j] = begun ? plus(v[j], sum[j]) : sum[j];
-    shift_by<BIT>(sum);
+    for (int k = W - 1; k >= 0; k--)
+      suffix[k] = k + 1 < W ? plus(x[block + k], suffix[k + 1 < W ? k + 1 : k]) : x[block + k];
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+      if (block + k >= RUN) continue;
+      if (k > 0) prefix = k > 1 ? plus(prefix, x[block + W + k - 1]) : x[block + W];
+      v[block + k] = k > 0 ? plus(suffix[k], prefix) : suffix[k];
+    }
   }
-#pragma unroll
-  for (int k = 0; k + BIT < N; k++) sum[k] = plus(sum[k], sum[k + BIT]);
 }
 
-// Windows of up to RUN positions: `v` is their segment, lead[0 .. 15] the next; v becomes the sums.
-template <typename V>
-__device__ __forceinline__ void slide_short(V (&v)[RUN], const V (&lead)[2 * RUN], int window) {
-  V sum[2 * RUN - 1];
-#pragma unroll
-  for (int k = 0; k < 2 * RUN - 1; k++) sum[k] = k < RUN ? v[k] : lead[k - RUN];
-  slide_step<1>(v, sum, window);
-  if (window >= 2) slide_step<2>(v, sum, window);
-  if (window >= 4) slide_step<4>(v, sum, window);
-  if (window >= 8) slide_step<8>(v, sum, window);
-  if (window >= 16) slide_step<16>(v, sum, window);
-}
-
-// Longer ones: lead[] are the segment that the first window ends in and the next, `between` the sum of
-// the segments ahead of these when there are any. v becomes the sums.
-template <typename V>
-__device__ __forceinline__ void slide_long(V (&v)[RUN], V (&lead)[2 * RUN], V between, const extent16 &w) {
+// The segment that windows begin in becomes its suffixes.
+template <typename V> __device__ __forceinline__ void suffixes(V (&v)[RUN]) {
 #pragma unroll
   for (int k = RUN - 2; k >= 0; k--) v[k] = plus(v[k], v[k + 1]);
-  V core = lead[0];
+}
+
+// v: suffixes, to which is added what windows end with. `core` is what lies ahead of x[PART], where the
+// first of them ends.
+template <int PART, typename V, int N>
+__device__ __forceinline__ void add_ends(V (&v)[RUN], V core, const V (&x)[N]) {
 #pragma unroll
-  for (int k = 1; k < RUN; k++)
-    if (k <= w.rest) core = plus(core, lead[k]);
-  if (w.segments > 1) core = plus(between, core);
-  shift(lead, w.rest + 1);
+  for (int k = 0; k < PART; k++) core = plus(core, x[k]);
 #pragma unroll
-  for (int j = 0; j < RUN; j++) {
-    v[j] = plus(v[j], core);
-    if (j + 1 < RUN) core = plus(core, lead[j]);
+  for (int k = 0; k < RUN; k++) {
+    v[k] = plus(v[k], core);
+    if (k + 1 < RUN) core = plus(core, x[PART + k]);
   }
 }
 
-// What the segments begin with: `row` is that of the windows, `apart` words from sample to sample.
-template <typename V>
-__device__ __forceinline__ void slide(V (&v)[RUN], V (&lead)[2 * RUN], V between, const extent16 &w) {
-  if (w.segments == 0)
-    slide_short(v, lead, w.reach + 1);
-  else
-    slide_long(v, lead, between, w);
+// sum / n, correctly rounded but for the smallest numbers (Markstein 1990): from 1 / n, corrected by what is
+// left, which infinities have no use for.
+__device__ __forceinline__ float mean_of(float sum, float n, float over) {
+  const float q = times(sum, over), exact = __fmaf_rn(__fmaf_rn(-q, n, sum), over, q);
+  return fabsf(q) < CUDART_INF_F ? exact : q;
 }
-
 // ---- quantities ----------------------------------------------------------------
 
 // What is added up of samples V: themselves or their squares.

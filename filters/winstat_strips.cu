@@ -10,7 +10,6 @@ namespace winstat {
 
 // ---- which windows -------------------------------------------------------------
 
-constexpr int64_t STRIP_COLUMNS = 256, STRIP_ROWS = 128;
 constexpr int SMALL = STRIP_THREADS / 2;
 constexpr unsigned PLAIN = 1u << FC_WINSTAT_SUM | 1u << FC_WINSTAT_MEAN,
                    SQUARED = 1u << FC_WINSTAT_SUMSQ | 1u << FC_WINSTAT_RMS;
@@ -22,13 +21,16 @@ static int64_t pitch_of(int64_t words) {
   return words / 32 * 32 + (words % 32 > 4 ? 36 : 4);
 }
 
-// Sizes of shared memory for strips of so many channels side by side, and as many columns as threads.
+// Sizes of shared memory for strips of so many channels side by side, and as many columns as threads. Floats
+// are cut into segments where the samples' positions in the signal say, so that whole segments are
+// copied; outputs begin with a segment too, and where both differ, a run more has the last one's sums.
 static void size_strips(strip_args *a, int channels, int threads) {
   a->channels = channels;
-  a->pixels = threads / channels / RUN * RUN;
-  a->plane = a->pixels + RUN * a->x.warm;
+  a->runs = threads / channels / RUN;
+  a->pixels = (a->runs - (a->skew > 0)) * RUN;
+  a->plane = RUN * (a->runs + a->x.warm);
   a->pitch = static_cast<int32_t>(pitch_of(static_cast<int64_t>(a->plane) * channels));
-  a->held = static_cast<int32_t>(pitch_of(static_cast<int64_t>(a->pixels) * channels));
+  a->held = static_cast<int32_t>(pitch_of(static_cast<int64_t>(a->runs) * RUN * channels));
   a->slots = a->y.warm + 1;
 }
 
@@ -66,7 +68,7 @@ unsigned strips_take(const fc_winstat *w, const fc_view *in) {
   for (int i = 0; i < w->n_stats; i++) listed += (PLAIN | SQUARED) >> w->stat[i] & 1;
   if (listed > LISTED) return 0; // some of them twice
   strip_args a;
-  a.x = extent16_of(columns), a.y = extent16_of(rows), a.stages = 2;
+  a.x = extent16_of(columns), a.y = extent16_of(rows), a.stages = 2, a.skew = 0;
   size_strips(&a, 1, SMALL);
   int64_t most = bytes_of(a, 2);
   a.stages = 1, size_strips(&a, CHANNELS, SMALL);
@@ -117,12 +119,12 @@ template <typename K> static int resident_of(K kernel, int threads, int64_t byte
   return each;
 }
 
-template <typename V, typename T, bool SUMS, bool SQUARES, bool ASYNC>
+template <typename V, typename T, bool SUMS, bool SQUARES>
 static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cudaStream_t stream) {
-  const auto kernel = march<V, T, SUMS, SQUARES, ASYNC>;
+  const auto kernel = march<V, T, SUMS, SQUARES>;
   const int channels = a.channels;
   int threads = 0, each = 0, device = 0, processors = 1;
-  a.stages = ASYNC ? 2 : 1;
+  a.stages = a.words ? 2 : 1;
   for (int t = SMALL; t <= STRIP_THREADS; t *= 2) { // the more the better, if no fewer work at once
     size_strips(&a, channels, t);
     const int64_t bytes = bytes_of(a, SUMS + SQUARES);
@@ -144,12 +146,12 @@ static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cud
   return fc_launch_status();
 }
 
-template <typename V, typename T, bool ASYNC>
+template <typename V, typename T>
 static fc_status launch_floats(const strip_args &a, unsigned mask, const fc_view *in, const fc_view *out,
                                cudaStream_t stream) {
-  if ((mask & PLAIN) && (mask & SQUARED)) return launch<V, T, true, true, ASYNC>(a, in, out, stream);
-  if (mask & PLAIN) return launch<V, T, true, false, ASYNC>(a, in, out, stream);
-  return launch<V, T, false, true, ASYNC>(a, in, out, stream);
+  if ((mask & PLAIN) && (mask & SQUARED)) return launch<V, T, true, true>(a, in, out, stream);
+  if (mask & PLAIN) return launch<V, T, true, false>(a, in, out, stream);
+  return launch<V, T, false, true>(a, in, out, stream);
 }
 
 static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
@@ -172,7 +174,8 @@ static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view 
   a.x = extent16_of(w->before[0] + w->after[0] + 1), a.y = extent16_of(w->before[1] + w->after[1] + 1);
   a.x0 = -floor_mod(origin[0], RUN), a.y0 = -floor_mod(origin[1], RUN);
   const int64_t area = area_of(w);
-  a.area = static_cast<int32_t>(area), a.shrink = w->shrink;
+  a.skew = in->dtype == FC_F32 ? static_cast<int32_t>(floor_mod(-w->before[0], RUN)) : 0;
+  a.area = static_cast<int32_t>(area), a.over = 1.0f / static_cast<float>(area), a.shrink = w->shrink;
   a.exact = in->dtype != FC_F32 && area * magnitude_of(in->dtype) < 1 << 23;
   const fc_scaling scaling = fc_scaling_of(in->kind, in->dtype);
   a.bias = static_cast<int32_t>(scaling.bias), a.scale = scaling.scale;
@@ -185,21 +188,23 @@ static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view 
 
 fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
                      uint32_t *notes, cudaStream_t stream) {
-  const strip_args a = args_of(w, in, out, mask, notes);
+  bool done = false;
+  const fc_status status = run_boxes(w, in, out, mask, stream, &done);
+  if (status != FC_OK || done) return status;
+  strip_args a = args_of(w, in, out, mask, notes);
   unsigned wanted = 0;
   for (int i = 0; i < a.n_stats; i++) wanted |= 1u << a.stat[i];
   if (wanted == 0) return FC_OK;
-  const bool words = in->stride[FC_AXIS_X] == sizeof(float) && a.channels == 1 &&
-                     in->stride[FC_AXIS_Y] % 4 == 0 && in->stride[FC_AXIS_N] % 4 == 0 &&
-                     in->stride[FC_AXIS_C] % 4 == 0 && reinterpret_cast<uintptr_t>(in->data) % 4 == 0;
   switch (in->dtype) {
-  case FC_U8: return launch_floats<int32_t, uint8_t, false>(a, wanted, in, out, stream);
-  case FC_I16: return launch<int32_t, int16_t, true, false, false>(a, in, out, stream);
-  case FC_U16: return launch<int32_t, uint16_t, true, false, false>(a, in, out, stream);
+  case FC_U8: return launch_floats<int32_t, uint8_t>(a, wanted, in, out, stream);
+  case FC_I16: return launch<int32_t, int16_t, true, false>(a, in, out, stream);
+  case FC_U16: return launch<int32_t, uint16_t, true, false>(a, in, out, stream);
   default: break;
   }
-  return words ? launch_floats<float, float, true>(a, wanted, in, out, stream)
-               : launch_floats<float, float, false>(a, wanted, in, out, stream);
+  a.words = in->stride[FC_AXIS_X] == sizeof(float) && a.channels == 1 && in->stride[FC_AXIS_Y] % 4 == 0 &&
+            in->stride[FC_AXIS_N] % 4 == 0 && in->stride[FC_AXIS_C] % 4 == 0 &&
+            reinterpret_cast<uintptr_t>(in->data) % 4 == 0;
+  return launch_floats<float, float>(a, wanted, in, out, stream);
 }
 
 } // namespace winstat

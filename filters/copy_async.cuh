@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// copy_async.cuh - copies from global into shared memory that pass registers by.
+#ifndef FC_FILTERS_COPY_ASYNC_CUH
+#define FC_FILTERS_COPY_ASYNC_CUH
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+// Words, and 16 bytes at multiples of 16, that come while a thread does other things where the device can do
+// that; there until the thread has awaited all that it has committed, and for others after a barrier.
+__device__ __forceinline__ void fc_copy_word(void *shared, const void *global) {
+#if __CUDA_ARCH__ < 800
+  *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);
+#else
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void fc_copy_words(void *shared, const void *global) {
+#if __CUDA_ARCH__ < 800
+  *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void fc_commit_copies(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Until no more than the last LATER commits are under way.
+template <int LATER = 0> __device__ __forceinline__ void fc_await_copies(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+//
+// winstat_runs.cuh - sums of floats in windows along rows, whatever their length.
+//
+// A block of threads goes along a row in tiles of 128 segments of 16 samples: samples come into shared
+// memory, those of the next tile while one is worked on, and a thread makes the 16 windows that begin in one
+// segment (winstat_slide16.cuh). Of the segments that a window holds whole, the sum is put together from
+// groups of up to 32: the rest of the group that the window begins in, whole groups and what is ahead of its
+// end in the last. Long windows end in samples that are copied apart from those that they begin in, and
+// groups between have been added up on the way there. Results change places in shared memory, so that a warp
+// writes 32 neighbours.
+#ifndef FC_FILTERS_WINSTAT_RUNS_CUH
+#define FC_FILTERS_WINSTAT_RUNS_CUH
+
+#include "filters/winstat_samples.cuh"
+#include "filters/winstat_slide16.cuh"
+
+namespace winstat {
+
+constexpr int RUN_THREADS = 128; // segments of a tile
+constexpr int GROUP = 32;        // segments of the largest group; tiles are anchored at these
+constexpr int RUN_NEAR = 64;     // segments from one end of a window to the other, in one piece
+constexpr int RUN_COPIES = (RUN_THREADS + RUN_NEAR + GROUP) * RUN / (4 * RUN_THREADS); // of a thread, at most
+constexpr int FAR_SEGMENTS = RUN_THREADS + 32;                                         // of the second piece
+constexpr int RUN_TILES = 16;                                                          // of a block, at most
+
+static_assert(SLIDE_ANCHOR % (GROUP * RUN) == 0, "groups begin where views may");
+
+struct runs {
+  int64_t first;       // sample 0 of the first tile, at most -before: at a group in the signal
+  int64_t stretches;   // of `tiles` tiles each
+  int32_t tiles, warm; // tiles ahead of a stretch's of which only groups are wanted
+  extent16 x;
+  int32_t bits, u, v;            // groups of 1 << bits; x.segments = u groups and v
+  int32_t pieces, near_segments; // two pieces: `far` samples apart; segments of the first
+  int32_t apart;                 // from segment to segment of a window's ends in shared memory
+  int32_t scanned, scan;         // segments that groups are made of in shared memory: from .., so many
+  int32_t totals;                // words for groups, of each quantity
+  int32_t words, aligned; // samples are words side by side; whose rows all begin at multiples of 16 bytes
+  int32_t floats;         // results are floats side by side
+  float over;
+};
+
+// One row of one channel, and where a tile of it is.
+struct run_place {
+  int64_t n, y, c;
+  int64_t x; // sample 0, in columns of the view
+  int tile;  // of the stretch, negative while it warms up
+};
+
+// ---- samples into shared memory -----------------------------------------------------
+
+// Where word i of a piece is: the four words of a segment's quarters change places so that threads of eight
+// segments meet no bank twice.
+__device__ __forceinline__ int quarter(int i) {
+  return (i & ~3) | ((i ^ i >> 3) & 3);
+}
+
+template <typename T>
+__device__ __noinline__ void load_elements(const pass<float> &p, const char *from, int lo, int hi, int count,
+                                           float *to) {
+  for (int i = threadIdx.x; i < count; i += RUN_THREADS) {
+    float v = 0;
+    if (i >= lo && i < hi)
+      v = fc_dev_value<float, T>(*reinterpret_cast<const T *>(from + i * p.in.stride[FC_AXIS_X]), p.load);
+    to[4 * quarter(i / 4) + i % 4] = v;
+  }
+}
+
+// Words that do not lie at multiples of 16 bytes.
+__device__ __noinline__ void copy_apart(const float *words, int lo, int hi, int count, float *to) {
+  for (int i = threadIdx.x; i < count; i += RUN_THREADS) {
+    float *here = to + 4 * quarter(i / 4) + i % 4;
+    if (i >= lo && i < hi)
+      fc_copy_word(here, words + i);
+    else
+      *here = 0;
+  }
+}
+
+// Begins to copy `count` samples, a multiple of RUN, from column x on; zeros where nothing may be read.
+template <typename T>
+__device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, const run_place &at,
+                                           int64_t x, int count, float *to) {
+  const char *from = p.in.at(at.n, at.y, x, at.c);
+  const int64_t first = p.lo[0] - x, last = p.hi[0] - x;
+  const int lo = static_cast<int>(first < 0 ? 0 : first > count ? count : first);
+  const int hi = at.y < p.lo[1] || at.y >= p.hi[1] ? lo
+                                                   : static_cast<int>(last < lo      ? lo
+                                                                      : last > count ? count
+                                                                                     : last);
+  if (!s.words) {
+    load_elements<T>(p, from, lo, hi, count, to);
+    return;
+  }
+  const float *words = reinterpret_cast<const float *>(from);
+  if (!s.aligned) {
+    copy_apart(words, lo, hi, count, to);
+    return;
+  }
+  float *here = to + 4 * quarter(threadIdx.x); // and as much further on as the samples are
+  const float *mine = words + 4 * threadIdx.x;
+  if (lo == 0 && hi == count) {
+#pragma unroll
+    for (int i = 0; i < RUN_COPIES; i++)
+      if (4 * (threadIdx.x + i * RUN_THREADS) < count)
+        fc_copy_words(here + i * 4 * RUN_THREADS, mine + i * 4 * RUN_THREADS);
+    return;
+  }
+#pragma unroll 1
+  for (int i = 4 * threadIdx.x; i < count; i += 4 * RUN_THREADS, here += 4 * RUN_THREADS)
+    if (i >= lo && i + 4 <= hi) {
+      fc_copy_words(here, words + i);
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < 4; k++)
+        if (i + k >= lo && i + k < hi)
+          fc_copy_word(here + k, words + i + k);
+        else
+          here[k] = 0;
+    }
+}
+
+// The samples of a tile, and those that its windows end with where they are far.
+template <typename T>
+__device__ __forceinline__ void load_samples(const pass<float> &p, const runs &s, const run_place &at,
+                                             float *to) {
+  if (at.tile >= 0) load_piece<T>(p, s, at, at.x, s.near_segments * RUN, to);
+  if (s.pieces > 1)
+    load_piece<T>(p, s, at, at.x + static_cast<int64_t>(s.u) * GROUP * RUN, FAR_SEGMENTS * RUN,
+                  to + s.near_segments * RUN);
+}
+
+template <class K> __device__ __forceinline__ void read_quarter(float *x, const float *from) {
+  const float4 q = *reinterpret_cast<const float4 *>(from);
+  x[0] = K::of(q.x), x[1] = K::of(q.y), x[2] = K::of(q.z), x[3] = K::of(q.w);
+}
+
+// What is added up of N / 4 quarters, into x: from quarter `from` on; from the beginning of a segment on.
+template <class K, int N>
+__device__ __forceinline__ void read_quarters(float (&x)[N], const float *tile, int from) {
+#pragma unroll
+  for (int k = 0; k < N / 4; k++) read_quarter<K>(x + 4 * k, tile + 4 * quarter(from + k));
+}
+template <class K, int N>
+__device__ __forceinline__ void read_segment(float (&x)[N], const float *tile, int segment) {
+#pragma unroll
+  for (int k = 0; k < N / 4; k++) {
+    const int first = 4 * quarter(4 * (segment + k / 4));
+    read_quarter<K>(x + 4 * k, tile + (first ^ k % 4 * 4));
+  }
+}
+
+// ---- whole segments -----------------------------------------------------------------
+
+// ahead[]: of each segment what its group has before it. groups[]: each group's sum, from `group` on.
+template <class K>
+__device__ __forceinline__ void scan_segments(const runs &s, const float *tile, float *ahead, float *groups,
+                                              int group) {
+  const int size = 1 << s.bits, place = threadIdx.x & (size - 1);
+  for (int i = threadIdx.x; i < s.scan; i += RUN_THREADS) { // warps as a whole
+    const int segment = s.scanned + i;
+    float x[RUN];
+    read_segment<K>(x, tile, segment);
+    float total = sum16(x);
+    for (int by = 1; by < size; by *= 2) {
+      const float other = __shfl_up_sync(ALL, total, by);
+      if (place >= by) total = plus(other, total);
+    }
+    const float before = __shfl_up_sync(ALL, total, 1);
+    ahead[segment] = place ? before : 0;
+    const int which = group + (i >> s.bits);
+    if (place == size - 1 && which >= 0) groups[which] = total;
+  }
+}
+
+// What lies between a thread's segment, of which `total` is the sum, and the one that its windows end in.
+__device__ __forceinline__ float between_of(const runs &s, float total, const float *ahead,
+                                            const float *groups, int group) {
+  const int size = 1 << s.bits, place = threadIdx.x & (size - 1), mine = group + (threadIdx.x >> s.bits);
+  for (int by = 1; by < size; by *= 2) {
+    const float other = __shfl_down_sync(ALL, total, by);
+    if (place + by < size) total = plus(total, other);
+  }
+  float rest = __shfl_down_sync(ALL, total, 1);
+  if (place == size - 1) rest = 0;
+  for (int k = 1; k < s.u; k++) rest = plus(rest, groups[mine + k]);
+  if (place + s.v >= size) rest = plus(rest, groups[mine + s.u]);
+  return plus(rest, ahead[threadIdx.x + s.apart]);
+}
+
+// ---- windows ------------------------------------------------------------------------
+
+template <class K, int PART>
+__device__ __forceinline__ void sum_tail(float (&v)[RUN], float core, const float *tile, int lead) {
+  float x[(PART + RUN + 2) / 4 * 4];
+  read_quarters<K>(x, tile, lead);
+  add_ends<PART>(v, core, x);
+}
+
+template <class K> struct short_windows {
+  template <int W> static __device__ __forceinline__ void run(float (&v)[RUN], const float *const &tile) {
+    float x[(RUN + W + 2) / 4 * 4];
+    read_segment<K>(x, tile, threadIdx.x);
+    slide_short<W>(v, x);
+  }
+};
+
+// The windows that begin in a thread's segment.
+template <class K>
+__device__ __forceinline__ void make_windows(const runs &s, float (&v)[RUN], const float *tile,
+                                             const float *ahead, const float *groups, int group) {
+  if (s.x.segments == 0) {
+    with_window<short_windows<K>>(s.x.reach + 1, v, tile);
+    return;
+  }
+  read_segment<K>(v, tile, threadIdx.x);
+  suffixes(v);
+  float core = 0;
+  if (s.x.segments > 1) core = between_of(s, v[0], ahead, groups, group);
+  int lead = 4 * (threadIdx.x + s.apart);
+  const int count = s.x.rest + 1;
+#pragma unroll
+  for (int k = 0; k < RUN; k += 4)
+    if (k + 4 <= count) {
+      float x[4];
+      read_quarters<K>(x, tile, lead);
+      core = plus(plus(plus(plus(core, x[0]), x[1]), x[2]), x[3]);
+      lead++;
+    }
+  switch (count % 4) {
+  case 0: sum_tail<K, 0>(v, core, tile, lead); break;
+  case 1: sum_tail<K, 1>(v, core, tile, lead); break;
+  case 2: sum_tail<K, 2>(v, core, tile, lead); break;
+  default: sum_tail<K, 3>(v, core, tile, lead); break;
+  }
+}
+
+// ---- out ----------------------------------------------------------------------------
+
+__device__ __forceinline__ bool of_squares(int which) {
+  return which == FC_WINSTAT_SUMSQ || which == FC_WINSTAT_RMS;
+}
+
+// A warp's results of one statistic, from staging: column x is that of the first, and lo .. hi - 1 are
+// wanted.
+__device__ __noinline__ void write_slowly(const pass<float> &p, char *to, int which, const float *staging,
+                                          int64_t x, int lo, int hi) {
+#pragma unroll 1
+  for (int i = lo + static_cast<int>(threadIdx.x % 32); i < hi; i += 32) {
+    const float n = static_cast<float>(inside(p, 0, x + i)), sum = staging[4 * quarter(i / 4) + i % 4];
+    const float v = which == FC_WINSTAT_MEAN  ? mean_of(sum, n, 1 / n)
+                    : which == FC_WINSTAT_RMS ? root(sum / n)
+                                              : sum;
+    fc_dev_store_any<float>(to + i * p.out.stride[FC_AXIS_X], p.out.dtype, v, p.store, p.notes);
+  }
+}
+
+__device__ __forceinline__ void write_run(const pass<float> &p, const runs &s, const run_place &at, int which,
+                                          int slot, const float *staging, int64_t x) {
+  const int lane = threadIdx.x % 32;
+  const int lo = static_cast<int>(x < 0 ? -x : 0);
+  const int64_t left = p.columns - x;
+  const int hi = static_cast<int>(left < 32 * RUN ? left : 32 * RUN);
+  char *to = p.out.at(at.n, at.y, x, slot * p.channels + at.c);
+  const bool whole =
+      !p.shrink || (x - p.before[0] >= p.lo[0] && x - p.before[0] + p.window[0] + (32 * RUN - 1) <= p.hi[0]);
+  if (!s.floats || !whole || which == FC_WINSTAT_RMS) {
+    write_slowly(p, to, which, staging, x, lo, hi);
+    return;
+  }
+  float *floats = reinterpret_cast<float *>(to) + lane;
+  const unsigned length = hi - lo;
+  float v[RUN];
+#pragma unroll
+  for (int k = 0; k < RUN; k++) v[k] = staging[4 * quarter(8 * k + lane / 4) + lane % 4];
+  if (which == FC_WINSTAT_MEAN) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++) v[k] = mean_of(v[k], p.area, s.over);
+  }
+  if (length == 32 * RUN) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++) floats[32 * k] = v[k];
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < RUN; k++)
+    if (static_cast<unsigned>(32 * k + lane - lo) < length) floats[32 * k] = v[k];
+}
+
+// Sixteen sums a thread: those of a warp change places, and are written.
+__device__ __forceinline__ void give_runs(const pass<float> &p, const runs &s, const run_place &at,
+                                          const float (&v)[RUN], float *staging, bool squares) {
+  const int lane = threadIdx.x % 32;
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < RUN / 4; k++)
+    *reinterpret_cast<float4 *>(staging + 4 * quarter(4 * lane + k)) =
+        make_float4(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+  __syncwarp();
+  const int64_t x = at.x + p.before[0] + (threadIdx.x - lane) * RUN;
+  for (int i = 0; i < p.n_stats; i++)
+    if (of_squares(p.stat[i]) == squares) write_run(p, s, at, p.stat[i], p.slot[i], staging, x);
+}
+
+// ---- a block's way along a row --------------------------------------------------------
+
+// Words of shared memory: two tiles or more, a warp's staging after another, and of sums and of squares what
+// is ahead of segments and groups.
+struct run_memory {
+  float *tiles, *staging, *ahead, *groups, *ahead_squares, *groups_squares;
+  int tile;
+};
+
+__device__ __forceinline__ run_memory memory_of(const runs &s, float *memory, int tiles) {
+  run_memory m;
+  const int segments = s.scanned + s.scan;
+  m.tile = (s.near_segments + (s.pieces > 1 ? FAR_SEGMENTS : 0)) * RUN;
+  m.tiles = memory, m.staging = memory + tiles * m.tile + threadIdx.x / 32 * 32 * RUN;
+  m.ahead = memory + tiles * m.tile + RUN_THREADS * RUN, m.ahead_squares = m.ahead + segments;
+  m.groups = m.ahead_squares + segments, m.groups_squares = m.groups + s.totals;
+  return m;
+}
+
+template <bool SUMS, bool SQUARES>
+__device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, const run_place &at,
+                                          const run_memory &m, const float *tile) {
+  const int group = s.pieces > 1 ? at.tile * (RUN_THREADS / GROUP) : 0;
+  if (s.scan > 0) {
+    const int from = s.pieces > 1 ? group + s.u : 0;
+    if (SUMS) scan_segments<plain<float>>(s, tile, m.ahead, m.groups, from);
+    if (SQUARES) scan_segments<squared<float>>(s, tile, m.ahead_squares, m.groups_squares, from);
+    __syncthreads();
+  }
+  if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
+  float v[RUN];
+  if (SUMS) {
+    make_windows<plain<float>>(s, v, tile, m.ahead, m.groups, group);
+    give_runs(p, s, at, v, m.staging, false);
+  }
+  if (SQUARES) {
+    make_windows<squared<float>>(s, v, tile, m.ahead_squares, m.groups_squares, group);
+    give_runs(p, s, at, v, m.staging, true);
+  }
+}
+
+// SUMS and SQUARES: which of both are wanted.
+template <typename T, bool SUMS, bool SQUARES>
+__global__ void __launch_bounds__(RUN_THREADS, 5)
+    row_runs(const __grid_constant__ pass<float> p, const __grid_constant__ runs s) {
+  extern __shared__ __align__(16) float samples[];
+  const run_memory m = memory_of(s, samples, 2);
+  const int64_t items = p.frames * p.rows * p.channels * s.stretches;
+  for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
+    const int64_t stretch = item % s.stretches, rest = item / s.stretches, line = rest / p.channels;
+    run_place at;
+    at.c = rest - line * p.channels, at.n = p.n0 + line / p.rows, at.y = p.y0 + line % p.rows;
+    constexpr int64_t LONG = RUN_THREADS * RUN;
+    const int64_t first = s.first + stretch * s.tiles * LONG,
+                  tiles = (p.columns - p.before[0] - first + LONG - 1) / LONG;
+    const int end = static_cast<int>(tiles < s.tiles ? tiles : s.tiles);
+    at.tile = -s.warm, at.x = first - s.warm * LONG;
+    __syncthreads();
+    load_samples<T>(p, s, at, m.tiles), fc_commit_copies();
+    for (int k = 0; at.tile < end; k ^= 1) {
+      fc_await_copies();
+      __syncthreads();
+      run_place next = at;
+      next.tile++, next.x += LONG;
+      if (next.tile < end) load_samples<T>(p, s, next, m.tiles + (k ^ 1) * m.tile), fc_commit_copies();
+      work_tile<SUMS, SQUARES>(p, s, at, m, m.tiles + k * m.tile);
+      at = next;
+    }
+  }
+}
+
+} // namespace winstat
+
+#endif
