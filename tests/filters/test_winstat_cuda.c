@@ -190,6 +190,61 @@ static void test_rounding(void) {
   }
 }
 
+/* A picture of planes whose rows begin at multiples of 64 bytes, or one word beyond. */
+static picture plain_picture(const fc_winstat *w, const int64_t shape[FC_AXES], int beyond) {
+  int64_t halo[2][2] = {{(w->before[0] + 15) / 16 * 16 + beyond, w->after[0]}, {w->before[1], w->after[1]}};
+  halo[0][1] += 16 - (halo[0][0] - beyond + shape[FC_AXIS_X] + halo[0][1]) % 16;
+  return picture_new(FC_ARRAY, FC_F32, PLANAR, shape, halo);
+}
+
+/* What is written where nothing is in the way of the fastest kernels, cut or not, and what is where words
+ * have to be copied one by one: the same. */
+static void check_plain(const fc_winstat *w, const sample_case *t) {
+  picture in = plain_picture(w, t->shape, 0), moved = plain_picture(w, t->shape, 1);
+  picture out = output_for(t, w), other = output_for(t, w);
+  picture_fill(&in, source_random, 0, 0);
+  picture_fill(&moved, source_poison, 0, 0);
+  for (int64_t c = 0; c < t->shape[FC_AXIS_C]; c++)
+    for (int64_t y = -w->before[1]; y < t->shape[FC_AXIS_Y] + w->after[1]; y++)
+      memcpy(fc_view_at(&moved.view, 0, y, -w->before[0], c), fc_view_at(&in.view, 0, y, -w->before[0], c),
+             (size_t)(w->before[0] + t->shape[FC_AXIS_X] + w->after[0]) * sizeof(float));
+  picture device_in = to_device(&in), device_moved = to_device(&moved);
+  picture device_out = to_device(&out), device_other = to_device(&other);
+  run_cuda(w, &device_in.view, &device_out.view);
+  run_cuda(w, &device_moved.view, &device_other.view);
+  from_device(&out, &device_out), from_device(&other, &device_other);
+  check_picture(t, w, &in, &out, "plain");
+  CHECK(same_bits(&out, &other), "%s: another result of words apart", describe(t));
+  CHECK(guarded_intact(&out.memory) && guarded_intact(&other.memory), "%s: guard bands", describe(t));
+  device_other = to_device(&other);
+  run_pieces(w, &device_in.view, &device_other.view);
+  from_device(&other, &device_other);
+  CHECK(same_bits(&out, &other), "%s: another result in pieces", describe(t));
+  cudaFree(device_in.memory.base), cudaFree(device_moved.memory.base);
+  guarded_free(&in.memory), guarded_free(&moved.memory), guarded_free(&out.memory),
+      guarded_free(&other.memory);
+}
+
+static void test_plain(void) {
+  static const int64_t sizes[][2] = {{3, 3},    {15, 15},  {31, 31}, {2, 17},   {16, 2}, {17, 33},
+                                     {32, 40},  {33, 5},   {34, 3},  {3, 1},    {16, 1}, {17, 1},
+                                     {33, 1},   {127, 1},  {700, 1}, {1024, 1}, {1, 9},  {1040, 1},
+                                     {1041, 1}, {1500, 1}, {5000, 1}};
+  static const int32_t stats[][2] = {{FC_WINSTAT_MEAN, FC_WINSTAT_SUMSQ},
+                                     {FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ},
+                                     {FC_WINSTAT_SUMSQ, FC_WINSTAT_MEAN},
+                                     {FC_WINSTAT_RMS, FC_WINSTAT_SUM}};
+  for (int i = 0; i < 42; i += trial_step()) {
+    fc_winstat w;
+    sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    t.columns = sizes[i % 21][0], t.rows = sizes[i % 21][1], t.layout = t.out_layout = PLANAR;
+    fc_winstat_init(&w, stats[i % 4], i < 21 && t.rows > 1 ? 1 : 1 + i % 3 / 2, t.columns, t.rows, 0, FC_F32);
+    t.shape[0] = 1, t.shape[FC_AXIS_C] = 1 + i % 2, t.shape[FC_AXIS_Y] = t.rows > 1 ? random_int(30, 70) : 2;
+    t.shape[FC_AXIS_X] = t.rows > 1 ? random_int(200, 600) : random_int(4000, 5000);
+    check_plain(&w, &t);
+  }
+}
+
 int main(int argc, char **argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -202,6 +257,7 @@ int main(int argc, char **argv) {
   test_tall();
   test_long();
   test_strips();
+  test_plain();
   test_rounding();
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
