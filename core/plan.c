@@ -91,7 +91,7 @@ static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **err
   if (out->dtype != in->dtype) out->bits = bits_of[out->dtype];
   const fc_format *ins[1] = {in};
   fc_format *outs[1] = {out};
-  fc_terms terms = {sizeof terms, plan->compute, 1, 1, ins, outs, {{0}}, ps->border, 0, 0, 0, 0, {0}};
+  fc_terms terms = {sizeof terms, plan->compute, 1, 1, ins, outs, {{0}}, ps->border, 0, 0, 0, 0, {0}, 0};
   memcpy(terms.reach, ps->reach, sizeof terms.reach);
   fc_status status =
       ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;

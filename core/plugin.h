@@ -235,6 +235,9 @@ typedef struct fc_terms {
    * will go about it when that is not plain ("runs as sepconv: the mask has rank
    * 1"). Empty on entry; it MAY stay so. */
   char note[96];
+  /* Where errors follow not the terms of a value but all that was transformed with it: they are a few
+   * eps of the largest input times this. 0: not said, or as the terms are. */
+  double error_gain;
 } fc_terms;
 
 /* ---- running ---------------------------------------------------------- */
