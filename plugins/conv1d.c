@@ -3,6 +3,7 @@
  * conv1d.c - the operator conv1d: parameters and terms; the work is filters/conv1d.h.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,17 @@ static void describe(const transforms *t, char *note, size_t size) {
   snprintf(note, size, "on the CPU %s, on a GPU %s", cpu, gpu);
 }
 
+/* What a transform's error is in proportion to: no output is larger than this times the largest input. */
+static double largest_gain(const conv1d *self) {
+  double largest = 0;
+  for (int64_t k = 0; k < self->masks; k++) {
+    double sum = 0;
+    for (int64_t j = 0; j < self->used; j++) sum += fabs(self->mask[k * self->used + j]);
+    largest = fmax(largest, sum);
+  }
+  return largest;
+}
+
 static void plan_transforms(const conv1d *self, fc_terms *terms) {
   transforms t = transforms_of(self, terms->in[0], terms->out[0], terms->compute);
   terms->work = 2.0 * (double)self->used;
@@ -212,6 +224,8 @@ static void plan_transforms(const conv1d *self, fc_terms *terms) {
   terms->reach[self->axis].align = grid_of(self, terms->out[0], &t, terms->compute);
   if (t.n) terms->work = 5.0 * (double)t.n / (double)t.hop * log2((double)t.n);
   describe(&t, terms->note, sizeof terms->note);
+  if (terms->size >= offsetof(fc_terms, error_gain) + sizeof terms->error_gain)
+    terms->error_gain = largest_gain(self);
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {

@@ -128,6 +128,13 @@ static void share_scale(const bench *b, double *scale) {
   for (gint64 c = 0; c < channels; c++) scale[c] = largest;
 }
 
+/* What transforms mix: errors in proportion to the largest input, wherever it stands. */
+static void widen_scale(const bench *b, double *scale) {
+  const double size = MAX(signal_size(&b->signal), fabs(b->subject.border_value));
+  for (gint64 c = 0; c < b->subject.out.extent[FC_AXIS_C]; c++)
+    scale[c] = MAX(scale[c], b->subject.error_gain * size);
+}
+
 /* What a change of the input by a millionth changes, by a million: for each channel the
  * size of the terms. Changes may cancel too - those of two terms every other time - so there are some; and
  * for results in double some that are smaller. */
@@ -138,6 +145,7 @@ static double *probe(bench *b) {
   for (int i = 0; before && i < PROBES; i++) note_changes(b, PROBE_SINGLE, before, scale);
   for (int i = 0; before && !single && i < PROBES; i++) note_changes(b, PROBE_DOUBLE, before, scale);
   share_scale(b, scale);
+  widen_scale(b, scale);
   g_free(before);
   source_free(&exact);
   return scale;

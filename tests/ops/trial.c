@@ -95,7 +95,7 @@ static outcome negotiate(trial *t, const fc_format *in, int wanted, verdict *v) 
       memcmp(in, &t->in, sizeof *in))
     return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
   memcpy(t->reach, terms.reach, sizeof t->reach);
-  t->border = terms.border, t->border_value = terms.border_value;
+  t->border = terms.border, t->border_value = terms.border_value, t->error_gain = terms.error_gain;
   t->measure_bytes = (gsize)terms.measure_bytes;
   return check_terms(t, v) ? RAN : FAILED;
 }

@@ -21,7 +21,7 @@ typedef struct trial {
   fc_format in, out;
   fc_reach reach[FC_AXES];
   int border;
-  double border_value;
+  double border_value, error_gain;
   gsize measure_bytes;
 } trial;
 
