@@ -17,6 +17,7 @@
 // Sums run in the order that conv1d.h lays down, so both give the same bits, as does
 // any cut. The host has made the borders: nothing here branches on one.
 #include "filters/conv1d.h"
+#include "filters/conv1d_quads.cuh"
 #include "filters/cuda.cuh"
 
 namespace {
@@ -571,6 +572,8 @@ fc_status fc_conv1d_cuda(const fc_conv1d *c, const fc_view *in, const fc_view *o
                          uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
   cudaStream_t s = static_cast<cudaStream_t>(stream);
+  const fc_status quads = fc_conv1d_quads(c, in, out, s);
+  if (quads != FC_UNSUPPORTED) return quads;
   return fc_dispatch_compute(c->compute, [&](auto zero) {
     using F = decltype(zero);
     fc_status status = try_lines<F>(c, in, out, s, notes);
