@@ -63,7 +63,7 @@ int64_t fc_conv1d_fft_length(int64_t taps, int64_t extent, int compute, int64_t 
   int64_t length = 0;
   for (int levels = 8; levels < FFT_LEVELS; levels++) {
     int64_t n = (int64_t)1 << levels, hop = fc_conv1d_fft_hop(taps, n, unit);
-    if (hop < n / 4) continue;
+    if (hop < n / 4 || (hop < unit && (extent < 0 || extent > unit))) continue;
     double blocks = extent < 0 ? outputs / (double)hop : ceil(outputs / (double)hop);
     double time = slow * blocks * (double)n * (FFT_START + FFT_LEVEL * (double)levels);
     if (far_away[levels] > 0) time *= far_away[levels];

@@ -5,11 +5,15 @@
 // stores: shared memory serves exchanges only, and global memory is read once (but for
 // the overlap) and written once. Groups stay and take one job after another.
 //
-// Two real signals make a complex one: two blocks, as re and im, which the product with a real
-// mask's spectrum does not mix.
+// Two real signals make a complex one, as re and im, which the product with a real mask's spectrum
+// does not mix: two channels, or the halves of a block's inputs. For the halves the transform's
+// frequencies lie a quarter below the whole numbers: of signals that go on as x[i + N] = -i x[i],
+// whose re thus goes on with their im, so that one transform of N is a convolution of 2 N real
+// values (right-angle circular convolution, Krot & Minervina 1989).
 #include "filters/conv1d_overlap.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "filters/fft_registers.cuh"
 
@@ -24,12 +28,21 @@ template <typename F> struct overlap_args {
   fc_complex<F> *kept;                   // parts x N values a block of threads
   int64_t taps, before, length, places, jobs, channels, across, mask_step;
   int32_t axis, hop, window, parts, run; // window: inputs that a block's outputs depend on
-  bool plain;                            // elements of type F one after another
+  int32_t together;                      // channels that go through one transform: 1 or 2
+  int32_t way;                           // how samples get into registers and back
 };
+
+constexpr int HOP_UNIT = FC_CONV1D_OVERLAP_UNIT;
+
+// Samples of type F one after another; of two channels side by side; F at any distance; others.
+enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
+
+// How far beside the whole numbers, in quarters.
+constexpr int SHIFT = -1;
 
 // ---- what a job is about ------------------------------------------------------
 
-// `run` blocks of a line that follow one another, and where two go together as many more.
+// `run` blocks of a line that follow one another, and of the next channel where two go together.
 struct overlap_job {
   const char *in; // what tap 0 of its first output meets
   char *out;
@@ -61,7 +74,8 @@ template <typename F> __device__ __forceinline__ overlap_job job_of(const overla
                      static_cast<uint32_t>(a.places), static_cast<uint32_t>(a.across), columns, at);
   else
     divide<int64_t>(job, a.channels, a.places, a.across, columns, at);
-  const int64_t first = (columns ? at[FC_AXIS_Y] : at[FC_AXIS_X]) * (2 * a.run) * a.hop;
+  const int64_t first = (columns ? at[FC_AXIS_Y] : at[FC_AXIS_X]) * a.run * a.hop;
+  at[FC_AXIS_C] *= a.together;
   const int64_t x = columns ? at[FC_AXIS_X] : first, y = columns ? first : at[FC_AXIS_Y];
   const int64_t ahead = a.before * a.in.stride[a.axis];
   return {a.in.at(at[FC_AXIS_N], y, x, at[FC_AXIS_C]) - ahead, a.out.at(at[FC_AXIS_N], y, x, at[FC_AXIS_C]),
@@ -74,21 +88,56 @@ __device__ __forceinline__ int within(int64_t count, int most) {
 
 // ---- loads and stores ------------------------------------------------------------
 
-// How the elements of blocks correspond to complex values: bytes from one value's re to the
-// next, from re to im, and how many there are.
+// How samples correspond to complex values: bytes from one value's re to the next, from re to
+// im, and how many there are.
 struct layout {
   int64_t step, apart;
   int re, im;
 };
 
-// `here` elements of a block and `there` of the one `ahead` of it.
-__device__ __forceinline__ layout layout_of(int64_t stride, int64_t ahead, int here, int there) {
-  return {stride, ahead * stride, here, there};
+// `count` samples of a line, or of two.
+template <typename F, typename S>
+__device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count) {
+  const int64_t step = v.stride[a.axis];
+  const int re = within(count, S::N);
+  return a.together == 2 ? layout{step, v.stride[FC_AXIS_C], re, re}
+                         : layout{step, S::N * step, re, within(count - S::N, S::N)};
 }
 
-// Plain elements go straight between memory and registers; zeros beyond what is there.
+// Samples of type F go straight between memory and registers; zeros beyond what is there.
 template <typename F, typename S>
-__device__ __forceinline__ void load_plain(fc_complex<F> *x, const char *from, layout l, int t) {
+__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int t) {
+  const F *from = reinterpret_cast<const F *>(data) + t;
+  if (count > S::N + S::N - HOP_UNIT) { // all of a window, but for what its hop was rounded by
+#pragma unroll
+    for (int e = 0; e < S::E; e++) {
+      const int i = S::index(1, 0, e);
+      const bool sure = i + S::threads <= S::N - HOP_UNIT;
+      x[e] = {from[i], sure || t + i + S::N < count ? from[i + S::N] : F(0)};
+    }
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    x[e] = {t + i < count ? from[i] : F(0), t + i + S::N < count ? from[i + S::N] : F(0)};
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void load_frames(fc_complex<F> *x, const char *from, int64_t step, int count,
+                                            int t) {
+  from += t * step;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    x[e] =
+        t + i < count ? *reinterpret_cast<const fc_complex<F> *>(from + i * step) : fc_complex<F>{F(0), F(0)};
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void load_apart(fc_complex<F> *x, const char *from, layout l, int t) {
   from += t * l.step;
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
@@ -99,16 +148,37 @@ __device__ __forceinline__ void load_plain(fc_complex<F> *x, const char *from, l
   }
 }
 
-// Re and im have changed places.
 template <typename F, typename S>
-__device__ __forceinline__ void store_plain(const fc_complex<F> *x, char *to, layout l, int t) {
+__device__ __forceinline__ void store_line(const fc_complex<F> *x, char *data, int count, int t) {
+  F *to = reinterpret_cast<F *>(data) + t;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    if (t + i < count) to[i] = x[e].re;
+    if (t + i + S::N < count) to[i + S::N] = x[e].im;
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store_frames(const fc_complex<F> *x, char *to, int64_t step, int count,
+                                             int t) {
+  to += t * step;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    if (t + i < count) *reinterpret_cast<fc_complex<F> *>(to + i * step) = x[e];
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, layout l, int t) {
   to += t * l.step;
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
     char *re = to + i * l.step;
-    if (t + i < l.re) *reinterpret_cast<F *>(re) = x[e].im;
-    if (t + i < l.im) *reinterpret_cast<F *>(re + l.apart) = x[e].re;
+    if (t + i < l.re) *reinterpret_cast<F *>(re) = x[e].re;
+    if (t + i < l.im) *reinterpret_cast<F *>(re + l.apart) = x[e].im;
   }
 }
 
@@ -155,8 +225,8 @@ __device__ __forceinline__ void deliver(const overlap_args<F> &a, const F *row, 
 }
 
 template <typename F, typename S>
-__device__ __forceinline__ void load_any(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
-                                         layout l, int t, F *row) {
+__device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
+                                               layout l, int t, F *row) {
 #pragma unroll
   for (int part = 0; part < 2; part++) {
     fc_group_barrier<S::threads>(); // the row is read, or what was there before
@@ -169,13 +239,13 @@ __device__ __forceinline__ void load_any(const overlap_args<F> &a, fc_complex<F>
 }
 
 template <typename F, typename S>
-__device__ __forceinline__ void store_any(const overlap_args<F> &a, const fc_complex<F> *x, char *to,
-                                          layout l, int t, F *row) {
+__device__ __forceinline__ void store_converted(const overlap_args<F> &a, const fc_complex<F> *x, char *to,
+                                                layout l, int t, F *row) {
 #pragma unroll
   for (int part = 0; part < 2; part++) {
     fc_group_barrier<S::threads>();
 #pragma unroll
-    for (int e = 0; e < S::E; e++) row[t + S::index(1, 0, e)] = part ? x[e].re : x[e].im;
+    for (int e = 0; e < S::E; e++) row[t + S::index(1, 0, e)] = part ? x[e].im : x[e].re;
     fc_group_barrier<S::threads>();
     deliver<F, S>(a, row, part ? to + l.apart : to, l.step, part ? l.im : l.re, t);
   }
@@ -183,25 +253,43 @@ __device__ __forceinline__ void store_any(const overlap_args<F> &a, const fc_com
 }
 
 template <typename F, typename S>
-__device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int here,
-                                     int there, int t, void *shared) {
-  const int64_t ahead = static_cast<int64_t>(a.run) * a.hop;
-  if (a.plain)
-    load_plain<F, S>(x, from, layout_of(sizeof(F), ahead, here, there), t);
-  else
-    load_any<F, S>(a, x, from, layout_of(a.in.stride[a.axis], ahead, here, there), t,
-                   static_cast<F *>(shared));
+__device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int count,
+                                     int t, void *shared) {
+  switch (a.way) {
+  case IN_LINES: return load_line<F, S>(x, from, count, t);
+  case IN_FRAMES: return load_frames<F, S>(x, from, a.in.stride[a.axis], count, t);
+  case APART: return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count), t);
+  default:
+    return load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count), t, static_cast<F *>(shared));
+  }
 }
 
 template <typename F, typename S>
-__device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex<F> *x, char *to, int here,
-                                      int there, int t, void *shared) {
-  const int64_t ahead = static_cast<int64_t>(a.run) * a.hop;
-  if (a.plain)
-    store_plain<F, S>(x, to, layout_of(sizeof(F), ahead, here, there), t);
-  else
-    store_any<F, S>(a, x, to, layout_of(a.out.stride[a.axis], ahead, here, there), t,
-                    static_cast<F *>(shared));
+__device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex<F> *x, char *to, int count,
+                                      int t, void *shared) {
+  switch (a.way) {
+  case IN_LINES: return store_line<F, S>(x, to, count, t);
+  case IN_FRAMES: return store_frames<F, S>(x, to, a.out.stride[a.axis], count, t);
+  case APART: return store_apart<F, S>(x, to, layout_of<F, S>(a, a.out, count), t);
+  default:
+    return store_converted<F, S>(a, x, to, layout_of<F, S>(a, a.out, count), t, static_cast<F *>(shared));
+  }
+}
+
+// Asks for the inputs of a job to come into the second cache.
+template <typename F> __device__ __forceinline__ void ask_for(const overlap_args<F> &a, int64_t i) {
+#if __CUDA_ARCH__ >= 900
+  const int64_t size = a.together * static_cast<int64_t>(sizeof(F));
+  if (i >= a.jobs || a.way > IN_FRAMES || a.in.stride[a.axis] != size) return;
+  const overlap_job job = job_of(a, i);
+  const int64_t bytes = within(a.length - job.first + a.taps - 1, a.window) * size;
+  const uint64_t from = reinterpret_cast<uint64_t>(job.in), first = (from + 15) / 16 * 16;
+  const int64_t count =
+      static_cast<int64_t>(from + static_cast<uint64_t>(bytes)) / 16 * 16 - static_cast<int64_t>(first);
+  if (count > 0)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first), "r"(static_cast<uint32_t>(count))
+                 : "memory");
+#endif
 }
 
 // ---- what is not finite --------------------------------------------------------------
@@ -225,14 +313,13 @@ __device__ void sum_directly(const overlap_args<F> &a, const char *from, char *t
   }
 }
 
-// `here` outputs of a block and `there` of the one that went with it.
+// `count` outputs of a block.
 template <typename F>
-__device__ __noinline__ void blocks_directly(const overlap_args<F> &a, const char *from, char *to, int here,
-                                             int there, const F *mask, int t, int threads) {
-  const int64_t ahead = static_cast<int64_t>(a.run) * a.hop;
-  sum_directly(a, from, to, here, mask, t, threads);
-  sum_directly(a, from + ahead * a.in.stride[a.axis], to + ahead * a.out.stride[a.axis], there, mask, t,
-               threads);
+__device__ __noinline__ void block_directly(const overlap_args<F> &a, const char *from, char *to, int count,
+                                            const F *mask, int t, int threads) {
+  for (int channel = 0; channel < a.together; channel++)
+    sum_directly(a, from + channel * a.in.stride[FC_AXIS_C], to + channel * a.out.stride[FC_AXIS_C], count,
+                 mask, t, threads);
 }
 
 // Whether the way back could leave the range of F, or began outside: no value on it is larger
@@ -268,17 +355,18 @@ __device__ __forceinline__ void products(const fc_complex<F> *x, const fc_comple
 template <typename F, typename S, bool HALVES>
 constexpr size_t exchange_bytes = (S::places * sizeof(F) * (HALVES ? 1 : 2) + 15) / 16 * 16;
 
-// Blocks of `count` outputs from spectra to memory.
+// A block of `count` outputs from its spectrum to memory.
 template <typename F, typename S, bool HALVES>
 __device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *x, const char *from, char *to,
-                                       int64_t left, const F *mask, int t, void *shared) {
-  const bool bad = fc_register_fft_back<S, HALVES>(x, t, a.tables, shared, out_of_range<F, S>(x));
-  const int64_t ahead = static_cast<int64_t>(a.run) * a.hop;
-  const int here = within(left, a.hop), there = within(left - ahead, a.hop);
-  if (bad)
-    blocks_directly(a, from, to, here, there, mask, t, S::threads);
-  else
-    store<F, S>(a, x, to, here, there, t, shared);
+                                       int count, const F *mask, int t, void *shared) {
+  const bool bad = fc_register_fft_back<S, HALVES, SHIFT>(x, t, a.tables, shared, out_of_range<F, S>(x));
+  if (bad) return block_directly(a, from, to, count, mask, t, S::threads);
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const fc_complex<F> y = fc_unshift<S, SHIFT>(x[e], e);
+    x[e] = {y.im, y.re};
+  }
+  store<F, S>(a, x, to, count, t, shared);
 }
 
 template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT>
@@ -290,24 +378,23 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
   const int64_t groups = static_cast<int64_t>(gridDim.x) * GROUPS;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group; i < a.jobs; i += groups) {
     const overlap_job job = job_of(a, i);
-    const int64_t left = a.length - job.first, reach = a.taps - 1, mask = a.mask_step ? job.channel : 0;
+    const int64_t left = a.length - job.first, mask = a.mask_step ? job.channel : 0;
     fc_complex<F> x[S::E];
-    const int here = within(left + reach, a.window), there = within(left - a.hop + reach, a.window);
-    load<F, S>(a, x, job.in, here, there, t, shared);
-    fc_register_fft<S, HALVES>(x, t, a.tables, shared);
+    load<F, S>(a, x, job.in, within(left + a.taps - 1, a.window), t, shared);
+    if (S::threads > 32 && t == 0) ask_for(a, i + groups);
+    fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, shared);
     products<F, S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
-    finish<F, S, HALVES>(a, x, job.in, job.out, left, a.mask + mask * a.mask_step, t, shared);
+    finish<F, S, HALVES>(a, x, job.in, job.out, within(left, a.hop), a.mask + mask * a.mask_step, t, shared);
   }
 }
 
-// Step s of a job transforms blocks s; then blocks s - (parts - 1) have met all parts. What
-// is kept of block b lies in slot b modulo parts; a thread keeps its own values.
+// Step s of a job transforms block s; then block s - (parts - 1) has met all parts. What is kept
+// of block b lies in slot b modulo parts; a thread keeps its own values.
 template <typename F, typename S, bool HALVES, int RESIDENT>
 __global__ void __launch_bounds__(S::threads, RESIDENT)
     conv1d_overlap_parts(const __grid_constant__ overlap_args<F> a) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int t = threadIdx.x, last = a.parts - 1;
-  const int64_t ahead = static_cast<int64_t>(a.run) * a.hop, reach = a.taps - 1;
   fc_complex<F> *kept = a.kept + blockIdx.x * (int64_t{S::N} * a.parts) + t;
   for (int64_t i = blockIdx.x; i < a.jobs; i += gridDim.x) {
     const overlap_job job = job_of(a, i);
@@ -315,14 +402,12 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
     const fc_complex<F> *spectra = a.spectra + mask * a.parts * S::N;
     const int64_t in_step = a.hop * a.in.stride[a.axis], out_step = a.hop * a.out.stride[a.axis];
     // What these blocks' outputs depend on: the same whatever is cut off behind them.
-    const int64_t outputs = min(a.length - job.first, ahead),
-                  others = min(a.length - job.first - ahead, ahead);
+    const int64_t inputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop) + a.taps - 1;
     for (int s = 0; s < a.run + last; s++) {
-      const int64_t done = s * static_cast<int64_t>(a.hop);
       fc_complex<F> x[S::E];
-      load<F, S>(a, x, job.in + s * in_step, within(outputs - done + reach, a.window),
-                 others > 0 ? within(others - done + reach, a.window) : 0, t, memory);
-      fc_register_fft<S, HALVES>(x, t, a.tables, memory);
+      load<F, S>(a, x, job.in + s * in_step, within(inputs - s * static_cast<int64_t>(a.hop), a.window), t,
+                 memory);
+      fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, memory);
       for (int p = 0; p < last && p <= s; p++) {
         fc_complex<F> *slot = kept + (s - p) % a.parts * S::N;
         products<F, S>(x, spectra + p * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
@@ -339,17 +424,18 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
         const fc_complex<F> k = slot[e * S::threads];
         x[e] = {y.im + k.im, y.re + k.re};
       });
+      const int64_t done = (s - last) * static_cast<int64_t>(a.hop);
       finish<F, S, HALVES>(a, x, job.in + (s - last) * in_step, job.out + (s - last) * out_step,
-                           a.length - job.first - done + last * static_cast<int64_t>(a.hop),
-                           a.mask + mask * a.mask_step, t, memory);
+                           within(a.length - job.first - done, a.hop), a.mask + mask * a.mask_step, t,
+                           memory);
     }
   }
 }
 
 // ---- which kernel -----------------------------------------------------------------------
 
-// The kernel for a window of so many inputs: shape, groups a block, exchanges by halves, blocks
-// that shall fit a multiprocessor of 64 Ki registers, and whether masks may have several parts.
+// The kernel for transforms of a length: shape, groups a block, exchanges by halves, blocks that
+// shall fit a multiprocessor of 64 Ki registers, and whether masks may have several parts.
 template <typename F_, typename S_, int GROUPS_, bool HALVES_, int RESIDENT_, bool PARTS_ = false>
 struct kernel_config {
   using F = F_;
@@ -374,10 +460,15 @@ device_limits limits_of_device(void) {
 }
 
 // Halves give the same bits in less memory, somewhat slower.
+template <typename F, typename S, int RESIDENT, bool PARTS, typename Fn>
+fc_status with_room(size_t room, Fn f) {
+  using whole = kernel_config<F, S, 1, false, RESIDENT, PARTS>;
+  using halves = kernel_config<F, S, 1, true, RESIDENT, PARTS>;
+  if (room >= whole::bytes) return f(whole{});
+  return room >= halves::bytes ? f(halves{}) : FC_UNSUPPORTED;
+}
+
 template <typename Fn> fc_status with_config(int64_t n, int compute, int shared, Fn f) {
-  using pair = fc_fft_shape<16384, 32, 32, 32, 16>;
-  using pair_whole = kernel_config<float, pair, 1, false, 1, true>;
-  using pair_halves = kernel_config<float, pair, 1, true, 1, true>;
   const size_t room = static_cast<size_t>(shared);
   if (compute == FC_F64) switch (n) {
     case 1024: return f(kernel_config<double, fc_fft_shape<1024, 16, 16, 16, 4>, 1, false, 8>{});
@@ -387,36 +478,41 @@ template <typename Fn> fc_status with_config(int64_t n, int compute, int shared,
   switch (n) {
   case 1024: return f(kernel_config<float, fc_fft_shape<1024, 32, 32, 32, 1>, 4, false, 4>{});
   case 4096: return f(kernel_config<float, fc_fft_shape<4096, 16, 16, 16, 16>, 1, false, 3>{});
-  case 16384:
-    if (room >= pair_whole::bytes) return f(pair_whole{});
-    return room >= pair_halves::bytes ? f(pair_halves{}) : FC_UNSUPPORTED;
+  case 8192: return with_room<float, fc_fft_shape<8192, 32, 32, 16, 16>, 2, false>(room, f);
+  case 16384: return with_room<float, fc_fft_shape<16384, 32, 32, 32, 16>, 1, true>(room, f);
   default: return FC_UNSUPPORTED;
   }
 }
 
 // ---- tables -------------------------------------------------------------------------------
 
-// See fft_registers.cuh: powers of w, the highest first.
+// e^(-2 pi i turns)
+template <typename F> fc_complex<F> turned_by(double turns) {
+  const double angle = -6.283185307179586476925286766559 * turns;
+  return {static_cast<F>(cos(angle)), static_cast<F>(sin(angle))};
+}
+
+// See fft_registers.cuh: powers of w, the highest first; then what the shift leaves.
 template <typename C> void make_twiddles(fc_complex<typename C::F> *tables) {
   using F = typename C::F;
   using S = typename C::S;
-  const double turn = -6.283185307179586476925286766559;
   for (int back = 0; back < 2; back++)
     for (int p = back ? 1 : 2; p < (back ? S::passes : S::passes + 1); p++)
       for (int i = 0; i < fc_log2(S::radix(p)); i++)
         for (int column = 0; column < S::columns(p, back); column++) {
           const int power = S::radix(p) >> (i + 1), of = back ? S::block(p) : S::N / S::step(p);
-          const int64_t turns = static_cast<int64_t>(back ? column : S::settled(p, column)) * power % of;
-          const double angle = turn * static_cast<double>(turns) / of;
-          tables[S::table(p, back) + i * S::columns(p, back) + column] = {static_cast<F>(cos(angle)),
-                                                                          static_cast<F>(sin(angle))};
+          const int64_t quarters = int64_t{4} * (back ? column : S::settled(p, column)) + (back ? 0 : SHIFT);
+          tables[S::table(p, back) + i * S::columns(p, back) + column] =
+              turned_by<F>(static_cast<double>(quarters * power % (int64_t{4} * of)) / (4. * of));
         }
+  for (int t = 0; t < S::step(1); t++)
+    tables[fc_fft_shift_table<S> + t] = turned_by<F>(SHIFT * t / (4. * S::N));
 }
 
 // Memory for making spectra in double, whatever the type.
 struct spectrum_maker {
-  fc_rfft *plan;
-  double *taps, *re, *im;
+  fc_fft *plan;
+  double *re, *im;
   void *scratch;
 };
 
@@ -426,7 +522,6 @@ double *row_new(int n) {
 
 void maker_free(spectrum_maker *m) {
   free(m->plan);
-  free(m->taps);
   free(m->re);
   free(m->im);
   free(m->scratch);
@@ -439,28 +534,32 @@ size_t rounded(size_t bytes) {
 // n is a multiple of 64.
 fc_status maker_init(spectrum_maker *m, int n) {
   *m = {};
-  m->plan = static_cast<fc_rfft *>(aligned_alloc(64, rounded(fc_rfft_bytes(n, FC_F64))));
-  fc_status status = m->plan ? fc_rfft_init(m->plan, n, FC_F64, fc_isa_best()) : FC_NO_MEMORY;
+  m->plan = static_cast<fc_fft *>(aligned_alloc(64, rounded(fc_fft_bytes(n, FC_F64))));
+  fc_status status = m->plan ? fc_fft_init(m->plan, n, FC_F64, fc_isa_best()) : FC_NO_MEMORY;
   if (status == FC_OK) {
-    m->taps = row_new(n), m->re = row_new(n), m->im = row_new(n);
-    m->scratch = aligned_alloc(64, rounded(fc_rfft_scratch(m->plan, 1)));
-    if (!m->taps || !m->re || !m->im || !m->scratch) status = FC_NO_MEMORY;
+    m->re = row_new(n), m->im = row_new(n);
+    m->scratch = aligned_alloc(64, rounded(fc_fft_scratch(m->plan, 1) + 64));
+    if (!m->re || !m->im || !m->scratch) status = FC_NO_MEMORY;
   }
   if (status != FC_OK) maker_free(m);
   return status;
 }
 
 // The taps as they meet the input make a correlation, whose spectrum is the conjugate; with the
-// 1/N of the way back.
+// 1/N of the way back. That at frequencies beside the whole numbers is one of turned taps.
 template <typename S, typename F>
 void make_spectrum(const spectrum_maker *m, const F *taps, int64_t count, fc_complex<F> *spectrum) {
-  for (int i = 0; i < S::N; i++) m->taps[i] = i < count ? static_cast<double>(taps[i]) / S::N : 0.0;
-  fc_rfft_forward(m->plan, m->taps, m->re, m->im, 1, m->scratch);
+  memset(m->re, 0, S::N * sizeof *m->re), memset(m->im, 0, S::N * sizeof *m->im);
+  for (int64_t i = 0; i < count; i++) { // they may be more than N
+    const double tap = static_cast<double>(taps[i]) / S::N;
+    const fc_complex<double> w = turned_by<double>(static_cast<double>(SHIFT * i % (4 * S::N)) / (4. * S::N));
+    m->re[i % S::N] += tap * w.re, m->im[i % S::N] += tap * w.im;
+  }
+  fc_fft_run(m->plan, m->re, m->im, 1, m->scratch);
   for (int t = 0; t < S::threads; t++)
     for (int e = 0; e < S::E; e++) {
-      const int k = S::frequency(t, e), mirrored = k <= S::N / 2 ? k : S::N - k;
-      const double im = k == mirrored ? -m->im[mirrored] : m->im[mirrored];
-      spectrum[(e / 2 * S::threads + t) * 2 + e % 2] = {static_cast<F>(m->re[mirrored]), static_cast<F>(im)};
+      const int k = S::frequency(t, e);
+      spectrum[(e / 2 * S::threads + t) * 2 + e % 2] = {static_cast<F>(m->re[k]), static_cast<F>(-m->im[k])};
     }
 }
 
@@ -489,17 +588,33 @@ int64_t places_of(const fc_conv1d_overlap *o, int64_t length) {
   return (length + grid - 1) / grid;
 }
 
+int together_of(const fc_conv1d_overlap *o) {
+  return o->stretches == 1 ? 2 : 1;
+}
+
 int64_t jobs_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *out) {
   const int64_t along = out->shape[c->axis];
-  return along == 0 ? 0 : fc_view_count(out) / along * places_of(o, along);
+  return along == 0 ? 0 : fc_view_count(out) / along / together_of(o) * places_of(o, along);
+}
+
+bool aligned_for_frames(const fc_view *v, int along, int64_t size) {
+  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
+  for (int axis = 0; axis < FC_AXES; axis++)
+    if (axis != FC_AXIS_C && (axis == along || v->shape[axis] > 1)) bits |= v->stride[axis];
+  return v->stride[FC_AXIS_C] == size && bits % (2 * size) == 0;
+}
+
+int way_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *in, const fc_view *out) {
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(c->compute));
+  if (in->dtype != c->compute || out->dtype != c->compute) return CONVERTED;
+  if (o->stretches > 1) return in->stride[c->axis] == size && out->stride[c->axis] == size ? IN_LINES : APART;
+  return aligned_for_frames(in, c->axis, size) && aligned_for_frames(out, c->axis, size) ? IN_FRAMES : APART;
 }
 
 template <typename C>
 overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const void *tables,
                                     const fc_view *in, const fc_view *out, uint32_t *notes) {
   using F = typename C::F;
-  const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
-  const int64_t size = sizeof(F);
   overlap_args<F> a = {};
   a.in = fc_dev_view_of(in), a.out = fc_dev_view_of(out);
   a.in_map = fc_dev_map_of<F>(in->kind, in->dtype), a.out_map = fc_dev_map_of<F>(out->kind, out->dtype);
@@ -508,13 +623,12 @@ overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d 
   a.spectra = a.tables + fc_fft_table_size<typename C::S>;
   a.taps = c->taps, a.before = c->before, a.length = out->shape[c->axis];
   a.places = places_of(o, a.length), a.jobs = jobs_of(o, c, out);
-  a.channels = out->shape[FC_AXIS_C];
+  a.together = together_of(o), a.channels = out->shape[FC_AXIS_C] / a.together;
   a.across = out->shape[c->axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X];
   a.mask_step = c->masks > 1 ? c->taps : 0;
   a.axis = c->axis, a.hop = static_cast<int32_t>(o->hop), a.run = static_cast<int32_t>(o->run);
   a.window = static_cast<int32_t>(o->hop + o->part - 1), a.parts = static_cast<int32_t>(o->parts);
-  a.plain = in->dtype == dtype && out->dtype == dtype && in->stride[c->axis] == size &&
-            out->stride[c->axis] == size;
+  a.way = way_of(o, c, in, out);
   return a;
 }
 
@@ -528,8 +642,7 @@ template <typename C> constexpr auto parts_kernel_of(void) {
 // Lets a kernel have the shared memory it takes; how many blocks are at work at once.
 template <typename C, typename K> fc_status ready_kernel(K kernel, int processors, int64_t *blocks) {
   int each = 0;
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(C::bytes)) !=
-          cudaSuccess ||
+  if (!fc_allow_shared(kernel, static_cast<int64_t>(C::bytes)) ||
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, C::threads, C::bytes) != cudaSuccess)
     return fc_launch_status();
   *blocks = static_cast<int64_t>(processors) * (each > 0 ? each : 1);
@@ -604,6 +717,7 @@ extern "C" fc_status fc_conv1d_overlap_cuda(const fc_conv1d_overlap *o, const fc
                                             uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
   if (out->origin[c->axis] % fc_conv1d_overlap_grid(o) != 0) return FC_INVALID;
+  if (o->stretches == 1 && (c->masks > 1 || out->shape[FC_AXIS_C] % 2 != 0)) return FC_INVALID;
   return with_config(o->n, c->compute, o->shared, [&](auto config) {
     using C = decltype(config);
     return launch<C>(o, args_of<C>(o, c, tables, in, out, notes), scratch, scratch_bytes,

@@ -19,32 +19,55 @@
 
 // ---- butterflies -----------------------------------------------------------------
 
-// cos(2 pi k / 64), 0 <= k <= 16; known at compile time wherever k is.
-template <typename F> __host__ __device__ constexpr F fc_cos64(int k) {
+// cos(2 pi k / 128), 0 <= k <= 32; known at compile time wherever k is.
+template <typename F> __host__ __device__ constexpr F fc_cos128(int k) {
   switch (k) {
   case 0: return F(1);
-  case 1: return F(0.99518472667219688624);
-  case 2: return F(0.98078528040323044913);
-  case 3: return F(0.95694033573220886494);
-  case 4: return F(0.92387953251128675613);
-  case 5: return F(0.88192126434835502971);
-  case 6: return F(0.83146961230254523708);
-  case 7: return F(0.77301045336273696081);
-  case 8: return F(0.70710678118654752440);
-  case 9: return F(0.63439328416364549822);
-  case 10: return F(0.55557023301960222474);
-  case 11: return F(0.47139673682599764856);
-  case 12: return F(0.38268343236508977173);
-  case 13: return F(0.29028467725446236764);
-  case 14: return F(0.19509032201612826785);
-  case 15: return F(0.09801714032956060199);
+  case 1: return F(0.99879545620517240501);
+  case 2: return F(0.99518472667219692873);
+  case 3: return F(0.98917650996478101444);
+  case 4: return F(0.98078528040323043058);
+  case 5: return F(0.97003125319454397424);
+  case 6: return F(0.95694033573220882438);
+  case 7: return F(0.94154406518302080631);
+  case 8: return F(0.92387953251128673848);
+  case 9: return F(0.90398929312344333820);
+  case 10: return F(0.88192126434835504956);
+  case 11: return F(0.85772861000027211809);
+  case 12: return F(0.83146961230254523567);
+  case 13: return F(0.80320753148064494287);
+  case 14: return F(0.77301045336273699338);
+  case 15: return F(0.74095112535495910588);
+  case 16: return F(0.70710678118654757274);
+  case 17: return F(0.67155895484701833009);
+  case 18: return F(0.63439328416364548779);
+  case 19: return F(0.59569930449243346793);
+  case 20: return F(0.55557023301960228867);
+  case 21: return F(0.51410274419322166128);
+  case 22: return F(0.47139673682599780857);
+  case 23: return F(0.42755509343028219593);
+  case 24: return F(0.38268343236508983729);
+  case 25: return F(0.33688985339222005111);
+  case 26: return F(0.29028467725446233105);
+  case 27: return F(0.24298017990326398197);
+  case 28: return F(0.19509032201612833135);
+  case 29: return F(0.14673047445536174793);
+  case 30: return F(0.09801714032956077016);
+  case 31: return F(0.04906767432741812596);
   default: return F(0);
   }
 }
 
-// e^(-2 pi i k / m), k <= m/4, m <= 64
+// e^(-2 pi i k / m), m a power of two <= 128
 template <typename F> __host__ __device__ constexpr fc_complex<F> fc_root(int m, int k) {
-  return {fc_cos64<F>(64 / m * k), -fc_cos64<F>(16 - 64 / m * k)};
+  const int turn = 128 / m * k & 127, rest = turn & 31;
+  const F c = fc_cos128<F>(rest), s = fc_cos128<F>(32 - rest);
+  switch (turn >> 5) {
+  case 0: return {c, -s};
+  case 1: return {-s, -c};
+  case 2: return {-c, s};
+  default: return {s, c};
+  }
 }
 
 // a + w b and a - w b
@@ -63,17 +86,29 @@ __host__ __device__ constexpr int fc_bits_reversed(int i, int n) {
   return n <= 1 ? 0 : (i & 1) * (n / 2) + fc_bits_reversed(i >> 1, n / 2);
 }
 
-// What a butterfly's inputs are multiplied by: input j by w^j, of which the stage that makes
-// transforms of length m needs w^(R/m) alone.
-struct fc_no_twiddles {
-  static constexpr bool none = true;
+// What a butterfly's inputs are multiplied by: input j by common * w^j, of which the stage that makes
+// transforms of length m needs w^(R/m) alone. factor(m, k) is that times e^(-2 pi i k / m).
+template <typename F> struct fc_no_twiddles {
+  static constexpr bool none = true, scaled = false;
+  __device__ __forceinline__ fc_complex<F> factor(int, int m, int k) const { return fc_root<F>(m, k); }
 };
-template <typename F, int R> struct fc_twiddles {
-  static constexpr bool none = false;
+// w = e^(-2 pi i / R * SHIFT/4): known at compile time.
+template <typename F, int SHIFT> struct fc_shift_twiddles {
+  static constexpr bool none = SHIFT == 0, scaled = false;
+  __device__ __forceinline__ fc_complex<F> factor(int, int m, int k) const {
+    return fc_root<F>(4 * m, 4 * k + SHIFT);
+  }
+};
+template <typename F, int R, bool SCALED> struct fc_twiddles {
+  static constexpr bool none = false, scaled = SCALED;
   fc_complex<F> power[fc_log2(R)]; // w^(R/2), w^(R/4) .. w
+  fc_complex<F> common;
+  __device__ __forceinline__ fc_complex<F> factor(int stage, int m, int k) const {
+    return k ? fc_times(power[stage], fc_root<F>(m, k)) : power[stage];
+  }
 };
 
-// x[k] = sum over j of x[j] w^j e^(-2 pi i j k / R)
+// x[k] = sum over j of x[j] common w^j e^(-2 pi i j k / R)
 template <typename F, int R, typename W>
 __device__ __forceinline__ void fc_butterfly_twisted(fc_complex<F> *x, const W &w) {
   fc_complex<F> a[R];
@@ -86,12 +121,13 @@ __device__ __forceinline__ void fc_butterfly_twisted(fc_complex<F> *x, const W &
     for (int k = 0; k < m / 2; k++) {
       const bool turned = m >= 4 && k >= m / 4; // a quarter turn on, which costs nothing
       const int q = turned ? k - m / 4 : k;
-      fc_complex<F> c = fc_root<F>(m, q);
-      if constexpr (!W::none) c = q ? fc_times(w.power[stage], c) : w.power[stage];
+      fc_complex<F> c = w.factor(stage, m, q);
+      if constexpr (W::scaled) c = stage == 0 ? fc_times(c, w.common) : c;
       if (turned) c = {c.im, -c.re};
 #pragma unroll
       for (int b = 0; b < R; b += m) {
         fc_complex<F> &u = a[b + k], &v = a[b + k + m / 2];
+        if constexpr (W::scaled) u = stage == 0 ? fc_times(u, w.common) : u;
         if (!W::none || q) {
           fc_twist(u, v, c);
         } else {
@@ -161,7 +197,9 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
   }
 };
 
-template <typename S> constexpr int fc_fft_table_size = S::table(S::passes, true);
+// Behind them a column a place of pass 1: what is left of the shift, see fc_register_fft.
+template <typename S> constexpr int fc_fft_shift_table = S::table(S::passes, true);
+template <typename S> constexpr int fc_fft_table_size = fc_fft_shift_table<S> + S::step(1);
 
 // ---- passes ----------------------------------------------------------------------------
 
@@ -173,19 +211,23 @@ template <int THREADS> __device__ __forceinline__ void fc_group_barrier(void) {
     __syncthreads();
 }
 
-template <typename S, int P, bool BACK, typename F>
+template <typename S, int P, bool BACK, int SHIFT, typename F>
 __device__ __forceinline__ void fc_register_pass(fc_complex<F> *x, int t, const fc_complex<F> *tables) {
   constexpr int R = S::radix(P);
 #pragma unroll
   for (int m = 0; m < S::E / R; m++) {
-    if constexpr (P == (BACK ? S::passes : 1)) {
-      fc_butterfly_twisted<F, R>(x + m * R, fc_no_twiddles{});
+    if constexpr (BACK && P == S::passes) {
+      fc_butterfly_twisted<F, R>(x + m * R, fc_no_twiddles<F>{});
+    } else if constexpr (!BACK && P == 1) {
+      fc_butterfly_twisted<F, R>(x + m * R, fc_shift_twiddles<F, SHIFT>{});
     } else {
+      constexpr bool scaled = SHIFT && BACK && P == 1;
       const int column = BACK ? S::low_of(P, t, m) : S::block_of(P, t, m);
-      fc_twiddles<F, R> w;
+      fc_twiddles<F, R, scaled> w;
 #pragma unroll
       for (int i = 0; i < fc_log2(R); i++)
         w.power[i] = tables[S::table(P, BACK) + i * S::columns(P, BACK) + column];
+      if constexpr (scaled) w.common = tables[fc_fft_shift_table<S> + column];
       fc_butterfly_twisted<F, R>(x + m * R, w);
     }
   }
@@ -245,32 +287,41 @@ __device__ __forceinline__ bool fc_exchange(fc_complex<F> *x, int t, void *share
   }
 }
 
+// The frequencies may lie SHIFT quarters above the whole numbers: of a signal that goes on as
+// x[i + N] = e^(2 pi i SHIFT/4) x[i]. Tables are made for one shift.
+//
 // x[e] is value index(1, t, e); afterwards frequency(t, e).
-template <typename S, bool HALVES, typename F>
+template <typename S, bool HALVES, int SHIFT, typename F>
 __device__ __forceinline__ void fc_register_fft(fc_complex<F> *x, int t, const fc_complex<F> *tables,
                                                 void *shared) {
-  fc_register_pass<S, 1, false>(x, t, tables);
+  fc_register_pass<S, 1, false, SHIFT>(x, t, tables);
   fc_exchange<S, HALVES, 1, 2>(x, t, shared);
-  fc_register_pass<S, 2, false>(x, t, tables);
+  fc_register_pass<S, 2, false, SHIFT>(x, t, tables);
   if constexpr (S::passes == 3) {
     fc_exchange<S, HALVES, 2, 3>(x, t, shared);
-    fc_register_pass<S, 3, false>(x, t, tables);
+    fc_register_pass<S, 3, false, SHIFT>(x, t, tables);
   }
 }
 
-// The other way, of values whose re and im are swapped, and so the results. Returns whether
-// any thread of the group came with its flag set.
-template <typename S, bool HALVES, typename F>
+// The other way, of values whose re and im are swapped, and so the results, which fc_unshift has to
+// complete. Returns whether any thread of the group came with its flag set.
+template <typename S, bool HALVES, int SHIFT, typename F>
 __device__ __forceinline__ bool fc_register_fft_back(fc_complex<F> *x, int t, const fc_complex<F> *tables,
                                                      void *shared, bool flag) {
   if constexpr (S::passes == 3) {
-    fc_register_pass<S, 3, true>(x, t, tables);
+    fc_register_pass<S, 3, true, SHIFT>(x, t, tables);
     fc_exchange<S, HALVES, 3, 2>(x, t, shared);
   }
-  fc_register_pass<S, 2, true>(x, t, tables);
+  fc_register_pass<S, 2, true, SHIFT>(x, t, tables);
   const bool any = fc_exchange<S, HALVES, 2, 1, true>(x, t, shared, flag);
-  fc_register_pass<S, 1, true>(x, t, tables);
+  fc_register_pass<S, 1, true, SHIFT>(x, t, tables);
   return any;
+}
+
+template <typename S, int SHIFT, typename F>
+__device__ __forceinline__ fc_complex<F> fc_unshift(fc_complex<F> x, int e) {
+  static_assert(S::radix(1) == S::E, "a butterfly a thread");
+  return fc_times(x, fc_root<F>(4 * S::radix(1), e * SHIFT));
 }
 
 #endif

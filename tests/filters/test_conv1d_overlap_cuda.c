@@ -9,7 +9,7 @@
 #include "filters/conv1d_overlap.h"
 #include "tests/filters/conv1d_device.h"
 
-static const int64_t windows[2][3] = {{1024, 4096, 16384}, {1024, 4096, 0}};
+static const int64_t windows[2][4] = {{1024, 4096, 8192, 16384}, {1024, 4096}};
 
 /* ---- on the device ------------------------------------------------------------ */
 
@@ -19,8 +19,8 @@ typedef struct ready {
   void *mask, *tables;
 } ready;
 
-static ready ready_new(const fc_conv1d *c, int64_t n) {
-  ready r = {.o = fc_conv1d_overlap_of(c->taps, n), .c = *c, .mask = mask_to_device(c)};
+static ready ready_new(const fc_conv1d *c, int64_t n, int stretches) {
+  ready r = {.o = fc_conv1d_overlap_of(c->taps, n, stretches), .c = *c, .mask = mask_to_device(c)};
   size_t bytes = fc_conv1d_overlap_bytes(&r.o, c);
   void *tables = aligned_alloc(64, (bytes + 63) / 64 * 64);
   CHECK(bytes > 0 && fc_conv1d_overlap_init(&r.o, c, tables) == FC_OK, "no window of %" PRId64, n);
@@ -64,18 +64,19 @@ static void run(const ready *r, const signal *in, signal *out, int64_t cut) {
 /* ---- random views --------------------------------------------------------------- */
 
 /* A few blocks and a bit along the axis, few lines. */
-static trial overlap_trial(int64_t *n) {
+static trial overlap_trial(int64_t *n, int *stretches) {
   static const int64_t channels[] = {1, 2, 3, 6};
   trial t = trial_new();
   free(t.mask);
-  *n = windows[t.c.compute == FC_F64][random_int(0, t.c.compute == FC_F64 ? 1 : 2)];
+  *n = windows[t.c.compute == FC_F64][random_int(0, t.c.compute == FC_F64 ? 1 : 3)];
   int64_t most = *n > 4096 ? 60 : *n == 4096 ? 200 : 512, across = random_int(1, 3);
   t.c.taps = random_int(0, 3) ? random_int(1, most) : random_int(1, 5);
   t.shape[3] = pick(channels, *n > 4096 ? 2 : 4);
-  int64_t grid = 2 * (*n - t.c.taps + 1),
+  t.c.masks = random_int(0, 1) ? 1 : t.shape[3];
+  *stretches = t.c.masks == 1 && t.shape[3] % 2 == 0 && random_int(0, 1) ? 1 : 2;
+  int64_t grid = *stretches * *n - t.c.taps + 1,
           along = random_int(1, *n == 1024 && random_int(0, 1) ? 3 * grid : grid + grid / 2);
   t.shape[1] = t.c.axis == FC_AXIS_Y ? along : across, t.shape[2] = t.c.axis == FC_AXIS_X ? along : across;
-  t.c.masks = random_int(0, 1) ? 1 : t.shape[3];
   t.c.before = random_int(0, t.c.taps - 1);
   trial_mask(&t);
   return t;
@@ -83,20 +84,22 @@ static trial overlap_trial(int64_t *n) {
 
 static void trial_run(void) {
   int64_t n;
-  trial t = overlap_trial(&n);
+  int stretches;
+  trial t = overlap_trial(&n, &stretches);
   signal in =
       signal_new(t.kind, t.in_dtype, t.shape, t.in_layout, t.c.axis, t.c.before, t.c.taps - 1 - t.c.before);
   signal want = signal_new(t.kind, t.out_dtype, t.shape, t.out_layout, t.c.axis, 0, 0);
   signal out = signal_new(t.kind, t.out_dtype, t.shape, t.out_layout, t.c.axis, 0, 0);
   signal cut = signal_new(t.kind, t.out_dtype, t.shape, t.out_layout, t.c.axis, 0, 0);
-  ready r = ready_new(&t.c, n);
+  ready r = ready_new(&t.c, n, stretches);
   signal_fill(&in, 0);
   CHECK(fc_conv1d_ref(&t.c, &in.view, &want.view, NULL) == FC_OK, "ref failed");
   run(&r, &in, &out, 0);
   run(&r, &in, &cut, 2);
   compare(&t, &out, &want, "overlap-save");
   CHECK(memcmp(out.memory.data, cut.memory.data, out.memory.bytes) == 0,
-        "a cut shows, axis %d, window %" PRId64 ", %s", t.c.axis, n, fc_dtype_name(t.in_dtype));
+        "a cut shows, axis %d, window %d * %" PRId64 ", %s", t.c.axis, stretches, n,
+        fc_dtype_name(t.in_dtype));
   CHECK(signal_only_written(&out), "wrote where no element is");
   ready_free(&r);
   signal_free(&in);
@@ -108,14 +111,16 @@ static void trial_run(void) {
 
 /* ---- the error ---------------------------------------------------------------------- */
 
-/* The relative error (L2) of `got` against sums in double. */
+/* The relative error (L2) of the last channel of `got` against sums in double. */
 static double error_of(const fc_conv1d *c, const signal *in, const signal *got) {
-  int64_t at[FC_AXES] = {0}, count = got->view.shape[FC_AXIS_X], step = count > 3000 ? count / 3000 : 1;
+  const int64_t channel = got->view.shape[FC_AXIS_C] - 1;
+  int64_t at[FC_AXES] = {0, 0, 0, channel}, count = got->view.shape[FC_AXIS_X],
+          step = count > 3000 ? count / 3000 : 1;
   double error = 0, size = 0;
   for (at[2] = 0; at[2] < count; at[2] += step) {
     double want = 0;
     for (int64_t j = 0; j < c->taps; j++) {
-      int64_t from[FC_AXES] = {0, 0, at[2] - c->before + j, 0};
+      int64_t from[FC_AXES] = {0, 0, at[2] - c->before + j, channel};
       double tap = c->compute == FC_F64 ? ((const double *)c->mask)[j] : (double)((const float *)c->mask)[j];
       want += tap * view_get(&in->view, from);
     }
@@ -125,22 +130,23 @@ static double error_of(const fc_conv1d *c, const signal *in, const signal *got) 
   return sqrt(error / size);
 }
 
-static void noise_check(int64_t taps, int64_t n, int compute, int64_t outputs) {
+static void noise_check(int64_t taps, int64_t n, int stretches, int compute, int64_t outputs) {
   trial t = {.kind = FC_AUDIO, .in_dtype = compute, .out_dtype = compute};
   t.shape[0] = t.shape[1] = t.shape[3] = 1, t.shape[2] = outputs;
   t.c = (fc_conv1d){.taps = taps, .masks = 1, .before = taps / 2, .axis = FC_AXIS_X, .compute = compute};
+  if (stretches == 1) t.shape[3] = 2;
   trial_mask(&t);
   signal in =
       signal_new(t.kind, compute, t.shape, LAYOUT_INTERLEAVED, FC_AXIS_X, t.c.before, taps - 1 - t.c.before);
   signal out = signal_new(t.kind, compute, t.shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
   signal cut = signal_new(t.kind, compute, t.shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
-  ready r = ready_new(&t.c, n);
+  ready r = ready_new(&t.c, n, stretches);
   signal_fill(&in, 0);
   run(&r, &in, &out, 0);
   run(&r, &in, &cut, 1);
   double error = error_of(&t.c, &in, &out);
-  printf("%s, %" PRId64 " taps, window %" PRId64 ", %" PRId64 " parts: relative error %.2g\n",
-         fc_dtype_name(compute), taps, n, r.o.parts, error);
+  printf("%s, %" PRId64 " taps, window %d * %" PRId64 ", %" PRId64 " parts: relative error %.2g\n",
+         fc_dtype_name(compute), taps, stretches, n, r.o.parts, error);
   CHECK(error <= (compute == FC_F64 ? 1e-14 : 1e-6), "%" PRId64 " taps: relative error %g", taps, error);
   CHECK(memcmp(out.memory.data, cut.memory.data, out.memory.bytes) == 0, "a cut shows, %" PRId64 " taps",
         taps);
@@ -154,10 +160,11 @@ static void noise_check(int64_t taps, int64_t n, int compute, int64_t outputs) {
 /* ---- what is not finite ---------------------------------------------------------------- */
 
 /* Also values whose sums over a block, but not over a mask, are beyond the largest float. */
-static void contagion_check(double bad_value, int axis, int64_t n, int64_t taps) {
+static void contagion_check(double bad_value, int axis, int64_t n, int stretches, int64_t taps) {
   int other = axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X;
-  int64_t along = 2 * n, before = taps / 3, at[4];
-  int64_t shape[4] = {1, axis == FC_AXIS_Y ? along : 2, axis == FC_AXIS_X ? along : 2, 3};
+  int64_t along = 2 * stretches * n, before = taps / 3, at[4];
+  int64_t shape[4] = {1, axis == FC_AXIS_Y ? along : 2, axis == FC_AXIS_X ? along : 2,
+                      stretches == 1 ? 4 : 3};
   int64_t bad[4] = {0, random_int(0, shape[1] - 1), random_int(0, shape[2] - 1), random_int(0, 2)};
   trial t = {.c = {.taps = taps, .masks = 1, .before = before, .axis = axis, .compute = FC_F32}};
   trial_mask(&t);
@@ -168,7 +175,7 @@ static void contagion_check(double bad_value, int axis, int64_t n, int64_t taps)
     FOR_EACH(&in.view, at) view_set(&in.view, at, at[axis] < along / 3 ? bad_value : 1);
   else
     view_set(&in.view, bad, bad_value);
-  ready r = ready_new(&t.c, n);
+  ready r = ready_new(&t.c, n, stretches);
   run(&r, &in, &out, 0);
   FOR_EACH(&out.view, at) {
     int64_t reach = bad[axis] - at[axis] + before;
@@ -192,7 +199,7 @@ static void notes_check(void) {
   signal in = signal_new(FC_IMAGE, FC_F32, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
   signal out = signal_new(FC_IMAGE, FC_U8, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
   for (int64_t x = 0; x < 3000; x++) view_set(&in.view, (int64_t[]){0, 0, x, 0}, 7);
-  ready r = ready_new(&c, 1024);
+  ready r = ready_new(&c, 1024, 2);
   must(cudaMalloc((void **)&device_notes, sizeof notes));
   for (int i = 0; i < 3; i++) {
     if (i > 0) view_set(&in.view, (int64_t[]){0, 0, 1500, 0}, i == 1 ? (double)NAN : 1000);
@@ -215,7 +222,7 @@ static void notes_check(void) {
 static void refusals_check(void) {
   float mask[40] = {0};
   fc_conv1d c = {.mask = mask, .taps = 40, .masks = 1, .axis = FC_AXIS_X, .compute = FC_F32};
-  fc_conv1d_overlap o = fc_conv1d_overlap_of(40, 1024);
+  fc_conv1d_overlap o = fc_conv1d_overlap_of(40, 1024, 2);
   fc_view v = {.size = sizeof v, .dtype = FC_F32, .kind = FC_ARRAY};
   for (int a = 0; a < FC_AXES; a++) v.shape[a] = 1, v.stride[a] = 4;
   v.origin[FC_AXIS_X] = 64;
@@ -225,26 +232,38 @@ static void refusals_check(void) {
   CHECK(fc_conv1d_overlap_cuda(&o, &c, NULL, &v, &v, NULL, 0, NULL, NULL) == FC_OK, "nothing to do");
 }
 
+typedef struct noise_case {
+  int64_t taps, n;
+  int stretches, compute;
+  int64_t outputs;
+} noise_case;
+
+static const noise_case noise_cases[] = {
+    {31, 1024, 2, FC_F32, 9000},      {512, 1024, 1, FC_F32, 9000},    {1025, 1024, 2, FC_F32, 9000},
+    {1023, 4096, 2, FC_F32, 40000},   {2049, 4096, 1, FC_F32, 40000},  {4097, 4096, 2, FC_F32, 40000},
+    {4095, 16384, 2, FC_F32, 100000}, {8192, 16384, 1, FC_F32, 50000}, {16385, 16384, 2, FC_F32, 150000},
+    {8191, 8192, 2, FC_F32, 50000},   {4000, 8192, 1, FC_F32, 50000},  {40000, 16384, 2, FC_F32, 600000},
+    {31, 1024, 1, FC_F64, 9000},      {512, 1024, 2, FC_F64, 9000},    {1023, 4096, 2, FC_F64, 40000},
+    {2049, 4096, 1, FC_F64, 90000},   {9000, 4096, 2, FC_F64, 200000},
+};
+
 int main(void) {
-  static const int64_t f32_cases[][3] = {{31, 1024, 9000},       {512, 1024, 9000},     {1023, 4096, 40000},
-                                         {2049, 4096, 40000},    {4095, 16384, 100000}, {8192, 16384, 50000},
-                                         {16383, 16384, 150000}, {40000, 16384, 300000}};
-  static const int64_t f64_cases[][3] = {
-      {31, 1024, 9000}, {512, 1024, 9000}, {1023, 4096, 40000}, {2049, 4096, 90000}, {9000, 4096, 90000}};
   static const double bad_values[] = {(double)NAN, (double)INFINITY, 1e37};
   skip_without_device();
   random_start(3);
-  for (size_t i = 0; i < sizeof f32_cases / sizeof *f32_cases; i++)
-    noise_check(f32_cases[i][0], f32_cases[i][1], FC_F32, f32_cases[i][2]);
-  for (size_t i = 0; i < sizeof f64_cases / sizeof *f64_cases; i++)
-    noise_check(f64_cases[i][0], f64_cases[i][1], FC_F64, f64_cases[i][2]);
-  for (int i = 0; i < 60; i++) trial_run();
-  for (int i = 0; i < 3; i++) {
-    contagion_check(bad_values[i], FC_AXIS_X, 1024, random_int(1, 400));
-    contagion_check(bad_values[i], FC_AXIS_Y, 4096, random_int(1, 400));
-    contagion_check(bad_values[i], FC_AXIS_X, 16384, random_int(1, 400));
+  for (size_t i = 0; i < sizeof noise_cases / sizeof *noise_cases; i++) {
+    const noise_case *c = &noise_cases[i];
+    noise_check(c->taps, c->n, c->stretches, c->compute, c->outputs);
   }
-  contagion_check(bad_values[0], FC_AXIS_X, 16384, 20000);
+  for (int i = 0; i < 80; i++) trial_run();
+  for (int i = 0; i < 3; i++) {
+    contagion_check(bad_values[i], FC_AXIS_X, 1024, 2, random_int(1, 400));
+    contagion_check(bad_values[i], FC_AXIS_X, 1024, 1, random_int(1, 400));
+    contagion_check(bad_values[i], FC_AXIS_Y, 4096, 2, random_int(1, 400));
+    contagion_check(bad_values[i], FC_AXIS_X, 16384, 2, random_int(1, 400));
+    contagion_check(bad_values[i], FC_AXIS_X, 8192, 1, random_int(1, 400));
+  }
+  contagion_check(bad_values[0], FC_AXIS_X, 16384, 2, 20000);
   notes_check();
   refusals_check();
   return check_result();
