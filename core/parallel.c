@@ -20,8 +20,6 @@
 /* A row of a rim, however short, takes as long as copying so many bytes: it comes from memory late, and
  * operators like long ones. */
 #define RIM_ROW 2048
-/* Parts begin at multiples of so many elements along X, for the sake of wide stores. */
-#define RIM_GRAIN 16
 
 typedef struct worker {
   fc_runner *runner; /* of one thread: its memory, and loops that it runs itself */
@@ -44,6 +42,7 @@ typedef struct run {
   GThread *caller;
   gboolean single; /* memory is too short for more workers than one */
   gsize room;      /* bytes of a worker's copies of the input */
+  fc_lines lines;  /* of the first stage's output */
   gint64 reported; /* the caller's alone: when progress was told */
 
   pthread_mutex_t mutex;
@@ -94,12 +93,13 @@ static gint64 count_of(const fc_range range[FC_AXES]) {
 
 /* Whether a chunk's first stage reads the caller's memory where it lies, but for its rims: these must take
  * less than a copy of all. */
-static guint cut_into_parts(const fc_plan *plan, const fc_chunk *chunk, fc_part parts[FC_PARTS]) {
+static guint cut_into_parts(const run *r, const fc_chunk *chunk, fc_part parts[FC_PARTS]) {
+  const fc_plan *plan = r->plan;
   const fc_plan_stage *first = &plan->stages[0];
   const fc_chunk_link *in = &chunk->links[0], *out = &chunk->links[1];
   const gint64 size = (gint64)fc_dtype_size(plan->links[0].dtype), copy = count_of(in->held) * size;
   /* What passes its input through would have a later stage's border made in it. */
-  guint n = first->passthrough ? 0 : fc_parts_cut(first, &plan->links[0], out->made, RIM_GRAIN, parts);
+  guint n = first->passthrough ? 0 : fc_parts_cut(first, &plan->links[0], out->made, r->lines, parts);
   gint64 rims = 0;
   for (guint i = 1; i < n; i++) {
     const fc_range *held = parts[i].held;
@@ -201,7 +201,7 @@ static gboolean run_chunk(run *r, worker *w, GError **error) {
   fc_buffer out = w->out;
   gint64 start = fc_trace_now(r->trace);
   gboolean in_place = write_in_place(r, w, &out);
-  w->n_parts = cut_into_parts(r->plan, w->chunk, w->parts);
+  w->n_parts = cut_into_parts(r, w->chunk, w->parts);
   if (!(w->n_parts ? run_parts : run_copied)(r, w, &out, error)) return FALSE;
   if (!fc_work_check_notes(&w->work, "output", error)) return FALSE;
   if (!in_place) deliver(r, w);
@@ -236,7 +236,7 @@ static gboolean find_room(run *r, GError **error) {
   gboolean ok = TRUE;
   while (ok && fc_chunker_next(chunker, chunk)) {
     fc_part parts[FC_PARTS];
-    guint n = cut_into_parts(r->plan, chunk, parts);
+    guint n = cut_into_parts(r, chunk, parts);
     for (guint i = n > 0; ok && i < MAX(n, 1); i++) {
       fc_buffer b;
       ok = lay_out(r->plan, n ? parts[i].held : chunk->links[0].held, &b);
@@ -304,6 +304,9 @@ static gboolean run_all(run *r, guint halvings, GError **error) {
   gint64 threads = CLAMP(chunks, 1, most_threads(r));
   r->crew = fc_cpu_runner_new((int)threads, plan->chain->context->frames);
   r->workers = g_new0(worker, (gsize)r->crew->threads);
+  /* Buffers of ours have a line at 0. */
+  r->lines = plan->n == 1 ? fc_lines_of(r->out->data, r->out->stride[FC_AXIS_X])
+                          : fc_lines_of(NULL, (gint64)fc_dtype_size(plan->links[1].dtype));
   if (!find_room(r, error)) return FALSE;
   for (int i = 0; i < r->crew->threads; i++)
     if (!init_worker(r, &r->workers[i], error)) return FALSE;

@@ -6,27 +6,37 @@
 
 #include <string.h>
 
-static gint64 common_multiple(gint64 a, gint64 b) {
-  gint64 x = a, y = b;
-  while (y) {
-    gint64 rest = x % y;
-    x = y, y = rest;
+#define LINE 64
+
+static gint64 common_divisor(gint64 a, gint64 b) {
+  while (b) {
+    gint64 rest = a % b;
+    a = b, b = rest;
   }
-  return a / x * b;
+  return a;
+}
+
+fc_lines fc_lines_of(const void *origin, gint64 stride) {
+  fc_lines lines = {LINE / common_divisor(LINE, ABS(stride) % LINE), 0};
+  for (gint64 p = 0; p < lines.step; p++)
+    if (((gintptr)origin + p * stride) % LINE == 0) lines.first = p;
+  return lines;
 }
 
 /* Of `all` on one axis what needs no border; FALSE where there is none, or it cannot be told. */
-static gboolean inside_of(const fc_plan_stage *stage, int axis, gint64 extent, gint64 grain, fc_range all,
+static gboolean inside_of(const fc_plan_stage *stage, int axis, gint64 extent, fc_lines cuts, fc_range all,
                           fc_range *inside) {
   const fc_reach *r = &stage->reach[axis];
   const fc_range held = fc_reach_need(r, stage->border, all, extent).held;
   *inside = all;
   if (held.lo >= 0 && (extent < 0 || held.hi <= extent)) return TRUE;
   if (r->num != r->den || r->align > G_MAXINT32) return FALSE;
-  grain = common_multiple(r->align, axis == FC_AXIS_X ? grain : 1);
-  if (all.lo < r->before) inside->lo = fc_scale_ceil(r->before, 1, grain) * grain;
+  if (axis != FC_AXIS_X) cuts = (fc_lines){1, 0};
+  if (r->align > 1) cuts = (fc_lines){r->align / common_divisor(r->align, cuts.step) * cuts.step, 0};
+  if (all.lo < r->before)
+    inside->lo = fc_scale_ceil(r->before - cuts.first, 1, cuts.step) * cuts.step + cuts.first;
   if (extent >= 0 && all.hi + r->after > extent)
-    inside->hi = fc_scale_floor(extent - r->after, 1, grain) * grain;
+    inside->hi = fc_scale_floor(extent - r->after - cuts.first, 1, cuts.step) * cuts.step + cuts.first;
   return inside->lo < inside->hi;
 }
 
@@ -48,12 +58,12 @@ static guint add(const fc_plan_stage *stage, const fc_format *in, const fc_range
   return 1;
 }
 
-guint fc_parts_cut(const fc_plan_stage *stage, const fc_format *in, const fc_range out[FC_AXES], gint64 grain,
-                   fc_part parts[FC_PARTS]) {
+guint fc_parts_cut(const fc_plan_stage *stage, const fc_format *in, const fc_range out[FC_AXES],
+                   fc_lines lines, fc_part parts[FC_PARTS]) {
   fc_range inside[FC_AXES];
   for (int a = 0; a < FC_AXES; a++) {
     if (fc_range_empty(out[a])) return 0;
-    if (!inside_of(stage, a, in->extent[a], grain, out[a], &inside[a])) return 0;
+    if (!inside_of(stage, a, in->extent[a], lines, out[a], &inside[a])) return 0;
     if (a != FC_AXIS_Y && a != FC_AXIS_X && !same(inside[a], out[a])) return 0;
   }
   const fc_range y = inside[FC_AXIS_Y], x = inside[FC_AXIS_X];

@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-#define MOST  64
-#define GRAIN 16
+#define MOST 64
 
 static gint64 draw(gint64 lo, gint64 hi) {
   return g_test_rand_int_range((gint32)lo, (gint32)hi + 1);
@@ -61,7 +60,7 @@ static void check_cover(const question *q, const fc_part *parts, guint n) {
     }
 }
 
-static void check_part(const question *q, const fc_part *part, gboolean inside) {
+static void check_part(const question *q, const fc_part *part, fc_lines lines, gboolean inside) {
   for (int a = 0; a < FC_AXES; a++) {
     fc_need need = fc_reach_need(&q->stage.reach[a], q->stage.border, part->out[a], q->in.extent[a]);
     g_assert_cmpmem(&need.view, sizeof need.view, &part->view[a], sizeof part->view[a]);
@@ -71,7 +70,8 @@ static void check_part(const question *q, const fc_part *part, gboolean inside) 
     if (inside) g_assert_true(part->held[a].lo >= 0 && part->held[a].hi <= q->in.extent[a]);
     /* Where it does not begin with the stretch it begins with a block of the stage's. */
     const gint64 lo = part->out[a].lo, step = q->stage.reach[a].align;
-    if (lo != q->out[a].lo && a == FC_AXIS_X) g_assert_cmpint(lo % GRAIN, ==, 0);
+    const gint64 first = step > 1 ? 0 : lines.first;
+    if (lo != q->out[a].lo && a == FC_AXIS_X) g_assert_cmpint((lo - first) % lines.step, ==, 0);
     if (lo != q->out[a].lo) g_assert_cmpint(lo % step, ==, 0);
   }
 }
@@ -91,12 +91,14 @@ static void test_random(void) {
   for (int i = 0; i < 20000; i++) {
     question q = random_question();
     fc_part parts[FC_PARTS];
-    guint n = fc_parts_cut(&q.stage, &q.in, q.out, GRAIN, parts);
+    fc_lines lines = {.step = draw(1, 16)};
+    lines.first = draw(0, lines.step - 1);
+    guint n = fc_parts_cut(&q.stage, &q.in, q.out, lines, parts);
     g_assert_true(n <= FC_PARTS);
     cut[MIN(n, FC_PARTS)]++;
     if (n) check_cover(&q, parts, n);
     if (n) g_assert_true(has_inside(&q));
-    for (guint p = 0; p < n; p++) check_part(&q, &parts[p], p == 0);
+    for (guint p = 0; p < n; p++) check_part(&q, &parts[p], lines, p == 0);
   }
   for (guint n = 0; n <= FC_PARTS; n++) g_assert_cmpuint(cut[n], >, 20); /* all ways were seen */
 }
@@ -111,19 +113,37 @@ static void test_window(void) {
   }
   q.stage.reach[FC_AXIS_Y].before = q.stage.reach[FC_AXIS_Y].after = 2;
   q.stage.reach[FC_AXIS_X].before = q.stage.reach[FC_AXIS_X].after = 3;
-  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, GRAIN, parts), ==, 5);
+  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){16, 0}, parts), ==, 5);
   const fc_range y = parts[0].out[FC_AXIS_Y], x = parts[0].out[FC_AXIS_X];
   g_assert_true(y.lo == 2 && y.hi == 58 && x.lo == 16 && x.hi == 96);
+  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){16, 12}, parts), ==, 5);
+  g_assert_true(parts[0].out[FC_AXIS_X].lo == 12 && parts[0].out[FC_AXIS_X].hi == 92);
   q.out[FC_AXIS_Y] = (fc_range){20, 40};
-  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, 1, parts), ==, 3);
+  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){1, 0}, parts), ==, 3);
   g_assert_true(parts[0].out[FC_AXIS_X].lo == 3 && parts[0].out[FC_AXIS_X].hi == 97);
   q.stage.reach[FC_AXIS_X].num = 2; /* where its output comes from is not told by a shift */
-  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, 1, parts), ==, 0);
+  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){1, 0}, parts), ==, 0);
+}
+
+/* A line is 64 bytes. Elements of 12 bytes: one in 16 begins a line. Of 3 bytes at an odd place: one in 64.
+ */
+static void test_lines(void) {
+  const struct {
+    gintptr origin;
+    gint64 stride, step, first;
+  } cases[] = {{0, 4, 16, 0}, {16, 4, 16, 12}, {4, 12, 16, 5}, {1, 3, 64, 21}, {8, 64, 1, 0},
+               {0, 0, 1, 0},  {2, 4, 16, 0},   {0, 8, 8, 0},   {16, -4, 16, 4}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    fc_lines lines = fc_lines_of((const void *)cases[i].origin, cases[i].stride);
+    g_assert_cmpint(lines.step, ==, cases[i].step);
+    g_assert_cmpint(lines.first, ==, cases[i].first);
+  }
 }
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/parts/window", test_window);
+  g_test_add_func("/parts/lines", test_lines);
   g_test_add_func("/parts/random", test_random);
   return g_test_run();
 }
