@@ -51,13 +51,14 @@ static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_vie
   return a;
 }
 
-// Splits of the strips, so that the device is busy to the end and windows are begun seldom.
+// Splits of the strips: as short as they can be, so that multiprocessors end together and do not go in step,
+// before blocks of rows that are made twice cost more.
 static void split(box_args *a, int64_t strips, int64_t resident) {
   const int32_t all = (a->rows - a->y0 + RUN - 1) / RUN;
   int64_t best = INT64_MAX;
   for (int32_t splits = 1; splits <= all && splits <= 256; splits++) {
     const int32_t blocks = (all + splits - 1) / splits, real = (all + blocks - 1) / blocks;
-    const int64_t cost = (strips * real + resident - 1) / resident * (blocks + a->y.warm + 1);
+    const int64_t cost = (strips * real + resident) * (blocks + a->y.warm + 1);
     if (cost < best) best = cost, a->blocks = blocks, a->splits = real;
   }
 }

@@ -70,14 +70,7 @@ __device__ __forceinline__ void box_copy(const box_args &a, const char *from, fl
 
 // ---- sums along x -------------------------------------------------------------------
 
-template <int N> __device__ __forceinline__ void box_read(float (&x)[N], const float *row, int from) {
-#pragma unroll
-  for (int k = 0; k < N; k += 4) {
-    const float4 q = *reinterpret_cast<const float4 *>(row + box_word(from + k));
-    x[k] = q.x, x[k + 1] = q.y, x[k + 2] = q.z, x[k + 3] = q.w;
-  }
-}
-// The same from the beginning of a segment on.
+// Samples from the beginning of a segment on.
 template <int N> __device__ __forceinline__ void box_segments(float (&x)[N], const float *row, int from) {
   const float *first = row + box_word(from), *second = row + box_word(from + RUN);
   const int turn = from >> 5 & 3, turned = (from + RUN) >> 5 & 3;
@@ -99,12 +92,16 @@ struct box_run {
   }
 };
 
-template <int PART>
-__device__ __forceinline__ void box_tail(float (&v)[RUN], float core, const float *row, int lead) {
-  float x[(PART + RUN + 2) / 4 * 4];
-  box_read(x, row, lead);
-  add_ends<PART>(v, core, x);
-}
+// v: suffixes. The first window ends with sample W - 1 from `lead` on; `core`: what lies between.
+struct box_tail {
+  template <int W>
+  static __device__ __forceinline__ void run(float (&v)[RUN], const float &core, const float *const &row,
+                                             const int &lead) {
+    float x[(RUN + W + 2) / 4 * 4];
+    box_segments(x, row, lead);
+    add_ends<W>(v, core, x);
+  }
+};
 
 __device__ __forceinline__ void box_long(float (&v)[RUN], const float *row, int from, const extent16 &w) {
   float core = 0;
@@ -116,22 +113,8 @@ __device__ __forceinline__ void box_long(float (&v)[RUN], const float *row, int 
   }
   box_segments(v, row, from);
   suffixes(v);
-  int lead = from + w.segments * RUN;
-  const int count = w.rest + 1;
-#pragma unroll
-  for (int k = 0; k < RUN; k += 4)
-    if (k + 4 <= count) {
-      float x[4];
-      box_read(x, row, lead);
-      core = plus(plus(plus(plus(core, x[0]), x[1]), x[2]), x[3]);
-      lead += 4;
-    }
-  switch (count % 4) {
-  case 0: box_tail<0>(v, core, row, lead); break;
-  case 1: box_tail<1>(v, core, row, lead); break;
-  case 2: box_tail<2>(v, core, row, lead); break;
-  default: box_tail<3>(v, core, row, lead); break;
-  }
+  const int lead = from + w.segments * RUN;
+  with_window<box_tail>(w.rest + 1, v, core, row, lead);
 }
 
 __device__ __forceinline__ void box_row(float (&v)[RUN], const float *row, int from, const extent16 &w) {
@@ -155,22 +138,17 @@ struct box_column_run {
   }
 };
 
-__device__ __forceinline__ void box_column_long(float (&v)[RUN], const float *now, const float *far,
-                                                const float *beyond, float core, int rest) {
+// v: suffixes. The first window ends with row W - 1 of the block `far`, to which the block `beyond` is next.
+struct box_column_tail {
+  template <int W>
+  static __device__ __forceinline__ void run(float (&v)[RUN], const float &core, const float *const &far,
+                                             const float *const &beyond) {
+    float x[RUN + W - 1];
 #pragma unroll
-  for (int k = 0; k < RUN; k++) v[k] = now[k * BOX_PITCH];
-  suffixes(v);
-#pragma unroll
-  for (int k = 0; k < RUN; k++)
-    if (k <= rest) core = plus(core, far[k * BOX_PITCH]);
-  const float *here = far + (rest + 1) * BOX_PITCH;
-  beyond += (rest + 1 - RUN) * BOX_PITCH;
-#pragma unroll
-  for (int k = 0; k < RUN; k++) {
-    v[k] = plus(v[k], core);
-    if (k + 1 < RUN) core = plus(core, (k < RUN - 1 - rest ? here : beyond)[k * BOX_PITCH]);
+    for (int k = 0; k < RUN + W - 1; k++) x[k] = k < RUN ? far[k * BOX_PITCH] : beyond[(k - RUN) * BOX_PITCH];
+    add_ends<W>(v, core, x);
   }
-}
+};
 
 // The ring: where a block of rows has a thread's column.
 struct box_ring {
@@ -195,8 +173,12 @@ __device__ __forceinline__ void box_column(float (&v)[RUN], const box_args &a, c
     const float total = totals[r.after(slot, k) * BOX_THREADS];
     core = k == 1 ? total : plus(core, total);
   }
-  const int far = r.after(slot, a.y.segments);
-  box_column_long(v, now, r.at(far), r.at(r.after(far, 1)), core, a.y.rest);
+#pragma unroll
+  for (int k = 0; k < RUN; k++) v[k] = now[k * BOX_PITCH];
+  suffixes(v);
+  const int end = r.after(slot, a.y.segments);
+  const float *far = r.at(end), *beyond = r.at(r.after(end, 1));
+  with_window<box_column_tail>(a.y.rest + 1, v, core, far, beyond);
 }
 
 // ---- the march ----------------------------------------------------------------------

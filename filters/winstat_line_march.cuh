@@ -51,38 +51,40 @@ __device__ __forceinline__ void line_copy(const char *from, float *to, int lo, i
   }
 }
 
-// Sixteen results a thread change places and are written: column x is that of the warp's first.
+// Sixteen results a thread change places and are written, 32 at a time from multiples of 128 bytes on: `x` is
+// the column of the warp's first.
 __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging, float *to, int x,
                                           int columns) {
-  const int lane = threadIdx.x % 32;
+  const int lane = threadIdx.x % 32, mine = 4 * quarter(4 * lane);
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < RUN / 4; k++)
-    *reinterpret_cast<float4 *>(staging + (4 * quarter(4 * lane) ^ 4 * k)) =
+    *reinterpret_cast<float4 *>(staging + (mine ^ 4 * k)) =
         make_float4(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
   __syncwarp();
-  // Rounds of 32 columns that begin at multiples of 128 bytes.
+  if (x < 0 || x + 32 * RUN > columns) {
+#pragma unroll 1
+    for (int k = lane; k < 32 * RUN; k += 32)
+      if (x + k >= 0 && x + k < columns) to[k] = staging[4 * quarter(k / 4) + k % 4];
+    return;
+  }
+  // Round k writes what is `turn` before 32 k: for some lanes of the 32 words before those of the others.
   const int turn = static_cast<int>(reinterpret_cast<uintptr_t>(to) / 4 % 32), word = (lane - turn) & 31,
             row = lane < turn ? -1 : 0;
   const float *from[4];
 #pragma unroll
   for (int k = 0; k < 4; k++) from[k] = staging + 32 * row + (word ^ ((k + row) & 3) << 2);
-  float *floats = to + lane - turn;
-  if (x >= 0 && x + 32 * RUN <= columns) {
-    if (row == 0) floats[0] = from[0][0];
+  to += lane - turn;
+  if (row == 0) to[0] = from[0][0];
 #pragma unroll
-    for (int k = 1; k < RUN; k++) floats[32 * k] = from[k % 4][32 * k];
-    if (row < 0) floats[32 * RUN] = from[0][32 * RUN];
-    return;
-  }
-#pragma unroll 1
-  for (int k = lane; k < 32 * RUN; k += 32)
-    if (x + k >= 0 && x + k < columns) to[k] = staging[4 * quarter(k / 4) + k % 4];
+  for (int k = 1; k < RUN; k++) to[32 * k] = from[k % 4][32 * k];
+  if (row < 0) to[32 * RUN] = from[0][32 * RUN];
 }
 
 template <bool SUMS, bool SQUARES>
 __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_constant__ line_args a) {
   extern __shared__ __align__(16) float samples[];
+  typedef quantities<SUMS, SQUARES> S;
   const runs &s = a.s;
   const run_memory m = memory_of(s, samples, LINE_AHEAD + 1);
   unsigned i = blockIdx.x;
@@ -126,25 +128,18 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
     slot = slot == LINE_AHEAD ? 0 : slot + 1;
     const int group = s.pieces > 1 ? tile * (RUN_THREADS / GROUP) : 0;
     if (s.scan > 0) {
-      const int which = s.pieces > 1 ? group + s.u : 0;
-      if (SUMS) scan_segments<plain<float>>(s, now, m.ahead, m.groups, which);
-      if (SQUARES) scan_segments<squared<float>>(s, now, m.ahead_squares, m.groups_squares, which);
+      scan_segments<S>(s, m, now, s.pieces > 1 ? group + s.u : 0);
       __syncthreads();
     }
     if (tile < 0 || x >= a.columns) continue; // warps as a whole
-    float v[RUN];
-    if (SUMS) {
-      make_windows<plain<float>>(s, v, now, m.ahead, m.groups, group);
-      if (a.mean) {
+    float v[S::COUNT][RUN];
+    make_windows<S>(s, m, v, now, group);
+    if (SUMS && a.mean) {
 #pragma unroll
-        for (int k = 0; k < RUN; k++) v[k] = mean_of(v[k], a.area, s.over);
-      }
-      line_give(v, m.staging, sums, x, a.columns);
+      for (int k = 0; k < RUN; k++) v[0][k] = mean_of(v[0][k], a.area, s.over);
     }
-    if (SQUARES) {
-      make_windows<squared<float>>(s, v, now, m.ahead_squares, m.groups_squares, group);
-      line_give(v, m.staging, squares, x, a.columns);
-    }
+    if (SUMS) line_give(v[0], m.staging, sums, x, a.columns);
+    if (SQUARES) line_give(v[S::COUNT - 1], m.staging, squares, x, a.columns);
   }
 }
 

@@ -9,6 +9,7 @@ namespace winstat {
 // So many blocks are wanted before one gets a second tile.
 constexpr int64_t RUN_BLOCKS = 4096;
 constexpr int64_t TILE = RUN_THREADS * RUN;
+constexpr int32_t EACH = RUN_THREADS / GROUP; // of the largest groups, a tile
 
 // How windows of q segments and more lie in shared memory.
 static void place_ends(runs *s) {
@@ -18,7 +19,7 @@ static void place_ends(runs *s) {
   s->pieces = q > RUN_NEAR ? 2 : 1, s->near_segments = RUN_THREADS;
   if (s->pieces == 2) {
     s->apart = RUN_THREADS + s->v, s->scanned = RUN_THREADS, s->scan = FAR_SEGMENTS;
-    s->warm = (s->u + 2) / (RUN_THREADS / GROUP);
+    s->warm = (s->u - 1 + EACH - 1) / EACH;
     return;
   }
   s->apart = q, s->near_segments += q + 1;

@@ -131,109 +131,152 @@ __device__ __forceinline__ void load_samples(const pass<float> &p, const runs &s
                   to + s.near_segments * RUN);
 }
 
-template <class K> __device__ __forceinline__ void read_quarter(float *x, const float *from) {
-  const float4 q = *reinterpret_cast<const float4 *>(from);
-  x[0] = K::of(q.x), x[1] = K::of(q.y), x[2] = K::of(q.z), x[3] = K::of(q.w);
+// Words of shared memory: two tiles or more, a warp's staging after another, and for each quantity what is
+// ahead of segments, and groups.
+struct run_memory {
+  float *tiles, *staging, *ahead, *groups;
+  int tile, segments;
+};
+
+__device__ __forceinline__ run_memory memory_of(const runs &s, float *memory, int tiles) {
+  run_memory m;
+  m.segments = s.scanned + s.scan;
+  m.tile = (s.near_segments + (s.pieces > 1 ? FAR_SEGMENTS : 0)) * RUN;
+  m.tiles = memory, m.staging = memory + tiles * m.tile + threadIdx.x / 32 * 32 * RUN;
+  m.ahead = memory + tiles * m.tile + RUN_THREADS * RUN, m.groups = m.ahead + 2 * m.segments;
+  return m;
 }
 
-// What is added up of N / 4 quarters, into x: from quarter `from` on; from the beginning of a segment on.
-template <class K, int N>
-__device__ __forceinline__ void read_quarters(float (&x)[N], const float *tile, int from) {
-#pragma unroll
-  for (int k = 0; k < N / 4; k++) read_quarter<K>(x + 4 * k, tile + 4 * quarter(from + k));
-}
-template <class K, int N>
-__device__ __forceinline__ void read_segment(float (&x)[N], const float *tile, int segment) {
+// How many quantities are wanted, sums before sums of squares, and what the q-th adds up of a sample.
+template <bool SUMS, bool SQUARES> struct quantities {
+  static constexpr int COUNT = SUMS + SQUARES;
+  static __device__ __forceinline__ float of(int q, float v) { return SUMS && q == 0 ? v : times(v, v); }
+};
+
+// Samples from the beginning of a segment on.
+template <int N> __device__ __forceinline__ void read_segment(float (&x)[N], const float *tile, int segment) {
 #pragma unroll
   for (int k = 0; k < N / 4; k++) {
     const int first = 4 * quarter(4 * (segment + k / 4));
-    read_quarter<K>(x + 4 * k, tile + (first ^ k % 4 * 4));
+    const float4 q = *reinterpret_cast<const float4 *>(tile + (first ^ k % 4 * 4));
+    x[4 * k] = q.x, x[4 * k + 1] = q.y, x[4 * k + 2] = q.z, x[4 * k + 3] = q.w;
   }
+}
+
+template <class S, int N>
+__device__ __forceinline__ void quantity_of(int q, float (&y)[N], const float (&x)[N]) {
+#pragma unroll
+  for (int k = 0; k < N; k++) y[k] = S::of(q, x[k]);
 }
 
 // ---- whole segments -----------------------------------------------------------------
 
-// ahead[]: of each segment what its group has before it. groups[]: each group's sum, from `group` on.
-template <class K>
-__device__ __forceinline__ void scan_segments(const runs &s, const float *tile, float *ahead, float *groups,
+// m.ahead[]: of each segment what its group has before it. m.groups[]: each group's sum, from `group` on.
+template <class S>
+__device__ __forceinline__ void scan_segments(const runs &s, const run_memory &m, const float *tile,
                                               int group) {
   const int size = 1 << s.bits, place = threadIdx.x & (size - 1);
+#pragma unroll 1
   for (int i = threadIdx.x; i < s.scan; i += RUN_THREADS) { // warps as a whole
-    const int segment = s.scanned + i;
-    float x[RUN];
-    read_segment<K>(x, tile, segment);
-    float total = sum16(x);
-    for (int by = 1; by < size; by *= 2) {
-      const float other = __shfl_up_sync(ALL, total, by);
-      if (place >= by) total = plus(other, total);
+    const int segment = s.scanned + i, which = group + (i >> s.bits);
+    float x[RUN], y[RUN], total[S::COUNT];
+    read_segment(x, tile, segment);
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), total[q] = sum16(y);
+#pragma unroll
+    for (int by = 1; by < GROUP; by *= 2) {
+      if (by >= size) break;
+#pragma unroll
+      for (int q = 0; q < S::COUNT; q++) {
+        const float other = __shfl_up_sync(ALL, total[q], by);
+        if (place >= by) total[q] = plus(other, total[q]);
+      }
     }
-    const float before = __shfl_up_sync(ALL, total, 1);
-    ahead[segment] = place ? before : 0;
-    const int which = group + (i >> s.bits);
-    if (place == size - 1 && which >= 0) groups[which] = total;
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++) {
+      const float before = __shfl_up_sync(ALL, total[q], 1);
+      m.ahead[q * m.segments + segment] = place ? before : 0;
+      if (place == size - 1 && which >= 0) m.groups[q * s.totals + which] = total[q];
+    }
   }
 }
 
-// What lies between a thread's segment, of which `total` is the sum, and the one that its windows end in.
-__device__ __forceinline__ float between_of(const runs &s, float total, const float *ahead,
-                                            const float *groups, int group) {
+// What lies between a thread's segment, of which total[] are the sums, and the one that its windows end in.
+// Where there are groups between, a warp's 32 segments are one.
+template <class S>
+__device__ __forceinline__ void sum_between(const runs &s, const run_memory &m, float (&total)[S::COUNT],
+                                            int group) {
   const int size = 1 << s.bits, place = threadIdx.x & (size - 1), mine = group + (threadIdx.x >> s.bits);
-  for (int by = 1; by < size; by *= 2) {
-    const float other = __shfl_down_sync(ALL, total, by);
-    if (place + by < size) total = plus(total, other);
+#pragma unroll
+  for (int by = 1; by < GROUP; by *= 2) {
+    if (by >= size) break;
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++) {
+      const float other = __shfl_down_sync(ALL, total[q], by);
+      if (place + by < size) total[q] = plus(total[q], other);
+    }
   }
-  float rest = __shfl_down_sync(ALL, total, 1);
-  if (place == size - 1) rest = 0;
-  for (int k = 1; k < s.u; k++) rest = plus(rest, groups[mine + k]);
-  if (place + s.v >= size) rest = plus(rest, groups[mine + s.u]);
-  return plus(rest, ahead[threadIdx.x + s.apart]);
+#pragma unroll
+  for (int q = 0; q < S::COUNT; q++) {
+    const float *groups = m.groups + q * s.totals + mine;
+    float rest = __shfl_down_sync(ALL, total[q], 1);
+    if (place == size - 1) rest = 0;
+    if (s.u > 1) {
+      float middle = 0;
+      for (int k = 1 + place; k < s.u; k += GROUP) middle = plus(middle, groups[k]);
+#pragma unroll
+      for (int by = GROUP / 2; by > 0; by /= 2) middle = plus(middle, __shfl_xor_sync(ALL, middle, by));
+      rest = plus(rest, middle);
+    }
+    if (place + s.v >= size) rest = plus(rest, groups[s.u]);
+    total[q] = plus(rest, m.ahead[q * m.segments + threadIdx.x + s.apart]);
+  }
 }
 
 // ---- windows ------------------------------------------------------------------------
 
-template <class K, int PART>
-__device__ __forceinline__ void sum_tail(float (&v)[RUN], float core, const float *tile, int lead) {
-  float x[(PART + RUN + 2) / 4 * 4];
-  read_quarters<K>(x, tile, lead);
-  add_ends<PART>(v, core, x);
-}
+template <class S> struct short_windows {
+  template <int W>
+  static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float *const &tile) {
+    float x[(RUN + W + 2) / 4 * 4], y[(RUN + W + 2) / 4 * 4];
+    read_segment(x, tile, threadIdx.x);
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), slide_short<W>(v[q], y);
+  }
+};
 
-template <class K> struct short_windows {
-  template <int W> static __device__ __forceinline__ void run(float (&v)[RUN], const float *const &tile) {
-    float x[(RUN + W + 2) / 4 * 4];
-    read_segment<K>(x, tile, threadIdx.x);
-    slide_short<W>(v, x);
+// v: suffixes. The first window ends with sample W - 1 of `segment`; core[]: what lies between.
+template <class S> struct long_windows {
+  template <int W>
+  static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float (&core)[S::COUNT],
+                                             const float *const &tile, const int &segment) {
+    float x[(RUN + W + 2) / 4 * 4], y[(RUN + W + 2) / 4 * 4];
+    read_segment(x, tile, segment);
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), add_ends<W>(v[q], core[q], y);
   }
 };
 
 // The windows that begin in a thread's segment.
-template <class K>
-__device__ __forceinline__ void make_windows(const runs &s, float (&v)[RUN], const float *tile,
-                                             const float *ahead, const float *groups, int group) {
+template <class S>
+__device__ __forceinline__ void make_windows(const runs &s, const run_memory &m, float (&v)[S::COUNT][RUN],
+                                             const float *tile, int group) {
   if (s.x.segments == 0) {
-    with_window<short_windows<K>>(s.x.reach + 1, v, tile);
+    with_window<short_windows<S>>(s.x.reach + 1, v, tile);
     return;
   }
-  read_segment<K>(v, tile, threadIdx.x);
-  suffixes(v);
-  float core = 0;
-  if (s.x.segments > 1) core = between_of(s, v[0], ahead, groups, group);
-  int lead = 4 * (threadIdx.x + s.apart);
-  const int count = s.x.rest + 1;
+  float x[RUN], core[S::COUNT];
+  read_segment(x, tile, threadIdx.x);
 #pragma unroll
-  for (int k = 0; k < RUN; k += 4)
-    if (k + 4 <= count) {
-      float x[4];
-      read_quarters<K>(x, tile, lead);
-      core = plus(plus(plus(plus(core, x[0]), x[1]), x[2]), x[3]);
-      lead++;
-    }
-  switch (count % 4) {
-  case 0: sum_tail<K, 0>(v, core, tile, lead); break;
-  case 1: sum_tail<K, 1>(v, core, tile, lead); break;
-  case 2: sum_tail<K, 2>(v, core, tile, lead); break;
-  default: sum_tail<K, 3>(v, core, tile, lead); break;
+  for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, v[q], x), suffixes(v[q]), core[q] = v[q][0];
+  if (s.x.segments > 1) {
+    sum_between<S>(s, m, core, group);
+  } else {
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++) core[q] = 0;
   }
+  const int segment = threadIdx.x + s.apart;
+  with_window<long_windows<S>>(s.x.rest + 1, v, core, tile, segment);
 }
 
 // ---- out ----------------------------------------------------------------------------
@@ -305,43 +348,20 @@ __device__ __forceinline__ void give_runs(const pass<float> &p, const runs &s, c
 
 // ---- a block's way along a row --------------------------------------------------------
 
-// Words of shared memory: two tiles or more, a warp's staging after another, and of sums and of squares what
-// is ahead of segments and groups.
-struct run_memory {
-  float *tiles, *staging, *ahead, *groups, *ahead_squares, *groups_squares;
-  int tile;
-};
-
-__device__ __forceinline__ run_memory memory_of(const runs &s, float *memory, int tiles) {
-  run_memory m;
-  const int segments = s.scanned + s.scan;
-  m.tile = (s.near_segments + (s.pieces > 1 ? FAR_SEGMENTS : 0)) * RUN;
-  m.tiles = memory, m.staging = memory + tiles * m.tile + threadIdx.x / 32 * 32 * RUN;
-  m.ahead = memory + tiles * m.tile + RUN_THREADS * RUN, m.ahead_squares = m.ahead + segments;
-  m.groups = m.ahead_squares + segments, m.groups_squares = m.groups + s.totals;
-  return m;
-}
-
 template <bool SUMS, bool SQUARES>
 __device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, const run_place &at,
                                           const run_memory &m, const float *tile) {
   const int group = s.pieces > 1 ? at.tile * (RUN_THREADS / GROUP) : 0;
+  typedef quantities<SUMS, SQUARES> S;
   if (s.scan > 0) {
-    const int from = s.pieces > 1 ? group + s.u : 0;
-    if (SUMS) scan_segments<plain<float>>(s, tile, m.ahead, m.groups, from);
-    if (SQUARES) scan_segments<squared<float>>(s, tile, m.ahead_squares, m.groups_squares, from);
+    scan_segments<S>(s, m, tile, s.pieces > 1 ? group + s.u : 0);
     __syncthreads();
   }
   if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
-  float v[RUN];
-  if (SUMS) {
-    make_windows<plain<float>>(s, v, tile, m.ahead, m.groups, group);
-    give_runs(p, s, at, v, m.staging, false);
-  }
-  if (SQUARES) {
-    make_windows<squared<float>>(s, v, tile, m.ahead_squares, m.groups_squares, group);
-    give_runs(p, s, at, v, m.staging, true);
-  }
+  float v[S::COUNT][RUN];
+  make_windows<S>(s, m, v, tile, group);
+#pragma unroll
+  for (int q = 0; q < S::COUNT; q++) give_runs(p, s, at, v[q], m.staging, q > 0 || !SUMS);
 }
 
 // SUMS and SQUARES: which of both are wanted.
