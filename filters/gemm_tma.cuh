@@ -418,12 +418,11 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
   return static_cast<int64_t>(work->tiles / 64 + 1) * work->slices <= most;
 }
 
-// What a product costs in tiles of this kind, to compare kinds by: sums that a processor makes, those
-// beyond the edges too, divided by the measured speed of the kind, for as long as the busiest works.
+// What a product costs in tiles of this kind, to compare kinds by: sums that the busiest processor makes,
+// those beyond the edges too, divided by the measured speed of the kind.
 template <class M> static inline double fc_tma_cost(int64_t m, int64_t n, int processors, double speed) {
   const int64_t tiles = (m + M::BM - 1) / M::BM * ((n + M::BN - 1) / M::BN);
-  const int64_t places = static_cast<int64_t>(processors) * M::BLOCKS, rounds = (tiles + places - 1) / places;
-  return static_cast<double>(rounds * M::BLOCKS * M::BM * M::BN) / speed;
+  return static_cast<double>((tiles + processors - 1) / processors * M::BM * M::BN) / speed;
 }
 
 // FC_UNSUPPORTED where the engine cannot: the caller has another way.

@@ -43,6 +43,9 @@ template <int BM_, int BN_, int WARPS_M, int WARPS_N, int TM, int TN, int STAGES
 struct fc_tma_f32 {
   static constexpr int BM = BM_, BN = BN_, BK = 32, WARPS = WARPS_M * WARPS_N, STAGES = STAGES_;
   static constexpr int BLOCKS = BLOCKS_, WM = BM / WARPS_M, WN = BN / WARPS_N;
+  // Steps that are unrolled: as many as fit the instruction cache, since the first of them waits for its
+  // operands.
+  static constexpr int STEPS = TM * TN > 64 ? 8 : 16;
   static_assert(WM == 8 * TM && WN == 4 * TN && WM % 32 == 0 && WN % 32 == 0, "a warp's lanes");
   using slice_a = fc_tma_slice<float, BM, A_BY_K>;
   using slice_b = fc_tma_slice<float, BN, B_BY_K>;
@@ -69,9 +72,9 @@ struct fc_tma_f32 {
   template <class P> __device__ __forceinline__ void multiply(P &pipe, int steps) {
     const int last = steps < BK ? steps : BK;
 #pragma unroll 1
-    for (int k = 0; k < last; k += 8) {
+    for (int k = 0; k < last; k += STEPS) {
 #pragma unroll
-      for (int q = 0; q < 8; q++) {
+      for (int q = 0; q < STEPS; q++) {
         float x[TM], y[TN];
         a.load(x, pipe.a, k + q / 4 * 4, q % 4);
         b.load(y, pipe.b, k + q / 4 * 4, q % 4);
