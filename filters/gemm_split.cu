@@ -310,7 +310,7 @@ fc_status launch(const fc_tma_operand<float> &a, const fc_tma_operand<float> &bi
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(grid)), config.blockDim = dim3(32 * (S::WARPS + S::FEEDERS));
   config.dynamicSmemBytes = S::bytes, config.stream = stream;
-  config.attrs = &early, config.numAttrs = 1;
+  config.attrs = &early, config.numAttrs = S::AHEAD ? 1 : 0; // large products gain nothing
   (void)cudaLaunchKernelEx(&config, product_kernel<S>, o, work, c);
   return fc_launch_status();
 }
@@ -349,6 +349,12 @@ layout layout_of(const fc_gemm *g) {
   return l;
 }
 
+// As fc_tma_cost; speeds are of large products, in TFLOP/s.
+template <class S> double cost_of(int64_t m, int64_t n, double speed) {
+  const int64_t tiles = (m + BM - 1) / BM * ((n + S::BN - 1) / S::BN), processors = fc_tma_processors();
+  return static_cast<double>((tiles + processors - 1) / processors * S::BN) / speed;
+}
+
 fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
   float *at_a = reinterpret_cast<float *>(scratch), *big = reinterpret_cast<float *>(scratch + l.big);
   float *small = reinterpret_cast<float *>(scratch + l.small);
@@ -361,8 +367,7 @@ fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream
   if (status != FC_OK) return status;
   fc_tma_operand<float> a = l.a, b = {big, l.pitch, 1, l.b.limit};
   if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
-  const int64_t tiles = (a.limit + BM - 1) / BM * ((b.limit + wide::BN - 1) / wide::BN);
-  if (b.limit <= narrow::BN || tiles < fc_tma_processors())
+  if (cost_of<narrow>(a.limit, b.limit, 105) < cost_of<wide>(a.limit, b.limit, 130))
     return launch<narrow>(a, b, small, k, l.c, stream);
   return launch<wide>(a, b, small, k, l.c, stream);
 }
