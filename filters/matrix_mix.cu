@@ -9,9 +9,11 @@ namespace {
 
 constexpr int THREADS = FC_TILE_WARPS * FC_TILE_LANES;
 // A multiprocessor's blocks, by the more of the channels: what registers allow.
-constexpr int resident(int channels) {
-  return channels < 4 ? 4 : 3;
+template <typename T> constexpr int resident(int channels) {
+  return channels < (fc_is_code<T> ? 3 : 4) ? 4 : 3;
 }
+// Samples that are not converted take so little that a tile a warp is best.
+template <typename T> constexpr int TURNS = fc_is_code<T> ? 8 : 256;
 
 // A lane's pixels of a tile, and how many are mixed at once: whole words of every channel.
 template <typename T> constexpr int PIXELS = 16 / static_cast<int>(sizeof(T));
@@ -145,8 +147,8 @@ fc_status launch(const fc_matrix *m, const fc_view *in, const fc_view *out, uint
   fc_dev_map<float> map = fc_dev_map_of<float>(in->kind, in->dtype);
   const float unit = map.inverse;
   map.scale = map.inverse = 1.f;
-  constexpr int blocks = resident(CI > CO ? CI : CO);
-  mix_kernel<T, CI, CO, blocks><<<fc_tile_blocks(r, blocks), THREADS, 0, stream>>>(
+  constexpr int blocks = resident<T>(CI > CO ? CI : CO);
+  mix_kernel<T, CI, CO, blocks><<<fc_tile_blocks(r, blocks, TURNS<T>), THREADS, 0, stream>>>(
       r, static_cast<int>(m->pitch), static_cast<const float *>(m->matrix),
       static_cast<const float *>(m->offset), map, unit, notes);
   return fc_launch_status();

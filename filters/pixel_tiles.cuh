@@ -271,13 +271,14 @@ static inline bool fc_tiles_fit(const fc_pixel_runs &r) {
          r.rows <= INT32_MAX / (r.tiles > 0 ? r.tiles : 1);
 }
 
-// Blocks that stay: as many as are resident at once, `each` a multiprocessor, if there is work for them.
-static inline unsigned fc_tile_blocks(const fc_pixel_runs &r, int each) {
+// Blocks to launch, `resident` of which a multiprocessor has at once: eight times as many in turn, which are
+// given to those multiprocessors that are done first; they do not all get memory's speed alike.
+static inline unsigned fc_tile_blocks(const fc_pixel_runs &r, int resident, int turns = 8) {
   int device = 0, processors = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     processors = 128;
-  return fc_blocks(r.rows * r.tiles, FC_TILE_WARPS, static_cast<int64_t>(processors) * each);
+  return fc_blocks(r.rows * r.tiles, FC_TILE_WARPS, static_cast<int64_t>(processors) * resident * turns);
 }
 
 #endif
