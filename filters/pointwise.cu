@@ -134,28 +134,33 @@ __host__ __device__ __forceinline__ packs packs_of(const char *from, const char 
   return p;
 }
 
-template <int WORDS>
-__device__ __forceinline__ void load_words(uint32_t (&to)[WORDS], const char *from, bool alike) {
-  if (alike) {
-    if constexpr (WORDS == 4) {
-      const uint4 v = *reinterpret_cast<const uint4 *>(from);
-      to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-    } else if constexpr (WORDS == 2) {
-      const uint2 v = *reinterpret_cast<const uint2 *>(from);
-      to[0] = v.x, to[1] = v.y;
-    } else {
-      to[0] = *reinterpret_cast<const uint32_t *>(from);
-    }
-    return;
+// Words from an address that is aligned to all of them.
+template <int WORDS> __device__ __forceinline__ void load_aligned(uint32_t (&to)[WORDS], const char *from) {
+  if constexpr (WORDS == 4) {
+    const uint4 v = *reinterpret_cast<const uint4 *>(from);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+  } else if constexpr (WORDS == 2) {
+    const uint2 v = *reinterpret_cast<const uint2 *>(from);
+    to[0] = v.x, to[1] = v.y;
+  } else {
+    to[0] = *reinterpret_cast<const uint32_t *>(from);
   }
-  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+}
+
+// From any other: from the word it lies in on, and one more if it does not begin there. Shifting them is
+// another step, so that all of a thread's loads are on their way at once.
+template <int WORDS>
+__device__ __forceinline__ void load_askew(uint32_t (&to)[WORDS], uint32_t *last, const char *from,
+                                           uint32_t askew) {
   const uint32_t *word = reinterpret_cast<const uint32_t *>(from - askew);
 #pragma unroll
   for (int i = 0; i < WORDS; i++) to[i] = word[i];
-  if (askew == 0) return;
-  const uint32_t last = word[WORDS];
+  *last = askew ? word[WORDS] : 0;
+}
+template <int WORDS>
+__device__ __forceinline__ void shift_words(uint32_t (&v)[WORDS], uint32_t last, uint32_t askew) {
 #pragma unroll
-  for (int i = 0; i < WORDS; i++) to[i] = __funnelshift_r(to[i], i + 1 < WORDS ? to[i + 1] : last, askew * 8);
+  for (int i = 0; i < WORDS; i++) v[i] = __funnelshift_r(v[i], i + 1 < WORDS ? v[i + 1] : last, askew * 8);
 }
 
 // One store: left to itself the compiler may store the elements one by one.
@@ -219,6 +224,41 @@ __device__ __forceinline__ void codes_of(packed<U, N> &to, const F (&v)[N], fc_d
   }
 }
 
+// The packs of a line that are this thread's, from `first` on.
+template <bool ALIKE, typename F, typename T, typename U>
+__device__ __forceinline__ void run_packs(const packs &p, const char *from, char *to, int64_t first,
+                                          const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
+                                          fc_dev_noted &noted, uint32_t *notes) {
+  constexpr int N = pack<T, U>::size, SIZE = static_cast<int>(sizeof(T));
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + p.head * SIZE) % 4);
+  for (int64_t base = first; base < p.count; base += span) {
+    packed<T, N> x[EACH];
+    uint32_t last[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (base + k * THREADS) * N;
+      if (i >= p.body) continue;
+      if (ALIKE)
+        load_aligned(x[k].word, from + i * SIZE);
+      else
+        load_askew(x[k].word, &last[k], from + i * SIZE, askew);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (base + k * THREADS) * N;
+      if (i >= p.body) break;
+      if (!ALIKE) shift_words(x[k].word, last[k], askew);
+      F v[N];
+      packed<U, N> y;
+      values_of(v, x[k], in_map);
+      apply_all(v, op, i);
+      codes_of(y, v, out_map, noted, notes);
+      store_words(to + i * static_cast<int>(sizeof(U)), y.word);
+    }
+  }
+}
+
 template <typename F, typename T, typename U>
 __global__ void __launch_bounds__(THREADS)
     run_dense(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
@@ -226,7 +266,6 @@ __global__ void __launch_bounds__(THREADS)
   constexpr int N = pack<T, U>::size;
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int64_t first = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x;
-  const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
   fc_dev_noted noted = {false, false};
   for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
     const fc_dev_line l = fc_dev_line_of(lines, line);
@@ -234,32 +273,19 @@ __global__ void __launch_bounds__(THREADS)
     char *to = out.at(l.n, l.y, 0, l.c);
     operation<F> mine = operation_for(op, l.n, l.c);
     const packs p = packs_of<T, U>(from, to, lines.length);
-    for (int64_t base = first; base < p.count; base += span) {
-      packed<T, N> x[EACH];
-#pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int64_t i = p.head + (base + k * THREADS) * N;
-        if (i < p.body) load_words(x[k].word, from + i * static_cast<int>(sizeof(T)), p.alike);
-      }
-#pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int64_t i = p.head + (base + k * THREADS) * N;
-        if (i >= p.body) break;
-        F v[N];
-        packed<U, N> y;
-        values_of(v, x[k], in_map);
-        apply_all(v, mine, i);
-        codes_of(y, v, out_map, noted, notes);
-        store_words(to + i * static_cast<int>(sizeof(U)), y.word);
-      }
-    }
-    const int64_t edges = lines.length - p.count * N, step = static_cast<int64_t>(gridDim.x) * THREADS;
-    for (int64_t e = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; e < edges; e += step) {
-      const int64_t i = e < p.head ? e : e + p.count * N;
-      F v[1] = {fc_dev_load<F, T>(from + i * static_cast<int>(sizeof(T)), in_map)};
-      apply_all(v, mine, i);
-      fc_dev_store<F, U>(to + i * static_cast<int>(sizeof(U)), v[0], out_map, notes);
-    }
+    // The elements ahead of the packs and behind them, fewer than there are threads: fetched before the
+    // packs, so that a line waits for memory but once.
+    const int64_t at = first < p.head ? first : first + p.count * N;
+    const bool at_edge = blockIdx.x == 0 && at < lines.length;
+    const F edge = at_edge ? fc_dev_load<F, T>(from + at * static_cast<int>(sizeof(T)), in_map) : F(0);
+    if (p.alike)
+      run_packs<true, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    else
+      run_packs<false, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    if (!at_edge) continue;
+    F v[1] = {edge};
+    apply_all(v, mine, at);
+    fc_dev_store<F, U>(to + at * static_cast<int>(sizeof(U)), v[0], out_map, notes);
   }
   noted.tell(notes);
 }
