@@ -62,32 +62,43 @@ __device__ __forceinline__ void fold_both(const double (&v)[OWN], const double (
   *of_v = second ? other : sum, *of_w = second ? sum : other;
 }
 
-// As measure_whole. There is no branch before the end, so that folds and sums fill each other's gaps.
+// Four samples, fetched whenever it says so: kept in registers, as the compiler would, they leave room for
+// fewer warps.
+__device__ __forceinline__ void fetch_four(float (&v)[OWN], const float4 *from) {
+  static_assert(OWN == 4, "a load of 16 bytes");
+  asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(from)))
+               : "memory");
+}
+
+// As measure_whole.
 __device__ __forceinline__ fc_stats_part measure_copied(const float4 *room, const layout &l,
                                                         const char *chunk) {
-  double v[EACH], sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
-  float least = CUDART_INF_F, most = -CUDART_INF_F;
+  double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
+  float v[OWN], least = CUDART_INF_F, most = -CUDART_INF_F;
 #pragma unroll
   for (int i = 0; i < FC_STATS_ROWS; i++) {
-    const float4 q = room[i * 32];
-    const float four[OWN] = {q.x, q.y, q.z, q.w};
+    fetch_four(v, room + i * 32);
 #pragma unroll
     for (int k = 0; k < OWN; k++) {
-      v[i * OWN + k] = four[k];
-      sum[k] = plus(sum[k], v[i * OWN + k]);
-      squares[k] = __fma_rn(v[i * OWN + k], v[i * OWN + k], squares[k]); // exact in double, as add_square
-      least = fminf(least, four[k]), most = fmaxf(most, four[k]);
+      sum[k] = plus(sum[k], static_cast<double>(v[k])), squares[k] = add_square(squares[k], v[k]);
+      least = fminf(least, v[k]), most = fmaxf(most, v[k]);
     }
   }
   fc_stats_part p = fc_stats_part_none();
   fold_both(sum, squares, &p.sum, &p.squares);
+  if (!(p.sum - p.sum == 0)) return measure_some<float>(l, chunk, 0, FC_STATS_CHUNK);
   const double mean = fc_stats_times(p.sum, 1.0 / FC_STATS_CHUNK);
 #pragma unroll
-  for (int i = 0; i < EACH; i++) spread[i % OWN] = add_apart(spread[i % OWN], v[i], mean);
+  for (int i = 0; i < FC_STATS_ROWS; i++) {
+    fetch_four(v, room + i * 32);
+#pragma unroll
+    for (int k = 0; k < OWN; k++) spread[k] = add_apart(spread[k], static_cast<double>(v[k]), mean);
+  }
   p.spread = fold<true>(spread);
   p.least = plus(least_of_lanes(least), 0), p.most = plus(most_of_lanes(most), 0);
   p.finite = FC_STATS_CHUNK;
-  if (!(p.sum - p.sum == 0)) return measure_some<float>(l, chunk, 0, FC_STATS_CHUNK);
   return p;
 }
 
