@@ -269,9 +269,10 @@ static gboolean check_params(const fc_operator *op, GError **error) {
 static gboolean check_backend(const fc_backend *backend, const char *name, GError **error) {
   if (!backend) return TRUE;
   if (!backend->process) return fc_fail(error, FC_INVALID, "its %s backend has no process", name);
-  if (backend->flags & ~FC_BACKEND_GRAPH)
+  const uint32_t known = FC_BACKEND_GRAPH | FC_BACKEND_EDGES;
+  if (backend->flags & ~known)
     return fc_fail(error, FC_UNSUPPORTED, "its %s backend has unknown flags 0x%x", name,
-                   backend->flags & ~FC_BACKEND_GRAPH);
+                   backend->flags & ~known);
   return TRUE;
 }
 

@@ -3,7 +3,8 @@
  * device_run.c - a chain on device memory and a stream of the caller's: see exec.h.
  *
  * A first stage that looks beyond its input needs a border, for which the caller's memory has
- * no room. Small inputs are copied to where there is. Of large ones only the rims are, as
+ * no room. Some operators make it themselves (FC_BACKEND_EDGES). For others, or with views that these cannot
+ * do with, small inputs are copied to where there is room. Of large ones only the rims are, as
  * much as their part of the output looks at, and the inside is filtered where it lies: what an
  * element of the output comes to does not depend on how the output is cut.
  */
@@ -35,6 +36,7 @@ struct fc_device_run {
   fc_buffer room; /* for the whole input with its border; else no memory */
   guint n_parts;  /* of the first stage's work; 0: it is done in one */
   part parts[PARTS];
+  gboolean edges; /* the first stage may make its border itself */
   gboolean used;
   const fc_view *in, *out; /* of the call */
 };
@@ -189,6 +191,33 @@ static gboolean enqueue_parts(fc_device_run *r, fc_buffer *input, fc_buffer *out
   return ok && fc_work_enqueue_after(&r->work, r->chunk, 1, NULL, error);
 }
 
+/* ---- operators that make the border themselves --------------------------- */
+
+/* The view is the signal: links other than the first have had their border made where they lie. */
+static gboolean may_make_border(const fc_device_run *r) {
+  const fc_plan_stage *ps = &r->plan->stages[0];
+  if (!ps->op || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->border == FC_BORDER_NONE ||
+      ps->measure_bytes)
+    return FALSE;
+  for (int a = 0; a < FC_AXES; a++)
+    if (!same(r->chunk->links[0].view[a], (fc_range){0, r->plan->links[0].extent[a]})) return FALSE;
+  return TRUE;
+}
+
+/* Nothing is enqueued where `done` is FALSE after it. The lanes are opened once, in case a later call, which
+ * may be captured, needs them: other views may do for the operator or not. */
+static gboolean enqueue_edges(fc_device_run *r, fc_buffer *input, fc_buffer *output, gboolean *done,
+                              GError **error) {
+  if (r->n_parts && !r->used &&
+      !(fc_cuda_fork(r->runner, r->n_parts - 1, error) && fc_cuda_join(r->runner, error)))
+    return FALSE;
+  fc_work_point(&r->work, r->chunk, input, output);
+  fc_view in = fc_buffer_view(input, r->chunk->links[0].view, &r->plan->links[0]);
+  fc_view out = fc_buffer_view(fc_work_link(&r->work, 1), r->chunk->links[1].made, &r->plan->links[1]);
+  return fc_work_run_edges(&r->work, 0, &in, &out, done, error) &&
+         (!*done || fc_work_enqueue_after(&r->work, r->chunk, 1, NULL, error));
+}
+
 /* ---- calls ------------------------------------------------------------ */
 
 static void borrow(fc_buffer *b, const fc_view *view) {
@@ -213,18 +242,25 @@ static gboolean copy_in(fc_device_run *r, GError **error) {
   return r->runner->copy(r->runner, &to, r->in, NULL, error);
 }
 
+/* With the first stage's border made for it, if it has any. */
+static gboolean enqueue_border(fc_device_run *r, fc_buffer *input, fc_buffer *output, GError **error) {
+  if (r->n_parts) return enqueue_parts(r, input, output, error);
+  if (!r->room.memory) return fc_work_enqueue(&r->work, r->chunk, input, output, NULL, error);
+  if (!copy_in(r, error)) return FALSE;
+  fc_buffer room = r->room;
+  return fc_work_enqueue(&r->work, r->chunk, &room, output, NULL, error);
+}
+
 /* Everything that the stream is given, so that the runner knows where it ends. */
 static gboolean enqueue_borrowed(void *data, GError **error) {
   fc_device_run *r = data;
   const fc_plan *plan = r->plan;
   if (plan->n == 0) return r->runner->copy(r->runner, r->out, r->in, NULL, error);
-  if (r->room.memory && !copy_in(r, error)) return FALSE;
-  fc_buffer input = r->room, output;
-  borrow(&output, r->out);
-  if (!r->room.memory) borrow(&input, r->in);
-  gboolean ok = r->n_parts ? enqueue_parts(r, &input, &output, error)
-                           : fc_work_enqueue(&r->work, r->chunk, &input, &output, NULL, error);
-  if (!ok) return FALSE;
+  fc_buffer input, output;
+  borrow(&input, r->in), borrow(&output, r->out);
+  gboolean done = FALSE;
+  if (r->edges && !enqueue_edges(r, &input, &output, &done, error)) return FALSE;
+  if (!done && !enqueue_border(r, &input, &output, error)) return FALSE;
   /* A last stage that passes its input through has left it where it was. */
   fc_buffer *last = fc_work_link(&r->work, plan->n);
   if (last->memory == output.memory) return TRUE;
@@ -234,6 +270,7 @@ static gboolean enqueue_borrowed(void *data, GError **error) {
 
 static gboolean make_room(fc_device_run *r, GError **error) {
   if (r->plan->n == 0 || needs_no_room(r->plan, r->chunk)) return TRUE;
+  r->edges = may_make_border(r);
   cut_into_parts(r);
   if (pays(r)) return make_rims(r, error) && make_scratch(r, error);
   r->n_parts = 0;
@@ -269,9 +306,10 @@ gboolean fc_device_run_enqueue(fc_device_run *r, const fc_view *in, const fc_vie
   if (r->chunk->last == G_MAXUINT) return TRUE;
   /* The buffers are those of the call before. */
   if (r->used && !fc_cuda_rejoin(r->runner, error)) return FALSE;
-  r->used = TRUE;
   r->in = in, r->out = out;
-  return r->runner->compute(r->runner, 0, 0, enqueue_borrowed, r, error);
+  gboolean ok = r->runner->compute(r->runner, 0, 0, enqueue_borrowed, r, error);
+  r->used = TRUE;
+  return ok;
 }
 
 void fc_device_run_free(fc_device_run *r) {

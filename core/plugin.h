@@ -2,7 +2,7 @@
 /*
  * plugin.h - the contract between filterchain and an operator plugin. Version 1.
  *
- * This and view.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
+ * This, view.h and edges.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
  * and nothing of ours to link. A plugin is a shared object that exports one
  * symbol, fc_plugin_entry_v1, which returns constant data describing one or more
  * operators.
@@ -30,7 +30,8 @@
  * The host makes the borders: an input view is readable `before` elements ahead
  * of its first element and `after` beyond its last on every axis, as asked for in
  * negotiate, and those elements are real neighbours or the border the operator
- * chose. So no operator branches on a border.
+ * chose. So no operator branches on a border, unless it says that it is quicker
+ * so (FC_BACKEND_EDGES): making one costs a copy of the input, or of its rims.
  *
  * Compatibility. Every struct starts with its size as the writer knew it; a
  * reader takes fields beyond that size as zero. New fields are added at the end
@@ -40,6 +41,7 @@
 #ifndef FC_PLUGIN_H
 #define FC_PLUGIN_H
 
+#include "edges.h"
 #include "view.h"
 
 #ifdef __cplusplus
@@ -185,16 +187,6 @@ typedef struct fc_format {
   double rate;             /* samples (or frames, after an stft) a second; 0 where it has no meaning */
 } fc_format;
 
-typedef enum fc_border {
-  FC_BORDER_ZERO = 0,       /* 0 0 0 | a b c d | 0 0 0: silence, black */
-  FC_BORDER_CONSTANT = 1,   /* v v v | a b c d | v v v */
-  FC_BORDER_REPLICATE = 2,  /* a a a | a b c d | d d d */
-  FC_BORDER_REFLECT = 3,    /* c b a | a b c d | d c b */
-  FC_BORDER_REFLECT101 = 4, /* d c b | a b c d | c b a */
-  FC_BORDER_WRAP = 5,       /* b c d | a b c d | a b c */
-  FC_BORDER_NONE = 6        /* the operator looks at origin and extent; contents undefined */
-} fc_border;
-
 /* The whole axis is needed whatever the output; the input view then spans it. */
 #define FC_WHOLE INT64_MAX
 
@@ -275,6 +267,9 @@ typedef struct fc_job {
   void *measure;
   int64_t measure_stride;
   uint32_t *notes; /* FC_NOTES words, in the memory of the device */
+  /* NULL, or with FC_BACKEND_EDGES: the input view is the whole signal, nothing beyond it can be read,
+   * and process makes the border itself. */
+  const fc_edges *edges;
 } fc_job;
 
 /* One backend of an operator. */
@@ -295,6 +290,10 @@ typedef struct fc_backend {
 /* The enqueued work depends on the views' shapes and addresses only as long as
  * the output touches no end of the signal, so that it may be captured in a graph. */
 #define FC_BACKEND_GRAPH 1u
+/* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
+ * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
+ * again with a border made. The results MUST be the same either way, to the bit. */
+#define FC_BACKEND_EDGES 2u
 
 /* ---- the operator ----------------------------------------------------- */
 

@@ -80,7 +80,7 @@ gsize fc_work_scratch(fc_work *w, guint s, const fc_view *in, const fc_view *out
   const fc_backend *backend = backend_of(w, s);
   if (!backend || !backend->scratch) return 0;
   const fc_view *ins[1] = {in}, *outs[1] = {out};
-  fc_job job = {sizeof job, w->plan->compute, 1, 1, ins, outs, NULL, NULL, 0, NULL, 0, NULL};
+  fc_job job = {sizeof job, w->plan->compute, 1, 1, ins, outs, NULL, NULL, 0, NULL, 0, NULL, NULL};
   return (backend->scratch(w->stages[s].state, &job) + 255) / 256 * 256;
 }
 
@@ -252,8 +252,10 @@ void fc_measures_clear(fc_measures *m, fc_work *w) {
 typedef struct call {
   fc_work *work;
   guint stage;
-  fc_view in, out; /* of the whole stage */
-  void *scratch;   /* on a device: NULL is the workspace's */
+  fc_view in, out;       /* of the whole stage */
+  void *scratch;         /* on a device: NULL is the workspace's */
+  const fc_edges *edges; /* on a device: the border that the operator is to make itself; else NULL */
+  gboolean refused;      /* it did not */
   void *measure;
   gint64 measure_stride;
   gint64 tiles, tile;
@@ -289,8 +291,8 @@ static void run_tile(guint index, guint worker, void *data) {
   if (measure) measure += (lo - c->out.origin[axis]) / r->align * (gint64)ps->measure_bytes;
   const fc_view *ins[1] = {&in}, *outs[1] = {&out};
   char *scratch = ws->scratch ? (char *)w->host_scratch + (gsize)worker * ws->scratch : NULL;
-  fc_job job = {sizeof job, w->plan->compute,  1,        1, ins, outs, NULL, scratch, ws->scratch,
-                measure,    c->measure_stride, ws->notes};
+  fc_job job = {sizeof job, w->plan->compute,  1,         1,   ins, outs, NULL, scratch, ws->scratch,
+                measure,    c->measure_stride, ws->notes, NULL};
   fc_status status = ps->op->cpu->process(&ps->stage->host.base, ws->state, &job);
   if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
 }
@@ -324,8 +326,11 @@ static gboolean run_on_device(call *c, GError **error) {
                 ws->scratch,
                 c->measure,
                 c->measure_stride,
-                ws->notes};
+                ws->notes,
+                c->edges};
   fc_status status = ps->op->cuda->process(&ps->stage->host.base, ws->state, &job);
+  c->refused = c->edges && status == FC_UNSUPPORTED;
+  if (c->refused) return TRUE;
   return fc_stage_host_check_on(&ps->stage->host, ps->name, w->plan->device, "processing", status, error);
 }
 
@@ -428,6 +433,16 @@ gboolean fc_work_run(fc_work *w, guint stage, const fc_view *in, const fc_view *
                      GError **error) {
   call c = {.work = w, .stage = stage, .in = *in, .out = *out, .scratch = scratch};
   return w->plan->device == FC_HOST ? run_on_cpu(&c, error) : run_on_device(&c, error);
+}
+
+gboolean fc_work_run_edges(fc_work *w, guint stage, const fc_view *in, const fc_view *out, gboolean *done,
+                           GError **error) {
+  const fc_plan_stage *ps = &w->plan->stages[stage];
+  const fc_edges edges = {sizeof edges, ps->border, ps->border_code};
+  call c = {.work = w, .stage = stage, .in = *in, .out = *out, .edges = &edges};
+  gboolean ok = run_on_device(&c, error);
+  *done = !c.refused;
+  return ok;
 }
 
 gboolean fc_work_capturable(const fc_work *w) {

@@ -75,6 +75,10 @@ gboolean fc_work_enqueue_after(fc_work *work, const fc_chunk *chunk, guint stage
  * fc_work_scratch bytes for these views; NULL: the workspace's own. */
 gboolean fc_work_run(fc_work *work, guint stage, const fc_view *in, const fc_view *out, void *scratch,
                      GError **error);
+/* The same of the whole signal with its border not made, by an operator that can do without. `done` FALSE: it
+ * cannot with these views, and nothing has been enqueued. */
+gboolean fc_work_run_edges(fc_work *work, guint stage, const fc_view *in, const fc_view *out, gboolean *done,
+                           GError **error);
 gsize fc_work_scratch(fc_work *work, guint stage, const fc_view *in, const fc_view *out);
 
 /* Points the links' buffers at the chunk's stretches; fc_work_enqueue begins with it. */

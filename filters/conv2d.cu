@@ -194,3 +194,13 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
   return fc_dispatch_compute(op->compute,
                              [&](auto f) { return run_tiles<decltype(f)>(op, in, out, s, notes); });
 }
+
+extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
+                                          const fc_view *out, void *stream, uint32_t *notes) {
+  fc_march m;
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (op->compute != FC_F32 || !fc_march_plan(&m, in, out, op->nx, op->ny, notes) ||
+      !fc_march_ends(&m, in, edges))
+    return FC_UNSUPPORTED;
+  return fc_conv2d_floats(op, m, static_cast<cudaStream_t>(stream));
+}

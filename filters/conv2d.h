@@ -17,6 +17,7 @@
 #ifndef FC_FILTERS_CONV2D_H
 #define FC_FILTERS_CONV2D_H
 
+#include "core/edges.h"
 #include "core/view.h"
 #include "filters/api.h"
 
@@ -45,6 +46,11 @@ FC_FILTERS_API fc_status fc_conv2d_cpu(const fc_conv2d *op, const fc_view *in, c
 /* Enqueues on `stream` (a cudaStream_t). FC_DEVICE when the launch fails. */
 FC_FILTERS_API fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, const fc_view *out,
                                         void *stream, uint32_t *notes);
+
+/* The same of a whole signal, of which nothing beyond the ends can be read: the filter makes the border
+ * itself. FC_UNSUPPORTED, with nothing enqueued, where it has no kernel that does. The bits are the same. */
+FC_FILTERS_API fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
+                                              const fc_view *out, void *stream, uint32_t *notes);
 
 FC_END_DECLS
 

@@ -9,13 +9,30 @@
 //
 // For rows of adjacent elements, as fc_march_plan takes them: an interleaved row of C
 // channels is one row whose taps lie `step` = C apart.
+//
+// Where a view ends with its signal (fc_edges), these kernels make the border themselves:
+// a row above or below is copied from the one that stands for it, and in the first and last band each
+// thread has at most one element besides that it copies from where the border says. All that is
+// decided once a block or a row; blocks inside pay for none of it.
 #ifndef FC_FILTERS_CONV2D_BAND_CUH
 #define FC_FILTERS_CONV2D_BAND_CUH
+
+#include <type_traits>
 
 #include "filters/conv2d_march.cuh"
 
 #define FC_BAND_THREADS 128
 #define FC_BAND_WIDTH   512 // elements: 4 a thread. A band is one such group, or two
+
+// The ends of the signal.
+struct fc_band_edges {
+  bool on;                // the views end where the signal does: nothing beyond can be read
+  int32_t border;         // fc_border
+  uint32_t code;          // of its constant, in every element of a word
+  int32_t up, left;       // rows and elements that the first window begins outside
+  int32_t height, pixels; // of the signal
+  int32_t step;           // elements of a pixel
+};
 
 // What a kernel is told; strides in bytes.
 struct fc_band {
@@ -27,7 +44,7 @@ struct fc_band {
   int32_t margin, pitch;         // words from row to row in shared memory
   int32_t rows_down;             // of a window
   bool wide;                     // outputs can be stored 4 (f32) or 2 (u8) at a time
-  bool ragged;                   // rows of bytes that begin at different places in a word
+  fc_band_edges edges;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
 };
@@ -38,86 +55,307 @@ struct fc_band_way {
   char *out;      // first output
   int count;      // rows of output
   int width;      // of output in a row, less in the last band
+  int y, x;       // where in the signal the first row of windows begins
 };
 
+// Bands at the ends of the signal come first: they take a little longer.
 template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_begin(const fc_band &b) {
   constexpr int WIDTH = GROUPS * FC_BAND_WIDTH;
-  int64_t w = blockIdx.x;
-  const int64_t e = w % b.bands * WIDTH, left = b.columns - e;
-  w /= b.bands;
-  const int64_t y = w % b.segments * b.rows;
-  w /= b.segments;
-  const int64_t plane = w % b.planes, image = w / b.planes;
+  const uint32_t bands = static_cast<uint32_t>(b.bands), ends = b.edges.on && bands > 1 ? 2 : 0;
+  const uint32_t lines = gridDim.x / bands;
+  uint32_t w = blockIdx.x, band;
+  if (w < ends * lines)
+    band = w % 2 * (bands - 1), w /= 2;
+  else
+    w -= ends * lines, band = w % (bands - ends) + ends / 2, w /= bands - ends;
+  const int64_t e = static_cast<int64_t>(band) * WIDTH, left = b.columns - e;
+  const uint32_t segments = static_cast<uint32_t>(b.segments), planes = static_cast<uint32_t>(b.planes);
+  const int64_t y = w % segments * b.rows;
+  w /= segments;
+  const int64_t plane = w % planes, image = w / planes;
   fc_band_way way;
   way.in = b.in + image * b.in_image + plane * b.in_plane + y * b.in_row + e * SIZE;
   way.out = b.out + image * b.out_image + plane * b.out_plane + y * b.out_row + e * SIZE;
   way.count = static_cast<int>(b.height - y < b.rows ? b.height - y : b.rows);
   way.width = left < WIDTH ? static_cast<int>(left) : WIDTH;
+  way.y = static_cast<int>(y) - b.edges.up, way.x = static_cast<int>(e) - b.edges.left;
   return way;
 }
 
+// fc_border_map: the position that stands for p, or -1 for the constant.
+__device__ __forceinline__ int fc_band_source(int border, int p, int extent) {
+  if (p >= 0 && p < extent) return p;
+  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
+  if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
+  // Mirrors stand `edge` beyond the first element: half an element, or none.
+  const int edge = border == FC_BORDER_REFLECT;
+  const int period = border == FC_BORDER_WRAP ? extent : 2 * (extent - 1 + edge);
+  if (period == 0) return 0;
+  int q = p % period;
+  if (q < 0) q += period;
+  return q < extent ? q : period - edge - q;
+}
+
+// A thread's part in copying a row of a band: pieces - words, or 16 bytes - that hold nothing from beyond the
+// signal's ends, and at most one element besides, which may have to be had from elsewhere.
+struct fc_band_share {
+  uint32_t pieces; // bit i: piece i * FC_BAND_THREADS and its own number
+  int to;          // the element, counted from the window's first; or -1
+  int from;        // counted likewise; or FC_BAND_CONSTANT
+};
+#define FC_BAND_CONSTANT INT32_MIN
+
+// The element of a row of windows that begins at `x` of the signal which stands for its element j.
+__device__ __forceinline__ int fc_band_element(const fc_band_edges &edges, int x, int j) {
+  const int e = x + j, pixel = e < 0 ? -((-e + edges.step - 1) / edges.step) : e / edges.step;
+  const int source = fc_band_source(edges.border, pixel, edges.pixels);
+  return source < 0 ? FC_BAND_CONSTANT : j + (source - pixel) * edges.step;
+}
+
+// Of a row that begins `shift` elements into a piece of `each` elements. EXACT: no piece holds anything
+// beyond the row; else the last one may.
+template <int PIECES, bool EXACT>
+__device__ __forceinline__ fc_band_share fc_band_share_of(const fc_band &b, const fc_band_way &way, int each,
+                                                          int shift) {
+  const int thread = threadIdx.x, n = way.width + b.margin;
+  const int lo = b.edges.on ? max(0, -way.x) : 0,
+            hi = b.edges.on ? min(n, b.edges.pixels * b.edges.step - way.x) : n;
+  const int first = lo > 0 ? (lo + shift + each - 1) / each : 0,
+            end = (hi + shift + (hi < n || EXACT ? 0 : each - 1)) / each;
+  fc_band_share s = {0, -1, 0};
+#pragma unroll
+  for (int i = 0; i < PIECES; i++) {
+    const int piece = i * FC_BAND_THREADS + thread;
+    if (piece >= first && piece < end) s.pieces |= 1u << i;
+  }
+  const int before = lo > 0 ? first * each - shift : 0;
+  const int j = thread < before ? thread : max(end * each - shift, before) + thread - before;
+  if (j < n) s.to = j, s.from = b.edges.on ? fc_band_element(b.edges, way.x, j) : j;
+  return s;
+}
+
+// How rows are copied: by 16 bytes (floats that begin at multiples of as many), by words, or by words of
+// bytes that begin at different places in a word.
+enum fc_band_copies { FC_BAND_QUADS, FC_BAND_WORDS, FC_BAND_RAGGED };
+
 // The ring of batches in shared memory, and where the next row comes from. A whole row of a
 // band is FULL words a thread, and the margin.
-template <int BATCH, int STAGES, int FULL> struct fc_band_ring {
+template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> struct fc_band_ring {
+  static constexpr bool QUADS = COPIES == FC_BAND_QUADS, RAGGED = COPIES == FC_BAND_RAGGED;
   const char *from; // the next row to be copied
   int left;         // rows to be copied
+  int y;            // where in the signal the next one lies
+  int words;        // of a row
+  bool inner;       // the band is whole and touches no end of the signal's rows: all threads copy alike
   uint32_t *ring;
   int next, now;
 
-  __device__ __forceinline__ fc_band_ring(const char *in, int rows, uint32_t *memory)
-      : from(in), left(rows), ring(memory), next(0), now(0) {}
+  // A thread's own, for the bands that need it: registers are for sums.
+  static __device__ __forceinline__ fc_band_share &share() {
+    __shared__ fc_band_share all[FC_BAND_THREADS];
+    return all[threadIdx.x];
+  }
 
-  // Begins to copy a batch of rows of `bytes` bytes. The words that they lie in are copied:
-  // the first and last may hold up to 3 bytes that are not the view's.
-  __device__ __forceinline__ void fetch(const fc_band &b, int bytes) {
-    uint32_t *to = ring + next * BATCH * b.pitch + threadIdx.x;
-    const bool whole = !b.ragged && left >= BATCH;
-    const int shift = static_cast<int>(reinterpret_cast<uintptr_t>(from) & 3);
-    const int words = (shift + bytes + 3) / 4, more = words - FULL * FC_BAND_THREADS;
-    if (whole && more >= 0) {
-      const uint32_t *row = reinterpret_cast<const uint32_t *>(from - shift) + threadIdx.x;
-      const bool last = static_cast<int>(threadIdx.x) < more;
-#pragma unroll
-      for (int u = 0; u < BATCH; u++) {
-#pragma unroll
-        for (int i = 0; i < FULL; i++)
-          __pipeline_memcpy_async(to + i * FC_BAND_THREADS, row + i * FC_BAND_THREADS, 4);
-        if (last) __pipeline_memcpy_async(to + FULL * FC_BAND_THREADS, row + FULL * FC_BAND_THREADS, 4);
-        row = reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(row) + b.in_row);
-        to += b.pitch;
-      }
-    } else {
-      fetch_any(b, bytes, to);
-    }
+  __device__ __forceinline__ fc_band_ring(const fc_band &b, const fc_band_way &way, int rows,
+                                          uint32_t *memory)
+      : from(way.in), left(rows), y(way.y), ring(memory), next(0), now(1) {
+    const int n = way.width + b.margin, spare = b.edges.on && SIZE == 4 ? 3 : 0;
+    inner = way.width == FULL * FC_BAND_THREADS * 4 / SIZE &&
+            (!b.edges.on || (way.x >= 0 && way.x + n + spare <= b.edges.pixels * b.edges.step));
+    words = SIZE == 4 ? (n + spare) / (spare + 1) * (spare + 1) : (shift_of(b, 0) + n + 3) / 4;
+    if (!inner)
+      share() = QUADS ? fc_band_share_of<FULL / 4 + 1, true>(b, way, 4, 0) : share_of_words(b, way, 0);
+  }
+
+  // Of row u of the next batch.
+  __device__ __forceinline__ fc_band_share share_of_words(const fc_band &b, const fc_band_way &way,
+                                                          int u) const {
+    return fc_band_share_of<FULL + 1, false>(b, way, 4 / SIZE, shift_of(b, u) / SIZE);
+  }
+
+  __device__ __forceinline__ int shift_of(const fc_band &b, int u) const {
+    return SIZE == 4 ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(from + u * b.in_row) & 3);
+  }
+
+  // Begins to copy a batch of rows. The words that they lie in are copied: the first and last
+  // may hold up to 3 bytes that are not the view's.
+  __device__ __forceinline__ void fetch(const fc_band &b, const fc_band_way &way) {
+    uint32_t *to = ring + next * BATCH * b.pitch;
+    if (left < BATCH || (b.edges.on && (y < 0 || y + BATCH > b.edges.height)))
+      fetch_some(b, way, to);
+    else if (QUADS && inner)
+      fetch_quads(b, to);
+    else if (!RAGGED && inner)
+      fetch_plain(b, to);
+    else if (QUADS)
+      fetch_end_quads(b, to);
+    else
+      fetch_words(b, way, to);
     __pipeline_commit();
     from += BATCH * b.in_row;
+    y += BATCH;
     left -= BATCH;
     if (++next == STAGES) next = 0;
   }
 
-  __device__ __forceinline__ void fetch_any(const fc_band &b, int bytes, uint32_t *to) const {
-#pragma unroll 1
-    for (int u = 0; u < BATCH && u < left; u++, to += b.pitch) {
-      const char *row = from + u * b.in_row;
-      const int shift = static_cast<int>(reinterpret_cast<uintptr_t>(row) & 3),
-                words = (shift + bytes + 3) / 4;
-      const uint32_t *at = reinterpret_cast<const uint32_t *>(row - shift);
-#pragma unroll 1
-      for (int i = threadIdx.x; i < words; i += FC_BAND_THREADS)
-        __pipeline_memcpy_async(to + i - threadIdx.x, at + i, 4);
+  // A batch whose rows are all there, of an inner band.
+  __device__ __forceinline__ void fetch_plain(const fc_band &b, uint32_t *to) const {
+    const char *row = from - shift_of(b, 0) + 4 * threadIdx.x;
+    const bool last = static_cast<int>(threadIdx.x) < words - FULL * FC_BAND_THREADS;
+    to += threadIdx.x;
+#pragma unroll
+    for (int u = 0; u < BATCH; u++, row += b.in_row, to += b.pitch) {
+#pragma unroll
+      for (int i = 0; i < FULL; i++)
+        __pipeline_memcpy_async(to + i * FC_BAND_THREADS, row + 4 * i * FC_BAND_THREADS, 4);
+      if (last) __pipeline_memcpy_async(to + FULL * FC_BAND_THREADS, row + 4 * FULL * FC_BAND_THREADS, 4);
     }
   }
 
-  __device__ __forceinline__ void start(const fc_band &b, int bytes) {
-#pragma unroll 1
-    for (int s = 0; s < STAGES - 1; s++) fetch(b, bytes);
+  // The same 16 bytes at a time; of words that are no multiple the last are copied by themselves.
+  __device__ __forceinline__ void fetch_quads(const fc_band &b, uint32_t *to) const {
+    const int more = words - FULL * FC_BAND_THREADS, rest = more % 4;
+    const bool last = 4 * static_cast<int>(threadIdx.x) + 4 <= more,
+               single = static_cast<int>(threadIdx.x) < rest;
+    const char *row = from + 16 * threadIdx.x;
+    const int at = FULL * FC_BAND_THREADS + more - rest - 3 * static_cast<int>(threadIdx.x);
+    to += 4 * threadIdx.x;
+#pragma unroll
+    for (int u = 0; u < BATCH; u++, row += b.in_row, to += b.pitch) {
+#pragma unroll
+      for (int i = 0; i < FULL; i += 4)
+        __pipeline_memcpy_async(to + i * FC_BAND_THREADS, row + 4 * i * FC_BAND_THREADS, 16);
+      if (last) __pipeline_memcpy_async(to + FULL * FC_BAND_THREADS, row + 4 * FULL * FC_BAND_THREADS, 16);
+      if (rest && single) __pipeline_memcpy_async(to + at, row + 4 * at, 4);
+    }
   }
 
-  // The batch that comes next, once it is there for all threads; another is begun.
-  __device__ __forceinline__ const uint32_t *turn(const fc_band &b, int bytes) {
+  // The same at the ends of the signal.
+  __device__ __forceinline__ void fetch_end_quads(const fc_band &b, uint32_t *to) const {
+    const fc_band_share s = share();
+    const char *row = from;
+#pragma unroll
+    for (int u = 0; u < BATCH; u++, row += b.in_row, to += b.pitch) copy_quads(b, s, row, to);
+  }
+
+  __device__ __forceinline__ void copy_quads(const fc_band &b, const fc_band_share &s, const char *row,
+                                             uint32_t *to) const {
+#pragma unroll
+    for (int i = 0; i <= FULL / 4; i++) {
+      const int word = 4 * (i * FC_BAND_THREADS + threadIdx.x);
+      if (s.pieces >> i & 1) __pipeline_memcpy_async(to + word, row + 4 * word, 16);
+    }
+    copy_element(b, s, row, to);
+  }
+
+  __device__ __forceinline__ void copy_element(const fc_band &b, const fc_band_share &s, const char *row,
+                                               uint32_t *to) const {
+    if (SIZE != 4 || s.to < 0) return;
+    if (s.from == FC_BAND_CONSTANT)
+      to[s.to] = b.edges.code;
+    else
+      __pipeline_memcpy_async(to + s.to, row + 4 * s.from, 4);
+  }
+
+  // A batch whose rows are all there, by words. Rows that begin at different places in a word have their
+  // shares worked out one by one, but in bands where only the last word depends on it.
+  __device__ __forceinline__ void fetch_words(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
+    const fc_band_share s = share();
+    uint32_t *room = to;
+#pragma unroll
+    for (int u = 0; u < BATCH; u++, room += b.pitch) {
+      const int shift = shift_of(b, RAGGED ? u : 0);
+      const char *row = from + u * b.in_row;
+      uint32_t pieces = s.pieces;
+      if (RAGGED && inner) {
+        const int more = (shift + way.width + b.margin + 3) / 4 - FULL * FC_BAND_THREADS;
+        pieces = (1u << FULL) - 1 + (static_cast<int>(threadIdx.x) < more ? 1u << FULL : 0);
+      } else if (RAGGED) {
+        pieces = share_of_words(b, way, u).pieces;
+      }
+      copy_words(row - shift, pieces, room);
+      copy_element(b, s, row, room);
+    }
+    if (SIZE == 1 && !inner && b.edges.on) fetch_bytes(b, way, to);
+  }
+
+  __device__ __forceinline__ void copy_words(const char *row, uint32_t pieces, uint32_t *to) const {
+#pragma unroll
+    for (int i = 0; i <= FULL; i++) {
+      const int word = i * FC_BAND_THREADS + threadIdx.x;
+      if (pieces >> i & 1) __pipeline_memcpy_async(to + word, row + 4 * word, 4);
+    }
+  }
+
+  // The single bytes of a batch, which no asynchronous copy takes: all are loaded before the first is stored.
+  __device__ __forceinline__ void fetch_bytes(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
+    uint8_t byte[BATCH];
+    int at[BATCH];
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+      const fc_band_share s = RAGGED ? share_of_words(b, way, u) : share();
+      at[u] = s.to < 0 ? -1 : s.to + shift_of(b, RAGGED ? u : 0);
+      byte[u] = static_cast<uint8_t>(b.edges.code);
+      if (at[u] >= 0 && s.from != FC_BAND_CONSTANT)
+        byte[u] = static_cast<uint8_t>((from + u * b.in_row)[s.from]);
+    }
+#pragma unroll
+    for (int u = 0; u < BATCH; u++)
+      if (at[u] >= 0) reinterpret_cast<uint8_t *>(to + u * b.pitch)[at[u]] = byte[u];
+  }
+
+  // A batch of which rows are missing: beyond the end, or outside the signal, where others stand for them.
+  __device__ __forceinline__ void fetch_some(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
+#pragma unroll 1
+    for (int u = 0; u < BATCH && u < left; u++, to += b.pitch) {
+      const char *own = from + u * b.in_row, *row = own;
+      if (b.edges.on) {
+        const int source = fc_band_source(b.edges.border, y + u, b.edges.height);
+        row = source < 0 ? nullptr : from + static_cast<int64_t>(source - y) * b.in_row;
+      }
+      if (!row)
+        for (int i = threadIdx.x; i < b.pitch; i += FC_BAND_THREADS) to[i] = b.edges.code;
+      else if (QUADS)
+        copy_quads(b, fc_band_share_of<FULL / 4 + 1, true>(b, way, 4, 0), row, to);
+      else if (RAGGED && (reinterpret_cast<uintptr_t>(row) & 3) != (reinterpret_cast<uintptr_t>(own) & 3))
+        copy_bytes(b, way, row, shift_of(b, u), to);
+      else
+        copy_row(b, share_of_words(b, way, u), row, shift_of(b, u), to);
+    }
+  }
+
+  __device__ __forceinline__ void copy_row(const fc_band &b, const fc_band_share &s, const char *row,
+                                           int shift, uint32_t *to) const {
+    copy_words(row - shift, s.pieces, to);
+    copy_element(b, s, row, to);
+    if (SIZE == 1 && s.to >= 0)
+      reinterpret_cast<uint8_t *>(to)[s.to + shift] =
+          static_cast<uint8_t>(s.from == FC_BAND_CONSTANT ? b.edges.code : static_cast<uint8_t>(row[s.from]));
+  }
+
+  // A row of bytes, which may begin elsewhere in a word than that which it stands for.
+  __device__ __forceinline__ void copy_bytes(const fc_band &b, const fc_band_way &way, const char *row,
+                                             int shift, uint32_t *to) const {
+    uint8_t *bytes = reinterpret_cast<uint8_t *>(to) + shift;
+#pragma unroll 2
+    for (int j = threadIdx.x; j < way.width + b.margin; j += FC_BAND_THREADS) {
+      const int source = b.edges.on ? fc_band_element(b.edges, way.x, j) : j;
+      bytes[j] =
+          static_cast<uint8_t>(source == FC_BAND_CONSTANT ? b.edges.code : static_cast<uint8_t>(row[source]));
+    }
+  }
+
+  // Turns before there is a batch to be summed.
+  static __device__ __forceinline__ constexpr int early() {
+    return STAGES - 1;
+  }
+
+  // The batch that comes next, once it is there for all threads; another is begun. Nothing comes of the
+  // first.
+  __device__ __forceinline__ const uint32_t *turn(const fc_band &b, const fc_band_way &way) {
     __pipeline_wait_prior(STAGES - 2);
     __syncthreads();
-    fetch(b, bytes);
+    fetch(b, way);
     const uint32_t *batch = ring + now * BATCH * b.pitch;
     if (++now == STAGES) now = 0;
     return batch;
@@ -125,12 +363,15 @@ template <int BATCH, int STAGES, int FULL> struct fc_band_ring {
 };
 
 // Stores a thread's 4 adjacent sums of the group of columns from `group` on. `room` has 128
-// floats of the warp's own.
+// floats of the warp's own. WHOLE: they can be stored 4 at a time, and none is beyond the row's end.
+template <bool WHOLE>
 __device__ __forceinline__ void fc_band_store(const fc_band &b, const fc_band_way &way, char *to, int group,
                                               float4 v, float *room) {
   const int lane = threadIdx.x % 32, i = 4 * threadIdx.x, left = way.width - group;
   float *row = reinterpret_cast<float *>(to) + group;
-  if (b.wide && i + 4 <= left) {
+  if (WHOLE) {
+    if (i < left) *reinterpret_cast<float4 *>(row + i) = v;
+  } else if (b.wide && i + 4 <= left) {
     *reinterpret_cast<float4 *>(row + i) = v;
   } else if (b.wide) {
     if (i < left) row[i] = v.x;
@@ -149,16 +390,34 @@ __device__ __forceinline__ void fc_band_store(const fc_band &b, const fc_band_wa
 
 // ---- launching -------------------------------------------------------------
 
-static inline fc_band fc_band_of(const fc_march &m, int groups) {
+// Calls f(std::integral_constant<int, N>) for the odd number n of LEAST to MOST.
+template <int LEAST, int MOST, typename Fn> static inline fc_status fc_band_choose(int64_t n, Fn f) {
+  if constexpr (LEAST > MOST)
+    return FC_UNSUPPORTED;
+  else
+    return n == LEAST ? f(std::integral_constant<int, LEAST>{}) : fc_band_choose<LEAST + 2, MOST>(n, f);
+}
+
+// Windows that begin `early` elements before the first that counts.
+static inline fc_band fc_band_of(const fc_march &m, int groups, int early) {
   fc_band b = {};
-  b.in = m.in, b.out = m.out;
+  b.in = m.in - early * m.in_size, b.out = m.out;
   b.in_image = m.in_image, b.in_plane = m.in_plane, b.in_row = m.in_row;
   b.out_image = m.out_image, b.out_plane = m.out_plane, b.out_row = m.out_row;
   b.planes = m.planes, b.height = m.height, b.columns = m.columns;
   b.bands = (m.columns + groups * FC_BAND_WIDTH - 1) / (groups * FC_BAND_WIDTH);
-  b.margin = m.margin;
+  b.margin = m.margin + early, b.wide = m.quads;
   b.in_map = m.in_map, b.out_map = m.out_map, b.notes = m.notes;
+  b.edges = {m.edges.on, m.edges.border, m.edges.code, m.up, m.left + early, 0, 0, m.step};
+  b.edges.height = static_cast<int32_t>(m.height), b.edges.pixels = static_cast<int32_t>(m.columns / m.step);
   return b;
+}
+
+// Can all rows be copied and all outputs be stored 4 floats at a time, with none left over?
+static inline bool fc_band_quads(const fc_band &b, const fc_march &m) {
+  const int64_t steps = (m.images > 1 ? b.in_image : 0) | (b.planes > 1 ? b.in_plane : 0) | b.in_row;
+  return m.quads && b.columns % 4 == 0 &&
+         (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(b.in))) % 16 == 0;
 }
 
 // Launches `kernel` with `bytes` of shared memory, which may be more than a kernel has
@@ -185,6 +444,7 @@ static inline fc_status fc_band_launch(void (*kernel)(const fc_band, const Taps)
   b.rows = way.rows, b.segments = way.segments;
   const int64_t grid = m.images * b.planes * b.bands * b.segments;
   if (grid > INT32_MAX || b.rows > INT32_MAX / 2) return FC_UNSUPPORTED;
+  if (b.edges.on && (b.height > INT32_MAX / 4 || b.columns > INT32_MAX / 4)) return FC_UNSUPPORTED;
   kernel<<<static_cast<unsigned>(grid), FC_BAND_THREADS, bytes, stream>>>(b, taps);
   return fc_launch_status();
 }

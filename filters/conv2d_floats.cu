@@ -16,9 +16,11 @@ namespace {
 // Taps by columns: those of one position along the row follow each other.
 template <int K> struct mask_of { alignas(8) float tap[K][(K + 1) / 2 * 2]; };
 
-// Rows in a batch and batches in shared memory; columns of a thread in groups of 4.
+// Rows in a batch and batches in shared memory; columns of a thread in groups of 4; blocks that a
+// multiprocessor's registers are shared out to.
 template <int K> struct layout_of {
-  static constexpr int rows = K <= 7 ? 2 : 1, stages = K <= 5 ? 6 : 4, groups = K <= 5 ? 1 : 2;
+  static constexpr int rows = K <= 7 ? 2 : 1, stages = K <= 5 ? 6 : 4, groups = K <= 5 ? 1 : 2,
+                       blocks = K <= 7 ? 3 : 2;
 };
 
 template <int K> struct sums {
@@ -26,18 +28,21 @@ template <int K> struct sums {
   float of[ROWS][GROUPS][4];
 };
 
-// Adds one row, from `s` on (aligned to 16 bytes; the groups lie 512 apart), to the sums it
+// Windows begin so many elements early that rows can be copied 16 bytes at a time; see sepconv_floats.cu.
+template <int K, int STEP> constexpr int EARLY = (4 - K / 2 * STEP % 4) % 4;
+
+// Adds one row, from s + EARLY on (s is aligned to 16 bytes; the groups lie 512 apart), to the sums it
 // belongs to: tap j to those of the output j rows up.
 template <int K, int STEP>
 __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const float *s, sums<K> &sum) {
-  constexpr int QUADS = ((K - 1) * STEP + 4 + 3) / 4, G = sums<K>::GROUPS;
+  constexpr int FIRST = EARLY<K, STEP>, QUADS = (FIRST + (K - 1) * STEP + 4 + 3) / 4, G = sums<K>::GROUPS;
   float w[G][4 * QUADS];
 #pragma unroll
   for (int i = 0; i < K; i++) {
 #pragma unroll
     for (int q = 0; q < QUADS * G; q++) { // those that this tap is the first to need
-      const int at = 4 * (q / G), g = q % G;
-      if (at > i * STEP + 3 || (i > 0 && at <= (i - 1) * STEP + 3)) continue;
+      const int at = 4 * (q / G), g = q % G, last = FIRST + i * STEP + 3;
+      if (at > last || (i > 0 && at <= last - STEP)) continue;
       const float4 v = *reinterpret_cast<const float4 *>(s + g * FC_BAND_WIDTH + at);
       w[g][at] = v.x, w[g][at + 1] = v.y, w[g][at + 2] = v.z, w[g][at + 3] = v.w;
     }
@@ -46,7 +51,7 @@ __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const flo
 #pragma unroll
       for (int e = 0; e < 4 * G; e++) {
         float &to = sum.of[u + K - 1 - j][e / 4][e % 4];
-        to = fmaf(mask.tap[i][j], w[e / 4][i * STEP + e % 4], to);
+        to = fmaf(mask.tap[i][j], w[e / 4][FIRST + i * STEP + e % 4], to);
       }
     // Loads of taps stay on their side of this: all of them at once have no room in
     // uniform registers, and would go to ordinary ones.
@@ -54,23 +59,24 @@ __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const flo
   }
 }
 
-template <int K, int STEP>
-__global__ void __launch_bounds__(FC_BAND_THREADS)
+template <int K, int STEP, bool QUADS>
+__global__ void __launch_bounds__(FC_BAND_THREADS, layout_of<K>::blocks)
     band_kernel(const __grid_constant__ fc_band b, const __grid_constant__ mask_of<K> mask) {
   constexpr int BATCH = layout_of<K>::rows, G = sums<K>::GROUPS, SUMS = sums<K>::ROWS;
   extern __shared__ __align__(16) uint32_t memory[];
   const fc_band_way way = fc_band_begin<4, G>(b);
-  const int bytes = 4 * (way.width + b.margin), end = way.count + K - 1;
+  const int end = way.count + K - 1;
   float *room = reinterpret_cast<float *>(memory) + threadIdx.x / 32 * 128;
-  fc_band_ring<BATCH, layout_of<K>::stages, 4 * G> ring(way.in, end, memory + FC_BAND_WIDTH);
+  fc_band_ring<4, BATCH, layout_of<K>::stages, 4 * G, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS> ring(
+      b, way, end, memory + FC_BAND_WIDTH);
   sums<K> sum;
 #pragma unroll
   for (int i = 0; i < SUMS * G * 4; i++) sum.of[i / 4 / G][i / 4 % G][i % 4] = 0;
   char *to = way.out - (K - 1) * b.out_row;
-  ring.start(b, bytes);
 #pragma unroll 1
-  for (int q = 0; q < end; q += BATCH) {
-    const float *rows = reinterpret_cast<const float *>(ring.turn(b, bytes)) + 4 * threadIdx.x;
+  for (int q = -BATCH * ring.early(); q < end; q += BATCH) {
+    const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
+    if (q < 0) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
       scatter<K, STEP>(u, mask, rows + u * b.pitch, sum);
@@ -78,7 +84,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
 #pragma unroll
       for (int g = 0; g < G; g++) {
         const float(&v)[4] = sum.of[u][g];
-        fc_band_store(b, way, to, g * FC_BAND_WIDTH, make_float4(v[0], v[1], v[2], v[3]), room);
+        fc_band_store<QUADS>(b, way, to, g * FC_BAND_WIDTH, make_float4(v[0], v[1], v[2], v[3]), room);
       }
     }
 #pragma unroll
@@ -88,32 +94,25 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
   }
 }
 
-template <int K> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  fc_band b = fc_band_of(m, sums<K>::GROUPS);
+template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
+  fc_band b = fc_band_of(m, sums<K>::GROUPS, EARLY<K, STEP>);
   mask_of<K> mask = {};
   for (int i = 0; i < K * K; i++) mask.tap[i % K][i / K] = static_cast<const float *>(op->mask)[i];
-  b.wide = m.quads;
-  b.pitch = (sums<K>::GROUPS * FC_BAND_WIDTH + m.margin + 3) / 4 * 4 + 4;
+  b.pitch = (sums<K>::GROUPS * FC_BAND_WIDTH + b.margin + 3) / 4 * 4 + 4;
   const int bytes = 4 * (FC_BAND_WIDTH + layout_of<K>::stages * layout_of<K>::rows * b.pitch);
-  switch (m.step) {
-  case 1: return fc_band_launch(band_kernel<K, 1>, b, m, mask, bytes, K, stream);
-  case 3: return fc_band_launch(band_kernel<K, 3>, b, m, mask, bytes, K, stream);
-  default: return FC_UNSUPPORTED;
-  }
+  return fc_band_launch(fc_band_quads(b, m) ? band_kernel<K, STEP, true> : band_kernel<K, STEP, false>, b, m,
+                        mask, bytes, K, stream);
 }
 
 } // namespace
 
 fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
   if (m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || op->nx != op->ny) return FC_UNSUPPORTED;
-  switch (op->nx) {
-  case 3: return launch<3>(op, m, stream);
-  case 5: return launch<5>(op, m, stream);
-  case 7: return launch<7>(op, m, stream);
-  case 9: return launch<9>(op, m, stream);
-  case 11: return launch<11>(op, m, stream);
-  case 13: return launch<13>(op, m, stream);
-  case 15: return launch<15>(op, m, stream);
-  default: return FC_UNSUPPORTED;
-  }
+  return fc_band_choose<3, 15>(op->nx, [&](auto k) {
+    switch (m.step) {
+    case 1: return launch<k(), 1>(op, m, stream);
+    case 3: return launch<k(), 3>(op, m, stream);
+    default: return FC_UNSUPPORTED;
+    }
+  });
 }

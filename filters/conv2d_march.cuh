@@ -18,6 +18,7 @@
 
 #include <cuda_pipeline.h>
 
+#include "core/edges.h"
 #include "filters/conv2d_strips.h"
 #include "filters/cuda.cuh"
 
@@ -27,6 +28,14 @@
 #define FC_MARCH_WARPS  4   // a block at most
 #define FC_MARCH_SHARED (48 * 1024)
 #define FC_MARCH_SLACK  20 // floats that may be read beyond a row, and are then not used
+
+// What lies beyond the ends of the views, if these are the signal's (fc_edges); else the host has
+// made it, and `on` is false.
+struct fc_march_edges {
+  bool on;
+  int32_t border;
+  uint32_t code; // in every element of a word
+};
 
 // What a kernel is told; strides in bytes.
 struct fc_march {
@@ -39,7 +48,9 @@ struct fc_march {
   int32_t raw_pitch, row_pitch; // words and floats from row to row in shared memory
   int32_t warps;                // of a block
   int32_t warp_words;           // of shared memory
+  int32_t up, left;             // rows and elements that a window begins above and left of its output
   bool quads;                   // outputs can be stored 4 at a time
+  fc_march_edges edges;         // of bands only (conv2d_band.cuh)
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
 };
@@ -219,10 +230,24 @@ static inline bool fc_march_plan(fc_march *m, const fc_view *in, const fc_view *
   m->raw_pitch = in->dtype == FC_F32
                      ? m->row_pitch
                      : static_cast<int32_t>(((FC_MARCH_WIDTH + m->margin) * in_size + 6) / 16 * 4 + 4);
+  m->up = static_cast<int32_t>(ny / 2), m->left = static_cast<int32_t>(nx / 2 * step);
   m->quads = fc_march_quads(out);
   m->in_map = fc_dev_map_of<float>(in->kind, in->dtype);
   m->out_map = fc_dev_map_of<float>(out->kind, out->dtype);
   m->notes = notes;
+  return true;
+}
+
+// Tells the plan of the signal's ends; NULL: the host has made the border. False where the views do not end
+// there, or elements are larger than a word.
+static inline bool fc_march_ends(fc_march *m, const fc_view *in, const fc_edges *edges) {
+  if (!edges) return true;
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (in->origin[a] != 0 || in->shape[a] != in->extent[a]) return false;
+  if (m->in_size > 4 || m->height != in->shape[FC_AXIS_Y]) return false;
+  const uint32_t code = static_cast<uint32_t>(edges->code);
+  m->edges.on = true, m->edges.border = edges->border;
+  m->edges.code = m->in_size == 1 ? code * 0x01010101u : m->in_size == 2 ? code * 0x00010001u : code;
   return true;
 }
 

@@ -305,17 +305,32 @@ fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream
 
 } // namespace
 
+// What bands are for; FC_UNSUPPORTED otherwise.
+static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const fc_status status = fc_sepconv_floats(op, m, stream);
+  return status == FC_UNSUPPORTED ? fc_sepconv_bytes(op, m, stream) : status;
+}
+
 extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
                                      void *stream, uint32_t *notes) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    fc_status status = fc_sepconv_floats(op, m, s);
-    if (status == FC_UNSUPPORTED) status = fc_sepconv_bytes(op, m, s);
+    fc_status status = run_bands(op, m, s);
     if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
   return fc_dispatch_compute(op->compute,
                              [&](auto f) { return run_tiles<decltype(f)>(op, in, out, s, notes); });
+}
+
+extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
+                                           const fc_view *out, void *stream, uint32_t *notes) {
+  fc_march m;
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (op->compute != FC_F32 || !fc_march_plan(&m, in, out, op->nx, op->ny, notes) ||
+      !fc_march_ends(&m, in, edges))
+    return FC_UNSUPPORTED;
+  return run_bands(op, m, static_cast<cudaStream_t>(stream));
 }

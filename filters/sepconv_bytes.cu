@@ -19,7 +19,7 @@
 //
 // Down, a kernel of N rows serves all masks of fewer, whose other taps are 0; rows beyond the
 // mask's are not read, and what lies in their place is some finite number. Where rows begin at
-// different places in a word, the matrix is loaded again for each.
+// different places in a word, RAGGED, the matrix is another for each.
 #include <math.h>
 
 #include "filters/conv2d_band.cuh"
@@ -27,13 +27,17 @@
 
 namespace {
 
-constexpr int BATCH = 8;
-constexpr int STAGES = 3;
-// Groups of 512 columns, 4 a thread: what a row costs apart from its sums is shared by as many.
-template <int N> struct groups_of { static constexpr int count = N <= 9 ? 2 : 1; };
+// Rows of a batch, batches in shared memory, and groups of 512 columns, 4 a thread: what a row
+// costs apart from its sums is shared by as many groups as there are registers for.
+template <int N> struct layout_of {
+  static constexpr int rows = N <= 3 || N >= 23 ? 4 : 8, stages = rows == 4 ? 4 : 3, groups = N <= 9 ? 2 : 1;
+  static constexpr int blocks = N <= 3 ? 6 : N == 9 || N >= 19 ? N == 31 ? 2 : 3 : 4; // of a multiprocessor
+};
 constexpr int MAX_STEPS = 4;                 // of 32 bytes of a window
 constexpr int MAX_TAPS = 32 * MAX_STEPS - 7; // along, at most
-constexpr int64_t LARGEST = 8355000;         // sum of magnitudes of integer taps
+constexpr int MAX_EDGES =
+    FC_BAND_THREADS - 16;            // margin where the border is ours: a thread has one byte of it
+constexpr int64_t LARGEST = 8355000; // sum of magnitudes of integer taps
 
 template <int N> struct taps_of {
   int nx, step;
@@ -112,51 +116,69 @@ template <int KS> __device__ __forceinline__ float4 sum_along(const uint32_t *s,
 
 // Where a thread's sums belong in a row of output.
 struct place {
-  int column, width;
-  bool pairs; // all pairs are inside and at even addresses
+  int column;
+  uint32_t inside; // a bit for each of its columns
+  bool pairs;      // all are, and each pair is at an even address
 };
 
-[[maybe_unused]] __device__ __forceinline__ void store_single(const fc_band &b, uint8_t *to, int i, int left,
-                                                              float v) {
-  if (i < left) to[i] = fc_dev_code<float, uint8_t>(v, b.out_map, b.notes);
+// Column i of a thread's 4 * GROUPS, counted from its first.
+__device__ __forceinline__ constexpr int column_of(int i) {
+  return i / 4 * FC_BAND_WIDTH + i % 4 / 2 * 64 + i % 2;
 }
 
-// Adding 1.5 * 2^23 rounds half to even and leaves the integer in the lowest bits; sums stay
-// below 2^21, so that one outside 0 to 255 shows in the others.
+template <int G> __device__ __forceinline__ place place_of(const fc_band &b, int width) {
+  const int lane = threadIdx.x % 32;
+  place p = {static_cast<int>(threadIdx.x) / 32 * 128 + lane / 4 * 8 + lane % 4 * 2, 0, false};
+#pragma unroll
+  for (int i = 0; i < 4 * G; i++)
+    if (p.column + column_of(i) < width) p.inside |= 1u << i;
+  p.pairs = b.wide && p.inside == (1u << 4 * G) - 1;
+  return p;
+}
+
+constexpr uint32_t ZERO =
+    0x4b400000; // 1.5 * 2^23: adding it rounds half to even and leaves the integer in the low bits
+
+// Two integers as bytes, clamped.
+[[maybe_unused]] __device__ __forceinline__ uint32_t bytes_of(uint32_t low, uint32_t high) {
+  uint32_t bytes;
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(bytes) : "r"(high - ZERO), "r"(low - ZERO));
+  return bytes;
+}
+
+// Stores a row of sums. They stay below 2^21, so that one outside 0 to 255 shows in the bits that are
+// gathered in `seen` of every output.
 template <int G>
-__device__ __forceinline__ void store(const fc_band &b, const place &p, char *row, const float4 (&sum)[G]) {
-  const float magic = 12582912.0f;
-  uint8_t *to = reinterpret_cast<uint8_t *>(row);
-  uint32_t low[G], high[G], any = __float_as_uint(magic);
+[[maybe_unused]] __device__ __forceinline__ void store(const place &p, char *row, const float4 (&sum)[G],
+                                                       uint32_t &seen) {
+  uint32_t code[4 * G];
 #pragma unroll
   for (int g = 0; g < G; g++) {
-    const uint32_t x = __float_as_uint(sum[g].x + magic), y = __float_as_uint(sum[g].y + magic),
-                   z = __float_as_uint(sum[g].z + magic), w = __float_as_uint(sum[g].w + magic);
-    any |= (x | y) | (z | w);
-    low[g] = __byte_perm(x, y, 0x40), high[g] = __byte_perm(z, w, 0x40);
+    const float zero = __uint_as_float(ZERO);
+    code[4 * g] = __float_as_uint(sum[g].x + zero), code[4 * g + 1] = __float_as_uint(sum[g].y + zero);
+    code[4 * g + 2] = __float_as_uint(sum[g].z + zero), code[4 * g + 3] = __float_as_uint(sum[g].w + zero);
   }
-  if (p.pairs && any < __float_as_uint(magic) + 256) {
+  if (p.pairs) {
 #pragma unroll
-    for (int g = 0; g < G; g++) {
-      *reinterpret_cast<uint16_t *>(to + g * FC_BAND_WIDTH) = static_cast<uint16_t>(low[g]);
-      *reinterpret_cast<uint16_t *>(to + g * FC_BAND_WIDTH + 64) = static_cast<uint16_t>(high[g]);
+    for (int i = 0; i < 4 * G; i += 2) {
+      seen |= code[i] | code[i + 1];
+      *reinterpret_cast<uint16_t *>(row + column_of(i)) =
+          static_cast<uint16_t>(bytes_of(code[i], code[i + 1]));
     }
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int g = 0; g < G; g++) {
-    const int left = p.width - p.column - g * FC_BAND_WIDTH;
-    store_single(b, to + g * FC_BAND_WIDTH, 0, left, sum[g].x);
-    store_single(b, to + g * FC_BAND_WIDTH, 1, left, sum[g].y);
-    store_single(b, to + g * FC_BAND_WIDTH, 64, left, sum[g].z);
-    store_single(b, to + g * FC_BAND_WIDTH, 65, left, sum[g].w);
+    for (int i = 0; i < 4 * G; i++) {
+      if (!(p.inside >> i & 1)) continue;
+      seen |= code[i];
+      row[column_of(i)] = static_cast<char>(bytes_of(code[i], ZERO));
+    }
   }
 }
 
 // Adds a row to the sums of the outputs that it belongs to: tap j to those of j rows up.
-template <int N, int KS, int G>
+template <int N, int KS, int G, int SUMS>
 __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32_t *row,
-                                        const fragment<KS> &f, float4 (&sum)[N - 1 + BATCH][G]) {
+                                        const fragment<KS> &f, float4 (&sum)[SUMS][G]) {
 #pragma unroll
   for (int g = 0; g < G; g++) {
     const float4 v = sum_along<KS>(row + g * (FC_BAND_WIDTH / 4), f);
@@ -169,48 +191,49 @@ __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32
   }
 }
 
-template <int N, int KS>
+template <int N, int KS, bool RAGGED>
 __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, const fc_band_way &way,
                                       const digits<KS> &all, uint32_t *memory) {
-  constexpr int G = groups_of<N>::count;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, bytes = way.width + b.margin;
-  const int end = way.count + N - 1;
-  place p = {128 * warp + lane / 4 * 8 + lane % 4 * 2, way.width, false};
-  p.pairs = b.wide && p.column + (G - 1) * FC_BAND_WIDTH + 66 <= p.width;
+  constexpr int BATCH = layout_of<N>::rows, G = layout_of<N>::groups, SUMS = N - 1 + BATCH;
+  const int lane = threadIdx.x % 32, end = way.count + N - 1;
+  const place p = place_of<G>(b, way.width);
   // Of the rows beyond the mask's none is read.
-  fc_band_ring<BATCH, STAGES, G> ring(way.in, way.count + b.rows_down - 1, memory);
+  fc_band_ring<1, BATCH, layout_of<N>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS> ring(
+      b, way, way.count + b.rows_down - 1, memory);
   uintptr_t at = reinterpret_cast<uintptr_t>(way.in);
   fragment<KS> f;
   load_digits(all, static_cast<int>(at & 3), f);
-  float4 sum[N - 1 + BATCH][G];
+  float4 sum[SUMS][G];
 #pragma unroll
-  for (int i = 0; i < (N - 1 + BATCH) * G; i++) sum[i / G][i % G] = make_float4(0, 0, 0, 0);
+  for (int i = 0; i < SUMS * G; i++) sum[i / G][i % G] = make_float4(0, 0, 0, 0);
   char *to = way.out + p.column - (N - 1) * b.out_row;
-  ring.start(b, bytes);
+  uint32_t seen = ZERO;
 #pragma unroll 1
-  for (int q = 0; q < end; q += BATCH) {
-    const uint32_t *rows = ring.turn(b, bytes) + 32 * warp + lane / 4 * 2 + lane % 4 * 2;
+  for (int q = -BATCH * ring.early(); q < end; q += BATCH) {
+    const uint32_t *rows = ring.turn(b, way) + threadIdx.x / 32 * 32 + lane / 4 * 2 + lane % 4 * 2;
+    if (q < 0) continue;
 #pragma unroll
-    for (int u = 0; u < BATCH; u++, to += b.out_row, at += b.in_row) {
-      if (b.ragged) load_digits(all, static_cast<int>(at & 3), f);
-      scatter<N, KS, G>(u, t, rows + u * b.pitch, f, sum);
-      if (q + u >= N - 1 && q + u < end) store<G>(b, p, to, sum[u]);
+    for (int u = 0; u < BATCH; u++, to += b.out_row) {
+      if (RAGGED) load_digits(all, static_cast<int>(at & 3), f), at += b.in_row;
+      scatter<N, KS, G, SUMS>(u, t, rows + u * b.pitch, f, sum);
+      if (q + u >= N - 1 && q + u < end) store<G>(p, to, sum[u], seen);
     }
 #pragma unroll
-    for (int i = 0; i < (N - 1 + BATCH) * G; i++)
+    for (int i = 0; i < SUMS * G; i++)
       sum[i / G][i % G] = i / G < N - 1 ? sum[i / G + BATCH][i % G] : make_float4(0, 0, 0, 0);
   }
+  if (seen > ZERO + 255) fc_dev_note(b.notes, 1);
 }
 
-template <int N, int KS>
-__global__ void __launch_bounds__(FC_BAND_THREADS)
+template <int N, int KS, bool RAGGED>
+__global__ void __launch_bounds__(FC_BAND_THREADS, layout_of<N>::blocks)
     band_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(16) uint32_t memory[];
   digits<KS> &all = *reinterpret_cast<digits<KS> *>(memory);
   make_digits<N, KS>(t, threadIdx.x / 32, all);
   __syncthreads();
-  march<N, KS>(b, t, fc_band_begin<1, groups_of<N>::count>(b), all, memory + sizeof all / 4);
+  march<N, KS, RAGGED>(b, t, fc_band_begin<1, layout_of<N>::groups>(b), all, memory + sizeof all / 4);
 #endif
 }
 
@@ -256,31 +279,54 @@ template <int N> void read_taps(const fc_sepconv *op, int step, taps_of<N> *t) {
   for (int64_t j = 0; j < op->ny; j++) t->y[j] = ldexpf(y[j], -exponent);
 }
 
-template <int N, int KS>
+template <int N, int KS, bool RAGGED>
 fc_status launch(const fc_sepconv *op, const fc_march &m, fc_band b, const taps_of<N> &t,
                  cudaStream_t stream) {
-  if (!has_units(reinterpret_cast<const void *>(band_kernel<N, KS>))) return FC_UNSUPPORTED;
-  b.pitch = groups_of<N>::count * FC_BAND_WIDTH / 4 + 8 * KS + 4;
-  const int bytes = static_cast<int>(sizeof(digits<KS>)) + 4 * STAGES * BATCH * b.pitch;
-  return fc_band_launch(band_kernel<N, KS>, b, m, t, bytes, op->ny, stream);
+  const auto kernel = band_kernel<N, KS, RAGGED>;
+  if (!has_units(reinterpret_cast<const void *>(kernel))) return FC_UNSUPPORTED;
+  b.pitch = layout_of<N>::groups * FC_BAND_WIDTH / 4 + 8 * KS + 4;
+  const int rows = layout_of<N>::stages * layout_of<N>::rows;
+  return fc_band_launch(kernel, b, m, t, static_cast<int>(sizeof(digits<KS>)) + 4 * rows * b.pitch, op->ny,
+                        stream);
 }
 
-template <int N> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+template <int N, bool RAGGED> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   taps_of<N> t;
   read_taps(op, m.step, &t);
-  fc_band b = fc_band_of(m, groups_of<N>::count);
-  const int64_t starts = (m.images > 1 ? m.in_image : 0) | (m.planes > 1 ? m.in_plane : 0) | m.in_row;
+  fc_band b = fc_band_of(m, layout_of<N>::groups, 0);
   const int64_t ends = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
-  b.ragged = starts % 4 != 0;
   b.wide = (ends | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 2 == 0;
   b.rows_down = static_cast<int32_t>(op->ny);
   switch ((8 + m.margin + 3 + 31) / 32) {
-  case 1: return launch<N, 1>(op, m, b, t, stream);
-  case 2: return launch<N, 2>(op, m, b, t, stream);
-  case 3: return launch<N, 3>(op, m, b, t, stream);
-  case 4: return launch<N, 4>(op, m, b, t, stream);
+  case 1: return launch<N, 1, RAGGED>(op, m, b, t, stream);
+  case 2: return launch<N, 2, RAGGED>(op, m, b, t, stream);
+  case 3: return launch<N, 3, RAGGED>(op, m, b, t, stream);
+  case 4: return launch<N, 4, RAGGED>(op, m, b, t, stream);
   default: return FC_UNSUPPORTED;
   }
+}
+
+fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const int64_t n = op->ny;
+  if (n <= 3) return launch<3, true>(op, m, stream);
+  if (n <= 7) return launch<7, true>(op, m, stream);
+  if (n <= 15) return launch<15, true>(op, m, stream);
+  if (n <= 31) return launch<31, true>(op, m, stream);
+  return FC_UNSUPPORTED;
+}
+
+fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const int64_t n = op->ny;
+  if (n <= 3) return launch<3, false>(op, m, stream);
+  if (n <= 5) return launch<5, false>(op, m, stream);
+  if (n <= 7) return launch<7, false>(op, m, stream);
+  if (n <= 9) return launch<9, false>(op, m, stream);
+  if (n <= 11) return launch<11, false>(op, m, stream);
+  if (n <= 15) return launch<15, false>(op, m, stream);
+  if (n <= 19) return launch<19, false>(op, m, stream);
+  if (n <= 23) return launch<23, false>(op, m, stream);
+  if (n <= 31) return launch<31, false>(op, m, stream);
+  return FC_UNSUPPORTED;
 }
 
 bool is_plain(fc_dev_map<float> map) {
@@ -291,17 +337,8 @@ bool is_plain(fc_dev_map<float> map) {
 
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   if (m.in_dtype != FC_U8 || m.out_dtype != FC_U8 || op->rank != 1 || op->nx > MAX_TAPS ||
-      !is_plain(m.in_map) || !is_plain(m.out_map) || !is_moderate(op))
+      !is_plain(m.in_map) || !is_plain(m.out_map) || !is_moderate(op) || (m.edges.on && m.margin > MAX_EDGES))
     return FC_UNSUPPORTED;
-  const int64_t n = op->ny;
-  if (n <= 3) return launch<3>(op, m, stream);
-  if (n <= 5) return launch<5>(op, m, stream);
-  if (n <= 7) return launch<7>(op, m, stream);
-  if (n <= 9) return launch<9>(op, m, stream);
-  if (n <= 11) return launch<11>(op, m, stream);
-  if (n <= 15) return launch<15>(op, m, stream);
-  if (n <= 19) return launch<19>(op, m, stream);
-  if (n <= 23) return launch<23>(op, m, stream);
-  if (n <= 31) return launch<31>(op, m, stream);
-  return FC_UNSUPPORTED;
+  const int64_t starts = (m.images > 1 ? m.in_image : 0) | (m.planes > 1 ? m.in_plane : 0) | m.in_row;
+  return starts % 4 == 0 ? run(op, m, stream) : run_ragged(op, m, stream);
 }

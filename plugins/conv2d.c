@@ -225,13 +225,17 @@ static const fc_backend cpu = {
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
   const fc_view *in = job->in[0], *out = job->out[0];
-  return state->separate.rank > 0 ? fc_sepconv_cuda(&state->separate, in, out, job->stream, job->notes)
-                                  : fc_conv2d_cuda(&state->plain, in, out, job->stream, job->notes);
+  const int separate = state->separate.rank > 0;
+  if (job->edges)
+    return separate ? fc_sepconv_cuda_edges(&state->separate, in, job->edges, out, job->stream, job->notes)
+                    : fc_conv2d_cuda_edges(&state->plain, in, job->edges, out, job->stream, job->notes);
+  return separate ? fc_sepconv_cuda(&state->separate, in, out, job->stream, job->notes)
+                  : fc_conv2d_cuda(&state->plain, in, out, job->stream, job->notes);
 }
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_GRAPH,
+    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
     .prepare = prepare,
     .release = release,
     .process = cuda_process,

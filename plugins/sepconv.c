@@ -142,13 +142,15 @@ static const fc_backend cpu = {
 
 #ifdef FC_HAVE_CUDA
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  const sepconv_state *state = prepared;
-  return fc_sepconv_cuda(&state->filter, job->in[0], job->out[0], job->stream, job->notes);
+  const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
+  const fc_view *in = job->in[0], *out = job->out[0];
+  if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
+  return fc_sepconv_cuda(filter, in, out, job->stream, job->notes);
 }
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_GRAPH,
+    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
     .prepare = prepare,
     .release = release,
     .process = cuda_process,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/demand.h"
 #include "tests/device/fake_device.h"
 
 /* Flop an output element: seconds on any CPU for the smallest input. */
@@ -66,14 +67,54 @@ static size_t scratch(const void *memory, const fc_job *job) {
   return s->real->scratch ? s->real->scratch(s->inner, job) : 0;
 }
 
+static hosted_border borders;
+
+void host_borders(hosted_border border) {
+  borders = border;
+}
+
+#define ROOM 8 /* elements of border, on both sides of rows and columns */
+
+/* A copy of the view with the border that it is told of around it. */
+static fc_view with_border(const fc_view *v, const fc_edges *edges) {
+  fc_view to = *v;
+  const gsize size = fc_dtype_size(v->dtype);
+  const gint64 *n = v->shape;
+  to.stride[3] = (gint64)size, to.stride[2] = n[3] * to.stride[3];
+  to.stride[1] = (n[2] + 2 * ROOM) * to.stride[2], to.stride[0] = (n[1] + 2 * ROOM) * to.stride[1];
+  to.data = (char *)g_malloc((gsize)(n[0] * to.stride[0])) + ROOM * (to.stride[1] + to.stride[2]);
+  for (gint64 i = 0; i < n[0]; i++)
+    for (gint64 y = -ROOM; y < n[1] + ROOM; y++)
+      for (gint64 x = -ROOM; x < n[2] + ROOM; x++)
+        for (gint64 c = 0; c < n[3]; c++) {
+          gint64 row = fc_border_map(edges->border, y, n[1]), column = fc_border_map(edges->border, x, n[2]);
+          gboolean inside = row >= 0 && column >= 0;
+          memcpy(fc_view_at(&to, i, y, x, c),
+                 inside ? fc_view_at(v, i, row, column, c) : (const void *)&edges->code, size);
+        }
+  return to;
+}
+
+static fc_status process_edges(const fc_host *host, const state *s, const fc_job *job) {
+  fc_view in = with_border(job->in[0], job->edges);
+  const fc_view *ins[1] = {&in};
+  fc_job inner = *job;
+  inner.in = ins, inner.edges = NULL;
+  fc_status status = s->real->process(host, s->inner, &inner);
+  g_free((char *)in.data - ROOM * (in.stride[1] + in.stride[2]));
+  return status;
+}
+
 static fc_status process(const fc_host *host, const void *memory, const fc_job *job) {
   const state *s = memory;
+  g_assert_true(!job->edges || borders != HOSTED_GIVEN);
+  if (job->edges && borders == HOSTED_REFUSED) return FC_UNSUPPORTED;
   if (fake_device_fails(FAKE_PROCESS)) return FC_DEVICE;
   g_assert_nonnull(job->stream);
   g_assert_cmpmem(s->table, sizeof table, table, sizeof table);
   fake_device_must_hold(job->in[0]);
   fake_device_must_hold(job->out[0]);
-  return s->real->process(host, s->inner, job);
+  return job->edges ? process_edges(host, s, job) : s->real->process(host, s->inner, job);
 }
 
 GPtrArray *host_stages(fc_chain *chain, const char *but) {
@@ -83,7 +124,9 @@ GPtrArray *host_stages(fc_chain *chain, const char *but) {
     h->real = chain->stages[i].op;
     h->op = *h->real;
     h->op.negotiate = negotiate;
-    h->cuda = (fc_backend){sizeof h->cuda, FC_BACKEND_GRAPH, NULL, prepare, release, scratch, process};
+    h->cuda = (fc_backend){
+        sizeof h->cuda, FC_BACKEND_GRAPH | (borders ? FC_BACKEND_EDGES : 0), NULL, prepare, release, scratch,
+        process};
     h->op.cuda = but && strcmp(but, h->op.name) == 0 ? NULL : &h->cuda;
     chain->stages[i].op = &h->op;
     g_ptr_array_add(all, h);

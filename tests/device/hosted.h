@@ -15,4 +15,9 @@
  */
 GPtrArray *host_stages(fc_chain *chain, const char *but);
 
+/* What the CUDA versions say from now on of borders: that they need them made (so at first), that they make
+ * them themselves, or that they do, and then not of any views. */
+typedef enum hosted_border { HOSTED_GIVEN = 0, HOSTED_MADE = 1, HOSTED_REFUSED = 2 } hosted_border;
+void host_borders(hosted_border border);
+
 #endif

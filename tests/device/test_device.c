@@ -559,6 +559,23 @@ static void test_large(void) {
   for (guint i = 0; i < G_N_ELEMENTS(larges); i++) check_large(&larges[i]);
 }
 
+/* By operators that make the border themselves: in one part, and in as many as before where they then do not.
+ */
+static void test_large_edges(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(larges); i++) {
+    struct large l = larges[i];
+    if (!g_str_has_prefix(l.stages[0], "sepconv") && !g_str_has_prefix(l.stages[0], "conv2d")) continue;
+    host_borders(HOSTED_REFUSED);
+    check_large(&l);
+    l.parts = 1;
+    host_borders(HOSTED_MADE);
+    check_large(&l);
+    l.y = 131, l.x = 67; /* of which otherwise a whole copy is made */
+    check_large(&l);
+    host_borders(HOSTED_GIVEN);
+  }
+}
+
 /* Each call fails in turn: an error, nothing left over, and the next call works. */
 static void test_large_failing(void) {
   const struct large *l = &larges[0];
@@ -606,6 +623,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/host-memory", test_host_memory);
   g_test_add_func("/device/stream", test_stream);
   g_test_add_func("/device/large", test_large);
+  g_test_add_func("/device/large/edges", test_large_edges);
   g_test_add_func("/device/large/failing", test_large_failing);
   int status = g_test_run();
   scratch_remove();

@@ -30,18 +30,22 @@ static void *device_base(const image *m, const fc_view *v) {
   return (char *)v->data - ((char *)m->view.data - (char *)m->memory.base);
 }
 
-static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_view *out, uint32_t *notes) {
+/* `edges` NULL: the border has been made. */
+static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_edges *edges,
+                               const fc_view *out, uint32_t *notes) {
   filter2d g = *f;
   size_t size = fc_dtype_size(f->dense ? f->conv.compute : f->sep.compute);
   void *a = NULL, *b = NULL;
   fc_status status;
   if (f->dense) {
     g.conv.device_mask = a = device_copy(f->conv.mask, (size_t)(f->conv.nx * f->conv.ny) * size);
-    status = fc_conv2d_cuda(&g.conv, in, out, NULL, notes);
+    status = edges ? fc_conv2d_cuda_edges(&g.conv, in, edges, out, NULL, notes)
+                   : fc_conv2d_cuda(&g.conv, in, out, NULL, notes);
   } else {
     g.sep.device_x = a = device_copy(f->sep.x, (size_t)(f->sep.rank * f->sep.nx) * size);
     g.sep.device_y = b = device_copy(f->sep.y, (size_t)(f->sep.rank * f->sep.ny) * size);
-    status = fc_sepconv_cuda(&g.sep, in, out, NULL, notes);
+    status = edges ? fc_sepconv_cuda_edges(&g.sep, in, edges, out, NULL, notes)
+                   : fc_sepconv_cuda(&g.sep, in, out, NULL, notes);
   }
   cudaError_t error = cudaDeviceSynchronize();
   CHECK(error == cudaSuccess, "%s", cudaGetErrorString(error));
@@ -51,14 +55,19 @@ static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_vi
   return status;
 }
 
-static void filter2d_run_cuda(const filter2d *f, const image *in, const image *out) {
+static fc_status run_image(const filter2d *f, const image *in, const fc_edges *edges, const image *out) {
   fc_view from = image_up(in), to = image_up(out);
-  fc_status status = run_on_device(f, &from, &to, NULL);
-  CHECK(status == FC_OK, "status %d", status);
+  fc_status status = run_on_device(f, &from, edges, &to, NULL);
   cudaMemcpy(out->memory.base, device_base(out, &to), out->memory.bytes + 2 * GUARD_BYTES,
              cudaMemcpyDeviceToHost);
   cudaFree(device_base(in, &from));
   cudaFree(device_base(out, &to));
+  return status;
+}
+
+static void filter2d_run_cuda(const filter2d *f, const image *in, const image *out) {
+  fc_status status = run_image(f, in, NULL, out);
+  CHECK(status == FC_OK, "status %d", status);
 }
 
 /* Rows of adjacent elements are marched over, others are not: the same input in either
@@ -118,7 +127,7 @@ static void check_notes(int dense) {
     if (special) *(float *)fc_view_at(&in.view, 0, 7, 133, 0) = special == 1 ? 1e9f : NAN;
     fc_view from = image_up(&in), to = image_up(&out);
     uint32_t notes[2] = {0, 0}, *device_notes = (uint32_t *)device_copy(notes, sizeof notes);
-    CHECK(run_on_device(&f, &from, &to, device_notes) == FC_OK, "status");
+    CHECK(run_on_device(&f, &from, NULL, &to, device_notes) == FC_OK, "status");
     cudaMemcpy(notes, device_notes, sizeof notes, cudaMemcpyDeviceToHost);
     CHECK(notes[0] == (special == 2) && notes[1] == (special == 1), "special %d noted as %u %u", special,
           notes[0], notes[1]);
@@ -149,7 +158,7 @@ static void check_notes_of_bytes(void) {
       *(uint8_t *)fc_view_at(&in.view, 0, special == 2 ? 0 : 20, special == 2 ? 0 : 700, 2) = 128;
     fc_view from = image_up(&in), to = image_up(&out);
     uint32_t notes[2] = {0, 0}, *device_notes = (uint32_t *)device_copy(notes, sizeof notes);
-    CHECK(run_on_device(&f, &from, &to, device_notes) == FC_OK, "status");
+    CHECK(run_on_device(&f, &from, NULL, &to, device_notes) == FC_OK, "status");
     cudaMemcpy(notes, device_notes, sizeof notes, cudaMemcpyDeviceToHost);
     CHECK(notes[0] == 0 && notes[1] == (special > 1), "bytes %d noted as %u %u", special, notes[0], notes[1]);
     cudaFree(device_notes);
@@ -190,6 +199,74 @@ static void check_bands(int dense, int dtype, int rounds) {
   }
 }
 
+/* The position of a signal that stands for p, by walking there; -1: the constant. */
+static int64_t source_of(int border, int64_t p, int64_t extent) {
+  if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT) return p < 0 || p >= extent ? -1 : p;
+  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : p >= extent ? extent - 1 : p;
+  const int64_t edge = border == FC_BORDER_REFLECT;
+  while (p < 0 || p >= extent) {
+    if (border == FC_BORDER_WRAP)
+      p += p < 0 ? extent : -extent;
+    else if (extent == 1)
+      p = 0;
+    else
+      p = p < 0 ? -p - edge : 2 * extent - 2 + edge - p;
+  }
+  return p;
+}
+
+/* `to` becomes `from` with a border. */
+static void fill_border(const image *to, image_border b, const image *from, const fc_edges *edges) {
+  const size_t size = fc_dtype_size(from->view.dtype);
+  const int64_t *shape = from->view.shape;
+  for (int64_t n = 0; n < shape[0]; n++)
+    for (int64_t y = -b.top; y < shape[1] + b.bottom; y++)
+      for (int64_t x = -b.left; x < shape[2] + b.right; x++)
+        for (int64_t c = 0; c < shape[3]; c++) {
+          const int64_t row = source_of(edges->border, y, shape[1]),
+                        column = source_of(edges->border, x, shape[2]);
+          const int inside = row >= 0 && column >= 0;
+          memcpy(fc_view_at(&to->view, n, y, x, c),
+                 inside ? fc_view_at(&from->view, n, row, column, c) : (const void *)&edges->code, size);
+        }
+}
+
+/* The border made by the filter: to the bit what comes of one that was made before. */
+static void check_edges(int dense, int dtype, int rounds) {
+  static const int64_t widths[] = {1, 2, 5, 127, 171, 341, 512, 513, 683, 1025, 1536, 2049};
+  static const int64_t heights[] = {1, 2, 7, 16, 33, 300};
+  static const image_layout layouts[] = {INTERLEAVED, PADDED, PLANAR, SHIFTED};
+  int taken = 0;
+  for (int round = 0; round < rounds; round++) {
+    const int64_t nx = 2 * random_int(1, dense ? 7 : 15) + 1, ny = dtype == FC_F32 ? nx : random_int(1, 31);
+    const int64_t shape[FC_AXES] = {random_int(1, 2), heights[random_int(0, 5)], widths[random_int(0, 11)],
+                                    random_int(1, 4)};
+    fc_edges edges = {sizeof edges, (int32_t)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP), 0};
+    if (edges.border == FC_BORDER_CONSTANT) element_set(&edges.code, dtype, dtype == FC_F32 ? 0.625 : 77);
+    const image_border border = border_of(ny, nx);
+    filter2d f = filter2d_new(dense, FC_F32, 1, ny, nx);
+    image in = image_random(dtype, shape, layouts[random_int(0, 3)], (image_border){0});
+    image bordered = image_new(dtype, shape, layouts[random_int(0, 3)], border);
+    fill_border(&bordered, border, &in, &edges);
+    const image_layout layout = layouts[random_int(0, 3)];
+    image want = image_new(dtype, shape, layout, (image_border){0}),
+          out = image_new(dtype, shape, layout, (image_border){0});
+    const fc_status status = run_image(&f, &in, &edges, &out);
+    filter2d_run(&f, &bordered, &want);
+    if (status == FC_OK) {
+      taken++;
+      CHECK(image_equal(&want, &out),
+            "%s, border %d, %" PRId64 "x%" PRId64 " taps, shape %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+            fc_dtype_name(dtype), edges.border, ny, nx, shape[0], shape[1], shape[2], shape[3]);
+    } else {
+      CHECK(status == FC_UNSUPPORTED, "status %d", status);
+    }
+    image_free(&in), image_free(&bordered), image_free(&want), image_free(&out);
+    filter2d_free(&f);
+  }
+  CHECK(taken > rounds / 4, "%d of %d", taken, rounds);
+}
+
 int main(void) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -210,7 +287,9 @@ int main(void) {
           if (!trial_skipped()) check_large(dense, taps, channels, bytes ? FC_U8 : FC_F32);
     check_bands(dense, FC_F32, 150 / trial_step());
     check_bands(dense, FC_U8, 250 / trial_step());
+    check_edges(dense, FC_F32, 150 / trial_step());
   }
+  check_edges(0, FC_U8, 250 / trial_step());
   check_notes_of_bytes();
   return check_result();
 }

@@ -15,7 +15,7 @@ import tree
 # What each folder may include, as prefixes of paths from the root.
 ALLOWED = {
     "core": ("core/",),
-    "filters": ("filters/", "core/view.h"),
+    "filters": ("filters/", "core/edges.h", "core/view.h"),
     "plugins": ("plugins/", "filters/", "core/plugin.h", "core/view.h"),
     "media": ("media/", "core/"),
     "cli": ("cli/", "core/filterchain.h"),
@@ -23,7 +23,7 @@ ALLOWED = {
 }
 
 # Authors of plugins see these three together in one folder, so they name each other bare.
-INSTALLED = ("core/filterchain.h", "core/plugin.h", "core/view.h")
+INSTALLED = ("core/edges.h", "core/filterchain.h", "core/plugin.h", "core/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (
