@@ -78,10 +78,6 @@ template <bool QUADS> __device__ __forceinline__ double fold(const double (&v)[O
   return plus(sum, across(sum, 8));
 }
 
-template <typename T> __device__ __forceinline__ T add_lanes(T v) {
-  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(ALL, v, by);
-  return v;
-}
 __device__ __forceinline__ int32_t add_lanes(int32_t v) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync(ALL, v);
@@ -89,6 +85,14 @@ __device__ __forceinline__ int32_t add_lanes(int32_t v) {
   for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(ALL, v, by);
   return v;
 #endif
+}
+// Less than 2^50 apart from 0.
+__device__ __forceinline__ int64_t add_lanes(int64_t v) {
+  const int32_t low = add_lanes(static_cast<int32_t>(v & 0xffffff));
+  return static_cast<int64_t>(add_lanes(static_cast<int32_t>(v >> 24))) * (1 << 24) + low;
+}
+__device__ __forceinline__ uint64_t add_lanes(uint64_t v) {
+  return static_cast<uint64_t>(add_lanes(static_cast<int64_t>(v)));
 }
 
 __device__ __forceinline__ uint32_t add_lanes(uint32_t v) {

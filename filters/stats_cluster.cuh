@@ -37,6 +37,22 @@ __device__ __forceinline__ void store_first(fc_stats_part *to, const fc_stats_pa
 }
 #endif
 
+#if __CUDA_ARCH__ >= 900
+// By a warp, whose second half repeats the first. The sums of a unit fit 64 bits, those of squares do not.
+__device__ __forceinline__ fc_stats_part merge_cluster(const fc_stats_part *parts, int64_t samples) {
+  fc_stats_part p = parts[threadIdx.x % UNIT];
+  p.finite = static_cast<uint64_t>(samples);
+  p.least = least_of_lanes(__double2int_rn(p.least)), p.most = most_of_lanes(__double2int_rn(p.most));
+#pragma unroll
+  for (int by = 1; by < UNIT; by *= 2) {
+    p.sum_low += across(p.sum_low, by);
+    fc_stats_add_wide(&p.squares_low, &p.squares_high, across(p.squares_low, by), across(p.squares_high, by));
+  }
+  p.sum_high = static_cast<int64_t>(p.sum_low) < 0 ? ~UINT64_C(0) : 0;
+  return p;
+}
+#endif
+
 // A unit to a cluster, a chunk to a warp.
 template <typename T>
 __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
@@ -58,9 +74,9 @@ __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
   if (blockIdx.x % CLUSTER) return;
   cluster_wait();
   if (threadIdx.x >= 32) return;
-  p = merge_codes(parts[threadIdx.x % UNIT], UNIT);
-  if (threadIdx.x == 0 && (l.units == 1 || chunks_in(l, at) > 0))
-    deliver_unit(l, at, p, units, blocks, frame_bytes);
+  const int64_t rest = samples_in(l, at.block) - static_cast<int64_t>(at.unit) * (UNIT * FC_STATS_CHUNK);
+  p = merge_cluster(parts, rest < UNIT * FC_STATS_CHUNK ? rest : UNIT * FC_STATS_CHUNK);
+  if (threadIdx.x == 0 && rest > 0) deliver_unit(l, at, p, units, blocks, frame_bytes);
 #endif
 }
 

@@ -13,8 +13,9 @@
 
 namespace stats {
 
-// Warps of a block, chunks that a warp has under way, this one included, and blocks of a multiprocessor.
-constexpr int STREAM_WARPS = 2, STREAM_DEPTH = 3, STREAM_BLOCKS = 8;
+// Warps of a block, chunks that a warp has under way, this one included, blocks that a multiprocessor has at
+// once and in turn.
+constexpr int STREAM_WARPS = 2, STREAM_DEPTH = 2, STREAM_BLOCKS = 10, STREAM_TURNS = 8;
 constexpr int STREAM_EACH = UNIT / STREAM_WARPS; // chunks of a unit that a warp has
 constexpr int STREAM_BYTES = STREAM_WARPS * STREAM_DEPTH * FC_STATS_CHUNK * 4; // of shared memory
 constexpr int64_t STREAM_LEAST = 1024;                                         // units that are worth it
@@ -161,7 +162,7 @@ static inline fc_status launch_stream(const fc_view *in, const layout &l, fc_sta
       cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     return FC_UNSUPPORTED;
-  const unsigned grid = fc_blocks(total, 1, static_cast<int64_t>(processors) * STREAM_BLOCKS);
+  const unsigned grid = fc_blocks(total, 1, static_cast<int64_t>(processors) * STREAM_BLOCKS * STREAM_TURNS);
   stream_units<<<grid, 32 * STREAM_WARPS, STREAM_BYTES, stream>>>(l, units, blocks, frame_bytes,
                                                                   static_cast<uint32_t>(total));
   return fc_launch_status();
