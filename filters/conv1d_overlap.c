@@ -38,6 +38,9 @@ static const window *windows_of(int compute) {
   return compute == FC_F64 ? f64_windows : f32_windows;
 }
 
+/* Samples of a line that lie in one line of cache, at most; fewer than threads have a transform. */
+#define LINE 32
+
 static int64_t hop_of(int64_t taps, int64_t inputs) {
   return (inputs - taps + 1) / FC_CONV1D_OVERLAP_UNIT * FC_CONV1D_OVERLAP_UNIT;
 }
@@ -48,10 +51,12 @@ static int64_t run_of(int64_t parts) {
   return parts == 1 ? 1 : run;
 }
 
-fc_conv1d_overlap fc_conv1d_overlap_of(int64_t taps, int64_t n, int stretches) {
+fc_conv1d_overlap fc_conv1d_overlap_of(int64_t taps, int64_t before, int64_t n, int stretches) {
   const int64_t inputs = stretches * n;
-  fc_conv1d_overlap o = {.n = n, .hop = hop_of(taps, inputs), .part = taps, .parts = 1, .run = 1};
-  o.stretches = stretches;
+  fc_conv1d_overlap o = {.n = n, .stretches = stretches, .part = taps, .parts = 1, .run = 1};
+  o.lead = before < 0 ? 0 : (LINE - before % LINE) % LINE;
+  if (hop_of(o.lead + taps, inputs) < inputs / 2) o.lead = 0;
+  o.hop = hop_of(o.lead + taps, inputs);
   if (o.hop < inputs / 2) {
     o.hop = o.part = inputs / 2;
     o.parts = (taps + o.part - 1) / o.part;
@@ -80,8 +85,8 @@ static int is_possible(const fc_conv1d_overlap *o, int64_t longest, int64_t exte
   return axis != FC_AXIS_Y || extent < 0 || fc_conv1d_overlap_grid(o) <= extent / 2;
 }
 
-fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t extent, int even, int compute, int axis,
-                                         int always) {
+fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t before, int64_t extent, int even, int compute,
+                                         int axis, int always) {
   double slow = compute == FC_F64 ? 2 : 1, outputs = extent < 0 ? 1e9 : (double)extent;
   double best =
       always ? INFINITY : slow * outputs * (DIRECT_START + DIRECT_TAP * (double)taps) / DIRECT_CREDIT;
@@ -90,7 +95,8 @@ fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t extent, int even,
   const int64_t longest = compute == FC_F64 ? F64_LONGEST : F32_LONGEST;
   for (int i = 0; i < WINDOWS && windows[i].n > 0; i++)
     for (int stretches = 1; stretches <= 2; stretches++) {
-      fc_conv1d_overlap o = fc_conv1d_overlap_of(taps, windows[i].n, stretches);
+      fc_conv1d_overlap o =
+          fc_conv1d_overlap_of(taps, axis == FC_AXIS_X ? before : 0, windows[i].n, stretches);
       if (!is_possible(&o, longest, extent, even, axis)) continue;
       double time = time_of(&o, &windows[i], outputs, even && stretches > 1);
       if (time < best) best = time, way = o;

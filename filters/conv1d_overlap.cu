@@ -27,7 +27,8 @@ template <typename F> struct overlap_args {
   const fc_complex<F> *tables, *spectra; // spectra: masks x parts, in the order of registers
   fc_complex<F> *kept;                   // parts x N values a block of threads
   int64_t taps, before, length, places, jobs, channels, across, mask_step;
-  int32_t axis, hop, window, parts, run; // window: inputs that a block's outputs depend on
+  int32_t axis, hop, window, parts, run; // window: what a block's outputs depend on, with the lead
+  int32_t lead;                          // zeros ahead of that
   int32_t together;                      // channels that go through one transform: 1 or 2
   int32_t way;                           // how samples get into registers and back
 };
@@ -44,7 +45,7 @@ constexpr int SHIFT = -1;
 
 // `run` blocks of a line that follow one another, and of the next channel where two go together.
 struct overlap_job {
-  const char *in; // what tap 0 of its first output meets
+  const char *in; // what tap 0 of its first output meets, less the lead
   char *out;
   int64_t first, channel;
 };
@@ -77,7 +78,7 @@ template <typename F> __device__ __forceinline__ overlap_job job_of(const overla
   const int64_t first = (columns ? at[FC_AXIS_Y] : at[FC_AXIS_X]) * a.run * a.hop;
   at[FC_AXIS_C] *= a.together;
   const int64_t x = columns ? at[FC_AXIS_X] : first, y = columns ? first : at[FC_AXIS_Y];
-  const int64_t ahead = a.before * a.in.stride[a.axis];
+  const int64_t ahead = (a.before + a.lead) * a.in.stride[a.axis];
   return {a.in.at(at[FC_AXIS_N], y, x, at[FC_AXIS_C]) - ahead, a.out.at(at[FC_AXIS_N], y, x, at[FC_AXIS_C]),
           first, at[FC_AXIS_C]};
 }
@@ -86,53 +87,60 @@ __device__ __forceinline__ int within(int64_t count, int most) {
   return count < 0 ? 0 : count > most ? most : static_cast<int>(count);
 }
 
+// How much of a window there is for so many outputs.
+template <typename F> __device__ __forceinline__ int inputs_of(const overlap_args<F> &a, int64_t outputs) {
+  return within(outputs + a.lead + a.taps - 1, a.window);
+}
+
 // ---- loads and stores ------------------------------------------------------------
 
 // How samples correspond to complex values: bytes from one value's re to the next, from re to
-// im, and how many there are.
+// im, how many there are, and which of them are zeros: those before `lead`, of re alone or of both.
 struct layout {
   int64_t step, apart;
-  int re, im;
+  int re, im, re_lead, im_lead;
 };
 
 // `count` samples of a line, or of two.
 template <typename F, typename S>
-__device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count) {
+__device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count,
+                                            int lead) {
   const int64_t step = v.stride[a.axis];
   const int re = within(count, S::N);
-  return a.together == 2 ? layout{step, v.stride[FC_AXIS_C], re, re}
-                         : layout{step, S::N * step, re, within(count - S::N, S::N)};
+  return a.together == 2 ? layout{step, v.stride[FC_AXIS_C], re, re, lead, lead}
+                         : layout{step, S::N * step, re, within(count - S::N, S::N), lead, 0};
 }
 
 // Samples of type F go straight between memory and registers; zeros beyond what is there.
 template <typename F, typename S>
-__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int t) {
+__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t) {
   const F *from = reinterpret_cast<const F *>(data) + t;
   if (count > S::N + S::N - HOP_UNIT) { // all of a window, but for what its hop was rounded by
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
       const int i = S::index(1, 0, e);
       const bool sure = i + S::threads <= S::N - HOP_UNIT;
-      x[e] = {from[i], sure || t + i + S::N < count ? from[i + S::N] : F(0)};
+      x[e] = {e > 0 || t >= lead ? from[i] : F(0), sure || t + i + S::N < count ? from[i + S::N] : F(0)};
     }
     return;
   }
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
-    x[e] = {t + i < count ? from[i] : F(0), t + i + S::N < count ? from[i + S::N] : F(0)};
+    x[e] = {t + i < count && (e > 0 || t >= lead) ? from[i] : F(0),
+            t + i + S::N < count ? from[i + S::N] : F(0)};
   }
 }
 
 template <typename F, typename S>
 __device__ __forceinline__ void load_frames(fc_complex<F> *x, const char *from, int64_t step, int count,
-                                            int t) {
+                                            int lead, int t) {
   from += t * step;
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
-    x[e] =
-        t + i < count ? *reinterpret_cast<const fc_complex<F> *>(from + i * step) : fc_complex<F>{F(0), F(0)};
+    x[e] = t + i < count && (e > 0 || t >= lead) ? *reinterpret_cast<const fc_complex<F> *>(from + i * step)
+                                                 : fc_complex<F>{F(0), F(0)};
   }
 }
 
@@ -143,8 +151,8 @@ __device__ __forceinline__ void load_apart(fc_complex<F> *x, const char *from, l
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
     const char *re = from + i * l.step;
-    x[e].re = t + i < l.re ? *reinterpret_cast<const F *>(re) : F(0);
-    x[e].im = t + i < l.im ? *reinterpret_cast<const F *>(re + l.apart) : F(0);
+    x[e].re = t + i < l.re && (e > 0 || t >= l.re_lead) ? *reinterpret_cast<const F *>(re) : F(0);
+    x[e].im = t + i < l.im && (e > 0 || t >= l.im_lead) ? *reinterpret_cast<const F *>(re + l.apart) : F(0);
   }
 }
 
@@ -184,23 +192,23 @@ __device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, la
 
 // All others go by way of a row in shared memory, so that their conversions are short loops.
 template <typename F, typename S, typename T>
-__device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int t,
+__device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int lead, int t,
                                          fc_dev_map<F> map) {
 #pragma unroll 8
   for (int i = t; i < S::N; i += S::threads)
-    row[i] = i < count ? fc_dev_load<F, T>(from + i * step, map) : F(0);
+    row[i] = i < count && i >= lead ? fc_dev_load<F, T>(from + i * step, map) : F(0);
 }
 
 template <typename F, typename S>
 __device__ __forceinline__ void fetch(const overlap_args<F> &a, F *row, const char *from, int64_t step,
-                                      int count, int t) {
+                                      int count, int lead, int t) {
   switch (a.in.dtype) {
-  case FC_U8: return fetch_as<F, S, uint8_t>(row, from, step, count, t, a.in_map);
-  case FC_I16: return fetch_as<F, S, int16_t>(row, from, step, count, t, a.in_map);
-  case FC_U16: return fetch_as<F, S, uint16_t>(row, from, step, count, t, a.in_map);
-  case FC_I32: return fetch_as<F, S, int32_t>(row, from, step, count, t, a.in_map);
-  case FC_F32: return fetch_as<F, S, float>(row, from, step, count, t, a.in_map);
-  default: return fetch_as<F, S, double>(row, from, step, count, t, a.in_map);
+  case FC_U8: return fetch_as<F, S, uint8_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_I16: return fetch_as<F, S, int16_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_U16: return fetch_as<F, S, uint16_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_I32: return fetch_as<F, S, int32_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_F32: return fetch_as<F, S, float>(row, from, step, count, lead, t, a.in_map);
+  default: return fetch_as<F, S, double>(row, from, step, count, lead, t, a.in_map);
   }
 }
 
@@ -230,7 +238,8 @@ __device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_comp
 #pragma unroll
   for (int part = 0; part < 2; part++) {
     fc_group_barrier<S::threads>(); // the row is read, or what was there before
-    fetch<F, S>(a, row, part ? from + l.apart : from, l.step, part ? l.im : l.re, t);
+    fetch<F, S>(a, row, part ? from + l.apart : from, l.step, part ? l.im : l.re,
+                part ? l.im_lead : l.re_lead, t);
     fc_group_barrier<S::threads>();
 #pragma unroll
     for (int e = 0; e < S::E; e++) (part ? x[e].im : x[e].re) = row[t + S::index(1, 0, e)];
@@ -256,11 +265,12 @@ template <typename F, typename S>
 __device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int count,
                                      int t, void *shared) {
   switch (a.way) {
-  case IN_LINES: return load_line<F, S>(x, from, count, t);
-  case IN_FRAMES: return load_frames<F, S>(x, from, a.in.stride[a.axis], count, t);
-  case APART: return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count), t);
+  case IN_LINES: return load_line<F, S>(x, from, count, a.lead, t);
+  case IN_FRAMES: return load_frames<F, S>(x, from, a.in.stride[a.axis], count, a.lead, t);
+  case APART: return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count, a.lead), t);
   default:
-    return load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count), t, static_cast<F *>(shared));
+    return load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count, a.lead), t,
+                                static_cast<F *>(shared));
   }
 }
 
@@ -270,9 +280,9 @@ __device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex
   switch (a.way) {
   case IN_LINES: return store_line<F, S>(x, to, count, t);
   case IN_FRAMES: return store_frames<F, S>(x, to, a.out.stride[a.axis], count, t);
-  case APART: return store_apart<F, S>(x, to, layout_of<F, S>(a, a.out, count), t);
+  case APART: return store_apart<F, S>(x, to, layout_of<F, S>(a, a.out, count, 0), t);
   default:
-    return store_converted<F, S>(a, x, to, layout_of<F, S>(a, a.out, count), t, static_cast<F *>(shared));
+    return store_converted<F, S>(a, x, to, layout_of<F, S>(a, a.out, count, 0), t, static_cast<F *>(shared));
   }
 }
 
@@ -282,8 +292,8 @@ template <typename F> __device__ __forceinline__ void ask_for(const overlap_args
   const int64_t size = a.together * static_cast<int64_t>(sizeof(F));
   if (i >= a.jobs || a.way > IN_FRAMES || a.in.stride[a.axis] != size) return;
   const overlap_job job = job_of(a, i);
-  const int64_t bytes = within(a.length - job.first + a.taps - 1, a.window) * size;
-  const uint64_t from = reinterpret_cast<uint64_t>(job.in), first = (from + 15) / 16 * 16;
+  const int64_t bytes = (inputs_of(a, a.length - job.first) - a.lead) * size;
+  const uint64_t from = reinterpret_cast<uint64_t>(job.in) + a.lead * size, first = (from + 15) / 16 * 16;
   const int64_t count =
       static_cast<int64_t>(from + static_cast<uint64_t>(bytes)) / 16 * 16 - static_cast<int64_t>(first);
   if (count > 0)
@@ -294,10 +304,11 @@ template <typename F> __device__ __forceinline__ void ask_for(const overlap_args
 
 // ---- what is not finite --------------------------------------------------------------
 
-// `count` outputs tap by tap, in the order of conv1d.h.
+// `count` outputs tap by tap, in the order of conv1d.h. (Not a function of its own: calls would cost what
+// does not call it registers.)
 template <typename F>
-__device__ void sum_directly(const overlap_args<F> &a, const char *from, char *to, int count, const F *mask,
-                             int t, int threads) {
+__device__ __forceinline__ void sum_directly(const overlap_args<F> &a, const char *from, char *to, int count,
+                                             const F *mask, int t, int threads) {
   const int64_t in_stride = a.in.stride[a.axis], out_stride = a.out.stride[a.axis];
   for (int o = t; o < count; o += threads) {
     const char *x = from + o * in_stride;
@@ -305,6 +316,7 @@ __device__ void sum_directly(const overlap_args<F> &a, const char *from, char *t
     for (int64_t begin = 0; begin < a.taps; begin += FC_CONV1D_BLOCK) {
       const int64_t end = min(a.taps, begin + FC_CONV1D_BLOCK);
       F block = F(0);
+#pragma unroll 1
       for (int64_t j = begin; j < end; j++)
         block = fc_fft_fma(fc_dev_load_any<F>(x + j * in_stride, a.in.dtype, a.in_map), mask[j], block);
       sum = begin == 0 ? block : sum + block;
@@ -315,8 +327,10 @@ __device__ void sum_directly(const overlap_args<F> &a, const char *from, char *t
 
 // `count` outputs of a block.
 template <typename F>
-__device__ __noinline__ void block_directly(const overlap_args<F> &a, const char *from, char *to, int count,
-                                            const F *mask, int t, int threads) {
+__device__ __forceinline__ void block_directly(const overlap_args<F> &a, const char *window, char *to,
+                                               int count, const F *mask, int t, int threads) {
+  const char *from = window + a.lead * a.in.stride[a.axis];
+#pragma unroll 1
   for (int channel = 0; channel < a.together; channel++)
     sum_directly(a, from + channel * a.in.stride[FC_AXIS_C], to + channel * a.out.stride[FC_AXIS_C], count,
                  mask, t, threads);
@@ -380,7 +394,7 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     const overlap_job job = job_of(a, i);
     const int64_t left = a.length - job.first, mask = a.mask_step ? job.channel : 0;
     fc_complex<F> x[S::E];
-    load<F, S>(a, x, job.in, within(left + a.taps - 1, a.window), t, shared);
+    load<F, S>(a, x, job.in, inputs_of(a, left), t, shared);
     if (S::threads > 32 && t == 0) ask_for(a, i + groups);
     fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, shared);
     products<F, S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
@@ -402,10 +416,10 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
     const fc_complex<F> *spectra = a.spectra + mask * a.parts * S::N;
     const int64_t in_step = a.hop * a.in.stride[a.axis], out_step = a.hop * a.out.stride[a.axis];
     // What these blocks' outputs depend on: the same whatever is cut off behind them.
-    const int64_t inputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop) + a.taps - 1;
+    const int64_t outputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop);
     for (int s = 0; s < a.run + last; s++) {
       fc_complex<F> x[S::E];
-      load<F, S>(a, x, job.in + s * in_step, within(inputs - s * static_cast<int64_t>(a.hop), a.window), t,
+      load<F, S>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)), t,
                  memory);
       fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, memory);
       for (int p = 0; p < last && p <= s; p++) {
@@ -548,10 +562,11 @@ fc_status maker_init(spectrum_maker *m, int n) {
 // The taps as they meet the input make a correlation, whose spectrum is the conjugate; with the
 // 1/N of the way back. That at frequencies beside the whole numbers is one of turned taps.
 template <typename S, typename F>
-void make_spectrum(const spectrum_maker *m, const F *taps, int64_t count, fc_complex<F> *spectrum) {
+void make_spectrum(const spectrum_maker *m, const F *taps, int64_t count, int64_t lead,
+                   fc_complex<F> *spectrum) {
   memset(m->re, 0, S::N * sizeof *m->re), memset(m->im, 0, S::N * sizeof *m->im);
-  for (int64_t i = 0; i < count; i++) { // they may be more than N
-    const double tap = static_cast<double>(taps[i]) / S::N;
+  for (int64_t i = lead; i < lead + count; i++) { // they may be more than N
+    const double tap = static_cast<double>(taps[i - lead]) / S::N;
     const fc_complex<double> w = turned_by<double>(static_cast<double>(SHIFT * i % (4 * S::N)) / (4. * S::N));
     m->re[i % S::N] += tap * w.re, m->im[i % S::N] += tap * w.im;
   }
@@ -575,7 +590,7 @@ fc_status make_tables(const fc_conv1d_overlap *o, const fc_conv1d *c, fc_complex
     for (int64_t p = 0; p < o->parts; p++, spectrum += S::N) {
       const int64_t first = p * o->part, left = c->taps - first;
       const auto *taps = static_cast<const typename C::F *>(c->mask) + mask * c->taps + first;
-      make_spectrum<S>(&m, taps, left < o->part ? left : o->part, spectrum);
+      make_spectrum<S>(&m, taps, left < o->part ? left : o->part, o->lead, spectrum);
     }
   maker_free(&m);
   return FC_OK;
@@ -627,7 +642,8 @@ overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d 
   a.across = out->shape[c->axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X];
   a.mask_step = c->masks > 1 ? c->taps : 0;
   a.axis = c->axis, a.hop = static_cast<int32_t>(o->hop), a.run = static_cast<int32_t>(o->run);
-  a.window = static_cast<int32_t>(o->hop + o->part - 1), a.parts = static_cast<int32_t>(o->parts);
+  a.window = static_cast<int32_t>(o->lead + o->hop + o->part - 1), a.parts = static_cast<int32_t>(o->parts),
+  a.lead = static_cast<int32_t>(o->lead);
   a.way = way_of(o, c, in, out);
   return a;
 }

@@ -33,18 +33,19 @@ typedef struct fc_conv1d_overlap {
   int64_t part, parts; /* taps a part of the mask, all but the last; how many */
   int64_t run;         /* blocks one after another; 1 for a mask of one part */
   int32_t stretches;   /* of n inputs that a block is made of: 1 of each of two channels, or 2 */
+  int64_t lead;        /* zeros that a block begins with, so that its samples are aligned in memory */
   int64_t workers;     /* set by init: blocks of threads that the device has room for */
   int32_t shared;      /* set by init: bytes of shared memory that one may have */
 } fc_conv1d_overlap;
 
-/* The way that takes the least time for so many taps over `extent` outputs a line (< 0:
- * unknown, many), where `even` says that there are channels in pairs with the same mask: direct
- * sums too, unless `always`. Known wherever filterchain runs, so
- * that chunks are cut alike with and without a device. */
-FC_FILTERS_API fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t extent, int even, int compute,
-                                                        int axis, int always);
+/* The way that takes the least time for so many taps, of which `before` as in fc_conv1d, over `extent`
+ * outputs a line (< 0: unknown, many), where `even` says that there are channels in pairs with the same mask:
+ * direct sums too, unless `always`. Known wherever filterchain runs, so that chunks are cut alike with and
+ * without a device. */
+FC_FILTERS_API fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t before, int64_t extent,
+                                                        int even, int compute, int axis, int always);
 /* The transforms of length n, which must be one of a plan's; for tests. */
-FC_FILTERS_API fc_conv1d_overlap fc_conv1d_overlap_of(int64_t taps, int64_t n, int stretches);
+FC_FILTERS_API fc_conv1d_overlap fc_conv1d_overlap_of(int64_t taps, int64_t before, int64_t n, int stretches);
 /* The output is cut at multiples of it. */
 FC_FILTERS_API int64_t fc_conv1d_overlap_grid(const fc_conv1d_overlap *o);
 

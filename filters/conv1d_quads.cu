@@ -8,7 +8,8 @@
 // and the quads that neighbours have in common come from the first cache. Inputs need not begin
 // where quads do: `shift` elements of the first quad are passed over.
 //
-// Sums run in the order that conv1d.h lays down. The tiles at the ends of a row look at each element.
+// Sums run in the order that conv1d.h lays down. A row's last tile begins early enough to be a whole one;
+// the few elements before the first quad and behind the last are made one by one.
 #include "filters/conv1d_quads.cuh"
 
 #include "filters/cuda.cuh"
@@ -47,10 +48,14 @@ __device__ __forceinline__ void add_tap(float (&sum)[STRETCHES][4], const float4
   }
 }
 
-// x(k, g): quad g of the window of stretch k. STEP: elements from a tap to the next.
-template <int STEP, typename X>
-__device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], X x, const quads_args &a, int shift,
-                                            const float4 *taps) {
+// The sums of a lane, whose window begins at the aligned quad `from`, `shift` elements before it is meant
+// to. STEP: elements from a tap to the next; the taps are those from quad `first` of the list on.
+template <int STEP>
+__device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], const float *from, int taps,
+                                            int shift, const tap_quads &list, int first) {
+  const auto x = [&](int k, int g) {
+    return __ldg(reinterpret_cast<const float4 *>(from + k * 128 + g * 4));
+  };
   float4 here[STRETCHES], next[STRETCHES];
 #pragma unroll
   for (int k = 0; k < STRETCHES; k++) {
@@ -58,10 +63,10 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], X x, con
     for (int r = 0; r < 4; r++) sum[k][r] = 0.f;
     here[k] = x(k, 0);
   }
-  const int end = shift + STEP * (a.taps - 1) + 1, whole = (end + STEP - 1) / 4;
+  const int end = shift + STEP * (taps - 1) + 1, whole = (end + STEP - 1) / 4;
   int g = 0;
   if (shift > 0) { // the first quad, from there on
-    const float4 w = taps[0];
+    const float4 w = list.quad[first];
 #pragma unroll
     for (int k = 0; k < STRETCHES; k++) next[k] = x(k, 1);
     if (STEP == 1 && shift <= 1 && 1 < end) add_tap(sum, here, next, w.y, 1);
@@ -73,7 +78,7 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], X x, con
   }
 #pragma unroll 2
   for (; g < whole; g++) {
-    const float4 w = taps[g];
+    const float4 w = list.quad[first + g];
 #pragma unroll
     for (int k = 0; k < STRETCHES; k++) next[k] = x(k, g + 1);
     add_tap(sum, here, next, w.x, 0);
@@ -85,7 +90,7 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], X x, con
   }
   const int rest = end - 4 * g;
   if (rest > 0) {
-    const float4 w = taps[g];
+    const float4 w = list.quad[first + g];
 #pragma unroll
     for (int k = 0; k < STRETCHES; k++) next[k] = rest > 1 ? x(k, g + 1) : here[k];
     add_tap(sum, here, next, w.x, 0);
@@ -94,61 +99,42 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], X x, con
   }
 }
 
-// A lane's outputs from element `at` of the row on, all of which exist; `from` is an aligned quad.
+// One output by itself.
 template <int STEP>
-__device__ __forceinline__ void filter_inside(const quads_args &a, const float *from, float *to, int shift,
-                                              const float4 *taps) {
-  float sum[STRETCHES][4];
-  sum_windows<STEP>(
-      sum, [&](int k, int g) { return __ldg(reinterpret_cast<const float4 *>(from + k * 128 + g * 4)); }, a,
-      shift, taps);
-#pragma unroll
-  for (int k = 0; k < STRETCHES; k++)
-    *reinterpret_cast<float4 *>(to + k * 128) = {sum[k][0], sum[k][1], sum[k][2], sum[k][3]};
-}
-
-// The same where only some exist.
-template <int STEP>
-__device__ __noinline__ void filter_end(const quads_args &a, const float *row, float *to, int64_t at,
-                                        int shift, const float4 *taps) {
-  const int64_t readable = a.elements + static_cast<int64_t>(STEP) * (a.taps - 1);
-  const auto element = [&](int64_t i) { return i >= 0 && i < readable ? __ldg(row + i) : 0.f; };
-  float sum[STRETCHES][4];
-  sum_windows<STEP>(
-      sum,
-      [&](int k, int g) {
-        const int64_t i = at + k * 128 + g * 4 - shift;
-        return float4{element(i), element(i + 1), element(i + 2), element(i + 3)};
-      },
-      a, shift, taps);
-#pragma unroll
-  for (int k = 0; k < STRETCHES; k++)
-#pragma unroll
-    for (int r = 0; r < 4; r++)
-      if (at + k * 128 + r >= 0 && at + k * 128 + r < a.elements) to[k * 128 + r] = sum[k][r];
+__device__ __forceinline__ float sum_alone(const float *window, int taps, const tap_quads &list) {
+  float sum = 0.f;
+#pragma unroll 4
+  for (int j = 0; j < taps; j++) sum = fmaf(__ldg(window + j * STEP), (&list.quad[0].x)[j * STEP], sum);
+  return sum;
 }
 
 template <int STEP>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     conv1d_quads(const __grid_constant__ quads_args a, const __grid_constant__ tap_quads list) {
   const int64_t tile = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
-  for (uint32_t r = blockIdx.y; r < a.rows; r += gridDim.y) {
-    const uint32_t line = r / static_cast<uint32_t>(a.channels),
-                   height = static_cast<uint32_t>(a.out.shape[FC_AXIS_Y]);
-    const int64_t channel = r - line * static_cast<uint32_t>(a.channels), n = line / height,
-                  y = line % height;
-    const float *in = reinterpret_cast<const float *>(a.in.at(n, y, 0, channel)) - a.ahead;
-    float *out = reinterpret_cast<float *>(a.out.at(n, y, 0, channel));
-    // Quads are those of the output's memory; element 0 is in the first.
-    const int lead = static_cast<int>(reinterpret_cast<uintptr_t>(out) / sizeof(float) % 4);
-    const int shift = static_cast<int>((reinterpret_cast<uintptr_t>(in) / sizeof(float) - lead) % 4);
-    const float4 *taps = list.quad + shift / STEP * a.quads;
-    const int64_t first = tile * TILE - lead, at = first + threadIdx.x % 32 * 4;
-    if (first >= a.elements) continue;
-    if (first >= 0 && first + TILE + 3 <= a.elements)
-      filter_inside<STEP>(a, in + at - shift, out + at, shift, taps);
-    else
-      filter_end<STEP>(a, in, out + at, at, shift, taps);
+  const int lane = threadIdx.x % 32;
+  const uint32_t row = blockIdx.z * gridDim.y + blockIdx.y,
+                 height = static_cast<uint32_t>(a.out.shape[FC_AXIS_Y]);
+  if (row >= a.rows) return;
+  const uint32_t channels = static_cast<uint32_t>(a.channels), line = row / channels;
+  const float *in =
+      reinterpret_cast<const float *>(a.in.at(line / height, line % height, 0, row % channels)) - a.ahead;
+  float *out = reinterpret_cast<float *>(a.out.at(line / height, line % height, 0, row % channels));
+  // Quads are those of the output's memory.
+  const int lead = static_cast<int>(reinterpret_cast<uintptr_t>(out) / sizeof(float) % 4);
+  const int shift = static_cast<int>((reinterpret_cast<uintptr_t>(in) / sizeof(float) - lead) % 4);
+  const int64_t begin = (4 - lead) % 4, last = begin + (a.elements - begin - TILE - 3) / 4 * 4;
+  const int64_t first = begin + tile * TILE;
+  if (first - TILE < last) {
+    const int64_t at = (first < last ? first : last) + lane * 4;
+    float sum[STRETCHES][4];
+    sum_windows<STEP>(sum, in + at - shift, a.taps, shift, list, shift / STEP * a.quads);
+#pragma unroll
+    for (int k = 0; k < STRETCHES; k++)
+      *reinterpret_cast<float4 *>(out + at + k * 128) = {sum[k][0], sum[k][1], sum[k][2], sum[k][3]};
+  } else if (first - 2 * TILE < last) { // the warp after the last
+    const int64_t at = lane < 4 ? lane : last + TILE + lane - 4;
+    if (at < (lane < 4 ? begin : a.elements)) out[at] = sum_alone<STEP>(in + at, a.taps, list);
   }
 }
 
@@ -178,7 +164,8 @@ fc_status launch(const fc_conv1d *c, const fc_view *in, const fc_view *out, cuda
       float4 *quad = &list.quad[shift / STEP * a.quads + place / 4];
       (&quad->x)[place % 4] = static_cast<const float *>(c->mask)[j];
     }
-  const dim3 grid(fc_blocks(a.elements + 3, TILE * WARPS, INT32_MAX), fc_blocks(a.rows, 1, 65535));
+  const dim3 grid(fc_blocks(a.elements + TILE, TILE * WARPS, INT32_MAX), fc_blocks(a.rows, 1, 65535),
+                  fc_blocks(a.rows, 65535, 65535));
   conv1d_quads<STEP><<<grid, 32 * WARPS, 0, stream>>>(a, list);
   return fc_launch_status();
 }

@@ -166,7 +166,8 @@ static transforms transforms_of(const conv1d *self, const fc_format *in, const f
   int always = self->method == FFT, exact = self->integers && in->dtype != FC_F32 && in->dtype != FC_F64;
   if (self->method == DIRECT || (self->method == AUTO && exact)) return t;
   int even = self->masks == 1 && out->extent[FC_AXIS_C] > 0 && out->extent[FC_AXIS_C] % 2 == 0;
-  t.overlap = fc_conv1d_overlap_plan(self->used, outputs, even, compute, self->axis, always);
+  t.overlap = fc_conv1d_overlap_plan(self->used, before_of(self) - self->skipped, outputs, even, compute,
+                                     self->axis, always);
   t.n = fc_conv1d_fft_length(self->used, outputs, compute, t.overlap.hop, always);
   if (t.n) t.hop = fc_conv1d_fft_hop(self->used, t.n, t.overlap.hop);
   return t;

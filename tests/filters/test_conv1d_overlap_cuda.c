@@ -20,7 +20,7 @@ typedef struct ready {
 } ready;
 
 static ready ready_new(const fc_conv1d *c, int64_t n, int stretches) {
-  ready r = {.o = fc_conv1d_overlap_of(c->taps, n, stretches), .c = *c, .mask = mask_to_device(c)};
+  ready r = {.o = fc_conv1d_overlap_of(c->taps, c->before, n, stretches), .c = *c, .mask = mask_to_device(c)};
   size_t bytes = fc_conv1d_overlap_bytes(&r.o, c);
   void *tables = aligned_alloc(64, (bytes + 63) / 64 * 64);
   CHECK(bytes > 0 && fc_conv1d_overlap_init(&r.o, c, tables) == FC_OK, "no window of %" PRId64, n);
@@ -222,7 +222,7 @@ static void notes_check(void) {
 static void refusals_check(void) {
   float mask[40] = {0};
   fc_conv1d c = {.mask = mask, .taps = 40, .masks = 1, .axis = FC_AXIS_X, .compute = FC_F32};
-  fc_conv1d_overlap o = fc_conv1d_overlap_of(40, 1024, 2);
+  fc_conv1d_overlap o = fc_conv1d_overlap_of(40, 0, 1024, 2);
   fc_view v = {.size = sizeof v, .dtype = FC_F32, .kind = FC_ARRAY};
   for (int a = 0; a < FC_AXES; a++) v.shape[a] = 1, v.stride[a] = 4;
   v.origin[FC_AXIS_X] = 64;
