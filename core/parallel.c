@@ -278,21 +278,28 @@ static int most_threads(const run *r) {
   return r->options->threads > 0 ? r->options->threads : fc_processors();
 }
 
+/* Beside a halo of more than one in so many elements a chunk had better be the only one of its worker. */
+#define HALO_SMALL 8
+
 /* Enough chunks that no worker waits long for another at the end, but none for nothing. */
 static void share_out(const run *r) {
   fc_plan *plan = r->plan;
   const fc_format *out = &plan->links[plan->n];
-  gint64 total = out->extent[plan->cut], across = 1, align = 1;
+  gint64 total = out->extent[plan->cut], across = 1, align = 1, halo = 0;
   if (r->options->chunk > 0) return;
-  for (guint s = 0; s < plan->n; s++) align = MAX(align, plan->stages[s].reach[plan->cut].align);
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_reach *reach = &plan->stages[s].reach[plan->cut];
+    align = MAX(align, reach->align), halo += MAX(reach->before, 0) + MAX(reach->after, 0);
+  }
   for (int a = 0; a < FC_AXES; a++)
     if (a != (int)plan->cut) across *= MAX(out->extent[a], 1);
   gint64 share = MAX(fc_scale_ceil(total, 1, 2 * most_threads(r)), CHUNK_LEAST / across);
+  if (share / HALO_SMALL < halo) share = MAX(share, fc_scale_ceil(total, 1, most_threads(r)));
   share = fc_scale_ceil(share, 1, align) * align;
   plan->chunk = MAX(MIN(plan->chunk, share), 1);
   /* As many for each worker, so that none is alone with a last short one. */
   gint64 round = plan->chunk * most_threads(r), rounds = (total + round / 2) / MAX(round, 1);
-  if (rounds < 2) return;
+  if (rounds < 1 || (rounds == 1 && total > round + round / HALO_SMALL)) return;
   plan->chunk = fc_scale_ceil(fc_scale_ceil(total, 1, rounds * most_threads(r)), 1, align) * align;
 }
 

@@ -24,9 +24,9 @@
 #define RING_CELLS_NARROW 64
 /* Output cells of a strip of tiles, but no fewer than the window has. */
 #define TILE_CELLS 2048
-/* Rows that a window in tiles looks at are kept where they take no more: they are read
- * from memory once, and for windows of up to some 60 rows then stay in the second cache. */
-#define RING_BYTES (2 * 1024 * 1024)
+/* Rows that a window in tiles looks at are kept where they take no more: they come from memory once, and
+ * where there are up to some 60 then stay in the second cache. */
+#define RING_BYTES (4 * 1024 * 1024)
 /* Outputs of more are written past the cache: see conv2d_strips.c. */
 #define STREAM_BYTES (16 * 1024 * 1024)
 
