@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
   extern __shared__ __align__(16) float samples[];
   typedef quantities<SUMS, SQUARES> S;
   const runs &s = a.s;
-  const run_memory m = memory_of(s, samples, LINE_AHEAD + 1);
+  const run_memory m = memory_of(s, samples, LINE_AHEAD + 1, s.pieces > 1 ? 0 : TILE_SAMPLES);
   unsigned i = blockIdx.x;
   const unsigned stretches = static_cast<unsigned>(s.stretches);
   const int first = static_cast<int>(i % stretches) * s.tiles;
@@ -123,12 +123,15 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
   for (; tile < end; tile++, x += TILE_SAMPLES, sums += TILE_SAMPLES, squares += TILE_SAMPLES) {
     fc_await_copies<LINE_AHEAD - 1>();
     __syncthreads();
-    const float *now = samples + slot * m.tile;
+    float *now = samples + slot * m.tile;
     copy(samples + (slot == 0 ? LINE_AHEAD : slot - 1) * m.tile);
     slot = slot == LINE_AHEAD ? 0 : slot + 1;
     const int group = s.pieces > 1 ? tile * (RUN_THREADS / GROUP) : 0;
     if (s.scan > 0) {
-      scan_segments<S>(s, m, now, s.pieces > 1 ? group + s.u : 0);
+      // At the end of a row no more than its windows see, in whole groups.
+      const int seen = (a.columns - x + (threadIdx.x & ~31u) * RUN + RUN - 1) / RUN + s.apart - s.scanned + 1;
+      const int count = seen < s.scan ? (seen + GROUP - 1) / GROUP * GROUP : s.scan;
+      scan_segments<S>(s, m, now, count, s.pieces > 1 ? group + s.u : 0);
       __syncthreads();
     }
     if (tile < 0 || x >= a.columns) continue; // warps as a whole
@@ -138,8 +141,10 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
 #pragma unroll
       for (int k = 0; k < RUN; k++) v[0][k] = mean_of(v[0][k], a.area, s.over);
     }
-    if (SUMS) line_give(v[0], m.staging, sums, x, a.columns);
-    if (SQUARES) line_give(v[S::COUNT - 1], m.staging, squares, x, a.columns);
+    // The samples that windows begin with, far from their ends, are the warp's own.
+    float *staging = s.pieces > 1 ? now + (threadIdx.x & ~31u) * RUN : m.staging;
+    if (SUMS) line_give(v[0], staging, sums, x, a.columns);
+    if (SQUARES) line_give(v[S::COUNT - 1], staging, squares, x, a.columns);
   }
 }
 

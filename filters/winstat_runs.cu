@@ -61,8 +61,8 @@ static int64_t bytes_of(const runs &s) {
 
 static int64_t lines_bytes(const runs &s) {
   const int64_t tile = RUN * static_cast<int64_t>(s.near_segments + (s.pieces > 1 ? FAR_SEGMENTS : 0));
-  return sizeof(float) *
-         ((LINE_AHEAD + 1) * tile + TILE + 2 * static_cast<int64_t>(s.scanned + s.scan + s.totals));
+  return sizeof(float) * ((LINE_AHEAD + 1) * tile + (s.pieces > 1 ? 0 : TILE) +
+                          2 * static_cast<int64_t>(s.scanned + s.scan + s.totals));
 }
 
 template <typename T, bool SUMS, bool SQUARES>

@@ -24,6 +24,7 @@ constexpr int RUN_COPIES = (RUN_THREADS + RUN_NEAR + GROUP) * RUN / (4 * RUN_THR
 constexpr int FAR_SEGMENTS = RUN_THREADS + 32;                                         // of the second piece
 constexpr int RUN_TILES = 16;                                                          // of a block, at most
 
+static_assert(RUN_NEAR >= GROUP, "where ends are far apart groups are the largest");
 static_assert(SLIDE_ANCHOR % (GROUP * RUN) == 0, "groups begin where views may");
 
 struct runs {
@@ -138,12 +139,12 @@ struct run_memory {
   int tile, segments;
 };
 
-__device__ __forceinline__ run_memory memory_of(const runs &s, float *memory, int tiles) {
+__device__ __forceinline__ run_memory memory_of(const runs &s, float *memory, int tiles, int staging) {
   run_memory m;
   m.segments = s.scanned + s.scan;
   m.tile = (s.near_segments + (s.pieces > 1 ? FAR_SEGMENTS : 0)) * RUN;
   m.tiles = memory, m.staging = memory + tiles * m.tile + threadIdx.x / 32 * 32 * RUN;
-  m.ahead = memory + tiles * m.tile + RUN_THREADS * RUN, m.groups = m.ahead + 2 * m.segments;
+  m.ahead = memory + tiles * m.tile + staging, m.groups = m.ahead + 2 * m.segments;
   return m;
 }
 
@@ -171,13 +172,14 @@ __device__ __forceinline__ void quantity_of(int q, float (&y)[N], const float (&
 
 // ---- whole segments -----------------------------------------------------------------
 
-// m.ahead[]: of each segment what its group has before it. m.groups[]: each group's sum, from `group` on.
+// m.ahead[]: of each of `count` segments what its group has before it. m.groups[]: each group's sum, from
+// `group` on.
 template <class S>
 __device__ __forceinline__ void scan_segments(const runs &s, const run_memory &m, const float *tile,
-                                              int group) {
+                                              int count, int group) {
   const int size = 1 << s.bits, place = threadIdx.x & (size - 1);
 #pragma unroll 1
-  for (int i = threadIdx.x; i < s.scan; i += RUN_THREADS) { // warps as a whole
+  for (int i = threadIdx.x; i < count; i += RUN_THREADS) { // warps as a whole
     const int segment = s.scanned + i, which = group + (i >> s.bits);
     float x[RUN], y[RUN], total[S::COUNT];
     read_segment(x, tile, segment);
@@ -354,7 +356,7 @@ __device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, c
   const int group = s.pieces > 1 ? at.tile * (RUN_THREADS / GROUP) : 0;
   typedef quantities<SUMS, SQUARES> S;
   if (s.scan > 0) {
-    scan_segments<S>(s, m, tile, s.pieces > 1 ? group + s.u : 0);
+    scan_segments<S>(s, m, tile, s.scan, s.pieces > 1 ? group + s.u : 0);
     __syncthreads();
   }
   if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
@@ -369,7 +371,7 @@ template <typename T, bool SUMS, bool SQUARES>
 __global__ void __launch_bounds__(RUN_THREADS, 5)
     row_runs(const __grid_constant__ pass<float> p, const __grid_constant__ runs s) {
   extern __shared__ __align__(16) float samples[];
-  const run_memory m = memory_of(s, samples, 2);
+  const run_memory m = memory_of(s, samples, 2, RUN_THREADS * RUN);
   const int64_t items = p.frames * p.rows * p.channels * s.stretches;
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
     const int64_t stretch = item % s.stretches, rest = item / s.stretches, line = rest / p.channels;
