@@ -30,8 +30,8 @@ namespace {
 // Rows of a batch, batches in shared memory, and groups of 512 columns, 4 a thread: what a row
 // costs apart from its sums is shared by as many groups as there are registers for.
 template <int N> struct layout_of {
-  static constexpr int rows = N <= 3 || N >= 23 ? 4 : 8, stages = rows == 4 ? 4 : 3, groups = N <= 9 ? 2 : 1;
-  static constexpr int blocks = N <= 3 ? 6 : N == 9 || N >= 19 ? N == 31 ? 2 : 3 : 4; // of a multiprocessor
+  static constexpr int rows = N >= 23 ? 4 : 8, stages = rows == 4 ? 4 : 3, groups = N <= 9 ? 2 : 1;
+  static constexpr int blocks = N <= 3 ? 5 : N == 9 || N >= 19 ? N == 31 ? 2 : 3 : 4; // of a multiprocessor
 };
 constexpr int MAX_STEPS = 4;                 // of 32 bytes of a window
 constexpr int MAX_TAPS = 32 * MAX_STEPS - 7; // along, at most

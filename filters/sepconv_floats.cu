@@ -12,7 +12,7 @@ namespace {
 // Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are shared out to:
 // QUADS in and out take fewer.
 template <int N, bool QUADS> struct layout_of {
-  static constexpr int rows = 4, stages = 4, blocks = N <= 7 ? 5 : N <= 15 ? 4 : QUADS ? 3 : 2;
+  static constexpr int rows = 4, stages = N <= 7 ? 6 : 4, blocks = N <= 7 ? 5 : N <= 15 ? 4 : QUADS ? 3 : 2;
 };
 
 template <int N> struct taps_of { float x[N], y[N]; };
