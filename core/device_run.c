@@ -10,22 +10,22 @@
  */
 #include "core/error.h"
 #include "core/exec.h"
+#include "core/parts.h"
 #include "core/work.h"
 
 #include <string.h>
 
-/* The inside, and what is above, below, left and right of it. */
-#define PARTS (1 + FC_LANES)
 /* A rim takes some launches, one after another: it must save copying so many bytes of input. */
 #define RIM_WORTH ((gint64)24 << 20)
 /* Parts begin at multiples of so many elements along X, for the sake of wide loads and stores. */
 #define RIM_GRAIN 64
 
+G_STATIC_ASSERT(FC_PARTS == 1 + FC_LANES); /* the rims run in lanes beside the inside */
+
 typedef struct part {
-  fc_range out[FC_AXES];                                               /* of the first stage's output */
-  fc_range view[FC_AXES], virt[FC_AXES], real[FC_AXES], held[FC_AXES]; /* of its input, see demand.h */
-  fc_buffer room;                                                      /* of a rim; of the inside no memory */
-  void *scratch;                                                       /* of a rim; NULL: it takes none */
+  fc_part cut;
+  fc_buffer room; /* of a rim; of the inside no memory */
+  void *scratch;  /* of a rim; NULL: it takes none */
 } part;
 
 struct fc_device_run {
@@ -35,7 +35,7 @@ struct fc_device_run {
   fc_chunk *chunk;
   fc_buffer room; /* for the whole input with its border; else no memory */
   guint n_parts;  /* of the first stage's work; 0: it is done in one */
-  part parts[PARTS];
+  part parts[FC_PARTS];
   gboolean edges; /* the first stage may make its border itself */
   gboolean used;
   const fc_view *in, *out; /* of the call */
@@ -43,40 +43,8 @@ struct fc_device_run {
 
 /* ---- parts ------------------------------------------------------------ */
 
-static gint64 common_multiple(gint64 a, gint64 b) {
-  gint64 x = a, y = b;
-  while (y) {
-    gint64 rest = x % y;
-    x = y, y = rest;
-  }
-  return a / x * b;
-}
-
-/* The outputs of the first stage on one axis that need no border; FALSE where there are none, or it cannot
- * be told. */
-static gboolean inside_of(const fc_plan *plan, const fc_chunk *chunk, int axis, fc_range *inside) {
-  const fc_reach *reach = &plan->stages[0].reach[axis];
-  const fc_range all = chunk->links[1].made[axis], held = chunk->links[0].held[axis];
-  const gint64 extent = plan->links[0].extent[axis];
-  *inside = all;
-  if (held.lo >= 0 && held.hi <= extent) return TRUE;
-  if (reach->num != reach->den || reach->align > G_MAXINT32 || all.lo != 0) return FALSE;
-  const gint64 grain = common_multiple(reach->align, axis == FC_AXIS_X ? RIM_GRAIN : 1);
-  inside->lo = fc_scale_ceil(MAX(reach->before, 0), 1, grain) * grain;
-  if (all.hi + reach->after > extent) inside->hi = fc_scale_floor(extent - reach->after, 1, grain) * grain;
-  return inside->lo < inside->hi;
-}
-
-static void add_part(fc_device_run *r, fc_range y, fc_range x) {
-  if (fc_range_empty(y) || fc_range_empty(x)) return;
-  part *p = &r->parts[r->n_parts++];
-  memcpy(p->out, r->chunk->links[1].made, sizeof p->out);
-  p->out[FC_AXIS_Y] = y, p->out[FC_AXIS_X] = x;
-  for (int a = 0; a < FC_AXES; a++) {
-    const fc_plan_stage *ps = &r->plan->stages[0];
-    fc_need need = fc_reach_need(&ps->reach[a], ps->border, p->out[a], r->plan->links[0].extent[a]);
-    p->view[a] = need.view, p->virt[a] = need.virt, p->real[a] = need.real, p->held[a] = need.held;
-  }
+static gboolean same(fc_range a, fc_range b) {
+  return a.lo == b.lo && a.hi == b.hi;
 }
 
 static gint64 count_of(const fc_range range[FC_AXES]) {
@@ -85,24 +53,12 @@ static gint64 count_of(const fc_range range[FC_AXES]) {
   return count;
 }
 
-static gboolean same(fc_range a, fc_range b) {
-  return a.lo == b.lo && a.hi == b.hi;
-}
-
 /* The inside first: while it runs the rims are enqueued. */
 static void cut_into_parts(fc_device_run *r) {
-  const fc_range *all = r->chunk->links[1].made;
-  fc_range y, x, whole;
-  for (int a = 0; a < FC_AXES; a++)
-    if (a != FC_AXIS_Y && a != FC_AXIS_X &&
-        (!inside_of(r->plan, r->chunk, a, &whole) || !same(whole, all[a])))
-      return;
-  if (!inside_of(r->plan, r->chunk, FC_AXIS_Y, &y) || !inside_of(r->plan, r->chunk, FC_AXIS_X, &x)) return;
-  add_part(r, y, x);
-  add_part(r, (fc_range){all[FC_AXIS_Y].lo, y.lo}, all[FC_AXIS_X]);
-  add_part(r, (fc_range){y.hi, all[FC_AXIS_Y].hi}, all[FC_AXIS_X]);
-  add_part(r, y, (fc_range){all[FC_AXIS_X].lo, x.lo});
-  add_part(r, y, (fc_range){x.hi, all[FC_AXIS_X].hi});
+  fc_part cuts[FC_PARTS];
+  r->n_parts = fc_parts_cut(&r->plan->stages[0], &r->plan->links[0], r->chunk->links[1].made,
+                            (fc_lines){RIM_GRAIN, 0}, cuts);
+  for (guint i = 0; i < r->n_parts; i++) r->parts[i].cut = cuts[i];
 }
 
 /* Whether the inside is worth it: copies of the rims' input are short beside one of all. */
@@ -110,7 +66,7 @@ static gboolean pays(const fc_device_run *r) {
   const fc_format *format = &r->plan->links[0];
   const gint64 size = (gint64)fc_dtype_size(format->dtype);
   gint64 all = count_of(r->chunk->links[0].made), rims = 0;
-  for (guint i = 1; i < r->n_parts; i++) rims += count_of(r->parts[i].held);
+  for (guint i = 1; i < r->n_parts; i++) rims += count_of(r->parts[i].cut.held);
   return r->n_parts > 1 && rims <= all / 2 && all * size >= (r->n_parts - 1) * RIM_WORTH;
 }
 
@@ -123,24 +79,24 @@ static gboolean make_rims(fc_device_run *r, GError **error) {
   for (guint i = 1; i < r->n_parts; i++) {
     part *p = &r->parts[i];
     gint64 capacity[FC_AXES];
-    for (int a = 0; a < FC_AXES; a++) capacity[a] = fc_range_length(p->held[a]);
+    for (int a = 0; a < FC_AXES; a++) capacity[a] = fc_range_length(p->cut.held[a]);
     if (!fc_buffer_layout(&p->room, &r->plan->links[0], capacity))
       return fc_fail(error, FC_NO_MEMORY, "a border is too large to be addressed");
     p->room.device = r->runner->device;
     p->room.memory = r->runner->alloc(r->runner, p->room.bytes);
     if (!p->room.memory) return no_memory(r, p->room.bytes, error);
-    fc_buffer_hold(&p->room, p->held, p->view[FC_AXIS_X].lo);
+    fc_buffer_hold(&p->room, p->cut.held, p->cut.view[FC_AXIS_X].lo);
   }
   return TRUE;
 }
 
 /* The views of a part, once fc_work_point has been called. */
 static fc_view part_in(fc_device_run *r, guint i, const fc_buffer *input) {
-  return fc_buffer_view(i ? &r->parts[i].room : input, r->parts[i].view, &r->plan->links[0]);
+  return fc_buffer_view(i ? &r->parts[i].room : input, r->parts[i].cut.view, &r->plan->links[0]);
 }
 
 static fc_view part_out(fc_device_run *r, guint i) {
-  return fc_buffer_view(fc_work_link(&r->work, 1), r->parts[i].out, &r->plan->links[1]);
+  return fc_buffer_view(fc_work_link(&r->work, 1), r->parts[i].cut.out, &r->plan->links[1]);
 }
 
 /* Scratch for the rims, each its own: they run at the same time. */
@@ -149,7 +105,7 @@ static gboolean make_scratch(fc_device_run *r, GError **error) {
   fc_buffer_layout(&nowhere, &r->plan->links[1], r->plan->links[1].extent);
   fc_buffer_hold(&nowhere, r->chunk->links[1].made, 0);
   for (guint i = 1; i < r->n_parts; i++) {
-    fc_view in = part_in(r, i, NULL), out = fc_buffer_view(&nowhere, r->parts[i].out, &r->plan->links[1]);
+    fc_view in = part_in(r, i, NULL), out = fc_buffer_view(&nowhere, r->parts[i].cut.out, &r->plan->links[1]);
     gsize bytes = fc_work_scratch(&r->work, 0, &in, &out);
     if (bytes == 0) continue;
     r->parts[i].scratch = r->runner->alloc(r->runner, bytes);
@@ -162,10 +118,11 @@ static gboolean make_scratch(fc_device_run *r, GError **error) {
 static gboolean fill_rim(fc_device_run *r, part *p, const fc_buffer *input, GError **error) {
   const fc_plan_stage *ps = &r->plan->stages[0];
   const fc_format *format = &r->plan->links[0];
-  fc_view to = fc_buffer_view(&p->room, p->real, format), from = fc_buffer_view(input, p->real, format);
+  fc_view to = fc_buffer_view(&p->room, p->cut.real, format),
+          from = fc_buffer_view(input, p->cut.real, format);
   if (!r->runner->copy(r->runner, &to, &from, NULL, error)) return FALSE;
   if (ps->border == FC_BORDER_NONE) return TRUE;
-  return r->runner->fill_border(r->runner, &to, p->virt, ps->border, &ps->border_code, error);
+  return r->runner->fill_border(r->runner, &to, p->cut.virt, ps->border, &ps->border_code, error);
 }
 
 static gboolean enqueue_rim(fc_device_run *r, guint i, const fc_buffer *input, GError **error) {
