@@ -36,7 +36,7 @@ static const char *const stages[] = {"conv1d:[1,2,3,2,1]/9:border=zero",
  * where a chunk begins. */
 #define BEFORE_BLOCKS (2 + 1 + 3)
 #define AFTER_BLOCKS  (2 + 1 + 3)
-#define BLOCK         128
+#define BLOCK         512
 #define BEFORE        1
 
 static int failed;
