@@ -28,10 +28,16 @@
 namespace {
 
 // Rows of a batch, batches in shared memory, and groups of 512 columns, 4 a thread: what a row
-// costs apart from its sums is shared by as many groups as there are registers for.
-template <int N> struct layout_of {
-  static constexpr int rows = N >= 23 ? 4 : 8, stages = rows == 4 ? 4 : 3, groups = N <= 9 ? 2 : 1;
-  static constexpr int blocks = N <= 3 ? 5 : N == 9 || N >= 19 ? N == 31 ? 2 : 3 : 4; // of a multiprocessor
+// costs apart from its sums is shared by as many groups as there are registers for. And the blocks that
+// a multiprocessor's registers are shared out to.
+template <int N, bool RAGGED> struct layout_of {
+  static constexpr int rows = N >= 23 ? 4 : 8, stages = rows == 4 ? 4 : 3,
+                       groups = N <= (RAGGED ? 3 : 9) ? 2 : 1;
+  static constexpr int blocks = N <= 3              ? 5
+                                : N <= 7            ? (RAGGED ? 6 : 4)
+                                : N == 9 || N >= 19 ? (N == 31 ? 2 : 3)
+                                : RAGGED            ? 5
+                                                    : 4;
 };
 constexpr int MAX_STEPS = 4;                 // of 32 bytes of a window
 constexpr int MAX_TAPS = 32 * MAX_STEPS - 7; // along, at most
@@ -194,11 +200,11 @@ __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32
 template <int N, int KS, bool RAGGED>
 __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, const fc_band_way &way,
                                       const digits<KS> &all, uint32_t *memory) {
-  constexpr int BATCH = layout_of<N>::rows, G = layout_of<N>::groups, SUMS = N - 1 + BATCH;
+  constexpr int BATCH = layout_of<N, RAGGED>::rows, G = layout_of<N, RAGGED>::groups, SUMS = N - 1 + BATCH;
   const int lane = threadIdx.x % 32, end = way.count + N - 1;
   const place p = place_of<G>(b, way.width);
   // Of the rows beyond the mask's none is read.
-  fc_band_ring<1, BATCH, layout_of<N>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS> ring(
+  fc_band_ring<1, BATCH, layout_of<N, RAGGED>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS> ring(
       b, way, way.count + b.rows_down - 1, memory);
   uintptr_t at = reinterpret_cast<uintptr_t>(way.in);
   fragment<KS> f;
@@ -226,14 +232,14 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
 }
 
 template <int N, int KS, bool RAGGED>
-__global__ void __launch_bounds__(FC_BAND_THREADS, layout_of<N>::blocks)
+__global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks))
     band_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(16) uint32_t memory[];
   digits<KS> &all = *reinterpret_cast<digits<KS> *>(memory);
   make_digits<N, KS>(t, threadIdx.x / 32, all);
   __syncthreads();
-  march<N, KS, RAGGED>(b, t, fc_band_begin<1, layout_of<N>::groups>(b), all, memory + sizeof all / 4);
+  march<N, KS, RAGGED>(b, t, fc_band_begin<1, layout_of<N, RAGGED>::groups>(b), all, memory + sizeof all / 4);
 #endif
 }
 
@@ -284,8 +290,8 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, fc_band b, const taps_
                  cudaStream_t stream) {
   const auto kernel = band_kernel<N, KS, RAGGED>;
   if (!has_units(reinterpret_cast<const void *>(kernel))) return FC_UNSUPPORTED;
-  b.pitch = layout_of<N>::groups * FC_BAND_WIDTH / 4 + 8 * KS + 4;
-  const int rows = layout_of<N>::stages * layout_of<N>::rows;
+  b.pitch = layout_of<N, RAGGED>::groups * FC_BAND_WIDTH / 4 + 8 * KS + 4;
+  const int rows = layout_of<N, RAGGED>::stages * layout_of<N, RAGGED>::rows;
   return fc_band_launch(kernel, b, m, t, static_cast<int>(sizeof(digits<KS>)) + 4 * rows * b.pitch, op->ny,
                         stream);
 }
@@ -293,7 +299,7 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, fc_band b, const taps_
 template <int N, bool RAGGED> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   taps_of<N> t;
   read_taps(op, m.step, &t);
-  fc_band b = fc_band_of(m, layout_of<N>::groups, 0);
+  fc_band b = fc_band_of(m, layout_of<N, RAGGED>::groups, 0);
   const int64_t ends = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
   b.wide = (ends | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 2 == 0;
   b.rows_down = static_cast<int32_t>(op->ny);
