@@ -69,8 +69,10 @@ __device__ __forceinline__ void divide(I job, I channels, I places, I across, bo
 // time, so that what they share of a memory sector is still in the cache.
 template <typename F> __device__ __forceinline__ overlap_job job_of(const overlap_args<F> &a, int64_t job) {
   const bool columns = a.axis == FC_AXIS_Y;
-  int64_t at[FC_AXES];
-  if (a.jobs < (int64_t{1} << 31)) // divisions of 64 bits are slow
+  int64_t at[FC_AXES] = {0, 0, 0, 0};
+  if (a.jobs == a.places) // of one line, which everybody would wait for the divisions of
+    at[columns ? FC_AXIS_Y : FC_AXIS_X] = job;
+  else if (a.jobs < (int64_t{1} << 31)) // divisions of 64 bits are slow
     divide<uint32_t>(static_cast<uint32_t>(job), static_cast<uint32_t>(a.channels),
                      static_cast<uint32_t>(a.places), static_cast<uint32_t>(a.across), columns, at);
   else
@@ -375,10 +377,15 @@ __device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *
                                        int count, const F *mask, int t, void *shared) {
   const bool bad = fc_register_fft_back<S, HALVES, SHIFT>(x, t, a.tables, shared, out_of_range<F, S>(x));
   if (bad) return block_directly(a, from, to, count, mask, t, S::threads);
+  if (a.together == 1 && a.hop <= S::N) { // outputs are in re alone
 #pragma unroll
-  for (int e = 0; e < S::E; e++) {
-    const fc_complex<F> y = fc_unshift<S, SHIFT>(x[e], e);
-    x[e] = {y.im, y.re};
+    for (int e = 0; e < S::E; e++) x[e].re = fc_unshift<S, SHIFT>(x[e], e).im;
+  } else {
+#pragma unroll
+    for (int e = 0; e < S::E; e++) {
+      const fc_complex<F> y = fc_unshift<S, SHIFT>(x[e], e);
+      x[e] = {y.im, y.re};
+    }
   }
   store<F, S>(a, x, to, count, t, shared);
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr int STRETCHES = 4, TILE = STRETCHES * 128; // elements, of a warp
 constexpr int WARPS = 8, RESIDENT = 4;
 constexpr int SHORTEST = 4 * TILE; // row that this is worth while for
-constexpr int MOST_TAPS = FC_CONV1D_BLOCK;
+constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_ROWS = 65535;
 
 // The taps by the place in a quad where they meet the window's first element, for each shift that there
 // may be: 4 of one channel, 2 of two.
@@ -30,10 +30,10 @@ struct tap_quads {
 
 struct quads_args {
   fc_dev_view in, out;
-  int64_t elements;       // of a row
-  int64_t rows, channels; // channels that are rows by themselves, else 1
-  int64_t ahead;          // elements from where output 0 stands back to where its window begins
-  int taps, quads;        // quads: of a shift in the list
+  int64_t elements; // of a row
+  int64_t channels; // that are rows by themselves, else 1
+  int64_t ahead;    // elements from where output 0 stands back to where its window begins
+  int taps, quads;  // quads: of a shift in the list
 };
 
 // Adds tap `w` that meets element t of the window's first quad.
@@ -113,13 +113,11 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     conv1d_quads(const __grid_constant__ quads_args a, const __grid_constant__ tap_quads list) {
   const int64_t tile = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const uint32_t row = blockIdx.z * gridDim.y + blockIdx.y,
-                 height = static_cast<uint32_t>(a.out.shape[FC_AXIS_Y]);
-  if (row >= a.rows) return;
-  const uint32_t channels = static_cast<uint32_t>(a.channels), line = row / channels;
-  const float *in =
-      reinterpret_cast<const float *>(a.in.at(line / height, line % height, 0, row % channels)) - a.ahead;
-  float *out = reinterpret_cast<float *>(a.out.at(line / height, line % height, 0, row % channels));
+  const uint32_t channels = static_cast<uint32_t>(a.channels),
+                 z = blockIdx.z; // no division where one will do
+  const uint32_t n = channels == 1 ? z : z / channels, channel = z - n * channels;
+  const float *in = reinterpret_cast<const float *>(a.in.at(n, blockIdx.y, 0, channel)) - a.ahead;
+  float *out = reinterpret_cast<float *>(a.out.at(n, blockIdx.y, 0, channel));
   // Quads are those of the output's memory.
   const int lead = static_cast<int>(reinterpret_cast<uintptr_t>(out) / sizeof(float) % 4);
   const int shift = static_cast<int>((reinterpret_cast<uintptr_t>(in) / sizeof(float) - lead) % 4);
@@ -155,17 +153,17 @@ fc_status launch(const fc_conv1d *c, const fc_view *in, const fc_view *out, cuda
   a.in = fc_dev_view_of(in), a.out = fc_dev_view_of(out);
   a.elements = out->shape[FC_AXIS_X] * STEP, a.ahead = c->before * STEP;
   a.channels = STEP == 1 ? out->shape[FC_AXIS_C] : 1;
-  a.rows = out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y] * a.channels;
+  const int64_t frames = out->shape[FC_AXIS_N] * a.channels;
   a.taps = static_cast<int>(c->taps), a.quads = (3 + STEP * (a.taps - 1) + 1 + 3) / 4;
-  if (a.rows > INT32_MAX) return FC_UNSUPPORTED;
+  if (out->shape[FC_AXIS_Y] > MOST_ROWS || frames > MOST_ROWS) return FC_UNSUPPORTED;
   for (int shift = 0; shift < 4; shift += STEP)
     for (int j = 0; j < a.taps; j++) {
       const int place = shift + j * STEP;
       float4 *quad = &list.quad[shift / STEP * a.quads + place / 4];
       (&quad->x)[place % 4] = static_cast<const float *>(c->mask)[j];
     }
-  const dim3 grid(fc_blocks(a.elements + TILE, TILE * WARPS, INT32_MAX), fc_blocks(a.rows, 1, 65535),
-                  fc_blocks(a.rows, 65535, 65535));
+  const dim3 grid(fc_blocks(a.elements + TILE, TILE * WARPS, INT32_MAX),
+                  fc_blocks(out->shape[FC_AXIS_Y], 1, MOST_ROWS), fc_blocks(frames, 1, MOST_ROWS));
   conv1d_quads<STEP><<<grid, 32 * WARPS, 0, stream>>>(a, list);
   return fc_launch_status();
 }
