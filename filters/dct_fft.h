@@ -32,8 +32,8 @@ typedef struct fc_dct_fft {
 /* Whether that is faster on the CPU than the n x n matrix: from some 40 values on, and more where n is
  * odd or has a large prime factor. */
 FC_FILTERS_API int fc_dct_fft_pays(int64_t n);
-/* Whether it is on a CUDA device. */
-FC_FILTERS_API int fc_dct_fft_pays_on_device(int64_t n);
+/* Whether it is on a CUDA device; `alone`: along one axis, not along two. */
+FC_FILTERS_API int fc_dct_fft_pays_on_device(int64_t n, int alone);
 
 /* Whether it is a type II that is done, forwards or as the inverse of a III. */
 FC_FILTERS_API int fc_dct_fft_is_second(const fc_dct *dct);

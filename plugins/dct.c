@@ -166,8 +166,8 @@ static fc_status make_fast(const fc_host *host, const fc_dct *dct, const fc_setu
   return host->fail(host, status, "no device memory for a transform of %lld values", (long long)s->size);
 }
 
-static int pays(int device, int64_t size) {
-  return device == FC_HOST ? fc_dct_fft_pays(size) : fc_dct_fft_pays_on_device(size);
+static int pays(int device, int64_t size, int alone) {
+  return device == FC_HOST ? fc_dct_fft_pays(size) : fc_dct_fft_pays_on_device(size, alone);
 }
 
 /* `plain`: by the matrix, whatever the size. */
@@ -178,7 +178,8 @@ static fc_status make_line(const fc_host *host, const instance *op, const fc_set
   if (status != FC_OK) return status;
   fc_dct dct = op->dct;
   dct.size = s.size;
-  if (plain || !pays(setup->device, s.size)) return make_matrix(host, &dct, setup, axis, &s, &l->m);
+  if (plain || !pays(setup->device, s.size, axis_of(op, setup->in[0]) != AXIS_XY))
+    return make_matrix(host, &dct, setup, axis, &s, &l->m);
   return make_fast(host, &dct, setup, axis, &s, l);
 }
 
