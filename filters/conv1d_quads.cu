@@ -164,6 +164,10 @@ fc_status launch(const fc_conv1d *c, const fc_view *in, const fc_view *out, cuda
     }
   const dim3 grid(fc_blocks(a.elements + TILE, TILE * WARPS, INT32_MAX),
                   fc_blocks(out->shape[FC_AXIS_Y], 1, MOST_ROWS), fc_blocks(frames, 1, MOST_ROWS));
+  // Neighbours' quads come from the first cache, so all of it shall be one. (A wish: nothing depends on it.)
+  if (cudaFuncSetAttribute(conv1d_quads<STEP>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                           cudaSharedmemCarveoutMaxL1) != cudaSuccess)
+    return fc_launch_status();
   conv1d_quads<STEP><<<grid, 32 * WARPS, 0, stream>>>(a, list);
   return fc_launch_status();
 }
