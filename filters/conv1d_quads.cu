@@ -48,11 +48,18 @@ __device__ __forceinline__ void add_tap(float (&sum)[STRETCHES][4], const float4
   }
 }
 
+// A quad but for the elements that are passed over, of which there is one at least: nothing else was
+// ever written there.
+__device__ __forceinline__ float4 end_of_quad(const float *quad, int shift) {
+  return {0.f, shift <= 1 ? quad[1] : 0.f, shift <= 2 ? quad[2] : 0.f, quad[3]};
+}
+
 // The sums of a lane, whose window begins at the aligned quad `from`, `shift` elements before it is meant
-// to. STEP: elements from a tap to the next; the taps are those from quad `first` of the list on.
+// to. STEP: elements from a tap to the next; the taps are those from quad `first` of the list on. `ahead`:
+// what is passed over lies ahead of the row.
 template <int STEP>
 __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], const float *from, int taps,
-                                            int shift, const tap_quads &list, int first) {
+                                            int shift, bool ahead, const tap_quads &list, int first) {
   const auto x = [&](int k, int g) {
     return __ldg(reinterpret_cast<const float4 *>(from + k * 128 + g * 4));
   };
@@ -61,7 +68,7 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], const fl
   for (int k = 0; k < STRETCHES; k++) {
 #pragma unroll
     for (int r = 0; r < 4; r++) sum[k][r] = 0.f;
-    here[k] = x(k, 0);
+    here[k] = k == 0 && ahead ? end_of_quad(from, shift) : x(k, 0);
   }
   const int end = shift + STEP * (taps - 1) + 1, whole = (end + STEP - 1) / 4;
   int g = 0;
@@ -126,7 +133,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
   if (first - TILE < last) {
     const int64_t at = (first < last ? first : last) + lane * 4;
     float sum[STRETCHES][4];
-    sum_windows<STEP>(sum, in + at - shift, a.taps, shift, list, shift / STEP * a.quads);
+    sum_windows<STEP>(sum, in + at - shift, a.taps, shift, at < shift, list, shift / STEP * a.quads);
 #pragma unroll
     for (int k = 0; k < STRETCHES; k++)
       *reinterpret_cast<float4 *>(out + at + k * 128) = {sum[k][0], sum[k][1], sum[k][2], sum[k][3]};
