@@ -665,8 +665,11 @@ template <typename C> constexpr auto parts_kernel_of(void) {
 // Lets a kernel have the shared memory it takes; how many blocks are at work at once.
 template <typename C, typename K> fc_status ready_kernel(K kernel, int processors, int64_t *blocks) {
   int each = 0;
-  if (!fc_allow_shared(kernel, static_cast<int64_t>(C::bytes)) ||
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, C::threads, C::bytes) != cudaSuccess)
+  if (!fc_allow_shared(kernel, static_cast<int64_t>(C::bytes))) {
+    const fc_status status = fc_launch_status(); // none where there is merely too little
+    return status == FC_OK ? FC_UNSUPPORTED : status;
+  }
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, C::threads, C::bytes) != cudaSuccess)
     return fc_launch_status();
   *blocks = static_cast<int64_t>(processors) * (each > 0 ? each : 1);
   return FC_OK;

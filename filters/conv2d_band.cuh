@@ -3,7 +3,7 @@
 // conv2d_band.cuh - the fastest way to lay a 2-D filter out on a CUDA device: a block
 // marches down a band of 512 or 1024 elements, 4 or 8 a thread, and keeps the sums of all rows that the
 // window touches in registers, as the warps of conv2d_march.cuh do. What differs is how rows
-// come: a block copies each row of its band at once, word by word and two or three batches
+// come: a block copies each row of its band at once, by words or by 16 bytes and several batches
 // ahead, so that the addresses cost next to nothing, little is read twice, and 30 to 50 KB
 // are under way to a multiprocessor. Internal to filters/, for the types that are worth it.
 //

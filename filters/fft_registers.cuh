@@ -211,6 +211,14 @@ template <int THREADS> __device__ __forceinline__ void fc_group_barrier(void) {
     __syncthreads();
 }
 
+// The same, and whether `flag` is set in any of them.
+template <int THREADS> __device__ __forceinline__ bool fc_group_any(bool flag) {
+  if constexpr (THREADS <= 32)
+    return __any_sync(0xffffffffu, flag) != 0;
+  else
+    return __syncthreads_or(flag) != 0;
+}
+
 template <typename S, int P, bool BACK, int SHIFT, typename F>
 __device__ __forceinline__ void fc_register_pass(fc_complex<F> *x, int t, const fc_complex<F> *tables) {
   constexpr int R = S::radix(P);
@@ -231,14 +239,6 @@ __device__ __forceinline__ void fc_register_pass(fc_complex<F> *x, int t, const 
       fc_butterfly_twisted<F, R>(x + m * R, w);
     }
   }
-}
-
-// The same, and whether `flag` is set in any of them.
-template <int THREADS> __device__ __forceinline__ bool fc_group_any(bool flag) {
-  if constexpr (THREADS <= 32)
-    return __any_sync(0xffffffffu, flag) != 0;
-  else
-    return __syncthreads_or(flag) != 0;
 }
 
 template <typename S, int PASS, typename F, typename V>
