@@ -156,6 +156,8 @@ static gboolean may_make_border(const fc_device_run *r) {
   if (!ps->op || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->border == FC_BORDER_NONE ||
       ps->measure_bytes)
     return FALSE;
+  /* The caller's memory would be the next stage's input, which may need a border. */
+  if (ps->passthrough) return FALSE;
   for (int a = 0; a < FC_AXES; a++)
     if (!same(r->chunk->links[0].view[a], (fc_range){0, r->plan->links[0].extent[a]})) return FALSE;
   return TRUE;
@@ -171,6 +173,7 @@ static gboolean enqueue_edges(fc_device_run *r, fc_buffer *input, fc_buffer *out
   fc_work_point(&r->work, r->chunk, input, output);
   fc_view in = fc_buffer_view(input, r->chunk->links[0].view, &r->plan->links[0]);
   fc_view out = fc_buffer_view(fc_work_link(&r->work, 1), r->chunk->links[1].made, &r->plan->links[1]);
+  if (fc_view_count(&out) == 0) return TRUE; /* no operator is called for nothing */
   return fc_work_run_edges(&r->work, 0, &in, &out, done, error) &&
          (!*done || fc_work_enqueue_after(&r->work, r->chunk, 1, NULL, error));
 }

@@ -108,7 +108,7 @@ typedef gboolean (*fc_progress_fn)(gint64 done, gint64 total, void *data);
 typedef struct fc_options {
   guint32 size;
   const char *device;       /* "auto", "cpu", "cuda", "cuda:N"; NULL is "auto" */
-  int threads;              /* CPU threads; 0 is one a core */
+  int threads;              /* CPU threads; 0 is one for each core that the process may use */
   int precision;            /* FC_F32, FC_F64; -1 chooses: f32 unless the input holds more than 24 bits */
   gint64 chunk;             /* elements of the cut axis at a time; 0 chooses */
   gboolean no_clobber;      /* fail when the output exists */

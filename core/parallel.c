@@ -233,8 +233,8 @@ static void work(guint index, guint number, void *data) {
 static gboolean find_room(run *r, GError **error) {
   fc_chunker *chunker = fc_chunker_new(r->plan);
   fc_chunk *chunk = fc_chunk_new(r->plan);
-  gboolean ok = TRUE;
-  while (ok && fc_chunker_next(chunker, chunk)) {
+  gboolean ok = TRUE, cancelled = FALSE;
+  while (ok && !(cancelled = fc_cancelled(r->options, error)) && fc_chunker_next(chunker, chunk)) {
     fc_part parts[FC_PARTS];
     guint n = cut_into_parts(r, chunk, parts);
     for (guint i = n > 0; ok && i < MAX(n, 1); i++) {
@@ -246,6 +246,7 @@ static gboolean find_room(run *r, GError **error) {
   }
   fc_chunk_free(chunk);
   fc_chunker_free(chunker);
+  if (cancelled) return FALSE;
   return ok || fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
 }
 

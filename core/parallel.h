@@ -2,7 +2,8 @@
 /*
  * parallel.h - the executor for signals that lie in host memory and are filtered on the
  * CPU: as any part can be had at any time, every worker takes a chunk by itself and
- * runs it through all stages, with buffers of its own that stay in its caches.
+ * runs it through all stages, with buffers of its own that stay in its caches. The first stage
+ * reads the caller's memory where it lies, but for what needs a border (parts.h).
  */
 #ifndef FC_CORE_PARALLEL_H
 #define FC_CORE_PARALLEL_H

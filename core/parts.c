@@ -17,9 +17,10 @@ static gint64 common_divisor(gint64 a, gint64 b) {
 }
 
 fc_lines fc_lines_of(const void *origin, gint64 stride) {
-  fc_lines lines = {LINE / common_divisor(LINE, ABS(stride) % LINE), 0};
+  stride %= LINE; /* of an axis of one element it may be anything */
+  fc_lines lines = {LINE / common_divisor(LINE, ABS(stride)), 0};
   for (gint64 p = 0; p < lines.step; p++)
-    if (((gintptr)origin + p * stride) % LINE == 0) lines.first = p;
+    if (((gintptr)origin % LINE + p * stride) % LINE == 0) lines.first = p;
   return lines;
 }
 
@@ -61,6 +62,7 @@ static guint add(const fc_plan_stage *stage, const fc_format *in, const fc_range
 guint fc_parts_cut(const fc_plan_stage *stage, const fc_format *in, const fc_range out[FC_AXES],
                    fc_lines lines, fc_part parts[FC_PARTS]) {
   fc_range inside[FC_AXES];
+  if (stage->op && stage->op->flags & FC_OP_STATEFUL) return 0;
   for (int a = 0; a < FC_AXES; a++) {
     if (fc_range_empty(out[a])) return 0;
     if (!inside_of(stage, a, in->extent[a], lines, out[a], &inside[a])) return 0;

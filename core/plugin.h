@@ -292,7 +292,9 @@ typedef struct fc_backend {
 #define FC_BACKEND_GRAPH 1u
 /* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
  * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
- * again with a border made. The results MUST be the same either way, to the bit. */
+ * again with a border made. The results MUST be the same either way, to the bit. Heeded in `cuda` only.
+ * Scratch is that for a view with its border. A host that does not know the flag refuses the operator; one
+ * that knows it has fc_job.edges. */
 #define FC_BACKEND_EDGES 2u
 
 /* ---- the operator ----------------------------------------------------- */

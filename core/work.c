@@ -57,6 +57,11 @@ static fc_runner *cpu_of(fc_work *w) {
   return w->helper ? w->helper : w->runner;
 }
 
+/* What is not a function of its view alone is run in one piece. */
+static int workers_of(fc_work *w, const fc_plan_stage *ps) {
+  return ps->op && ps->op->flags & FC_OP_STATEFUL ? 1 : cpu_of(w)->threads;
+}
+
 /* ---- making a workspace ----------------------------------------------- */
 
 /* `host`: in host memory that a device's lanes copy from and to. */
@@ -145,7 +150,7 @@ static gboolean init_stage(fc_work *w, guint s, GError **error) {
   gint64 capacity[FC_AXES];
   fc_plan_capacity(plan, s + 1, capacity);
   ws->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
-  ws->tile = tile_length(capacity, ws->tile_axis, ps->reach[ws->tile_axis].align, cpu_of(w)->threads);
+  ws->tile = tile_length(capacity, ws->tile_axis, ps->reach[ws->tile_axis].align, workers_of(w, ps));
   ws->scratch = largest_scratch(w, s);
   return !ps->on_host || (fc_work_buffer(plan, w->runner, s, TRUE, &ws->bounce_in, error) &&
                           fc_work_buffer(plan, w->runner, s + 1, TRUE, &ws->bounce_out, error));
@@ -302,7 +307,7 @@ static gboolean run_on_cpu(call *c, GError **error) {
   fc_plan_stage *ps = &w->plan->stages[c->stage];
   int axis = w->stages[c->stage].tile_axis;
   c->tile = MIN(w->stages[c->stage].tile,
-                tile_length(c->out.shape, axis, ps->reach[axis].align, cpu_of(w)->threads));
+                tile_length(c->out.shape, axis, ps->reach[axis].align, workers_of(w, ps)));
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   cpu_of(w)->parallel(cpu_of(w), (guint)c->tiles, run_tile, c);
   if (!ps->op) return TRUE;
@@ -330,7 +335,8 @@ static gboolean run_on_device(call *c, GError **error) {
                 c->edges};
   fc_status status = ps->op->cuda->process(&ps->stage->host.base, ws->state, &job);
   c->refused = c->edges && status == FC_UNSUPPORTED;
-  if (c->refused) return TRUE;
+  /* What it may have said in refusing is not the reason of anything that fails later. */
+  if (c->refused) status = FC_OK;
   return fc_stage_host_check_on(&ps->stage->host, ps->name, w->plan->device, "processing", status, error);
 }
 

@@ -108,7 +108,7 @@ static fc_status process_edges(const fc_host *host, const state *s, const fc_job
 static fc_status process(const fc_host *host, const void *memory, const fc_job *job) {
   const state *s = memory;
   g_assert_true(!job->edges || borders != HOSTED_GIVEN);
-  if (job->edges && borders == HOSTED_REFUSED) return FC_UNSUPPORTED;
+  if (job->edges && borders == HOSTED_REFUSED) return host->fail(host, FC_UNSUPPORTED, HOSTED_REFUSAL);
   if (fake_device_fails(FAKE_PROCESS)) return FC_DEVICE;
   g_assert_nonnull(job->stream);
   g_assert_cmpmem(s->table, sizeof table, table, sizeof table);

@@ -19,5 +19,7 @@ GPtrArray *host_stages(fc_chain *chain, const char *but);
  * them themselves, or that they do, and then not of any views. */
 typedef enum hosted_border { HOSTED_GIVEN = 0, HOSTED_MADE = 1, HOSTED_REFUSED = 2 } hosted_border;
 void host_borders(hosted_border border);
+/* What they say in refusing. */
+#define HOSTED_REFUSAL "not with views like these"
 
 #endif

@@ -576,6 +576,39 @@ static void test_large_edges(void) {
   }
 }
 
+/* One call of an operator that makes its border itself, on y * x elements. */
+static gboolean run_edges(gint64 y, gint64 x, hosted_border border, const fake_faults *faults,
+                          GError **error) {
+  const struct large l = {{"conv2d:[0,1,0;1,-4,1;0,2,1]"}, FC_ARRAY, FC_F32, y, x, 1, 1};
+  const char *const stages[] = {l.stages[0], NULL};
+  fc_format format = format_of(&l);
+  const gsize size = (gsize)(y * x + 1) * sizeof(float);
+  fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
+          to = view_as(&format, fc_cuda_malloc(0, size), 0);
+  int stream = 0;
+  make_noise(from.data, size, FC_F32);
+  host_borders(border);
+  ready_chain c = parse(stages, NULL);
+  fake_device_set(faults);
+  gboolean ok = fc_chain_run_device(c.chain, &from, &to, &stream, NULL, error);
+  host_borders(HOSTED_GIVEN);
+  drop(&c, 2);
+  fc_cuda_free(0, from.data);
+  fc_cuda_free(0, to.data);
+  return ok;
+}
+
+/* What an operator says in refusing is not why something fails later; and none is called for nothing. */
+static void test_edges_refused(void) {
+  g_autoptr(GError) error = NULL;
+  const fake_faults faults = {.call = FAKE_PROCESS, .at = 1};
+  g_assert_false(run_edges(131, 67, HOSTED_REFUSED, &faults, &error));
+  check_error(error);
+  g_assert_false(mentions(error->message, HOSTED_REFUSAL));
+  g_assert_true(run_edges(131, 0, HOSTED_MADE, NULL, NULL));
+  g_assert_cmpuint(fake_device_calls(FAKE_PROCESS), ==, 0);
+}
+
 /* Each call fails in turn: an error, nothing left over, and the next call works. */
 static void test_large_failing(void) {
   const struct large *l = &larges[0];
@@ -624,6 +657,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/stream", test_stream);
   g_test_add_func("/device/large", test_large);
   g_test_add_func("/device/large/edges", test_large_edges);
+  g_test_add_func("/device/large/edges-refused", test_edges_refused);
   g_test_add_func("/device/large/failing", test_large_failing);
   int status = g_test_run();
   scratch_remove();

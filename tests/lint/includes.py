@@ -22,7 +22,7 @@ ALLOWED = {
     "tests": ("",),
 }
 
-# Authors of plugins see these three together in one folder, so they name each other bare.
+# Authors of plugins see these together in one folder, so they name each other bare.
 INSTALLED = ("core/edges.h", "core/filterchain.h", "core/plugin.h", "core/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.

@@ -118,6 +118,10 @@ static void test_window(void) {
   g_assert_true(y.lo == 2 && y.hi == 58 && x.lo == 16 && x.hi == 96);
   g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){16, 12}, parts), ==, 5);
   g_assert_true(parts[0].out[FC_AXIS_X].lo == 12 && parts[0].out[FC_AXIS_X].hi == 92);
+  const fc_operator recursive = {.size = sizeof recursive, .flags = FC_OP_STATEFUL};
+  q.stage.op = &recursive; /* which is run in one piece */
+  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){16, 12}, parts), ==, 0);
+  q.stage.op = NULL;
   q.out[FC_AXIS_Y] = (fc_range){20, 40};
   g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){1, 0}, parts), ==, 3);
   g_assert_true(parts[0].out[FC_AXIS_X].lo == 3 && parts[0].out[FC_AXIS_X].hi == 97);
@@ -131,8 +135,8 @@ static void test_lines(void) {
   const struct {
     gintptr origin;
     gint64 stride, step, first;
-  } cases[] = {{0, 4, 16, 0}, {16, 4, 16, 12}, {4, 12, 16, 5}, {1, 3, 64, 21}, {8, 64, 1, 0},
-               {0, 0, 1, 0},  {2, 4, 16, 0},   {0, 8, 8, 0},   {16, -4, 16, 4}};
+  } cases[] = {{0, 4, 16, 0}, {16, 4, 16, 12}, {4, 12, 16, 5}, {1, 3, 64, 21},  {8, 64, 1, 0},
+               {0, 0, 1, 0},  {2, 4, 16, 0},   {0, 8, 8, 0},   {16, -4, 16, 4}, {8, G_MAXINT64, 64, 8}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     fc_lines lines = fc_lines_of((const void *)cases[i].origin, cases[i].stride);
     g_assert_cmpint(lines.step, ==, cases[i].step);
