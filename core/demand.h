@@ -31,6 +31,15 @@ static inline gint64 fc_range_length(fc_range r) {
 static inline gboolean fc_range_empty(fc_range r) {
   return r.hi <= r.lo;
 }
+static inline gboolean fc_range_same(fc_range a, fc_range b) {
+  return a.lo == b.lo && a.hi == b.hi;
+}
+/* The elements of a box. */
+static inline gint64 fc_ranges_count(const fc_range range[FC_AXES]) {
+  gint64 count = 1;
+  for (int a = 0; a < FC_AXES; a++) count *= fc_range_length(range[a]);
+  return count;
+}
 
 /* Stands for the end of a signal whose end is not known: far, but not so far that
  * adding a halo or scaling by a hop overflows. */

@@ -43,16 +43,6 @@ struct fc_device_run {
 
 /* ---- parts ------------------------------------------------------------ */
 
-static gboolean same(fc_range a, fc_range b) {
-  return a.lo == b.lo && a.hi == b.hi;
-}
-
-static gint64 count_of(const fc_range range[FC_AXES]) {
-  gint64 count = 1;
-  for (int a = 0; a < FC_AXES; a++) count *= fc_range_length(range[a]);
-  return count;
-}
-
 /* The inside first: while it runs the rims are enqueued. */
 static void cut_into_parts(fc_device_run *r) {
   fc_part cuts[FC_PARTS];
@@ -65,8 +55,8 @@ static void cut_into_parts(fc_device_run *r) {
 static gboolean pays(const fc_device_run *r) {
   const fc_format *format = &r->plan->links[0];
   const gint64 size = (gint64)fc_dtype_size(format->dtype);
-  gint64 all = count_of(r->chunk->links[0].made), rims = 0;
-  for (guint i = 1; i < r->n_parts; i++) rims += count_of(r->parts[i].cut.held);
+  gint64 all = fc_ranges_count(r->chunk->links[0].made), rims = 0;
+  for (guint i = 1; i < r->n_parts; i++) rims += fc_ranges_count(r->parts[i].cut.held);
   return r->n_parts > 1 && rims <= all / 2 && all * size >= (r->n_parts - 1) * RIM_WORTH;
 }
 
@@ -159,7 +149,7 @@ static gboolean may_make_border(const fc_device_run *r) {
   /* The caller's memory would be the next stage's input, which may need a border. */
   if (ps->passthrough) return FALSE;
   for (int a = 0; a < FC_AXES; a++)
-    if (!same(r->chunk->links[0].view[a], (fc_range){0, r->plan->links[0].extent[a]})) return FALSE;
+    if (!fc_range_same(r->chunk->links[0].view[a], (fc_range){0, r->plan->links[0].extent[a]})) return FALSE;
   return TRUE;
 }
 

@@ -85,26 +85,20 @@ static fc_view part_of(const fc_view *whole, const fc_range what[FC_AXES]) {
   return part;
 }
 
-static gint64 count_of(const fc_range range[FC_AXES]) {
-  gint64 count = 1;
-  for (int a = 0; a < FC_AXES; a++) count *= fc_range_length(range[a]);
-  return count;
-}
-
 /* Whether a chunk's first stage reads the caller's memory where it lies, but for its rims: these must take
  * less than a copy of all. */
 static guint cut_into_parts(const run *r, const fc_chunk *chunk, fc_part parts[FC_PARTS]) {
   const fc_plan *plan = r->plan;
   const fc_plan_stage *first = &plan->stages[0];
   const fc_chunk_link *in = &chunk->links[0], *out = &chunk->links[1];
-  const gint64 size = (gint64)fc_dtype_size(plan->links[0].dtype), copy = count_of(in->held) * size;
+  const gint64 size = (gint64)fc_dtype_size(plan->links[0].dtype), copy = fc_ranges_count(in->held) * size;
   /* What passes its input through would have a later stage's border made in it. */
   guint n = first->passthrough ? 0 : fc_parts_cut(first, &plan->links[0], out->made, r->lines, parts);
   gint64 rims = 0;
   for (guint i = 1; i < n; i++) {
     const fc_range *held = parts[i].held;
-    rims +=
-        count_of(held) * size + RIM_ROW * fc_range_length(held[FC_AXIS_N]) * fc_range_length(held[FC_AXIS_Y]);
+    rims += fc_ranges_count(held) * size +
+            RIM_ROW * fc_range_length(held[FC_AXIS_N]) * fc_range_length(held[FC_AXIS_Y]);
   }
   return rims < copy ? n : 0;
 }

@@ -41,10 +41,6 @@ static gboolean inside_of(const fc_plan_stage *stage, int axis, gint64 extent, f
   return inside->lo < inside->hi;
 }
 
-static gboolean same(fc_range a, fc_range b) {
-  return a.lo == b.lo && a.hi == b.hi;
-}
-
 /* A part of `out` that is less than it along Y and X; where that is empty none. */
 static guint add(const fc_plan_stage *stage, const fc_format *in, const fc_range out[FC_AXES], fc_range y,
                  fc_range x, fc_part *part) {
@@ -66,7 +62,7 @@ guint fc_parts_cut(const fc_plan_stage *stage, const fc_format *in, const fc_ran
   for (int a = 0; a < FC_AXES; a++) {
     if (fc_range_empty(out[a])) return 0;
     if (!inside_of(stage, a, in->extent[a], lines, out[a], &inside[a])) return 0;
-    if (a != FC_AXIS_Y && a != FC_AXIS_X && !same(inside[a], out[a])) return 0;
+    if (a != FC_AXIS_Y && a != FC_AXIS_X && !fc_range_same(inside[a], out[a])) return 0;
   }
   const fc_range y = inside[FC_AXIS_Y], x = inside[FC_AXIS_X];
   const fc_range all_y = out[FC_AXIS_Y], all_x = out[FC_AXIS_X];

@@ -18,6 +18,7 @@
 // any cut. The host has made the borders: nothing here branches on one.
 #include "filters/conv1d.h"
 #include "filters/conv1d_quads.cuh"
+#include "filters/copy_async.cuh"
 #include "filters/cuda.cuh"
 
 namespace {
@@ -133,53 +134,18 @@ __device__ __forceinline__ void store_tile(void *to, const F *tile, int count, f
 }
 
 // The same for samples that are computed with as they are: begun here, and there once
-// await_tiles has been called - meanwhile the threads work on another tile.
-// Chips before sm_80 have no such copies and wait for each.
-__device__ __forceinline__ void copy_async_16(void *shared, const void *global) {
-#if __CUDA_ARCH__ < 800
-  *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
-#else
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
-#endif
-}
-template <int BYTES> __device__ __forceinline__ void copy_async(void *shared, const void *global) {
-#if __CUDA_ARCH__ < 800
-  if (BYTES == 8)
-    *static_cast<uint2 *>(shared) = *static_cast<const uint2 *>(global);
-  else
-    *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);
-#else
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(global), "n"(BYTES)
-               : "memory");
-#endif
-}
-
+// fc_await_copies has been called - meanwhile the threads work on another tile.
 template <typename F> __device__ __forceinline__ F *begin_tile(F *tile, const void *from, int count) {
   using P = packing<F, F>;
   const F *global = static_cast<const F *>(from);
   F *shared = tile + P::lead(from);
   int head = min(P::head(from), count), packs = (count - head) / P::size, tail = head + packs * P::size;
   for (int i = threadIdx.x; i < packs; i += blockDim.x)
-    copy_async_16(shared + head + i * P::size, global + head + i * P::size);
-  for (int i = threadIdx.x; i < head; i += blockDim.x) copy_async<sizeof(F)>(shared + i, global + i);
-  for (int i = tail + threadIdx.x; i < count; i += blockDim.x) copy_async<sizeof(F)>(shared + i, global + i);
+    fc_copy_words(shared + head + i * P::size, global + head + i * P::size);
+  for (int i = threadIdx.x; i < head; i += blockDim.x) fc_copy_word<sizeof(F)>(shared + i, global + i);
+  for (int i = tail + threadIdx.x; i < count; i += blockDim.x)
+    fc_copy_word<sizeof(F)>(shared + i, global + i);
   return shared;
-}
-
-__device__ __forceinline__ void commit_tile(void) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-template <int LATER> __device__ __forceinline__ void await_tiles(void) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
-#endif
 }
 
 // The element type is the same for every thread: a switch a tile costs nothing, and saves six
@@ -334,7 +300,7 @@ __global__ void __launch_bounds__(threads_most)
   if (t >= a.tiles) return;
   tile_place<F> at = place_tile(a, t, positions);
   const F *x = begin_tile(tile, at.in, (at.live + taps - 1) * step);
-  commit_tile();
+  fc_commit_copies();
   while (t < a.tiles) {
     t += gridDim.x;
     tile_place<F> then = at;
@@ -343,8 +309,8 @@ __global__ void __launch_bounds__(threads_most)
       then = place_tile(a, t, positions);
       y = begin_tile(next, then.in, (then.live + taps - 1) * step);
     }
-    commit_tile();
-    await_tiles<1>();
+    fc_commit_copies();
+    fc_await_copies<1>();
     __syncthreads();
     F sum[R];
     if (working) {

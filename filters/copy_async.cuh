@@ -7,15 +7,19 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-// Words, and 16 bytes at multiples of 16, that come while a thread does other things where the device can do
-// that; there until the thread has awaited all that it has committed, and for others after a barrier.
-__device__ __forceinline__ void fc_copy_word(void *shared, const void *global) {
+// Words of 4 or 8 bytes, and 16 bytes at multiples of 16, that come while a thread does other things where
+// the device can do that; there until the thread has awaited all that it has committed, and for others after
+// a barrier.
+template <int BYTES = 4> __device__ __forceinline__ void fc_copy_word(void *shared, const void *global) {
 #if __CUDA_ARCH__ < 800
-  *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);
+  if (BYTES == 8)
+    *static_cast<uint2 *>(shared) = *static_cast<const uint2 *>(global);
+  else
+    *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);
 #else
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(global)
+               "l"(global), "n"(BYTES)
                : "memory");
 #endif
 }
