@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the GPU suite of a build folder under each tool of compute-sanitizer, and records it.
 
-    sanitize.py BUILD [--libs DIR]... [-j N] [--tool memcheck]... [-o FILE]
+    sanitize.py BUILD [--libs DIR]... [-j N] [--tool memcheck]... [--test NAME]... [-o FILE]
 
 A test passes when it succeeds and the tool has nothing to say. Like run_built.py it needs no Meson. Of several
 GPUs each has its share of the runs. Of many random trials a seventh is made (FILTERCHAIN_TRIALS=few), and
@@ -47,6 +47,10 @@ def is_fit(test):
     return "gpu" in test["suite"] and not name.startswith(("python", "filterchain-bench", "bench_", "test_gpu_stream"))
 
 
+def is_asked(test, names):
+    return not names or any(name in test["name"] for name in names)
+
+
 def judge(status, output):
     if status == run_built.SKIPPED:
         return results.SKIP
@@ -78,6 +82,7 @@ def main():
     parser.add_argument("--libs", action="append", default=[])
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tool", action="append", choices=TOOLS)
+    parser.add_argument("--test", action="append", help="only those whose name contains it")
     parser.add_argument("--timeout", type=float, default=400)
     parser.add_argument("--deadline", type=float, help="seconds for all; what has no time left is told as skipped")
     parser.add_argument("--commit", help="of the tree, where git cannot tell")
@@ -85,7 +90,8 @@ def main():
     options = parser.parse_args()
     options.end = time.monotonic() + (options.deadline or 0)
     tree = run_built.Tree(options.build)
-    tests, entries = [test for test in tree.tests(["gpu"]) if is_fit(test)], []
+    tests, entries = [test for test in tree.tests(["gpu"])
+                      if is_fit(test) and is_asked(test, options.test)], []
     # The longest first.
     tests.sort(key=lambda test: -test["timeout"])
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -5,7 +5,9 @@
  * thread and with four, for signals of no sample to a hundred thousand. Chains are each
  * operator alone with its examples and every border, and random ones. Measurements too.
  *
- *     test_invariance [--device cpu|cuda] [--seed N] [--seconds T] [-v]
+ *     test_invariance [--device cpu|cuda] [--part I/N] [--seed N] [--seconds T] [-v]
+ *
+ * Of N parts, which may run side by side, each has its share of the examples and random chains of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,8 @@
 #define MARGIN 64               /* bytes of a pattern around an output */
 
 typedef struct settings {
-  char *device, *seed_text;
+  char *device, *part_text, *seed_text;
+  guint part, parts;
   double seconds;
   gboolean verbose;
 } settings;
@@ -246,7 +249,8 @@ static void try_kind(test *t, int kind, double seconds, dice *d) {
   gboolean gpu = strcmp(t->s->device, "cpu") != 0;
   g_autoptr(GPtrArray) stages = stages_for(t->context, &typical, gpu);
   printf("%s: %u stages alone\n", kind == FC_AUDIO ? "audio" : "images", stages->len);
-  for (guint i = 0; i < stages->len; i += gpu && is_brief() ? 8 : 1) {
+  const guint step = t->s->parts * (gpu && is_brief() ? 8 : 1);
+  for (guint i = t->s->part; i < stages->len; i += step) {
     const char *const alone[] = {g_ptr_array_index(stages, i), NULL};
     try_chain(t, alone, kind, d);
   }
@@ -262,6 +266,7 @@ static void try_kind(test *t, int kind, double seconds, dice *d) {
 static gboolean read_settings(settings *s, int *argc, char ***argv) {
   const GOptionEntry entries[] = {
       {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default) or cuda", "NAME"},
+      {"part", 0, 0, G_OPTION_ARG_STRING, &s->part_text, "The I-th of N parts, from 0", "I/N"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed_text, "Repeat the run of this seed", "N"},
       {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &s->seconds, "For random chains", "T"},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &s->verbose, "Print every chain", NULL},
@@ -272,6 +277,10 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
   gboolean ok = g_option_context_parse(context, argc, argv, &error);
   g_option_context_free(context);
   if (!ok) fprintf(stderr, "test_invariance: %s\n", error->message);
+  if (s->part_text && (sscanf(s->part_text, "%u/%u", &s->part, &s->parts) != 2 || s->part >= s->parts)) {
+    fprintf(stderr, "test_invariance: --part %s: not I/N with I less than N\n", s->part_text);
+    ok = FALSE;
+  }
   if (!s->device) s->device = g_strdup("cpu");
   return ok;
 }
@@ -295,7 +304,7 @@ static char *no_device(fc_context *context, const char *device) {
 }
 
 int main(int argc, char **argv) {
-  settings s = {.seconds = 10};
+  settings s = {.parts = 1, .seconds = 10};
   tally counts = {0};
   if (!read_settings(&s, &argc, &argv)) return 2;
   guint64 seed = s.seed_text ? g_ascii_strtoull(s.seed_text, NULL, 0) : (guint64)g_get_real_time();
@@ -306,8 +315,8 @@ int main(int argc, char **argv) {
     printf("skipped: %s\n", reason);
     return SKIP;
   }
-  printf("--device %s --seed %" G_GUINT64_FORMAT "\n", s.device, seed);
-  dice d = dice_of(seed, "invariance", 0);
+  printf("--device %s --part %u/%u --seed %" G_GUINT64_FORMAT "\n", s.device, s.part, s.parts, seed);
+  dice d = dice_of(seed, "invariance", s.part);
   test t = {.s = &s, .context = context, .tally = &counts};
   try_kind(&t, FC_AUDIO, s.seconds * 0.75, &d);
   try_kind(&t, FC_IMAGE, s.seconds * 0.25, &d);
@@ -315,5 +324,6 @@ int main(int argc, char **argv) {
          counts.failed);
   g_free(s.device);
   g_free(s.seed_text);
-  return counts.failed || counts.runs < 100;
+  g_free(s.part_text);
+  return counts.failed || counts.runs < 100 / s.parts;
 }
