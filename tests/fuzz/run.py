@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the fuzz targets of a build and says what came of it, as a table and as JSON.
 
-    run.py BUILD [--seconds N] [--jobs J] [--json FILE] [--keep FOLDER] [TARGET...]
+    run.py BUILD [--seconds N] [--seed S] [--jobs J] [--json FILE] [--keep FOLDER] [TARGET...]
 
 Every target starts from its seeds and gets N seconds. Executions, coverage (edges and
 features) and findings; each finding is a file in --keep (default: findings/ in the
@@ -40,13 +40,13 @@ def number(pattern, text, default=0):
     return int(found[-1]) if found else default
 
 
-def run_target(build, name, seconds, keep):
+def run_target(build, name, seconds, seed, keep):
     """One target for so long, from its seeds, in a corpus of its own that is thrown away."""
     seeds = os.path.join(HERE, "seeds", name)
     words = os.path.join(HERE, "dicts", name + ".dict")
     before = set(os.listdir(keep))
     corpus = tempfile.mkdtemp(prefix="filterchain-fuzz-")
-    command = [os.path.join(build, "tests", "fuzz", "fuzz_" + name), f"-max_total_time={seconds}", "-print_final_stats=1",
+    command = [os.path.join(build, "tests", "fuzz", "fuzz_" + name), f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1",
                f"-max_len={MOST.get(name, 4096)}", f"-artifact_prefix={keep}/{name}-", *LIMITS, corpus, seeds]
     if os.path.exists(words):
         command.insert(1, f"-dict={words}")
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--seconds", type=int, default=20, help="for each target")
+    parser.add_argument("--seed", type=int, default=0, help="of the changes that are tried (default: another each time)")
     parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
     parser.add_argument("--json", help="file for the results")
     parser.add_argument("--keep", help="folder for findings")
@@ -90,7 +91,7 @@ def main():
     if not names:
         sys.exit(f"{args.build}: no fuzz targets; configure with -Dfuzz=true")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        results = list(pool.map(lambda name: run_target(args.build, name, args.seconds, keep), names))
+        results = list(pool.map(lambda name: run_target(args.build, name, args.seconds, args.seed, keep), names))
     print("\n".join(table(results)))
     for r in results:
         if "log" in r:
