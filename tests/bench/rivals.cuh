@@ -174,6 +174,7 @@ void uneven(float *taps, int count);
 // ---- the groups --------------------------------------------------------------------
 
 void against_npp();
+void against_npp_row();
 void against_cub();
 void against_blas();
 void against_fft();

@@ -2,7 +2,7 @@
 //
 // rivals_cuda.cu - filterchain beside the libraries of the CUDA Toolkit on one GPU, in one run:
 //
-//     filterchain-rivals [--only npp,cub,blas,fft,self] [--repeats N] [--json FILE]
+//     filterchain-rivals [--only npp,row,cub,blas,fft,self] [--repeats N] [--json FILE]
 //
 // Every row runs the rival and us in turns, on the same random data in the same device memory
 // and on one stream, compares the answers, and prints the median times, their ratio, the fraction
@@ -142,9 +142,10 @@ struct group {
 
 const group groups[] = {
 #ifdef RIVALS_NPP
-    {"npp", against_npp, NULL},
+    {"npp", against_npp, NULL},        {"row", against_npp_row, NULL},
 #else
     {"npp", NULL, "NPP was not there when this was built"},
+    {"row", NULL, "NPP was not there when this was built"},
 #endif
     {"cub", against_cub, NULL},
 #ifdef RIVALS_BLAS
@@ -195,7 +196,8 @@ void add(const row &r) {
 
 int run(int argc, char **argv) {
   if (!read_arguments(argc, argv)) {
-    fputs("usage: filterchain-rivals [--only npp,cub,blas,fft,self] [--repeats N] [--json FILE]\n", stderr);
+    fputs("usage: filterchain-rivals [--only npp,row,cub,blas,fft,self] [--repeats N] [--json FILE]\n",
+          stderr);
     return 2;
   }
   if (!bench_has_device(device, sizeof device)) {

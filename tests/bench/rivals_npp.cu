@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// rivals_npp.cu - beside NPP: images of 16384 x 16384.
+// rivals_npp.cu - beside NPP: images of 16384 x 16384, and 128 Mi samples in one row.
 //
 // NPP's border is replicate, so that is ours too; variants of NPP without a border filter the inside only,
 // where all answers are compared. NPP's masks lie in device memory, ready for use. Its box filter makes the
@@ -23,18 +23,18 @@ struct call {
   char *out, *between, *scratch;
   const float *mask; // on the device
   int columns, rows; // of the mask
+  int height;        // of the images
   int pixel;         // bytes
   NppStreamContext context;
 
   int step() const { return static_cast<int>(SIDE) * pixel; }
-  NppiSize whole() const { return {static_cast<int>(SIDE), static_cast<int>(SIDE)}; }
+  NppiSize whole() const { return {static_cast<int>(SIDE), height}; }
+  NppiSize line() const { return {static_cast<int>(SIDE) * height, 1}; }
   NppiSize size() const { return {columns, rows}; }
   NppiPoint anchor() const { return {columns / 2, rows / 2}; }
   // Bytes from the first pixel to one that the mask reaches nothing outside from.
   int64_t inside(int x, int y) const { return static_cast<int64_t>(y) * step() + x * pixel; }
-  NppiSize less(int x, int y) const {
-    return {static_cast<int>(SIDE) - 2 * x, static_cast<int>(SIDE) - 2 * y};
-  }
+  NppiSize less(int x, int y) const { return {static_cast<int>(SIDE) - 2 * x, height - 2 * y}; }
 };
 
 const Npp32f *f32(const char *data) {
@@ -98,6 +98,26 @@ NppStatus row_column(const call &c) {
                                       c.step(), c.less(k, k), c.mask, k, k / 2, c.context);
 }
 
+// One row of all samples: as such, and cut into rows whose neighbours to the left and right are the ends of
+// others, but for the first and the last.
+NppStatus row_cut(const call &c) {
+  return nppiFilterRow_32f_C1R_Ctx(f32(c.in + c.inside(0, 1)), c.step(), f32(c.out + c.inside(0, 1)),
+                                   c.step(), c.less(0, 1), c.mask, c.columns, c.columns / 2, c.context);
+}
+
+NppStatus row_whole(const call &c) {
+  const int k = c.columns;
+  return nppiFilterRow_32f_C1R_Ctx(f32(c.in + c.inside(k, 0)), c.line().width * c.pixel,
+                                   f32(c.out + c.inside(k, 0)), c.line().width * c.pixel,
+                                   {c.line().width - 2 * k, 1}, c.mask, k, k / 2, c.context);
+}
+
+NppStatus row_border(const call &c) {
+  const int bytes = c.line().width * c.pixel;
+  return nppiFilterRowBorder_32f_C1R_Ctx(f32(c.in), bytes, c.line(), {0, 0}, f32(c.out), bytes, c.line(),
+                                         c.mask, c.columns, c.columns / 2, NPP_BORDER_REPLICATE, c.context);
+}
+
 NppStatus row_column_border(const call &c) {
   const int k = c.columns;
   NppStatus status =
@@ -145,21 +165,22 @@ NppStatus twist(const call &c) {
 struct images {
   buffer in, ours, theirs, between, mask;
   int dtype, channels;
+  int64_t height;
 
-  images(int dtype, int channels, int stats = 1)
-      : in(bytes_of(dtype, channels)), ours(in.bytes * stats), theirs(in.bytes), between(in.bytes),
-        mask(LONGEST * LONGEST * sizeof(float)), dtype(dtype), channels(channels) {
+  images(int dtype, int channels, int stats = 1, int64_t height = SIDE)
+      : in(static_cast<size_t>(height * SIDE * channels) * fc_dtype_size(dtype)), ours(in.bytes * stats),
+        theirs(in.bytes), between(in.bytes), mask(LONGEST * LONGEST * sizeof(float)), dtype(dtype),
+        channels(channels), height(height) {
     fill(in, dtype);
   }
-  static size_t bytes_of(int dtype, int channels) {
-    return static_cast<size_t>(SIDE * SIDE * channels) * fc_dtype_size(dtype);
-  }
   fc_view view(const buffer &b) const {
-    return view_of(dtype == FC_U8 ? FC_IMAGE : FC_ARRAY, dtype, b.data, SIDE, SIDE, channels);
+    return view_of(dtype == FC_U8 ? FC_IMAGE : FC_ARRAY, dtype, b.data, height, SIDE, channels);
   }
+  fc_view line(const buffer &b) const { return view_of(FC_AUDIO, dtype, b.data, 1, height * SIDE, channels); }
   call a_call(const float *taps, int columns, int rows) const {
-    call c = {in.data, theirs.data, between.data, NULL, mask.as<float>(), columns, rows, channels, {}};
-    c.pixel = channels * static_cast<int>(fc_dtype_size(dtype)), c.context = context_of_device();
+    call c = {in.data, theirs.data, between.data, NULL, mask.as<float>(), columns, rows, 0, 0, {}};
+    c.height = static_cast<int>(height), c.pixel = channels * static_cast<int>(fc_dtype_size(dtype));
+    c.context = context_of_device();
     if (taps)
       must(cudaMemcpy(mask.data, taps, sizeof(float) * columns * rows, cudaMemcpyHostToDevice), "uploading");
     return c;
@@ -193,15 +214,17 @@ const variant *fastest(const variant *variants, int count, const images &im, con
 }
 
 // Runs a chain beside the fastest variant, with `out` for a view of our answer, and adds the row;
-// its work, bytes, allowed error, note, target and bare time are there already.
+// its work, bytes, allowed error, note, target and bare time are there already. `out` is as wide as the
+// images, or one row of all their samples; answers are compared as images.
 void beside(row *r, const images &im, const char *stages, const fc_view &out, const variant *variants,
             int count, const call &c, double scale = 1) {
-  const fc_view in = im.view(im.in);
+  const fc_view in = out.shape[FC_AXIS_X] == SIDE ? im.view(im.in) : im.line(im.in);
   chain ours(stages);
   im.ours.poison();
   ours(in, out);
-  fc_view first = out;
-  first.shape[FC_AXIS_C] = im.channels;
+  fc_view first = im.view(im.ours);
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_C && out.shape[FC_AXIS_X] == SIDE; a++)
+    first.stride[a] = out.stride[a];
   const variant *v = fastest(variants, count, im, c, first, scale, r);
   if (!v) return;
   name(r->rival, sizeof r->rival, "NPP %s", v->name);
@@ -327,6 +350,29 @@ void colours() {
 }
 
 } // namespace
+
+// Short masks along one row of 128 Mi samples.
+void against_npp_row() {
+  const images im(FC_F32, 1, 1, SIDE / 2);
+  for (int k : {5, 31}) {
+    float taps[LONGEST];
+    uneven(taps, k);
+    const variant ways[] = {
+        {"FilterRow, cut into rows", row_cut}, {"FilterRow", row_whole}, {"FilterRowBorder", row_border}};
+    row r = {};
+    const fc_view out = im.line(im.ours);
+    const int64_t samples = out.shape[FC_AXIS_X];
+    name(r.work, sizeof r.work, "conv1d 128 Mi f32, %d taps", k);
+    r.note = "compared away from the ends, and from where the row may have been cut";
+    r.bytes = bytes_of_pass(im), r.flops = 2. * k * static_cast<double>(samples), r.allowed = 1e-5;
+    r.aim = {1, 0.88, 0};
+    r.bare = bare_conv1d(taps, k, samples);
+    text stages;
+    stages << "conv1d:";
+    stages.matrix(taps, 1, k);
+    beside(&r, im, stages, out, ways, 3, im.a_call(taps, k, 1));
+  }
+}
 
 void against_npp() {
   sliding();
