@@ -23,7 +23,7 @@ typedef struct memory_source {
 
 static gint64 read_memory(fc_source *source, const fc_view *into, GError **error) {
   memory_source *me = (memory_source *)source;
-  fc_axis axis = fc_stream_axis(me->view.kind);
+  fc_axis axis = fc_source_axis(source);
   gint64 count = MIN(into->shape[axis], me->view.shape[axis] - me->position);
   fc_view to = *into, from = me->view;
   from.data = (char *)from.data + me->position * from.stride[axis];
@@ -47,6 +47,7 @@ fc_source *fc_memory_source_new(const fc_view *view) {
   me->view = *view;
   fc_format_of_view(view, &me->base.format);
   me->base.name = g_strdup("memory");
+  me->base.can_rows = view->kind != FC_AUDIO;
   me->base.read = read_memory;
   me->base.free = free_memory_source;
   return &me->base;
@@ -175,7 +176,7 @@ static gboolean begin_memory(fc_sink *sink, const fc_format *format, GError **er
 
 static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error) {
   memory_sink *me = (memory_sink *)sink;
-  fc_axis axis = fc_stream_axis(me->view.kind);
+  fc_axis axis = fc_sink_axis(sink, me->view.kind);
   fc_view to = me->view;
   if (me->position + from->shape[axis] > to.shape[axis])
     return fc_fail(error, FC_INVALID, "the output view is too short");
@@ -198,7 +199,12 @@ static void free_memory_sink(fc_sink *sink) {
 fc_sink *fc_memory_sink_new(const fc_view *view) {
   memory_sink *me = g_new0(memory_sink, 1);
   me->view = *view;
-  me->base = (fc_sink){g_strdup("memory"), accept_memory, begin_memory,
-                       write_memory,       commit_memory, free_memory_sink};
+  me->base = (fc_sink){.name = g_strdup("memory"),
+                       .can_rows = view->kind != FC_AUDIO,
+                       .accept = accept_memory,
+                       .begin = begin_memory,
+                       .write = write_memory,
+                       .commit = commit_memory,
+                       .free = free_memory_sink};
   return &me->base;
 }

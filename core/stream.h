@@ -6,7 +6,8 @@
  * sink is used by one thread at a time (the reader or writer thread of a run).
  *
  * The stream axis is X for audio and N for images and arrays: a source delivers,
- * and a sink takes, consecutive stretches of it, from position 0 to the end.
+ * and a sink takes, consecutive stretches of it, from position 0 to the end. A single image or array may also
+ * go by rows, where both say that they can: then it is Y.
  */
 #ifndef FC_STREAM_H
 #define FC_STREAM_H
@@ -25,6 +26,9 @@ struct fc_source {
   fc_format format;
   char *name; /* for messages: the path, or "standard input" */
 
+  gboolean can_rows; /* constant: of N = 1 it can deliver rows */
+  gboolean by_rows;  /* set by the run before it first reads: it is to */
+
   /*
    * Fills `into`, of the format's element type and any strides on Y and X but with
    * C adjacent when interleaved (X stride = C * element size for audio), with the
@@ -37,7 +41,9 @@ struct fc_source {
 };
 
 struct fc_sink {
-  char *name; /* for messages */
+  char *name;        /* for messages */
+  gboolean can_rows; /* constant: of N = 1 it can take rows */
+  gboolean by_rows;  /* set by the run before begin: it is given them so */
 
   /*
    * Before the plan stands, and without touching the disk: looks at the format that
@@ -68,6 +74,15 @@ struct fc_sink {
 
 static inline fc_axis fc_stream_axis(int kind) {
   return kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_N;
+}
+
+static inline fc_axis fc_source_axis(const fc_source *source) {
+  return source->by_rows ? FC_AXIS_Y : fc_stream_axis(source->format.kind);
+}
+
+/* Of a sink that was begun with such a kind. */
+static inline fc_axis fc_sink_axis(const fc_sink *sink, int kind) {
+  return sink->by_rows ? FC_AXIS_Y : fc_stream_axis(kind);
 }
 
 G_END_DECLS

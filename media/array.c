@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * array.c - see array.h. Elements are fetched in pieces of some pixels, brought into
- * this machine's order and type, and laid into the view. Where a file's order is not
+ * this machine's order and type, and laid into the view; what lies in the file as it is wanted in a
+ * dense view is read straight into that. Where a file's order is not
  * ours (planar, Fortran) each piece is gathered from a whole copy in memory, but for
  * planar sound, whose channels are read where they lie.
  */
 #include "media/array.h"
+
+#include "media/quantise.h"
 
 #include <string.h>
 
@@ -82,13 +85,14 @@ static gboolean convert(array_source *source, gsize count, GError **error) {
 }
 
 /* One row of the view; returns how many of its pixels were there. */
-static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint64 y, gint64 x0, gint64 count,
+static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint64 y, gint64 count,
                        GError **error) {
   gint64 channels = source->base.format.extent[FC_AXIS_C], piece = MAX(PIECE / MAX(channels, 1), 1), done = 0;
+  gint64 at[FC_AXES] = {n, y, 0, 0};
+  at[fc_source_axis(&source->base)] += source->position;
   while (done < count) {
     gint64 wanted = MIN(piece, count - done);
-    gint64 got = fetch(source, n + source->position * (source->base.format.kind != FC_AUDIO), y, x0 + done,
-                       wanted, error);
+    gint64 got = fetch(source, at[FC_AXIS_N], at[FC_AXIS_Y], at[FC_AXIS_X] + done, wanted, error);
     if (got < 0 || !convert(source, (gsize)(got * channels), error)) return -1;
     lay(into, n, y, done, got, source->ready);
     source->elements += got * channels;
@@ -100,7 +104,7 @@ static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint
 
 /* The end came within something, or before what was promised. */
 static gboolean end_well(array_source *source, gboolean within, GError **error) {
-  gint64 promised = source->base.format.extent[fc_stream_axis(source->base.format.kind)];
+  gint64 promised = source->base.format.extent[fc_source_axis(&source->base)];
   if (!within && promised == FC_UNKNOWN) return TRUE;
   if (!source->options.allow_truncated)
     return fc_fail(error, FC_IO,
@@ -114,7 +118,7 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
 }
 
 static gint64 read_audio(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
-  gint64 got = read_row(source, into, 0, 0, source->position, wanted, error);
+  gint64 got = read_row(source, into, 0, 0, wanted, error);
   if (got < 0) return -1;
   gint64 frame = source->base.format.extent[FC_AXIS_C] * source->file.item->size;
   gboolean within = source->reader && (source->reader->position - source->file.offset) % frame != 0;
@@ -122,21 +126,57 @@ static gint64 read_audio(array_source *source, const fc_view *into, gint64 wante
   return got;
 }
 
-static gint64 read_frames(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
+/* Whether so many rows of the view are in memory what they are in the file. */
+static gboolean lies_alike(const array_source *source, const fc_view *into, gint64 rows) {
+  fc_view some = *into;
+  some.shape[FC_AXIS_N] = 1, some.shape[FC_AXIS_Y] = rows;
+  return !source->file.strided && !source->file.swap && fc_item_is_plain(source->file.item) &&
+         fc_is_dense(&some);
+}
+
+/* Some rows of the view at once; returns how many of them were there whole, and whether some of one more. */
+static gint64 read_dense(array_source *source, const fc_view *into, gint64 n, gint64 rows, gboolean *within,
+                         GError **error) {
   const gint64 *extent = source->base.format.extent;
-  for (gint64 n = 0; n < wanted; n++)
-    for (gint64 y = 0; y < extent[FC_AXIS_Y]; y++) {
-      gint64 got = read_row(source, into, n, y, 0, extent[FC_AXIS_X], error);
-      if (got < 0) return -1;
-      if (got == extent[FC_AXIS_X]) continue;
-      return end_well(source, y > 0 || got > 0, error) ? n : -1;
-    }
+  gint64 pixel = extent[FC_AXIS_C] * source->file.item->size, row = extent[FC_AXIS_X] * pixel;
+  gssize got = fc_reader_read(source->reader, fc_view_at(into, n, 0, 0, 0), (gsize)(rows * row), error);
+  if (got < 0) return -1;
+  source->elements += got / pixel * extent[FC_AXIS_C];
+  *within = got % row >= pixel;
+  return got / row;
+}
+
+static gint64 read_rows(array_source *source, const fc_view *into, gint64 n, gint64 rows, gboolean *within,
+                        GError **error) {
+  gint64 columns = source->base.format.extent[FC_AXIS_X];
+  for (gint64 y = 0; y < rows; y++) {
+    gint64 got = read_row(source, into, n, y, columns, error);
+    *within = got > 0;
+    if (got < 0) return -1;
+    if (got < columns) return y;
+  }
+  return rows;
+}
+
+/* Whole frames, or rows of a single one; returns how many. */
+static gint64 read_frames(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
+  gboolean by_rows = source->base.by_rows, within = FALSE;
+  gint64 rows = by_rows ? wanted : source->base.format.extent[FC_AXIS_Y];
+  gboolean empty = rows == 0 || fc_view_count(into) == 0;
+  gboolean alike = !empty && lies_alike(source, into, rows);
+  for (gint64 n = 0; !empty && n < (by_rows ? 1 : wanted); n++) {
+    gint64 got = (alike ? read_dense : read_rows)(source, into, n, rows, &within, error);
+    if (got < 0) return -1;
+    if (got == rows) continue;
+    if (!end_well(source, within || (!by_rows && got > 0), error)) return -1;
+    return by_rows ? got : n;
+  }
   return wanted;
 }
 
 static gint64 array_read(fc_source *base, const fc_view *into, GError **error) {
   array_source *source = (array_source *)base;
-  int axis = (int)fc_stream_axis(base->format.kind);
+  int axis = (int)fc_source_axis(base);
   gint64 wanted = into->shape[axis], extent = base->format.extent[axis];
   if (extent != FC_UNKNOWN) wanted = MIN(wanted, extent - source->position);
   if (wanted <= 0) return 0;
@@ -240,6 +280,7 @@ fc_source *fc_array_source_new(fc_input *input, fc_reader *reader, const fc_arra
                                const fc_media_options *options, GError **error) {
   array_source *source = g_new0(array_source, 1);
   source->base.name = g_strdup(input->name);
+  source->base.can_rows = file->format.kind != FC_AUDIO;
   source->base.read = array_read;
   source->base.free = array_free;
   source->base.format = file->format;

@@ -34,6 +34,11 @@ typedef struct array_sink {
   gsize scratch_size;
 } array_sink;
 
+/* What it is given comes piece by piece along this axis. */
+static int axis_of(const array_sink *sink) {
+  return (int)fc_sink_axis(&sink->base, sink->format.kind);
+}
+
 /* ---- header ------------------------------------------------------------ */
 
 /* How few dimensions hold everything. */
@@ -64,7 +69,7 @@ static void axes_of(const array_sink *sink, int axes[DIMS_MAX]) {
 /* `length` on the stream axis. The text takes the same room for any length up to
  * `room`. */
 static char *npy_header(const array_sink *sink, gint64 length, gint64 room) {
-  int axes[DIMS_MAX], stream = (int)fc_stream_axis(sink->format.kind);
+  int axes[DIMS_MAX], stream = axis_of(sink);
   const char *name = fc_dtype_name(sink->format.dtype);
   axes_of(sink, axes);
   g_autoptr(GString) text = g_string_new(NULL);
@@ -86,7 +91,7 @@ static char *npy_header(const array_sink *sink, gint64 length, gint64 room) {
 }
 
 static gboolean put_header(array_sink *sink, gint64 length, GError **error) {
-  gint64 extent = sink->format.extent[fc_stream_axis(sink->format.kind)];
+  gint64 extent = sink->format.extent[axis_of(sink)];
   g_autofree char *text = npy_header(sink, length, extent == FC_UNKNOWN ? G_MAXINT64 : extent);
   gsize size = strlen(text);
   guint8 prefix[10] = "\x93NUMPY\x01";
@@ -108,14 +113,15 @@ static gboolean array_accept(fc_sink *base, fc_format *format, GError **error) {
 
 static gboolean array_begin(fc_sink *base, const fc_format *format, GError **error) {
   array_sink *sink = (array_sink *)base;
-  gboolean unknown = format->extent[fc_stream_axis(format->kind)] == FC_UNKNOWN;
   sink->format = *format;
+  gint64 length = format->extent[axis_of(sink)];
+  gboolean unknown = length == FC_UNKNOWN;
   sink->dims = choose_dims(sink, format);
   sink->output =
       fc_output_open(sink->path, sink->flags | (sink->npy && unknown ? FC_OUTPUT_SEEKS : 0), error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);
-  return !sink->npy || put_header(sink, unknown ? 0 : format->extent[fc_stream_axis(format->kind)], error);
+  return !sink->npy || put_header(sink, unknown ? 0 : length, error);
 }
 
 /* Files are little-endian, as nearly all machines are. */
@@ -132,18 +138,33 @@ static gboolean write_elements(array_sink *sink, const void *from, gsize count, 
   return TRUE;
 }
 
+/* Rows whose elements lie side by side as they are, need no copy. */
+static gboolean write_rows(array_sink *sink, const fc_view *from, GError **error) {
+  gsize row = (gsize)(from->shape[FC_AXIS_X] * from->shape[FC_AXIS_C]);
+  for (gint64 n = 0; n < from->shape[FC_AXIS_N]; n++)
+    for (gint64 y = 0; y < from->shape[FC_AXIS_Y]; y++)
+      if (!write_elements(sink, fc_view_at(from, n, y, 0, 0), row, error)) return FALSE;
+  return TRUE;
+}
+
+static gboolean write_dense(array_sink *sink, const fc_view *from, GError **error) {
+  gint64 first = axis_of(sink) == FC_AXIS_N ? 0 : sink->position;
+  const void *dense =
+      fc_dense(sink->base.name, from, first, sink->format.dtype, &sink->scratch, &sink->scratch_size, error);
+  return dense && write_elements(sink, dense, (gsize)fc_view_count(from), error);
+}
+
 static gboolean array_write(fc_sink *base, const fc_view *from, GError **error) {
   array_sink *sink = (array_sink *)base;
-  const void *dense = fc_dense(base->name, from, sink->position, sink->format.dtype, &sink->scratch,
-                               &sink->scratch_size, error);
-  if (!dense || !write_elements(sink, dense, (gsize)fc_view_count(from), error)) return FALSE;
-  sink->position += from->shape[fc_stream_axis(sink->format.kind)];
+  gboolean as_it_is = from->dtype == sink->format.dtype && !fc_is_dense(from) && fc_has_dense_rows(from);
+  if (!(as_it_is ? write_rows : write_dense)(sink, from, error)) return FALSE;
+  sink->position += from->shape[axis_of(sink)];
   return TRUE;
 }
 
 static gboolean array_commit(fc_sink *base, GError **error) {
   array_sink *sink = (array_sink *)base;
-  gint64 extent = sink->format.extent[fc_stream_axis(sink->format.kind)];
+  gint64 extent = sink->format.extent[axis_of(sink)];
   if (extent != FC_UNKNOWN && extent != sink->position)
     return fc_fail(error, FC_FATAL, "%s: %" G_GINT64_FORMAT " arrived where %" G_GINT64_FORMAT " were due",
                    base->name, sink->position, extent);
@@ -164,12 +185,13 @@ static void array_free(fc_sink *base) {
 fc_sink *fc_array_create(const char *path, const fc_file_format *format, const fc_media_options *options,
                          fc_source *like, GError **error) {
   array_sink *sink = g_new0(array_sink, 1);
-  sink->base = (fc_sink){fc_display_name(path, "standard output"),
-                         array_accept,
-                         array_begin,
-                         array_write,
-                         array_commit,
-                         array_free};
+  sink->base = (fc_sink){.name = fc_display_name(path, "standard output"),
+                         .can_rows = TRUE,
+                         .accept = array_accept,
+                         .begin = array_begin,
+                         .write = array_write,
+                         .commit = array_commit,
+                         .free = array_free};
   sink->path = g_strdup(path);
   sink->flags = fc_output_flags_of(options);
   sink->npy = strcmp(format->name, "npy") == 0;

@@ -96,9 +96,17 @@ const guint8 *fc_png_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, 
 
 struct fc_output;
 
-/* PNG of 8 or 16 bits from dense rows; `chunks` (or NULL) go ahead of the pixels. */
-gboolean fc_png_write(const char *name, struct fc_output *output, const fc_picture *picture, GBytes *chunks,
-                      GError **error);
+/*
+ * PNG of 8 or 16 bits, some rows at a time. `picture` says what they are together, without pixels; `chunks`
+ * (or NULL) go ahead of these. Both name and output must outlive the writer; NULL: it could not begin.
+ */
+typedef struct fc_png_writer fc_png_writer;
+fc_png_writer *fc_png_begin(const char *name, struct fc_output *output, const fc_picture *picture,
+                            GBytes *chunks, GError **error);
+/* The next dense rows; with the last the file is complete. */
+gboolean fc_png_write(fc_png_writer *writer, const void *pixels, gint64 rows, GError **error);
+/* NULL is allowed. */
+void fc_png_free(fc_png_writer *writer);
 
 G_END_DECLS
 

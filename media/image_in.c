@@ -14,7 +14,7 @@ typedef struct image_source {
   fc_picture picture;
   fc_image_meta *meta;
   int orientation;
-  gboolean delivered;
+  gint64 rows; /* delivered */
 } image_source;
 
 /* How rows and columns of the upright image run through the stored one, in pixels. */
@@ -48,16 +48,18 @@ static void copy_row(char *to, gint64 to_step, const char *from, gint64 from_ste
 
 static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
   image_source *source = (image_source *)base;
-  if (source->delivered || into->shape[FC_AXIS_N] < 1) return 0;
+  gint64 rows = base->format.extent[FC_AXIS_Y];
+  if (source->rows == rows || into->shape[FC_AXIS_N] < 1) return 0;
+  if (base->by_rows) rows = MIN(rows - source->rows, into->shape[FC_AXIS_Y]);
   const fc_picture *picture = &source->picture;
   pixel_way way = way_through(picture, source->orientation);
   gint64 pixel = picture->channels * (gint64)fc_dtype_size(picture->dtype);
-  const char *start = (const char *)picture->pixels + way.start * pixel;
-  for (gint64 y = 0; y < base->format.extent[FC_AXIS_Y]; y++)
+  const char *start = (const char *)picture->pixels + (way.start + source->rows * way.row) * pixel;
+  for (gint64 y = 0; y < rows; y++)
     copy_row(fc_view_at(into, 0, y, 0, 0), into->stride[FC_AXIS_X], start + y * way.row * pixel,
              way.column * pixel, base->format.extent[FC_AXIS_X], (gsize)pixel);
-  source->delivered = TRUE;
-  return 1;
+  source->rows += rows;
+  return base->by_rows ? rows : 1;
 }
 
 static void image_free(fc_source *base) {
@@ -78,6 +80,7 @@ static fc_source *source_new(const char *name, const fc_picture *picture, int or
   image_source *source = g_new0(image_source, 1);
   gboolean lying = orientation >= 5;
   source->base.name = g_strdup(name);
+  source->base.can_rows = TRUE;
   source->base.read = image_read;
   source->base.free = image_free;
   source->picture = *picture;

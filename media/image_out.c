@@ -25,7 +25,10 @@ typedef struct image_sink {
   int dtype;
   fc_image_meta *meta; /* of the image that came in, or NULL */
   fc_output *output;
-  gboolean written;
+  gint64 height, written; /* rows */
+  fc_png_writer *png;     /* from the first of them on */
+  void *scratch;
+  gsize scratch_size;
   GBytes *segments; /* JPEG: to stand behind the first, or NULL */
   GError *problem;  /* of a write inside stb_image_write */
 } image_sink;
@@ -93,6 +96,7 @@ static gboolean image_begin(fc_sink *base, const fc_format *format, GError **err
   image_sink *sink = (image_sink *)base;
   fc_format wanted = *format;
   if (sink->dtype < 0 && !image_accept(base, &wanted, error)) return FALSE;
+  sink->height = format->extent[FC_AXIS_Y];
   sink->output = fc_output_open(sink->path, sink->flags, error);
   if (sink->output) base->direct = !fc_output_seekable(sink->output);
   return sink->output != NULL;
@@ -136,34 +140,45 @@ static gboolean encode_with_stb(image_sink *sink, const fc_picture *p, GError **
   return done || fc_fail(error, FC_IO, "%s: cannot be encoded", sink->base.name);
 }
 
+/* Some rows from the top, then those that follow. */
+static gboolean write_png(image_sink *sink, const fc_picture *rows, GError **error) {
+  fc_picture whole = *rows;
+  whole.height = sink->height;
+  if (!sink->png) {
+    g_autoptr(GBytes) chunks = sink->meta ? fc_image_meta_for_png(sink->meta, rows->channels) : NULL;
+    sink->png = fc_png_begin(sink->base.name, sink->output, &whole, chunks, error);
+  }
+  return sink->png && fc_png_write(sink->png, rows->pixels, rows->height, error);
+}
+
 static gboolean image_write(fc_sink *base, const fc_view *from, GError **error) {
   image_sink *sink = (image_sink *)base;
-  if (from->shape[FC_AXIS_N] == 0) return TRUE;
-  if (sink->written || from->shape[FC_AXIS_N] > 1)
+  gint64 rows = from->shape[FC_AXIS_N] == 0 ? 0 : from->shape[FC_AXIS_Y];
+  if (rows == 0) return TRUE;
+  if (from->shape[FC_AXIS_N] > 1 || rows > sink->height - sink->written)
     return fc_fail(error, FC_FATAL, "%s: %s holds one image", base->name, sink->file->title);
-  g_autofree void *scratch = NULL;
-  gsize scratch_size = 0;
-  const void *pixels = fc_dense(base->name, from, 0, sink->dtype, &scratch, &scratch_size, error);
+  const void *pixels =
+      fc_dense(base->name, from, sink->written, sink->dtype, &sink->scratch, &sink->scratch_size, error);
   if (!pixels) return FALSE;
   const fc_picture picture = {.width = from->shape[FC_AXIS_X],
-                              .height = from->shape[FC_AXIS_Y],
+                              .height = rows,
                               .channels = (int)from->shape[FC_AXIS_C],
                               .dtype = sink->dtype,
                               .pixels = pixels};
-  sink->written = TRUE;
-  if (!is(sink, "png")) return encode_with_stb(sink, &picture, error);
-  g_autoptr(GBytes) chunks = sink->meta ? fc_image_meta_for_png(sink->meta, picture.channels) : NULL;
-  return fc_png_write(base->name, sink->output, &picture, chunks, error);
+  sink->written += rows;
+  return is(sink, "png") ? write_png(sink, &picture, error) : encode_with_stb(sink, &picture, error);
 }
 
 static gboolean image_commit(fc_sink *base, GError **error) {
   image_sink *sink = (image_sink *)base;
-  if (!sink->written) return fc_fail(error, FC_FATAL, "%s: no image arrived", base->name);
+  if (sink->written < sink->height) return fc_fail(error, FC_FATAL, "%s: no image arrived", base->name);
   return fc_output_commit(sink->output, error);
 }
 
 static void image_free(fc_sink *base) {
   image_sink *sink = (image_sink *)base;
+  fc_png_free(sink->png);
+  g_free(sink->scratch);
   fc_output_free(sink->output);
   fc_image_meta_unref(sink->meta);
   g_clear_pointer(&sink->segments, g_bytes_unref);
@@ -176,12 +191,13 @@ static void image_free(fc_sink *base) {
 fc_sink *fc_image_create(const char *path, const fc_file_format *format, const fc_media_options *options,
                          fc_source *like, GError **error) {
   image_sink *sink = g_new0(image_sink, 1);
-  sink->base = (fc_sink){fc_display_name(path, "standard output"),
-                         image_accept,
-                         image_begin,
-                         image_write,
-                         image_commit,
-                         image_free};
+  sink->base = (fc_sink){.name = fc_display_name(path, "standard output"),
+                         .can_rows = strcmp(format->name, "png") == 0,
+                         .accept = image_accept,
+                         .begin = image_begin,
+                         .write = image_write,
+                         .commit = image_commit,
+                         .free = image_free};
   sink->file = format;
   sink->path = g_strdup(path);
   sink->flags = fc_output_flags_of(options);

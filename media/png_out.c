@@ -19,15 +19,19 @@
 #define FILTERS 5
 #define LEFT    8 /* zeros before a row: the pixel left of the first */
 
-typedef struct png_writer {
+struct fc_png_writer {
   const char *name;
   fc_output *output;
   z_stream zip;
+  gboolean zipping; /* zip is to be ended */
+  int dtype;
+  gint64 y, height;       /* the next row, and how many there are */
+  guint8 *memory;         /* of what follows */
   guint8 *block;          /* an IDAT chunk in the making */
   guint8 *rows[2];        /* this row as it goes into the file, and the one above */
   guint8 *tried[FILTERS]; /* this row, filtered; the filter's number first */
   gsize row_bytes, pixel_bytes;
-} png_writer;
+};
 
 static void put32(guint8 *to, guint32 value) {
   for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> (24 - 8 * i));
@@ -45,7 +49,7 @@ static gboolean write_chunk(fc_output *output, const char *type, const guint8 *d
          fc_output_write(output, tail, sizeof tail, error);
 }
 
-static gboolean write_start(png_writer *png, const fc_picture *picture, GError **error) {
+static gboolean write_start(fc_png_writer *png, const fc_picture *picture, GError **error) {
   static const guint8 colour[] = {0, 0, 4, 2, 6}; /* by number of channels */
   guint8 header[13];
   put32(header, (guint32)picture->width);
@@ -82,7 +86,7 @@ FILTER(by_average, (left + up) / 2)
 FILTER(by_paeth, paeth(left, up, corner))
 
 /* The row filtered by `filter`; returns its sum of magnitudes. */
-static guint64 filter_row(const png_writer *png, int filter, const guint8 *row, const guint8 *above) {
+static guint64 filter_row(const fc_png_writer *png, int filter, const guint8 *row, const guint8 *above) {
   static void (*const filters[FILTERS])(guint8 *, const guint8 *, const guint8 *, gsize,
                                         gsize) = {by_nothing, by_left, by_up, by_average, by_paeth};
   guint8 *to = png->tried[filter] + 1;
@@ -92,7 +96,7 @@ static guint64 filter_row(const png_writer *png, int filter, const guint8 *row, 
   return sum;
 }
 
-static const guint8 *best_filter(const png_writer *png, const guint8 *row, const guint8 *above) {
+static const guint8 *best_filter(const fc_png_writer *png, const guint8 *row, const guint8 *above) {
   int best = 0;
   guint64 least = G_MAXUINT64;
   for (int filter = 0; filter < FILTERS; filter++) {
@@ -119,7 +123,7 @@ static void take_row(guint8 *to, const guint8 *from, gsize bytes, int dtype) {
 }
 
 /* Feeds what stands in zip.next_in, writing a chunk whenever one is full. */
-static gboolean deflate_on(png_writer *png, int flush, GError **error) {
+static gboolean deflate_on(fc_png_writer *png, int flush, GError **error) {
   for (;;) {
     int state = deflate(&png->zip, flush);
     gboolean ended = state == Z_STREAM_END, full = png->zip.avail_out == 0;
@@ -134,30 +138,20 @@ static gboolean deflate_on(png_writer *png, int flush, GError **error) {
   }
 }
 
-static gboolean write_rows(png_writer *png, const fc_picture *picture, GError **error) {
-  const guint8 *from = picture->pixels;
-  for (gint64 y = 0; y < picture->height; y++, from += png->row_bytes) {
-    guint8 *row = png->rows[y & 1];
-    take_row(row, from, png->row_bytes, picture->dtype);
-    png->zip.next_in = (Bytef *)best_filter(png, row, png->rows[~y & 1]);
-    png->zip.avail_in = (uInt)png->row_bytes + 1;
-    if (!deflate_on(png, Z_NO_FLUSH, error)) return FALSE;
-  }
-  return deflate_on(png, Z_FINISH, error);
-}
+/* ---- from beginning to end --------------------------------------------- */
 
 /* One piece of memory for the rows, the filtered rows and the chunk. */
-static guint8 *lay_out(png_writer *png) {
+static gboolean lay_out(fc_png_writer *png) {
   gsize row = png->row_bytes + 1;
-  guint8 *memory = g_try_malloc0(BLOCK + 2 * LEFT + (2 + FILTERS) * row);
-  if (!memory) return NULL;
+  guint8 *memory = png->memory = g_try_malloc0(BLOCK + 2 * LEFT + (2 + FILTERS) * row);
+  if (!memory) return FALSE;
   png->block = memory;
   for (int i = 0; i < 2; i++) png->rows[i] = memory + BLOCK + (gsize)i * row + LEFT * (gsize)(i + 1);
   for (int i = 0; i < FILTERS; i++) {
     png->tried[i] = memory + BLOCK + 2 * LEFT + (2 + (gsize)i) * row;
     png->tried[i][0] = (guint8)i;
   }
-  return memory;
+  return TRUE;
 }
 
 static gboolean write_bytes(fc_output *output, GBytes *bytes, GError **error) {
@@ -166,18 +160,40 @@ static gboolean write_bytes(fc_output *output, GBytes *bytes, GError **error) {
   return fc_output_write(output, data, size, error);
 }
 
-gboolean fc_png_write(const char *name, fc_output *output, const fc_picture *picture, GBytes *chunks,
-                      GError **error) {
-  png_writer png = {.name = name, .output = output};
-  png.pixel_bytes = (gsize)picture->channels * fc_dtype_size(picture->dtype);
-  png.row_bytes = (gsize)picture->width * png.pixel_bytes;
-  g_autofree guint8 *memory = lay_out(&png);
-  if (!memory || deflateInit2(&png.zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15, 9, Z_RLE) != Z_OK)
-    return fc_fail(error, FC_NO_MEMORY, "%s: no memory to compress it", name);
-  png.zip.next_out = png.block;
-  png.zip.avail_out = BLOCK;
-  gboolean done = write_start(&png, picture, error) && write_bytes(output, chunks, error) &&
-                  write_rows(&png, picture, error) && write_chunk(output, "IEND", NULL, 0, error);
-  deflateEnd(&png.zip);
-  return done;
+fc_png_writer *fc_png_begin(const char *name, fc_output *output, const fc_picture *picture, GBytes *chunks,
+                            GError **error) {
+  fc_png_writer *png = g_new0(fc_png_writer, 1);
+  png->name = name, png->output = output;
+  png->dtype = picture->dtype, png->height = picture->height;
+  png->pixel_bytes = (gsize)picture->channels * fc_dtype_size(picture->dtype);
+  png->row_bytes = (gsize)picture->width * png->pixel_bytes;
+  png->zipping =
+      lay_out(png) && deflateInit2(&png->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15, 9, Z_RLE) == Z_OK;
+  png->zip.next_out = png->block;
+  png->zip.avail_out = BLOCK;
+  gboolean begun = png->zipping ? write_start(png, picture, error) && write_bytes(output, chunks, error)
+                                : fc_fail(error, FC_NO_MEMORY, "%s: no memory to compress it", name);
+  if (begun) return png;
+  fc_png_free(png);
+  return NULL;
+}
+
+gboolean fc_png_write(fc_png_writer *png, const void *pixels, gint64 rows, GError **error) {
+  const guint8 *from = pixels;
+  for (gint64 end = png->y + rows; png->y < end; png->y++, from += png->row_bytes) {
+    guint8 *row = png->rows[png->y & 1];
+    take_row(row, from, png->row_bytes, png->dtype);
+    png->zip.next_in = (Bytef *)best_filter(png, row, png->rows[~png->y & 1]);
+    png->zip.avail_in = (uInt)png->row_bytes + 1;
+    if (!deflate_on(png, Z_NO_FLUSH, error)) return FALSE;
+  }
+  return png->y < png->height ||
+         (deflate_on(png, Z_FINISH, error) && write_chunk(png->output, "IEND", NULL, 0, error));
+}
+
+void fc_png_free(fc_png_writer *png) {
+  if (!png) return;
+  if (png->zipping) deflateEnd(&png->zip);
+  g_free(png->memory);
+  g_free(png);
 }

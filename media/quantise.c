@@ -5,6 +5,8 @@
  */
 #include "media/quantise.h"
 
+#include "core/buffer.h"
+
 #include <string.h>
 
 #define BLOCK 512
@@ -128,14 +130,30 @@ static gboolean convert_row(const char *name, const fc_view *from, gint64 n, gin
     if (bad < 0) continue;
     gint64 element = run * length + bad;
     gint64 at[FC_AXES] = {n, y, element / channels, element % channels};
-    at[fc_stream_axis(from->kind)] += first;
+    at[from->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y] += first;
     return fail_nan(name, from, at, error);
   }
   return TRUE;
 }
 
+/* As they are: nothing to round. */
+static void copy_dense(const fc_view *from, void *to) {
+  fc_view dense = *from;
+  gint64 step = (gint64)fc_dtype_size(from->dtype);
+  dense.data = to;
+  for (int axis = FC_AXES - 1; axis >= 0; axis--) {
+    dense.stride[axis] = step;
+    step *= from->shape[axis];
+  }
+  fc_view_copy(&dense, from);
+}
+
 gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
                      GError **error) {
+  if (from->dtype == dtype) {
+    copy_dense(from, to);
+    return TRUE;
+  }
   gint64 row = from->shape[FC_AXIS_X] * from->shape[FC_AXIS_C] * (gint64)fc_dtype_size(dtype);
   char *at = to;
   for (gint64 n = 0; n < from->shape[FC_AXIS_N]; n++)
@@ -144,13 +162,22 @@ gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *
   return TRUE;
 }
 
-static gboolean is_dense(const fc_view *view) {
+/* From axis `outermost` on. */
+static gboolean is_dense(const fc_view *view, int outermost) {
   gint64 step = (gint64)fc_dtype_size(view->dtype);
-  for (int axis = FC_AXES - 1; axis >= 0; axis--) {
+  for (int axis = FC_AXES - 1; axis >= outermost; axis--) {
     if (view->shape[axis] > 1 && view->stride[axis] != step) return FALSE;
     step *= view->shape[axis];
   }
   return TRUE;
+}
+
+gboolean fc_is_dense(const fc_view *view) {
+  return is_dense(view, FC_AXIS_N);
+}
+
+gboolean fc_has_dense_rows(const fc_view *view) {
+  return is_dense(view, FC_AXIS_X);
 }
 
 gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize size, GError **error) {
@@ -164,7 +191,7 @@ gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize
 
 const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dtype, void **scratch,
                      gsize *scratch_size, GError **error) {
-  if (from->dtype == dtype && is_dense(from)) return from->data;
+  if (from->dtype == dtype && fc_is_dense(from)) return from->data;
   gsize size = (gsize)fc_view_count(from) * fc_dtype_size(dtype);
   if (!fc_reserve(name, scratch, scratch_size, size, error)) return NULL;
   return fc_quantise(name, from, first, *scratch, dtype, error) ? *scratch : NULL;

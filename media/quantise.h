@@ -14,11 +14,15 @@ G_BEGIN_DECLS
  * Copies `from` (any element type, any strides) to `to`, dense in the order N, Y, X,
  * C, as elements of `dtype`. Values keep their meaning (fc_scaling_of); towards an
  * integer they are rounded half to even and clamped, and a NaN is FC_IO, naming
- * `name` and the place, counted from `first` on the stream axis. Through f64, which
- * holds every element type exactly. O(elements).
+ * `name` and the place, counted from `first`: the sample of a sound, the row of an image, that the view
+ * begins with. Through f64, which holds every element type exactly, where the type changes. O(elements).
  */
 gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
                      GError **error);
+
+/* Whether elements lie in the order N, Y, X, C with nothing between them: all, or those of each row. */
+gboolean fc_is_dense(const fc_view *view);
+gboolean fc_has_dense_rows(const fc_view *view);
 
 /* The samples of `from` as fc_quantise would give them: where they already lie so,
  * there; else in *scratch, which is grown (g_free in the end). NULL on failure. */

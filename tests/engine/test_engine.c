@@ -259,7 +259,8 @@ static void free_packed(fc_source *source) {
 
 static fc_source *make_packed(fc_source *inner, gboolean unknown) {
   packed *me = g_new0(packed, 1);
-  me->base = (fc_source){inner->format, inner->name, read_packed, free_packed};
+  me->base =
+      (fc_source){.format = inner->format, .name = inner->name, .read = read_packed, .free = free_packed};
   me->inner = inner;
   if (unknown) me->base.format.extent[FC_AXIS_X] = FC_UNKNOWN, me->piece = 3;
   return &me->base;

@@ -32,6 +32,7 @@ typedef struct copy_job {
   gint64 chunk;
   int dtype;
   gboolean hide_length; /* the sink is told FC_UNKNOWN */
+  gboolean rows;        /* of a single image, chunks are of rows */
 } copy_job;
 
 gboolean copy(const copy_job *job, GError **error);
@@ -43,7 +44,9 @@ void assert_copy_fails(const copy_job *job, int code, const char *message);
 /* Reads a source to its end as real values (in N, Y, X, C order). */
 GArray *read_all(fc_source *source, gint64 chunk, GError **error);
 
-/* Dense view over memory. */
+/* Dense view over memory, of so many elements of this axis. */
+fc_view view_along(const fc_format *format, fc_axis axis, void *data, gint64 count);
+/* ... of the stream axis. */
 fc_view view_of(const fc_format *format, void *data, gint64 stream_count);
 
 /* Deterministic bits. */
