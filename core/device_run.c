@@ -3,10 +3,12 @@
  * device_run.c - a chain on device memory and a stream of the caller's: see exec.h.
  *
  * A first stage that looks beyond its input needs a border, for which the caller's memory has
- * no room. Some operators make it themselves (FC_BACKEND_EDGES). For others, or with views that these cannot
- * do with, small inputs are copied to where there is room. Of large ones only the rims are, as
+ * no room. Some operators make it themselves (FC_BACKEND_EDGES). For others small inputs are copied to where
+ * there is room. Of large ones only the rims are, as
  * much as their part of the output looks at, and the inside is filtered where it lies: what an
- * element of the output comes to does not depend on how the output is cut.
+ * element of the output comes to does not depend on how the output is cut. Memory for that is taken when the
+ * run is made; for operators that make their border when they first refuse to, with views that they cannot do
+ * with.
  */
 #include "core/error.h"
 #include "core/exec.h"
@@ -37,6 +39,7 @@ struct fc_device_run {
   guint n_parts;  /* of the first stage's work; 0: it is done in one */
   part parts[FC_PARTS];
   gboolean edges; /* the first stage may make its border itself */
+  gboolean roomy; /* what it takes to make it for it is there: room, or parts */
   gboolean used;
   const fc_view *in, *out; /* of the call */
 };
@@ -69,6 +72,7 @@ static gboolean make_rims(fc_device_run *r, GError **error) {
   for (guint i = 1; i < r->n_parts; i++) {
     part *p = &r->parts[i];
     gint64 capacity[FC_AXES];
+    if (p->room.memory) continue; /* since a call that failed later */
     for (int a = 0; a < FC_AXES; a++) capacity[a] = fc_range_length(p->cut.held[a]);
     if (!fc_buffer_layout(&p->room, &r->plan->links[0], capacity))
       return fc_fail(error, FC_NO_MEMORY, "a border is too large to be addressed");
@@ -97,7 +101,7 @@ static gboolean make_scratch(fc_device_run *r, GError **error) {
   for (guint i = 1; i < r->n_parts; i++) {
     fc_view in = part_in(r, i, NULL), out = fc_buffer_view(&nowhere, r->parts[i].cut.out, &r->plan->links[1]);
     gsize bytes = fc_work_scratch(&r->work, 0, &in, &out);
-    if (bytes == 0) continue;
+    if (bytes == 0 || r->parts[i].scratch) continue;
     r->parts[i].scratch = r->runner->alloc(r->runner, bytes);
     if (!r->parts[i].scratch) return no_memory(r, bytes, error);
   }
@@ -153,13 +157,9 @@ static gboolean may_make_border(const fc_device_run *r) {
   return TRUE;
 }
 
-/* Nothing is enqueued where `done` is FALSE after it. The lanes are opened once, in case a later call, which
- * may be captured, needs them: other views may do for the operator or not. */
+/* Nothing is enqueued where `done` is FALSE after it. */
 static gboolean enqueue_edges(fc_device_run *r, fc_buffer *input, fc_buffer *output, gboolean *done,
                               GError **error) {
-  if (r->n_parts && !r->used &&
-      !(fc_cuda_fork(r->runner, r->n_parts - 1, error) && fc_cuda_join(r->runner, error)))
-    return FALSE;
   fc_work_point(&r->work, r->chunk, input, output);
   fc_view in = fc_buffer_view(input, r->chunk->links[0].view, &r->plan->links[0]);
   fc_view out = fc_buffer_view(fc_work_link(&r->work, 1), r->chunk->links[1].made, &r->plan->links[1]);
@@ -192,8 +192,28 @@ static gboolean copy_in(fc_device_run *r, GError **error) {
   return r->runner->copy(r->runner, &to, r->in, NULL, error);
 }
 
+static gboolean make_room(fc_device_run *r, GError **error) {
+  cut_into_parts(r);
+  if (pays(r))
+    r->roomy = make_rims(r, error) && make_scratch(r, error);
+  else
+    r->n_parts = 0, r->roomy = fc_work_buffer(r->plan, r->runner, 0, FALSE, &r->room, error);
+  return r->roomy;
+}
+
+/* For the first views that an operator refuses to make its border of. */
+static gboolean make_room_late(fc_device_run *r, GError **error) {
+  if (fc_cuda_captures(r->runner->device, r->runner->stream))
+    return fc_fail(
+        error, FC_INVALID,
+        "the stream is being captured, where no memory can be taken for a border: run the chain on "
+        "it once before, with views that lie like these");
+  return make_room(r, error);
+}
+
 /* With the first stage's border made for it, if it has any. */
 static gboolean enqueue_border(fc_device_run *r, fc_buffer *input, fc_buffer *output, GError **error) {
+  if (!r->roomy && !make_room_late(r, error)) return FALSE;
   if (r->n_parts) return enqueue_parts(r, input, output, error);
   if (!r->room.memory) return fc_work_enqueue(&r->work, r->chunk, input, output, NULL, error);
   if (!copy_in(r, error)) return FALSE;
@@ -218,13 +238,10 @@ static gboolean enqueue_borrowed(void *data, GError **error) {
   return r->runner->copy(r->runner, r->out, &from, NULL, error);
 }
 
-static gboolean make_room(fc_device_run *r, GError **error) {
-  if (r->plan->n == 0 || needs_no_room(r->plan, r->chunk)) return TRUE;
-  r->edges = may_make_border(r);
-  cut_into_parts(r);
-  if (pays(r)) return make_rims(r, error) && make_scratch(r, error);
-  r->n_parts = 0;
-  return fc_work_buffer(r->plan, r->runner, 0, FALSE, &r->room, error);
+static gboolean prepare_border(fc_device_run *r, GError **error) {
+  r->roomy = r->plan->n == 0 || needs_no_room(r->plan, r->chunk);
+  r->edges = !r->roomy && may_make_border(r);
+  return r->roomy || r->edges || make_room(r, error);
 }
 
 static gboolean plan_chunk(fc_device_run *r) {
@@ -240,7 +257,7 @@ fc_device_run *fc_device_run_new(fc_plan *plan, fc_runner *runner, GError **erro
   plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
   gboolean ok = fc_work_init_borrowed(&r->work, plan, runner, error);
   if (ok && plan_chunk(r))
-    ok = make_room(r, error);
+    ok = prepare_border(r, error);
   else
     r->chunk->last = G_MAXUINT; /* nothing to do */
   if (ok) return r;

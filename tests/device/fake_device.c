@@ -363,7 +363,7 @@ gboolean fc_cuda_join(fc_runner *runner, GError **error) {
 }
 
 gboolean fc_cuda_captures(int ordinal, void *stream) {
-  return FALSE;
+  return device.faults.captures;
 }
 
 int fc_cuda_device_count(char **reason) {

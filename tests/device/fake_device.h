@@ -43,8 +43,9 @@ typedef struct fake_faults {
   const char *no_device; /* why there is none, or NULL: there is one */
   fake_call call;        /* its call number `at`, from 1, fails; 0: none does */
   guint at;
-  gboolean lost; /* ... and after it every call but those that give back */
-  gsize limit;   /* bytes of device memory, or 0: others have taken the rest */
+  gboolean lost;     /* ... and after it every call but those that give back */
+  gsize limit;       /* bytes of device memory, or 0: others have taken the rest */
+  gboolean captures; /* every stream of a caller's is being captured */
 } fake_faults;
 
 /* For what comes now; NULL is a device that is well. Counts begin anew. */
