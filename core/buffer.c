@@ -25,7 +25,8 @@ static gboolean grow(gint64 *bytes, gint64 count) {
   return TRUE;
 }
 
-gboolean fc_buffer_layout(fc_buffer *b, const fc_format *format, const gint64 capacity[FC_AXES]) {
+static gboolean lay_out(fc_buffer *b, const fc_format *format, const gint64 capacity[FC_AXES],
+                        gboolean packed) {
   static const int interleaved[FC_AXES] = {FC_AXIS_C, FC_AXIS_X, FC_AXIS_Y, FC_AXIS_N};
   static const int planar[FC_AXES] = {FC_AXIS_X, FC_AXIS_Y, FC_AXIS_C, FC_AXIS_N};
   const int *order = format->layout == FC_PLANAR ? planar : interleaved;
@@ -37,10 +38,18 @@ gboolean fc_buffer_layout(fc_buffer *b, const fc_format *format, const gint64 ca
     b->stride[axis] = bytes;
     if (!grow(&bytes, capacity[axis])) return FALSE;
     /* Rows start aligned, so that one row's alignment is every row's. */
-    if (axis == FC_AXIS_X) bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
+    if (axis == FC_AXIS_X && !packed) bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
   }
-  b->bytes = (gsize)bytes;
+  b->bytes = (gsize)bytes + (packed ? ALIGNMENT : 0); /* what it holds need not begin where it does */
   return TRUE;
+}
+
+gboolean fc_buffer_layout(fc_buffer *b, const fc_format *format, const gint64 capacity[FC_AXES]) {
+  return lay_out(b, format, capacity, FALSE);
+}
+
+gboolean fc_buffer_pack(fc_buffer *b, const fc_format *format, const gint64 capacity[FC_AXES]) {
+  return lay_out(b, format, capacity, TRUE);
 }
 
 void fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 aligned) {

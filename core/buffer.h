@@ -27,6 +27,9 @@ typedef struct fc_buffer {
  * when that overflows. */
 gboolean fc_buffer_layout(fc_buffer *buffer, const fc_format *format, const gint64 capacity[FC_AXES]);
 
+/* The same without gaps for alignment: elements lie as in a file. */
+gboolean fc_buffer_pack(fc_buffer *buffer, const fc_format *format, const gint64 capacity[FC_AXES]);
+
 /*
  * Points the buffer at a stretch (within capacity), such that position `aligned` on
  * X lies at a multiple of 64 bytes as far as the element size allows.

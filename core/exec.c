@@ -5,7 +5,8 @@
  * Slots are used in turn, so reader, compute and writer each walk round the ring by
  * themselves and only wait for the slot ahead to come into the state they want. On
  * the CPU a slot's input buffer is where the reader puts the samples and its output
- * buffer is where the writer takes them; on a GPU both have a pinned twin.
+ * buffer is where the writer takes them; on a GPU both have a pinned twin, in which rows lie as in most
+ * files, one right after another, so that these are read and written there without a copy.
  */
 #include "core/exec.h"
 
@@ -343,11 +344,12 @@ static gboolean collect(run *r, slot *s, guint stage, GError **error) {
   fc_plan_stage *ps = &r->plan->stages[stage];
   const fc_format *format = &r->plan->links[stage + 1];
   const fc_range *made = s->chunk->links[stage + 1].made;
-  gint64 align = ps->reach[FC_AXIS_X].align, first = 0, count = fc_measure_blocks(ps, format, made);
+  int axis = fc_measured_axis(format);
+  gint64 align = ps->reach[axis].align, first = 0, count = fc_measure_blocks(ps, format, made);
   fc_range frames = made[FC_AXIS_N];
-  if (r->plan->cut == FC_AXIS_X) {
-    first = (MAX(r->collected[stage], made[FC_AXIS_X].lo) - made[FC_AXIS_X].lo) / align;
-    r->collected[stage] = MAX(r->collected[stage], made[FC_AXIS_X].lo + count * align);
+  if (axis == (int)r->plan->cut) {
+    first = (MAX(r->collected[stage], made[axis].lo) - made[axis].lo) / align;
+    r->collected[stage] = MAX(r->collected[stage], made[axis].lo + count * align);
   } else {
     frames.lo = MAX(frames.lo, r->collected[stage]);
     r->collected[stage] = MAX(r->collected[stage], frames.hi);
@@ -402,8 +404,8 @@ static gpointer write_all(gpointer data) {
 
 /* ---- a run ------------------------------------------------------------ */
 
-static gboolean init_buffer(run *r, fc_buffer *b, guint link, gboolean host, GError **error) {
-  return fc_work_buffer(r->plan, r->runner, link, host, b, error);
+static gboolean init_buffer(run *r, fc_buffer *b, guint link, GError **error) {
+  return fc_work_buffer(r->plan, r->runner, link, FALSE, b, error);
 }
 
 static gboolean init_slots(run *r, guint count, GError **error) {
@@ -413,10 +415,10 @@ static gboolean init_slots(run *r, guint count, GError **error) {
     slot *s = &r->slots[i];
     s->plain = plain;
     s->chunk = fc_chunk_new(r->plan);
-    if (!init_buffer(r, &s->in, 0, FALSE, error)) return FALSE;
-    if (root > 0 && !init_buffer(r, &s->out, root, FALSE, error)) return FALSE;
-    if (on_gpu(r) && (!init_buffer(r, &s->host_in, 0, TRUE, error) ||
-                      !init_buffer(r, &s->host_out, r->plan->n, TRUE, error)))
+    if (!init_buffer(r, &s->in, 0, error)) return FALSE;
+    if (root > 0 && !init_buffer(r, &s->out, root, error)) return FALSE;
+    if (on_gpu(r) && (!fc_work_twin(r->plan, r->runner, 0, &s->host_in, error) ||
+                      !fc_work_twin(r->plan, r->runner, r->plan->n, &s->host_out, error)))
       return FALSE;
     if (!fc_measures_init(&s->measures, &r->work, error)) return FALSE;
   }
@@ -555,6 +557,8 @@ static gboolean attempt(run *r, guint halvings, gboolean *began, GError **error)
     g_free(r->result->device);
     r->result->device = g_strdup(r->runner->description);
     reset(r->plan);
+    r->source->by_rows = r->plan->cut == FC_AXIS_Y;
+    if (r->sink) r->sink->by_rows = r->source->by_rows;
     ok = begin_sink(r, &why);
     if (ok) ok = r->slots[1].chunk ? run_threads(r, &why) : run_single(r, &why);
     if (ok) ok = finish(r, &why);

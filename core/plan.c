@@ -223,16 +223,30 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_
   return plan;
 }
 
-gboolean fc_plan_for_memory(fc_plan *plan) {
-  fc_axis before = plan->cut;
-  if (plan->cut == FC_AXIS_N && plan->links[0].extent[FC_AXIS_N] == 1) plan->cut = FC_AXIS_Y;
+static void cut_along(fc_plan *plan, fc_axis axis) {
+  plan->cut = axis;
   summarise(plan);
-  plan->alone = plan->device == FC_HOST && plan->n > 0 && !plan->whole && !plan->measures;
-  plan->slack = plan->alone ? 0 : plan->slack;
-  if (plan->alone) return TRUE;
-  plan->cut = before;
-  summarise(plan);
+}
+
+static gboolean is_single(const fc_plan *plan) {
+  return plan->cut == FC_AXIS_N && plan->links[0].extent[FC_AXIS_N] == 1;
+}
+
+/* Makes it a plan for bands of a single image; FALSE, and nothing has changed, where it is none or a stage
+ * needs all of it at once. */
+static gboolean cut_rows(fc_plan *plan) {
+  if (!is_single(plan)) return FALSE;
+  cut_along(plan, FC_AXIS_Y);
+  if (!plan->whole) return TRUE;
+  cut_along(plan, FC_AXIS_N);
   return FALSE;
+}
+
+gboolean fc_plan_for_memory(fc_plan *plan) {
+  if (plan->device != FC_HOST || plan->n == 0 || plan->measures) return FALSE;
+  plan->alone = is_single(plan) ? cut_rows(plan) : !plan->whole;
+  if (plan->alone) plan->slack = 0;
+  return plan->alone;
 }
 
 void fc_plan_free(fc_plan *plan) {
@@ -383,7 +397,8 @@ double fc_plan_bytes(const fc_plan *plan) {
  * Rates that the prediction goes by. Start-up of a GPU: device count, context, first allocation
  * and what the process takes to end, measured 0.28 s on an H200 machine. Transfers: 50 GB/s
  * pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned memory is made at 7 GB/s; a stream takes a little
- * of it, an image or array is in it whole. CPU: 10 Gflop/s and 4 GB/s a thread are what the vectorised
+ * of it, and so do bands of an image; one that is not cut is in it whole, and then transfers and filters
+ * follow one another. CPU: 10 Gflop/s and 4 GB/s a thread are what the vectorised
  * filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py tells how right it is.
  */
 #define GPU_START    0.28
@@ -394,6 +409,12 @@ double fc_plan_bytes(const fc_plan *plan) {
 #define GPU_FLOPS    5e12
 #define CPU_MEMORY   4e9
 #define CPU_FLOPS    10e9
+
+/* Whether a device is given it piece by piece. */
+static gboolean streams(const fc_plan *plan) {
+  fc_plan trial = *plan;
+  return !is_single(plan) || (plan->rows && cut_rows(&trial));
+}
 
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
   double flops = 0, bytes = 0, moved = 0;
@@ -407,9 +428,9 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
   }
   int n = threads > 0 ? threads : fc_processors();
   *cpu = MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n));
-  double pinned = plan->cut == FC_AXIS_X ? MIN(moved, GPU_STREAMS) : moved;
-  *gpu =
-      GPU_START + pinned / GPU_PINNED + MAX(moved / GPU_TRANSFER, MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS));
+  double transfer = moved / GPU_TRANSFER, filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
+  *gpu = GPU_START + (streams(plan) ? MIN(moved, GPU_STREAMS) / GPU_PINNED + MAX(transfer, filter)
+                                    : moved / GPU_PINNED + transfer + filter);
 }
 
 static void set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -501,6 +522,7 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolea
   } else {
     return fc_fail(error, FC_INVALID, "unknown device \"%s\": expected auto, cpu, cuda or cuda:N", device);
   }
+  if (plan->device != FC_HOST && plan->rows) cut_rows(plan);
   const char *name = lacking(plan, FALSE);
   if (plan->device == FC_HOST && name)
     return fc_fail(error, FC_UNSUPPORTED, "%s: has no CPU version, and there is no GPU for it (%s)", name,
@@ -516,6 +538,7 @@ gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why) {
 void fc_plan_leave_device(fc_plan *plan, const GError *why) {
   fc_chain_release_prepared(plan->chain);
   plan->device = FC_HOST;
+  cut_along(plan, fc_stream_axis(plan->links[0].kind));
   for (guint s = 0; s < plan->n; s++) plan->stages[s].on_host = FALSE;
   set_reason(plan, "the GPU failed (%s)", why->message);
 }

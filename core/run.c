@@ -40,11 +40,13 @@ void fc_result_free(fc_result *result) {
 static fc_plan *make_plan(fc_chain *chain, fc_source *source, fc_sink *sink, const fc_options *o,
                           GError **error) {
   fc_plan *plan = fc_plan_new(chain, &source->format, -1, o, error);
+  if (plan && !sink) plan->rows = source->can_rows;
   if (!plan || !sink) return plan;
   fc_format wish = plan->links[plan->n];
   fc_plan_free(plan);
   if (!sink->accept(sink, &wish, error)) return NULL;
   plan = fc_plan_new(chain, &source->format, wish.dtype, o, error);
+  if (plan) plan->rows = source->can_rows && sink->can_rows;
   if (plan) plan->links[plan->n].bits = plan->n ? MIN(wish.bits, 64) : wish.bits;
   return plan;
 }

@@ -18,17 +18,17 @@
 
 /* ---- the shape of the work -------------------------------------------- */
 
-static int measured_axis(const fc_format *f) {
+int fc_measured_axis(const fc_format *f) {
   return f->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y;
 }
 
 gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]) {
-  int axis = measured_axis(format);
+  int axis = fc_measured_axis(format);
   return fc_scale_ceil(fc_range_length(made[axis]), 1, ps->reach[axis].align);
 }
 
 static int choose_tile_axis(const fc_plan_stage *ps, const fc_format *out, const gint64 capacity[FC_AXES]) {
-  if (ps->measure_bytes) return measured_axis(out);
+  if (ps->measure_bytes) return fc_measured_axis(out);
   return out->kind == FC_AUDIO || capacity[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
 }
 
@@ -130,13 +130,29 @@ void *fc_work_memory(const fc_plan *plan, fc_runner *runner, gsize bytes, GError
   return memory;
 }
 
-gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *b,
-                        GError **error) {
-  if (!init_buffer(b, plan, link))
-    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+static gboolean give_memory(const fc_plan *plan, fc_runner *runner, gboolean host, fc_buffer *b,
+                            GError **error) {
   b->device = host ? FC_HOST : runner->device;
   b->memory = (host ? runner->alloc_host : runner->alloc)(runner, b->bytes);
   return b->memory || no_memory(plan, runner, host, "a chunk", b->bytes, error);
+}
+
+static gboolean too_large(GError **error) {
+  return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+}
+
+gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *b,
+                        GError **error) {
+  return init_buffer(b, plan, link) ? give_memory(plan, runner, host, b, error) : too_large(error);
+}
+
+gboolean fc_work_twin(const fc_plan *plan, fc_runner *runner, guint link, fc_buffer *b, GError **error) {
+  const fc_format *format = &plan->links[link];
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)plan->cut) capacity[a] = format->extent[a];
+  return fc_buffer_pack(b, format, capacity) ? give_memory(plan, runner, TRUE, b, error) : too_large(error);
 }
 
 static gboolean init_stage(fc_work *w, guint s, GError **error) {

@@ -56,6 +56,10 @@ void fc_work_clear(fc_work *work);
 gboolean fc_work_buffer(const fc_plan *plan, fc_runner *runner, guint link, gboolean host, fc_buffer *buffer,
                         GError **error);
 
+/* The same for what is delivered to, or of, a device at one end of the chain: host memory of the runner's,
+ * without borders and without gaps between the rows. */
+gboolean fc_work_twin(const fc_plan *plan, fc_runner *runner, guint link, fc_buffer *buffer, GError **error);
+
 /* Memory of the runner's for some of a chunk; NULL with FC_NO_MEMORY. */
 void *fc_work_memory(const fc_plan *plan, fc_runner *runner, gsize bytes, GError **error);
 
@@ -96,6 +100,8 @@ gboolean fc_work_check_notes(fc_work *work, const char *name, GError **error);
 /* Warns of the first stage that clamped values on their way to `name`; FALSE: none did. */
 gboolean fc_work_warn_clipped(fc_work *work, const char *name);
 
+/* Along which axis stages measure such signals. */
+int fc_measured_axis(const fc_format *format);
 /* Blocks along the measured axis of a chunk's stretch. */
 gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]);
 

@@ -14,6 +14,7 @@ typedef struct hosted {
   fc_operator op; /* first: a stage points at it */
   fc_backend cuda;
   const fc_operator *real;
+  fc_reach reach[FC_AXES]; /* as it was last negotiated */
 } hosted;
 
 typedef struct state {
@@ -25,15 +26,20 @@ typedef struct state {
 
 static const char table[] = "what an operator keeps on a device";
 
-static const fc_operator *real_of(const fc_host *host) {
+static hosted *hosted_of(const fc_host *host) {
   const fc_stage *stage = (const fc_stage *)((const char *)host - G_STRUCT_OFFSET(fc_stage, host));
-  return ((const hosted *)stage->op)->real;
+  return (hosted *)stage->op;
+}
+
+static const fc_operator *real_of(const fc_host *host) {
+  return hosted_of(host)->real;
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_operator *real = real_of(host);
   fc_status status = real->negotiate ? real->negotiate(host, self, terms) : FC_OK;
   terms->work = MUCH_WORK;
+  memcpy(hosted_of(host)->reach, terms->reach, sizeof terms->reach);
   return status;
 }
 
@@ -105,6 +111,17 @@ static fc_status process_edges(const fc_host *host, const state *s, const fc_job
   return status;
 }
 
+/* What may be looked at: the view and its halo, which may be less than nothing on one side. */
+static fc_view looked_at(const fc_view *in, const fc_reach reach[FC_AXES]) {
+  fc_view v = *in;
+  for (int a = 0; a < FC_AXES; a++) {
+    if (reach[a].before == FC_WHOLE || reach[a].after == FC_WHOLE) continue;
+    v.data = (char *)v.data - reach[a].before * v.stride[a];
+    v.shape[a] = MAX(v.shape[a] + reach[a].before + reach[a].after, 0);
+  }
+  return v;
+}
+
 static fc_status process(const fc_host *host, const void *memory, const fc_job *job) {
   const state *s = memory;
   g_assert_true(!job->edges || borders != HOSTED_GIVEN);
@@ -112,7 +129,8 @@ static fc_status process(const fc_host *host, const void *memory, const fc_job *
   if (fake_device_fails(FAKE_PROCESS)) return FC_DEVICE;
   g_assert_nonnull(job->stream);
   g_assert_cmpmem(s->table, sizeof table, table, sizeof table);
-  fake_device_must_hold(job->in[0]);
+  fc_view in = job->edges ? *job->in[0] : looked_at(job->in[0], hosted_of(host)->reach);
+  fake_device_must_hold(&in);
   fake_device_must_hold(job->out[0]);
   return job->edges ? process_edges(host, s, job) : s->real->process(host, s->inner, job);
 }

@@ -28,7 +28,7 @@ typedef struct job {
   const char *const *stages;
 } job;
 
-/* Several chunks, a stage that leaves the device, one that measures; and a single whole image. */
+/* Several chunks, a stage that leaves the device, one that measures; a single image whole, and in bands. */
 static const char *const sound_stages[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:0.5", "clip:0.2", "stats",
                                            "winstat:window=5:stat=mean",      NULL};
 static const char *const image_stages[] = {"sepconv:[1,2,1]/4", "gain:0.5", "conv1d:[1,2,3]/6", NULL};
@@ -36,7 +36,10 @@ static const char *const image_stages[] = {"sepconv:[1,2,1]/4", "gain:0.5", "con
 static const char *const plain_stages[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:0.5",
                                            "winstat:window=5:stat=mean", NULL};
 static const job sound = {"in.wav", "out.wav", "dtype=i16,channels=2,rate=8000", 1000, sound_stages};
+static const char *const band_stages[] = {"sepconv:[1,2,1]/4", "stats", "clip:99", "conv1d:[1,2,3]/6:axis=y",
+                                          NULL};
 static const job image = {"in.png", "out.png", "dtype=u8,width=61,height=37,channels=3", 0, image_stages};
+static const job in_bands = {"in.png", "bands.png", NULL, 9, band_stages};
 #define SOUND_BYTES (5003 * 4)
 #define IMAGE_BYTES (61 * 37 * 3)
 #define LEAVES      "clip"
@@ -229,6 +232,10 @@ static void test_image(void) {
   check_every_call(&image);
 }
 
+static void test_bands(void) {
+  check_every_call(&in_bands);
+}
+
 /* With others holding the device's memory: smaller chunks, then the CPU or an error. */
 static void test_memory(void) {
   static const char *const stages[] = {"gain:0.5", "mix:2,1", "gain:1.5",
@@ -264,7 +271,7 @@ static void test_memory(void) {
     drop(&c, 0);
     if (i > 0) check_fault(&whole, good, &faults, "auto");
   }
-  /* A single image cannot be cut. */
+  /* Of a single image bands of a row, when nothing else fits, and then not even that. */
   g_autofree char *good_image = expected_output(&image);
   fake_faults faults = {.limit = 2 * IMAGE_BYTES};
   check_fault(&image, good_image, &faults, "cuda");
@@ -487,6 +494,7 @@ static const struct large {
     {{"sepconv:[1,2,1]/4:y=[1,2,3,4,5]/15", "conv1d:[1,2,1]/4:axis=y"}, FC_IMAGE, FC_U8, 6001, 6003, 3, 5},
     {{"conv2d:[0,1,0;1,-4,1;0,2,1]:value=3"}, FC_ARRAY, FC_F32, 5101, 5003, 1, 5},
     {{"dct:8"}, FC_ARRAY, FC_F32, 4801, 5501, 1, 3},
+    {{"conv2d:[0,1,0;1,-4,1;0,2,1]:border=wrap"}, FC_ARRAY, FC_F32, 2101, 2003, 1, 1},
     /* Its border lies at the far end, and its window is a third of it: both are copied whole. */
     {{"winstat:window=9:border=wrap"}, FC_ARRAY, FC_F32, 4099, 4111, 1, 1},
     {{"winstat:window=1401:stat=max"}, FC_ARRAY, FC_F32, 4099, 4111, 1, 1},
@@ -523,7 +531,8 @@ static void make_noise(void *data, gsize size, int dtype) {
   for (gsize i = 0; dtype != FC_F32 && i < size / 2; i++) ((guint16 *)data)[i] = (guint16)noise(&state);
 }
 
-static void check_large(const struct large *l) {
+/* Returns how much device memory there was beside the views. */
+static gsize check_large(const struct large *l) {
   const char *const stages[] = {l->stages[0], l->stages[1], NULL};
   ready_chain c = parse(stages, NULL);
   fc_options options = FC_OPTIONS_INIT;
@@ -549,9 +558,11 @@ static void check_large(const struct large *l) {
     g_assert_cmpuint(fake_device_calls(FAKE_PROCESS), ==, l->parts + (l->stages[1] != NULL));
     g_assert_true(memcmp(to.data, good, out_bytes) == 0);
   }
+  gsize beside = fake_device_peak() - in_bytes - out_bytes;
   drop(&c, 2);
   fc_cuda_free(0, from.data);
   fc_cuda_free(0, to.data);
+  return beside;
 }
 
 /* In parts, where a whole copy is saved: the same to the bit. */
@@ -565,11 +576,15 @@ static void test_large_edges(void) {
   for (guint i = 0; i < G_N_ELEMENTS(larges); i++) {
     struct large l = larges[i];
     if (!g_str_has_prefix(l.stages[0], "sepconv") && !g_str_has_prefix(l.stages[0], "conv2d")) continue;
+    gboolean whole = l.parts == 1;
     host_borders(HOSTED_REFUSED);
-    check_large(&l);
+    gsize refused = check_large(&l);
     l.parts = 1;
     host_borders(HOSTED_MADE);
-    check_large(&l);
+    gsize made = check_large(&l);
+    /* No room for a border that nobody makes. */
+    g_assert_cmpuint(made, <, refused);
+    if (whole) g_assert_cmpuint(refused - made, >=, l.y * l.x * l.c * sizeof(float));
     l.y = 131, l.x = 67; /* of which otherwise a whole copy is made */
     check_large(&l);
     host_borders(HOSTED_GIVEN);
@@ -610,11 +625,10 @@ static void test_edges_refused(void) {
 }
 
 /* Each call fails in turn: an error, nothing left over, and the next call works. */
-static void test_large_failing(void) {
-  const struct large *l = &larges[0];
+static void check_large_failing(const struct large *l) {
   const char *const stages[] = {l->stages[0], l->stages[1], NULL};
   fc_format format = format_of(l);
-  const gsize size = (gsize)l->x * sizeof(float);
+  const gsize size = (gsize)(l->y * l->x) * sizeof(float);
   fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
           to = view_as(&format, fc_cuda_malloc(0, size), 0);
   make_noise(from.data, size, FC_F32);
@@ -639,6 +653,53 @@ static void test_large_failing(void) {
   fc_cuda_free(0, to.data);
 }
 
+static void test_large_failing(void) {
+  check_large_failing(&larges[0]);
+}
+
+/* Where room for the border is made late. */
+static void test_large_edges_failing(void) {
+  const struct large l = {{"conv2d:[0,1,0;1,-4,1;0,2,1]"}, FC_ARRAY, FC_F32, 5101, 5003, 1, 5};
+  host_borders(HOSTED_REFUSED);
+  check_large_failing(&l);
+  host_borders(HOSTED_GIVEN);
+}
+
+/* In a stream that is being captured no room can be made when an operator first refuses. */
+static void test_edges_captured(void) {
+  const struct large l = {{"conv2d:[0,1,0;1,-4,1;0,2,1]"}, FC_ARRAY, FC_F32, 131, 67, 1, 1};
+  const char *const stages[] = {l.stages[0], NULL};
+  const struct {
+    hosted_border border;
+    gboolean captures, done;
+  } calls[] = {{HOSTED_MADE, FALSE, TRUE},
+               {HOSTED_MADE, TRUE, TRUE},
+               {HOSTED_REFUSED, TRUE, FALSE},
+               {HOSTED_REFUSED, FALSE, TRUE},
+               {HOSTED_REFUSED, TRUE, TRUE}};
+  fc_format format = format_of(&l);
+  const gsize size = (gsize)(l.y * l.x) * sizeof(float);
+  fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
+          to = view_as(&format, fc_cuda_malloc(0, size), 0);
+  make_noise(from.data, size, FC_F32);
+  host_borders(HOSTED_MADE);
+  ready_chain c = parse(stages, NULL);
+  int stream = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+    g_autoptr(GError) error = NULL;
+    const fake_faults faults = {.captures = calls[i].captures};
+    fake_device_set(&faults);
+    host_borders(calls[i].border);
+    gboolean done = fc_chain_run_device(c.chain, &from, &to, &stream, NULL, &error);
+    g_assert_cmpint(done, ==, calls[i].done);
+    if (!done) g_assert_error(error, FC_ERROR, FC_INVALID);
+  }
+  host_borders(HOSTED_GIVEN);
+  drop(&c, 2);
+  fc_cuda_free(0, from.data);
+  fc_cuda_free(0, to.data);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
@@ -649,6 +710,7 @@ int main(int argc, char **argv) {
   make_input(&image, IMAGE_BYTES);
   g_test_add_func("/device/sound", test_sound);
   g_test_add_func("/device/image", test_image);
+  g_test_add_func("/device/bands", test_bands);
   g_test_add_func("/device/memory", test_memory);
   g_test_add_func("/device/absent", test_absent);
   g_test_add_func("/device/standard-input", test_standard_input);
@@ -658,7 +720,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/large", test_large);
   g_test_add_func("/device/large/edges", test_large_edges);
   g_test_add_func("/device/large/edges-refused", test_edges_refused);
+  g_test_add_func("/device/large/edges-captured", test_edges_captured);
   g_test_add_func("/device/large/failing", test_large_failing);
+  g_test_add_func("/device/large/edges-failing", test_large_edges_failing);
   int status = g_test_run();
   scratch_remove();
   fc_context_free(context);
