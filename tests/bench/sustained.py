@@ -4,12 +4,13 @@
 
     sustained.py build --device cuda             4 GiB of stereo WAV through a chain on a GPU
     sustained.py build --size 256 --json FILE    MiB; the figures as JSON too
+    sustained.py build --image 16384 f32         one array of so many rows and columns, .npy to .npy; or u8: RGB
 
 Goes by the program's own --trace: how long reader, writer and, of a device, each of the three lanes
 were at work, out of the time from the first read to the last write. The busiest one's share is
 how near the run is to what that one could do by itself; --least (0.9) is wanted of it. Shown too is how much
 of the lanes' time two of them worked at once: with --heavy, sums of 16383 taps, the device is the slowest,
-and transfers must be hidden behind it.
+and transfers must be hidden behind it. With --alone the chain is one operator.
 """
 import argparse
 import json
@@ -17,9 +18,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 CHAIN = ["conv1d:[1,4,6,4,1]/16", "gain:0.5", "winstat:15", "conv1d:[1,2,1]/4"]
 HEAVY = ["conv1d:{mask}:method=direct"]
+IMAGE = ["sepconv:[1,6,15,20,15,6,1]/64", "gain:0.5", "winstat:window=5x5:stat=max"]
 TRACKS = {"reader": "read", "compute": "chunk", "writer": "write", "lane upload": "uploading",
           "lane compute": "computing", "lane download": "downloading"}
 
@@ -38,6 +41,21 @@ def write_wav(path, mebibytes):
         for _ in range(size >> 20):
             file.write(noise)
     return size
+
+
+def write_array(path, side, dtype):
+    """A .npy file of side * side elements, or RGB pixels: a band of noise, over and over."""
+    shape, descr, each = ((side, side, 3), "|u1", 3) if dtype == "u8" else ((side, side), "<f4", 4)
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (63 - (10 + len(text)) % 64) + "\n"
+    rows = min(side, 64)
+    noise = os.urandom(rows * side * each) if dtype == "u8" else bytes(
+        byte for _ in range(side) for byte in (0, 0, ord(os.urandom(1)), 66)) * rows  # 32 to 128
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
+        for row in range(0, side, rows):
+            file.write(noise[:min(rows, side - row) * side * each])
+    return side * side * each
 
 
 def spans_of(trace):
@@ -79,24 +97,36 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--image", nargs=2, metavar=("SIDE", "DTYPE"))
     parser.add_argument("--heavy", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--least", type=float, default=0.9)
     parser.add_argument("--folder", help="for the files, twice the size (default: a temporary one)")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     program = os.path.join(os.path.realpath(arguments.build), "cli", "filterchain")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        source, target, log = (os.path.join(folder, name) for name in ("in.wav", "out.wav", "trace.json"))
+        kind = "npy" if arguments.image else "wav"
+        source, target, log = (os.path.join(folder, name) for name in ("in." + kind, "out." + kind, "trace.json"))
         mask = os.path.join(folder, "mask.txt")
         with open(mask, "w", encoding="utf-8") as file:
             file.writelines(f"{1 / (k + 20000)}\n" for k in range(16383))
-        size = write_wav(source, arguments.size)
+        size = (write_array(source, int(arguments.image[0]), arguments.image[1]) if arguments.image else
+                write_wav(source, arguments.size))
         words = [program, "-q", "-i", source, "-o", target, "--device", arguments.device, "--trace", log]
-        stages = [stage.format(mask=mask) for stage in (HEAVY if arguments.heavy else CHAIN)]
+        chain = IMAGE if arguments.image else HEAVY if arguments.heavy else CHAIN
+        chain = chain[:1] if arguments.alone else chain
+        if arguments.image and arguments.image[1] == "u8":
+            chain = chain + ["convert:u8"]
+        stages = [stage.format(mask=mask) for stage in chain]
+        start = time.perf_counter()
         subprocess.run(words + [word for stage in stages for word in ("-p", stage)], check=True)
+        whole = time.perf_counter() - start
         with open(log, encoding="utf-8") as file:
             result = judge(json.load(file), size)
-    print(f"{size / 1e9:.2f} GB in {result['seconds']:.3f} s, {size / 1e9 / result['seconds']:.2f} GB/s")
+    result["process_s"] = whole
+    print(f"{size / 1e9:.2f} GB in {result['seconds']:.3f} s, {size / 1e9 / result['seconds']:.2f} GB/s; "
+          f"{whole:.3f} s with start and end of the process")
     for track, seconds in sorted(result["busy_s"].items(), key=lambda item: -item[1]):
         print(f"  {track:<14}{seconds:8.3f} s busy, {size / 1e9 / seconds:6.2f} GB/s by itself")
     print(f"  {result['slowest']} at work for {result['share']:.3f} of the time")
