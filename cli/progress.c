@@ -122,7 +122,7 @@ gboolean progress_update(gint64 done, gint64 total, void *data) {
 }
 
 void progress_end(progress *p, gint64 done) {
-  if (done >= 0) p->done = p->total = done;
+  if (done >= 0) p->done = p->total = MAX(p->total, done); /* told in rows, an image has as many */
   if (p->mode == PROGRESS_JSON)
     write_json(p, TRUE, done >= 0);
   else if (p->mode == PROGRESS_AUTO && p->part == p->parts)

@@ -110,7 +110,7 @@ typedef struct fc_options {
   const char *device;       /* "auto", "cpu", "cuda", "cuda:N"; NULL is "auto" */
   int threads;              /* CPU threads; 0 is one for each core that the process may use */
   int precision;            /* FC_F32, FC_F64; -1 chooses: f32 unless the input holds more than 24 bits */
-  gint64 chunk;             /* elements of the cut axis at a time; 0 chooses */
+  gint64 chunk;             /* samples, frames, or rows of a single image, at a time; 0 chooses */
   gboolean no_clobber;      /* fail when the output exists */
   gboolean allow_truncated; /* take what can be read of a cut-off input, with a warning */
   gboolean sync;            /* fsync the output before it is renamed */

@@ -4,6 +4,7 @@
 
     device_sweep.py build                     1 s to 1 h of sound, 64 x 64 to 16384 x 16384 images
     device_sweep.py build --quick             without the largest of either
+    device_sweep.py build --only images       or sounds
     device_sweep.py build --json FILE         the figures as JSON too
 
 Every file goes through every chain by --device cpu and --device cuda in turns, a process each as a
@@ -96,17 +97,17 @@ def judge(program, name, source, chains, masks, target, repeats):
         yield row
 
 
-def sweep(program, folder, quick, repeats):
+def sweep(program, folder, quick, repeats, only):
     random = np.random.default_rng(20261121)
     masks = {f"taps{n}": write_mask(folder, f"taps{n}", np.hanning(n + 2)[1:-1] / (n / 2)) for n in (31, 1023)}
     masks["dense7"] = write_mask(folder, "dense7", random.random((7, 7)) / 25)
     noise = random.integers(-20000, 20000, (10 * RATE, 2), dtype=np.int16)
     print(f"{'signal':<18}{'chain':<16}{'cpu s':>9}{'cuda s':>9}  auto  ratio")
-    for seconds in SECONDS[:-1] if quick else SECONDS:
+    for seconds in [] if only == "images" else SECONDS[:-1] if quick else SECONDS:
         source, target = os.path.join(folder, "in.wav"), os.path.join(folder, "out.wav")
         write_sound(source, seconds, noise)
         yield from judge(program, f"{seconds} s stereo i16", source, SOUND_CHAINS, masks, target, repeats)
-    for side in SIDES[:-1] if quick else SIDES:
+    for side in [] if only == "sounds" else SIDES[:-1] if quick else SIDES:
         source, target = os.path.join(folder, "in.npy"), os.path.join(folder, "out.npy")
         write_image(source, side, random)
         yield from judge(program, f"{side}^2 f32", source, IMAGE_CHAINS, masks, target, repeats)
@@ -116,13 +117,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=["images", "sounds"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", help="for the files, some 4 GB (default: a temporary one)")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     program = os.path.join(os.path.realpath(arguments.build), "cli", "filterchain")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        rows = list(sweep(program, folder, arguments.quick, arguments.repeats))
+        rows = list(sweep(program, folder, arguments.quick, arguments.repeats, arguments.only))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -200,6 +200,21 @@ static void test_memory(void) {
   g_assert_cmpuint(peaks[0], ==, peaks[1]);
 }
 
+/* Samples go over as they are in memory, each row once and those that two bands look at twice. */
+static void test_bytes(void) {
+  static const char *const stages[] = {"sepconv:[1,2,1]/4:border=zero", "gain:0.5", NULL};
+  const gint64 rows = 100, band = 10, row = 29 * 3;
+  fc_format in = format_of(FC_IMAGE, FC_U8, rows, 29, 3);
+  g_autofree void *pixels = noise_of(&in);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_result) result = NULL;
+  image m = {.in = in, .out = in, .pixels = pixels, .stages = stages};
+  g_autofree void *data = run(&m, band, &result, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(result->bytes_up, ==, (rows + 2 * (rows / band - 1)) * row);
+  g_assert_cmpint(result->bytes_down, ==, rows * row);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
@@ -208,6 +223,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/bands/pixels", test_pixels);
   g_test_add_func("/bands/array", test_array);
   g_test_add_func("/bands/memory", test_memory);
+  g_test_add_func("/bands/bytes", test_bytes);
   int status = g_test_run();
   fc_context_free(context);
   return status;

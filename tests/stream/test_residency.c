@@ -2,7 +2,7 @@
 /*
  * test_residency.c - a chunk goes to the device once and comes back once, however long the
  * chain: the trace of a chain of ten operators shows one upload and one download a chunk,
- * of the bytes that they must have and no more. On the CPU it shows none.
+ * of the bytes that they must have and no more: samples of 16 bits go as such. On the CPU it shows none.
  *
  *     test_residency cpu|cuda
  */
@@ -40,6 +40,8 @@ static const char *const stages[] = {"conv1d:[1,2,3,2,1]/9:border=zero",
 #define BEFORE        1
 
 static int failed;
+static int dtype;   /* of input and output */
+static gint64 size; /* of a sample */
 
 #define CHECK(condition, ...)                                                                                \
   do {                                                                                                       \
@@ -84,21 +86,21 @@ static void count_transfers(const char *trace, const char *name, transfers *t) {
 
 /* ---- running --------------------------------------------------------------------- */
 
-static fc_view view_of(float *data) {
-  const gint64 row = (gint64)sizeof(float) * FRAMES * CHANNELS;
+static fc_view view_of(void *data) {
+  const gint64 row = size * FRAMES * CHANNELS;
   return (fc_view){sizeof(fc_view),
-                   FC_F32,
+                   dtype,
                    FC_AUDIO,
                    FC_HOST,
                    data,
                    {1, 1, FRAMES, CHANNELS},
-                   {row, row, sizeof(float) * CHANNELS, sizeof(float)},
+                   {row, row, size * CHANNELS, size},
                    {0},
                    {1, 1, FRAMES, CHANNELS}};
 }
 
 /* Runs the chain; the trace as text and the result, or NULL with the error. */
-static char *run(const char *device, float *out, fc_result **result, GError **error) {
+static char *run(const char *device, void *out, fc_result **result, GError **error) {
   g_autoptr(fc_context) context = fc_context_new();
   g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, error);
   if (!chain) return NULL;
@@ -106,8 +108,12 @@ static char *run(const char *device, float *out, fc_result **result, GError **er
   int file = g_file_open_tmp("filterchain-trace-XXXXXX", &path, error);
   if (file < 0) return NULL;
   g_close(file, NULL);
-  g_autofree float *in = g_new(float, FRAMES *CHANNELS);
-  for (int i = 0; i < FRAMES * CHANNELS; i++) in[i] = (float)((i * 7919 % 2001 - 1000) / 1000.0);
+  g_autofree void *in = g_malloc((gsize)(FRAMES * CHANNELS * size));
+  for (int i = 0; i < FRAMES * CHANNELS; i++)
+    if (dtype == FC_F32)
+      ((float *)in)[i] = (float)((i * 7919 % 2001 - 1000) / 1000.0);
+    else
+      ((gint16 *)in)[i] = (gint16)(i * 7919 % 65536 - 32768);
   fc_view from = view_of(in), to = view_of(out);
   fc_options options = FC_OPTIONS_INIT;
   options.device = device, options.trace = path, options.chunk = CHUNK;
@@ -137,7 +143,7 @@ static void check_transfers(const char *trace, const char *name, gint64 (*frames
   count_transfers(trace, name, &t);
   CHECK(t.elsewhere == 0, "%s: %d events of chunks that there are none of", name, t.elsewhere);
   for (int c = 0; c < CHUNKS; c++) {
-    gint64 wanted = frames(c) * CHANNELS * (gint64)sizeof(float);
+    gint64 wanted = frames(c) * CHANNELS * size;
     CHECK(t.count[c] == 1, "%d times %s of chunk %d", t.count[c], name, c);
     CHECK(t.bytes[c] == wanted, "%s of chunk %d: %" G_GINT64_FORMAT " bytes, expected %" G_GINT64_FORMAT,
           name, c, t.bytes[c], wanted);
@@ -161,34 +167,46 @@ static void check_cpu(const char *trace, const fc_result *r) {
   CHECK(r->bytes_up == 0 && r->bytes_down == 0, "bytes transferred on the CPU");
 }
 
+static double value_of(const void *data, int i) {
+  return dtype == FC_F32 ? ((const float *)data)[i] : ((const gint16 *)data)[i] / 32768.0;
+}
+
 /* The same to rounding on either device. */
-static void compare(const float *a, const float *b) {
+static void compare(const void *a, const void *b) {
   double worst = 0;
   for (int i = 0; i < FRAMES * CHANNELS; i++) {
-    double error = ABS((double)a[i] - (double)b[i]);
+    double error = ABS(value_of(a, i) - value_of(b, i));
     worst = error <= worst ? worst : error; /* NaN stays */
   }
-  CHECK(worst <= 1e-6, "the device is off by %g", worst);
+  CHECK(worst <= (dtype == FC_F32 ? 1e-6 : 1 / 32768.0), "the device is off by %g", worst);
+}
+
+/* FALSE: there is no device. */
+static gboolean check(const char *device, int samples) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_result) result = NULL, cpu_result = NULL;
+  gboolean cpu = strcmp(device, "cpu") == 0;
+  dtype = samples, size = (gint64)fc_dtype_size(dtype);
+  const gsize bytes = (gsize)(FRAMES * CHANNELS * size);
+  g_autofree void *out = g_malloc0(bytes), *expected = g_malloc0(bytes);
+  g_autofree char *trace = run(device, out, &result, &error);
+  if (!trace && !cpu && error->code == FC_DEVICE) {
+    printf("skipped: %s\n", error->message);
+    return FALSE;
+  }
+  CHECK(trace != NULL, "%s", error->message);
+  if (failed) return TRUE;
+  (cpu ? check_cpu : check_cuda)(trace, result);
+  g_autofree char *again = cpu ? NULL : run("cpu", expected, &cpu_result, &error);
+  if (again) compare(out, expected);
+  printf("%s on %s: %" G_GINT64_FORMAT " chunks, %" G_GINT64_FORMAT " bytes up, %" G_GINT64_FORMAT
+         " down, %d failed\n",
+         fc_dtype_name(dtype), result->device, result->chunks, result->bytes_up, result->bytes_down, failed);
+  return TRUE;
 }
 
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
-  g_autoptr(GError) error = NULL;
-  g_autoptr(fc_result) result = NULL, cpu_result = NULL;
-  gboolean cpu = strcmp(argv[1], "cpu") == 0;
-  g_autofree float *out = g_new0(float, FRAMES *CHANNELS), *expected = g_new0(float, FRAMES *CHANNELS);
-  g_autofree char *trace = run(argv[1], out, &result, &error);
-  if (!trace && !cpu && error->code == FC_DEVICE) {
-    printf("skipped: %s\n", error->message);
-    return SKIP;
-  }
-  CHECK(trace != NULL, "%s", error->message);
-  if (failed) return 1;
-  (cpu ? check_cpu : check_cuda)(trace, result);
-  g_autofree char *again = cpu ? NULL : run("cpu", expected, &cpu_result, &error);
-  if (again) compare(out, expected);
-  printf("on %s: %" G_GINT64_FORMAT " chunks, %" G_GINT64_FORMAT " bytes up, %" G_GINT64_FORMAT
-         " down, %d failed\n",
-         result->device, result->chunks, result->bytes_up, result->bytes_down, failed);
+  if (!check(argv[1], FC_F32) || !check(argv[1], FC_I16)) return SKIP;
   return failed > 0;
 }
