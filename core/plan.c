@@ -410,12 +410,6 @@ double fc_plan_bytes(const fc_plan *plan) {
 #define CPU_MEMORY   4e9
 #define CPU_FLOPS    10e9
 
-/* Whether a device is given it piece by piece. */
-static gboolean streams(const fc_plan *plan) {
-  fc_plan trial = *plan;
-  return !is_single(plan) || (plan->rows && cut_rows(&trial));
-}
-
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
   double flops = 0, bytes = 0, moved = 0;
   for (guint l = 0; l <= plan->n; l++) {
@@ -429,8 +423,8 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
   int n = threads > 0 ? threads : fc_processors();
   *cpu = MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n));
   double transfer = moved / GPU_TRANSFER, filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
-  *gpu = GPU_START + (streams(plan) ? MIN(moved, GPU_STREAMS) / GPU_PINNED + MAX(transfer, filter)
-                                    : moved / GPU_PINNED + transfer + filter);
+  *gpu = GPU_START + (!is_single(plan) ? MIN(moved, GPU_STREAMS) / GPU_PINNED + MAX(transfer, filter)
+                                       : moved / GPU_PINNED + transfer + filter);
 }
 
 static void set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -506,6 +500,7 @@ static gboolean choose_auto(fc_plan *plan, const fc_options *options, gboolean t
 
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error) {
   const char *device = options && options->device ? options->device : "auto";
+  if (plan->rows) cut_rows(plan);
   if (strcmp(device, "auto") == 0) {
     choose_auto(plan, options, touch);
   } else if (strcmp(device, "cpu") == 0) {
@@ -522,7 +517,6 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolea
   } else {
     return fc_fail(error, FC_INVALID, "unknown device \"%s\": expected auto, cpu, cuda or cuda:N", device);
   }
-  if (plan->device != FC_HOST && plan->rows) cut_rows(plan);
   const char *name = lacking(plan, FALSE);
   if (plan->device == FC_HOST && name)
     return fc_fail(error, FC_UNSUPPORTED, "%s: has no CPU version, and there is no GPU for it (%s)", name,
@@ -538,7 +532,6 @@ gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why) {
 void fc_plan_leave_device(fc_plan *plan, const GError *why) {
   fc_chain_release_prepared(plan->chain);
   plan->device = FC_HOST;
-  cut_along(plan, fc_stream_axis(plan->links[0].kind));
   for (guint s = 0; s < plan->n; s++) plan->stages[s].on_host = FALSE;
   set_reason(plan, "the GPU failed (%s)", why->message);
 }
@@ -550,6 +543,7 @@ void fc_plan_leave_device(fc_plan *plan, const GError *why) {
 #define CPU_CHUNK_BYTES (1 << 20)
 #define CPU_ALONE_BYTES (4 << 20) /* what a worker begins and ends with costs more than the caches */
 #define GPU_CHUNK_BYTES (16 << 20)
+#define BAND_BYTES      (16 << 20) /* of an image: most are less, and gain nothing by further threads */
 
 /* Blocks that stages work in, for each of which there may be a thread. */
 #define CPU_CHUNK_BLOCKS 4
@@ -576,7 +570,10 @@ static gint64 natural_chunk(const fc_plan *plan) {
     halo += MAX(fc_scale_ceil(MAX(r->before, 0) + MAX(r->after, 0), r->den, r->num), 0);
     align = MAX(align, r->align);
   }
-  double budget = plan->alone ? CPU_ALONE_BYTES : plan->device == FC_HOST ? CPU_CHUNK_BYTES : GPU_CHUNK_BYTES;
+  double budget = plan->alone               ? CPU_ALONE_BYTES
+                  : plan->device != FC_HOST ? GPU_CHUNK_BYTES
+                  : plan->cut == FC_AXIS_Y  ? BAND_BYTES
+                                            : CPU_CHUNK_BYTES;
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, HALO_WORTH * halo);

@@ -7,7 +7,7 @@
  * the host put in, where an operator cannot load or store what its neighbour has.
  *
  * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for
- * images and arrays - Y for single ones that lie in memory, or that go to a device and back by rows.
+ * images and arrays - Y for single ones that lie in memory, or that source and sink can do by rows.
  */
 #ifndef FC_CORE_PLAN_H
 #define FC_CORE_PLAN_H
@@ -68,8 +68,9 @@ gboolean fc_plan_for_memory(fc_plan *plan);
  * while a stage is processing. */
 gboolean fc_plan_set_extent(fc_plan *plan, gint64 extent, GError **error);
 
-/* Chooses the device by the options and a prediction, see fc_plan_predict, and the cut axis for it. `touch`
- * FALSE asks no driver: for --dry-run. */
+/* Chooses the device by the options and a prediction, see fc_plan_predict, after the cut axis. `touch` FALSE
+ * asks no driver: for
+ * --dry-run. */
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error);
 
 /* Whether the CPU should take over after this failure: of a device that we chose, not the user. */

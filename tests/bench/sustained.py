@@ -92,8 +92,8 @@ def judge(trace, size):
     return {"bytes": size, "seconds": end - begin, "busy_s": busy, "slowest": slowest,
             "share": busy[slowest] / (end - begin), "lanes_s": lengths(lanes, bool),
             "lanes_together_s": lengths(lanes, lambda at_work: len(at_work) >= 2),
-            "transfers_s": lengths(lanes, lambda at_work: at_work & moving),
-            "transfers_alone_s": lengths(lanes, lambda at_work: at_work and at_work <= moving)}
+            "transfers_s": lengths(lanes, lambda at_work: bool(at_work & moving)),
+            "transfers_alone_s": lengths(lanes, lambda at_work: bool(at_work) and at_work <= moving)}
 
 
 def stages_of(arguments, folder):

@@ -80,8 +80,8 @@ class Memory(harness.Case):
         self.assertLess(peaks[1], peaks[0] + SLACK)
 
 
-WIDE = "winstat:window=2109423"  # of an image of 40 columns: a border of 253 MB
-SAID = (r"this would take 0\.253 GB of memory and the limit is 0\.1 GB \(--max-memory sets it\): "
+WIDE = "winstat:window=2109423"  # of an image of 40 columns: borders of 6.3 MB a row, three times
+SAID = (r"this would take 0\.019 GB of memory and the limit is 0\.01 GB \(--max-memory sets it\): "
         r"winstat looks at 1054711 values before and 1054711 after each, in rows of 40")
 
 
@@ -102,7 +102,7 @@ class Limits(harness.Case):
         """Refused before anything is touched: the memory is that of saying so."""
         idle = self.peak_of("-i", "in.png", "-o", "out.png", "--device", "cpu")[1]
         self.write("out.png", "as it was")
-        status, peak, said = self.peak_of("-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "100")
+        status, peak, said = self.peak_of("-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "10")
         self.assertEqual(status, 1)
         self.assertRegex(said, rf"\Afilterchain: {SAID}\n\Z")
         self.assertLess(peak, idle + (16 << 20))
@@ -145,9 +145,9 @@ class Limits(harness.Case):
     def test_address_space_is_the_limit(self):
         """As `ulimit -v` sets it, where nobody says."""
         limit = 2000000000
-        said = self.fails(1, "-i", "in.png", "-p", "winstat:window=20000000", "-o", "out.png", "--device", "cpu",
+        said = self.fails(1, "-i", "in.png", "-p", "winstat:window=400000000", "-o", "out.png", "--device", "cpu",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        self.assertRegex(said, r"\Athis would take 2\.4 GB of memory and the limit is 1\.8 GB \(--max-memory sets it\): winstat looks at ")
+        self.assertRegex(said, r"\Athis would take 3\.6 GB of memory and the limit is 1\.8 GB \(--max-memory sets it\): winstat looks at ")
 
     @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
     def test_legitimate_windows(self):
