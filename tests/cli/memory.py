@@ -64,6 +64,18 @@ class Memory(harness.Case):
                 self.assertGreater(long[1], short[1])
                 self.assertLess(long[0], short[0] + SLACK)
 
+    def test_a_large_image_takes_no_more(self):
+        """Goes by rows. Of what is looked at there are bands of 16 MB, three in and three out."""
+        peaks = []
+        for rows in (4000, 16000):
+            header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, 4096), }}".ljust(117) + "\n"
+            with open(self.path("in.npy"), "wb") as file:
+                file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header.encode())
+                file.truncate(file.tell() + rows * 4096 * 4)
+            peaks.append(self.peak("in.npy", ["sepconv:[1,2,1]/4", "stats"])[0])
+        print(f"image: 4000 rows {peaks[0] / 1e6:.1f} MB, 16000 rows {peaks[1] / 1e6:.1f} MB")
+        self.assertLess(peaks[1], peaks[0] + 2 * SLACK)
+
     def test_input_of_unknown_length(self):
         """As from a pipe: what passes through is not kept."""
         peaks = []

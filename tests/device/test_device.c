@@ -661,9 +661,8 @@ static void test_large_failing(void) {
 
 /* Where room for the border is made late. */
 static void test_large_edges_failing(void) {
-  const struct large l = {{"conv2d:[0,1,0;1,-4,1;0,2,1]"}, FC_ARRAY, FC_F32, 5101, 5003, 1, 5};
   host_borders(HOSTED_REFUSED);
-  check_large_failing(&l);
+  check_large_failing(&larges[0]);
   host_borders(HOSTED_GIVEN);
 }
 
