@@ -57,7 +57,7 @@ static void start(fc_arena *a) {
     share *s = &a->shares[i];
     s->from = a->memory + from, s->bytes = MIN(each, a->bytes - from);
     s->started = pthread_create(&s->thread, NULL, make_ready, s) == 0;
-    s->failed = !s->started;
+    if (!s->started) s->failed = TRUE; /* else it is the thread's to say */
   }
 }
 
