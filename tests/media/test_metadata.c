@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <sndfile.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "media/chunks.h"
 #include "tests/media/support.h"
@@ -254,6 +255,81 @@ static void test_strings(void) {
   }
 }
 
+/* A recorder's everything, in a container whose chunks are not ours to copy (big-endian WAV):
+ * what libsndfile knows of it is in the WAV file that comes out. */
+static void make_known(const char *path, int format) {
+  SF_INFO info = {.samplerate = 44100, .channels = 2, .format = format};
+  SF_BROADCAST_INFO broadcast = {.description = "a description", .coding_history_size = 0};
+  SF_CART_INFO cart = {.title = "a cart"};
+  SF_CUES cues = {.cue_count = 2,
+                  .cue_points = {{.indx = 1, .sample_offset = 16}, {.indx = 2, .sample_offset = 77}}};
+  SF_INSTRUMENT instrument = {.gain = 1, .basenote = 61, .velocity_hi = 127, .key_hi = 127, .loop_count = 1};
+  instrument.loops[0].mode = SF_LOOP_FORWARD;
+  instrument.loops[0].start = 10, instrument.loops[0].end = 90;
+  SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+  g_assert_nonnull(file);
+  sf_command(file, SFC_SET_BROADCAST_INFO, &broadcast, sizeof broadcast);
+  sf_command(file, SFC_SET_CART_INFO, &cart, sizeof cart);
+  sf_command(file, SFC_SET_CUE, &cues, sizeof cues);
+  sf_command(file, SFC_SET_INSTRUMENT, &instrument, sizeof instrument);
+  short samples[400] = {0};
+  g_assert_cmpint(sf_writef_short(file, samples, 200), ==, 200);
+  sf_close(file);
+}
+
+/* Where the cue points of a file are, apart by blanks; g_free. */
+static char *cues_of(SNDFILE *file) {
+  SF_CUES cues = {0};
+  GString *places = g_string_new(NULL);
+  sf_command(file, SFC_GET_CUE, &cues, sizeof cues);
+  for (guint i = 0; i < cues.cue_count; i++)
+    g_string_append_printf(places, "%s%u", i ? " " : "", cues.cue_points[i].sample_offset);
+  return g_string_free(places, FALSE);
+}
+
+static void test_known_to_libsndfile(void) {
+  g_autofree char *in = scratch("big.wav"), *out = scratch("little.wav");
+  SF_INFO info = {0};
+  SF_BROADCAST_INFO broadcast = {0};
+  SF_CART_INFO cart = {0};
+  SF_INSTRUMENT instrument = {0};
+  make_known(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG);
+  bytes b = load(in);
+  g_assert_cmpmem(b.data, 4, "RIFX", 4);
+  clear_bytes(&b);
+  assert_copies(in, out);
+  g_assert_true(has_chunk(out, "bext", "a description"));
+  SNDFILE *file = sf_open(out, SFM_READ, &info);
+  g_assert_nonnull(file);
+  g_assert_true(sf_command(file, SFC_GET_BROADCAST_INFO, &broadcast, sizeof broadcast));
+  g_assert_cmpstr(broadcast.description, ==, "a description");
+  g_assert_true(sf_command(file, SFC_GET_CART_INFO, &cart, sizeof cart));
+  g_assert_cmpstr(cart.title, ==, "a cart");
+  g_assert_true(sf_command(file, SFC_GET_INSTRUMENT, &instrument, sizeof instrument));
+  g_assert_cmpint(instrument.basenote, ==, 61);
+  g_assert_cmpint(instrument.loop_count, ==, 1);
+  g_assert_cmpuint(instrument.loops[0].start, ==, 10);
+  g_autofree char *places = cues_of(file);
+  g_assert_cmpstr(places, ==, "16 77");
+  sf_close(file);
+}
+
+/* Cue points from WAV to AIFF and back. */
+static void test_cues(void) {
+  g_autofree char *in = scratch("cues.wav"), *aiff = scratch("cues.aiff"), *back = scratch("cues-back.wav");
+  make_known(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
+  assert_copies(in, aiff);
+  assert_copies(aiff, back);
+  const char *const paths[] = {in, aiff, back};
+  for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+    SF_INFO info = {0};
+    SNDFILE *file = sf_open(paths[i], SFM_READ, &info);
+    g_autofree char *places = cues_of(file);
+    g_assert_cmpstr(places, ==, "16 77");
+    sf_close(file);
+  }
+}
+
 /* Speakers of a surround file. */
 static void test_speakers(void) {
   g_autofree char *in = scratch("six.wav"), *out = scratch("six-out.wav");
@@ -268,27 +344,57 @@ static void test_speakers(void) {
   clear_bytes(&c);
 }
 
+/* The same from a container to another, which each have their own way to say it. */
+static void test_speakers_elsewhere(void) {
+  static const int places[6] = {SF_CHANNEL_MAP_LEFT, SF_CHANNEL_MAP_RIGHT,     SF_CHANNEL_MAP_CENTER,
+                                SF_CHANNEL_MAP_LFE,  SF_CHANNEL_MAP_REAR_LEFT, SF_CHANNEL_MAP_REAR_RIGHT};
+  g_autofree char *in = scratch("six.caf"), *wav = scratch("six-of-caf.wav"), *back = scratch("six-back.caf");
+  SF_INFO info = {.samplerate = 48000, .channels = 6, .format = SF_FORMAT_CAF | SF_FORMAT_PCM_16};
+  SNDFILE *file = sf_open(in, SFM_WRITE, &info);
+  g_assert_true(sf_command(file, SFC_SET_CHANNEL_MAP_INFO, (void *)places, sizeof places));
+  short samples[600] = {0};
+  g_assert_cmpint(sf_writef_short(file, samples, 100), ==, 100);
+  sf_close(file);
+  assert_copies(in, wav);
+  bytes b = load(wav);
+  g_assert_cmpint(b.data[40], ==, 0x3f);
+  clear_bytes(&b);
+  assert_copies(wav, back);
+  int found[6] = {0};
+  file = sf_open(back, SFM_READ, &info);
+  g_assert_true(sf_command(file, SFC_GET_CHANNEL_MAP_INFO, found, sizeof found));
+  g_assert_cmpmem(found, sizeof found, places, sizeof places);
+  sf_close(file);
+}
+
 /* ---- what no longer fits ---------------------------------------------------- */
 
-/* At another rate cue points would be somewhere else: better none. */
-static void test_rate_changed(void) {
-  g_autofree char *in = scratch("rich.wav"), *out = scratch("slow.wav");
-  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+/* Two frames at another rate, or of other channels, go where the input's metadata would; `lines`
+ * gets the warnings. */
+static void write_changed(const char *in, const char *out, int rate, int channels, GPtrArray *lines) {
   const fc_media_options options = {.log = keep_line, .log_data = lines};
-  make_rich_wav(in);
   GError *error = NULL;
   fc_source *source = fc_media_open(in, &options, &error);
   g_assert_no_error(error);
   fc_sink *sink = fc_media_create(out, &options, source, &error);
   fc_format format = source->format;
-  format.rate = 22050;
+  format.rate = rate;
   format.extent[FC_AXIS_X] = 2;
+  format.extent[FC_AXIS_C] = channels;
   gint16 samples[4] = {1, 2, 3, 4};
   fc_view view = view_of(&format, samples, 2);
   g_assert_true(sink->accept(sink, &format, &error) && sink->begin(sink, &format, &error) &&
                 sink->write(sink, &view, &error) && sink->commit(sink, &error));
   sink->free(sink);
   source->free(source);
+}
+
+/* At another rate cue points would be somewhere else: better none. */
+static void test_rate_changed(void) {
+  g_autofree char *in = scratch("rich.wav"), *out = scratch("slow.wav");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  make_rich_wav(in);
+  write_changed(in, out, 22050, 2, lines);
   g_assert_false(has_chunk(out, "cue ", ""));
   g_assert_false(has_chunk(out, "LIST", "adtl"));
   g_assert_true(has_chunk(out, "LIST", "INFO"));
@@ -298,6 +404,82 @@ static void test_rate_changed(void) {
   g_assert_cmpint(info.samplerate, ==, 22050);
   g_assert_cmpint(info.frames, ==, 2);
   sf_close(file);
+}
+
+/* A chunk behind the samples, and a header that counts it. */
+static void append_chunk(const char *path, const char *id, const void *data, gsize size) {
+  bytes b = load(path);
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, b.data, (guint)b.size);
+  put_chunk(file, id, data, size, FALSE);
+  guint32 total = GUINT32_TO_LE(file->len - 8);
+  memcpy(file->data + 4, &total, 4);
+  store(path, file->data, file->len);
+  clear_bytes(&b);
+}
+
+/* What says something of each channel goes with their number. */
+static void test_channels_changed(void) {
+  g_autofree char *in = scratch("chna.wav"), *out = scratch("chna-out.wav");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  make_rich_wav(in);
+  append_chunk(in, "chna", "\2\0\2\0tracks", 10);
+  write_changed(in, out, 44100, 2, lines);
+  g_assert_true(has_chunk(out, "chna", "\2"));
+  g_assert_cmpuint(lines->len, ==, 0);
+  write_changed(in, out, 44100, 1, lines);
+  g_assert_false(has_chunk(out, "chna", ""));
+  g_assert_true(has_chunk(out, "cue ", ""));
+  g_assert_cmpuint(lines->len, ==, 1);
+  g_autofree char *said =
+      g_strdup_printf("%s: the chunk chna of the input no longer fits the samples, and is left out", out);
+  g_assert_cmpstr(lines->pdata[0], ==, said);
+}
+
+/* FLAC's cue sheet counts samples as well. */
+static void test_cue_sheet(void) {
+  g_autofree char *in = scratch("sheet.flac"), *out = scratch("sheet-out.flac");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  g_autofree guint8 *sheet = g_malloc0(4 + 396);
+  sheet[0] = 5, sheet[2] = 396 >> 8, sheet[3] = 396 & 255;
+  strcpy((char *)sheet + 4, "1234567890123");
+  make_sound(in, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 9000);
+  bytes b = load(in);
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, b.data, 42); /* the first block, which is not the last */
+  g_byte_array_append(file, sheet, 4 + 396);
+  g_byte_array_append(file, b.data + 42, (guint)b.size - 42);
+  store(in, file->data, file->len);
+  clear_bytes(&b);
+  for (int rate = 44100; rate >= 22050; rate -= 22050) {
+    write_changed(in, out, rate, 2, lines);
+    bytes made = load(out);
+    g_assert_cmpint(memmem(made.data, made.size, sheet, 396) != NULL, ==, rate == 44100);
+    clear_bytes(&made);
+  }
+}
+
+/* 70 MB of a file are no metadata: left out with a word, and not taken into memory. */
+static void test_too_large(void) {
+  g_autofree char *in = scratch("rich.wav"), *out = scratch("rich-large.wav");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  const guint32 size = 70 << 20;
+  make_rich_wav(in);
+  append_chunk(in, "blob", "x", 2);
+  bytes b = load(in);
+  guint32 total = GUINT32_TO_LE((guint32)b.size - 10 + size), part = GUINT32_TO_LE(size);
+  memcpy(b.data + 4, &total, 4);
+  memcpy(b.data + b.size - 6, &part, 4);
+  store(in, b.data, b.size);
+  g_assert_cmpint(truncate(in, (off_t)b.size - 2 + size), ==, 0);
+  clear_bytes(&b);
+  const copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+  g_assert_true(copy(&job, NULL));
+  g_assert_cmpuint(lines->len, ==, 1);
+  g_autofree char *said = g_strdup_printf("%s: its chunk blob is too large or cut off, and is left out", in);
+  g_assert_cmpstr(lines->pdata[0], ==, said);
+  g_assert_false(has_chunk(out, "blob", ""));
+  g_assert_true(has_chunk(out, "id3 ", ""));
 }
 
 /* Random changes to chunk headers: a sound or an error. */
@@ -331,8 +513,14 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/metadata/aiff-and-caf", test_aiff_and_caf);
   g_test_add_func("/media/metadata/flac", test_flac);
   g_test_add_func("/media/metadata/strings", test_strings);
+  g_test_add_func("/media/metadata/known-to-libsndfile", test_known_to_libsndfile);
+  g_test_add_func("/media/metadata/cues", test_cues);
   g_test_add_func("/media/metadata/speakers", test_speakers);
+  g_test_add_func("/media/metadata/speakers-elsewhere", test_speakers_elsewhere);
   g_test_add_func("/media/metadata/rate-changed", test_rate_changed);
+  g_test_add_func("/media/metadata/channels-changed", test_channels_changed);
+  g_test_add_func("/media/metadata/cue-sheet", test_cue_sheet);
+  g_test_add_func("/media/metadata/too-large", test_too_large);
   g_test_add_func("/media/metadata/chunk-flips", test_chunk_flips);
   int status = g_test_run();
   scratch_remove();
