@@ -90,9 +90,10 @@ fc_input *fc_audio_source_input(fc_source *source) {
   return source && source->read == audio_read ? ((audio_source *)source)->input : NULL;
 }
 
-/* libsndfile reads these from a pipe; the others seek. */
+/* libsndfile reads these from a pipe; the others seek, or are Ogg, of which nobody could say from what
+ * libsndfile hands over whether all of it was there. */
 static gboolean streams(const fc_file_format *format) {
-  static const char *const names[] = {"wav", "aiff", "au", "ogg", "opus"};
+  static const char *const names[] = {"wav", "aiff", "au"};
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
     if (strcmp(format->name, names[i]) == 0) return TRUE;
   return FALSE;

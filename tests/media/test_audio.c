@@ -218,147 +218,7 @@ static void test_refusals(void) {
   assert_copy_fails(&(copy_job){.in = none, .out = opus, .dtype = -1}, FC_INVALID, d);
 }
 
-/* ---- cut-off files ------------------------------------------------------ */
-
-static void cut(const char *whole, const char *to, gsize size) {
-  bytes b = load(whole);
-  store(to, b.data, MIN(size, b.size));
-  clear_bytes(&b);
-}
-
-static void expect_cut(const char *path, const char *out, gint64 frames) {
-  GError *error = NULL;
-  copy_job job = {.in = path, .out = out, .dtype = -1};
-  assert_copy_fails(&job, FC_IO, NULL);
-  job.options.allow_truncated = TRUE;
-  if (!copy(&job, &error)) { /* not even a header */
-    g_assert_error(error, FC_ERROR, FC_IO);
-    g_error_free(error);
-    return;
-  }
-  SF_INFO info = {0};
-  g_free(samples_of(out, &info));
-  g_assert_cmpint(info.frames, <=, frames);
-  g_remove(out);
-}
-
-/* Every format, cut at sixty places, its last byte among them. */
-static void test_cut(void) {
-  static const struct {
-    const char *name;
-    int format;
-  } files[] = {{"t.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},   {"t.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_24},
-               {"t.w64", SF_FORMAT_W64 | SF_FORMAT_FLOAT},    {"t.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
-               {"t.au", SF_FORMAT_AU | SF_FORMAT_PCM_16},     {"t.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
-               {"t.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16}, {"t.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
-               {"t.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS}};
-  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
-    g_autofree char *whole = scratch(files[i].name), *part_name = g_strconcat("cut-", files[i].name, NULL);
-    g_autofree char *part = scratch(part_name), *out = scratch("cut-out.wav");
-    make_sound(whole, files[i].format, 48000, 2, 6000);
-    bytes b = load(whole);
-    /* libsndfile pads CAF with a zero byte, which nobody misses. */
-    gsize all = b.size - (b.data[b.size - 1] == 0 && g_str_has_suffix(whole, "caf"));
-    clear_bytes(&b);
-    for (gsize k = 1; k <= 60; k++) {
-      cut(whole, part, k == 60 ? all - 1 : all * k / 60);
-      expect_cut(part, out, 6000);
-    }
-  }
-}
-
-/* Headers that a writer could not complete are no cut; the length is the file's. */
-static void test_unfinished_header(void) {
-  static const guint32 sizes[] = {0xffffffff, 0x7ffff000, 0x7fffffff, 0x80000000};
-  g_autofree char *in = scratch("open.wav"), *out = scratch("open-out.wav"), *whole = scratch("whole.wav");
-  make_sound(whole, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 500);
-  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
-    bytes b = load(whole);
-    guint32 size = GUINT32_TO_LE(sizes[i]);
-    memcpy(b.data + 4, &size, 4);
-    memcpy(b.data + 40, &size, 4);
-    store(in, b.data, b.size);
-    clear_bytes(&b);
-    assert_copies(in, out);
-    assert_same_bytes(out, whole);
-  }
-}
-
-/* ---- sizes -------------------------------------------------------------- */
-
-/* What the header of a WAV file of so many frames says, without writing the samples. */
-static void header_of(gint64 frames, int channels, guint8 to[128]) {
-  int between[2];
-  g_assert_cmpint(pipe(between), ==, 0);
-  g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[1]);
-  GError *error = NULL;
-  fc_output *output = fc_output_open(path, 0, &error);
-  g_assert_no_error(error);
-  fc_audio_spec spec = {.samples = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, FC_I16, 16},
-                        .rate = 48000,
-                        .channels = channels,
-                        .frames = frames};
-  fc_encoder *encoder = fc_wav_encoder_new("test", output, &spec, &error);
-  g_assert_no_error(error);
-  g_assert_true(fc_output_commit(output, &error));
-  memset(to, 0, 128);
-  g_assert_cmpint(read(between[0], to, 128), >=, 44);
-  encoder->free(encoder);
-  fc_output_free(output);
-  close(between[0]);
-  close(between[1]);
-}
-
-static guint64 little(const guint8 *at, int size) {
-  guint64 value = 0;
-  while (size--) value = value << 8 | at[size];
-  return value;
-}
-
-static void test_large_header(void) {
-  guint8 header[128];
-  header_of((gint64)1 << 30, 1, header); /* 2 GiB: plain */
-  g_assert_cmpmem(header, 4, "RIFF", 4);
-  g_assert_cmpuint(little(header + 4, 4), ==, ((guint64)1 << 31) + 36);
-  g_assert_cmpuint(little(header + 40, 4), ==, (guint64)1 << 31);
-  header_of(0x7fffffed, 1, header); /* the longest that is plain */
-  g_assert_cmpmem(header, 4, "RIFF", 4);
-  g_assert_cmpuint(little(header + 4, 4), ==, 0xfffffffe);
-  header_of(0x7fffffee, 1, header);
-  g_assert_cmpmem(header, 4, "RF64", 4);
-  header_of((gint64)5 << 30, 2, header); /* 20 GiB */
-  g_assert_cmpmem(header, 4, "RF64", 4);
-  g_assert_cmpmem(header + 12, 4, "ds64", 4);
-  g_assert_cmpuint(little(header + 4, 4), ==, 0xffffffff);
-  g_assert_cmpuint(little(header + 28, 8), ==, (guint64)20 << 30);
-  g_assert_cmpuint(little(header + 20, 8), ==, ((guint64)20 << 30) + 72);
-  g_assert_cmpuint(little(header + 36, 8), ==, (guint64)5 << 30);
-}
-
-/* A file with holes stands for a long one. */
-static void test_large_input(void) {
-  static const gint64 frames[] = {((gint64)1 << 30) + 500, ((gint64)1 << 31) - 2000, (gint64)5 << 31};
-  for (gsize i = 0; i < G_N_ELEMENTS(frames); i++) {
-    guint8 header[128];
-    g_autofree char *path = scratch("large.wav");
-    header_of(frames[i], 1, header);
-    gsize size = memcmp(header, "RF64", 4) == 0 ? 80 : 44;
-    store(path, header, size);
-    g_assert_cmpint(truncate(path, (off_t)size + frames[i] * 2), ==, 0);
-    GError *error = NULL;
-    fc_source *source = fc_media_open(path, NULL, &error);
-    g_assert_no_error(error);
-    g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, frames[i]);
-    source->free(source);
-    g_assert_cmpint(truncate(path, (off_t)size + frames[i] * 2 - 2), ==, 0);
-    g_assert_null(fc_media_open(path, NULL, &error));
-    g_assert_error(error, FC_ERROR, FC_IO);
-    g_clear_error(&error);
-    g_remove(path);
-  }
-}
-
-/* ---- pipes, equal runs -------------------------------------------------- */
+/* ---- pipes -------------------------------------------------------------- */
 
 typedef struct pipe_feed {
   int to;
@@ -436,6 +296,257 @@ static void test_pipe_out(void) {
   }
 }
 
+/* ---- cut-off files ------------------------------------------------------ */
+
+static void cut(const char *whole, const char *to, gsize size) {
+  bytes b = load(whole);
+  store(to, b.data, MIN(size, b.size));
+  clear_bytes(&b);
+}
+
+static void expect_cut(const char *path, const char *out, gint64 frames) {
+  GError *error = NULL;
+  copy_job job = {.in = path, .out = out, .dtype = -1};
+  assert_copy_fails(&job, FC_IO, NULL);
+  job.options.allow_truncated = TRUE;
+  if (!copy(&job, &error)) { /* not even a header */
+    g_assert_error(error, FC_ERROR, FC_IO);
+    g_error_free(error);
+    return;
+  }
+  SF_INFO info = {0};
+  g_free(samples_of(out, &info));
+  g_assert_cmpint(info.frames, <=, frames);
+  g_remove(out);
+}
+
+/* Every format, cut at sixty places, its last byte among them. */
+static void test_cut(void) {
+  static const struct {
+    const char *name;
+    int format;
+  } files[] = {{"t.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},   {"t.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_24},
+               {"t.w64", SF_FORMAT_W64 | SF_FORMAT_FLOAT},    {"t.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+               {"t.au", SF_FORMAT_AU | SF_FORMAT_PCM_16},     {"t.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
+               {"t.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16}, {"t.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
+               {"t.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS}};
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    g_autofree char *whole = scratch(files[i].name), *part_name = g_strconcat("cut-", files[i].name, NULL);
+    g_autofree char *part = scratch(part_name), *out = scratch("cut-out.wav");
+    make_sound(whole, files[i].format, 48000, 2, 6000);
+    bytes b = load(whole);
+    /* libsndfile pads CAF with a zero byte, which nobody misses. */
+    gsize all = b.size - (b.data[b.size - 1] == 0 && g_str_has_suffix(whole, "caf"));
+    clear_bytes(&b);
+    for (gsize k = 1; k <= 60; k++) {
+      cut(whole, part, k == 60 ? all - 1 : all * k / 60);
+      expect_cut(part, out, 6000);
+    }
+  }
+}
+
+/* Through a pipe as from a file: the same sound, and a cut is noticed. */
+static void test_cut_in_pipe(void) {
+  static const struct {
+    const char *name;
+    int format;
+  } files[] = {{"q.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},   {"q.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+               {"q.au", SF_FORMAT_AU | SF_FORMAT_PCM_16},     {"q.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
+               {"q.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16}, {"q.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
+               {"q.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS}};
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    g_autofree char *whole = scratch(files[i].name), *out = scratch("q-out.wav"),
+                    *want = scratch("q-want.wav");
+    make_sound(whole, files[i].format, 48000, 2, 30000);
+    assert_copies(whole, want);
+    pipe_in(whole, out, 3000);
+    assert_same_sound(out, want);
+    bytes b = load(whole);
+    for (gsize k = 1; k <= 7; k++) {
+      int between[2];
+      g_assert_cmpint(pipe(between), ==, 0);
+      pipe_feed feed = {between[1], {b.data, b.size * k / 8}, 3000};
+      GThread *thread = g_thread_new("feed", feed_thread, &feed);
+      g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[0]);
+      g_remove(out);
+      assert_copy_fails(&(copy_job){.in = path, .out = out, .dtype = -1}, FC_IO, NULL);
+      close(between[0]);
+      g_thread_join(thread);
+    }
+    clear_bytes(&b);
+  }
+}
+
+/* Headers that a writer could not complete are no cut; the length is the file's. */
+static void test_unfinished_header(void) {
+  static const guint32 sizes[] = {0xffffffff, 0x7ffff000, 0x7fffffff, 0x80000000};
+  g_autofree char *in = scratch("open.wav"), *out = scratch("open-out.wav"), *whole = scratch("whole.wav");
+  make_sound(whole, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 500);
+  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    bytes b = load(whole);
+    guint32 size = GUINT32_TO_LE(sizes[i]);
+    memcpy(b.data + 4, &size, 4);
+    memcpy(b.data + 40, &size, 4);
+    store(in, b.data, b.size);
+    clear_bytes(&b);
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+    g_assert_true(copy(&job, NULL));
+    assert_same_bytes(out, whole);
+    g_autofree char *said =
+        g_strdup_printf("%s: the header does not say how long it is; read to the end of the file", in);
+    g_assert_cmpuint(lines->len, ==, 1);
+    g_assert_cmpstr(lines->pdata[0], ==, said);
+    pipe_in(in, out, 1000);
+    assert_same_sound(out, whole);
+  }
+}
+
+/* A FLAC stream that was made for a pipe does not say how long it is: damaged, nevertheless. */
+static void test_unknown_flac(void) {
+  g_autofree char *in = scratch("uf.wav"), *whole = scratch("uf.flac"), *part = scratch("uf2.flac"),
+                  *out = scratch("uf-out.wav");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 44100, 2, 30000);
+  pipe_out(in, "flac", TRUE, whole);
+  bytes b = load(whole);
+  g_assert_cmpmem(b.data + 22, 4, "\0\0\0\0", 4);
+  for (gsize k = 1; k < 8; k++) {
+    store(part, b.data, b.size * k / 8);
+    assert_copy_fails(&(copy_job){.in = part, .out = out, .dtype = -1}, FC_IO, NULL);
+  }
+  clear_bytes(&b);
+}
+
+/* Of a sound that is whole in its samples what stood behind them may be gone: the header counts it. */
+static void test_cut_behind(void) {
+  g_autofree char *in = scratch("behind.wav"), *out = scratch("behind-out.wav");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 500);
+  bytes b = load(in);
+  guint32 total = GUINT32_TO_LE((guint32)b.size - 8 + 108);
+  memcpy(b.data + 4, &total, 4);
+  store(in, b.data, b.size);
+  clear_bytes(&b);
+  g_autofree char *said =
+      g_strdup_printf("%s: is cut off: 108 bytes are missing; --allow-truncated takes what is there", in);
+  copy_job job = {.in = in, .out = out, .dtype = -1};
+  assert_copy_fails(&job, FC_IO, said);
+  job.options.allow_truncated = TRUE;
+  g_assert_true(copy(&job, NULL));
+}
+
+/* ---- sizes -------------------------------------------------------------- */
+
+/* What the header of a WAV file of so many frames says, without writing the samples. */
+static void header_of(gint64 frames, int channels, guint8 to[128]) {
+  int between[2];
+  g_assert_cmpint(pipe(between), ==, 0);
+  g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[1]);
+  GError *error = NULL;
+  fc_output *output = fc_output_open(path, 0, &error);
+  g_assert_no_error(error);
+  fc_audio_spec spec = {.samples = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, FC_I16, 16},
+                        .rate = 48000,
+                        .channels = channels,
+                        .frames = frames};
+  fc_encoder *encoder = fc_wav_encoder_new("test", output, &spec, &error);
+  g_assert_no_error(error);
+  g_assert_true(fc_output_commit(output, &error));
+  memset(to, 0, 128);
+  g_assert_cmpint(read(between[0], to, 128), >=, 44);
+  encoder->free(encoder);
+  fc_output_free(output);
+  close(between[0]);
+  close(between[1]);
+}
+
+static guint64 little(const guint8 *at, int size) {
+  guint64 value = 0;
+  while (size--) value = value << 8 | at[size];
+  return value;
+}
+
+/* Nobody knows yet whether it will be large: there is room for the sizes of RF64. */
+static void test_room_when_unknown(void) {
+  g_autofree char *in = scratch("room.wav"), *out = scratch("room-out.wav");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 100);
+  copy_job job = {.in = in, .out = out, .dtype = -1, .hide_length = TRUE};
+  g_assert_true(copy(&job, NULL));
+  bytes b = load(out);
+  g_assert_cmpmem(b.data, 4, "RIFF", 4);
+  g_assert_cmpmem(b.data + 12, 8, "JUNK\x1c\0\0\0", 8);
+  clear_bytes(&b);
+}
+
+/* What counts its bytes in 32 bits refuses more before anything is written. */
+static void test_too_long(void) {
+  static const char *const names[] = {"long.aiff", "long.au"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = scratch(names[i]);
+    fc_format format = {.size = sizeof format,
+                        .kind = FC_AUDIO,
+                        .dtype = FC_I16,
+                        .bits = 16,
+                        .rate = 48000,
+                        .extent = {1, 1, (gint64)1 << 30, 2}};
+    g_autoptr(GError) error = NULL;
+    const fc_media_options options = {0};
+    fc_sink *sink = fc_media_create(path, &options, NULL, &error);
+    g_assert_true(sink->accept(sink, &format, &error));
+    g_assert_false(sink->begin(sink, &format, &error));
+    g_assert_error(error, FC_ERROR, FC_INVALID);
+    g_autofree char *said =
+        g_strdup_printf("%s: would exceed the 4 GiB that its format holds; use .rf64, .w64 or .caf", path);
+    g_assert_cmpstr(error->message, ==, said);
+    sink->free(sink);
+    g_assert_cmpuint(leftovers(), ==, 0);
+  }
+}
+
+static void test_large_header(void) {
+  guint8 header[128];
+  header_of((gint64)1 << 30, 1, header); /* 2 GiB: plain */
+  g_assert_cmpmem(header, 4, "RIFF", 4);
+  g_assert_cmpuint(little(header + 4, 4), ==, ((guint64)1 << 31) + 36);
+  g_assert_cmpuint(little(header + 40, 4), ==, (guint64)1 << 31);
+  header_of(0x7fffffed, 1, header); /* the longest that is plain */
+  g_assert_cmpmem(header, 4, "RIFF", 4);
+  g_assert_cmpuint(little(header + 4, 4), ==, 0xfffffffe);
+  header_of(0x7fffffee, 1, header);
+  g_assert_cmpmem(header, 4, "RF64", 4);
+  header_of((gint64)5 << 30, 2, header); /* 20 GiB */
+  g_assert_cmpmem(header, 4, "RF64", 4);
+  g_assert_cmpmem(header + 12, 4, "ds64", 4);
+  g_assert_cmpuint(little(header + 4, 4), ==, 0xffffffff);
+  g_assert_cmpuint(little(header + 28, 8), ==, (guint64)20 << 30);
+  g_assert_cmpuint(little(header + 20, 8), ==, ((guint64)20 << 30) + 72);
+  g_assert_cmpuint(little(header + 36, 8), ==, (guint64)5 << 30);
+}
+
+/* A file with holes stands for a long one. */
+static void test_large_input(void) {
+  static const gint64 frames[] = {((gint64)1 << 30) + 500, ((gint64)1 << 31) - 2000, (gint64)5 << 31};
+  for (gsize i = 0; i < G_N_ELEMENTS(frames); i++) {
+    guint8 header[128];
+    g_autofree char *path = scratch("large.wav");
+    header_of(frames[i], 1, header);
+    gsize size = memcmp(header, "RF64", 4) == 0 ? 80 : 44;
+    store(path, header, size);
+    g_assert_cmpint(truncate(path, (off_t)size + frames[i] * 2), ==, 0);
+    GError *error = NULL;
+    fc_source *source = fc_media_open(path, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, frames[i]);
+    source->free(source);
+    g_assert_cmpint(truncate(path, (off_t)size + frames[i] * 2 - 2), ==, 0);
+    g_assert_null(fc_media_open(path, NULL, &error));
+    g_assert_error(error, FC_ERROR, FC_IO);
+    g_clear_error(&error);
+    g_remove(path);
+  }
+}
+
+/* ---- equal runs, numbers ------------------------------------------------ */
+
 /* Two runs, more than a second apart, give the same bytes: no time, no random number. */
 static void test_equal_runs(void) {
   static const char *const names[] = {"e.wav",  "e.aiff", "e.caf", "e.w64",
@@ -486,7 +597,12 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/audio/warns-of-loss", test_warns_of_loss);
   g_test_add_func("/media/audio/refusals", test_refusals);
   g_test_add_func("/media/audio/cut", test_cut);
+  g_test_add_func("/media/audio/cut-in-pipe", test_cut_in_pipe);
+  g_test_add_func("/media/audio/cut-behind", test_cut_behind);
+  g_test_add_func("/media/audio/unknown-flac", test_unknown_flac);
   g_test_add_func("/media/audio/unfinished-header", test_unfinished_header);
+  g_test_add_func("/media/audio/room-when-unknown", test_room_when_unknown);
+  g_test_add_func("/media/audio/too-long", test_too_long);
   g_test_add_func("/media/audio/large-header", test_large_header);
   g_test_add_func("/media/audio/large-input", test_large_input);
   g_test_add_func("/media/audio/pipe-in", test_pipe_in);
