@@ -87,6 +87,8 @@ class Faults(outputs.Job):
         status, _, calls, _ = self.run_with(arguments, call, 0)
         self.assertEqual(status, 0)
         self.assertGreater(calls, 0, f"no {call} in a job on {ending}: nothing was tested")
+        if call == "sync":
+            self.assertGreaterEqual(calls, 2, "the file and its folder")
         self.reset()
         self.counts = [0, 0, 0]
         step = 1 if outputs.EVERYTHING else max(1, (calls - FIRST) // SAMPLES)

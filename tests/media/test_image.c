@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/image.h"
+#include "media/image_child.h"
 #include "media/output.h"
 #include "tests/media/support.h"
 
@@ -293,6 +293,7 @@ static gboolean contains(const char *path, const void *what, gsize size) {
 /* Profile, texts and EXIF of a PNG are in the next PNG, EXIF also in a JPEG; its
  * orientation is upright, as the pixels now are. */
 static void test_png_metadata(void) {
+  static const char *const kept[] = {"zTXt", "pHYs", "gAMA", "cHRM", "sRGB", "cICP", "iTXt"};
   g_autofree char *in = scratch("m.png"), *out = scratch("m2.png"), *jpg = scratch("m.jpg"),
                   *grey = scratch("m3.png");
   make_png(in, 8, 6, 3, FC_U8);
@@ -304,6 +305,7 @@ static void test_png_metadata(void) {
   g_byte_array_append(png, b.data, 33);
   put_chunk(png, "iCCP", "name\0\0not even packed", 22);
   put_chunk(png, "tEXt", "Title\0of the image", 18);
+  for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) put_chunk(png, kept[i], "a chunk", i + 1);
   put_chunk(png, "eXIf", exif, size);
   put_chunk(png, "tIME", "1234567", 7);
   g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
@@ -312,6 +314,10 @@ static void test_png_metadata(void) {
   assert_copies(in, out);
   g_assert_true(contains(out, "iCCPname\0\0not even packed", 26));
   g_assert_true(contains(out, "tEXtTitle\0of the image", 22));
+  for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) {
+    g_autofree char *chunk = g_strdup_printf("%s%.*s", kept[i], (int)i + 1, "a chunk");
+    g_assert_true(contains(out, chunk, strlen(chunk)));
+  }
   g_assert_true(contains(out, upright, size));
   g_assert_false(contains(out, "tIME", 4));
   assert_copies(out, grey); /* it reads well, and is not turned again */
@@ -581,6 +587,72 @@ static void test_from_threads(void) {
   for (int i = 0; i < 4; i++) g_thread_join(threads[i]);
 }
 
+/* What would stand behind the first gate, had a file come through it: stb_image knows no other kinds
+ * of image than the four, and none beyond the limits. */
+static void assert_not_decoded(const char *file, gsize size, gint64 max_pixels, const char *reason) {
+  static _Alignas(16) char arena[1 << 20];
+  fc_stb_result result;
+  fc_stb_decode(arena, sizeof arena, (const guint8 *)file, size, max_pixels, FALSE, &result);
+  g_assert_null(result.pixels);
+  if (reason) g_assert_cmpstr(result.reason, ==, reason);
+}
+
+static void test_second_gate(void) {
+  static const char pgm[] = "P5\n2 2\n255\nabcd";
+  static const char gif[] = "GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;";
+  static const char hdr[] = "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\2\2\2\x80";
+  g_autofree char *path = scratch("gate.png");
+  assert_not_decoded(pgm, sizeof pgm - 1, 100, NULL);
+  assert_not_decoded(gif, sizeof gif - 1, 100, NULL);
+  assert_not_decoded(hdr, sizeof hdr - 1, 100, NULL);
+  make_png(path, 40, 30, 1, FC_U8);
+  bytes b = load(path);
+  assert_not_decoded((const char *)b.data, b.size, 1199, "more pixels than allowed");
+  clear_bytes(&b);
+  make_bare_png(path, FC_IMAGE_SIDE_MAX + 1, 1);
+  b = load(path);
+  assert_not_decoded((const char *)b.data, b.size, G_MAXINT64, "unknown image type"); /* its word for it */
+  clear_bytes(&b);
+}
+
+/* A decoder that was taken over says what it likes: only a picture of the size expected that lies in the
+ * memory shared with it is taken. */
+static void test_lies(void) {
+  enum { SIZE = FC_DECODE_REPORT_SIZE + 20 * 30 * 3 };
+  static const fc_decode_report truth = {
+      .done = 1, .width = 20, .height = 30, .channels = 3, .bits = 8, .pixels_at = FC_DECODE_REPORT_SIZE};
+  const fc_image_check check = {.width = 20, .height = 30, .orientation = 1};
+  static _Alignas(16) char shared[SIZE];
+  fc_picture picture;
+  memcpy(shared, &truth, sizeof truth);
+  g_assert_true(fc_image_take_report("x", shared, SIZE, &check, &picture, NULL));
+  g_assert_true((const char *)picture.pixels == shared + FC_DECODE_REPORT_SIZE);
+  fc_decode_report lies[] = {truth, truth, truth, truth, truth, truth, truth, truth, truth, truth, truth};
+  lies[0].width = 21;
+  lies[1].height = -30;
+  lies[2].channels = 4; /* a row too many */
+  lies[3].channels = 0;
+  lies[4].channels = 5;
+  lies[5].bits = 16; /* twice as much as there is */
+  lies[6].bits = 4;
+  lies[7].pixels_at = FC_DECODE_REPORT_SIZE + 16;
+  lies[8].pixels_at = -16;
+  lies[9].pixels_at = 16; /* in the report itself */
+  lies[10].pixels_at = G_MAXINT64 - 15;
+  for (gsize i = 0; i < G_N_ELEMENTS(lies); i++) {
+    g_autoptr(GError) error = NULL;
+    memcpy(shared, &lies[i], sizeof truth);
+    g_assert_false(fc_image_take_report("x", shared, SIZE, &check, &picture, &error));
+    g_assert_error(error, FC_ERROR, FC_IO);
+  }
+  fc_decode_report words = {.done = 1};
+  memset(words.reason, '\n', sizeof words.reason); /* and no end */
+  memcpy(shared, &words, sizeof words);
+  g_autoptr(GError) error = NULL;
+  g_assert_false(fc_image_take_report("x", shared, SIZE, &check, &picture, &error));
+  g_assert_null(strchr(error->message, '\n'));
+}
+
 /* The file says one size to the first gate and another to the decoder. */
 static void test_size_disagrees(void) {
   g_autofree char *path = scratch("disagree.png");
@@ -618,6 +690,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/refused-kinds", test_refused_kinds);
   g_test_add_func("/media/image/odd-jpeg", test_odd_jpeg);
   g_test_add_func("/media/image/from-threads", test_from_threads);
+  g_test_add_func("/media/image/second-gate", test_second_gate);
+  g_test_add_func("/media/image/lies", test_lies);
   g_test_add_func("/media/image/size-disagrees", test_size_disagrees);
   int status = g_test_run();
   scratch_remove();

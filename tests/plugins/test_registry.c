@@ -6,8 +6,10 @@
  */
 #include "core/registry.h"
 
+#include "core/module.h"
 #include "tests/unit/expect.h"
 
+#include <dlfcn.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +337,24 @@ static void test_trusted(void) {
   remove_folder(dir);
 }
 
+/* A module with kernels cannot be unloaded and loaded again: closing leaves it where it is. */
+static void test_resident(void) {
+  const char *const nothing[] = {NULL};
+  char *dir = make_folder(nothing);
+  g_autofree char *from = fixture("good"), *path = g_build_filename(dir, "resident.so", NULL), *text = NULL;
+  gsize size;
+  g_assert_true(g_file_get_contents(from, &text, &size, NULL));
+  g_assert_true(g_file_set_contents(path, text, (gssize)size, NULL)); /* which no other test has opened */
+  GError *error = NULL;
+  GModule *module = fc_module_open(path, FALSE, &error);
+  g_assert_no_error(error);
+  g_assert_true(g_module_close(module));
+  void *loaded = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  g_assert_nonnull(loaded);
+  dlclose(loaded);
+  remove_folder(dir);
+}
+
 static gpointer find_in_thread(gpointer registry) {
   return (gpointer)fc_registry_find(registry, "good", NULL);
 }
@@ -377,6 +397,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/registry/no-scanner", test_no_scanner);
   g_test_add_func("/registry/open-again", test_open_again);
   g_test_add_func("/registry/trusted", test_trusted);
+  g_test_add_func("/registry/resident", test_resident);
   g_test_add_func("/registry/threads", test_threads);
   return g_test_run();
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_child.c - the process in which images are decoded, with a decoder that a file has taken
+ * over: whatever it tries but decoding ends it. The decoder is defined here, so that the
+ * linker does not take the real one out of the engine's archive.
+ */
+#include "media/image_child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHARED 4096
+#define SECRET 77 /* a descriptor of the process that forks */
+
+static void decode_well(void) {}
+
+static void open_file(void) {
+  syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY, 0);
+}
+
+static void make_file(void) {
+  syscall(SYS_openat, AT_FDCWD, "/tmp/filterchain-escaped", O_CREAT | O_WRONLY, 0600);
+}
+
+static void connect_out(void) {
+  syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
+}
+
+static void fork_again(void) {
+  syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void run_program(void) {
+  char *const none[] = {NULL};
+  syscall(SYS_execve, "/bin/true", none, none);
+}
+
+static void kill_parent(void) {
+  syscall(SYS_kill, syscall(SYS_getppid), SIGKILL);
+}
+
+static void take_memory(void) {
+  syscall(SYS_mmap, NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void read_input(void) {
+  char byte;
+  syscall(SYS_read, 0, &byte, 1);
+}
+
+static void run_on(void) {
+  for (volatile guint i = 0;; i++) continue;
+}
+
+/* write may be called, but there is nothing left to write into. */
+static void write_secret(void) {
+  if (write(SECRET, "secret", 6) != -1 || write(2, "secret", 6) != -1) __builtin_trap();
+}
+
+typedef struct attempt {
+  const char *name;
+  void (*make)(void);
+  gboolean harmless;
+} attempt;
+
+static const attempt attempts[] = {
+    {"nothing", decode_well, TRUE},
+    {"write-elsewhere", write_secret, TRUE},
+    {"open-a-file", open_file, FALSE},
+    {"make-a-file", make_file, FALSE},
+    {"connect", connect_out, FALSE},
+    {"fork", fork_again, FALSE},
+    {"run-a-program", run_program, FALSE},
+    {"kill-the-parent", kill_parent, FALSE},
+    {"take-memory", take_memory, FALSE},
+    {"read", read_input, FALSE},
+    {"run-on", run_on, FALSE},
+};
+
+static const attempt *current;
+
+void fc_stb_decode(void *arena, gsize arena_size, const guint8 *file, gsize size, gint64 max_pixels,
+                   gboolean cut, fc_stb_result *result) {
+  memset(result, 0, sizeof *result);
+  current->make();
+  result->reason = "as was asked";
+}
+
+/* How a child ended that makes the attempt. */
+static int run_child(fc_decode_report *report) {
+  const fc_decode_task task = {.file = (const guint8 *)"",
+                               .pixels = 1,
+                               .seconds = 1,
+                               .shared = report,
+                               .shared_size = SHARED,
+                               .word = -1,
+                               .descriptors = 1024};
+  pid_t pid = fork();
+  if (pid == 0) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    fc_decode_child(&task);
+  }
+  int status = 0;
+  g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+  return status;
+}
+
+static void test_attempt(gconstpointer data) {
+  current = data;
+  if (FC_SANITIZED && !current->harmless) {
+    g_test_skip("a sanitizer's runtime needs system calls");
+    return;
+  }
+  fc_decode_report *report = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  g_assert_true(report != MAP_FAILED);
+  int between[2];
+  g_assert_cmpint(pipe(between), ==, 0);
+  g_assert_cmpint(dup2(between[1], SECRET), ==, SECRET);
+  int status = run_child(report);
+  if (current->harmless) {
+    g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    g_assert_cmpstr(report->reason, ==, "as was asked");
+  } else {
+    g_assert_true(WIFSIGNALED(status));
+    g_assert_cmpint(report->done, ==, 0);
+  }
+  close(SECRET);
+  close(between[1]);
+  char byte;
+  g_assert_cmpint(read(between[0], &byte, 1), ==, 0); /* nothing was sent */
+  close(between[0]);
+  munmap(report, SHARED);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(attempts); i++) {
+    g_autofree char *name = g_strconcat("/media/child/", attempts[i].name, NULL);
+    g_test_add_data_func(name, &attempts[i], test_attempt);
+  }
+  return g_test_run();
+}
