@@ -173,6 +173,10 @@ fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const f
   sink->options = *options;
   sink->path = g_strdup(path);
   sink->like = fc_audio_source_format(like);
-  sink->metadata = fc_metadata_read(like, options);
-  return &sink->base;
+  GError *problem = NULL;
+  sink->metadata = fc_metadata_read(like, options, &problem);
+  if (!problem) return &sink->base;
+  g_propagate_error(error, problem);
+  audio_free(&sink->base);
+  return NULL;
 }

@@ -24,77 +24,74 @@ static gboolean is_kept(int type, gboolean places) {
 
 /* ---- reading ----------------------------------------------------------- */
 
-static gboolean append_block(fc_input *input, gint64 at, gsize size, GByteArray *to) {
-  guint start = to->len;
-  if (start + size > ALL_MAX) return FALSE;
-  g_byte_array_set_size(to, start + (guint)size);
-  if (fc_input_read_at(input, at, to->data + start, size, NULL) != (gssize)size) {
-    g_byte_array_set_size(to, start);
+/* FALSE when there is no more of the file, or too much of it. */
+static gboolean append_block(fc_input *input, gint64 at, gsize size, fc_blob *to) {
+  if (to->size + size > ALL_MAX || (gint64)size > input->size - at) return FALSE;
+  guint8 *block = fc_blob_grow(to, size);
+  if (!block) return FALSE;
+  if (fc_input_read_at(input, at, block, size, NULL) != (gssize)size) {
+    to->size -= size;
     return FALSE;
   }
-  to->data[start] &= (guint8)~LAST;
+  block[0] &= (guint8)~LAST;
   return TRUE;
 }
 
-GByteArray *fc_flac_blocks_read(fc_input *input, gboolean places) {
-  if (!input->seekable || input->head_size < MARK || memcmp(input->head, "fLaC", MARK) != 0) return NULL;
-  GByteArray *blocks = g_byte_array_new();
+void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks) {
+  if (!input->seekable || input->head_size < MARK || memcmp(input->head, "fLaC", MARK) != 0) return;
   guint8 head[HEAD] = {0};
   for (gint64 at = MARK; !(head[0] & LAST); at += (gint64)block_size(head)) {
-    if (fc_input_read_at(input, at, head, HEAD, NULL) != HEAD) break;
-    if (is_kept(head[0] & ~LAST, places) && !append_block(input, at, block_size(head), blocks)) break;
+    if (fc_input_read_at(input, at, head, HEAD, NULL) != HEAD) return;
+    if (is_kept(head[0] & ~LAST, places) && !append_block(input, at, block_size(head), blocks)) return;
   }
-  if (blocks->len) return blocks;
-  g_byte_array_unref(blocks);
-  return NULL;
 }
 
 /* ---- writing ----------------------------------------------------------- */
 
-static gboolean has_type(const GByteArray *blocks, int type) {
-  for (gsize at = 0; at + HEAD <= blocks->len; at += block_size(blocks->data + at))
+static gboolean has_type(const fc_blob *blocks, int type) {
+  for (gsize at = 0; at + HEAD <= blocks->size; at += block_size(blocks->data + at))
     if (blocks->data[at] == type) return TRUE;
   return FALSE;
 }
 
 /* Size of the front, once its last block is there; else 0. */
-static gsize front_size(const GByteArray *held) {
+static gsize front_size(const fc_blob *held) {
   gsize at = MARK;
-  while (at + HEAD <= held->len) {
+  while (at + HEAD <= held->size) {
     gboolean last = held->data[at] & LAST;
     at += block_size(held->data + at);
-    if (last) return at <= held->len ? at : 0;
+    if (last) return at <= held->size ? at : 0;
   }
   return 0;
 }
 
 /* The encoder's own blocks, but for its tags where there are others, then ours. */
-static GByteArray *join(const fc_flac_front *front) {
-  GByteArray *joined = g_byte_array_new();
-  const guint8 *own = front->held->data;
-  g_byte_array_append(joined, own, MARK);
+static void join(const fc_flac_front *front, fc_blob *joined) {
+  const guint8 *own = front->held.data;
+  fc_blob_put(joined, own, MARK);
   for (gsize at = MARK; at < front->before; at += block_size(own + at)) {
     if ((own[at] & ~LAST) == TAGS && has_type(front->blocks, TAGS)) continue;
-    guint start = joined->len;
-    g_byte_array_append(joined, own + at, (guint)block_size(own + at));
-    joined->data[start] &= (guint8)~LAST;
+    gsize start = joined->size;
+    fc_blob_put(joined, own + at, block_size(own + at));
+    if (!joined->failed) joined->data[start] &= (guint8)~LAST;
   }
-  guint start = joined->len;
-  g_byte_array_append(joined, front->blocks->data, front->blocks->len);
-  gsize at = start;
-  while (at + block_size(joined->data + at) < joined->len) at += block_size(joined->data + at);
+  gsize at = joined->size;
+  fc_blob_join(joined, front->blocks);
+  if (joined->failed) return;
+  while (at + block_size(joined->data + at) < joined->size) at += block_size(joined->data + at);
   joined->data[at] |= LAST;
-  return joined;
 }
 
 gboolean fc_flac_front_feed(fc_flac_front *front, const void *from, gsize size) {
-  g_byte_array_append(front->held, from, (guint)size);
-  front->before = front_size(front->held);
+  fc_blob_put(&front->held, from, size);
+  if (front->held.failed) return TRUE;
+  front->before = front_size(&front->held);
   if (!front->before) return FALSE;
-  GByteArray *joined = join(front);
-  front->after = joined->len;
-  g_byte_array_append(joined, front->held->data + front->before, front->held->len - (guint)front->before);
-  g_byte_array_unref(front->held);
+  fc_blob joined = {0};
+  join(front, &joined);
+  front->after = joined.size;
+  fc_blob_put(&joined, front->held.data + front->before, front->held.size - front->before);
+  fc_blob_clear(&front->held);
   front->held = joined;
   return TRUE;
 }

@@ -6,23 +6,23 @@
 #ifndef FC_MEDIA_FLAC_FRONT_H
 #define FC_MEDIA_FLAC_FRONT_H
 
-#include "media/internal.h"
+#include "media/blob.h"
 
 G_BEGIN_DECLS
 
 /* The blocks worth keeping of a seekable FLAC file, one after the other as they lie in
- * it; NULL when there are none. `places`: also those that count samples. */
-GByteArray *fc_flac_blocks_read(fc_input *input, gboolean places);
+ * it; nothing of any other. `places`: also those that count samples. */
+void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks);
 
 /* A FLAC file on its way out, whose own blocks are to be joined by these. */
 typedef struct fc_flac_front {
-  const GByteArray *blocks; /* borrowed */
-  GByteArray *held;         /* what has come of the front */
-  gsize before, after;      /* size of the front as it came, and as it is; 0: not all is there */
+  const fc_blob *blocks; /* borrowed; or NULL */
+  fc_blob held;          /* what has come of the front */
+  gsize before, after;   /* size of the front as it came, and as it is; 0: not all is there */
 } fc_flac_front;
 
 /* Takes the next bytes. TRUE when the front is complete: `held` then has everything so
- * far, with the blocks in it. */
+ * far, with the blocks in it, unless it has failed. */
 gboolean fc_flac_front_feed(fc_flac_front *front, const void *from, gsize size);
 
 /* Where a byte of the encoder's file lies in ours. */

@@ -95,14 +95,15 @@ const guint8 *fc_png_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, 
 /* ---- encoding ---------------------------------------------------------- */
 
 struct fc_output;
+struct fc_blob;
 
 /*
  * PNG of 8 or 16 bits, some rows at a time. `picture` says what they are together, without pixels; `chunks`
- * (or NULL) go ahead of these. Both name and output must outlive the writer; NULL: it could not begin.
+ * go ahead of these. Both name and output must outlive the writer; NULL: it could not begin.
  */
 typedef struct fc_png_writer fc_png_writer;
 fc_png_writer *fc_png_begin(const char *name, struct fc_output *output, const fc_picture *picture,
-                            GBytes *chunks, GError **error);
+                            const struct fc_blob *chunks, GError **error);
 /* The next dense rows; with the last the file is complete. */
 gboolean fc_png_write(fc_png_writer *writer, const void *pixels, gint64 rows, GError **error);
 /* NULL is allowed. */

@@ -15,11 +15,11 @@
 struct fc_image_meta {
   gatomicrefcount references;
   gboolean grey;
-  GByteArray *exif; /* a TIFF structure */
-  GByteArray *icc;  /* a profile from a JPEG file, put together */
+  fc_blob exif; /* a TIFF structure */
+  fc_blob icc;  /* a profile from a JPEG file, put together */
   /* As they are to stand in a file of the same kind; what belongs to colour apart. */
-  GByteArray *chunks, *colour_chunks;
-  GByteArray *segments, *colour_segments;
+  fc_blob chunks, colour_chunks;
+  fc_blob segments, colour_segments;
 };
 
 static guint32 big(const guint8 *at, int bytes) {
@@ -28,31 +28,20 @@ static guint32 big(const guint8 *at, int bytes) {
   return value;
 }
 
-static void put_big(GByteArray *to, guint32 value, int bytes) {
-  while (bytes--) {
-    guint8 byte = (guint8)(value >> 8 * bytes);
-    g_byte_array_append(to, &byte, 1);
-  }
+static void put_chunk(fc_blob *to, const char *type, const fc_blob *data) {
+  fc_blob_put_big(to, data->size, 4);
+  gsize start = to->size;
+  fc_blob_put(to, type, 4);
+  fc_blob_join(to, data);
+  if (!to->failed) fc_blob_put_big(to, crc32(0, to->data + start, (uInt)(to->size - start)), 4);
 }
 
-static void put(GByteArray *to, const void *from, gsize size) {
-  if (size) g_byte_array_append(to, from, (guint)size);
-}
-
-static void put_chunk(GByteArray *to, const char *type, const GByteArray *data) {
-  put_big(to, data->len, 4);
-  guint start = to->len;
-  put(to, type, 4);
-  put(to, data->data, data->len);
-  put_big(to, (guint32)crc32(0, to->data + start, to->len - start), 4);
-}
-
-static void put_segment(GByteArray *to, int marker, const char *name, gsize name_size, const guint8 *data,
+static void put_segment(fc_blob *to, int marker, const char *name, gsize name_size, const guint8 *data,
                         gsize size) {
-  put_big(to, (guint32)marker, 2);
-  put_big(to, (guint32)(2 + name_size + size), 2);
-  put(to, name, name_size);
-  put(to, data, size);
+  fc_blob_put_big(to, (guint)marker, 2);
+  fc_blob_put_big(to, 2 + name_size + size, 2);
+  fc_blob_put(to, name, name_size);
+  fc_blob_put(to, data, size);
 }
 
 /* ---- PNG --------------------------------------------------------------- */
@@ -65,9 +54,9 @@ static gboolean is_one_of(const guint8 *type, const char *types) {
 
 static void take_chunk(fc_image_meta *meta, const guint8 *chunk, gsize length) {
   const guint8 *type = chunk + 4;
-  if (memcmp(type, "eXIf", 4) == 0 && !meta->exif->len) put(meta->exif, chunk + 8, length);
-  if (is_one_of(type, "gAMAcHRMsRGBiCCPcICP")) put(meta->colour_chunks, chunk, CHUNK_FRAME + length);
-  if (is_one_of(type, "pHYstEXtzTXtiTXt")) put(meta->chunks, chunk, CHUNK_FRAME + length);
+  if (memcmp(type, "eXIf", 4) == 0 && !meta->exif.size) fc_blob_put(&meta->exif, chunk + 8, length);
+  if (is_one_of(type, "gAMAcHRMsRGBiCCPcICP")) fc_blob_put(&meta->colour_chunks, chunk, CHUNK_FRAME + length);
+  if (is_one_of(type, "pHYstEXtzTXtiTXt")) fc_blob_put(&meta->chunks, chunk, CHUNK_FRAME + length);
 }
 
 static void read_png(fc_image_meta *meta, const guint8 *file, gsize size) {
@@ -92,12 +81,12 @@ static gboolean begins(const guint8 *body, gsize size, const char *with, gsize w
 /* `body` without marker and length. Profiles come in numbered pieces. */
 static void take_segment(fc_image_meta *meta, int marker, const guint8 *body, gsize size) {
   if (marker == 0xffe1 && begins(body, size, EXIF, 6)) {
-    if (!meta->exif->len) put(meta->exif, body + 6, size - 6);
+    if (!meta->exif.size) fc_blob_put(&meta->exif, body + 6, size - 6);
   } else if (marker == 0xffe2 && begins(body, size, ICC, 12) && size > 14) {
-    put(meta->icc, body + 14, size - 14);
-    put_segment(meta->colour_segments, marker, "", 0, body, size);
+    fc_blob_put(&meta->icc, body + 14, size - 14);
+    put_segment(&meta->colour_segments, marker, "", 0, body, size);
   } else if ((marker == 0xffe1 && begins(body, size, XMP, 29)) || marker == 0xffed || marker == 0xfffe)
-    put_segment(meta->segments, marker, "", 0, body, size);
+    put_segment(&meta->segments, marker, "", 0, body, size);
 }
 
 static void read_jpeg(fc_image_meta *meta, const guint8 *file, gsize size) {
@@ -113,16 +102,17 @@ static void read_jpeg(fc_image_meta *meta, const guint8 *file, gsize size) {
 /* ---- both -------------------------------------------------------------- */
 
 fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int channels) {
-  fc_image_meta *meta = g_new0(fc_image_meta, 1);
+  g_autoptr(fc_image_meta) meta = g_new0(fc_image_meta, 1);
   g_atomic_ref_count_init(&meta->references);
-  GByteArray **const arrays[] = {&meta->exif,          &meta->icc,      &meta->chunks,
-                                 &meta->colour_chunks, &meta->segments, &meta->colour_segments};
-  for (gsize i = 0; i < G_N_ELEMENTS(arrays); i++) *arrays[i] = g_byte_array_new();
   meta->grey = channels < 3;
   if (begins(file, size, "\x89PNG", 4)) read_png(meta, file, size);
   if (begins(file, size, "\xff\xd8", 2)) read_jpeg(meta, file, size);
-  fc_exif_set_upright(meta->exif->data, meta->exif->len);
-  return meta;
+  const fc_blob *const all[] = {&meta->exif,          &meta->icc,      &meta->chunks,
+                                &meta->colour_chunks, &meta->segments, &meta->colour_segments};
+  for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
+    if (all[i]->failed) return NULL;
+  fc_exif_set_upright(meta->exif.data, meta->exif.size);
+  return g_steal_pointer(&meta);
 }
 
 fc_image_meta *fc_image_meta_ref(fc_image_meta *meta) {
@@ -132,41 +122,38 @@ fc_image_meta *fc_image_meta_ref(fc_image_meta *meta) {
 
 void fc_image_meta_unref(fc_image_meta *meta) {
   if (!meta || !g_atomic_ref_count_dec(&meta->references)) return;
-  g_byte_array_unref(meta->exif);
-  g_byte_array_unref(meta->icc);
-  g_byte_array_unref(meta->chunks);
-  g_byte_array_unref(meta->colour_chunks);
-  g_byte_array_unref(meta->segments);
-  g_byte_array_unref(meta->colour_segments);
+  fc_blob_clear(&meta->exif);
+  fc_blob_clear(&meta->icc);
+  fc_blob_clear(&meta->chunks);
+  fc_blob_clear(&meta->colour_chunks);
+  fc_blob_clear(&meta->segments);
+  fc_blob_clear(&meta->colour_segments);
   g_free(meta);
 }
 
 /* A profile from JPEG as PNG has it: a name, a method, and compressed. */
-static void put_profile(GByteArray *to, const GByteArray *icc) {
-  uLongf size = compressBound(icc->len);
-  g_autofree guint8 *packed = g_malloc(size);
-  if (compress(packed, &size, icc->data, icc->len) != Z_OK) return;
-  g_autoptr(GByteArray) body = g_byte_array_new();
-  put(body, "ICC profile\0", 13);
-  put(body, packed, size);
-  put_chunk(to, "iCCP", body);
+static void put_profile(fc_blob *to, const fc_blob *icc) {
+  g_auto(fc_blob) body = {0};
+  uLongf size = compressBound(icc->size);
+  fc_blob_put(&body, "ICC profile\0", 13);
+  guint8 *packed = fc_blob_grow(&body, size);
+  gboolean done = packed && compress(packed, &size, icc->data, icc->size) == Z_OK;
+  body.size = 13 + (done ? size : 0);
+  body.failed |= !done;
+  put_chunk(to, "iCCP", &body);
 }
 
-GBytes *fc_image_meta_for_png(const fc_image_meta *meta, int channels) {
-  GByteArray *to = g_byte_array_new();
+void fc_image_meta_for_png(const fc_image_meta *meta, int channels, fc_blob *to) {
   gboolean same_kind = meta->grey == (channels < 3);
-  if (same_kind) put(to, meta->colour_chunks->data, meta->colour_chunks->len);
-  if (same_kind && meta->icc->len) put_profile(to, meta->icc);
-  put(to, meta->chunks->data, meta->chunks->len);
-  if (meta->exif->len) put_chunk(to, "eXIf", meta->exif);
-  return g_byte_array_free_to_bytes(to);
+  if (same_kind) fc_blob_join(to, &meta->colour_chunks);
+  if (same_kind && meta->icc.size) put_profile(to, &meta->icc);
+  fc_blob_join(to, &meta->chunks);
+  if (meta->exif.size) put_chunk(to, "eXIf", &meta->exif);
 }
 
-GBytes *fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels) {
-  GByteArray *to = g_byte_array_new();
-  gboolean fits = meta->exif->len && meta->exif->len + 6 <= SEGMENT_MAX;
-  if (fits) put_segment(to, 0xffe1, EXIF, 6, meta->exif->data, meta->exif->len);
-  if (meta->grey == (channels < 3)) put(to, meta->colour_segments->data, meta->colour_segments->len);
-  put(to, meta->segments->data, meta->segments->len);
-  return g_byte_array_free_to_bytes(to);
+void fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels, fc_blob *to) {
+  gboolean fits = meta->exif.size && meta->exif.size + 6 <= SEGMENT_MAX;
+  if (fits) put_segment(to, 0xffe1, EXIF, 6, meta->exif.data, meta->exif.size);
+  if (meta->grey == (channels < 3)) fc_blob_join(to, &meta->colour_segments);
+  fc_blob_join(to, &meta->segments);
 }

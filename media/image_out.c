@@ -29,7 +29,7 @@ typedef struct image_sink {
   fc_png_writer *png;     /* from the first of them on */
   void *scratch;
   gsize scratch_size;
-  GBytes *segments; /* JPEG: to stand behind the first, or NULL */
+  fc_blob segments; /* JPEG: to stand behind the first, until they do */
   GError *problem;  /* of a write inside stb_image_write */
 } image_sink;
 
@@ -112,21 +112,20 @@ static void write_piece(image_sink *sink, const void *data, gsize size) {
 static void take_piece(void *context, void *data, int size) {
   image_sink *sink = context;
   gint64 left = JPEG_FRONT - fc_output_size(sink->output);
-  if (!sink->segments || left < 0 || left > size) {
+  if (!sink->segments.size || left < 0 || left > size) {
     write_piece(sink, data, (gsize)size);
     return;
   }
-  gsize segments_size;
-  const void *segments = g_bytes_get_data(sink->segments, &segments_size);
   write_piece(sink, data, (gsize)left);
-  write_piece(sink, segments, segments_size);
+  write_piece(sink, sink->segments.data, sink->segments.size);
   write_piece(sink, (const char *)data + left, (gsize)(size - left));
-  g_clear_pointer(&sink->segments, g_bytes_unref);
+  fc_blob_clear(&sink->segments);
 }
 
 static gboolean encode_with_stb(image_sink *sink, const fc_picture *p, GError **error) {
   int width = (int)p->width, height = (int)p->height, done;
-  if (is(sink, "jpg") && sink->meta) sink->segments = fc_image_meta_for_jpeg(sink->meta, p->channels);
+  if (is(sink, "jpg") && sink->meta) fc_image_meta_for_jpeg(sink->meta, p->channels, &sink->segments);
+  if (!fc_blob_check(&sink->segments, sink->base.name, error)) return FALSE;
   if (is(sink, "jpg"))
     done = stbi_write_jpg_to_func(take_piece, sink, width, height, p->channels, p->pixels, JPEG_QUALITY);
   else if (is(sink, "bmp"))
@@ -145,8 +144,10 @@ static gboolean write_png(image_sink *sink, const fc_picture *rows, GError **err
   fc_picture whole = *rows;
   whole.height = sink->height;
   if (!sink->png) {
-    g_autoptr(GBytes) chunks = sink->meta ? fc_image_meta_for_png(sink->meta, rows->channels) : NULL;
-    sink->png = fc_png_begin(sink->base.name, sink->output, &whole, chunks, error);
+    g_auto(fc_blob) chunks = {0};
+    if (sink->meta) fc_image_meta_for_png(sink->meta, rows->channels, &chunks);
+    if (!fc_blob_check(&chunks, sink->base.name, error)) return FALSE;
+    sink->png = fc_png_begin(sink->base.name, sink->output, &whole, &chunks, error);
   }
   return sink->png && fc_png_write(sink->png, rows->pixels, rows->height, error);
 }
@@ -181,7 +182,7 @@ static void image_free(fc_sink *base) {
   g_free(sink->scratch);
   fc_output_free(sink->output);
   fc_image_meta_unref(sink->meta);
-  g_clear_pointer(&sink->segments, g_bytes_unref);
+  fc_blob_clear(&sink->segments);
   g_clear_error(&sink->problem);
   g_free(sink->path);
   g_free(base->name);

@@ -24,7 +24,7 @@ struct fc_metadata {
   GArray *chosen;     /* what fc_metadata_chunks gave out last; borrows from the above */
   int channels, rate;
   /* FLAC's blocks, and those of them that do not count samples. */
-  GByteArray *blocks, *placeless_blocks;
+  fc_blob blocks, placeless_blocks;
   gboolean extensible;
   guint32 speakers;
   char *strings[SF_STR_LAST + 1];
@@ -88,35 +88,41 @@ static fc_family family_of(fc_family family) {
   return family == FC_FAMILY_W64 ? FC_FAMILY_RIFF : family;
 }
 
-/* FALSE when it is too large or cannot be read. */
-static gboolean read_chunk(fc_input *input, const fc_chunk *from, gsize *room, fc_meta_chunk *to) {
-  if (from->size < 0 || (gsize)from->size > *room) return FALSE;
+typedef enum read_result { READ, LEFT_OUT, NO_MEMORY } read_result;
+
+/* LEFT_OUT when it is too large or cannot be read. */
+static read_result read_chunk(fc_input *input, const fc_chunk *from, gsize *room, fc_meta_chunk *to) {
+  if (from->size < 0 || (gsize)from->size > *room || from->size > input->size - from->offset) return LEFT_OUT;
   to->size = (gsize)from->size;
   to->data = g_try_malloc(to->size + 1);
+  if (!to->data) return NO_MEMORY;
   memcpy(to->id, memcmp(from->id, "list", 4) == 0 ? (const guint8 *)"LIST" : from->id, 4);
-  if (to->data && fc_input_read_at(input, from->offset, to->data, to->size, NULL) == (gssize)to->size) {
+  if (fc_input_read_at(input, from->offset, to->data, to->size, NULL) == (gssize)to->size) {
     *room -= to->size;
-    return TRUE;
+    return READ;
   }
   g_free(to->data);
-  return FALSE;
+  return LEFT_OUT;
 }
 
+/* NULL when there is no memory. */
 static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
-  GArray *array = chunk_array();
+  g_autoptr(GArray) array = chunk_array();
   const chunk_names *known = names_of(family_of(chunks->family));
   gsize room = BYTES_MAX;
   for (guint i = 0; known && i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if ((int)i == chunks->data || is_among(chunk->id, known->layout)) continue;
     fc_meta_chunk copy = {.before = (int)i < chunks->data};
-    if (read_chunk(input, chunk, &room, &copy))
+    read_result result = read_chunk(input, chunk, &room, &copy);
+    if (result == NO_MEMORY) return NULL;
+    if (result == READ)
       g_array_append_val(array, copy);
     else
       fc_media_warn(options, "%s: its chunk %.4s is too large or cut off, and is left out", input->name,
                     (const char *)chunk->id);
   }
-  return array;
+  return g_steal_pointer(&array);
 }
 
 /* The speaker mask of WAVE_FORMAT_EXTENSIBLE. */
@@ -134,7 +140,6 @@ static void read_speakers(fc_metadata *metadata, fc_input *input, const fc_chunk
 }
 
 static void read_known(fc_metadata *metadata, SNDFILE *file) {
-  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) metadata->strings[i] = g_strdup(sf_get_string(file, i));
   metadata->has_broadcast =
       sf_command(file, SFC_GET_BROADCAST_INFO, &metadata->broadcast, sizeof metadata->broadcast) == SF_TRUE;
   metadata->has_cart = sf_command(file, SFC_GET_CART_INFO, &metadata->cart, sizeof metadata->cart) == SF_TRUE;
@@ -146,22 +151,45 @@ static void read_known(fc_metadata *metadata, SNDFILE *file) {
                                  metadata->channels * (int)sizeof metadata->map[0]) == SF_TRUE;
 }
 
-fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options) {
-  SNDFILE *file = fc_audio_source_file(like);
-  if (!file) return NULL;
-  fc_metadata *metadata = g_new0(fc_metadata, 1);
-  metadata->channels = (int)like->format.extent[FC_AXIS_C];
-  metadata->rate = (int)like->format.rate;
+/* FALSE when there is no memory. */
+static gboolean read_strings(fc_metadata *metadata, SNDFILE *file) {
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) {
+    const char *text = sf_get_string(file, i);
+    if (!text) continue;
+    gsize size = strlen(text) + 1;
+    metadata->strings[i] = g_try_malloc(size);
+    if (!metadata->strings[i]) return FALSE;
+    memcpy(metadata->strings[i], text, size);
+  }
+  return TRUE;
+}
+
+/* FALSE when there is no memory. */
+static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
+                         const fc_media_options *options) {
   read_known(metadata, file);
-  fc_input *input = fc_audio_source_input(like);
-  metadata->blocks = fc_flac_blocks_read(input, TRUE);
-  metadata->placeless_blocks = fc_flac_blocks_read(input, FALSE);
+  fc_flac_blocks_read(input, TRUE, &metadata->blocks);
+  fc_flac_blocks_read(input, FALSE, &metadata->placeless_blocks);
+  if (!read_strings(metadata, file) || metadata->blocks.failed || metadata->placeless_blocks.failed)
+    return FALSE;
   g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
-  if (!chunks || !names_of(family_of(chunks->family))) return metadata;
+  if (!chunks || !names_of(family_of(chunks->family))) return TRUE;
   metadata->family = family_of(chunks->family);
   metadata->chunks = read_chunks(input, chunks, options);
   if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);
-  return metadata;
+  return metadata->chunks != NULL;
+}
+
+fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, GError **error) {
+  SNDFILE *file = fc_audio_source_file(like);
+  if (!file) return NULL;
+  g_autoptr(fc_metadata) metadata = g_new0(fc_metadata, 1);
+  metadata->channels = (int)like->format.extent[FC_AXIS_C];
+  metadata->rate = (int)like->format.rate;
+  fc_input *input = fc_audio_source_input(like);
+  if (read_all(metadata, file, input, options)) return g_steal_pointer(&metadata);
+  fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
+  return NULL;
 }
 
 void fc_metadata_free(fc_metadata *metadata) {
@@ -169,8 +197,8 @@ void fc_metadata_free(fc_metadata *metadata) {
   if (metadata->chunks) g_array_unref(metadata->chunks);
   if (metadata->translated) g_array_unref(metadata->translated);
   if (metadata->chosen) g_array_unref(metadata->chosen);
-  if (metadata->blocks) g_byte_array_unref(metadata->blocks);
-  if (metadata->placeless_blocks) g_byte_array_unref(metadata->placeless_blocks);
+  fc_blob_clear(&metadata->blocks);
+  fc_blob_clear(&metadata->placeless_blocks);
   for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
   g_free(metadata);
 }
@@ -200,27 +228,34 @@ void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audi
                metadata->channels * (int)sizeof metadata->map[0]);
 }
 
-/* libsndfile writes a WAV file of no length, whose chunks we take. */
-static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
-                         const fc_media_options *options) {
-  fc_input input = {.name = (char *)"metadata", .fd = fc_spool_create(NULL), .seekable = TRUE};
+/* A WAV file of no length with what libsndfile can carry; FALSE when it cannot be made. */
+static gboolean write_known(const fc_metadata *metadata, int to, const fc_audio_spec *spec) {
   SF_INFO info = {.samplerate = spec->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
-  int fd = input.fd >= 0 ? fcntl(input.fd, F_DUPFD_CLOEXEC, 0) : -1;
+  int fd = fcntl(to, F_DUPFD_CLOEXEC, 0);
   SNDFILE *file = fd >= 0 ? sf_open_fd(fd, SFM_WRITE, &info, SF_TRUE) : NULL;
+  if (!file) return FALSE;
+  fc_audio_spec mono = *spec;
+  mono.samples.format = SF_FORMAT_WAV;
+  mono.channels = 0; /* no channel map: the mask goes into our own header */
+  fc_metadata_apply(metadata, file, &mono);
+  return sf_close(file) == 0;
+}
+
+/* The chunks of that file; NULL with an error. */
+static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
+                         const fc_media_options *options, GError **error) {
+  fc_input input = {.name = (char *)"metadata", .fd = fc_spool_create(error), .seekable = TRUE};
+  if (input.fd < 0) return NULL;
   GArray *array = NULL;
-  if (file) {
-    fc_audio_spec mono = *spec;
-    mono.samples.format = SF_FORMAT_WAV;
-    mono.channels = 0; /* no channel map: the mask goes into our own header */
-    fc_metadata_apply(metadata, file, &mono);
-    sf_close(file);
+  if (write_known(metadata, input.fd, spec)) {
     input.size = lseek(input.fd, 0, SEEK_END);
     input.head_size = (gsize)MAX(fc_input_read_at(&input, 0, input.head, FC_INPUT_HEAD, NULL), 0);
     g_autoptr(fc_chunks) chunks = fc_chunks_read(&input, NULL);
     if (chunks) array = read_chunks(&input, chunks, options);
   }
-  if (input.fd >= 0) close(input.fd);
-  return array ? array : chunk_array();
+  close(input.fd);
+  if (!array) fc_fail(error, FC_NO_MEMORY, "no memory or disk for the metadata of the input");
+  return array;
 }
 
 /* Left out as the samples that it counts are no longer those. */
@@ -232,12 +267,17 @@ static gboolean is_stale(const fc_metadata *metadata, const fc_meta_chunk *chunk
 }
 
 const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const fc_audio_spec *spec,
-                                 const fc_media_options *options, const char *name) {
+                                 const fc_media_options *options, const char *name, GError **error) {
   family = family_of(family);
   if (!metadata || !names_of(family)) return NULL;
   if (metadata->family != family && family != FC_FAMILY_RIFF) return NULL;
-  if (metadata->family != family && !metadata->translated)
-    metadata->translated = translate(metadata, spec, options);
+  if (metadata->family != family && !metadata->translated) {
+    metadata->translated = translate(metadata, spec, options, error);
+    if (!metadata->translated) {
+      g_prefix_error(error, "%s: ", name);
+      return NULL;
+    }
+  }
   const GArray *from = metadata->family == family ? metadata->chunks : metadata->translated;
   if (metadata->chosen) g_array_unref(metadata->chosen);
   metadata->chosen = g_array_new(FALSE, FALSE, sizeof(fc_meta_chunk));
@@ -284,9 +324,10 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
   return metadata->extensible ? metadata->speakers : metadata->has_map ? mask_of(metadata->map, channels) : 0;
 }
 
-const GByteArray *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec) {
+const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec) {
   if (!metadata) return NULL;
-  return metadata->rate == spec->rate ? metadata->blocks : metadata->placeless_blocks;
+  const fc_blob *blocks = metadata->rate == spec->rate ? &metadata->blocks : &metadata->placeless_blocks;
+  return blocks->size ? blocks : NULL;
 }
 
 /* ---- appending --------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #define FC_MEDIA_METADATA_H
 
 #include "media/audio.h"
+#include "media/blob.h"
 #include "media/chunks.h"
 
 G_BEGIN_DECLS
@@ -25,9 +26,9 @@ typedef struct fc_meta_chunk {
   guint8 *data;
 } fc_meta_chunk;
 
-/* Of a sound source; NULL for any other, and for NULL. What cannot be read is left out,
- * with a warning. */
-fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options);
+/* Of a sound source; NULL for any other, for NULL, and with an error when there is no memory. What
+ * cannot be read is left out, with a warning. */
+fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, GError **error);
 void fc_metadata_free(fc_metadata *metadata); /* NULL is allowed */
 
 /*
@@ -35,10 +36,10 @@ void fc_metadata_free(fc_metadata *metadata); /* NULL is allowed */
  * rate: an array of fc_meta_chunk, owned by the metadata. What counts samples or
  * channels is left out, with a warning, where their rate or number has changed.
  * NULL when the family is another one and libsndfile must do it; but for RIFF, which
- * libsndfile is made to translate into.
+ * libsndfile is made to translate into, and NULL with an error when it cannot.
  */
 const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const fc_audio_spec *spec,
-                                 const fc_media_options *options, const char *name);
+                                 const fc_media_options *options, const char *name, GError **error);
 
 /* Gives `file`, opened for writing and still empty, what libsndfile can carry. */
 void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec);
@@ -49,7 +50,7 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
 
 /* The blocks of a FLAC file, for another at the same rate or not; NULL when there are
  * none. Owned by the metadata. */
-const GByteArray *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec);
+const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec);
 
 /* Appends chunks to a finished file of that family and corrects its size. */
 gboolean fc_metadata_append(const GArray *chunks, fc_family family, fc_output *output, GError **error);

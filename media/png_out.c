@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/blob.h"
 #include "media/image.h"
 #include "media/output.h"
 
@@ -154,14 +155,8 @@ static gboolean lay_out(fc_png_writer *png) {
   return TRUE;
 }
 
-static gboolean write_bytes(fc_output *output, GBytes *bytes, GError **error) {
-  gsize size = 0;
-  const void *data = bytes ? g_bytes_get_data(bytes, &size) : NULL;
-  return fc_output_write(output, data, size, error);
-}
-
-fc_png_writer *fc_png_begin(const char *name, fc_output *output, const fc_picture *picture, GBytes *chunks,
-                            GError **error) {
+fc_png_writer *fc_png_begin(const char *name, fc_output *output, const fc_picture *picture,
+                            const fc_blob *chunks, GError **error) {
   fc_png_writer *png = g_new0(fc_png_writer, 1);
   png->name = name, png->output = output;
   png->dtype = picture->dtype, png->height = picture->height;
@@ -171,7 +166,8 @@ fc_png_writer *fc_png_begin(const char *name, fc_output *output, const fc_pictur
       lay_out(png) && deflateInit2(&png->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15, 9, Z_RLE) == Z_OK;
   png->zip.next_out = png->block;
   png->zip.avail_out = BLOCK;
-  gboolean begun = png->zipping ? write_start(png, picture, error) && write_bytes(output, chunks, error)
+  gboolean begun = png->zipping ? write_start(png, picture, error) &&
+                                      fc_output_write(output, chunks->data, chunks->size, error)
                                 : fc_fail(error, FC_NO_MEMORY, "%s: no memory to compress it", name);
   if (begun) return png;
   fc_png_free(png);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "media/blob.h"
 #include "media/chunks.h"
 
 /* The largest chunk that goes into the header, and what libsndfile reads of one. */
@@ -14,13 +15,13 @@
 
 struct fc_rf64_view {
   fc_input *input;
-  GByteArray *header;
+  fc_blob header;
   gint64 samples_at, samples_size; /* in the file */
   gint64 position;
 };
 
 static gint64 size_of(const fc_rf64_view *view) {
-  return (gint64)view->header->len + view->samples_size;
+  return (gint64)view->header.size + view->samples_size;
 }
 
 /* ---- libsndfile's file ------------------------------------------------- */
@@ -42,10 +43,10 @@ static sf_count_t vio_tell(void *data) {
 
 static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   fc_rf64_view *view = data;
-  gint64 header = view->header->len, got = 0;
+  gint64 header = view->header.size, got = 0;
   if (view->position < header) {
     got = MIN(size, header - view->position);
-    memcpy(to, view->header->data + view->position, (gsize)got);
+    memcpy(to, view->header.data + view->position, (gsize)got);
   } else if (view->position < size_of(view)) {
     gint64 at = view->position - header;
     gssize read_now = fc_input_read_at(view->input, view->samples_at + at, to,
@@ -73,23 +74,23 @@ static gboolean is_known(const guint8 *id) {
 
 static void add_chunk(fc_rf64_view *view, const fc_chunk *chunk) {
   const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
-  guint start = view->header->len, size = (guint)chunk->size;
-  g_byte_array_set_size(view->header, start + 8 + size + (size & 1));
-  guint8 *to = view->header->data + start;
-  memset(to, 0, view->header->len - start);
+  gsize size = (gsize)chunk->size, whole = 8 + size + (size & 1);
+  guint8 *to = fc_blob_grow(&view->header, whole);
+  if (!to) return;
+  memset(to, 0, whole);
   memcpy(to, chunk->id, 4);
   fc_chunk_put(layout, to + 4, size, 4);
   if (fc_input_read_at(view->input, chunk->offset, to + 8, size, NULL) != (gssize)size)
-    g_byte_array_set_size(view->header, start);
+    view->header.size -= whole;
 }
 
 static void make_header(fc_rf64_view *view, const fc_chunks *chunks) {
-  g_byte_array_append(view->header, (const guint8 *)"RF64\xff\xff\xff\xffWAVE", 12);
+  fc_blob_put(&view->header, "RF64\xff\xff\xff\xffWAVE", 12);
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if (is_known(chunk->id) && chunk->size >= 0 && chunk->size <= CHUNK_MAX) add_chunk(view, chunk);
   }
-  g_byte_array_append(view->header, (const guint8 *)"data\xff\xff\xff\xff", 8);
+  fc_blob_put(&view->header, "data\xff\xff\xff\xff", 8);
 }
 
 fc_rf64_view *fc_rf64_view_new(fc_input *input) {
@@ -99,15 +100,16 @@ fc_rf64_view *fc_rf64_view_new(fc_input *input) {
   gint64 left = input->size - samples->offset;
   fc_rf64_view *view = g_new0(fc_rf64_view, 1);
   view->input = input;
-  view->header = g_byte_array_new();
   view->samples_at = samples->offset;
   view->samples_size = samples->size >= 0 ? MIN(samples->size, left) : left;
   make_header(view, chunks);
-  return view;
+  if (!view->header.failed) return view;
+  fc_rf64_view_free(view);
+  return NULL;
 }
 
 void fc_rf64_view_free(fc_rf64_view *view) {
   if (!view) return;
-  g_byte_array_unref(view->header);
+  fc_blob_clear(&view->header);
   g_free(view);
 }

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 
 typedef struct fc_rf64_view fc_rf64_view;
 
-/* NULL when the file has no samples; `input` is borrowed. */
+/* NULL when the file has no samples, or there is no memory; `input` is borrowed. */
 fc_rf64_view *fc_rf64_view_new(fc_input *input);
 void fc_rf64_view_free(fc_rf64_view *view); /* NULL is allowed */
 

@@ -22,7 +22,7 @@ typedef struct sndfile_encoder {
   gint64 size;
   gint64 frames;        /* written */
   int sample_bytes;     /* of PCM and float samples */
-  fc_flac_front front;  /* FLAC with blocks to add: held is NULL otherwise */
+  fc_flac_front front;  /* FLAC with blocks to add: blocks is NULL otherwise */
   fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
   const GArray *chunks; /* to append; NULL: libsndfile has been given what it knows */
   GError *problem;      /* of a write inside libsndfile */
@@ -75,7 +75,8 @@ static gboolean take_flac(sndfile_encoder *encoder, const void *from, gsize size
   fc_flac_front *front = &encoder->front;
   if (!front->before)
     return !fc_flac_front_feed(front, from, size) ||
-           fc_output_write(encoder->output, front->held->data, front->held->len, &encoder->problem);
+           (fc_blob_check(&front->held, encoder->name, &encoder->problem) &&
+            fc_output_write(encoder->output, front->held.data, front->held.size, &encoder->problem));
   if (encoder->position == encoder->size)
     return fc_output_write(encoder->output, from, size, &encoder->problem);
   if (!fc_output_seekable(encoder->output)) return TRUE; /* the header again */
@@ -85,7 +86,7 @@ static gboolean take_flac(sndfile_encoder *encoder, const void *from, gsize size
 
 static gboolean take(sndfile_encoder *encoder, const void *from, gsize size) {
   if (encoder->pages.page) return fc_ogg_pages_write(&encoder->pages, from, size, &encoder->problem);
-  if (encoder->front.held) return take_flac(encoder, from, size);
+  if (encoder->front.blocks) return take_flac(encoder, from, size);
   if (!fc_output_seekable(encoder->output)) return stream(encoder, from, size);
   if (encoder->position == encoder->size)
     return fc_output_write(encoder->output, from, size, &encoder->problem);
@@ -203,7 +204,7 @@ static void sndfile_free(fc_encoder *base) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   if (encoder->file) sf_close(encoder->file);
   if (encoder->pages.page) g_byte_array_unref(encoder->pages.page);
-  if (encoder->front.held) g_byte_array_unref(encoder->front.held);
+  fc_blob_clear(&encoder->front.held);
   g_clear_error(&encoder->problem);
   g_free(encoder);
 }
@@ -220,9 +221,14 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   /* It carries the time of day, and equal runs shall give equal files. */
   sf_command(encoder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
   if (!drop_old_header(encoder, error)) return FALSE;
-  encoder->chunks =
-      fc_metadata_chunks(spec->metadata, family_of(spec->samples.format), spec, spec->options, encoder->name);
-  if (spec->metadata && !encoder->chunks && !encoder->front.held)
+  GError *problem = NULL;
+  encoder->chunks = fc_metadata_chunks(spec->metadata, family_of(spec->samples.format), spec, spec->options,
+                                       encoder->name, &problem);
+  if (problem) {
+    g_propagate_error(error, problem);
+    return FALSE;
+  }
+  if (spec->metadata && !encoder->chunks && !encoder->front.blocks)
     fc_metadata_apply(spec->metadata, encoder->file, spec);
   return TRUE;
 }
@@ -235,9 +241,8 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->output = output;
   encoder->spec = *spec;
   if (is_major(encoder, SF_FORMAT_OGG)) encoder->pages = (fc_ogg_pages){output, g_byte_array_new()};
-  const GByteArray *blocks =
-      is_major(encoder, SF_FORMAT_FLAC) ? fc_metadata_flac_blocks(spec->metadata, spec) : NULL;
-  if (blocks) encoder->front = (fc_flac_front){.blocks = blocks, .held = g_byte_array_new()};
+  if (is_major(encoder, SF_FORMAT_FLAC))
+    encoder->front.blocks = fc_metadata_flac_blocks(spec->metadata, spec);
   if (open_file(encoder, error)) return &encoder->base;
   sndfile_free(&encoder->base);
   return NULL;

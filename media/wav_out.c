@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "media/blob.h"
 #include "media/metadata.h"
 
 #define TAG_PCM        1
@@ -48,28 +49,22 @@ static guint64 data_bytes(const wav_encoder *wav, gint64 frames) {
 
 /* ---- pieces of the header ---------------------------------------------- */
 
-static void put(GByteArray *to, guint64 value, int bytes) {
-  guint8 little[8];
-  for (int i = 0; i < bytes; i++) little[i] = (guint8)(value >> 8 * i);
-  g_byte_array_append(to, little, (guint)bytes);
-}
-
 /* A chunk's own header; `size` is that of its payload. */
-static void put_head(GByteArray *to, const wav_encoder *wav, const char *id, guint64 size) {
+static void put_head(fc_blob *to, const wav_encoder *wav, const char *id, guint64 size) {
   guint8 full[FC_CHUNK_ID_MAX];
   guint64 own = wav->layout->counts_header ? (guint64)(wav->layout->id_bytes + wav->layout->size_bytes) : 0;
   fc_chunk_put_id(wav->layout, full, (const guint8 *)id);
-  g_byte_array_append(to, full, wav->layout->id_bytes);
-  put(to, size + own, wav->layout->size_bytes);
+  fc_blob_put(to, full, wav->layout->id_bytes);
+  fc_blob_put_little(to, size + own, wav->layout->size_bytes);
 }
 
-static void put_padding(GByteArray *to, const wav_encoder *wav) {
-  while (to->len % wav->layout->align) put(to, 0, 1);
+static void put_padding(fc_blob *to, const wav_encoder *wav) {
+  while (!to->failed && to->size % wav->layout->align) fc_blob_put_little(to, 0, 1);
 }
 
 /* More than two channels need the extensible form; fewer keep it. libsndfile does not
  * understand it in W64. */
-static void put_fmt(GByteArray *to, const wav_encoder *wav) {
+static void put_fmt(fc_blob *to, const wav_encoder *wav) {
   static const guint8 guid_tail[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
                                        0x00, 0x00, 0xaa, 0x00, 0x38, 0x9b, 0x71};
   const fc_audio_spec *spec = &wav->spec;
@@ -77,31 +72,33 @@ static void put_fmt(GByteArray *to, const wav_encoder *wav) {
   gboolean extensible = !is_w64(wav) && (wav->extensible || spec->channels > 2 || wav->speakers);
   guint32 frame = (guint32)(wav->sample_bytes * spec->channels);
   put_head(to, wav, "fmt ", extensible ? 40 : floating ? 18 : 16);
-  put(to, extensible ? TAG_EXTENSIBLE : floating ? TAG_FLOAT : TAG_PCM, 2);
-  put(to, (guint64)spec->channels, 2);
-  put(to, (guint64)spec->rate, 4);
-  put(to, (guint64)spec->rate * frame, 4);
-  put(to, frame, 2);
-  put(to, (guint64)wav->sample_bytes * 8, 2);
-  if (extensible || floating) put(to, extensible ? 22 : 0, 2);
+  fc_blob_put_little(to, extensible ? TAG_EXTENSIBLE : floating ? TAG_FLOAT : TAG_PCM, 2);
+  fc_blob_put_little(to, (guint64)spec->channels, 2);
+  fc_blob_put_little(to, (guint64)spec->rate, 4);
+  fc_blob_put_little(to, (guint64)spec->rate * frame, 4);
+  fc_blob_put_little(to, frame, 2);
+  fc_blob_put_little(to, (guint64)wav->sample_bytes * 8, 2);
+  if (extensible || floating) fc_blob_put_little(to, extensible ? 22 : 0, 2);
   if (extensible) {
-    put(to, (guint64)wav->sample_bytes * 8, 2);
-    put(to, wav->speakers, 4);
-    put(to, floating ? TAG_FLOAT : TAG_PCM, 2);
-    g_byte_array_append(to, guid_tail, sizeof guid_tail);
+    fc_blob_put_little(to, (guint64)wav->sample_bytes * 8, 2);
+    fc_blob_put_little(to, wav->speakers, 4);
+    fc_blob_put_little(to, floating ? TAG_FLOAT : TAG_PCM, 2);
+    fc_blob_put(to, guid_tail, sizeof guid_tail);
   }
   put_padding(to, wav);
 }
 
 /* What is not PCM says its frames. */
-static void put_fact(GByteArray *to, const wav_encoder *wav, gint64 frames) {
+static void put_fact(fc_blob *to, const wav_encoder *wav, gint64 frames) {
   if (!fc_dtype_is_float(wav->spec.samples.dtype)) return;
   put_head(to, wav, "fact", wav->layout->size_bytes);
-  put(to, is_w64(wav) ? (guint64)frames : MIN((guint64)frames, 0xffffffff), wav->layout->size_bytes);
+  fc_blob_put_little(to, is_w64(wav) ? (guint64)frames : MIN((guint64)frames, 0xffffffff),
+                     wav->layout->size_bytes);
 }
 
-static gboolean fits(const wav_encoder *wav, const GByteArray *to, const fc_meta_chunk *chunk) {
-  return !is_w64(wav) || to->len + chunk->size <= W64_AHEAD_MAX;
+/* Behind so many bytes. */
+static gboolean fits(const wav_encoder *wav, gsize behind, const fc_meta_chunk *chunk) {
+  return !is_w64(wav) || behind + chunk->size <= W64_AHEAD_MAX;
 }
 
 /* In W64 all metadata stand ahead of the samples, else where they stood; but libsndfile
@@ -110,49 +107,46 @@ static gboolean stands_ahead(const wav_encoder *wav, const fc_meta_chunk *chunk)
   return is_w64(wav) || (chunk->before && !(wav->room && chunk->size % 2));
 }
 
-static void put_chunks(GByteArray *to, const wav_encoder *wav, gboolean ahead) {
+static void put_chunks(fc_blob *to, const wav_encoder *wav, gboolean ahead) {
   for (guint i = 0; wav->chunks && i < wav->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(wav->chunks, fc_meta_chunk, i);
-    if (stands_ahead(wav, chunk) != ahead || !fits(wav, to, chunk)) continue;
+    if (stands_ahead(wav, chunk) != ahead || !fits(wav, to->size, chunk)) continue;
     put_head(to, wav, (const char *)chunk->id, chunk->size);
-    g_byte_array_append(to, chunk->data, (guint)chunk->size);
+    fc_blob_put(to, chunk->data, chunk->size);
     put_padding(to, wav);
   }
 }
 
 /* The room for RF64's sizes: used, or kept free. */
-static void put_ds64(GByteArray *to, const wav_encoder *wav, gboolean wide, guint64 riff, gint64 frames) {
+static void put_ds64(fc_blob *to, const wav_encoder *wav, gboolean wide, guint64 riff, gint64 frames) {
   put_head(to, wav, wide ? "ds64" : "JUNK", DS64_SIZE);
-  put(to, wide ? riff : 0, 8);
-  put(to, wide ? data_bytes(wav, frames) : 0, 8);
-  put(to, wide ? (guint64)frames : 0, 8);
-  put(to, 0, 4);
+  fc_blob_put_little(to, wide ? riff : 0, 8);
+  fc_blob_put_little(to, wide ? data_bytes(wav, frames) : 0, 8);
+  fc_blob_put_little(to, wide ? (guint64)frames : 0, 8);
+  fc_blob_put_little(to, 0, 4);
 }
 
 /* ---- the header -------------------------------------------------------- */
 
 /* From the first chunk to the last before the samples. */
-static GByteArray *chunks_ahead(const wav_encoder *wav, gint64 frames) {
-  GByteArray *ahead = g_byte_array_new();
-  put_fmt(ahead, wav);
-  put_fact(ahead, wav, frames);
-  put_chunks(ahead, wav, TRUE);
-  return ahead;
+static void put_ahead(fc_blob *to, const wav_encoder *wav, gint64 frames) {
+  put_fmt(to, wav);
+  put_fact(to, wav, frames);
+  put_chunks(to, wav, TRUE);
 }
 
-static GByteArray *w64_header(const wav_encoder *wav, gint64 frames) {
+static void put_w64_header(fc_blob *to, const wav_encoder *wav, gint64 frames) {
   static const guint8 riff[16] = {'r',  'i',  'f',  'f',  0x2e, 0x91, 0xcf, 0x11,
                                   0xa5, 0xd6, 0x28, 0xdb, 0x04, 0xc1, 0x00, 0x00};
   guint8 wave[16];
   fc_chunk_put_id(wav->layout, wave, (const guint8 *)"wave");
-  g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames);
-  GByteArray *header = g_byte_array_new();
-  g_byte_array_append(header, riff, sizeof riff);
-  put(header, wav->layout->file_header + ahead->len + 24 + data_bytes(wav, frames), 8);
-  g_byte_array_append(header, wave, sizeof wave);
-  g_byte_array_append(header, ahead->data, ahead->len);
-  put_head(header, wav, "data", data_bytes(wav, frames));
-  return header;
+  g_auto(fc_blob) ahead = {0};
+  put_ahead(&ahead, wav, frames);
+  fc_blob_put(to, riff, sizeof riff);
+  fc_blob_put_little(to, wav->layout->file_header + ahead.size + 24 + data_bytes(wav, frames), 8);
+  fc_blob_put(to, wave, sizeof wave);
+  fc_blob_join(to, &ahead);
+  put_head(to, wav, "data", data_bytes(wav, frames));
 }
 
 static gboolean asked_for_rf64(const wav_encoder *wav) {
@@ -161,28 +155,35 @@ static gboolean asked_for_rf64(const wav_encoder *wav) {
 
 /* What the size in the file's header counts. */
 static guint64 riff_size(const wav_encoder *wav, gint64 frames) {
-  g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames), behind = g_byte_array_new();
-  put_chunks(behind, wav, FALSE);
-  guint64 data = data_bytes(wav, frames);
-  return 4 + (wav->room ? 8 + DS64_SIZE : 0) + ahead->len + 8 + data + (data & 1) + behind->len;
+  g_auto(fc_blob) own = {0};
+  put_fmt(&own, wav);
+  put_fact(&own, wav, frames);
+  guint64 data = data_bytes(wav, frames), chunks = 0;
+  for (guint i = 0; wav->chunks && i < wav->chunks->len; i++) {
+    gsize size = g_array_index(wav->chunks, fc_meta_chunk, i).size;
+    chunks += 8 + size + (size & 1);
+  }
+  return 4 + (wav->room ? 8 + DS64_SIZE : 0) + own.size + 8 + data + (data & 1) + chunks;
 }
 
-static GByteArray *riff_header(const wav_encoder *wav, gint64 frames) {
-  g_autoptr(GByteArray) ahead = chunks_ahead(wav, frames);
+static void put_riff_header(fc_blob *to, const wav_encoder *wav, gint64 frames) {
   guint64 riff = riff_size(wav, frames);
   gboolean wide = asked_for_rf64(wav) || riff > 0xffffffff;
-  GByteArray *header = g_byte_array_new();
-  put_head(header, wav, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
-  g_byte_array_append(header, (const guint8 *)"WAVE", 4);
-  if (wav->room) put_ds64(header, wav, wide, riff, frames);
-  g_byte_array_append(header, ahead->data, ahead->len);
-  put_head(header, wav, "data", wide ? 0xffffffff : data_bytes(wav, frames));
-  return header;
+  put_head(to, wav, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
+  fc_blob_put(to, "WAVE", 4);
+  if (wav->room) put_ds64(to, wav, wide, riff, frames);
+  g_auto(fc_blob) ahead = {0};
+  put_ahead(&ahead, wav, frames);
+  fc_blob_join(to, &ahead);
+  put_head(to, wav, "data", wide ? 0xffffffff : data_bytes(wav, frames));
 }
 
 /* Everything before the first sample, for a file of so many frames. */
-static GByteArray *header_of(const wav_encoder *wav, gint64 frames) {
-  return is_w64(wav) ? w64_header(wav, frames) : riff_header(wav, frames);
+static void put_header(fc_blob *to, const wav_encoder *wav, gint64 frames) {
+  if (is_w64(wav))
+    put_w64_header(to, wav, frames);
+  else
+    put_riff_header(to, wav, frames);
 }
 
 /* ---- samples ----------------------------------------------------------- */
@@ -236,11 +237,11 @@ static gboolean wav_write(fc_encoder *base, const void *frames, gint64 count, GE
 /* What follows the samples: in RIFF a byte that makes them even, and metadata. */
 static gboolean write_behind(wav_encoder *wav, GError **error) {
   if (is_w64(wav)) return TRUE;
-  g_autoptr(GByteArray) behind = g_byte_array_new();
-  put_chunks(behind, wav, FALSE);
+  g_auto(fc_blob) behind = {0};
+  put_chunks(&behind, wav, FALSE);
   gsize odd = data_bytes(wav, wav->frames) & 1;
-  return fc_output_write(wav->output, "", odd, error) &&
-         fc_output_write(wav->output, behind->data, behind->len, error);
+  return fc_blob_check(&behind, wav->name, error) && fc_output_write(wav->output, "", odd, error) &&
+         fc_output_write(wav->output, behind.data, behind.size, error);
 }
 
 static gboolean wav_finish(fc_encoder *base, GError **error) {
@@ -251,9 +252,11 @@ static gboolean wav_finish(fc_encoder *base, GError **error) {
                    wav->frames, wav->spec.frames);
   if (!write_behind(wav, error)) return FALSE;
   if (wav->spec.frames != FC_UNKNOWN) return TRUE;
-  g_autoptr(GByteArray) header = header_of(wav, wav->frames);
-  g_assert(header->len == wav->header_size);
-  return fc_output_write_at(wav->output, 0, header->data, header->len, error);
+  g_auto(fc_blob) header = {0};
+  put_header(&header, wav, wav->frames);
+  if (!fc_blob_check(&header, wav->name, error)) return FALSE;
+  g_assert(header.size == wav->header_size);
+  return fc_output_write_at(wav->output, 0, header.data, header.size, error);
 }
 
 static void wav_free(fc_encoder *base) {
@@ -261,11 +264,11 @@ static void wav_free(fc_encoder *base) {
 }
 
 static void warn_of_large(const wav_encoder *wav) {
-  g_autoptr(GByteArray) ahead = g_byte_array_new();
+  gsize ahead = 0;
   for (guint i = 0; is_w64(wav) && wav->chunks && i < wav->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(wav->chunks, fc_meta_chunk, i);
     if (fits(wav, ahead, chunk))
-      g_byte_array_set_size(ahead, ahead->len + (guint)chunk->size);
+      ahead += chunk->size;
     else
       fc_media_warn(wav->spec.options,
                     "%s: the chunk %.4s of the input is too large for W64, and is left out", wav->name,
@@ -284,14 +287,22 @@ fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_aud
   wav->layout = fc_chunk_layout_of(w64 ? FC_FAMILY_W64 : FC_FAMILY_RIFF);
   wav->sample_bytes = fc_dtype_is_float(spec->samples.dtype) ? (int)fc_dtype_size(spec->samples.dtype)
                                                              : (spec->samples.bits + 7) / 8;
-  wav->chunks = fc_metadata_chunks(spec->metadata, FC_FAMILY_RIFF, spec, spec->options, name);
+  GError *problem = NULL;
+  wav->chunks = fc_metadata_chunks(spec->metadata, FC_FAMILY_RIFF, spec, spec->options, name, &problem);
+  if (problem) {
+    g_propagate_error(error, problem);
+    g_free(wav);
+    return NULL;
+  }
   wav->speakers = fc_metadata_speakers(spec->metadata, spec->channels, &wav->extensible);
   wav->room = !w64 && (asked_for_rf64(wav) || spec->frames == FC_UNKNOWN ||
                        riff_size(wav, spec->frames) > 0xffffffff);
   warn_of_large(wav);
-  g_autoptr(GByteArray) header = header_of(wav, spec->frames == FC_UNKNOWN ? 0 : spec->frames);
-  wav->header_size = header->len;
-  if (fc_output_write(output, header->data, header->len, error)) return &wav->base;
+  g_auto(fc_blob) header = {0};
+  put_header(&header, wav, spec->frames == FC_UNKNOWN ? 0 : spec->frames);
+  wav->header_size = header.size;
+  if (fc_blob_check(&header, name, error) && fc_output_write(output, header.data, header.size, error))
+    return &wav->base;
   g_free(wav);
   return NULL;
 }

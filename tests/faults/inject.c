@@ -6,7 +6,8 @@
  * were and whether one failed: it is mapped, so that a process that may make no more
  * system calls can still say so.
  *
- * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork.
+ * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork, large (an allocation of
+ * more than what the program works in whatever the data).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +22,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK };
+enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK, LARGE };
+
+#define LARGE_FROM ((size_t)300 << 10)
 
 typedef struct mark {
   uint32_t calls, failed;
@@ -41,9 +44,9 @@ static int fails(enum kind kind, int problem) {
 }
 
 static enum kind kind_named(const char *name) {
-  static const char *const names[] = {"",       "write", "sync",     "rename", "malloc",
-                                      "thread", "open",  "truncate", "map",    "fork"};
-  for (int i = 1; i <= FORK; i++)
+  static const char *const names[] = {"",     "write",    "sync", "rename", "malloc", "thread",
+                                      "open", "truncate", "map",  "fork",   "large"};
+  for (int i = 1; i <= LARGE; i++)
     if (strcmp(names[i], name) == 0) return (enum kind)i;
   return NONE;
 }
@@ -146,17 +149,21 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 #define found()      1
 #endif
 
-#define ALLOCATION(name, parameters, arguments)                                                              \
+static int refused(size_t size) {
+  return fails(MALLOC, ENOMEM) || (size >= LARGE_FROM && fails(LARGE, ENOMEM));
+}
+
+#define ALLOCATION(name, bytes, parameters, arguments)                                                       \
   EXPORT void *name parameters {                                                                             \
-    return fails(MALLOC, ENOMEM) || !found() ? NULL : next_##name arguments;                                 \
+    return refused(bytes) || !found() ? NULL : next_##name arguments;                                        \
   }
 
-ALLOCATION(malloc, (size_t size), (size))
-ALLOCATION(calloc, (size_t count, size_t size), (count, size))
-ALLOCATION(realloc, (void *memory, size_t size), (memory, size))
+ALLOCATION(malloc, size, (size_t size), (size))
+ALLOCATION(calloc, count *size, (size_t count, size_t size), (count, size))
+ALLOCATION(realloc, size, (void *memory, size_t size), (memory, size))
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-  return fails(MALLOC, ENOMEM) || !found() ? NULL : next_aligned(alignment, size);
+  return refused(size) || !found() ? NULL : next_aligned(alignment, size);
 }
 
 EXPORT int posix_memalign(void **memory, size_t alignment, size_t size) {

@@ -12,7 +12,7 @@ preloaded behind ours, LeakSanitizer must have nothing to say at the end of any 
 Memory: GLib ends the process (SIGABRT, with words of its own) when a small allocation of
 its own fails, and so do we where we use it for small things; libsndfile crashes. What is promised then is
 that no output is damaged and no temporary left; that there is one line of ours is
-promised for what grows with the data (samples, tables, files). By default the later
+promised for what grows with the data (samples, tables, files, metadata), which "large" holds to it. By default the later
 allocations of a run are sampled; FILTERCHAIN_TRIALS=all takes every one.
 """
 import os
@@ -82,8 +82,8 @@ class Faults(outputs.Job):
         self.counts[0 if status == 0 else 2 if aborted else 1] += 1
         return failed
 
-    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD):
-        arguments = self.prepare(ending, size, old) + list(more)
+    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD, metadata=0):
+        arguments = self.prepare(ending, size, old, metadata) + list(more)
         status, _, calls, _ = self.run_with(arguments, call, 0)
         self.assertEqual(status, 0)
         self.assertGreater(calls, 0, f"no {call} in a job on {ending}: nothing was tested")
@@ -117,6 +117,9 @@ for kind in ("wav", "flac", "png"):
         add_test(kind, fault, "--sync", "--no-clobber", old=None)
 for kind in ("wav", "flac"):
     add_test(kind, "thread", "--chunk", "1000", size=200000)
+# What a file has much of, samples or metadata, no library asks for by itself: an error, never an end.
+for kind, length in (("wav", 300000), ("flac", 300000), ("png", 20000)):
+    add_test(kind, "large", size=length, metadata=600000)
 add_test("png", "fork")
 add_test("png", "map")
 

@@ -2,7 +2,9 @@
 """What the tests of faults and signals share: jobs on small files, and what must hold
 whatever has happened to them."""
 import os
+import struct
 import sys
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.abspath(sys.argv[2]), "tests", "cli"))
 import harness  # noqa: E402 (its place is told by the command line)
@@ -13,11 +15,24 @@ OLD = b"what was here before"
 EVERYTHING = os.environ.get("FILTERCHAIN_TRIALS") == "all"
 
 
+def with_metadata(data, size):
+    """A WAV, FLAC or PNG file with a chunk or block of so many bytes more."""
+    body = bytes(size)
+    if data[:4] == b"RIFF":
+        data += b"iXML" + struct.pack("<I", size) + body
+        return data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
+    if data[:4] == b"fLaC":
+        return data[:42] + b"\2" + struct.pack(">I", size)[1:] + body + data[42:]
+    chunk = b"zTXt" + body
+    return data[:33] + struct.pack(">I", size) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:]
+
+
 class Job(harness.Case):
     """An empty folder with inputs of three kinds in it, and an old output or none."""
 
-    def prepare(self, ending, size=3000, old=OLD):
-        """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`."""
+    def prepare(self, ending, size=3000, old=OLD, metadata=0):
+        """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
+        bytes of metadata in the input."""
         source, target = "in." + ending, "out." + ending
         if ending == "png":
             rows = [[(x * y) % 251 for x in range(3 * size // 20)] for y in range(size // 20)]
@@ -30,6 +45,8 @@ class Job(harness.Case):
                 os.remove(self.path("in.wav"))
             stages = ["-p", "conv1d:mask.txt", "-p", "gain:0.5"]
             self.write("mask.txt", "0.25 0.5 0.25\n")
+        if metadata:
+            self.write(source, with_metadata(self.read(source), metadata))
         arguments = ["-i", source, *stages, "-o", target, "--device", "cpu", "-j", "2"]
         self.succeed(*arguments)
         self.complete = self.read(target)

@@ -58,8 +58,9 @@ static guint8 *with_checksums(const guint8 *data, gsize size) {
 static void read_meta(const guint8 *file, gsize size) {
   for (int channels = 1; channels <= 4; channels += 2) {
     g_autoptr(fc_image_meta) meta = fc_image_meta_read(file, size, channels);
-    g_bytes_unref(fc_image_meta_for_png(meta, 3));
-    g_bytes_unref(fc_image_meta_for_jpeg(meta, 3));
+    g_auto(fc_blob) chunks = {0}, segments = {0};
+    fc_image_meta_for_png(meta, 3, &chunks);
+    fc_image_meta_for_jpeg(meta, 3, &segments);
   }
 }
 

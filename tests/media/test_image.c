@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/blob.h"
 #include "media/image_child.h"
 #include "media/output.h"
 #include "tests/media/support.h"
@@ -35,7 +36,7 @@ static void write_png(const char *path, const fc_picture *picture) {
   GError *error = NULL;
   g_autoptr(fc_output) output = fc_output_open(path, 0, &error);
   g_assert_no_error(error);
-  fc_png_writer *png = fc_png_begin(path, output, picture, NULL, &error);
+  fc_png_writer *png = fc_png_begin(path, output, picture, &(fc_blob){0}, &error);
   g_assert_no_error(error);
   for (gint64 y = 0; y < picture->height; y += some) {
     fc_png_write(png, (const char *)picture->pixels + y * row, MIN(some, picture->height - y), &error);
