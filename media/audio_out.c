@@ -97,6 +97,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
                         .options = &sink->options};
   sink->channels = spec.channels;
   warn_of_loss(sink, format);
+  fc_metadata_warn_lost(sink->metadata, &spec, sink->file->title, base->name);
   unsigned flags =
       fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec.frames) ? 0 : FC_OUTPUT_SEEKS);
   sink->output = fc_output_open(sink->path, flags, error);

@@ -54,6 +54,16 @@ static gboolean has_type(const fc_blob *blocks, int type) {
   return FALSE;
 }
 
+void fc_flac_blocks_name(const fc_blob *blocks, GString *names) {
+  static const struct {
+    int type;
+    const char *name;
+  } known[] = {{APPLICATION, "application data"}, {CUESHEET, "cue sheet"}, {PICTURE, "picture"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (has_type(blocks, known[i].type))
+      g_string_append_printf(names, "%s%s", names->len ? ", " : "", known[i].name);
+}
+
 /* Size of the front, once its last block is there; else 0. */
 static gsize front_size(const fc_blob *held) {
   gsize at = MARK;

@@ -14,6 +14,9 @@ G_BEGIN_DECLS
  * it; nothing of any other. `places`: also those that count samples. */
 void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks);
 
+/* Appends the names of the blocks that no other format of ours takes, apart by commas. */
+void fc_flac_blocks_name(const fc_blob *blocks, GString *names);
+
 /* A FLAC file on its way out, whose own blocks are to be joined by these. */
 typedef struct fc_flac_front {
   const fc_blob *blocks; /* borrowed; or NULL */

@@ -330,6 +330,76 @@ const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spe
   return blocks->size ? blocks : NULL;
 }
 
+/* ---- what is lost ------------------------------------------------------ */
+
+typedef enum target { TO_RIFF = 1, TO_AIFF = 2, TO_CAF = 4, TO_FLAC = 8, TO_OGG = 16, TO_OTHER = 32 } target;
+#define TO_TEXTS (TO_RIFF | TO_AIFF | TO_CAF | TO_FLAC | TO_OGG)
+
+static target target_of(int format) {
+  switch (format & SF_FORMAT_TYPEMASK) {
+  case SF_FORMAT_WAV:
+  case SF_FORMAT_RF64:
+  case SF_FORMAT_W64: return TO_RIFF;
+  case SF_FORMAT_AIFF: return TO_AIFF;
+  case SF_FORMAT_CAF: return TO_CAF;
+  case SF_FORMAT_FLAC: return TO_FLAC;
+  case SF_FORMAT_OGG: return TO_OGG;
+  default: return TO_OTHER;
+  }
+}
+
+/* Chunks that libsndfile takes out of one family and puts into another, in its way. */
+static const struct {
+  fc_family family;
+  target to;
+  const char *ids;
+} carried[] = {
+    {FC_FAMILY_RIFF, TO_AIFF, "cue "},
+    {FC_FAMILY_AIFF, TO_RIFF, "MARK INST"},
+    {FC_FAMILY_AIFF, TO_TEXTS, "NAME AUTH (c)  ANNO"},
+    {FC_FAMILY_AIFF, TO_RIFF | TO_CAF, "CHAN"},
+    {FC_FAMILY_CAF, TO_TEXTS, "info strg"},
+    {FC_FAMILY_CAF, TO_RIFF | TO_AIFF, "chan"},
+};
+
+static gboolean is_carried(fc_family family, const fc_meta_chunk *chunk, target to) {
+  gboolean texts = memcmp(chunk->id, "LIST", 4) == 0 && !is_label_list(chunk);
+  if (texts) return (to & TO_TEXTS) != 0;
+  for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)
+    if (carried[i].family == family && (carried[i].to & to) && is_among(chunk->id, carried[i].ids))
+      return TRUE;
+  return FALSE;
+}
+
+static void add_word(GString *words, const char *word) {
+  if (strstr(words->str, word)) return;
+  g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
+}
+
+static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
+  static const target own[] = {
+      [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
+  if (!metadata->chunks || own[metadata->family] == to) return;
+  for (guint i = 0; i < metadata->chunks->len; i++) {
+    const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
+    if (is_carried(metadata->family, chunk, to)) continue;
+    g_autofree char *id = g_strndup((const char *)chunk->id, 4);
+    add_word(lost, is_label_list(chunk) ? "labels" : g_strchomp(id));
+  }
+}
+
+void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,
+                           const char *name) {
+  if (!metadata) return;
+  target to = target_of(spec->samples.format);
+  g_autoptr(GString) lost = g_string_new(NULL);
+  add_lost_chunks(metadata, to, lost);
+  if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, lost);
+  if (lost->len)
+    fc_media_warn(spec->options, "%s: %s has no place for what else is in the input, and it is left out: %s",
+                  name, title, lost->str);
+}
+
 /* ---- appending --------------------------------------------------------- */
 
 static gboolean append_one(const fc_meta_chunk *chunk, const fc_chunk_layout *layout, fc_output *output,

@@ -52,6 +52,10 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
  * none. Owned by the metadata. */
 const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec);
 
+/* Says in a warning which of the input's chunks a file of another kind, called `title`, has no place for. */
+void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,
+                           const char *name);
+
 /* Appends chunks to a finished file of that family and corrects its size. */
 gboolean fc_metadata_append(const GArray *chunks, fc_family family, fc_output *output, GError **error);
 

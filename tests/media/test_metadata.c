@@ -233,6 +233,17 @@ static void test_flac(void) {
   sf_close(check);
 }
 
+/* A block behind the first of a FLAC file, which is not the last. */
+static void insert_block(const char *path, const guint8 *block, guint size) {
+  bytes b = load(path);
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, b.data, 42);
+  g_byte_array_append(file, block, size);
+  g_byte_array_append(file, b.data + 42, (guint)b.size - 42);
+  store(path, file->data, file->len);
+  clear_bytes(&b);
+}
+
 /* ---- from one family to another -------------------------------------------- */
 
 static void test_strings(void) {
@@ -328,6 +339,54 @@ static void test_cues(void) {
     g_assert_cmpstr(places, ==, "16 77");
     sf_close(file);
   }
+}
+
+/* The warnings of a copy, apart by newlines; g_free. */
+static char *warnings_of(const char *in, const char *out) {
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  const copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+  GError *error = NULL;
+  copy(&job, &error);
+  g_assert_no_error(error);
+  g_ptr_array_add(lines, NULL);
+  return g_strjoinv("\n", (char **)lines->pdata);
+}
+
+/* What a format has no place for is said, and what it has a place for is not. */
+static void test_lost(void) {
+  static const struct {
+    const char *to, *title, *lost; /* NULL: nothing */
+  } ways[] = {{"lost.wav", NULL, NULL},
+              {"lost.rf64", NULL, NULL},
+              {"lost.aiff", "AIFF", "bext, iXML, labels, xyzw, id3"},
+              {"lost.flac", "FLAC", "bext, iXML, cue, labels, xyzw, id3"},
+              {"lost.ogg", "Ogg", "bext, iXML, cue, labels, xyzw, id3"},
+              {"lost.caf", "CAF", "bext, iXML, cue, labels, xyzw, id3"},
+              {"lost.au", "AU", "bext, LIST, iXML, cue, labels, xyzw, id3"}};
+  g_autofree char *in = scratch("rich.wav"), *plain = scratch("plain.wav"), *flac = scratch("pictured.flac"),
+                  *wav = scratch("pictured.wav"), *aiff = scratch("marked.aiff");
+  make_rich_wav(in);
+  for (gsize i = 0; i < G_N_ELEMENTS(ways); i++) {
+    g_autofree char *out = scratch(ways[i].to), *said = warnings_of(in, out);
+    g_autofree char *expected =
+        g_strdup_printf("%s: %s has no place for what else is in the input, and it is left out: %s", out,
+                        ways[i].title, ways[i].lost);
+    g_assert_cmpstr(said, ==, ways[i].lost ? expected : "");
+  }
+  make_known(plain, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
+  g_free(warnings_of(plain, aiff));
+  g_autofree char *back = warnings_of(aiff, plain);
+  g_assert_cmpstr(back, ==, "");
+  make_sound(flac, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 9000);
+  g_autofree char *nothing = warnings_of(flac, wav);
+  g_assert_cmpstr(nothing, ==, "");
+  insert_block(flac,
+               (const guint8 *)"\6\0\0\x20\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                               "\0\0\0\0\0\0\0\0\0\0\0\0",
+               36);
+  g_autofree char *picture = warnings_of(flac, wav);
+  g_assert_true(g_str_has_suffix(
+      picture, ": WAV has no place for what else is in the input, and it is left out: picture"));
 }
 
 /* Speakers of a surround file. */
@@ -444,13 +503,7 @@ static void test_cue_sheet(void) {
   sheet[0] = 5, sheet[2] = 396 >> 8, sheet[3] = 396 & 255;
   strcpy((char *)sheet + 4, "1234567890123");
   make_sound(in, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 9000);
-  bytes b = load(in);
-  g_autoptr(GByteArray) file = g_byte_array_new();
-  g_byte_array_append(file, b.data, 42); /* the first block, which is not the last */
-  g_byte_array_append(file, sheet, 4 + 396);
-  g_byte_array_append(file, b.data + 42, (guint)b.size - 42);
-  store(in, file->data, file->len);
-  clear_bytes(&b);
+  insert_block(in, sheet, 4 + 396);
   for (int rate = 44100; rate >= 22050; rate -= 22050) {
     write_changed(in, out, rate, 2, lines);
     bytes made = load(out);
@@ -515,6 +568,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/metadata/strings", test_strings);
   g_test_add_func("/media/metadata/known-to-libsndfile", test_known_to_libsndfile);
   g_test_add_func("/media/metadata/cues", test_cues);
+  g_test_add_func("/media/metadata/lost", test_lost);
   g_test_add_func("/media/metadata/speakers", test_speakers);
   g_test_add_func("/media/metadata/speakers-elsewhere", test_speakers_elsewhere);
   g_test_add_func("/media/metadata/rate-changed", test_rate_changed);
