@@ -591,15 +591,16 @@ gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_op
     if (halvings == 0) wanted = plan->chunk;
     if (ok && halvings)
       fc_context_log(context, FC_LOG_WARNING,
-                     "%s: memory was short: worked on %" G_GINT64_FORMAT
+                     "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
                      " elements at a time instead of %" G_GINT64_FORMAT,
-                     result->device, plan->chunk, wanted);
+                     source->name, result->device, plan->chunk, wanted);
     if (ok) return TRUE;
     if (!began && may_halve(plan, halvings, why)) {
       fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
       halvings++;
     } else if (!began && fc_plan_may_leave_device(plan, why)) {
-      fc_context_log(context, FC_LOG_WARNING, "the GPU failed (%s): going on with the CPU", why->message);
+      fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", source->name,
+                     why->message);
       fc_plan_leave_device(plan, why);
       halvings = 0;
     } else {

@@ -127,8 +127,8 @@ static gboolean run_once(fc_chain *chain, const char *input, const char *output,
 
 /* After a device that we chose, not the user, has failed under way: the same result is to be had
  * without it. Returns why, for the result of the next run. */
-static char *start_over(fc_chain *chain, fc_options *o, fc_result **result, GError **why) {
-  fc_context_log(chain->context, FC_LOG_WARNING, "the GPU failed (%s): starting over on the CPU",
+static char *start_over(fc_chain *chain, const char *name, fc_options *o, fc_result **result, GError **why) {
+  fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
                  (*why)->message);
   char *reason = g_strdup_printf("the GPU failed (%s)", (*why)->message);
   g_clear_error(why);
@@ -159,7 +159,7 @@ static gboolean run_job(fc_chain *chain, once_fn *once, const job *what, const f
   fc_result *r = g_new0(fc_result, 1);
   gboolean ok = once(chain, what, &o, &again, r, &why);
   if (again) {
-    reason = start_over(chain, &o, &r, &why);
+    reason = start_over(chain, what->input ? what->input : "memory", &o, &r, &why);
     ok = once(chain, what, &o, &again, r, &why);
   }
   r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;

@@ -140,15 +140,19 @@ static void check_error(const GError *error) {
   g_assert_false(mentions(error->message, "\n"));
 }
 
-/* What must have been said of a run that is complete though the device failed. */
-static void check_said(const fc_result *r) {
+/* What must have been said of a run that is complete though the device failed; `name` is that of the input.
+ */
+static void check_said(const fc_result *r, const char *name) {
+  g_autofree char *file = strchr(name, '.') ? scratch(name) : g_strdup(name);
+  g_autofree char *beginning = g_strconcat(file, ": ", NULL);
   g_assert_cmpuint(warnings, ==, 1);
+  g_assert_true(g_str_has_prefix(warning, beginning));
   g_assert_true(mentions(warning, "cuda:0"));
   if (mentions(warning, "memory was short")) {
     g_assert_cmpstr(r->device, ==, FAKE_NAME);
     return;
   }
-  g_assert_true(g_str_has_prefix(warning, "the GPU failed (cuda:0") || mentions(warning, " on cuda:0: "));
+  g_assert_true(mentions(warning, ": the GPU failed (cuda:0") || mentions(warning, " on cuda:0: "));
   g_assert_true(g_str_has_prefix(r->device, "cpu"));
   g_assert_true(g_str_has_prefix(r->reason, "the GPU failed ("));
 }
@@ -170,7 +174,7 @@ static void check_fault(const job *j, const char *good, const fake_faults *fault
   g_assert_cmpuint(leftovers(), ==, 0);
   if (ok) {
     check_complete(j, good);
-    check_said(result);
+    check_said(result, j->in);
     /* What did not go well on the device cannot end well there, but for memory. */
     g_assert_true(strcmp(device, "auto") == 0 || (is_memory(faults->call) && !faults->lost));
   } else {
@@ -262,7 +266,7 @@ static void test_memory(void) {
                    ok ? warning : error->message);
     g_assert_cmpint(ok, ==, trials[i].fits);
     g_assert_cmpuint(warnings, ==, ok && i > 0);
-    if (ok && i > 0) check_said(result);
+    if (ok && i > 0) check_said(result, whole.in);
     if (ok) {
       g_assert_cmpuint(fake_device_peak(), <=, trials[i].limit);
       check_complete(&whole, good);
@@ -350,7 +354,7 @@ static void test_standard_input(void) {
     warnings = 0;
     if (fc_chain_run_file(c.chain, "-", out, NULL, &result, &error)) {
       g_assert_cmpint(calls[i], !=, FAKE_UPLOAD);
-      check_said(result);
+      check_said(result, "standard input");
       check_complete(&j, good);
     } else {
       g_assert_cmpint(calls[i], ==, FAKE_UPLOAD);
@@ -436,7 +440,7 @@ static void test_host_memory(void) {
       memset(out, 0xff, FRAMES * sizeof *out);
       fc_chain_run_host(c.chain, &from, &to, &options, &result, &error);
       g_assert_no_error(error);
-      check_said(result);
+      check_said(result, "memory");
       g_assert_cmpmem(out, FRAMES * sizeof *out, good, FRAMES * sizeof *good);
       drop(&c, 0);
     }
