@@ -15,9 +15,11 @@
 //                   the rows that overlap.
 //
 // Sums run in the order that conv1d.h lays down, so both give the same bits, as does
-// any cut. The host has made the borders: nothing here branches on one.
+// any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
+// elsewhere (conv1d_quads.cu, conv1d_tiles.cu), where a border can be made as well.
 #include "filters/conv1d.h"
 #include "filters/conv1d_quads.cuh"
+#include "filters/conv1d_tiles.cuh"
 #include "filters/copy_async.cuh"
 #include "filters/cuda.cuh"
 
@@ -532,17 +534,61 @@ fc_status launch_columns(const fc_conv1d *c, const fc_view *in, const fc_view *o
   });
 }
 
+// Columns of an image few pixels wide are a row whose channels are interleaved.
+bool is_narrow(const fc_conv1d *c, const fc_view *v) {
+  constexpr int64_t widest = 16;
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype)),
+                across = v->shape[FC_AXIS_X] * v->shape[FC_AXIS_C];
+  return c->axis == FC_AXIS_Y && c->masks == 1 && across <= widest && v->stride[FC_AXIS_Y] == across * size &&
+         (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&
+         (v->shape[FC_AXIS_X] == 1 || v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size);
+}
+
+fc_view turned(const fc_view *v) {
+  fc_view t = *v;
+  t.shape[FC_AXIS_C] = v->shape[FC_AXIS_X] * v->shape[FC_AXIS_C];
+  t.stride[FC_AXIS_C] = static_cast<int64_t>(fc_dtype_size(v->dtype));
+  t.shape[FC_AXIS_X] = v->shape[FC_AXIS_Y], t.stride[FC_AXIS_X] = v->stride[FC_AXIS_Y];
+  t.shape[FC_AXIS_Y] = 1, t.stride[FC_AXIS_Y] = v->stride[FC_AXIS_N];
+  return t;
+}
+
+// The kernels for short masks, which make a border as well.
+fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                          cudaStream_t stream, uint32_t *notes) {
+  fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
+  return status;
+}
+
+// By whatever kernel there is for it; edges: FC_UNSUPPORTED where that makes no border.
+fc_status run(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+              cudaStream_t stream, uint32_t *notes) {
+  if (is_narrow(c, in) && is_narrow(c, out)) {
+    fc_conv1d along = *c;
+    along.axis = FC_AXIS_X;
+    const fc_view x = turned(in), y = turned(out);
+    return run(&along, &x, edges, &y, stream, notes);
+  }
+  const fc_status done = run_short_masks(c, in, edges, out, stream, notes);
+  if (done != FC_UNSUPPORTED || edges) return done;
+  return fc_dispatch_compute(c->compute, [&](auto zero) {
+    using F = decltype(zero);
+    fc_status status = try_lines<F>(c, in, out, stream, notes);
+    return status == FC_UNSUPPORTED ? launch_columns<F>(c, in, out, stream, notes) : status;
+  });
+}
+
 } // namespace
 
 fc_status fc_conv1d_cuda(const fc_conv1d *c, const fc_view *in, const fc_view *out, void *stream,
                          uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
-  const fc_status quads = fc_conv1d_quads(c, in, out, s);
-  if (quads != FC_UNSUPPORTED) return quads;
-  return fc_dispatch_compute(c->compute, [&](auto zero) {
-    using F = decltype(zero);
-    fc_status status = try_lines<F>(c, in, out, s, notes);
-    return status == FC_UNSUPPORTED ? launch_columns<F>(c, in, out, s, notes) : status;
-  });
+  return run(c, in, nullptr, out, static_cast<cudaStream_t>(stream), notes);
+}
+
+fc_status fc_conv1d_cuda_edges(const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+                               const fc_view *out, void *stream, uint32_t *notes) {
+  if (fc_view_count(out) == 0) return FC_OK;
+  return run(c, in, edges, out, static_cast<cudaStream_t>(stream), notes);
 }

@@ -29,6 +29,7 @@
 #ifndef FC_FILTERS_CONV1D_H
 #define FC_FILTERS_CONV1D_H
 
+#include "core/edges.h"
 #include "core/view.h"
 #include "filters/api.h"
 #include "filters/samples.h"
@@ -64,6 +65,11 @@ FC_FILTERS_API fc_status fc_conv1d_cpu(const fc_conv1d *c, const fc_view *in, co
  * cudaStream_t). No scratch. Only in a build with CUDA. */
 FC_FILTERS_API fc_status fc_conv1d_cuda(const fc_conv1d *c, const fc_view *in, const fc_view *out,
                                         void *stream, uint32_t *notes);
+
+/* The same of a whole signal, of which nothing beyond the ends can be read: the filter makes the border
+ * itself. FC_UNSUPPORTED, with nothing enqueued, where it has no kernel that does. The bits are the same. */
+FC_FILTERS_API fc_status fc_conv1d_cuda_edges(const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+                                              const fc_view *out, void *stream, uint32_t *notes);
 
 FC_END_DECLS
 

@@ -6,10 +6,13 @@
 
 #include <cuda_runtime.h>
 
+#include "core/edges.h"
 #include "filters/conv1d.h"
 
 // The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are rows of
-// some length, of one channel or two interleaved, f32 in and out, with one mask of up to 128 taps.
-fc_status fc_conv1d_quads(const fc_conv1d *c, const fc_view *in, const fc_view *out, cudaStream_t stream);
+// some length, of one channel or two interleaved, f32 in and out, with one mask of up to 128 taps. `edges`,
+// unless NULL: `in` is the whole signal.
+fc_status fc_conv1d_quads(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                          cudaStream_t stream);
 
 #endif

@@ -384,6 +384,9 @@ static size_t cuda_scratch(const void *prepared, const fc_job *job) {
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
+  if (job->edges && state->device_tables) return FC_UNSUPPORTED;
+  if (job->edges)
+    return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out[0], job->stream, job->notes);
   if (state->device_tables)
     return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0],
                                   job->out[0], job->scratch, job->scratch_bytes, job->stream, job->notes);
@@ -392,7 +395,7 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_GRAPH,
+    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
     .prepare = prepare,
     .release = release,
     .scratch = cuda_scratch,

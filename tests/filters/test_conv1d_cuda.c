@@ -2,7 +2,8 @@
 /*
  * test_conv1d_cuda.c - the CUDA version against the reference on random layouts, element
  * types and lengths; the same bits for any cut, and from either kernel; masks that pass
- * through shared memory in pieces; grids beyond 65535; notes. Skipped without a device.
+ * through shared memory in pieces; grids beyond 65535; notes; the border made by the filter. Skipped
+ * without a device.
  */
 #include "tests/filters/conv1d_device.h"
 
@@ -21,6 +22,20 @@ static void run(fc_conv1d c, const signal *in, signal *out) {
   must(cudaFree(mask));
   device_free(&device_in);
   device_free(&device_out);
+}
+
+/* The same of a signal whose border the filter makes; false where it does not. */
+static int run_edges(fc_conv1d c, const signal *in, const fc_edges *edges, signal *out) {
+  signal device_in = to_device(in), device_out = to_device(out);
+  void *mask = mask_to_device(&c);
+  c.device_mask = mask;
+  const fc_status status = fc_conv1d_cuda_edges(&c, &device_in.view, edges, &device_out.view, NULL, NULL);
+  CHECK(status == FC_OK || status == FC_UNSUPPORTED, "fc_conv1d_cuda_edges says %d", (int)status);
+  from_device(out, &device_out);
+  must(cudaFree(mask));
+  device_free(&device_in);
+  device_free(&device_out);
+  return status == FC_OK;
 }
 
 /* The same in random pieces along X and Y. */
@@ -151,6 +166,89 @@ static void notes_check(double sample, uint32_t nan, uint32_t clipped, double st
   signal_free(&out);
 }
 
+/* `bordered` becomes the signal with a border on the axis. */
+static void fill_with_border(signal *s, signal *bordered, int axis, const fc_edges *edges) {
+  int64_t at[FC_AXES];
+  FOR_EACH_WITH_HALO(bordered, at) {
+    int64_t from[FC_AXES] = {at[0], at[1], at[2], at[3]};
+    from[axis] = border_position(at[axis], s->view.shape[axis], edges->border);
+    const void *element = from[axis] < 0 ? (const void *)&edges->code
+                                         : fc_view_at(&s->view, from[0], from[1], from[2], from[3]);
+    memcpy(fc_view_at(&bordered->view, at[0], at[1], at[2], at[3]), element, fc_dtype_size(s->view.dtype));
+  }
+}
+
+/* A convolution by a short mask of rows as media have them, of very short ones, or of narrow columns. */
+static trial rows_trial(void) {
+  static const int64_t lengths[] = {1,   2,   3,   10,   40,   100,  128,  255,  256,  257,
+                                    500, 512, 520, 1000, 1023, 1540, 2049, 2310, 4099, 6000};
+  static const int64_t taps[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 63, 127, 128};
+  static const int dtypes[] = {FC_U8, FC_I16, FC_U16, FC_F32, FC_F32, FC_F64};
+  trial t = {.kind = (int)random_int(0, FC_KIND_COUNT - 1), .in_layout = LAYOUT_INTERLEAVED};
+  t.in_dtype = dtypes[random_int(0, 5)];
+  t.out_dtype = random_int(0, 1) ? t.in_dtype : dtypes[random_int(0, 5)];
+  t.in_layout = (int)random_int(LAYOUT_INTERLEAVED, LAYOUT_PADDED);
+  t.out_layout = (int)random_int(LAYOUT_INTERLEAVED, LAYOUT_PADDED);
+  const int64_t length = pick(lengths, sizeof lengths / sizeof *lengths);
+  t.c.axis = random_int(0, 3) ? FC_AXIS_X : FC_AXIS_Y;
+  t.shape[0] = random_int(1, 2), t.shape[3] = random_int(1, 4);
+  t.shape[1] = t.c.axis == FC_AXIS_Y ? length : random_int(1, length < 128 ? 100 : 5);
+  t.shape[2] = t.c.axis == FC_AXIS_X ? length : random_int(1, 3);
+  t.c.compute = random_int(0, 7) ? FC_F32 : FC_F64, t.c.masks = 1;
+  t.c.taps = pick(taps, sizeof taps / sizeof *taps);
+  t.c.before = random_int(-2, t.c.taps + 2);
+  trial_mask(&t);
+  return t;
+}
+
+static void same_check(const trial *t, const fc_edges *edges, signal *got, const signal *want,
+                       const char *how) {
+  int64_t at[FC_AXES], differ = 0;
+  char text[256];
+  trial_describe(t, text, sizeof text);
+  FOR_EACH(&want->view, at) {
+    const void *a = fc_view_at(&got->view, at[0], at[1], at[2], at[3]);
+    differ +=
+        memcmp(a, fc_view_at(&want->view, at[0], at[1], at[2], at[3]), fc_dtype_size(t->out_dtype)) != 0;
+  }
+  CHECK(differ == 0, "%s: border %d, %s: %" PRId64 " elements differ", text, edges->border, how, differ);
+  CHECK(signal_only_written(got), "%s: %s: wrote where no element is", text, how);
+}
+
+/* A signal whose border the filter makes, and the same with its border made before: to the bit what the
+ * kernel for columns makes of that. Whether the filter made it. */
+static int edges_trial(const trial *t, const fc_edges *edges) {
+  const int64_t before = t->c.before > 0 ? t->c.before : 0;
+  const int64_t after = t->c.taps - 1 - t->c.before > 0 ? t->c.taps - 1 - t->c.before : 0;
+  signal in = signal_new(t->kind, t->in_dtype, t->shape, t->in_layout, t->c.axis, 0, 0);
+  signal dense = signal_new(t->kind, t->in_dtype, t->shape, t->in_layout, t->c.axis, before, after);
+  signal apart = signal_new(t->kind, t->in_dtype, t->shape, LAYOUT_SCATTERED, t->c.axis, before, after);
+  signal want = signal_new(t->kind, t->out_dtype, t->shape, LAYOUT_SCATTERED, t->c.axis, 0, 0);
+  signal got = signal_new(t->kind, t->out_dtype, t->shape, t->out_layout, t->c.axis, 0, 0);
+  signal_fill(&in, 0);
+  fill_with_border(&in, &dense, t->c.axis, edges), fill_with_border(&in, &apart, t->c.axis, edges);
+  run(t->c, &apart, &want);
+  run(t->c, &dense, &got);
+  same_check(t, edges, &got, &want, "made before");
+  const int made = run_edges(t->c, &in, edges, &got);
+  if (made) same_check(t, edges, &got, &want, "made by the filter");
+  signal_free(&in), signal_free(&dense), signal_free(&apart), signal_free(&want), signal_free(&got);
+  return made;
+}
+
+static void edges_check(int rounds) {
+  int taken = 0;
+  for (int i = 0; i < rounds; i++) {
+    trial t = rows_trial();
+    fc_edges edges = {sizeof edges, (int32_t)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP), 0};
+    if (edges.border == FC_BORDER_CONSTANT)
+      element_set(&edges.code, t.in_dtype, t.in_dtype >= FC_F32 ? 0.625 : 77);
+    taken += edges_trial(&t, &edges);
+    free(t.mask);
+  }
+  CHECK(taken > rounds / 10, "%d of %d", taken, rounds);
+}
+
 int main(void) {
   skip_without_device();
   random_start(3);
@@ -176,6 +274,7 @@ int main(void) {
   large_grid_check(1, 70000, 3, FC_AXIS_X, LAYOUT_SCATTERED);
   large_grid_check(1, 70000, 3, FC_AXIS_X, LAYOUT_INTERLEAVED);
   large_grid_check(1, 600000, 1, FC_AXIS_Y, LAYOUT_INTERLEAVED);
+  edges_check(600 / trial_step());
   notes_check(8, 0, 0, 8);
   notes_check(NAN, 1, 0, 0);
   notes_check(1000, 0, 1, 255);
