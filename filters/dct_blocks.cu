@@ -53,80 +53,73 @@ template <int N> __device__ __forceinline__ share share_of(int i, int lane, bool
 
 // ---- through shared memory ---------------------------------------------------
 
-template <typename F, int N, typename T>
-__device__ __forceinline__ void load_turned(const block_job<F> &job, const place &p, F *room) {
-#pragma unroll 8
-  for (int i = 0; i < N; i++) {
-    const share s = share_of<N>(i, p.lane, job.across);
-    const int64_t block = __shfl_sync(0xffffffffu, p.in, s.block);
-    F v = F(0);
-    if (s.block < p.have && s.at < job.cols)
-      v = fc_dev_load<F, T>(job.in + block + s.at * job.in_step, job.in_map);
-    room[s.block * PITCH<F, N> + s.at] = v;
+// Goes through COUNT shares of a lane, UNROLL at a time: use(share, bytes to its block), of which `own` are
+// those to the lane's own.
+template <int COUNT, int UNROLL, class Use>
+__device__ __forceinline__ void deal(const place &p, int64_t own, bool across, const Use &use) {
+#pragma unroll UNROLL
+  for (int i = 0; i < COUNT; i++) {
+    const share s = share_of<COUNT>(i, p.lane, across);
+    use(s, __shfl_sync(0xffffffffu, own, s.block));
+  }
+}
+
+// use(value of the type).
+template <class Use> __device__ __forceinline__ void with_type(int dtype, const Use &use) {
+  switch (dtype) {
+  case FC_U8: return use(uint8_t());
+  case FC_I16: return use(int16_t());
+  case FC_U16: return use(uint16_t());
+  case FC_I32: return use(int32_t());
+  case FC_F32: return use(float());
+  default: return use(double());
   }
 }
 
 template <typename F, int N>
-__device__ __forceinline__ void load_any_turned(const block_job<F> &job, const place &p, F *room) {
-  switch (job.in_dtype) {
-  case FC_U8: return load_turned<F, N, uint8_t>(job, p, room);
-  case FC_I16: return load_turned<F, N, int16_t>(job, p, room);
-  case FC_U16: return load_turned<F, N, uint16_t>(job, p, room);
-  case FC_I32: return load_turned<F, N, int32_t>(job, p, room);
-  case FC_F32: return load_turned<F, N, float>(job, p, room);
-  default: return load_turned<F, N, double>(job, p, room);
-  }
+__device__ __forceinline__ void load_turned(const block_job<F> &job, const place &p, F *room) {
+  with_type(job.in_dtype, [&](auto type) {
+    deal<N, 8>(p, p.in, job.across, [&](share s, int64_t block) {
+      F v = F(0);
+      if (s.block < p.have && s.at < job.cols)
+        v = fc_dev_load<F, decltype(type)>(job.in + block + s.at * job.in_step, job.in_map);
+      room[s.block * PITCH<F, N> + s.at] = v;
+    });
+  });
+}
+
+template <typename F, int N>
+__device__ __forceinline__ void store_turned(const block_job<F> &job, const place &p, const F *room) {
+  with_type(job.out_dtype, [&](auto type) {
+    deal<N, 4>(p, p.out, job.across, [&](share s, int64_t block) {
+      if (s.block < p.have && s.at < job.rows)
+        fc_dev_store<F, decltype(type)>(job.out + block + s.at * job.out_step,
+                                        room[s.block * PITCH<F, N> + s.at], job.out_map, job.notes);
+    });
+  });
+}
+
+// Whole blocks, 16 bytes at a time: use(bytes to them, where they lie in the room).
+template <typename F, int N, class Use>
+__device__ __forceinline__ void deal_wide(const place &p, int64_t own, const Use &use) {
+  constexpr int EACH = 16 / sizeof(F), QUADS = N / EACH;
+  deal<QUADS, QUADS>(p, own, false, [&](share s, int64_t block) {
+    if (s.block < p.have) use(block + s.at * 16, s.block * PITCH<F, N> + s.at * EACH);
+  });
 }
 
 template <typename F, int N>
 __device__ __forceinline__ void load_wide(const block_job<F> &job, const place &p, F *room) {
-  constexpr int EACH = 16 / sizeof(F), QUADS = N / EACH;
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    const share s = share_of<QUADS>(i, p.lane, false);
-    const int64_t block = __shfl_sync(0xffffffffu, p.in, s.block);
-    if (s.block < p.have)
-      __pipeline_memcpy_async(room + s.block * PITCH<F, N> + s.at * EACH, job.in + block + s.at * 16, 16);
-  }
+  deal_wide<F, N>(p, p.in, [&](int64_t at, int to) { __pipeline_memcpy_async(room + to, job.in + at, 16); });
   __pipeline_commit();
   __pipeline_wait_prior(0);
 }
 
-template <typename F, int N, typename T>
-__device__ __forceinline__ void store_turned(const block_job<F> &job, const place &p, const F *room) {
-#pragma unroll 4
-  for (int i = 0; i < N; i++) {
-    const share s = share_of<N>(i, p.lane, job.across);
-    const int64_t block = __shfl_sync(0xffffffffu, p.out, s.block);
-    if (s.block < p.have && s.at < job.rows)
-      fc_dev_store<F, T>(job.out + block + s.at * job.out_step, room[s.block * PITCH<F, N> + s.at],
-                         job.out_map, job.notes);
-  }
-}
-
-template <typename F, int N>
-__device__ __forceinline__ void store_any_turned(const block_job<F> &job, const place &p, const F *room) {
-  switch (job.out_dtype) {
-  case FC_U8: return store_turned<F, N, uint8_t>(job, p, room);
-  case FC_I16: return store_turned<F, N, int16_t>(job, p, room);
-  case FC_U16: return store_turned<F, N, uint16_t>(job, p, room);
-  case FC_I32: return store_turned<F, N, int32_t>(job, p, room);
-  case FC_F32: return store_turned<F, N, float>(job, p, room);
-  default: return store_turned<F, N, double>(job, p, room);
-  }
-}
-
 template <typename F, int N>
 __device__ __forceinline__ void store_wide(const block_job<F> &job, const place &p, const F *room) {
-  constexpr int EACH = 16 / sizeof(F), QUADS = N / EACH;
-#pragma unroll
-  for (int i = 0; i < QUADS; i++) {
-    const share s = share_of<QUADS>(i, p.lane, false);
-    const int64_t block = __shfl_sync(0xffffffffu, p.out, s.block);
-    if (s.block < p.have)
-      *reinterpret_cast<uint4 *>(job.out + block + s.at * 16) =
-          *reinterpret_cast<const uint4 *>(room + s.block * PITCH<F, N> + s.at * EACH);
-  }
+  deal_wide<F, N>(p, p.out, [&](int64_t at, int from) {
+    *reinterpret_cast<uint4 *>(job.out + at) = *reinterpret_cast<const uint4 *>(room + from);
+  });
 }
 
 // A lane's own block.
@@ -209,7 +202,7 @@ __device__ __forceinline__ void load(F (&x)[N], const block_job<F> &job, const p
   if (job.in_wide)
     load_wide<F, N>(job, p, room);
   else
-    load_any_turned<F, N>(job, p, room);
+    load_turned<F, N>(job, p, room);
   __syncwarp();
   take<F, N>(x, room + p.lane * PITCH<F, N>);
   __syncwarp();
@@ -230,7 +223,7 @@ __device__ __forceinline__ void store(const F (&x)[N], const block_job<F> &job, 
   if (job.out_wide)
     store_wide<F, N>(job, p, room);
   else
-    store_any_turned<F, N>(job, p, room);
+    store_turned<F, N>(job, p, room);
 }
 
 template <bool SECOND, typename F, int N>
