@@ -6,7 +6,6 @@
  * device.
  */
 #include "filters/dct_fft.h"
-#include "filters/matrix.h"
 #include "tests/filters/grid_device.h"
 
 typedef struct transform {
@@ -15,12 +14,11 @@ typedef struct transform {
   void *on_device;
 } transform;
 
-static transform transform_new(fc_dct d, int compute, int axis, int64_t rows, int64_t cols) {
+static transform transform_new(fc_dct d, int compute, int isa, int axis, int64_t rows, int64_t cols) {
   size_t bytes = fc_dct_fft_bytes(d.size, compute);
   transform t = {guarded_new(bytes), NULL, NULL};
   t.plan = t.memory.data;
-  CHECK(fc_dct_fft_init(t.plan, &d, compute, FC_ISA_BASE, axis, rows, cols) == FC_OK, "size %" PRId64,
-        d.size);
+  CHECK(fc_dct_fft_init(t.plan, &d, compute, isa, axis, rows, cols) == FC_OK, "size %" PRId64, d.size);
   t.plan->device = t.on_device = to_device(t.plan, bytes);
   return t;
 }
@@ -39,113 +37,30 @@ static void transform_run(const transform *t, const fc_view *in, const fc_view *
   cudaFree(scratch);
 }
 
-/* What the matrix makes of it, in double. */
-static void expect(const fc_dct *d, int axis, int64_t rows, int64_t cols, const grid *in, const grid *out) {
-  fc_matrix m;
-  double *all = malloc((size_t)(d->size * d->size) * sizeof *all);
-  fc_dct_matrix(d, rows, all);
-  for (int64_t r = 1; r < rows; r++) memmove(all + r * cols, all + r * d->size, (size_t)cols * sizeof *all);
-  fc_matrix_init(&m, FC_F64, FC_ISA_BASE, axis, rows, cols);
-  guarded matrix = guarded_new(fc_matrix_bytes(&m));
-  fc_matrix_fill(&m, matrix.data, NULL, all, NULL);
-  m.matrix = matrix.data;
-  CHECK(fc_matrix_ref(&m, &in->view, &out->view, NULL) == FC_OK, "reference");
-  guarded_free(&matrix);
-  free(all);
-}
-
-/* Relative, but for the rounding to integers, which is up to half a code each. */
-static double distance(const grid *got, const grid *want) {
-  double error = 0, power = 0;
-  int rounds = !fc_dtype_is_float(got->view.dtype);
-  GRID_EACH(got, n, y, x, c) {
-    double a = grid_value(got, n, y, x, c), b = grid_value(want, n, y, x, c);
-    double off = rounds ? fmax(fabs(a - b) - 1, 0) : a - b;
-    error += off * off, power += b * b;
-  }
-  return power > 0 ? sqrt(error / power) : sqrt(error);
-}
+#define grid_place grid_to_device
+#define grid_fetch grid_from_device
+#include "tests/filters/dct_fft_check.h"
 
 static void check_case(int64_t n, int axis, int compute) {
-  fc_dct d = {n, (int)random_int(2, 3), (int)random_int(0, 1), (int)random_int(0, 1)};
-  int64_t rows = random_int(0, 2) ? n : random_int(1, n), cols = random_int(0, 2) ? n : random_int(1, n);
+  transform_case t = {.dct = {n, (int)random_int(2, 3), (int)random_int(0, 1), (int)random_int(0, 1)},
+                      .axis = axis,
+                      .compute = compute};
+  t.rows = random_int(0, 2) ? n : random_int(1, n), t.cols = random_int(0, 2) ? n : random_int(1, n);
   int64_t blocks = random_int(1, n < 48 ? 40 : 9);
   int64_t shape[] = {random_int(1, 2), random_int(1, 3), random_int(1, 70), random_int(1, 3)};
-  int kind = FC_ARRAY, out_dtype = random_int(0, 1) ? compute : (int)random_int(FC_I32, FC_F64);
-  shape[axis] = blocks * cols;
-  grid in = grid_new((int)random_int(0, FC_DTYPE_COUNT - 1), kind, shape, (int)random_int(0, GRID_ORDERS - 1),
-                     (int)random_int(0, 1));
+  t.out_dtype = random_int(0, 1) ? compute : (int)random_int(FC_I32, FC_F64);
+  shape[axis] = blocks * t.cols;
+  grid in = grid_new((int)random_int(0, FC_DTYPE_COUNT - 1), FC_ARRAY, shape,
+                     (int)random_int(0, GRID_ORDERS - 1), (int)random_int(0, 1));
   /* Whole numbers of 32 bits would leave nothing of a small block to compare. */
-  if (in.view.dtype == FC_I32) out_dtype = FC_F64;
+  if (in.view.dtype == FC_I32) t.out_dtype = FC_F64;
   grid_randomise(&in);
-  shape[axis] = blocks * rows;
-  grid want = grid_new(FC_F64, kind, shape, 0, 0);
-  expect(&d, axis, rows, cols, &in, &want);
-  grid out = grid_new(out_dtype, kind, shape, (int)random_int(0, GRID_ORDERS - 1), (int)random_int(0, 1));
-  transform t = transform_new(d, compute, axis, rows, cols);
-  fc_view from = grid_to_device(&in), to = grid_to_device(&out);
-  transform_run(&t, &from, &to);
-  grid_from_device(&out, &to), grid_from_device(&in, &from);
-  double off = distance(&out, &want);
-  CHECK(off <= (compute == FC_F32 || out_dtype == FC_F32 ? 1e-6 : 1e-14),
-        "%s to %s in %s: type %d, ortho %d, inverse %d, %" PRId64 " -> %" PRId64 " of %" PRId64
-        " along %d: off by %g",
-        fc_dtype_name(in.view.dtype), fc_dtype_name(out_dtype), fc_dtype_name(compute), d.type, d.orthonormal,
-        d.inverse, cols, rows, n, axis, off);
-  CHECK(grid_intact(&out), "size %" PRId64 ": wrote beyond the output", n);
-  grid_free(&in), grid_free(&want), grid_free(&out), transform_free(&t);
-}
-
-/* The output in two pieces along each axis, as a host would cut it. */
-static void check_pieces(int64_t n, int axis, int type, int order) {
-  fc_dct d = {n, type, 1, 0};
-  int64_t shape[FC_AXES] = {2, 5, 40, 3};
-  shape[axis] = 7 * n;
-  transform t = transform_new(d, FC_F32, axis, n, n);
-  grid in = grid_new(FC_F32, FC_IMAGE, shape, order, 0), whole = grid_new(FC_F32, FC_IMAGE, shape, order, 0);
-  grid pieces = grid_new(FC_F32, FC_IMAGE, shape, order, 0);
-  grid_randomise(&in);
-  fc_view from = grid_to_device(&in), to = grid_to_device(&whole);
-  transform_run(&t, &from, &to);
-  grid_from_device(&whole, &to);
-  for (int cut = 0; cut < FC_AXES; cut++) {
-    int64_t unit = cut == axis ? n : 1, units = shape[cut] / unit, at = random_int(0, units);
-    memset(pieces.memory.data, 0, pieces.memory.bytes);
-    to = grid_to_device(&pieces);
-    for (int half = 0; half < 2; half++) {
-      int64_t first = (half ? at : 0) * unit, count = (half ? units - at : at) * unit;
-      fc_view a = grid_part(&from, cut, first, count), b = grid_part(&to, cut, first, count);
-      transform_run(&t, &a, &b);
-    }
-    grid_from_device(&pieces, &to);
-    CHECK(!memcmp(whole.memory.data, pieces.memory.data, (size_t)fc_view_count(&whole.view) * sizeof(float)),
-          "size %" PRId64 " along %d, order %d, cut across axis %d at %" PRId64, n, axis, order, cut, at);
-  }
-  grid_from_device(&in, &from);
-  grid_free(&in), grid_free(&whole), grid_free(&pieces), transform_free(&t);
-}
-
-/* What is not finite spoils its block, and no other. */
-static void check_spoilt(int64_t n, int axis, int type, double bad) {
-  fc_dct d = {n, type, 0, 0};
-  int64_t shape[FC_AXES] = {1, 3, 20, 2}, at[FC_AXES];
-  shape[axis] = 5 * n;
-  transform t = transform_new(d, FC_F64, axis, n, n);
-  grid in = grid_new(FC_F64, FC_IMAGE, shape, 0, 0), out = grid_new(FC_F64, FC_IMAGE, shape, 0, 0);
-  grid_randomise(&in);
-  for (int a = 0; a < FC_AXES; a++) at[a] = random_int(0, shape[a] - 1);
-  *(double *)fc_view_at(&in.view, at[0], at[1], at[2], at[3]) = bad;
-  fc_view from = grid_to_device(&in), to = grid_to_device(&out);
-  transform_run(&t, &from, &to);
-  grid_from_device(&out, &to), grid_from_device(&in, &from);
-  GRID_EACH(&out, i, y, x, c) {
-    int64_t here[] = {i, y, x, c};
-    int same = here[axis] / n == at[axis] / n;
-    for (int a = 0; a < FC_AXES; a++) same &= a == axis || here[a] == at[a];
-    CHECK(isnan(grid_value(&out, i, y, x, c)) == same,
-          "size %" PRId64 " along %d: %g at %" PRId64 ",%" PRId64, n, axis, bad, y, x);
-  }
-  grid_free(&in), grid_free(&out), transform_free(&t);
+  shape[axis] = blocks * t.rows;
+  grid want = grid_new(FC_F64, FC_ARRAY, shape, 0, 0);
+  expect(&t.dct, axis, t.rows, t.cols, &in, &want);
+  t.order = (int)random_int(0, GRID_ORDERS - 1), t.gap = (int)random_int(0, 1);
+  check_answer(&t, FC_ISA_BASE, &in, &want);
+  grid_free(&in), grid_free(&want);
 }
 
 int main(void) {
