@@ -33,6 +33,19 @@ __device__ __forceinline__ void fc_copy_words(void *shared, const void *global) 
                : "memory");
 #endif
 }
+// The same of what is read once: it leaves the second cache first, so that what others left there stays.
+__device__ __forceinline__ void fc_copy_words_once(void *shared, const void *global) {
+#if __CUDA_ARCH__ < 800
+  fc_copy_words(shared, global);
+#else
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global), "l"(policy)
+               : "memory");
+#endif
+}
 __device__ __forceinline__ void fc_commit_copies(void) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
