@@ -8,10 +8,10 @@
  * to the bit whatever the chunks, threads or device.
  *
  * Integers are summed exactly, in 128 bits. Floating-point samples are summed in double:
- * 8 in a row in each of 128 lanes, then pairwise, so the error is at most that of
- * pairwise summation; deviations are taken from the mean of 1024 samples and merged as
- * Chan, Golub and LeVeque (1983) do, so nothing cancels. Samples that are NaN or infinite
- * are counted and left out of everything else.
+ * at most 8 in a row in each of 128 lanes, then pairwise, so the error is at most that of
+ * pairwise summation; deviations of doubles are taken from the mean of 1024 samples, those of floats from
+ * each other, and merged as Chan, Golub and LeVeque (1983) do, so nothing cancels. Samples that are NaN or
+ * infinite are counted and left out of everything else.
  */
 #ifndef FC_FILTERS_STATS_H
 #define FC_FILTERS_STATS_H

@@ -260,39 +260,99 @@ __device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *
   return p;
 }
 
-// Of a whole chunk, T float or double. A sum that is finite has finite samples only.
-template <bool QUADS, typename T>
-__device__ __forceinline__ fc_stats_part measure_whole(const layout &l, const char *block, int64_t first) {
-  T v[EACH];
-  load_values<QUADS>(v, l, block, first, FC_STATS_CHUNK);
-  double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
-  T least = v[0], most = v[0];
+// Of a whole chunk of doubles. A sum that is finite has finite samples only.
+template <bool QUADS>
+__device__ __forceinline__ fc_stats_part measure_whole(const double (&v)[EACH], const layout &l,
+                                                       const char *block, int64_t first) {
+  double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {}, least = v[0], most = v[0];
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
-    sum[i % OWN] = plus(sum[i % OWN], static_cast<double>(v[i]));
+    sum[i % OWN] = plus(sum[i % OWN], v[i]);
     squares[i % OWN] = add_square(squares[i % OWN], v[i]);
     least = smaller(least, v[i]), most = larger(most, v[i]);
   }
   fc_stats_part p = fc_stats_part_none();
   p.sum = fold<QUADS>(sum);
-  if (!(p.sum - p.sum == 0)) return measure_some<T>(l, block, first, FC_STATS_CHUNK);
+  if (!(p.sum - p.sum == 0)) return measure_some<double>(l, block, first, FC_STATS_CHUNK);
   p.squares = fold<QUADS>(squares);
   p.least = plus(least_of_lanes(least), 0), p.most = plus(most_of_lanes(most), 0);
   p.finite = FC_STATS_CHUNK;
   const double mean = fc_stats_times(p.sum, 1.0 / FC_STATS_CHUNK); // a power of two: as divided
 #pragma unroll
-  for (int i = 0; i < EACH; i++)
-    spread[i % OWN] = add_apart(spread[i % OWN], static_cast<double>(v[i]), mean);
+  for (int i = 0; i < EACH; i++) spread[i % OWN] = add_apart(spread[i % OWN], v[i], mean);
   p.spread = fold<QUADS>(spread);
   return p;
+}
+
+using moments = fc_stats_moments;
+
+__device__ __forceinline__ moments join_across(const moments &m, int by, double each) {
+  const moments other = {across(m.sum, by), across(m.twice, by)};
+  return fc_stats_join(m, other, each);
+}
+
+// Of lane k of the four that a thread has.
+__device__ __forceinline__ moments column_of(const float (&v)[EACH], int k) {
+  double rows[FC_STATS_ROWS];
+#pragma unroll
+  for (int r = 0; r < FC_STATS_ROWS; r++) rows[r] = v[r * OWN + k];
+  return fc_stats_column(rows);
+}
+
+// The moments of what a thread has (QUADS), whose lanes are neighbours.
+__device__ __forceinline__ moments moments_of_quads(const float (&v)[EACH]) {
+  const moments low = fc_stats_join(column_of(v, 0), column_of(v, 1), 1.0 / 8);
+  const moments high = fc_stats_join(column_of(v, 2), column_of(v, 3), 1.0 / 8);
+  return fc_stats_join(low, high, 1.0 / 16);
+}
+
+// Those of the chunk, where a thread has lanes t, t + 32 and so on.
+__device__ __forceinline__ moments moments_of_apart(const float (&v)[EACH]) {
+  moments m[OWN];
+#pragma unroll
+  for (int k = 0; k < OWN; k++) m[k] = join_across(join_across(column_of(v, k), 1, 1.0 / 8), 2, 1.0 / 16);
+  m[0] = fc_stats_join(m[0], m[2], 1.0 / 32), m[1] = fc_stats_join(m[1], m[3], 1.0 / 32);
+  moments all = fc_stats_join(m[0], m[1], 1.0 / 64);
+  double each = 1.0 / 128;
+  for (int by = 16; by >= 4; by /= 2, each *= 0.5) all = join_across(all, by, each);
+  return all;
+}
+
+// Of a whole chunk of floats, in one go.
+template <bool QUADS>
+__device__ __forceinline__ fc_stats_part measure_whole(const float (&v)[EACH], const layout &l,
+                                                       const char *block, int64_t first) {
+  float least = v[0], most = v[0];
+#pragma unroll
+  for (int i = 1; i < EACH; i++) least = fminf(least, v[i]), most = fmaxf(most, v[i]);
+  moments all;
+  if (QUADS) {
+    all = moments_of_quads(v);
+    double each = 1.0 / 32;
+    for (int by = 16; by > 0; by /= 2, each *= 0.5) all = join_across(all, by, each);
+  } else
+    all = moments_of_apart(v);
+  if (!(all.sum - all.sum == 0)) return measure_some<float>(l, block, first, FC_STATS_CHUNK);
+  fc_stats_part p = fc_stats_part_none();
+  fc_stats_part_set(&p, all);
+  p.least = plus(least_of_lanes(least), 0), p.most = plus(most_of_lanes(most), 0);
+  return p;
+}
+
+// Of a whole chunk.
+template <bool QUADS, typename T>
+__device__ __forceinline__ fc_stats_part load_and_measure(const layout &l, const char *block, int64_t first) {
+  T v[EACH];
+  load_values<QUADS>(v, l, block, first, FC_STATS_CHUNK);
+  return measure_whole<QUADS>(v, l, block, first);
 }
 
 template <typename T>
 __device__ __forceinline__ fc_stats_part measure_values(const layout &l, const char *block, int64_t first,
                                                         int64_t count) {
   if (count < FC_STATS_CHUNK) return measure_some<T>(l, block, first, count);
-  if (is_easy<T>(l, block, first, count)) return measure_whole<true, T>(l, block, first);
-  return measure_whole<false, T>(l, block, first);
+  if (is_easy<T>(l, block, first, count)) return load_and_measure<true, T>(l, block, first);
+  return load_and_measure<false, T>(l, block, first);
 }
 
 // ---- a chunk of integers -----------------------------------------------------

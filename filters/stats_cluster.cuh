@@ -66,8 +66,11 @@ __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
   const int64_t first = (static_cast<int64_t>(at.unit) * UNIT + k) * FC_STATS_CHUNK;
   const int64_t left = samples_in(l, at.block) - first;
   fc_stats_part p = fc_stats_part_none();
+  // So far the kernel before may run; the one after may begin while this one merges.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
   if (left > 0)
     p = measure_codes<T>(l, block_at(l, at), first, left < FC_STATS_CHUNK ? left : FC_STATS_CHUNK);
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   cluster_wait();
   if (threadIdx.x % 32 == 0) store_first(&parts[k], p);
   cluster_arrive();
@@ -90,12 +93,14 @@ static fc_status launch_clusters(const layout &l, unsigned count, fc_stats_part 
     (void)cudaGetLastError();
     return FC_UNSUPPORTED;
   }
-  cudaLaunchAttribute together = {};
-  together.id = cudaLaunchAttributeClusterDimension;
-  together.val.clusterDim.x = CLUSTER, together.val.clusterDim.y = together.val.clusterDim.z = 1;
+  cudaLaunchAttribute how[2] = {};
+  how[0].id = cudaLaunchAttributeClusterDimension;
+  how[0].val.clusterDim.x = CLUSTER, how[0].val.clusterDim.y = how[0].val.clusterDim.z = 1;
+  how[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  how[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(count * CLUSTER), config.blockDim = dim3(32 * CLUSTER_WARPS), config.stream = stream;
-  config.attrs = &together, config.numAttrs = 1;
+  config.attrs = how, config.numAttrs = 2;
   (void)cudaLaunchKernelEx(&config, measure_clusters<T>, l, units, blocks, frame_bytes);
   return fc_launch_status();
 }

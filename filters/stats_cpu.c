@@ -77,7 +77,7 @@ static void flush(walk *k) {
     int64_t rows = (k->filled + FC_STATS_LANES - 1) / FC_STATS_LANES, room = rows * FC_STATS_LANES;
     int64_t missing = room - k->filled;
     for (int64_t i = k->filled * k->channels; i < room * k->channels; i++) cells[i] = NAN;
-    k->k->values(cells, rows, k->channels, &k->lanes, k->parts);
+    k->k->values(cells, rows, k->channels, k->in->dtype == FC_F64, &k->lanes, k->parts);
     for (int64_t c = 0; c < k->channels; c++) k->parts[c].nan -= (uint64_t)missing;
   } else
     k->k->codes(k->cells, k->filled, k->channels, k->in->dtype == FC_I32, &k->lanes, k->parts);

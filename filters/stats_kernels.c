@@ -95,8 +95,79 @@ static void fold_extremes(double *least, double *most, int64_t channels) {
     }
 }
 
-static void values(const double *cells, int64_t rows, int64_t channels, const fc_stats_lanes *l,
-                   fc_stats_part *parts) {
+/* ---- whole chunks of f32: pairwise, in one go ------------------------- */
+
+static void add_columns(const double *restrict cells, int64_t width, double *restrict sum,
+                        double *restrict twice) {
+  for (int64_t i = 0; i < width; i++) {
+    double v[ROWS];
+    for (int r = 0; r < ROWS; r++) v[r] = cells[r * width + i];
+    const fc_stats_moments m = fc_stats_column(v);
+    sum[i] = m.sum, twice[i] = m.twice;
+  }
+}
+
+/* Lanes 2 i and 2 i + 1 of each channel. */
+static inline void join_neighbours(const double *restrict sum, const double *restrict twice, int64_t count,
+                                   int64_t channels, double each, double *restrict to_sum,
+                                   double *restrict to_twice) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t c = 0; c < channels; c++) {
+      const int64_t a = 2 * i * channels + c, b = a + channels, to = i * channels + c;
+      const fc_stats_moments x = {sum[a], twice[a]}, y = {sum[b], twice[b]}, m = fc_stats_join(x, y, each);
+      to_sum[to] = m.sum, to_twice[to] = m.twice;
+    }
+}
+
+static void join_pairs(const double *sum, const double *twice, int64_t count, int64_t channels, double each,
+                       double *to_sum, double *to_twice) {
+  if (channels == 1) /* a loop that the compiler makes vectors of */
+    join_neighbours(sum, twice, count, 1, each, to_sum, to_twice);
+  else
+    join_neighbours(sum, twice, count, channels, each, to_sum, to_twice);
+}
+
+/* Lanes i and i + half. */
+static void join_halves(double *restrict sum, double *restrict twice, int64_t half, double each) {
+  for (int64_t i = 0; i < half; i++) {
+    const fc_stats_moments x = {sum[i], twice[i]}, y = {sum[half + i], twice[half + i]};
+    const fc_stats_moments m = fc_stats_join(x, y, each);
+    sum[i] = m.sum, twice[i] = m.twice;
+  }
+}
+
+/* The parts of channels whose samples, and so their sum, are finite; false if some are not. */
+static int values_of_floats(const double *cells, int64_t channels, const fc_stats_lanes *l,
+                            fc_stats_part *parts) {
+  const int64_t width = FC_STATS_LANES * channels;
+  double each = 1.0 / ROWS;
+  add_columns(cells, width, l->sum, l->squares);
+  join_pairs(l->sum, l->squares, FC_STATS_LANES / 2, channels, each, l->mean, l->finite);
+  join_pairs(l->mean, l->finite, FC_STATS_LANES / 4, channels, each / 2, l->sum, l->squares);
+  each /= 4;
+  for (int64_t half = FC_STATS_LANES / 8 * channels; half >= channels; half /= 2, each /= 2)
+    join_halves(l->sum, l->squares, half, each);
+  compare_finite(cells, width, l->least, l->most);
+  fold_extremes(l->least, l->most, channels);
+  int all = 1;
+  for (int64_t c = 0; c < channels; c++) {
+    const fc_stats_moments m = {l->sum[c], l->squares[c]};
+    if (m.sum - m.sum != 0) {
+      all = 0;
+      continue;
+    }
+    parts[c] = fc_stats_part_none();
+    fc_stats_part_set(&parts[c], m);
+    /* A zero has no sign: which of two comes first is nobody's business. */
+    parts[c].least = l->least[c] + 0.0, parts[c].most = l->most[c] + 0.0;
+  }
+  return all;
+}
+
+/* ---- any chunk -------------------------------------------------------- */
+
+static void values_of_any(const double *cells, int64_t rows, int64_t channels, const fc_stats_lanes *l,
+                          fc_stats_part *parts) {
   const int64_t width = FC_STATS_LANES * channels;
   int finite = rows == ROWS;
   if (finite) {
@@ -114,7 +185,6 @@ static void values(const double *cells, int64_t rows, int64_t channels, const fc
   for (int64_t c = 0; c < channels; c++) {
     fc_stats_part p = fc_stats_part_none();
     p.sum = l->sum[c], p.squares = l->squares[c];
-    /* A zero has no sign: which of two comes first is nobody's business. */
     p.least = l->least[c] + 0.0, p.most = l->most[c] + 0.0;
     p.finite = finite ? FC_STATS_CHUNK : (uint64_t)l->finite[c], p.nan = finite ? 0 : (uint64_t)l->nan[c];
     p.inf = (uint64_t)(rows * FC_STATS_LANES) - p.finite - p.nan;
@@ -127,6 +197,15 @@ static void values(const double *cells, int64_t rows, int64_t channels, const fc
     deviate_some(cells, rows, width, l->mean, l->sum);
   fold_sums(l->sum, channels);
   for (int64_t c = 0; c < channels; c++) parts[c].spread = l->sum[c];
+}
+
+static void values(const double *cells, int64_t rows, int64_t channels, int wide, const fc_stats_lanes *l,
+                   fc_stats_part *parts) {
+  const int pairwise = !wide && rows == ROWS;
+  if (pairwise && values_of_floats(cells, channels, l, parts)) return;
+  values_of_any(cells, rows, channels, l, parts);
+  /* Channels are measured alike with any beside them. */
+  if (pairwise) (void)values_of_floats(cells, channels, l, parts);
 }
 
 /* ---- integers --------------------------------------------------------- */

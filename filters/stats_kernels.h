@@ -22,8 +22,8 @@ typedef struct fc_stats_lanes {
 
 typedef struct fc_stats_kernels {
   /* `rows` (1 to ROWS) * LANES * channels cells, NaN where there is no sample; the parts take NaN for what
-   * it is. Rows that are left out would change nothing. */
-  void (*values)(const double *cells, int64_t rows, int64_t channels, const fc_stats_lanes *lanes,
+   * it is. Rows that are left out would change nothing. `wide` when they are not f32. */
+  void (*values)(const double *cells, int64_t rows, int64_t channels, int wide, const fc_stats_lanes *lanes,
                  fc_stats_part *parts);
   /* `samples` (1 to CHUNK) times channels cells. `wide` when squares of codes exceed 32 bits. */
   void (*codes)(const int32_t *cells, int64_t samples, int64_t channels, int wide,
