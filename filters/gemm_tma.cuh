@@ -76,9 +76,10 @@ __device__ __forceinline__ void fc_tma_copy(uint32_t to, const CUtensorMap *map,
 
 // One operand's: W rows (columns); BY_K: neighbours in k are neighbours. Floats: PART rows at a time,
 // in lines of all of them, one a step of k, whose pieces are swapped by k / 4 modulo 8 if they were turned.
-template <typename F, int W_, bool BY_K_> struct fc_tma_slice {
+// With AS_IT_LIES nothing is.
+template <typename F, int W_, bool BY_K_, bool AS_IT_LIES = false> struct fc_tma_slice {
   static constexpr int W = W_, BK = 128 / static_cast<int>(sizeof(F)), bytes = 128 * W;
-  static constexpr bool BY_K = BY_K_, floats = sizeof(F) == 4, turned = BY_K && floats;
+  static constexpr bool BY_K = BY_K_, floats = sizeof(F) == 4, turned = BY_K && floats && !AS_IT_LIES;
   static constexpr int PART = turned ? (W < 64 ? W : 64) : floats ? (W < 128 ? W : 128) : BY_K ? W : BK;
   static constexpr int box_x = BY_K ? BK : PART, box_y = BY_K ? PART : BK;
   static_assert(W % PART == 0 && W <= 256, "whole boxes");
@@ -211,11 +212,13 @@ template <class M> struct fc_tma_pipe {
 // The arithmetic of a tile, M, by WARPS warps, BLOCKS blocks a processor: slice_a, slice_b;
 // M(warp, lane), begin(pipe), clear(), multiply(pipe, steps of k left), store(c, i0, j0, m, n).
 template <class M> struct fc_tma_shares {
-  static constexpr int feeders = 4, warps = M::WARPS + feeders; // groups of four warps
-  static_assert(M::WARPS % 4 == 0, "warp groups");
+  // Only groups of four warps can hand over registers.
+  static constexpr bool groups = M::WARPS % 4 == 0;
+  static constexpr int feeders = groups ? 4 : 1, warps = M::WARPS + feeders;
   // Registers a thread, in eights: what all begin with; those of the feeders and of the others then.
   static constexpr int all = 65536 / (32 * warps * M::BLOCKS) / 8 * 8;
   static constexpr bool turns = M::slice_a::turned || M::slice_b::turned;
+  static_assert(groups || !turns, "a group turns");
   static constexpr bool turns_both = M::slice_a::turned && M::slice_b::turned;
   // With fewer than it needs one side spills, and then the compiler deals out all registers badly.
   static constexpr int few = turns_both ? 80
@@ -279,11 +282,11 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
   const int first = static_cast<int>(blockIdx.x), step = static_cast<int>(gridDim.x);
   const int left = ((work.tiles - first - 1) / step + 1) * work.slices;
   if (warp >= M::WARPS) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(shares::few));
+    if constexpr (shares::groups) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(shares::few));
     fc_tma_feed<M> feed(&a, &b, work, fc_shared_address(slices), full, empty);
     fc_tma_feed_all<M>(feed, slices, ready, left, static_cast<int>(threadIdx.x) - 32 * M::WARPS);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(shares::many));
+    if constexpr (shares::groups) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(shares::many));
     fc_tma_pipe<M> pipe;
     pipe.slices = slices, pipe.ready = ready, pipe.empty = empty, pipe.lane = lane, pipe.left = left;
     M math(warp, lane);
@@ -418,11 +421,11 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
   return static_cast<int64_t>(work->tiles / 64 + 1) * work->slices <= most;
 }
 
-// What a product costs in tiles of this kind, to compare kinds by: sums that the busiest processor makes,
-// those beyond the edges too, divided by the measured speed of the kind.
-template <class M> static inline double fc_tma_cost(int64_t m, int64_t n, int processors, double speed) {
+// How often a processor fills up with tiles of this kind.
+template <class M> static inline double fc_tma_rounds(int64_t m, int64_t n) {
   const int64_t tiles = (m + M::BM - 1) / M::BM * ((n + M::BN - 1) / M::BN);
-  return static_cast<double>((tiles + processors - 1) / processors * M::BM * M::BN) / speed;
+  const int64_t places = static_cast<int64_t>(fc_tma_processors()) * M::BLOCKS;
+  return static_cast<double>((tiles + places - 1) / places);
 }
 
 // FC_UNSUPPORTED where the engine cannot: the caller has another way.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// gemm_tma_flat.cuh - a small tile of f32 sums by fused multiply-adds, for gemm_tma.cuh: where the product
+// has so few sums that large tiles would leave most processors idle.
+//
+// What binds such tiles is shared memory: each operand that a thread of its own reads takes as long as four
+// multiply-adds, and there are few to use it for. So a lane makes COLUMNS sums, 32 apart, in each of ROWS
+// rows, and a warp reads an element of A once for all its lanes. Slices are read as they lie.
+//
+// Every sum is one chain of fused multiply-adds in ascending k.
+#ifndef FC_FILTERS_GEMM_TMA_FLAT_CUH
+#define FC_FILTERS_GEMM_TMA_FLAT_CUH
+
+#include "filters/gemm_tma.cuh"
+
+template <int WARPS_M, int WARPS_N, int ROWS, int COLUMNS, int STAGES_, int BLOCKS_, bool A_BY_K, bool B_BY_K>
+struct fc_tma_flat {
+  // The engine brings eight rows at least: those beyond are for products that have none there.
+  static constexpr int BM = WARPS_M * ROWS < 8 ? 8 : WARPS_M * ROWS, BN = WARPS_N * 32 * COLUMNS, BK = 32;
+  static constexpr int WARPS = WARPS_M * WARPS_N, STAGES = STAGES_, BLOCKS = BLOCKS_;
+  static_assert(BM % 8 == 0 && BM <= 128 && BN <= 128, "whole boxes of one part");
+  using slice_a = fc_tma_slice<float, BM, A_BY_K, true>;
+  using slice_b = fc_tma_slice<float, BN, B_BY_K, true>;
+
+  const int row, col; // the lane's first
+  float sum[ROWS][COLUMNS];
+  float x[2][ROWS][4], y[2][COLUMNS][4]; // of four steps; of those at hand and the next
+
+  __device__ __forceinline__ fc_tma_flat(int warp, int lane)
+      : row(warp % WARPS_M * ROWS), col(warp / WARPS_M * (32 * COLUMNS) + lane) {}
+
+  __device__ __forceinline__ void clear(void) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+      for (int s = 0; s < COLUMNS; s++) sum[r][s] = 0;
+  }
+
+  static __device__ __forceinline__ float4 four(const unsigned char *from) {
+    return *reinterpret_cast<const float4 *>(from);
+  }
+  // Steps 4 p to 4 p + 3 of a line by k, whose pieces the engine has swapped.
+  static __device__ __forceinline__ void load_steps(float (&v)[4], const unsigned char *slice, int line,
+                                                    int p) {
+    const float4 f = four(slice + line * 128 + ((p ^ line % 8) << 4));
+    v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+  }
+
+  // One step of all rows, which lie side by side.
+  static __device__ __forceinline__ void load_rows(float (&v)[ROWS][4], int q, const unsigned char *from) {
+#pragma unroll
+    for (int r = 0; r < ROWS / 4 * 4; r += 4) {
+      const float4 f = four(from + r * 4);
+      v[r][q] = f.x, v[r + 1][q] = f.y, v[r + 2][q] = f.z, v[r + 3][q] = f.w;
+    }
+#pragma unroll
+    for (int r = ROWS / 4 * 4; r < ROWS; r++) v[r][q] = *reinterpret_cast<const float *>(from + r * 4);
+  }
+
+  template <class P> __device__ __forceinline__ void load(const P &pipe, int place, int p) {
+    if (A_BY_K) {
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) load_steps(x[place][r], pipe.a, row + r, p);
+    } else {
+#pragma unroll
+      for (int q = 0; q < 4; q++) load_rows(x[place], q, pipe.a + ((4 * p + q) * BM + row) * 4);
+    }
+#pragma unroll
+    for (int s = 0; s < COLUMNS; s++)
+      if (B_BY_K)
+        load_steps(y[place][s], pipe.b, col + 32 * s, p);
+      else
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+          y[place][s][q] = *reinterpret_cast<const float *>(pipe.b + ((4 * p + q) * BN + col + 32 * s) * 4);
+  }
+
+  template <class P> __device__ __forceinline__ void begin(const P &pipe) {
+    load(pipe, 0, 0);
+  }
+
+  // Steps beyond the last are zeros.
+  template <class P> __device__ __forceinline__ void multiply(P &pipe, int) {
+#pragma unroll
+    for (int p = 0; p < BK / 4; p++) {
+      if (p == BK / 4 - 1) pipe.advance();
+      load(pipe, (p + 1) % 2, (p + 1) % (BK / 4));
+#pragma unroll
+      for (int q = 0; q < 4; q++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+          for (int s = 0; s < COLUMNS; s++) sum[r][s] = fmaf(x[p % 2][r][q], y[p % 2][s][q], sum[r][s]);
+    }
+  }
+
+  template <class C>
+  __device__ __forceinline__ void store(const C &c, int64_t i0, int64_t j0, int64_t m, int64_t n) const {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      const int64_t i = i0 + row + r;
+      if (i >= m) continue;
+#pragma unroll
+      for (int s = 0; s < COLUMNS; s++) {
+        const int64_t j = j0 + col + 32 * s;
+        if (j < n) c.store(i, j, sum[r][s]);
+      }
+    }
+  }
+};
+
+#endif
