@@ -10,6 +10,7 @@
 // Their sums are the same, to the bit.
 #include "filters/gemm.h"
 #include "filters/gemm_dmma.cuh"
+#include "filters/gemm_result.cuh"
 #include "filters/gemm_thin.cuh"
 #include "filters/gemm_tile.cuh"
 #include "filters/gemm_tma.h"
@@ -25,18 +26,6 @@ template <typename F> struct operand {
   __device__ __forceinline__ F load(const char *from) const { return *reinterpret_cast<const F *>(from); }
 };
 
-template <typename F> struct result {
-  F *data;
-  int64_t row, col;
-  F alpha, beta;
-  __device__ __forceinline__ F *at(int64_t j) const { return data + j * col; }
-  __device__ __forceinline__ F start(int64_t) const { return F(0); }
-  __device__ __forceinline__ void store(F *column, int64_t i, F sum) const {
-    F *to = column + i * row;
-    *to = beta == F(0) ? alpha * sum : fc_tile_fma(beta, *to, alpha * sum);
-  }
-};
-
 template <typename F> operand<F> operand_of(const void *data, int64_t across, int64_t along) {
   const int64_t size = sizeof(F);
   operand<F> o = {static_cast<const char *>(data), across * size, along * size, along == 1};
@@ -45,12 +34,12 @@ template <typename F> operand<F> operand_of(const void *data, int64_t across, in
 
 // FC_UNSUPPORTED where tensor cores are of no use.
 fc_status on_tensor_cores(int64_t m, int64_t n, int64_t k, const operand<double> &a, const operand<double> &b,
-                          const result<double> &c, cudaStream_t stream) {
-  const fc_dmma_operand rows = {a.data, a.across, a.along, m}, columns = {b.data, b.across, b.along, n};
+                          const fc_gemm_result<double> &c, cudaStream_t stream) {
+  const fc_mma_operand rows = {a.data, a.across, a.along, m}, columns = {b.data, b.across, b.along, n};
   return fc_dmma_product(rows, columns, k, c, stream);
 }
 fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float> &, const operand<float> &,
-                          const result<float> &, cudaStream_t) {
+                          const fc_gemm_result<float> &, cudaStream_t) {
   return FC_UNSUPPORTED;
 }
 
@@ -79,27 +68,14 @@ template <typename F> fc_status thin_product(const fc_gemm *g, cudaStream_t stre
 
 template <typename F> fc_status tiled_product(const fc_gemm *g, cudaStream_t stream) {
   const operand<F> a = operand_of<F>(g->a, g->a_row, g->a_col), b = operand_of<F>(g->b, g->b_col, g->b_row);
-  const result<F> c = {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha),
-                       static_cast<F>(g->beta)};
+  const fc_gemm_result<F> c = fc_gemm_result_of<F>(g);
   const fc_status status = g->k > 0 ? on_tensor_cores(g->m, g->n, g->k, a, b, c, stream) : FC_UNSUPPORTED;
   return status == FC_UNSUPPORTED ? fc_tile_product<F, 0>(g->m, g->n, g->k, a, b, c, stream) : status;
 }
 
-// Neighbouring threads write neighbouring columns: a column-major C is computed as the transpose,
-// B'A', whose sums are the same.
-fc_gemm by_rows(const fc_gemm *g) {
-  fc_gemm t = *g;
-  if (g->alpha == 0) t.k = 0;
-  if (g->c_row != 1 || g->c_col == 1) return t;
-  t.m = g->n, t.n = g->m;
-  t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row;
-  t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row;
-  t.c_row = g->c_col, t.c_col = g->c_row;
-  return t;
-}
-
 template <typename F> fc_status multiply(const fc_gemm *given, cudaStream_t stream) {
-  const fc_gemm g = by_rows(given);
+  fc_gemm g = fc_gemm_by_rows(given);
+  if (g.alpha == 0) g.k = 0;
   if (g.m == 0 || g.n == 0) return FC_OK;
   fc_status status = FC_UNSUPPORTED;
   if (g.k > 0) status = thin_product<F>(&g, stream);

@@ -12,7 +12,8 @@
 // whole slices, and A is copied there if the copy engine cannot read it. Then a block of two
 // groups of four warps makes 128 x BN sums at a time: the pipeline of gemm_tma.cuh, A split
 // in registers.
-#include "filters/gemm.h"
+#include "filters/gemm_parts.cuh"
+#include "filters/gemm_result.cuh"
 #include "filters/gemm_wgmma.cuh"
 
 namespace {
@@ -20,17 +21,6 @@ namespace {
 constexpr int SLICE = 32, BM = 128; // steps of k; rows of a tile
 
 // ---- splitting ------------------------------------------------------------------
-
-// To tf32, half away from zero. What lies beyond its bits is ignored by the tensor cores.
-__device__ __forceinline__ uint32_t rounded(float v) {
-  return __float_as_uint(v) + 0x1000;
-}
-__device__ __forceinline__ float big_part(float v) {
-  return __uint_as_float(rounded(v) & 0xffffe000);
-}
-__device__ __forceinline__ uint32_t small_part(float v, float big) {
-  return rounded(v - big);
-}
 
 constexpr int PACK = 64, PACK_THREADS = 256;
 
@@ -57,9 +47,9 @@ __device__ void pack_tile(const packing &p, int64_t r0, int64_t k0, float (*tile
   for (int s = 0; s < PACK; s += PACK_THREADS / PACK) {
     const int64_t row = r0 + y + s, step = k0 + x, to = row * p.pitch + step;
     if (row >= p.rows || step >= p.pitch) continue;
-    const float v = tile[y + s][x], big = p.small ? big_part(v) : v;
+    const float v = tile[y + s][x], big = p.small ? fc_part_big(v) : v;
     p.big[to] = big;
-    if (p.small) p.small[to] = __uint_as_float(small_part(v, big));
+    if (p.small) p.small[to] = __uint_as_float(fc_part_small(v, big));
   }
   __syncthreads();
 }
@@ -140,8 +130,8 @@ __device__ __forceinline__ void split_slice(parts &x, const unsigned char *a, in
       // Row g or g + 8, k = 8 p + t or + 4; a line's pieces are swapped by its number.
       const int at = (g + h % 2 * 8) * 128 + ((2 * p + h / 2 ^ g) << 4) + t * 4;
       const float v = *reinterpret_cast<const float *>(a + at);
-      x.big[p][h] = __float_as_uint(big_part(v));
-      x.small[p][h] = small_part(v, __uint_as_float(x.big[p][h]));
+      x.big[p][h] = __float_as_uint(fc_part_big(v));
+      x.small[p][h] = fc_part_small(v, __uint_as_float(x.big[p][h]));
     }
 }
 
@@ -289,21 +279,9 @@ __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
 }
 
 template <class S>
-fc_status launch(const fc_tma_operand<float> &a, const fc_tma_operand<float> &big, const float *small,
-                 int64_t k, const fc_tma_result<float> &c, cudaStream_t stream) {
-  fc_tma_operand<float> rest = big;
-  rest.data = small;
-  fc_tma_work work;
-  operands o;
-  const fc_tma_encoder encode = fc_tma_find_encoder();
-  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, big.limit, k) ||
-      !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
-      !fc_tma_describe<typename S::slice_b>(&o.big, encode, big, k) ||
-      !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||
-      !fc_tma_ready(product_kernel<S>, S::bytes))
-    return FC_UNSUPPORTED;
+fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result<float> &c,
+                 cudaStream_t stream) {
   const int places = fc_tma_processors(), grid = work.tiles < places ? work.tiles : places;
-  if (S::AHEAD) work.slices += work.slices % 2; // beyond the end are zeros
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -326,21 +304,11 @@ struct layout {
   size_t big, small, bytes; // offsets in scratch; A lies first
 };
 
-layout layout_of(const fc_gemm *g) {
+layout layout_of(const fc_gemm *given) {
+  const fc_gemm g = fc_gemm_by_rows(given);
   layout l;
-  l.a = {static_cast<const float *>(g->a), g->a_row, g->a_col, g->m};
-  l.b = {static_cast<const float *>(g->b), g->b_col, g->b_row, g->n};
-  l.c = {static_cast<float *>(g->c),  g->c_row, g->c_col, static_cast<float>(g->alpha),
-         static_cast<float>(g->beta), false};
-  // A column-major C is computed as the transpose, B'A'.
-  if (g->c_row == 1 && g->c_col != 1) {
-    const fc_tma_operand<float> a = l.a;
-    l.a = l.b, l.b = a;
-    l.c.row = g->c_col, l.c.col = g->c_row;
-  }
-  l.c.packs =
-      l.c.beta == 0 && l.c.col == 1 && l.c.row % 4 == 0 && reinterpret_cast<uintptr_t>(g->c) % 16 == 0;
-  l.pitch = (g->k + SLICE - 1) / SLICE * SLICE;
+  (void)fc_tma_operands(&g, &l.a, &l.b, &l.c);
+  l.pitch = (g.k + SLICE - 1) / SLICE * SLICE;
   l.packs_a = !l.a.by_k() || !l.a.readable();
   const size_t row = static_cast<size_t>(l.pitch) * sizeof(float); // whole lines of 128 bytes
   l.big = l.packs_a ? row * static_cast<size_t>(l.a.limit) : 0;
@@ -349,28 +317,45 @@ layout layout_of(const fc_gemm *g) {
   return l;
 }
 
-// As fc_tma_cost; speeds are of large products, in TFLOP/s.
+// What a product costs in tiles of this kind, to compare kinds by: columns that the busiest processor makes,
+// those beyond the edge too, divided by the speed of large products in TFLOP/s.
 template <class S> double cost_of(int64_t m, int64_t n, double speed) {
   const int64_t tiles = (m + BM - 1) / BM * ((n + S::BN - 1) / S::BN), processors = fc_tma_processors();
   return static_cast<double>((tiles + processors - 1) / processors * S::BN) / speed;
 }
 
-fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
+// FC_UNSUPPORTED, with nothing enqueued, where this kernel cannot.
+template <class S> fc_status product_by(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
   float *at_a = reinterpret_cast<float *>(scratch), *big = reinterpret_cast<float *>(scratch + l.big);
   float *small = reinterpret_cast<float *>(scratch + l.small);
-  // No kernel has run where nothing can be multiplied.
-  if (!fc_tma_find_encoder() || !fc_tma_ready(product_kernel<narrow>, narrow::bytes)) return FC_UNSUPPORTED;
+  const fc_tma_operand<float> b = {big, l.pitch, 1, l.b.limit}, rest = {small, l.pitch, 1, l.b.limit};
+  fc_tma_operand<float> a = l.a;
+  if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
+  fc_tma_work work;
+  operands o;
+  const fc_tma_encoder encode = fc_tma_find_encoder();
+  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k) ||
+      !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
+      !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, k) ||
+      !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||
+      !fc_tma_ready(product_kernel<S>, S::bytes))
+    return FC_UNSUPPORTED;
+  if (S::AHEAD) work.slices += work.slices % 2; // beyond the end are zeros
   const packing of_b = {l.b.data, l.b.across, l.b.along, l.b.limit, k, l.pitch, big, small};
   const packing of_a = {l.a.data, l.a.across, l.a.along, l.packs_a ? l.a.limit : 0,
                         k,        l.pitch,    at_a,      nullptr};
   const fc_status status = pack(of_b, of_a, stream);
-  if (status != FC_OK) return status;
-  fc_tma_operand<float> a = l.a, b = {big, l.pitch, 1, l.b.limit};
-  if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
-  if (cost_of<narrow>(a.limit, b.limit, 105) < cost_of<wide>(a.limit, b.limit, 130))
-    return launch<narrow>(a, b, small, k, l.c, stream);
-  return launch<wide>(a, b, small, k, l.c, stream);
+  return status == FC_OK ? launch<S>(o, work, l.c, stream) : status;
 }
+
+fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
+  if (cost_of<narrow>(l.a.limit, l.b.limit, 105) < cost_of<wide>(l.a.limit, l.b.limit, 130))
+    return product_by<narrow>(l, k, scratch, stream);
+  return product_by<wide>(l, k, scratch, stream);
+}
+
+// Sums of so few products are as fast in plain f32, which errs less than three products of parts.
+constexpr int64_t FEW_STEPS = 32;
 
 bool is_product(const fc_gemm *g) {
   return g->type == FC_F32 && g->m > 0 && g->n > 0 && g->k > 0 && g->alpha != 0;
@@ -379,12 +364,14 @@ bool is_product(const fc_gemm *g) {
 } // namespace
 
 extern "C" size_t fc_gemm_split_scratch(const fc_gemm *g) {
-  return fc_gemm_check(g) == FC_OK && is_product(g) ? layout_of(g).bytes : 0;
+  return fc_gemm_check(g) == FC_OK && is_product(g) && g->k > FEW_STEPS ? layout_of(g).bytes : 0;
 }
 
 extern "C" fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream) {
   const fc_status status = fc_gemm_check(g);
   if (status != FC_OK) return status;
   if (!is_product(g)) return FC_UNSUPPORTED;
+  if (g->k <= FEW_STEPS) return fc_gemm_cuda(g, stream);
+  if (!fc_tma_ready(product_kernel<narrow>, narrow::bytes)) return fc_gemm_split_mma_cuda(g, stream);
   return product(layout_of(g), g->k, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
 }
