@@ -25,6 +25,7 @@ static struct {
   pthread_mutex_t mutex;
   fake_faults faults;
   guint calls[FAKE_CALLS];
+  guint looks;
   gboolean failed;
   GHashTable *pieces; /* address -> piece */
   gsize used, peak;   /* device memory */
@@ -38,6 +39,7 @@ void fake_device_set(const fake_faults *faults) {
   device.faults = faults ? *faults : well;
   memset(device.calls, 0, sizeof device.calls);
   device.failed = FALSE;
+  device.looks = 0;
   device.peak = device.used;
   pthread_mutex_unlock(&device.mutex);
 }
@@ -55,6 +57,10 @@ guint fake_device_calls(fake_call call) {
 
 gboolean fake_device_failed(void) {
   return device.failed;
+}
+
+guint fake_device_looks(void) {
+  return device.looks;
 }
 
 gsize fake_device_peak(void) {
@@ -329,7 +335,14 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
   return &me->base;
 }
 
+static void look(void) {
+  pthread_mutex_lock(&device.mutex);
+  device.looks++;
+  pthread_mutex_unlock(&device.mutex);
+}
+
 fc_cuda_starting *fc_cuda_start(int ordinal) {
+  look();
   return NULL;
 }
 
@@ -367,20 +380,24 @@ gboolean fc_cuda_captures(int ordinal, void *stream) {
 }
 
 int fc_cuda_device_count(char **reason) {
+  look();
   const char *why = device.faults.no_driver ? "there is no NVIDIA driver" : device.faults.no_device;
   if (reason) *reason = g_strdup(why);
   return why ? 0 : 1;
 }
 
 char *fc_cuda_device_name(int ordinal) {
+  look();
   return g_strdup(FAKE_NAME);
 }
 
 gboolean fc_cuda_driver_present(void) {
+  look();
   return !device.faults.no_driver;
 }
 
 int fc_cuda_enter(int ordinal) {
+  look();
   return 0;
 }
 

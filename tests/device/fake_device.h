@@ -54,6 +54,8 @@ const char *fake_call_name(fake_call call);
 /* How often a call was made since then, and whether one failed. */
 guint fake_device_calls(fake_call call);
 gboolean fake_device_failed(void);
+/* How often anybody asked since then whether there is a driver or a device, or started it. */
+guint fake_device_looks(void);
 /* The most device memory there was at a time since then. */
 gsize fake_device_peak(void);
 /* Counts a call; TRUE when it is to fail. */

@@ -332,6 +332,28 @@ static void test_absent(void) {
   }
 }
 
+/* Where the CPU will do, nobody asks whether there is a driver. */
+static void test_left_alone(void) {
+  static const char *const stages[] = {"gain:0.5", NULL};
+  static const char *const devices[] = {"cpu", "auto"};
+  const job little = {sound.in, sound.out, NULL, 0, stages};
+  g_free(expected_output(&little));
+  for (guint i = 0; i < G_N_ELEMENTS(devices); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_result) result = NULL;
+    g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, &error); /* as it is: little work */
+    fake_device_set(NULL);
+    g_assert_true(run(&little, chain, devices[i], &result, &error));
+    g_assert_true(g_str_has_prefix(result->device, "cpu"));
+    g_assert_cmpuint(fake_device_looks(), ==, 0);
+    g_assert_cmpuint(fake_device_calls(FAKE_NEW), ==, 0);
+  }
+  ready_chain much = parse(stages, NULL);
+  g_assert_true(run(&little, much.chain, "auto", NULL, NULL));
+  g_assert_cmpuint(fake_device_looks(), >, 0);
+  drop(&much, 0);
+}
+
 /* ---- what cannot be had twice ------------------------------------------ */
 
 /* Standard input: the CPU takes over as long as nothing has been read of it. */
@@ -718,6 +740,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/bands", test_bands);
   g_test_add_func("/device/memory", test_memory);
   g_test_add_func("/device/absent", test_absent);
+  g_test_add_func("/device/left-alone", test_left_alone);
   g_test_add_func("/device/standard-input", test_standard_input);
   g_test_add_func("/device/pipe", test_pipe);
   g_test_add_func("/device/host-memory", test_host_memory);
