@@ -142,7 +142,7 @@ static gboolean walk_chunks(chunk_walk *walk, GError **error) {
   return FALSE;
 }
 
-static const fc_chunk_layout *layout_at(const fc_input *input) {
+const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input) {
   for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
     if (input->head_size >= layouts[i].file_header && memcmp(input->head, layouts[i].magic, 4) == 0)
       return &layouts[i];
@@ -170,7 +170,7 @@ fc_chunks *fc_chunks_read(fc_input *input, GError **error) {
   g_autoptr(fc_chunks) chunks = g_new0(fc_chunks, 1);
   chunks->items = g_array_new(FALSE, FALSE, sizeof(fc_chunk));
   chunks->data = -1;
-  chunk_walk walk = {.input = input, .layout = layout_at(input), .chunks = chunks};
+  chunk_walk walk = {.input = input, .layout = fc_chunk_layout_at(input), .chunks = chunks};
   if (!walk.layout) return g_steal_pointer(&chunks);
   chunks->family = walk.layout->family;
   walk.total = total_of(&walk);

@@ -59,6 +59,8 @@ typedef struct fc_chunk_layout {
 } fc_chunk_layout;
 
 const fc_chunk_layout *fc_chunk_layout_of(fc_family family);
+/* As a file's first bytes tell; NULL when it has no chunks. */
+const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input);
 
 /* An integer of 4 or 8 bytes as a layout has it. */
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes);

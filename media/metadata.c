@@ -164,6 +164,30 @@ static gboolean read_strings(fc_metadata *metadata, SNDFILE *file) {
   return TRUE;
 }
 
+/* What libsndfile finds ahead of the samples of a file that comes through a pipe. */
+static const char *known_from_pipe(fc_family family) {
+  return family == FC_FAMILY_AIFF ? "COMM FVER PEAK NAME AUTH (c)  ANNO MARK INST CHAN"
+                                  : "fmt  fact PEAK JUNK junk PAD  FLLR bext cart cue  smpl LIST";
+}
+
+/* Whether a pipe brings more than libsndfile finds, or something behind the samples, as far as its
+ * first bytes tell. Some writers count the eight bytes of the header in. */
+static gboolean pipe_brings_more(const fc_input *input) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  if (!layout || !layout->total_at || layout->id_bytes != 4) return FALSE;
+  guint64 total = fc_chunk_get(layout, input->head + layout->total_at, 4);
+  for (guint64 at = layout->file_header; at + 8 <= input->head_size;) {
+    const guint8 *chunk = input->head + at;
+    guint64 size = fc_chunk_get(layout, chunk + 4, 4), end = at + 8 + size + (size & 1);
+    if (memcmp(chunk, layout->samples, 4) == 0)
+      return !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
+             total + layout->total_leaves_out > end + 8;
+    if (!is_among(chunk, known_from_pipe(layout->family))) return TRUE;
+    at = end;
+  }
+  return FALSE;
+}
+
 /* FALSE when there is no memory. */
 static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
                          const fc_media_options *options) {
@@ -172,6 +196,10 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
   fc_flac_blocks_read(input, FALSE, &metadata->placeless_blocks);
   if (!read_strings(metadata, file) || metadata->blocks.failed || metadata->placeless_blocks.failed)
     return FALSE;
+  if (!input->seekable && pipe_brings_more(input))
+    fc_media_warn(options,
+                  "%s: has more in it than its samples, which a pipe does not keep: name the file, or use <",
+                  input->name);
   g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
   if (!chunks || !names_of(family_of(chunks->family))) return TRUE;
   metadata->family = family_of(chunks->family);

@@ -51,6 +51,18 @@ static void make_rich_wav(const char *path) {
   store(path, file->data, file->len);
 }
 
+/* A chunk behind the samples, and a header that counts it. */
+static void append_chunk(const char *path, const char *id, const void *data, gsize size) {
+  bytes b = load(path);
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, b.data, (guint)b.size);
+  put_chunk(file, id, data, size, FALSE);
+  guint32 total = GUINT32_TO_LE(file->len - 8);
+  memcpy(file->data + 4, &total, 4);
+  store(path, file->data, file->len);
+  clear_bytes(&b);
+}
+
 static gboolean has_chunk(const char *path, const char *id, const char *content) {
   GError *error = NULL;
   g_autoptr(fc_input) input = fc_input_open(path, &error);
@@ -389,6 +401,49 @@ static void test_lost(void) {
       picture, ": WAV has no place for what else is in the input, and it is left out: picture"));
 }
 
+/* The warnings of a copy of so much of a file that is small enough to wait in a pipe; g_free. */
+static char *warnings_of_pipe(const void *data, gsize size, const char *out) {
+  int between[2];
+  g_assert_cmpint(pipe(between), ==, 0);
+  g_assert_cmpint(write(between[1], data, size), ==, size);
+  close(between[1]);
+  g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[0]), *said = warnings_of(path, out);
+  close(between[0]);
+  const char *what = strchr(said, ' ');
+  return g_strdup(what ? what : "");
+}
+
+/* Chunks are lost in a pipe, but for what libsndfile finds ahead of the samples: that is said. */
+static void test_pipe(void) {
+  static const char lost[] =
+      " has more in it than its samples, which a pipe does not keep: name the file, or use <";
+  g_autofree char *known = scratch("known.wav"), *plain = scratch("short.wav"), *aiff = scratch("short.aiff"),
+                  *out = scratch("piped.wav");
+  make_known(known, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
+  make_sound(plain, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 99);
+  make_sound(aiff, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 8000, 1, 99);
+  const char *const paths[] = {known, plain, aiff};
+  for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+    bytes b = load(paths[i]);
+    g_autofree char *nothing = warnings_of_pipe(b.data, b.size, out);
+    g_assert_cmpstr(nothing, ==, "");
+    clear_bytes(&b);
+  }
+  append_chunk(plain, "LIST", "adtl", 4); /* behind them */
+  bytes b = load(plain);
+  g_autofree char *behind = warnings_of_pipe(b.data, b.size, out);
+  g_assert_cmpstr(behind, ==, lost);
+  memcpy(b.data + 4, "\xff\xff\xff\xff", 4);
+  memcpy(b.data + 40, "\xff\xff\xff\xff", 4); /* whose writer did not know either */
+  g_autofree char *endless = warnings_of_pipe(b.data, b.size, out);
+  g_assert_cmpstr(endless, ==, "");
+  clear_bytes(&b);
+  static const char ahead[] = "RIFF\x36\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
+                              "iXML\2\0\0\0<>data\0\0\0\0";
+  g_autofree char *xml = warnings_of_pipe(ahead, sizeof ahead - 1, out);
+  g_assert_cmpstr(xml, ==, lost);
+}
+
 /* Speakers of a surround file. */
 static void test_speakers(void) {
   g_autofree char *in = scratch("six.wav"), *out = scratch("six-out.wav");
@@ -463,18 +518,6 @@ static void test_rate_changed(void) {
   g_assert_cmpint(info.samplerate, ==, 22050);
   g_assert_cmpint(info.frames, ==, 2);
   sf_close(file);
-}
-
-/* A chunk behind the samples, and a header that counts it. */
-static void append_chunk(const char *path, const char *id, const void *data, gsize size) {
-  bytes b = load(path);
-  g_autoptr(GByteArray) file = g_byte_array_new();
-  g_byte_array_append(file, b.data, (guint)b.size);
-  put_chunk(file, id, data, size, FALSE);
-  guint32 total = GUINT32_TO_LE(file->len - 8);
-  memcpy(file->data + 4, &total, 4);
-  store(path, file->data, file->len);
-  clear_bytes(&b);
 }
 
 /* What says something of each channel goes with their number. */
@@ -569,6 +612,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/metadata/known-to-libsndfile", test_known_to_libsndfile);
   g_test_add_func("/media/metadata/cues", test_cues);
   g_test_add_func("/media/metadata/lost", test_lost);
+  g_test_add_func("/media/metadata/pipe", test_pipe);
   g_test_add_func("/media/metadata/speakers", test_speakers);
   g_test_add_func("/media/metadata/speakers-elsewhere", test_speakers_elsewhere);
   g_test_add_func("/media/metadata/rate-changed", test_rate_changed);
