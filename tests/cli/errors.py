@@ -66,6 +66,15 @@ class Inputs(Bad):
         self.assertRegex(done.stderr, r"\Afilterchain: warning: cut\.wav: [^\n]*\n\Z")
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], harness.read_wav(self.path(self.sound))[0][:200])
 
+    def test_a_device(self):
+        """One that never ends, by name and behind standard input; one that has nothing."""
+        for name, said in (("/dev/zero", "is a device; name a file or pipe one in"), ("/dev/null", "is empty")):
+            if not os.path.exists(name):
+                self.skipTest(f"no {name} here")
+            self.expect(1, f"{name}: {said}", "-i", name)
+            with open(name, "rb") as device:
+                self.expect(1, f"standard input: {said}", "-i", "-", stdin=device)
+
     def test_wrong_kind(self):
         harness.write_png(self.path("in.png"), [[1, 2, 3]], 1)
         self.expect(2, "out.wav: an image cannot be stored as sound; use .npy or .png", "-i", "in.png")

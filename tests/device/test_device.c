@@ -354,6 +354,24 @@ static void test_left_alone(void) {
   drop(&much, 0);
 }
 
+/* Memory is taken before the first chunk: as often for many chunks as for few, for taking and giving it
+ * back would hold up the device. */
+static void test_allocates_first(void) {
+  static const fake_call calls[] = {FAKE_NEW, FAKE_ALLOC, FAKE_ALLOC_HOST, FAKE_MALLOC};
+  guint taken[2][G_N_ELEMENTS(calls)], computed[2];
+  for (guint i = 0; i < 2; i++) {
+    const job j = {sound.in, sound.out, NULL, i ? 100 : 1000, sound_stages};
+    ready_chain c = parse(sound_stages, LEAVES);
+    fake_device_set(NULL);
+    g_assert_true(run(&j, c.chain, "cuda", NULL, NULL));
+    for (guint k = 0; k < G_N_ELEMENTS(calls); k++) taken[i][k] = fake_device_calls(calls[k]);
+    computed[i] = fake_device_calls(FAKE_COMPUTE);
+    drop(&c, 0);
+  }
+  g_assert_cmpuint(computed[1], >, 5 * computed[0]);
+  g_assert_cmpmem(taken[0], sizeof taken[0], taken[1], sizeof taken[1]);
+}
+
 /* ---- what cannot be had twice ------------------------------------------ */
 
 /* Standard input: the CPU takes over as long as nothing has been read of it. */
@@ -741,6 +759,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/memory", test_memory);
   g_test_add_func("/device/absent", test_absent);
   g_test_add_func("/device/left-alone", test_left_alone);
+  g_test_add_func("/device/allocates-first", test_allocates_first);
   g_test_add_func("/device/standard-input", test_standard_input);
   g_test_add_func("/device/pipe", test_pipe);
   g_test_add_func("/device/host-memory", test_host_memory);

@@ -6,8 +6,8 @@
  * were and whether one failed: it is mapped, so that a process that may make no more
  * system calls can still say so.
  *
- * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork, large (an allocation of
- * more than what the program works in whatever the data).
+ * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork, close (which is a
+ * write, too), large (an allocation of more than what the program works in whatever the data).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK, LARGE };
+enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK, LARGE, CLOSE };
 
 #define LARGE_FROM ((size_t)300 << 10)
 
@@ -45,8 +45,8 @@ static int fails(enum kind kind, int problem) {
 
 static enum kind kind_named(const char *name) {
   static const char *const names[] = {"",     "write",    "sync", "rename", "malloc", "thread",
-                                      "open", "truncate", "map",  "fork",   "large"};
-  for (int i = 1; i <= LARGE; i++)
+                                      "open", "truncate", "map",  "fork",   "large",  "close"};
+  for (int i = 1; i <= CLOSE; i++)
     if (strcmp(names[i], name) == 0) return (enum kind)i;
   return NONE;
 }
@@ -77,7 +77,10 @@ __attribute__((constructor)) static void arm(void) {
 
 WRITE_FAULTS(ssize_t, write, (int fd, const void *from, size_t size), (fd, from, size))
 WRITE_FAULTS(ssize_t, pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
-WRITE_FAULTS(int, close, (int fd), (fd))
+
+EXPORT int close(int fd) {
+  return fails(WRITE, ENOSPC) || fails(CLOSE, EIO) ? -1 : NEXT(close)(fd);
+}
 
 EXPORT int fsync(int fd) {
   return fails(SYNC, EIO) ? -1 : NEXT(fsync)(fd);

@@ -96,6 +96,8 @@ class Faults(outputs.Job):
         chosen = {*range(1, FIRST + 1), *range(FIRST + 1, calls, step), *range(calls - LAST + 1, calls + 1)}
         for at in sorted(chosen & {*range(1, calls + 1)}):
             reached += self.try_one(arguments, call, at, f"{ending}: {call} {at} of {calls}")
+        if call == "close":
+            self.assertGreater(self.counts[1], 0, "that of the output went unnoticed")
         # Threads and sizes of reads vary a little from run to run.
         self.assertGreater(reached, 0)
         self.assertFalse(self.run_with(arguments, call, 2 * calls + 1000)[3])
@@ -120,6 +122,9 @@ for kind in ("wav", "flac"):
 # What a file has much of, samples or metadata, no library asks for by itself: an error, never an end.
 for kind, length in (("wav", 300000), ("flac", 300000), ("png", 20000)):
     add_test(kind, "large", size=length, metadata=600000)
+# What some file systems tell only then; and a library that does not look whether it can write.
+add_test("wav", "close")
+add_test("jpg", "write")
 add_test("png", "fork")
 add_test("png", "map")
 

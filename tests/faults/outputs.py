@@ -34,9 +34,12 @@ class Job(harness.Case):
         """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
         bytes of metadata in the input."""
         source, target = "in." + ending, "out." + ending
-        if ending == "png":
+        if ending in ("png", "jpg"):
             rows = [[(x * y) % 251 for x in range(3 * size // 20)] for y in range(size // 20)]
-            harness.write_png(self.path(source), rows, 3)
+            harness.write_png(self.path("in.png"), rows, 3)
+            if ending != "png":
+                self.succeed("-i", "in.png", "-o", source)
+                os.remove(self.path("in.png"))
             stages = ["-p", "sepconv:[1,2,1]/4", "-p", "gain:0.5"]
         else:
             harness.write_wav(self.path("in.wav"), harness.tone(size, 2), 2)
