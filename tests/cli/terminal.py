@@ -144,6 +144,19 @@ class Signals(Running):
         self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, b""))
 
 
+class Input(Running):
+    def test_a_terminal(self):
+        """Nobody types a sound; the prompt would wait for ever."""
+        try:
+            master, slave = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no pseudo-terminals here: {error}")
+        line = self.fails(2, "-i", "-", "-o", "out.wav", stdin=slave, timeout=20)
+        os.close(slave)
+        os.close(master)
+        self.assertEqual(line, "standard input: is a terminal; name a file or pipe one in")
+
+
 class Progress(Running):
     def test_json(self):
         process = self.start("--progress", "json", frames=20000)

@@ -124,7 +124,7 @@ for kind, length in (("wav", 300000), ("flac", 300000), ("png", 20000)):
     add_test(kind, "large", size=length, metadata=600000)
 # What some file systems tell only then; and a library that does not look whether it can write.
 add_test("wav", "close")
-add_test("jpg", "write")
+add_test("jpg", "write", size=20000)
 add_test("png", "fork")
 add_test("png", "map")
 
