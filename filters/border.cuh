@@ -10,6 +10,20 @@
 #include "core/edges.h"
 #include "core/view.h"
 
+// fc_border_map: the position that stands for p, or -1 for the constant.
+__host__ __device__ __forceinline__ int fc_dev_border_source(int border, int p, int extent) {
+  if (p >= 0 && p < extent) return p;
+  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
+  if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
+  // Mirrors stand `edge` beyond the first element: half an element, or none.
+  const int edge = border == FC_BORDER_REFLECT;
+  const int period = border == FC_BORDER_WRAP ? extent : 2 * (extent - 1 + edge);
+  if (period == 0) return 0;
+  int q = p % period;
+  if (q < 0) q += period;
+  return q < extent ? q : period - edge - q;
+}
+
 // For signals along X, of which a window reaches no further beyond an end than they are long.
 struct fc_dev_border {
   int border;    // fc_border

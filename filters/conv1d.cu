@@ -16,9 +16,12 @@
 //
 // Sums run in the order that conv1d.h lays down, so both give the same bits, as does
 // any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
-// elsewhere (conv1d_quads.cu, conv1d_tiles.cu), where a border can be made as well.
+// elsewhere (conv1d_quads.cu, conv1d_tiles.cu, conv1d_pixels.cu, conv1d_short.cu), where a border can be made
+// as well.
 #include "filters/conv1d.h"
+#include "filters/conv1d_pixels.cuh"
 #include "filters/conv1d_quads.cuh"
+#include "filters/conv1d_short.cuh"
 #include "filters/conv1d_tiles.cuh"
 #include "filters/copy_async.cuh"
 #include "filters/cuda.cuh"
@@ -558,6 +561,8 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
                           cudaStream_t stream, uint32_t *notes) {
   fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
   return status;
 }
 
