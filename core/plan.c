@@ -395,13 +395,13 @@ double fc_plan_bytes(const fc_plan *plan) {
 
 /*
  * Rates that the prediction goes by. Start-up of a GPU: device count, context, first allocation
- * and what the process takes to end, measured 0.28 s on an H200 machine. Transfers: 50 GB/s
+ * and what the process takes to end, measured 0.28 to 0.4 s on H200 machines. Transfers: 50 GB/s
  * pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned memory is made at 7 GB/s; a stream takes a little
  * of it, and so do bands of an image; one that is not cut is in it whole, and then transfers and filters
  * follow one another. CPU: 10 Gflop/s and 4 GB/s a thread are what the vectorised
  * filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py tells how right it is.
  */
-#define GPU_START    0.28
+#define GPU_START    0.35
 #define GPU_PINNED   7e9
 #define GPU_STREAMS  1e8
 #define GPU_TRANSFER 20e9

@@ -22,7 +22,7 @@ import tempfile
 import time
 
 CHAIN = ["conv1d:[1,4,6,4,1]/16", "gain:0.5", "winstat:15", "conv1d:[1,2,1]/4"]
-HEAVY = ["conv1d:{mask}:method=direct"]
+HEAVY = ["conv1d:{mask}:method=direct"] * 3
 IMAGE = ["sepconv:[1,6,15,20,15,6,1]/64", "gain:0.5", "winstat:window=5x5:stat=max"]
 TRACKS = {"reader": "read", "compute": "chunk", "writer": "write", "lane upload": "uploading",
           "lane compute": "computing", "lane download": "downloading"}
