@@ -394,12 +394,13 @@ double fc_plan_bytes(const fc_plan *plan) {
 /* ---- device ----------------------------------------------------------- */
 
 /*
- * Rates that the prediction goes by. Start-up of a GPU: device count, context, first allocation
- * and what the process takes to end, measured 0.28 to 0.4 s on H200 machines. Transfers: 50 GB/s
- * pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned memory is made at 7 GB/s; a stream takes a little
- * of it, and so do bands of an image; one that is not cut is in it whole, and then transfers and filters
- * follow one another. CPU: 10 Gflop/s and 4 GB/s a thread are what the vectorised
- * filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py tells how right it is.
+ * Rates that the prediction goes by. Reading and writing files is left out of either: it is done beside.
+ * Start-up of a GPU: device count, context, first allocation and what the process takes to end, measured 0.28
+ * to 0.4 s on H200 machines. Transfers: 50 GB/s pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned
+ * memory is made at 7 GB/s; a stream takes a little of it, and so do bands of an image; one that is not cut
+ * is in it whole, and then transfers and filters follow one another. CPU: 10 Gflop/s and 4 GB/s a thread are
+ * what the vectorised filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py tells how right
+ * it is.
  */
 #define GPU_START    0.35
 #define GPU_PINNED   7e9
@@ -411,20 +412,23 @@ double fc_plan_bytes(const fc_plan *plan) {
 #define CPU_FLOPS    10e9
 
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
-  double flops = 0, bytes = 0, moved = 0;
+  double flops = 0, bytes = 0, up = 0, down = 0;
   for (guint l = 0; l <= plan->n; l++) {
     gint64 along = plan->links[l].extent[plan->cut];
     double count = (double)elements(&plan->links[l], plan->cut, along < 0 ? 0 : along);
     double size = count * (double)fc_dtype_size(plan->links[l].dtype);
-    if (l == 0 || l == plan->n) moved += size;
+    if (l == 0) up = size;
+    if (l == plan->n) down = size;
     if (l > 0) flops += count * plan->stages[l - 1].work;
     bytes += 2 * size;
   }
   int n = threads > 0 ? threads : fc_processors();
   *cpu = MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n));
-  double transfer = moved / GPU_TRANSFER, filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
-  *gpu = GPU_START + (!is_single(plan) ? MIN(moved, GPU_STREAMS) / GPU_PINNED + MAX(transfer, filter)
-                                       : moved / GPU_PINNED + transfer + filter);
+  double filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
+  if (is_single(plan))
+    *gpu = GPU_START + (up + down) / GPU_PINNED + (up + down) / GPU_TRANSFER + filter;
+  else
+    *gpu = GPU_START + MIN(up + down, GPU_STREAMS) / GPU_PINNED + MAX(MAX(up, down) / GPU_TRANSFER, filter);
 }
 
 static void set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
