@@ -11,6 +11,7 @@ enum phase { START, BEFORE, MAIN, AFTER, DONE };
 struct fc_chunker {
   const fc_plan *plan;
   enum phase phase;
+  gint64 frame;    /* of a batch that goes by rows; each goes through all phases */
   gint64 next;     /* position of the next chunk within the phase */
   guint stage;     /* BEFORE and AFTER: the measuring stage of the phase */
   gint64 *covered; /* a stage: its output on the cut axis is measured up to here */
@@ -54,6 +55,8 @@ static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc
     fc_range want = out->made[a];
     gboolean cut = a == (int)plan->cut;
     if (cut && ps->measure_bytes && !fc_range_empty(want)) want.lo = MIN(want.lo, covered[s]);
+    /* Along the others a chunk shows it all there is. */
+    if (!cut && ps->measure_bytes && a != FC_AXIS_N) want = (fc_range){0, extent};
     out->made[a] = fc_reach_align(&ps->reach[a], want, extent);
     if (cut && !(out->made[a].lo > 0 && (extent < 0 || out->made[a].hi < extent))) chunk->interior = FALSE;
     fc_need need = fc_reach_need(&ps->reach[a], ps->border, out->made[a], plan->links[s].extent[a]);
@@ -72,13 +75,16 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
     last->view[a] = last->virt[a] = last->held[a] = (fc_range){0, 0};
   }
   last->made[plan->cut] = chunk->deliver;
-  chunk->interior = TRUE;
+  chunk->frame = c->frame, chunk->interior = TRUE;
+  if (plan->cut == FC_AXIS_Y) last->made[FC_AXIS_N] = (fc_range){c->frame, c->frame + 1};
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
   /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];
   chunk->needed = first->made[plan->cut].lo;
   for (int a = 0; a < FC_AXES; a++) {
-    if (a != (int)plan->cut)
+    if (a == FC_AXIS_N && plan->cut == FC_AXIS_Y)
+      first->made[a] = (fc_range){c->frame, c->frame + 1};
+    else if (a != (int)plan->cut)
       first->made[a] = (fc_range){0, plan->links[0].extent[a]};
     else if (plan->whole)
       first->made[a] = (fc_range){0, plan->links[0].extent[a]};
@@ -161,7 +167,7 @@ static gboolean next_after(fc_chunker *c, fc_chunk *chunk) {
   }
 }
 
-gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
+static gboolean next_in_frame(fc_chunker *c, fc_chunk *chunk) {
   const fc_plan *plan = c->plan;
   if (c->phase == START) {
     plan_before(c, chunk);
@@ -184,6 +190,16 @@ gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
   return FALSE;
 }
 
+gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
+  while (!next_in_frame(c, chunk)) {
+    if (c->frame + 1 >= fc_plan_frames(c->plan)) return FALSE;
+    c->frame++, c->next = 0;
+    memset(c->covered, 0, sizeof *c->covered * c->plan->n);
+    c->phase = c->plan->measures ? START : MAIN;
+  }
+  return TRUE;
+}
+
 void fc_chunker_commit(fc_chunker *c, const fc_chunk *chunk) {
   for (guint s = 0; s < chunk->last; s++)
     if (c->plan->stages[s].measure_bytes)
@@ -203,7 +219,7 @@ guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk) {
   for (guint l = 0; l <= plan->n; l++) {
     const fc_chunk_link *link = &chunk->links[l];
     for (int a = 0; a < FC_AXES; a++) {
-      gint64 base = a == (int)plan->cut ? link->held[a].lo : 0;
+      gint64 base = a == (int)plan->cut || a == FC_AXIS_N ? link->held[a].lo : 0;
       const fc_range all[] = {link->made[a], link->held[a], link->view[a], link->virt[a]};
       for (guint i = 0; i < G_N_ELEMENTS(all); i++) hash = mix(mix(hash, all[i].lo - base), all[i].hi - base);
     }

@@ -25,6 +25,7 @@ typedef struct fc_chunk_link {
 typedef struct fc_chunk {
   guint last;           /* the link it ends at: plan->n, or a measuring stage's output */
   fc_range deliver;     /* on the cut axis of that link: what is written */
+  gint64 frame;         /* of a batch that goes by rows, the one it lies in */
   gint64 needed;        /* first element of link 0 that is looked at; made keeps some before it */
   gboolean interior;    /* no stage's output touches an end of the cut axis */
   fc_chunk_link *links; /* plan->n + 1 */

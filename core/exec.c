@@ -52,11 +52,13 @@ typedef struct run {
   /* The reader's: */
   fc_chunker *chunker;
   gint64 read_to; /* position of the source's next element */
+  gint64 frame;   /* that it lies in, of a batch that goes by rows */
   slot *previous; /* where the elements before it lie */
   gint64 number;
 
   /* The writer's: */
   gint64 *collected; /* a stage: blocks up to this position were handed to collect */
+  gint64 collecting; /* the frame that they are of, of a batch that goes by rows */
   gint64 written;
 } run;
 
@@ -151,6 +153,14 @@ static gboolean skip_to(run *r, slot *s, gint64 position, GError **error) {
   return TRUE;
 }
 
+/* To the beginning of the chunk's frame: the rest of the one before is of no use. */
+static gboolean next_frame(run *r, slot *s, GError **error) {
+  if (s->chunk->frame == r->frame) return TRUE;
+  if (!skip_to(r, s, r->plan->links[0].extent[r->plan->cut], error)) return FALSE;
+  r->read_to = 0, r->frame = s->chunk->frame;
+  return TRUE;
+}
+
 /* Fills the slot with the chunk's input; what the last chunk had too is copied from
  * there. Sets *end when the source ended before the chunk did. */
 static gboolean fill_input(run *r, slot *s, gboolean *end, GError **error) {
@@ -159,6 +169,7 @@ static gboolean fill_input(run *r, slot *s, gboolean *end, GError **error) {
   *end = FALSE;
   fc_buffer_hold(input_of(r, s), on_gpu(r) ? link->made : link->held, link->view[FC_AXIS_X].lo);
   if (fc_range_empty(made)) return TRUE;
+  if (!next_frame(r, s, error)) return FALSE;
   if (made.lo < r->read_to && r->previous && r->previous != s) {
     fc_range had = r->previous->chunk->links[0].made[r->plan->cut];
     fc_range both = {made.lo, MIN(made.hi, r->read_to)};
@@ -229,6 +240,7 @@ static void keep_to_window(run *r, slot *s) {
 static gboolean read_chunk(run *r, slot *s, GError **error) {
   gboolean end, more = fc_chunker_next(r->chunker, s->chunk);
   if (!more) return FALSE;
+  if (s->chunk->frame != r->frame) r->previous = NULL;
   keep_to_window(r, s);
   if (!fill_input(r, s, &end, error)) return FALSE;
   if (end && (!learn_end(r, s, &more, error) || !more)) return FALSE;
@@ -319,6 +331,7 @@ static gboolean compute_chunk(run *r, guint index, GError **error) {
 
 static gboolean report_progress(run *r, gint64 done, gint64 *last, GError **error) {
   gint64 total = r->plan->links[r->plan->n].extent[r->plan->cut];
+  if (total >= 0) total *= fc_plan_frames(r->plan);
   return !fc_cancelled(r->options, error) && fc_tell_progress(r->options, done, total, last, error);
 }
 
@@ -328,7 +341,8 @@ static void compute_all(run *r) {
     slot *s = &r->slots[i];
     GError *error = NULL;
     if (!wait_state(r, s, FILLED) || s->state == END) break;
-    if (s->chunk->last == r->plan->n) done = s->chunk->deliver.hi;
+    if (s->chunk->last == r->plan->n)
+      done = s->chunk->deliver.hi + s->chunk->frame * r->plan->links[r->plan->n].extent[r->plan->cut];
     if (!compute_chunk(r, i, &error) || !report_progress(r, done, &last, &error)) {
       fail_run(r, error);
       break;
@@ -345,6 +359,8 @@ static gboolean collect(run *r, slot *s, guint stage, GError **error) {
   const fc_format *format = &r->plan->links[stage + 1];
   const fc_range *made = s->chunk->links[stage + 1].made;
   int axis = fc_measured_axis(format);
+  if (s->chunk->frame != r->collecting) memset(r->collected, 0, sizeof *r->collected * r->plan->n);
+  r->collecting = s->chunk->frame;
   gint64 align = ps->reach[axis].align, first = 0, count = fc_measure_blocks(ps, format, made);
   fc_range frames = made[FC_AXIS_N];
   if (axis == (int)r->plan->cut) {

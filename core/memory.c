@@ -65,12 +65,26 @@ typedef struct memory_source {
   gsize counted;
 } memory_source;
 
+/* What there is of a view from a position on, which by rows counts those of all frames: no more than of one.
+ */
+static fc_view rest_of(const fc_view *all, fc_axis axis, gint64 position) {
+  fc_view v = *all;
+  if (axis == FC_AXIS_Y) {
+    gint64 rows = MAX(v.shape[FC_AXIS_Y], 1), frame = MIN(position / rows, v.shape[FC_AXIS_N]);
+    v.data = (char *)v.data + frame * v.stride[FC_AXIS_N];
+    v.shape[FC_AXIS_N] = MIN(v.shape[FC_AXIS_N] - frame, 1);
+    position -= frame * rows;
+  }
+  v.data = (char *)v.data + position * v.stride[axis];
+  v.shape[axis] = v.shape[FC_AXIS_N] > 0 ? v.shape[axis] - position : 0;
+  return v;
+}
+
 static gint64 read_memory(fc_source *source, const fc_view *into, GError **error) {
   memory_source *me = (memory_source *)source;
   fc_axis axis = fc_source_axis(source);
-  gint64 count = MIN(into->shape[axis], me->view.shape[axis] - me->position);
-  fc_view to = *into, from = me->view;
-  from.data = (char *)from.data + me->position * from.stride[axis];
+  fc_view to = *into, from = rest_of(&me->view, axis, me->position);
+  gint64 count = MIN(into->shape[axis], from.shape[axis]);
   to.shape[axis] = from.shape[axis] = count;
   copy_shared(me->crew, &to, &from);
   me->position += count;
@@ -224,10 +238,8 @@ static gboolean begin_memory(fc_sink *sink, const fc_format *format, GError **er
 static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error) {
   memory_sink *me = (memory_sink *)sink;
   fc_axis axis = fc_sink_axis(sink, me->view.kind);
-  fc_view to = me->view;
-  if (me->position + from->shape[axis] > to.shape[axis])
-    return fc_fail(error, FC_INVALID, "the output view is too short");
-  to.data = (char *)to.data + me->position * to.stride[axis];
+  fc_view to = rest_of(&me->view, axis, me->position);
+  if (from->shape[axis] > to.shape[axis]) return fc_fail(error, FC_INVALID, "the output view is too short");
   to.shape[axis] = from->shape[axis];
   copy_shared(me->crew, &to, from);
   me->position += from->shape[axis];

@@ -232,10 +232,13 @@ static gboolean is_single(const fc_plan *plan) {
   return plan->cut == FC_AXIS_N && plan->links[0].extent[FC_AXIS_N] == 1;
 }
 
-/* Makes it a plan for bands of a single image; FALSE, and nothing has changed, where it is none or a stage
- * needs all of it at once. */
+gint64 fc_plan_frames(const fc_plan *plan) {
+  return plan->cut == FC_AXIS_Y ? plan->links[0].extent[FC_AXIS_N] : 1;
+}
+
+/* Makes it a plan for bands of an image; FALSE, and nothing has changed, where a stage needs all of it at
+ * once. */
 static gboolean cut_rows(fc_plan *plan) {
-  if (!is_single(plan)) return FALSE;
   cut_along(plan, FC_AXIS_Y);
   if (!plan->whole) return TRUE;
   cut_along(plan, FC_AXIS_N);
@@ -244,6 +247,7 @@ static gboolean cut_rows(fc_plan *plan) {
 
 gboolean fc_plan_for_memory(fc_plan *plan) {
   if (plan->device != FC_HOST || plan->n == 0 || plan->measures) return FALSE;
+  if (fc_plan_frames(plan) > 1) cut_along(plan, FC_AXIS_N); /* a frame, or some, for each worker */
   plan->alone = is_single(plan) ? cut_rows(plan) : !plan->whole;
   if (plan->alone) plan->slack = 0;
   return plan->alone;
@@ -292,6 +296,8 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   const fc_plan_stage *ps = &plan->stages[l - 1];
   gint64 align = ps->reach[axis].align, made = asked;
   if (ps->measure_bytes && axis == (int)plan->cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
+  if (ps->measure_bytes && axis != (int)plan->cut && axis != FC_AXIS_N)
+    made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
 }
 
@@ -306,8 +312,8 @@ static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
 /* A bound from the last link back to `link` on how much of it is held at a time. */
 static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
   gint64 extent = plan->links[plan->n].extent[axis];
-  gboolean cut = axis == (int)plan->cut;
-  gint64 made = cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
+  gboolean cut = axis == (int)plan->cut, one = axis == FC_AXIS_N && plan->cut == FC_AXIS_Y;
+  gint64 made = one ? 1 : cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
   gint64 held = made, gap = 0, out = 0;
   for (guint l = plan->n;; l--) {
     if (l > 0) {
@@ -331,7 +337,7 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis) {
   }
   if (link == 0 && cut) held += 2 * plan->slack;
   /* The source delivers whole frames, and whole signals where a stage wants one. */
-  if (link == 0 && (!cut || plan->whole)) held = MAX(held, MAX(plan->links[0].extent[axis], 0) + out);
+  if (link == 0 && !one && (!cut || plan->whole)) held = MAX(held, MAX(plan->links[0].extent[axis], 0) + out);
   return held;
 }
 
@@ -347,7 +353,7 @@ guint fc_plan_output_root(const fc_plan *plan) {
 
 guint fc_plan_slots(const fc_plan *plan) {
   gint64 total = plan->links[plan->n].extent[plan->cut];
-  gboolean single = total >= 0 && total <= plan->chunk && !plan->measures;
+  gboolean single = total >= 0 && total <= plan->chunk && fc_plan_frames(plan) <= 1 && !plan->measures;
   return plan->alone || single ? 1 : FC_SLOTS;
 }
 
@@ -390,6 +396,13 @@ gsize fc_plan_pinned_bytes(const fc_plan *plan) {
 double fc_plan_bytes(const fc_plan *plan) {
   return runner_bytes(plan) + (plan->device == FC_HOST ? 0 : twin_bytes(plan));
 }
+
+/* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
+ * in the caches, large enough to hide a launch on a GPU. */
+#define CPU_CHUNK_BYTES (1 << 20)
+#define CPU_ALONE_BYTES (4 << 20) /* what a worker begins and ends with costs more than the caches */
+#define GPU_CHUNK_BYTES (16 << 20)
+#define BAND_BYTES      (16 << 20) /* of an image: most are less, and gain nothing by further threads */
 
 /* ---- device ----------------------------------------------------------- */
 
@@ -502,9 +515,22 @@ static gboolean choose_auto(fc_plan *plan, const fc_options *options, gboolean t
   return TRUE;
 }
 
+/* Single images do, and frames of a batch that would be more than a chunk each. */
+static gboolean goes_by_rows(const fc_plan *plan, const fc_options *options) {
+  double widest = 0;
+  gint64 frames = plan->links[0].extent[FC_AXIS_N];
+  for (guint l = 0; l <= plan->n; l++) {
+    const fc_format *f = &plan->links[l];
+    if (f->extent[FC_AXIS_N] != frames) return FALSE;
+    widest = MAX(widest, (double)elements(f, FC_AXIS_N, 1) * (double)fc_dtype_size(f->dtype));
+  }
+  return plan->cut == FC_AXIS_N &&
+         (frames == 1 || (frames > 1 && widest > BAND_BYTES && !(options && options->chunk > 0)));
+}
+
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error) {
   const char *device = options && options->device ? options->device : "auto";
-  if (plan->rows) cut_rows(plan);
+  if (plan->rows && goes_by_rows(plan, options)) cut_rows(plan);
   if (strcmp(device, "auto") == 0) {
     choose_auto(plan, options, touch);
   } else if (strcmp(device, "cpu") == 0) {
@@ -541,13 +567,6 @@ void fc_plan_leave_device(fc_plan *plan, const GError *why) {
 }
 
 /* ---- chunks ----------------------------------------------------------- */
-
-/* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
- * in the caches, large enough to hide a launch on a GPU. */
-#define CPU_CHUNK_BYTES (1 << 20)
-#define CPU_ALONE_BYTES (4 << 20) /* what a worker begins and ends with costs more than the caches */
-#define GPU_CHUNK_BYTES (16 << 20)
-#define BAND_BYTES      (16 << 20) /* of an image: most are less, and gain nothing by further threads */
 
 /* Blocks that stages work in, for each of which there may be a thread. */
 #define CPU_CHUNK_BLOCKS 4

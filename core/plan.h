@@ -7,7 +7,8 @@
  * the host put in, where an operator cannot load or store what its neighbour has.
  *
  * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for
- * images and arrays - Y for single ones that lie in memory, or that source and sink can do by rows.
+ * images and arrays - Y for single ones that lie in memory, and for those that are large, also in a batch,
+ * and that source and sink can do by rows.
  */
 #ifndef FC_CORE_PLAN_H
 #define FC_CORE_PLAN_H
@@ -39,7 +40,7 @@ typedef struct fc_plan {
   fc_format *links; /* n + 1 */
   int compute;      /* FC_F32 or FC_F64 */
   fc_axis cut;
-  gboolean rows;        /* source and sink can do a single image or array by rows */
+  gboolean rows;        /* source and sink can do images or arrays by rows */
   gboolean whole;       /* some stage needs the whole cut axis at once */
   gboolean measures;    /* some stage measures */
   gboolean reflects;    /* some border has images inside the signal */
@@ -83,6 +84,9 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
 
 /* Predicted seconds on the CPU and on a GPU, start-up included. */
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
+
+/* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */
+gint64 fc_plan_frames(const fc_plan *plan);
 
 /* How much of link `link` a chunk that ends there takes: what an ordinary chunk would
  * make of it. */

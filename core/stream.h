@@ -6,8 +6,8 @@
  * sink is used by one thread at a time (the reader or writer thread of a run).
  *
  * The stream axis is X for audio and N for images and arrays: a source delivers,
- * and a sink takes, consecutive stretches of it, from position 0 to the end. A single image or array may also
- * go by rows, where both say that they can: then it is Y.
+ * and a sink takes, consecutive stretches of it, from position 0 to the end. Images and arrays may also go by
+ * rows, where both say that they can: then it is Y, through one frame after another.
  */
 #ifndef FC_STREAM_H
 #define FC_STREAM_H
@@ -26,8 +26,8 @@ struct fc_source {
   fc_format format;
   char *name; /* for messages: the path, or "standard input" */
 
-  gboolean can_rows; /* constant: of N = 1 it can deliver rows */
-  gboolean by_rows;  /* set by the run before it first reads: it is to */
+  gboolean can_rows; /* constant: it can deliver rows, of one frame at a time (no stretch has some of two) */
+  gboolean by_rows;  /* set by the run before it first reads: it is to; N is known then */
 
   /*
    * Fills `into`, of the format's element type and any strides on Y and X but with
@@ -42,7 +42,7 @@ struct fc_source {
 
 struct fc_sink {
   char *name;        /* for messages */
-  gboolean can_rows; /* constant: of N = 1 it can take rows */
+  gboolean can_rows; /* constant: it can take rows, of one frame at a time */
   gboolean by_rows;  /* set by the run before begin: it is given them so */
 
   /*

@@ -150,7 +150,7 @@ gboolean fc_work_twin(const fc_plan *plan, fc_runner *runner, guint link, fc_buf
   const fc_format *format = &plan->links[link];
   gint64 capacity[FC_AXES];
   fc_plan_capacity(plan, link, capacity);
-  for (int a = 0; a < FC_AXES; a++)
+  for (int a = plan->cut == FC_AXIS_Y ? FC_AXIS_Y : FC_AXIS_N; a < FC_AXES; a++)
     if (a != (int)plan->cut) capacity[a] = format->extent[a];
   return fc_buffer_pack(b, format, capacity) ? give_memory(plan, runner, TRUE, b, error) : too_large(error);
 }

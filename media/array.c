@@ -88,8 +88,10 @@ static gboolean convert(array_source *source, gsize count, GError **error) {
 static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint64 y, gint64 count,
                        GError **error) {
   gint64 channels = source->base.format.extent[FC_AXIS_C], piece = MAX(PIECE / MAX(channels, 1), 1), done = 0;
-  gint64 at[FC_AXES] = {n, y, 0, 0};
-  at[fc_source_axis(&source->base)] += source->position;
+  gint64 at[FC_AXES] = {n, y, 0, 0}, rows = MAX(source->base.format.extent[FC_AXIS_Y], 1);
+  int axis = (int)fc_source_axis(&source->base);
+  at[FC_AXIS_N] += axis == FC_AXIS_Y ? source->position / rows : 0;
+  at[axis] += axis == FC_AXIS_Y ? source->position % rows : source->position;
   while (done < count) {
     gint64 wanted = MIN(piece, count - done);
     gint64 got = fetch(source, at[FC_AXIS_N], at[FC_AXIS_Y], at[FC_AXIS_X] + done, wanted, error);
@@ -178,6 +180,10 @@ static gint64 array_read(fc_source *base, const fc_view *into, GError **error) {
   array_source *source = (array_source *)base;
   int axis = (int)fc_source_axis(base);
   gint64 wanted = into->shape[axis], extent = base->format.extent[axis];
+  if (base->by_rows) { /* to the end of a frame at most */
+    wanted = MIN(wanted, extent - source->position % MAX(extent, 1));
+    extent *= base->format.extent[FC_AXIS_N];
+  }
   if (extent != FC_UNKNOWN) wanted = MIN(wanted, extent - source->position);
   if (wanted <= 0) return 0;
   gint64 got = base->format.kind == FC_AUDIO ? read_audio(source, into, wanted, error)

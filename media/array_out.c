@@ -165,6 +165,7 @@ static gboolean array_write(fc_sink *base, const fc_view *from, GError **error) 
 static gboolean array_commit(fc_sink *base, GError **error) {
   array_sink *sink = (array_sink *)base;
   gint64 extent = sink->format.extent[axis_of(sink)];
+  if (base->by_rows) extent *= sink->format.extent[FC_AXIS_N];
   if (extent != FC_UNKNOWN && extent != sink->position)
     return fc_fail(error, FC_FATAL, "%s: %" G_GINT64_FORMAT " arrived where %" G_GINT64_FORMAT " were due",
                    base->name, sink->position, extent);

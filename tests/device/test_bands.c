@@ -74,13 +74,13 @@ typedef struct image {
   char *text;
 } image;
 
-/* The outcome, or NULL with the error: of the CPU with `band` 0, else of the fake device. */
-static void *run(const image *m, gint64 band, fc_result **result, GError **error) {
+/* The outcome, or NULL with the error. */
+static void *run(const image *m, const char *device, gint64 band, fc_result **result, GError **error) {
   g_autoptr(fc_chain) chain = fc_chain_parse(context, m->stages, error);
   g_assert_no_error(*error);
-  g_autoptr(GPtrArray) hosted = band ? host_stages(chain, NULL) : NULL;
+  g_autoptr(GPtrArray) hosted = strcmp(device, "cuda") == 0 ? host_stages(chain, NULL) : NULL;
   fc_options options = FC_OPTIONS_INIT;
-  options.device = band ? "cuda" : "cpu", options.chunk = band;
+  options.device = device, options.chunk = band;
   void *data = g_malloc(bytes_of(&m->out) + 1);
   fc_view in = view_of(&m->in, (void *)m->pixels), out = view_of(&m->out, data);
   memset(data, 0x5a, bytes_of(&m->out));
@@ -90,6 +90,10 @@ static void *run(const image *m, gint64 band, fc_result **result, GError **error
   if (ok) return data;
   g_free(data);
   return NULL;
+}
+
+static void *run_device(const image *m, gint64 band, fc_result **result, GError **error) {
+  return run(m, "cuda", band, result, error);
 }
 
 /* The same on the CPU, as between files: from a source through a ring of chunks to a sink. */
@@ -162,12 +166,12 @@ static gboolean try_image(const char *const *stages, const fc_format *in, const 
   image m = {.in = *in, .pixels = pixels, .stages = stages};
   if (!chain_takes(context, stages, in, &m.out)) return FALSE;
   g_autofree char *text = m.text = g_strjoinv(" -p ", (char **)stages);
-  g_autofree void *whole = run(&m, 0, &expected, &error);
+  g_autofree void *whole = run(&m, "cpu", 0, &expected, &error);
   if (!whole) g_error("%s: %s", m.text, error->message);
   enum cut cut = cut_of(&m);
   gint64 rows = m.out.extent[FC_AXIS_Y], chunks = 0;
   for (guint i = 0; i < G_N_ELEMENTS(bands); i++) {
-    chunks = check_bands(&m, run, bands[i], whole, expected);
+    chunks = check_bands(&m, run_device, bands[i], whole, expected);
     g_assert_cmpint(check_bands(&m, run_ring, bands[i], whole, expected), ==, chunks);
     if (cut == ALWAYS) g_assert_cmpint(chunks, ==, (rows + bands[i] - 1) / bands[i]);
     if (cut == NEVER) g_assert_cmpint(chunks, <=, 1);
@@ -217,12 +221,60 @@ static void test_memory(void) {
     g_autoptr(GError) error = NULL;
     g_autoptr(fc_result) result = NULL;
     image m = {.in = in, .out = in, .pixels = pixels, .stages = stages};
-    g_autofree void *data = run(&m, 20, &result, &error);
+    g_autofree void *data = run_device(&m, 20, &result, &error);
     g_assert_no_error(error);
     g_assert_cmpint(result->chunks, ==, in.extent[FC_AXIS_Y] / 20);
     peaks[i] = fake_device_peak();
   }
   g_assert_cmpuint(peaks[0], ==, peaks[1]);
+}
+
+/* Large frames of a batch go by rows too, one after another: in a chunk of all frames, and in bands. */
+static void check_batch(const char *first, const char *second) {
+  const char *const stages[] = {first, second, NULL};
+  fc_format in = format_of(FC_ARRAY, FC_F32, 1100, 4001, 1);
+  in.extent[FC_AXIS_N] = 3;
+  g_autofree void *pixels = noise_of(&in);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_result) expected = NULL;
+  image m = {.in = in, .pixels = pixels, .stages = stages};
+  g_assert_true(chain_takes(context, stages, &in, &m.out));
+  m.text = (char *)first;
+  g_autofree void *whole = run_ring(&m, 3, &expected, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(expected->chunks, ==, 1);
+  gint64 chunks = check_bands(&m, run_ring, 0, whole, expected);
+  g_assert_cmpint(chunks, >=, 3);
+  g_assert_cmpint(check_bands(&m, run_device, 0, whole, expected), ==, chunks);
+}
+
+static void test_batch(void) {
+  check_batch("sepconv:[1,2,3,2,1]/9:border=reflect101", NULL);
+  check_batch("crop:x=7:y=100:width=3900:height=950", "winstat:window=31x5:stat=mean");
+  check_batch("stats", "crop:y=200:height=300");
+  check_batch("conv1d:[1,2,4]/7:axis=y:border=replicate", "stats");
+}
+
+/* What measures sees all of an image, however little of it a later stage keeps. */
+static void test_measured(void) {
+  static const char *const alone[] = {"stats", NULL}, *const cropped[] = {
+                                                          "stats", "crop:x=9:y=30:width=4:height=3", NULL};
+  static run_fn *const ways[] = {run_ring, run_device};
+  fc_format in = format_of(FC_IMAGE, FC_U8, 43, 29, 3);
+  g_autofree void *pixels = noise_of(&in);
+  for (guint i = 0; i < G_N_ELEMENTS(ways); i++)
+    for (gint64 band = 1; band <= 64; band *= 4) {
+      g_autoptr(GError) error = NULL;
+      g_autoptr(fc_result) all = NULL, some = NULL;
+      image m = {.in = in, .out = in, .pixels = pixels, .stages = alone};
+      g_autofree void *copied = ways[i](&m, band, &all, &error);
+      g_assert_no_error(error);
+      m.stages = cropped;
+      g_assert_true(chain_takes(context, cropped, &in, &m.out));
+      g_autofree void *kept = ways[i](&m, band, &some, &error);
+      g_assert_no_error(error);
+      g_assert_true(same_measurements(some, all));
+    }
 }
 
 /* Samples go over as they are in memory, each row once and those that two bands look at twice. */
@@ -234,7 +286,7 @@ static void test_bytes(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(fc_result) result = NULL;
   image m = {.in = in, .out = in, .pixels = pixels, .stages = stages};
-  g_autofree void *data = run(&m, band, &result, &error);
+  g_autofree void *data = run_device(&m, band, &result, &error);
   g_assert_no_error(error);
   g_assert_cmpint(result->bytes_up, ==, (rows + 2 * (rows / band - 1)) * row);
   g_assert_cmpint(result->bytes_down, ==, rows * row);
@@ -248,6 +300,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/bands/pixels", test_pixels);
   g_test_add_func("/bands/array", test_array);
   g_test_add_func("/bands/memory", test_memory);
+  g_test_add_func("/bands/batch", test_batch);
+  g_test_add_func("/bands/measured", test_measured);
   g_test_add_func("/bands/bytes", test_bytes);
   int status = g_test_run();
   fc_context_free(context);

@@ -105,15 +105,17 @@ static gint64 elements_of(const fc_format *format, fc_axis along) {
 static gboolean pump(fc_source *source, fc_sink *sink, const fc_format *format, gint64 chunk,
                      GError **error) {
   fc_axis axis = fc_source_axis(source);
-  gint64 each = elements_of(&source->format, axis);
+  fc_format one = source->format, out_one = *format;
+  if (source->by_rows) one.extent[FC_AXIS_N] = out_one.extent[FC_AXIS_N] = 1;
+  gint64 each = elements_of(&one, axis);
   g_autofree void *in = g_malloc((gsize)(chunk * each) * 8 + 1);
   g_autofree void *out = g_malloc((gsize)(chunk * each) * 8 + 1);
   for (;;) {
-    fc_view view = view_along(&source->format, axis, in, chunk);
+    fc_view view = view_along(&one, axis, in, chunk);
     gint64 got = source->read(source, &view, error);
     if (got <= 0) return got == 0;
-    view = view_along(&source->format, axis, in, got);
-    fc_view result = view_along(format, axis, out, got);
+    view = view_along(&one, axis, in, got);
+    fc_view result = view_along(&out_one, axis, out, got);
     if (!fc_quantise("test", &view, 0, out, format->dtype, error) || !sink->write(sink, &result, error))
       return FALSE;
   }
@@ -126,7 +128,7 @@ gboolean copy(const copy_job *job, GError **error) {
   fc_format format = source->format;
   gboolean done = sink && sink->accept(sink, &format, error);
   gint64 chunk = format.kind == FC_AUDIO ? 1000 : 1;
-  source->by_rows = job->rows && source->can_rows && sink && sink->can_rows && format.extent[FC_AXIS_N] == 1;
+  source->by_rows = job->rows && source->can_rows && sink && sink->can_rows;
   if (sink) sink->by_rows = source->by_rows;
   if (job->dtype >= 0) format.dtype = job->dtype;
   if (job->hide_length) format.extent[fc_stream_axis(format.kind)] = FC_UNKNOWN;

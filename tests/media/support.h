@@ -32,7 +32,7 @@ typedef struct copy_job {
   gint64 chunk;
   int dtype;
   gboolean hide_length; /* the sink is told FC_UNKNOWN */
-  gboolean rows;        /* of a single image, chunks are of rows */
+  gboolean rows;        /* of images and arrays, chunks are of rows */
 } copy_job;
 
 gboolean copy(const copy_job *job, GError **error);
