@@ -78,7 +78,8 @@ typedef struct image {
 static void *run(const image *m, const char *device, gint64 band, fc_result **result, GError **error) {
   g_autoptr(fc_chain) chain = fc_chain_parse(context, m->stages, error);
   g_assert_no_error(*error);
-  g_autoptr(GPtrArray) hosted = strcmp(device, "cuda") == 0 ? host_stages(chain, NULL) : NULL;
+  g_autoptr(GPtrArray) hosted = NULL;
+  if (strcmp(device, "cuda") == 0) hosted = host_stages(chain, NULL);
   fc_options options = FC_OPTIONS_INIT;
   options.device = device, options.chunk = band;
   void *data = g_malloc(bytes_of(&m->out) + 1);
@@ -165,7 +166,8 @@ static gboolean try_image(const char *const *stages, const fc_format *in, const 
   g_autoptr(fc_result) expected = NULL;
   image m = {.in = *in, .pixels = pixels, .stages = stages};
   if (!chain_takes(context, stages, in, &m.out)) return FALSE;
-  g_autofree char *text = m.text = g_strjoinv(" -p ", (char **)stages);
+  g_autofree char *text = g_strjoinv(" -p ", (char **)stages);
+  m.text = text;
   g_autofree void *whole = run(&m, "cpu", 0, &expected, &error);
   if (!whole) g_error("%s: %s", m.text, error->message);
   enum cut cut = cut_of(&m);
@@ -222,7 +224,7 @@ static void test_memory(void) {
     g_autoptr(fc_result) result = NULL;
     image m = {.in = in, .out = in, .pixels = pixels, .stages = stages};
     g_autofree void *data = run_device(&m, 20, &result, &error);
-    g_assert_no_error(error);
+    g_assert_nonnull(data);
     g_assert_cmpint(result->chunks, ==, in.extent[FC_AXIS_Y] / 20);
     peaks[i] = fake_device_peak();
   }
@@ -268,11 +270,11 @@ static void test_measured(void) {
       g_autoptr(fc_result) all = NULL, some = NULL;
       image m = {.in = in, .out = in, .pixels = pixels, .stages = alone};
       g_autofree void *copied = ways[i](&m, band, &all, &error);
-      g_assert_no_error(error);
+      g_assert_nonnull(copied);
       m.stages = cropped;
       g_assert_true(chain_takes(context, cropped, &in, &m.out));
       g_autofree void *kept = ways[i](&m, band, &some, &error);
-      g_assert_no_error(error);
+      g_assert_nonnull(kept);
       g_assert_true(same_measurements(some, all));
     }
 }
@@ -287,7 +289,7 @@ static void test_bytes(void) {
   g_autoptr(fc_result) result = NULL;
   image m = {.in = in, .out = in, .pixels = pixels, .stages = stages};
   g_autofree void *data = run_device(&m, band, &result, &error);
-  g_assert_no_error(error);
+  g_assert_nonnull(data);
   g_assert_cmpint(result->bytes_up, ==, (rows + 2 * (rows / band - 1)) * row);
   g_assert_cmpint(result->bytes_down, ==, rows * row);
 }
