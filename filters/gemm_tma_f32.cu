@@ -10,8 +10,8 @@ namespace {
 using operand = fc_tma_operand<float>;
 using result = fc_tma_result<float>;
 
-// What a product of 2048 steps costs in microseconds in tiles of this kind: `alone` is one on a processor, `each`
-// where there are more.
+// What a product of 2048 steps costs in microseconds in tiles of this kind: `alone` is one on a processor,
+// `each` where there are more.
 template <class M> double cost(const operand &a, const operand &b, double alone, double each) {
   const int64_t tiles = (a.limit + M::BM - 1) / M::BM * ((b.limit + M::BN - 1) / M::BN);
   const int64_t processors = fc_tma_processors(), most = (tiles + processors - 1) / processors;
