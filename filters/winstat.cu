@@ -754,10 +754,22 @@ static void launch_columns(const pass<typename P::real> &p, P *low, P *high, con
   column_windows<P><<<dim3(x, fc_blocks(p.frames * t.starts, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
 }
 
+// What fc_winstat_cuda is asked for; `edges` NULL: the border has been made.
+struct call {
+  const fc_winstat *w;
+  const fc_view *in;
+  const fc_edges *edges;
+  const fc_view *out;
+  void *scratch;
+  uint32_t *notes;
+  cudaStream_t stream;
+};
+
 // What does not change from pass to pass. Columns are cells in the launches: fc_blocks clamps
 // grids to what a launch may have; 2^31 - 1 blocks along x are never short.
-template <typename R>
-static pass<R> pass_of(const fc_winstat *w, const fc_view *in, const fc_view *out, uint32_t *notes) {
+template <typename R> static pass<R> pass_of(const call &c) {
+  const fc_winstat *w = c.w;
+  const fc_view *in = c.in, *out = c.out;
   pass<R> p;
   static const int axes[2] = {FC_AXIS_X, FC_AXIS_Y};
   p.in = fc_dev_view_of(in), p.out = fc_dev_view_of(out);
@@ -772,17 +784,16 @@ static pass<R> pass_of(const fc_winstat *w, const fc_view *in, const fc_view *ou
   }
   p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
   p.area = static_cast<R>(p.window[0]) * static_cast<R>(p.window[1]);
-  p.shrink = w->shrink, p.n_stats = 0, p.notes = notes;
+  p.shrink = w->shrink, p.n_stats = 0, p.notes = c.notes, p.edges = ends_of(c.edges);
   return p;
 }
 
 // Those of the statistics that `mask` has, if any, by pieces P.
-template <class P>
-static fc_status run(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask, void *scratch,
-                     uint32_t *notes, cudaStream_t stream) {
-  const shape s = shape_of(in);
+template <class P> static fc_status run(const call &call, unsigned mask) {
+  const fc_winstat *w = call.w;
+  const shape s = shape_of(call.in);
   const cut c = cut_of(w, s, sizeof(P));
-  pass<typename P::real> p = pass_of<typename P::real>(w, in, out, notes);
+  pass<typename P::real> p = pass_of<typename P::real>(call);
   for (int i = 0; i < w->n_stats; i++)
     if (mask & 1u << w->stat[i]) p.stat[p.n_stats] = w->stat[i], p.slot[p.n_stats++] = i;
   if (p.n_stats == 0) return FC_OK;
@@ -791,12 +802,13 @@ static fc_status run(const fc_winstat *w, const fc_view *in, const fc_view *out,
       p.frames = s.frames - p.n0 < c.frames ? s.frames - p.n0 : c.frames;
       p.rows = s.rows - p.y0 < c.rows ? s.rows - p.y0 : c.rows;
       const needs n = needs_of(w, s, p.frames, p.rows);
-      P *table = n.table ? static_cast<P *>(scratch) : nullptr;
-      P *whole = static_cast<P *>(scratch) + n.table, *low = whole + n.row_whole, *high = low + n.column_low;
+      P *table = n.table ? static_cast<P *>(call.scratch) : nullptr;
+      P *whole = static_cast<P *>(call.scratch) + n.table, *low = whole + n.row_whole,
+        *high = low + n.column_low;
       fc_status status = FC_OK;
-      if (p.window[1] == 1 || p.window[0] > 1) status = launch_rows<P>(p, whole, table, stream);
+      if (p.window[1] == 1 || p.window[0] > 1) status = launch_rows<P>(p, whole, table, call.stream);
       if (status == FC_OK && p.window[1] > 1) {
-        launch_columns<P>(p, low, high, table, stream);
+        launch_columns<P>(p, low, high, table, call.stream);
         status = fc_launch_status();
       }
       if (status != FC_OK) return status;
@@ -809,26 +821,53 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
-template <typename F>
-static fc_status run_values(const fc_winstat *w, const fc_view *in, const fc_view *out, void *scratch,
-                            uint32_t *notes, cudaStream_t stream) {
-  const unsigned taken = strips_take(w, in);
-  fc_status status = run_strips(w, in, out, taken, notes, stream);
-  if (status == FC_OK) status = run<sums<F>>(w, in, out, TOTALS & ~taken, scratch, notes, stream);
-  if (status == FC_OK) status = run<spread<F>>(w, in, out, DEVIATIONS, scratch, notes, stream);
-  if (status == FC_OK) status = run<range<F>>(w, in, out, EXTREMES, scratch, notes, stream);
+template <typename F> static fc_status run_values(const call &c) {
+  const unsigned taken = strips_take(c.w, c.in);
+  fc_status status = run_strips(c.w, c.in, c.out, taken, c.notes, c.stream);
+  if (status == FC_OK) status = run<sums<F>>(c, TOTALS & ~taken);
+  if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS);
+  if (status == FC_OK) status = run<range<F>>(c, EXTREMES);
   return status;
 }
 
-static fc_status run_codes(const fc_winstat *w, const fc_view *in, const fc_view *out, void *scratch,
-                           uint32_t *notes, cudaStream_t stream) {
-  const unsigned taken = strips_take(w, in), exact = (TOTALS | DEVIATIONS) & ~taken;
-  fc_status status = run_strips(w, in, out, taken, notes, stream);
+static fc_status run_codes(const call &c) {
+  const unsigned taken = strips_take(c.w, c.in), exact = (TOTALS | DEVIATIONS) & ~taken;
+  fc_status status = run_strips(c.w, c.in, c.out, taken, c.notes, c.stream);
   if (status != FC_OK) return status;
-  status = in->dtype == FC_I32 ? run<wide_codes>(w, in, out, exact, scratch, notes, stream)
-                               : run<codes>(w, in, out, exact, scratch, notes, stream);
-  if (status == FC_OK) status = run<code_range>(w, in, out, EXTREMES, scratch, notes, stream);
+  status = c.in->dtype == FC_I32 ? run<wide_codes>(c, exact) : run<codes>(c, exact);
+  if (status == FC_OK) status = run<code_range>(c, EXTREMES);
   return status;
+}
+
+static fc_status run_all(const call &c) {
+  if (fc_view_count(c.out) == 0) return FC_OK;
+  if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c);
+  return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c); });
+}
+
+// Whether kernels of rows that make the border make all that is wanted.
+static bool in_runs(const fc_winstat *w, const fc_view *in) {
+  if (!fc_dtype_is_float(in->dtype) || w->compute != FC_F32 || w->before[1] + w->after[1] > 0 ||
+      w->before[0] + w->after[0] >= SLIDE_MAX)
+    return false;
+  for (int i = 0; i < w->n_stats; i++)
+    if (!(TOTALS >> w->stat[i] & 1)) return false;
+  return true;
+}
+
+static fc_status run_edges(const call &c) {
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (c.in->origin[a] != 0 || c.in->shape[a] != c.in->extent[a]) return FC_UNSUPPORTED;
+  if (fc_view_count(c.out) == 0) return FC_OK;
+  // Nothing is read beyond the ends of windows that shrink.
+  const unsigned taken = strips_take(c.w, c.in);
+  unsigned wanted = 0;
+  for (int i = 0; i < c.w->n_stats; i++) wanted |= 1u << c.w->stat[i];
+  if (in_runs(c.w, c.in) || (c.w->shrink && !(wanted & ~taken))) return run_all(c);
+  bool done = false;
+  const fc_status status =
+      wanted & ~taken ? FC_OK : run_boxes(c.w, c.in, c.edges, c.out, taken, c.stream, &done);
+  return status != FC_OK || done ? status : FC_UNSUPPORTED;
 }
 
 } // namespace winstat
@@ -840,9 +879,11 @@ extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in
 
 extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                      void *scratch, uint32_t *notes, void *stream) {
-  cudaStream_t on = static_cast<cudaStream_t>(stream);
-  if (fc_view_count(out) == 0) return FC_OK;
-  if (!fc_dtype_is_float(in->dtype)) return winstat::run_codes(w, in, out, scratch, notes, on);
-  return fc_dispatch_compute(
-      w->compute, [&](auto f) { return winstat::run_values<decltype(f)>(w, in, out, scratch, notes, on); });
+  return winstat::run_all({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)});
+}
+
+extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                                           const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
+  const fc_edges *made = w->shrink ? nullptr : edges;
+  return winstat::run_edges({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)});
 }

@@ -20,12 +20,13 @@ static bool plain_planes(const fc_winstat *w, const fc_view *in, const fc_view *
   const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) -
                         (w->before[0] + floor_mod(in->origin[FC_AXIS_X] - w->before[0], RUN)) *
                             static_cast<int64_t>(sizeof(float));
-  return in->dtype == FC_F32 && w->compute == FC_F32 && out->dtype == FC_F32 && !w->shrink && quarters(in) &&
+  return in->dtype == FC_F32 && w->compute == FC_F32 && out->dtype == FC_F32 && quarters(in) &&
          floor_mod(start, 16) == 0 && out->stride[FC_AXIS_X] == sizeof(float) &&
          small(in->shape[FC_AXIS_X]) && small(in->shape[FC_AXIS_Y]) && w->before[1] + w->after[1] > 0;
 }
 
-static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_view *out, int which) {
+static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                            int which) {
   box_args a = {};
   const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
   a.x = extent16_of(columns), a.y = extent16_of(rows);
@@ -36,9 +37,19 @@ static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_vie
   a.pixels = BOX_THREADS - (a.skew > 0 ? RUN : 0), a.before = static_cast<int32_t>(w->before[1]);
   a.wide = BOX_THREADS + RUN * a.x.warm, a.slots = a.y.warm + 2;
   const int64_t first = a.x0 - w->before[0] - a.skew;
-  a.lo[0] = static_cast<int32_t>(-w->before[0] - first), a.lo[1] = static_cast<int32_t>(-w->before[1]);
-  a.hi[0] = static_cast<int32_t>(a.columns + w->after[0] - first);
-  a.hi[1] = static_cast<int32_t>(a.rows + w->after[1]);
+  a.lo[0] = static_cast<int32_t>((edges ? 0 : -w->before[0]) - first);
+  a.lo[1] = static_cast<int32_t>(edges ? 0 : -w->before[1]);
+  a.hi[0] = static_cast<int32_t>(a.columns + (edges ? 0 : w->after[0]) - first);
+  a.hi[1] = static_cast<int32_t>(a.rows + (edges ? 0 : w->after[1]));
+  a.seen[0] = static_cast<int32_t>(-w->before[0] - first);
+  a.seen[1] = static_cast<int32_t>(a.columns + w->after[0] - first);
+  a.edges = ends_of(edges), a.shrink = w->shrink;
+  if (w->shrink) {
+    const fc_winstat_span x = fc_winstat_inside(in, FC_AXIS_X, -w->before[0], a.columns + w->after[0]),
+                          y = fc_winstat_inside(in, FC_AXIS_Y, -w->before[1], a.rows + w->after[1]);
+    a.lo[0] = static_cast<int32_t>(x.lo - first), a.hi[0] = static_cast<int32_t>(x.hi - first);
+    a.lo[1] = static_cast<int32_t>(y.lo), a.hi[1] = static_cast<int32_t>(y.hi);
+  }
   a.in = static_cast<const char *>(in->data) + first * static_cast<int64_t>(sizeof(float));
   a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
   a.plane_in = in->stride[FC_AXIS_C], a.plane_out = out->stride[FC_AXIS_C];
@@ -82,15 +93,15 @@ static fc_status launch(box_args a, int64_t frames, cudaStream_t stream, bool *d
   return fc_launch_status();
 }
 
-fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
-                    cudaStream_t stream, bool *done) {
+fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                    unsigned mask, cudaStream_t stream, bool *done) {
   int which = -1, wanted = 0;
   *done = false;
   for (int i = 0; i < w->n_stats; i++)
     if (mask & 1u << w->stat[i]) which = i, wanted++;
   if (wanted != 1 || (w->stat[which] != FC_WINSTAT_SUM && w->stat[which] != FC_WINSTAT_MEAN)) return FC_OK;
   if (!plain_planes(w, in, out)) return FC_OK;
-  const box_args a = box_args_of(w, in, out, which);
+  const box_args a = box_args_of(w, in, edges, out, which);
   return a.x.warm > BOX_SEGMENTS ? FC_OK : launch(a, in->shape[FC_AXIS_N], stream, done);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // winstat_box_march.cuh - sums and means of floats in windows of rows and columns, where nothing is in the
-// way: planes of words that lie side by side, results that are floats, windows of one size.
+// way: planes of words that lie side by side, results that are floats.
 //
 // What winstat_strips.cuh does, to the bit, with fewer instructions. A block of threads marches down a strip
 // of 256 columns of sums. A warp has two rows of each 16: it copies their samples, and puts the sums along x
@@ -29,10 +29,12 @@ struct box_args {
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // bytes
   int32_t columns, rows, x0, y0;                                     // x0, y0: at most 0, the first strip's
   int32_t lo[2], hi[2]; // samples of the first strip's row that may be read, and rows
+  int32_t seen[2];      // and samples that windows see
+  ends edges;           // what stands beyond, if that is not there to be read
   int32_t strips, splits, blocks, planes;
   int32_t pixels, skew, before, slots, wide; // wide: samples of a row
   extent16 x, y;
-  int32_t mean;
+  int32_t mean, shrink;
   float area, over;
 };
 
@@ -44,14 +46,28 @@ __device__ __forceinline__ int box_word(int i) {
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// A thread's part of a row: quarters threadIdx % 16, + 16, ...
-__device__ __noinline__ void box_copy_edge(const float *from, float *row, int lo, int hi, int wide) {
-  for (int i = 4 * (threadIdx.x % BOX_RUNS); i < wide; i += 4 * BOX_RUNS)
-    for (int k = i; k < i + 4; k++)
-      if (k >= lo && k < hi)
-        fc_copy_word(row + box_word(k), from + k);
-      else
-        row[box_word(k)] = 0;
+// A row of which samples lo .. hi - 1 can be read, by 16 threads.
+inline __device__ __noinline__ void box_copy_ends(const box_args &a, const float *from, float *row, int lo,
+                                                  int hi) {
+  const int strip = a.lo[0] - lo, seen[2] = {a.seen[0] - strip, a.seen[1] - strip};
+  copy_with_ends<BOX_RUNS>(
+      threadIdx.x % BOX_RUNS, a.wide, lo, hi, seen,
+      [&](int i) { fc_copy_words(row + box_word(i), from + i); },
+      [&](int i) {
+        int source = i >= lo && i < hi ? i - lo : -1;
+        if (source < 0 && a.edges.on) source = border_source(a.edges.border, i - lo, hi - lo);
+        if (source >= 0)
+          fc_copy_word(row + box_word(i), from + lo + source);
+        else
+          row[box_word(i)] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+      });
+}
+
+// A row that is nothing but the border's constant, or that nobody looks at.
+inline __device__ __noinline__ void box_fill(const box_args &a, float *row) {
+  const float v = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+  for (int i = 4 * (threadIdx.x % BOX_RUNS); i < a.wide; i += 4 * BOX_RUNS)
+    *reinterpret_cast<float4 *>(row + box_word(i)) = make_float4(v, v, v, v);
 }
 
 __device__ __forceinline__ void box_copy(const box_args &a, const char *from, float *row, int lo, int hi) {
@@ -65,7 +81,7 @@ __device__ __forceinline__ void box_copy(const box_args &a, const char *from, fl
                       from + 16 * (threadIdx.x % BOX_RUNS + i * BOX_RUNS));
     return;
   }
-  box_copy_edge(reinterpret_cast<const float *>(from), row, lo, hi, a.wide);
+  box_copy_ends(a, reinterpret_cast<const float *>(from), row, lo, hi);
 }
 
 // ---- sums along x -------------------------------------------------------------------
@@ -181,6 +197,26 @@ __device__ __forceinline__ void box_column(float (&v)[RUN], const box_args &a, c
   with_window<box_column_tail>(a.y.rest + 1, v, core, far, beyond);
 }
 
+// Sums of windows that shrink become means: of column x, and rows y .. y + RUN - 1.
+__device__ __forceinline__ void box_shrunk(const box_args &a, float (&v)[RUN], int x, int y) {
+  const int from = x - a.x0 + a.skew, to = from + a.x.reach + 1;
+  const int columns = (to < a.hi[0] ? to : a.hi[0]) - (from > a.lo[0] ? from : a.lo[0]);
+#pragma unroll
+  for (int k = 0; k < RUN; k++) {
+    const int up = y + k - a.before, down = up + a.y.reach + 1;
+    const int rows = (down < a.hi[1] ? down : a.hi[1]) - (up > a.lo[1] ? up : a.lo[1]);
+    const float n = static_cast<float>(columns * rows);
+    v[k] = mean_of(v[k], n, 1 / n);
+  }
+}
+
+// Whether the windows of all columns of a strip from x on, and of rows y .. y + RUN - 1, are whole.
+__device__ __forceinline__ bool box_whole(const box_args &a, int x, int y) {
+  const int from = x - a.x0 + a.skew;
+  return from >= a.lo[0] && from + BOX_THREADS + a.x.reach <= a.hi[0] && y - a.before >= a.lo[1] &&
+         y + RUN - a.before + a.y.reach <= a.hi[1];
+}
+
 // ---- the march ----------------------------------------------------------------------
 
 __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constant__ box_args a) {
@@ -200,8 +236,16 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
   const int all = (a.rows - a.y0 + RUN - 1) / RUN, blocks = all - first < a.blocks ? all - first : a.blocks;
   const int end = blocks + a.y.warm;
   auto copy = [&](int slot) {
-    const int last = y >= a.lo[1] && y < a.hi[1] ? hi : lo;
-    box_copy(a, from, memory + slot * BOX_SLOT + row * BOX_PITCH, lo, last);
+    float *here = memory + slot * BOX_SLOT + row * BOX_PITCH;
+    if (y >= a.lo[1] && y < a.hi[1]) {
+      box_copy(a, from, here, lo, hi);
+    } else {
+      const int source = a.edges.on ? border_source(a.edges.border, y, a.rows) : -1;
+      if (source >= 0)
+        box_copy(a, from + (source - y) * a.row_in, here, lo, hi);
+      else
+        box_fill(a, here);
+    }
     y += RUN, from += RUN * a.row_in;
   };
   // The thread's column of outputs.
@@ -235,7 +279,9 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
     }
     if (block < a.y.warm) continue;
     box_column(v, a, ring, ring.after(slot, a.slots - a.y.warm), totals);
-    if (a.mean) {
+    if (a.mean && a.shrink && !box_whole(a, a.x0 + strip, at)) {
+      box_shrunk(a, v, x, at);
+    } else if (a.mean) {
 #pragma unroll
       for (int k = 0; k < RUN; k++) v[k] = mean_of(v[k], a.area, a.over);
     }

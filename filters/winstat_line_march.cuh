@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // winstat_line_march.cuh - what winstat_runs.cuh does, to the bit, with half its instructions, where nothing
-// is in the way: rows of words that lie side by side at multiples of 16 bytes, results that are floats,
-// windows of one size, no more than one statistic of sums and one of sums of squares.
+// is in the way: rows of words that lie side by side at multiples of 16 bytes, results that are floats, no
+// more than one statistic of sums and one of sums of squares.
 #ifndef FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 #define FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 
@@ -18,41 +18,50 @@ struct line_args {
   char *out[2];   // and its result: the sum's or mean's, the sum of squares'
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // bytes
   int32_t columns, rows, planes;
-  int32_t lo, hi, x; // of the first tile: samples that may be read; column of its first window
-  int32_t mean;
+  int32_t lo, hi, x;         // of the first tile: samples that may be read; column of its first window
+  int32_t before;            // samples that windows see ahead of a row
+  ends edges;                // what stands beyond, if that is not there to be read
+  int32_t stat[2];           // which of them
+  int32_t shrink, inside[2]; // of windows that shrink only columns inside[0] .. inside[1] - 1 count
   float area;
   runs s;
 };
 
-// A piece of a tile: quarters threadIdx, + RUN_THREADS, ...
-template <int MOST>
-__device__ __forceinline__ void line_copy(const char *from, float *to, int lo, int hi, int count) {
-  float *here = to + 4 * quarter(threadIdx.x);
-  if (lo <= 0 && hi >= count) {
-#pragma unroll
-    for (int i = 0; i < MOST; i++)
-      if (i < RUN / 4 || 4 * (threadIdx.x + i * RUN_THREADS) < count)
-        fc_copy_words(here + i * 4 * RUN_THREADS, from + i * 16 * RUN_THREADS);
-    return;
-  }
-#pragma unroll 1
-  for (int i = 4 * threadIdx.x; i < count; i += 4 * RUN_THREADS) {
-    if (i >= lo && i + 4 <= hi) {
-      fc_copy_words(here, from);
-    } else {
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        if (i + k >= lo && i + k < hi)
-          fc_copy_word(here + k, from + 4 * k);
+// A piece of a tile of which samples lo .. hi - 1 can be read: `from` is sample 0.
+inline __device__ __noinline__ void line_copy_ends(const line_args &a, const float *from, float *to, int lo,
+                                                   int hi, int count) {
+  const int first = a.x + a.lo - lo, seen[2] = {-first, a.columns + a.s.x.reach - first};
+  copy_with_ends<RUN_THREADS>(
+      threadIdx.x, count, lo, hi, seen, [&](int i) { fc_copy_words(to + 4 * quarter(i / 4), from + i); },
+      [&](int i) {
+        float *here = to + 4 * quarter(i / 4) + i % 4;
+        int source = i >= lo && i < hi ? i - lo : -1;
+        if (source < 0 && a.edges.on) source = border_source(a.edges.border, i - lo, hi - lo);
+        if (source >= 0)
+          fc_copy_word(here, from + lo + source);
         else
-          here[k] = 0;
-    }
-    here += 4 * RUN_THREADS, from += 16 * RUN_THREADS;
-  }
+          *here = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+      });
 }
 
-// Sixteen results a thread change places and are written, 32 at a time from multiples of 128 bytes on: `x` is
-// the column of the warp's first.
+// A piece of a tile: quarters threadIdx, + RUN_THREADS, ...
+template <int MOST>
+__device__ __forceinline__ void line_copy(const line_args &a, const char *from, float *to, int lo, int hi,
+                                          int count) {
+  if (lo > 0 || hi < count) {
+    line_copy_ends(a, reinterpret_cast<const float *>(from) - 4 * static_cast<int>(threadIdx.x), to, lo, hi,
+                   count);
+    return;
+  }
+  float *here = to + 4 * quarter(threadIdx.x);
+#pragma unroll
+  for (int i = 0; i < MOST; i++)
+    if (i < RUN / 4 || 4 * (threadIdx.x + i * RUN_THREADS) < count)
+      fc_copy_words(here + i * 4 * RUN_THREADS, from + i * 16 * RUN_THREADS);
+}
+
+// Sixteen results a thread change places and are written, four a lane where they begin at a multiple of 16
+// bytes, else 32 at a time from multiples of 128 on: `x` is the column of the warp's first.
 __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging, float *to, int x,
                                           int columns) {
   const int lane = threadIdx.x % 32, mine = 4 * quarter(4 * lane);
@@ -68,6 +77,13 @@ __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging,
       if (x + k >= 0 && x + k < columns) to[k] = staging[4 * quarter(k / 4) + k % 4];
     return;
   }
+  if (reinterpret_cast<uintptr_t>(to) % 16 == 0) {
+    const float4 *quads = reinterpret_cast<const float4 *>(staging) + quarter(lane);
+    float4 *there = reinterpret_cast<float4 *>(to) + lane;
+#pragma unroll
+    for (int k = 0; k < RUN / 4; k++) there[32 * k] = quads[32 * k];
+    return;
+  }
   // Round k writes what is `turn` before 32 k: for some lanes of the 32 words before those of the others.
   const int turn = static_cast<int>(reinterpret_cast<uintptr_t>(to) / 4 % 32), word = (lane - turn) & 31,
             row = lane < turn ? -1 : 0;
@@ -79,6 +95,51 @@ __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging,
 #pragma unroll
   for (int k = 1; k < RUN; k++) to[32 * k] = from[k % 4][32 * k];
   if (row < 0) to[32 * RUN] = from[0][32 * RUN];
+}
+
+inline __device__ __noinline__ float line_quotient(float sum, float n) {
+  return sum / n;
+}
+
+// Sums over n samples become their means, as if they were divided: mean_of is the same but for the smallest.
+__device__ __forceinline__ void line_means(float (&v)[RUN], float n, float over) {
+  float mean[RUN];
+  bool small = false;
+#pragma unroll
+  for (int k = 0; k < RUN; k++) mean[k] = mean_of(v[k], n, over), small = small || !(mean[k] > 0x1p-100f);
+  if (small) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++) mean[k] = line_quotient(v[k], n);
+  }
+#pragma unroll
+  for (int k = 0; k < RUN; k++) v[k] = mean[k];
+}
+
+// The sum of a window that shrinks becomes a statistic; x is its column. Called for few, and kept out of the
+// way.
+inline __device__ __noinline__ float line_shrunk(const line_args &a, float sum, int which, int x) {
+  const int from = x - a.before, to = from + a.s.x.reach + 1;
+  const float n =
+      static_cast<float>((to < a.inside[1] ? to : a.inside[1]) - (from > a.inside[0] ? from : a.inside[0]));
+  return which == FC_WINSTAT_MEAN ? mean_of(sum, n, 1 / n) : root(sum / n);
+}
+
+// A thread's sums become statistics: those of the windows of 16 columns from x on. Few of them shrink in a
+// way that anybody sees.
+__device__ __forceinline__ void line_finish(const line_args &a, float (&v)[RUN], int which, int x) {
+  if (which == FC_WINSTAT_SUM || which == FC_WINSTAT_SUMSQ) return;
+  if (a.shrink && (x - a.before < a.inside[0] || x + RUN - a.before + a.s.x.reach > a.inside[1])) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++)
+      if (x + k >= 0 && x + k < a.columns) v[k] = line_shrunk(a, v[k], which, x + k);
+  } else if (which == FC_WINSTAT_MEAN) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++) v[k] = mean_of(v[k], a.area, a.s.over);
+  } else {
+    line_means(v, a.area, a.s.over);
+#pragma unroll
+    for (int k = 0; k < RUN; k++) v[k] = root(v[k]);
+  }
 }
 
 template <bool SUMS, bool SQUARES>
@@ -108,10 +169,10 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
   int coming = tile;
   auto copy = [&](float *into) {
     if (coming < end) {
-      if (coming >= 0) line_copy<RUN_COPIES>(from, into, lo, hi, s.near_segments * RUN);
+      if (coming >= 0) line_copy<RUN_COPIES>(a, from, into, lo, hi, s.near_segments * RUN);
       if (s.pieces > 1)
         line_copy<(FAR_SEGMENTS * RUN / 4 + RUN_THREADS - 1) / RUN_THREADS>(
-            from + 4ll * far, into + s.near_segments * RUN, lo - far, hi - far, FAR_SEGMENTS * RUN);
+            a, from + 4ll * far, into + s.near_segments * RUN, lo - far, hi - far, FAR_SEGMENTS * RUN);
     }
     fc_commit_copies();
     coming++, from += 4 * TILE_SAMPLES, lo -= TILE_SAMPLES, hi -= TILE_SAMPLES;
@@ -137,10 +198,9 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
     if (tile < 0 || x >= a.columns) continue; // warps as a whole
     float v[S::COUNT][RUN];
     make_windows<S>(s, m, v, now, group);
-    if (SUMS && a.mean) {
-#pragma unroll
-      for (int k = 0; k < RUN; k++) v[0][k] = mean_of(v[0][k], a.area, s.over);
-    }
+    const int mine = x + static_cast<int>(threadIdx.x % 32) * RUN;
+    if (SUMS) line_finish(a, v[0], a.stat[0], mine);
+    if (SQUARES) line_finish(a, v[S::COUNT - 1], a.stat[1], mine);
     // The samples that windows begin with, far from their ends, are the warp's own.
     float *staging = s.pieces > 1 ? now + (threadIdx.x & ~31u) * RUN : m.staging;
     if (SUMS) line_give(v[0], staging, sums, x, a.columns);

@@ -75,22 +75,25 @@ static fc_status launch(const pass<float> &p, cudaStream_t stream) {
   return fc_launch_status();
 }
 
-// Where nothing is in the way of line_march: the slots of its results, -1 for none.
-static bool plain_lines(const pass<float> &p, const runs &s, int *sum, int *square) {
+// Whether there is no more than one statistic of sums and one of sums of squares, of rows that 32 bits
+// number: which they are, -1 for none.
+static bool few_statistics(const pass<float> &p, const runs &s, int *sum, int *square) {
   *sum = *square = -1;
   for (int i = 0; i < p.n_stats; i++) {
     int *which = p.stat[i] == FC_WINSTAT_SUM || p.stat[i] == FC_WINSTAT_MEAN ? sum : square;
-    if (p.stat[i] == FC_WINSTAT_RMS || *which >= 0) return false;
+    if (*which >= 0) return false;
     *which = i;
   }
-  const int64_t lines = p.frames * p.rows * p.channels;
-  return s.aligned && s.floats && !p.shrink && p.columns < 1 << 30 && p.hi[0] < 1 << 30 &&
-         lines <= INT32_MAX / s.stretches;
+  return p.columns < 1 << 30 && p.hi[0] < 1 << 30 &&
+         p.frames * p.rows * p.channels <= INT32_MAX / s.stretches;
 }
 
 static line_args lines_of(const pass<float> &p, const runs &s, int sum, int square) {
   line_args a = {};
-  a.s = s, a.mean = sum >= 0 && p.stat[sum] == FC_WINSTAT_MEAN, a.area = p.area;
+  a.s = s, a.area = p.area, a.shrink = p.shrink;
+  a.inside[0] = static_cast<int32_t>(p.lo[0]), a.inside[1] = static_cast<int32_t>(p.hi[0]);
+  if (sum >= 0) a.stat[0] = p.stat[sum];
+  if (square >= 0) a.stat[1] = p.stat[square];
   const int64_t x = s.first + p.before[0];
   auto start = [](const fc_dev_view &v, int64_t n, int64_t y, int64_t x, int64_t c) {
     return v.data + n * v.stride[FC_AXIS_N] + y * v.stride[FC_AXIS_Y] + x * v.stride[FC_AXIS_X] +
@@ -104,7 +107,16 @@ static line_args lines_of(const pass<float> &p, const runs &s, int sum, int squa
   a.frame_in = p.in.stride[FC_AXIS_N], a.frame_out = p.out.stride[FC_AXIS_N];
   a.columns = static_cast<int32_t>(p.columns), a.rows = static_cast<int32_t>(p.rows);
   a.planes = static_cast<int32_t>(p.channels), a.x = static_cast<int32_t>(x);
-  a.lo = static_cast<int32_t>(p.lo[0] - s.first), a.hi = static_cast<int32_t>(p.hi[0] - s.first);
+  a.lo = static_cast<int32_t>((p.edges.on ? 0 : p.lo[0]) - s.first);
+  a.hi = static_cast<int32_t>((p.edges.on ? p.columns : p.hi[0]) - s.first);
+  a.before = static_cast<int32_t>(p.before[0]), a.edges = p.edges;
+  return a;
+}
+
+// The same, counted from column 0.
+static line_args ring_line(line_args a) {
+  const int32_t first = a.x - a.before;
+  a.in -= first * static_cast<int64_t>(sizeof(float)), a.lo += first, a.hi += first;
   return a;
 }
 
@@ -129,15 +141,26 @@ template <typename T> static fc_status launch_any(const pass<float> &p, cudaStre
                   : launch<T, false, true>(p, stream);
 }
 
-fc_status run_runs(const pass<float> &p, cudaStream_t stream) {
-  const runs s = runs_of(p, p.frames * p.rows * p.channels);
+// The faster kernels, where nothing is in their way.
+static fc_status run_lines(const pass<float> &p, const runs &s, cudaStream_t stream, bool *done) {
   int sum = -1, square = -1;
-  if (plain_lines(p, s, &sum, &square)) {
-    const line_args a = lines_of(p, s, sum, square);
-    return square < 0 ? launch_lines<true, false>(p, a, stream)
-           : sum >= 0 ? launch_lines<true, true>(p, a, stream)
-                      : launch_lines<false, true>(p, a, stream);
-  }
+  *done = false;
+  if (!few_statistics(p, s, &sum, &square)) return FC_OK;
+  const line_args a = lines_of(p, s, sum, square);
+  if (!s.aligned || !s.floats) return run_pixels(p, a, sum, square, stream, done);
+  const fc_status status =
+      run_ring(ring_line(a), p.frames * p.rows * p.channels, sum >= 0, square >= 0, stream, done);
+  if (status != FC_OK || *done) return status;
+  *done = true;
+  return square < 0 ? launch_lines<true, false>(p, a, stream)
+         : sum >= 0 ? launch_lines<true, true>(p, a, stream)
+                    : launch_lines<false, true>(p, a, stream);
+}
+
+fc_status run_runs(const pass<float> &p, cudaStream_t stream) {
+  bool done = false;
+  const fc_status status = run_lines(p, runs_of(p, p.frames * p.rows * p.channels), stream, &done);
+  if (status != FC_OK || done) return status;
   return p.in.dtype == FC_F32 ? launch_any<float>(p, stream) : launch_any<double>(p, stream);
 }
 

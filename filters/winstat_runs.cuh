@@ -57,69 +57,87 @@ __device__ __forceinline__ int quarter(int i) {
   return (i & ~3) | ((i ^ i >> 3) & 3);
 }
 
+// A piece of a row that begins at column x: its samples lo .. hi - 1 can be read. `row` is where column 0 is.
+struct run_piece {
+  const char *row;
+  int64_t x;
+  int lo, hi, count;
+};
+
+// Where sample i can be read: where it is, or what stands for it; NULL: it is the constant, or zero.
+__device__ __forceinline__ const char *sample_at(const pass<float> &p, const run_piece &r, int i) {
+  int64_t source = r.x + i;
+  if (i < r.lo || i >= r.hi) source = p.edges.on ? border_source(p.edges.border, source, p.columns) : -1;
+  const bool none = source < 0 && (p.edges.on || i < r.lo || i >= r.hi);
+  return none ? nullptr : r.row + source * p.in.stride[FC_AXIS_X];
+}
+
+// What of a piece windows see.
+__device__ __forceinline__ void seen_of(const pass<float> &p, const run_piece &r, int (&seen)[2]) {
+  const int64_t lo = -p.before[0] - r.x, hi = p.columns + p.window[0] - 1 - p.before[0] - r.x;
+  seen[0] = static_cast<int>(lo < 0 ? 0 : lo > r.count ? r.count : lo);
+  seen[1] = static_cast<int>(hi < 0 ? 0 : hi > r.count ? r.count : hi);
+}
+
 template <typename T>
-__device__ __noinline__ void load_elements(const pass<float> &p, const char *from, int lo, int hi, int count,
-                                           float *to) {
-  for (int i = threadIdx.x; i < count; i += RUN_THREADS) {
-    float v = 0;
-    if (i >= lo && i < hi)
-      v = fc_dev_value<float, T>(*reinterpret_cast<const T *>(from + i * p.in.stride[FC_AXIS_X]), p.load);
-    to[4 * quarter(i / 4) + i % 4] = v;
+__device__ __noinline__ void load_elements(const pass<float> &p, run_piece r, float *to) {
+  T outside;
+  memcpy(&outside, &p.edges.code, sizeof outside);
+  int seen[2];
+  seen_of(p, r, seen);
+  for (int i = seen[0] + threadIdx.x; i < seen[1]; i += RUN_THREADS) {
+    const char *at = sample_at(p, r, i);
+    to[4 * quarter(i / 4) + i % 4] =
+        fc_dev_value<float, T>(at ? *reinterpret_cast<const T *>(at) : outside, p.load);
   }
 }
 
-// Words that do not lie at multiples of 16 bytes.
-__device__ __noinline__ void copy_apart(const float *words, int lo, int hi, int count, float *to) {
-  for (int i = threadIdx.x; i < count; i += RUN_THREADS) {
+// Words, of which some cannot be read, or that do not lie at multiples of 16 bytes.
+inline __device__ __noinline__ void copy_apart(const pass<float> &p, run_piece r, bool aligned, float *to) {
+  const float *words = reinterpret_cast<const float *>(r.row) + r.x;
+  int seen[2];
+  seen_of(p, r, seen);
+  auto word = [&](int i) {
     float *here = to + 4 * quarter(i / 4) + i % 4;
-    if (i >= lo && i < hi)
-      fc_copy_word(here, words + i);
+    if (const char *at = sample_at(p, r, i))
+      fc_copy_word(here, at);
     else
-      *here = 0;
+      *here = __uint_as_float(static_cast<uint32_t>(p.edges.code));
+  };
+  if (aligned) {
+    copy_with_ends<RUN_THREADS>(
+        threadIdx.x, r.count, r.lo, r.hi, seen,
+        [&](int i) { fc_copy_words(to + 4 * quarter(i / 4), words + i); }, word);
+  } else {
+    for (int i = seen[0] + threadIdx.x; i < seen[1]; i += RUN_THREADS) word(i);
   }
 }
 
-// Begins to copy `count` samples, a multiple of RUN, from column x on; zeros where nothing may be read.
+// Begins to copy `count` samples, a multiple of RUN, from column x on.
 template <typename T>
 __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, const run_place &at,
                                            int64_t x, int count, float *to) {
-  const char *from = p.in.at(at.n, at.y, x, at.c);
-  const int64_t first = p.lo[0] - x, last = p.hi[0] - x;
-  const int lo = static_cast<int>(first < 0 ? 0 : first > count ? count : first);
-  const int hi = at.y < p.lo[1] || at.y >= p.hi[1] ? lo
-                                                   : static_cast<int>(last < lo      ? lo
-                                                                      : last > count ? count
-                                                                                     : last);
+  const int64_t first = (p.edges.on ? 0 : p.lo[0]) - x, last = (p.edges.on ? p.columns : p.hi[0]) - x;
+  run_piece r = {p.in.at(at.n, at.y, 0, at.c), x, 0, 0, count};
+  r.lo = static_cast<int>(first < 0 ? 0 : first > count ? count : first);
+  r.hi = at.y < p.lo[1] || at.y >= p.hi[1] ? r.lo
+                                           : static_cast<int>(last < r.lo    ? r.lo
+                                                              : last > count ? count
+                                                                             : last);
   if (!s.words) {
-    load_elements<T>(p, from, lo, hi, count, to);
+    load_elements<T>(p, r, to);
     return;
   }
-  const float *words = reinterpret_cast<const float *>(from);
-  if (!s.aligned) {
-    copy_apart(words, lo, hi, count, to);
+  if (!s.aligned || r.lo > 0 || r.hi < count) {
+    copy_apart(p, r, s.aligned, to);
     return;
   }
   float *here = to + 4 * quarter(threadIdx.x); // and as much further on as the samples are
-  const float *mine = words + 4 * threadIdx.x;
-  if (lo == 0 && hi == count) {
+  const float *mine = reinterpret_cast<const float *>(r.row) + x + 4 * static_cast<int>(threadIdx.x);
 #pragma unroll
-    for (int i = 0; i < RUN_COPIES; i++)
-      if (4 * (threadIdx.x + i * RUN_THREADS) < count)
-        fc_copy_words(here + i * 4 * RUN_THREADS, mine + i * 4 * RUN_THREADS);
-    return;
-  }
-#pragma unroll 1
-  for (int i = 4 * threadIdx.x; i < count; i += 4 * RUN_THREADS, here += 4 * RUN_THREADS)
-    if (i >= lo && i + 4 <= hi) {
-      fc_copy_words(here, words + i);
-    } else {
-#pragma unroll 1
-      for (int k = 0; k < 4; k++)
-        if (i + k >= lo && i + k < hi)
-          fc_copy_word(here + k, words + i + k);
-        else
-          here[k] = 0;
-    }
+  for (int i = 0; i < RUN_COPIES; i++)
+    if (4 * (threadIdx.x + i * RUN_THREADS) < count)
+      fc_copy_words(here + i * 4 * RUN_THREADS, mine + i * 4 * RUN_THREADS);
 }
 
 // The samples of a tile, and those that its windows end with where they are far.
@@ -289,8 +307,8 @@ __device__ __forceinline__ bool of_squares(int which) {
 
 // A warp's results of one statistic, from staging: column x is that of the first, and lo .. hi - 1 are
 // wanted.
-__device__ __noinline__ void write_slowly(const pass<float> &p, char *to, int which, const float *staging,
-                                          int64_t x, int lo, int hi) {
+inline __device__ __noinline__ void write_slowly(const pass<float> &p, char *to, int which,
+                                                 const float *staging, int64_t x, int lo, int hi) {
 #pragma unroll 1
   for (int i = lo + static_cast<int>(threadIdx.x % 32); i < hi; i += 32) {
     const float n = static_cast<float>(inside(p, 0, x + i)), sum = staging[4 * quarter(i / 4) + i % 4];

@@ -5,6 +5,7 @@
 #ifndef FC_FILTERS_WINSTAT_SAMPLES_CUH
 #define FC_FILTERS_WINSTAT_SAMPLES_CUH
 
+#include "core/edges.h"
 #include "filters/winstat_pieces.cuh"
 
 namespace winstat {
@@ -27,8 +28,37 @@ constexpr unsigned GRID_Y = 65535;
 
 // ---- what kernels are told -------------------------------------------------
 
+// fc_edges, for kernels that make the border themselves; `on` is 0 where the host has made it.
+struct ends {
+  int32_t on, border;
+  uint64_t code;
+};
+
+static inline ends ends_of(const fc_edges *edges) {
+  return edges ? ends{1, edges->border, edges->code} : ends{0, 0, 0};
+}
+
+// fc_border_map: the position of a signal of `extent` elements that stands for p, or -1 for the constant.
+// Most of what is asked for is no further from the signal than that is long.
+template <typename I> __device__ __forceinline__ I border_source(int border, I p, I extent) {
+  if (p >= 0 && p < extent) return p;
+  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
+  if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
+  // Mirrors stand `edge` beyond the first element: half an element, or none.
+  const I edge = border == FC_BORDER_REFLECT;
+  const I near = border == FC_BORDER_WRAP ? (p < 0 ? p + extent : p - extent)
+                 : p < 0                  ? -edge - p
+                                          : 2 * (extent - 1) + edge - p;
+  if (near >= 0 && near < extent) return near;
+  const I period = border == FC_BORDER_WRAP ? extent : 2 * (extent - 1 + edge);
+  if (period == 0) return 0;
+  const I rest = p % period, q = rest < 0 ? rest + period : rest;
+  return q < extent ? q : period - edge - q;
+}
+
 // One pass: `frames` frames from `n0` on, output rows y0 .. y0 + rows - 1. Positions along x
-// and y are relative to the view. `lo` .. `hi` - 1 may be read, and count when the window shrinks.
+// and y are relative to the view. `lo` .. `hi` - 1 may be read, and count when the window shrinks; with
+// `edges` what of it lies beyond the view is to be made.
 template <typename R> struct pass {
   fc_dev_view in, out;
   fc_dev_map<R> load, store;
@@ -38,8 +68,29 @@ template <typename R> struct pass {
   R area; // samples of a window that does not shrink
   int32_t shrink, n_stats;
   int32_t stat[FC_WINSTAT_STATS], slot[FC_WINSTAT_STATS]; // which, and where among the output's
+  ends edges;
   uint32_t *notes;
 };
+
+// Of `count` samples, a multiple of four, those from seen[0] to seen[1] - 1 come into shared memory, by EACH
+// threads of which this is number `me`: by quad(i) four that can be read, as lo .. hi - 1 can, by word(i)
+// one.
+template <int EACH, class Quad, class Word>
+__device__ __forceinline__ void copy_with_ends(int me, int count, int lo, int hi, const int (&seen)[2],
+                                               Quad quad, Word word) {
+  const int first = ((lo < 0       ? 0
+                      : lo > count ? count
+                                   : lo) +
+                     3) &
+                    ~3,
+            last = (hi > count ? count : hi) & ~3, end = seen[1] < count ? seen[1] : count;
+#pragma unroll 1
+  for (int i = first + 4 * me; i < last; i += 4 * EACH) quad(i);
+#pragma unroll 1
+  for (int i = (seen[0] > 0 ? seen[0] : 0) + me; i < first && i < end; i += EACH) word(i);
+#pragma unroll 1
+  for (int i = (first > last ? first : last) + me; i < end; i += EACH) word(i);
+}
 
 __host__ __device__ inline int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;

@@ -189,7 +189,7 @@ static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view 
 fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
                      uint32_t *notes, cudaStream_t stream) {
   bool done = false;
-  const fc_status status = run_boxes(w, in, out, mask, stream, &done);
+  const fc_status status = run_boxes(w, in, nullptr, out, mask, stream, &done);
   if (status != FC_OK || done) return status;
   strip_args a = args_of(w, in, out, mask, notes);
   unsigned wanted = 0;

@@ -18,9 +18,10 @@ unsigned strips_take(const fc_winstat *w, const fc_view *in);
 fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
                      uint32_t *notes, cudaStream_t stream);
 
-// The same, to the bit, where nothing is in the way of a faster kernel: `done` says whether.
-fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
-                    cudaStream_t stream, bool *done);
+// The same, to the bit, where nothing is in the way of a faster kernel: `done` says whether. It makes the
+// border too, unless `edges` is NULL.
+fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                    unsigned mask, cudaStream_t stream, bool *done);
 
 } // namespace winstat
 

@@ -163,12 +163,15 @@ static size_t cuda_scratch(const void *prepared, const fc_job *job) {
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
+  if (job->edges)
+    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out[0], job->scratch, job->notes,
+                                 job->stream);
   return fc_winstat_cuda(&w, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
 }
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_GRAPH, /* thanks to align in negotiate */
+    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES, /* graphs thanks to align in negotiate */
     .prepare = prepare,
     .release = release,
     .scratch = cuda_scratch,

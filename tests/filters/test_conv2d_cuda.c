@@ -6,6 +6,7 @@
  */
 #include <cuda_runtime_api.h>
 
+#include "tests/filters/border.h"
 #include "tests/filters/filters2d.h"
 
 #define SKIPPED 77
@@ -197,22 +198,6 @@ static void check_bands(int dense, int dtype, int rounds) {
     image_free(&out);
     case2d_free(&k);
   }
-}
-
-/* The position of a signal that stands for p, by walking there; -1: the constant. */
-static int64_t source_of(int border, int64_t p, int64_t extent) {
-  if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT) return p < 0 || p >= extent ? -1 : p;
-  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : p >= extent ? extent - 1 : p;
-  const int64_t edge = border == FC_BORDER_REFLECT;
-  while (p < 0 || p >= extent) {
-    if (border == FC_BORDER_WRAP)
-      p += p < 0 ? extent : -extent;
-    else if (extent == 1)
-      p = 0;
-    else
-      p = p < 0 ? -p - edge : 2 * extent - 2 + edge - p;
-  }
-  return p;
 }
 
 /* `to` becomes `from` with a border. */

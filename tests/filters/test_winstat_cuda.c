@@ -2,11 +2,12 @@
 /*
  * test_winstat_cuda.c - sliding statistics on a CUDA device against the definition: exact for
  * integers, and then the same bits as on the CPU; within the bound of direct summation
- * for floats; the same bits however the output is cut. Nothing beyond the output is
- * written. Skipped without a device.
+ * for floats; the same bits however the output is cut, and whoever makes the border. Nothing beyond the
+ * output is written. Skipped without a device.
  */
 #include <cuda_runtime_api.h>
 
+#include "tests/filters/border.h"
 #include "tests/filters/winstat_check.h"
 
 #define SKIPPED 77
@@ -198,8 +199,8 @@ static picture plain_picture(const fc_winstat *w, const int64_t shape[FC_AXES], 
 }
 
 /* What is written where nothing is in the way of the fastest kernels, cut or not, and what is where words
- * have to be copied one by one: the same. */
-static void check_plain(const fc_winstat *w, const sample_case *t) {
+ * have to be copied one by one: the same, and as the definition has it. */
+static void compare_plain(const fc_winstat *w, const sample_case *t, int defined) {
   picture in = plain_picture(w, t->shape, 0), moved = plain_picture(w, t->shape, 1);
   picture out = output_for(t, w), other = output_for(t, w);
   picture_fill(&in, source_random, 0, 0);
@@ -213,7 +214,7 @@ static void check_plain(const fc_winstat *w, const sample_case *t) {
   run_cuda(w, &device_in.view, &device_out.view);
   run_cuda(w, &device_moved.view, &device_other.view);
   from_device(&out, &device_out), from_device(&other, &device_other);
-  check_picture(t, w, &in, &out, "plain");
+  if (defined) check_picture(t, w, &in, &out, "plain");
   CHECK(same_bits(&out, &other), "%s: another result of words apart", describe(t));
   CHECK(guarded_intact(&out.memory) && guarded_intact(&other.memory), "%s: guard bands", describe(t));
   device_other = to_device(&other);
@@ -234,14 +235,175 @@ static void test_plain(void) {
                                      {FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ},
                                      {FC_WINSTAT_SUMSQ, FC_WINSTAT_MEAN},
                                      {FC_WINSTAT_RMS, FC_WINSTAT_SUM}};
-  for (int i = 0; i < 42; i += trial_step()) {
+  for (int i = 0; i < 84; i += trial_step()) {
     fc_winstat w;
     sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
     t.columns = sizes[i % 21][0], t.rows = sizes[i % 21][1], t.layout = t.out_layout = PLANAR;
-    fc_winstat_init(&w, stats[i % 4], i < 21 && t.rows > 1 ? 1 : 1 + i % 3 / 2, t.columns, t.rows, 0, FC_F32);
+    t.shrink = i >= 42;
+    fc_winstat_init(&w, stats[i % 4], i < 21 && t.rows > 1 ? 1 : 1 + i % 3 / 2, t.columns, t.rows, t.shrink,
+                    FC_F32);
     t.shape[0] = 1, t.shape[FC_AXIS_C] = 1 + i % 2, t.shape[FC_AXIS_Y] = t.rows > 1 ? random_int(30, 70) : 2;
     t.shape[FC_AXIS_X] = t.rows > 1 ? random_int(200, 600) : random_int(4000, 5000);
-    check_plain(&w, &t);
+    compare_plain(&w, &t, 1);
+  }
+}
+
+/* ---- borders made on the way -------------------------------------------------- */
+
+static fc_status run_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                           const fc_view *out) {
+  void *scratch = NULL;
+  size_t bytes = fc_winstat_cuda_scratch(w, in);
+  if (bytes > 0 && cudaMalloc(&scratch, bytes) != cudaSuccess) abort();
+  const fc_status status = fc_winstat_cuda_edges(w, in, edges, out, scratch, NULL, NULL);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess, "%s", cudaGetErrorString(cudaGetLastError()));
+  cudaFree(scratch);
+  return status;
+}
+
+/* The halo of a picture becomes the border of its inside, which is that of `from`. */
+static void fill_border(const picture *to, const picture *from, const fc_edges *edges) {
+  const fc_view *v = &from->view;
+  for (int64_t n = 0; n < v->shape[0]; n++)
+    for (int64_t y = -to->halo[1][0]; y < v->shape[1] + to->halo[1][1]; y++)
+      for (int64_t x = -to->halo[0][0]; x < v->shape[2] + to->halo[0][1]; x++)
+        for (int64_t c = 0; c < v->shape[3]; c++) {
+          const int64_t row = source_of(edges->border, y, v->shape[1]),
+                        column = source_of(edges->border, x, v->shape[2]);
+          const int inside = row >= 0 && column >= 0;
+          memcpy(fc_view_at(&to->view, n, y, x, c),
+                 inside ? fc_view_at(v, n, row, column, c) : (const void *)&edges->code,
+                 fc_dtype_size(v->dtype));
+        }
+}
+
+/* To the bit what comes of a border that was made before; or nothing, and it is said so. */
+static fc_status check_edges(const sample_case *t, const fc_winstat *w, int border) {
+  fc_edges edges = {sizeof edges, border, 0};
+  const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
+  if (border == FC_BORDER_CONSTANT)
+    element_set(&edges.code, t->dtype, fc_dtype_is_float(t->dtype) ? 0.625 : 77);
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, no_halo);
+  picture bordered = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
+  picture want = output_for(t, w), out = output_for(t, w), none = output_for(t, w);
+  picture_fill(&in, source_random, 0, 0);
+  fill_border(&bordered, &in, &edges);
+  picture device_in = to_device(&in), device_bordered = to_device(&bordered), device_want = to_device(&want),
+          device_out = to_device(&out);
+  run_cuda(w, &device_bordered.view, &device_want.view);
+  const fc_status status = run_edges(w, &device_in.view, &edges, &device_out.view);
+  from_device(&want, &device_want), from_device(&out, &device_out);
+  cudaFree(device_in.memory.base), cudaFree(device_bordered.memory.base);
+  CHECK(status == FC_OK || status == FC_UNSUPPORTED, "%s: border %d: status %d", describe(t), border, status);
+  CHECK(same_bits(status == FC_OK ? &want : &none, &out), "%s: another result with its own border %d",
+        describe(t), border);
+  CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(t));
+  guarded_free(&in.memory), guarded_free(&bordered.memory), guarded_free(&want.memory),
+      guarded_free(&out.memory), guarded_free(&none.memory);
+  return status;
+}
+
+/* Sums and their like: of rows of floats, of boxes, shrinking or not; shapes that are shorter than a border,
+ * and several tiles, strips and splits long. */
+static void test_edges(int rounds) {
+  static const int64_t windows[][2] = {{2, 1},     {3, 1},   {15, 1},   {16, 1},   {17, 1},   {31, 1},
+                                       {127, 1},   {700, 1}, {1040, 1}, {1041, 1}, {1500, 1}, {5000, 1},
+                                       {10000, 1}, {3, 3},   {15, 15},  {16, 2},   {2, 17},   {31, 31},
+                                       {33, 5},    {33, 40}, {100, 3},  {8, 128}};
+  static const int64_t wide[] = {1, 2, 16, 100, 513, 2048, 4096, 4100, 7000},
+                       narrow[] = {1, 5, 17, 301, 4, 16, 240, 256, 300, 512};
+  static const int32_t stats[] = {FC_WINSTAT_SUM, FC_WINSTAT_MEAN, FC_WINSTAT_SUMSQ, FC_WINSTAT_RMS};
+  int made = 0;
+  for (int i = 0; i < rounds; i++) {
+    sample_case t = {.kind = (int)random_int(0, 2), .compute = FC_F32, .shrink = i % 7 == 6};
+    t.columns = windows[i % 22][0], t.rows = windows[i % 22][1];
+    const int flat = t.rows == 1, small = !flat && t.columns * t.rows <= 64 && random_int(0, 1);
+    const int plain = random_int(0, 3) > 0;
+    t.dtype = small ? (int)random_int(FC_U8, FC_U16) : flat && i % 5 == 0 ? FC_F64 : FC_F32;
+    t.out_dtype = random_int(0, 3) ? FC_F32 : (int)random_int(0, FC_DTYPE_COUNT - 1);
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    if (plain) t.layout = PLANAR, t.out_layout = PLANAR, t.dtype = t.out_dtype = FC_F32;
+    t.shape[FC_AXIS_N] = random_int(1, 2), t.shape[FC_AXIS_C] = random_int(1, 3);
+    t.shape[FC_AXIS_Y] = flat ? random_int(1, 3) : random_int(1, 70);
+    t.shape[FC_AXIS_X] = flat ? PICK(wide) : narrow[plain ? random_int(4, 9) : random_int(0, 9)];
+    fc_winstat w;
+    int32_t wanted[2] = {stats[random_int(0, plain && !flat ? 1 : 3)], 0};
+    wanted[1] = wanted[0] == FC_WINSTAT_SUM ? FC_WINSTAT_SUMSQ : FC_WINSTAT_SUM;
+    const int n = plain && !flat ? 1 : (int)random_int(1, 2);
+    fc_winstat_init(&w, wanted, n, t.columns, t.rows, t.shrink, t.compute);
+    const int border = t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP);
+    made += check_edges(&t, &w, border) == FC_OK;
+  }
+  CHECK(made >= rounds * 3 / 4, "only %d of %d borders were made on the way", made, rounds);
+}
+
+/* What cannot be made on the way is refused as a whole. */
+static void test_edges_refused(void) {
+  static const int32_t stats[][2] = {{FC_WINSTAT_SUM, FC_WINSTAT_VAR}, {FC_WINSTAT_SUM, FC_WINSTAT_MAX}};
+  sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+  t.shape[0] = t.shape[FC_AXIS_C] = 1, t.shape[FC_AXIS_Y] = 20, t.shape[FC_AXIS_X] = 300;
+  for (int i = 0; i < 5; i++) {
+    fc_winstat w;
+    t.columns = i == 3 ? 1 : 5, t.rows = i == 1 || i == 3 ? 5 : 1;
+    t.compute = i == 4 ? FC_F64 : FC_F32;
+    fc_winstat_init(&w, stats[i % 2], i < 3 ? 2 : 1, t.columns, t.rows, i == 2, t.compute);
+    CHECK(check_edges(&t, &w, FC_BORDER_REFLECT) == FC_UNSUPPORTED, "%s: not refused", describe(&t));
+  }
+}
+
+/* The same pictures laid out in every way, which may be the way of another kernel: the same results. */
+static void test_layouts(void) {
+  static const int64_t windows[] = {1, 2, 9, 15, 16, 17, 40, 127, 480, 600, 1040, 1100};
+  static const int32_t stats[][2] = {{FC_WINSTAT_MEAN, FC_WINSTAT_SUMSQ},
+                                     {FC_WINSTAT_RMS, FC_WINSTAT_SUM},
+                                     {FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ}};
+  for (int i = 0; i < 96; i += trial_step()) {
+    fc_winstat w;
+    sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    t.columns = windows[i % 12], t.rows = 1, t.shrink = i / 12 % 2;
+    fc_winstat_init(&w, stats[i % 3], 1 + i / 24 % 2, t.columns, 1, t.shrink, FC_F32);
+    t.shape[0] = 1, t.shape[FC_AXIS_C] = 1 + i / 3 % 4, t.shape[FC_AXIS_Y] = random_int(1, 3);
+    t.shape[FC_AXIS_X] = random_int(1, 3) == 1 ? random_int(1, 40) : random_int(2000, 9000);
+    const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {0, 0}};
+    picture source = picture_new(t.kind, t.dtype, PLANAR, t.shape, halo), first = {0};
+    picture_fill(&source, source_random, 0, 0);
+    for (int layout = 0; layout < LAYOUTS; layout++) {
+      t.layout = t.out_layout = layout;
+      picture in = picture_new(t.kind, t.dtype, layout, t.shape, halo), out = output_for(&t, &w);
+      for (int64_t y = 0; y < t.shape[FC_AXIS_Y]; y++)
+        for (int64_t x = -w.before[0]; x < t.shape[FC_AXIS_X] + w.after[0]; x++)
+          for (int64_t c = 0; c < t.shape[FC_AXIS_C]; c++)
+            *(float *)fc_view_at(&in.view, 0, y, x, c) = *(float *)fc_view_at(&source.view, 0, y, x, c);
+      picture device_in = to_device(&in), device_out = to_device(&out);
+      run_cuda(&w, &device_in.view, &device_out.view);
+      from_device(&out, &device_out);
+      cudaFree(device_in.memory.base);
+      CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(&t));
+      guarded_free(&in.memory);
+      if (layout == 0) {
+        first = out;
+        continue;
+      }
+      CHECK(same_bits(&first, &out), "%s: another result than in layout 0", describe(&t));
+      guarded_free(&out.memory);
+    }
+    guarded_free(&first.memory), guarded_free(&source.memory);
+  }
+}
+
+/* Many rows, so that a block goes along a good part of one: only that words that lie plainly, words that have
+ * to be copied one by one, and pieces, give the same; what that is has been looked at. */
+static void test_many_rows(void) {
+  static const int64_t windows[] = {100, 600, 1100, 3000, 9000};
+  static const int32_t stats[] = {FC_WINSTAT_MEAN, FC_WINSTAT_SUMSQ};
+  for (int i = 0; i < 5; i += trial_step()) {
+    fc_winstat w;
+    sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    t.layout = t.out_layout = PLANAR, t.columns = windows[i], t.rows = 1;
+    fc_winstat_init(&w, stats, 2, t.columns, t.rows, 0, FC_F32);
+    t.shape[0] = t.shape[FC_AXIS_C] = 1, t.shape[FC_AXIS_Y] = 450,
+    t.shape[FC_AXIS_X] = random_int(7000, 9000);
+    compare_plain(&w, &t, 0);
   }
 }
 
@@ -258,7 +420,11 @@ int main(int argc, char **argv) {
   test_long();
   test_strips();
   test_plain();
+  test_many_rows();
+  test_layouts();
   test_rounding();
+  test_edges_refused();
+  test_edges(argc > 1 ? atoi(argv[1]) : 330 / trial_step());
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
 }
