@@ -4,7 +4,8 @@
 //
 // Sums of floats and of small integers in windows of moderate size are made in one kernel
 // (winstat_strips.cuh, faster where nothing is in the way in winstat_box_march.cuh), those of floats along
-// rows in another (winstat_runs.cuh, winstat_line_march.cuh). All else is here.
+// rows in another (winstat_runs.cuh, faster in winstat_line_march.cuh, winstat_line_ring.cuh and
+// winstat_line_pixels.cuh). All else is here.
 //
 // Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
 // rest of the block that the window starts in, the blocks that it holds whole and
