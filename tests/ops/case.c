@@ -79,8 +79,10 @@ static double *reference_reals(bench *b, const source *s) {
   manner how = plain(b);
   if (c->op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return NULL;
   if (!(c->op->dtypes_in & FC_DTYPE_BIT(s->format.dtype))) return NULL;
-  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->args, &s->format, FC_F64,
-                  c->compute, &ignored) == RAN &&
+  fc_format in = s->format; /* the values may depend on what they are to be stored as (dither) */
+  in.stored = 1 + b->subject.out.dtype;
+  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->args, &in, FC_F64, c->compute,
+                  &ignored) == RAN &&
       t.out.dtype == FC_F64 && same_extents(&t.out, &b->subject.out) && trial_prepare(&t, &ignored) == RAN)
     trial_run(&t, s, &how, &r, &ignored);
   trial_finish(&t, &ignored);
