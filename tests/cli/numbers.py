@@ -12,6 +12,7 @@ import math
 import os
 import random
 import struct
+import wave
 
 import harness
 
@@ -260,6 +261,55 @@ class NotNumbers(harness.Case):
             harness.write_wav(self.path("in.wav"), [1, 2, 3])
             line = self.fails(1, "-i", "in.wav", "-p", "conv1d:mask.npy", "-o", "out.wav")
             self.assertRegex(line, r"\Aconv1d: mask\.npy: ")
+
+
+class Dither(harness.Case):
+    """A tone of 24 bits, softer than the steps of 16."""
+    COUNT, PERIODS, PEAK = 8192, 37, 0.4 * 256
+
+    def setUp(self):
+        super().setUp()
+        with wave.open(self.path("in.wav"), "wb") as file:
+            file.setparams((1, 3, 16000, self.COUNT, "NONE", ""))
+            for i in range(self.COUNT):
+                code = round(self.PEAK * math.sin(self.angle(i)))
+                file.writeframes(code.to_bytes(3, "little", signed=True))
+
+    def angle(self, i):
+        return 2 * math.pi * self.PERIODS * i / self.COUNT
+
+    def made(self, *arguments):
+        self.succeed("-i", "in.wav", *arguments, "-o", "out.wav")
+        return self.read("out.wav")
+
+    def amplitude(self, width):
+        with wave.open(self.path("out.wav")) as file:
+            self.assertEqual(file.getsampwidth(), width)
+            data = file.readframes(self.COUNT)
+        codes = [int.from_bytes(data[i:i + width], "little", signed=True) for i in range(0, len(data), width)]
+        return 2 / self.COUNT * math.hypot(sum(c * math.cos(self.angle(i)) for i, c in enumerate(codes)),
+                                           sum(c * math.sin(self.angle(i)) for i, c in enumerate(codes)))
+
+    def test_tone_below_a_step(self):
+        self.made("-p", "convert:i16")
+        self.assertEqual(self.amplitude(2), 0)
+        self.made("-p", "dither:16", "-p", "convert:i16")
+        self.assertAlmostEqual(self.amplitude(2), 0.4, delta=0.05)
+        self.made("-p", "dither:16")  # stays at 24 bits
+        self.assertAlmostEqual(self.amplitude(3), self.PEAK, delta=0.05 * 256)
+
+    def test_same_bytes(self):
+        stages = ["-p", "dither:16", "-p", "convert:i16"]
+        want = self.made(*stages, "-j", "1")
+        for how in (["--chunk", "1"], ["--chunk", "7", "-j", "4"], ["--chunk", "4096"]):
+            self.assertEqual(self.made(*stages, *how), want, how)
+        self.assertNotEqual(self.made("-p", "dither:16:seed=1", "-p", "convert:i16"), want)
+
+    def test_bits_of_what_is_stored(self):
+        for stages, bits in ((["dither"], 24), (["dither", "gain:2"], 16), (["gain:2", "dither"], 24),
+                             (["convert:u8", "gain:2", "dither"], 8), (["convert:u8", "dither", "gain:2"], 8), (["dither:12"], 12)):
+            arguments = [a for stage in stages for a in ("-p", stage)]
+            self.assertIn(f"noise for {bits} bits", self.succeed("-i", "in.wav", *arguments, "-o", "out.wav", "--dry-run"), stages)
 
 
 if __name__ == "__main__":

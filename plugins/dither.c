@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dither.c - the operator dither: triangular noise ahead of a rounding; the work is filters/dither.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/plugin.h"
+#include "filters/dither.h"
+#include "plugins/single.h"
+
+enum { BITS, SEED, N_PARAMS };
+enum { MOST_BITS = 24 }; /* the noise of more would be lost in single precision, and by every converter */
+
+typedef struct dither {
+  int bits; /* 0: not given */
+  uint64_t seed;
+} dither;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  dither *self = malloc(sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *self = (dither){args[BITS]->given ? (int)args[BITS]->ints[0] : 0, (uint64_t)args[SEED]->ints[0]};
+  *instance = self;
+  return FC_OK;
+}
+
+/* ---- the step ------------------------------------------------------------------ */
+
+/* Bits of an integer type; 0 for floats. */
+static int width_of(int dtype) {
+  return fc_dtype_is_float(dtype) ? 0 : 8 * (int)fc_dtype_size(dtype);
+}
+
+/* Of the integers that this stage stores or that a convert before it has chosen, whichever has fewer (a
+ * WAV of 8 bits is stored through 16); 0: not known. */
+static int stored_bits(const fc_format *in, const fc_format *out) {
+  int stores = width_of(out->dtype), chosen = in->stored ? width_of(in->stored - 1) : 0;
+  return !stores || (chosen && chosen < stores) ? chosen : stores;
+}
+
+static int sound_bits(const dither *self, const fc_format *in, const fc_format *out) {
+  int bits = self->bits ? self->bits : stored_bits(in, out);
+  int as_it_was = !in->stored && in->dtype == out->dtype && in->bits > 0 && in->bits < bits;
+  if (!self->bits && as_it_was) bits = in->bits;
+  if (!bits) bits = 16;
+  return bits < MOST_BITS ? bits : MOST_BITS;
+}
+
+/* Codes are rounded to whole numbers; to those of fewer bits only if the user says so. */
+static double image_step(const dither *self, const fc_format *in, const fc_format *out) {
+  int codes = stored_bits(in, out) ? stored_bits(in, out) : width_of(in->dtype);
+  if (!self->bits || !codes) return 1;
+  return (double)((1ull << codes) - 1) / (double)((1ull << self->bits) - 1);
+}
+
+static double step_of(const dither *self, const fc_format *in, const fc_format *out) {
+  if (in->kind != FC_AUDIO) return image_step(self, in, out);
+  return 1.0 / (double)(1ull << (sound_bits(self, in, out) - 1));
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const dither *self = instance;
+  const fc_format *in = terms->in[0], *out = terms->out[0];
+  double step = step_of(self, in, out);
+  if (in->kind == FC_AUDIO)
+    snprintf(terms->note, sizeof terms->note, "noise for %d bits", sound_bits(self, in, out));
+  else
+    snprintf(terms->note, sizeof terms->note, "noise for steps of %.6g", step);
+  terms->work = 12;
+  return FC_OK;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+static void release(const fc_host *host, void *prepared) {
+  free(prepared);
+}
+
+/* Where steps are not much coarser than those of a float the sum is made in double. */
+static int compute_of(const fc_setup *setup, double step) {
+  int fine = setup->in[0]->kind == FC_AUDIO && step < 0x1p-15;
+  return fine ? FC_F64 : setup->compute;
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const dither *self = instance;
+  fc_dither *work = malloc(sizeof *work);
+  if (!work) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  double step = step_of(self, setup->in[0], setup->out[0]);
+  *work = (fc_dither){compute_of(setup, step), fc_isa_best(), self->seed, step};
+  *prepared = work;
+  return FC_OK;
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  return fc_dither_cpu_scratch(prepared);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_dither_cpu(prepared, job->in[0], job->out[0], job->scratch, job->notes);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_dither_ref(prepared, job->in[0], job->out[0], job->notes);
+}
+
+static const fc_backend cpu = {sizeof(fc_backend), 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_reference};
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_param bits_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .flags = FC_PARAM_MAIN,
+    .name = "bits",
+    .doc = "Of the samples to be stored. Without it those of the integers that this stage stores, when it is "
+           "the last, or that a convert before it has chosen; where neither is known, 16 for sound: give it "
+           "for a sound file of 8 bits that other operators have been at. An image without it gets noise for "
+           "one step of its own codes.",
+    .unit = "bits",
+    .min = 1,
+    .max = MOST_BITS,
+};
+static const fc_param seed_param = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "seed",
+    .doc = "Which noise: the same number gives the same.",
+    .preset = "0",
+};
+static const fc_param *const params[N_PARAMS] = {[BITS] = &bits_param, [SEED] = &seed_param};
+
+static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:seed=7", NULL};
+
+static const fc_operator dither_operator = {
+    .size = sizeof(fc_operator),
+    .flags = FC_OP_IN_PLACE,
+    .name = "dither",
+    .summary = "add noise that keeps rounding to few bits from distorting",
+    .doc =
+        "Adds noise with a triangular distribution (TPDF) within one step of the samples to be stored, "
+        "either "
+        "way, and of mean 0. It rounds nothing itself: put it at the end of a chain, or ahead of the convert "
+        "that makes the samples few-bitted (dither:16, then convert:i16). What is then rounded off has "
+        "become "
+        "a faint, steady noise, and no longer harmonics that follow the signal, or bands in what was a "
+        "smooth gradient. A tone softer than one step can still be heard.\n\n"
+        "One step of sound of b bits is 2^-(b-1) of full scale. Images and arrays are code values, rounded "
+        "to "
+        "whole numbers: a step is 1, or, when their type of B bits is to be kept but b are asked for, "
+        "(2^B-1)/(2^b-1), as 257 for 8 of 16 bits. Samples of 32 bits are dithered as those of 24.\n\n"
+        "The noise depends on the seed and on the position of a sample alone, not on chunks or threads. "
+        "Channels and frames have noise of their own. NaN and infinities stay. For more than 16 bits the "
+        "sum is made in double precision. There is no CUDA version: on a GPU this stage runs on the CPU.",
+    .examples = examples,
+    .n_params = N_PARAMS,
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_ALL,
+    .n_in = 1,
+    .n_out = 1,
+    .params = params,
+    .create = create,
+    .destroy = free,
+    .negotiate = negotiate,
+    .cpu = &cpu,
+    .reference = &reference,
+};
+
+SINGLE_OPERATOR_PLUGIN("dither", dither_operator)
