@@ -19,6 +19,7 @@
 // elsewhere (conv1d_quads.cu, conv1d_tiles.cu, conv1d_pixels.cu, conv1d_short.cu), where a border can be made
 // as well.
 #include "filters/conv1d.h"
+#include "filters/conv1d_columns.cuh"
 #include "filters/conv1d_pixels.cuh"
 #include "filters/conv1d_quads.cuh"
 #include "filters/conv1d_short.cuh"
@@ -562,6 +563,7 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
   fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_columns(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
   return status;
 }

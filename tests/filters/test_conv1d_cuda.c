@@ -183,6 +183,7 @@ static trial rows_trial(void) {
   static const int64_t lengths[] = {1,   2,   3,   10,   40,   100,  128,  255,  256,  257,
                                     500, 512, 520, 1000, 1023, 1540, 2049, 2310, 4099, 6000};
   static const int64_t taps[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 63, 127, 128};
+  static const int64_t widths[] = {1, 2, 3, 4, 8, 40, 129, 260};
   static const int dtypes[] = {FC_U8, FC_I16, FC_U16, FC_F32, FC_F32, FC_F64};
   trial t = {.kind = (int)random_int(0, FC_KIND_COUNT - 1), .in_layout = LAYOUT_INTERLEAVED};
   t.in_dtype = dtypes[random_int(0, 5)];
@@ -193,7 +194,7 @@ static trial rows_trial(void) {
   t.c.axis = random_int(0, 3) ? FC_AXIS_X : FC_AXIS_Y;
   t.shape[0] = random_int(1, 2), t.shape[3] = random_int(1, 4);
   t.shape[1] = t.c.axis == FC_AXIS_Y ? length : random_int(1, length < 128 ? 100 : 5);
-  t.shape[2] = t.c.axis == FC_AXIS_X ? length : random_int(1, 3);
+  t.shape[2] = t.c.axis == FC_AXIS_X ? length : length > 300 ? random_int(1, 3) : pick(widths, 8);
   t.c.compute = random_int(0, 7) ? FC_F32 : FC_F64, t.c.masks = 1;
   t.c.taps = pick(taps, sizeof taps / sizeof *taps);
   t.c.before = random_int(-2, t.c.taps + 2);
