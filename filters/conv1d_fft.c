@@ -207,7 +207,7 @@ static int64_t place(batch *b, char *base) {
 
 size_t fc_conv1d_fft_scratch(const fc_conv1d_fft *fft, const fc_conv1d *c) {
   batch b = {.fft = fft, .c = c, .size = (int64_t)fc_dtype_size(c->compute)};
-  return (size_t)place(&b, NULL);
+  return (size_t)place(&b, fc_nowhere());
 }
 
 static void load(const batch *b, char *to, const char *from, int64_t count) {

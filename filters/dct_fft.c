@@ -107,7 +107,7 @@ static tile tile_of(const fc_dct_fft *plan, int64_t lines, char *scratch) {
 }
 
 size_t fc_dct_fft_scratch(const fc_dct_fft *plan) {
-  return (size_t)tile_of(plan, INT64_MAX, NULL).bytes;
+  return (size_t)tile_of(plan, INT64_MAX, fc_nowhere()).bytes;
 }
 
 /* ---- the transform ---------------------------------------------------------------- */

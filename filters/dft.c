@@ -115,7 +115,7 @@ fc_status fc_dft_ref(const fc_dft *d, const fc_view *in, const fc_view *out, voi
 /* ---- the CPU: lanes -------------------------------------------------------------- */
 
 size_t fc_dft_scratch(const fc_dft *d, const fc_view *out) {
-  return (size_t)tile_of(d, out, fc_dft_bins_x(d), NULL).bytes;
+  return (size_t)tile_of(d, out, fc_dft_bins_x(d), fc_nowhere()).bytes;
 }
 
 /* The bins above half of a real transform: the conjugates of those below. */

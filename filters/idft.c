@@ -141,7 +141,7 @@ fc_status fc_idft_ref(const fc_dft *d, const fc_view *in, const fc_view *out, vo
 /* ---- the CPU ----------------------------------------------------------------------- */
 
 size_t fc_idft_scratch(const fc_dft *d, const fc_view *out) {
-  return (size_t)tile_of(d, out, d->nx, NULL).bytes;
+  return (size_t)tile_of(d, out, d->nx, fc_nowhere()).bytes;
 }
 
 /* Whether a bin of any lane was NaN or infinite; tile.taint says of which. */

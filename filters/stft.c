@@ -149,7 +149,7 @@ static tile tile_of(const fc_stft *s, const fc_view *out, char *scratch) {
 }
 
 size_t fc_stft_scratch(const fc_stft *s, const fc_view *out) {
-  return (size_t)tile_of(s, out, NULL).bytes;
+  return (size_t)tile_of(s, out, fc_nowhere()).bytes;
 }
 
 /* `count` frames from the one at `frame` on, windowed, into lanes. */
