@@ -7,7 +7,8 @@
 // column that the row belongs to, all in registers; the taps are operands from constant
 // memory. So many rows are unrolled that the code stays within the instruction cache.
 //
-// f32 that stays f32 marches in wider bands (conv2d_floats.cu).
+// f32 that stays f32 marches in wider bands (conv2d_floats.cu); images of few rows whose border is made here
+// do not march (conv2d_thin.cu).
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, which share
 // what is read of a row. The sums run in the same order in all.
@@ -118,7 +119,7 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
   for (int64_t q = 0; q < end; q += BATCH) {
     uint32_t *now = raw + (q / BATCH % 2) * BATCH * m.raw_pitch,
              *next = raw + (q / BATCH % 2 ^ 1) * BATCH * m.raw_pitch;
-    __pipeline_wait_prior(0);
+    fc_await_copies();
     __syncwarp();
     fc_march_fetch<BATCH>(m, way, q + BATCH, end, next);
     const float *rows = fc_march_rows<BATCH>(m, way, q, now, room) + 4 * lane;
@@ -197,10 +198,10 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
 
 extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
                                           const fc_view *out, void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
-  if (op->compute != FC_F32 || !fc_march_plan(&m, in, out, op->nx, op->ny, notes) ||
-      !fc_march_ends(&m, in, edges))
-    return FC_UNSUPPORTED;
-  return fc_conv2d_floats(op, m, static_cast<cudaStream_t>(stream));
+  if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
+  const fc_status status = fc_conv2d_thin(op, m, s);
+  return status == FC_UNSUPPORTED ? fc_conv2d_floats(op, m, s) : status;
 }

@@ -10,6 +10,10 @@
 // For rows of adjacent elements, as fc_march_plan takes them: an interleaved row of C
 // channels is one row whose taps lie `step` = C apart.
 //
+// Where there is one (sm_90), the engine for bulk copies brings the rows of all bands but those at the ends:
+// a warp in turn tells it of a batch, and barriers in shared memory tell when a batch is there, and
+// when all warps have left it. So no warp moves elements, and none waits for the slowest.
+//
 // Where a view ends with its signal (fc_edges), these kernels make the border themselves:
 // a row above or below is copied from the one that stands for it, and in the first and last band each
 // thread has at most one element besides that it copies from where the border says. All that is
@@ -20,9 +24,15 @@
 #include <type_traits>
 
 #include "filters/conv2d_march.cuh"
+#include "filters/copy_async.cuh"
+#include "filters/copy_bulk.cuh"
 
 #define FC_BAND_THREADS 128
-#define FC_BAND_WIDTH   512 // elements: 4 a thread. A band is one such group, or two
+// Threads of a warp that say when it has left a batch.
+#ifndef FC_BAND_EMPTY
+#define FC_BAND_EMPTY 4
+#endif
+#define FC_BAND_WIDTH 512 // elements: 4 a thread. A band is one such group, or two
 
 // The ends of the signal.
 struct fc_band_edges {
@@ -42,8 +52,10 @@ struct fc_band {
   int64_t planes, height, columns;
   int64_t bands, segments, rows; // rows of a segment, which is one block's way down
   int32_t margin, pitch;         // words from row to row in shared memory
+  int32_t early;                 // elements of a window before the first that counts, which may not be there
   int32_t rows_down;             // of a window
   bool wide;                     // outputs can be stored 4 (f32) or 2 (u8) at a time
+  bool alike;                    // all rows begin at the same place in 16 bytes
   fc_band_edges edges;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
@@ -56,14 +68,16 @@ struct fc_band_way {
   int count;      // rows of output
   int width;      // of output in a row, less in the last band
   int y, x;       // where in the signal the first row of windows begins
+  int lo, hi;     // of each row of windows, the elements that can be read; some may lie beyond them
 };
 
-// Bands at the ends of the signal come first: they take a little longer.
-template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_begin(const fc_band &b) {
+// Bands at the ends of the rows come first: they take a little longer.
+template <int SIZE, int GROUPS>
+__device__ __forceinline__ fc_band_way fc_band_of_block(const fc_band &b, uint32_t block, uint32_t blocks) {
   constexpr int WIDTH = GROUPS * FC_BAND_WIDTH;
-  const uint32_t bands = static_cast<uint32_t>(b.bands), ends = b.edges.on && bands > 1 ? 2 : 0;
-  const uint32_t lines = gridDim.x / bands;
-  uint32_t w = blockIdx.x, band;
+  const uint32_t bands = static_cast<uint32_t>(b.bands), ends = bands > 1 ? 2 : 0;
+  const uint32_t lines = blocks / bands;
+  uint32_t w = block, band;
   if (w < ends * lines)
     band = w % 2 * (bands - 1), w /= 2;
   else
@@ -79,7 +93,15 @@ template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_b
   way.count = static_cast<int>(b.height - y < b.rows ? b.height - y : b.rows);
   way.width = left < WIDTH ? static_cast<int>(left) : WIDTH;
   way.y = static_cast<int>(y) - b.edges.up, way.x = static_cast<int>(e) - b.edges.left;
+  const int64_t lo = b.edges.on ? b.edges.left - e : b.early - e,
+                hi = b.edges.on ? b.columns - way.x : left + b.margin;
+  way.lo = lo > -WIDTH ? static_cast<int>(lo) : -WIDTH;
+  way.hi = hi < 2 * WIDTH ? static_cast<int>(hi) : 2 * WIDTH;
   return way;
+}
+
+template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_begin(const fc_band &b) {
+  return fc_band_of_block<SIZE, GROUPS>(b, blockIdx.x, gridDim.x);
 }
 
 // fc_border_map: the position that stands for p, or -1 for the constant.
@@ -96,8 +118,8 @@ __device__ __forceinline__ int fc_band_source(int border, int p, int extent) {
   return q < extent ? q : period - edge - q;
 }
 
-// A thread's part in copying a row of a band: pieces - words, or 16 bytes - that hold nothing from beyond the
-// signal's ends, and at most one element besides, which may have to be had from elsewhere.
+// A thread's part in copying a row of a band: pieces - words, or 16 bytes - that hold nothing from beyond
+// what can be read, and at most one element besides, which may have to be had from elsewhere.
 struct fc_band_share {
   uint32_t pieces; // bit i: piece i * FC_BAND_THREADS and its own number
   int to;          // the element, counted from the window's first; or -1
@@ -112,25 +134,26 @@ __device__ __forceinline__ int fc_band_element(const fc_band_edges &edges, int x
   return source < 0 ? FC_BAND_CONSTANT : j + (source - pixel) * edges.step;
 }
 
-// Of a row that begins `shift` elements into a piece of `each` elements. EXACT: no piece holds anything
-// beyond the row; else the last one may.
-template <int PIECES, bool EXACT>
+// Of a row that begins `shift` elements into a piece of `each` elements.
+template <int PIECES>
 __device__ __forceinline__ fc_band_share fc_band_share_of(const fc_band &b, const fc_band_way &way, int each,
                                                           int shift) {
   const int thread = threadIdx.x, n = way.width + b.margin;
-  const int lo = b.edges.on ? max(0, -way.x) : 0,
-            hi = b.edges.on ? min(n, b.edges.pixels * b.edges.step - way.x) : n;
-  const int first = lo > 0 ? (lo + shift + each - 1) / each : 0,
-            end = (hi + shift + (hi < n || EXACT ? 0 : each - 1)) / each;
+  const int first = (max(way.lo + shift, 0) + each - 1) / each, all = (n + shift + each - 1) / each,
+            end = way.hi + shift >= all * each ? all : (min(n, way.hi) + shift) / each;
   fc_band_share s = {0, -1, 0};
 #pragma unroll
   for (int i = 0; i < PIECES; i++) {
     const int piece = i * FC_BAND_THREADS + thread;
     if (piece >= first && piece < end) s.pieces |= 1u << i;
   }
-  const int before = lo > 0 ? first * each - shift : 0;
+  const int before = max(first * each - shift, 0);
   const int j = thread < before ? thread : max(end * each - shift, before) + thread - before;
-  if (j < n) s.to = j, s.from = b.edges.on ? fc_band_element(b.edges, way.x, j) : j;
+  if (j >= n) return s;
+  if (b.edges.on)
+    s.to = j, s.from = fc_band_element(b.edges, way.x, j);
+  else if (j >= way.lo)
+    s.to = s.from = j;
   return s;
 }
 
@@ -139,16 +162,21 @@ __device__ __forceinline__ fc_band_share fc_band_share_of(const fc_band &b, cons
 enum fc_band_copies { FC_BAND_QUADS, FC_BAND_WORDS, FC_BAND_RAGGED };
 
 // The ring of batches in shared memory, and where the next row comes from. A whole row of a
-// band is FULL words a thread, and the margin.
-template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> struct fc_band_ring {
-  static constexpr bool QUADS = COPIES == FC_BAND_QUADS, RAGGED = COPIES == FC_BAND_RAGGED;
+// band is FULL words a thread, and the margin. ENGINE: in bulk where there is the engine; it takes longer
+// to be told than threads to copy a row or two.
+template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool ENGINE> struct fc_band_ring {
+  static constexpr bool QUADS = COPIES == FC_BAND_QUADS, RAGGED = COPIES == FC_BAND_RAGGED,
+                        BULK = FC_BULK_CODE && ENGINE && (QUADS || SIZE == 1);
+  // Elements copied too many, at most.
+  static constexpr int SPARE = BULK || QUADS ? 16 / SIZE - 1 : 4 / SIZE - 1;
   const char *from; // the next row to be copied
-  int left;         // rows to be copied
-  int y;            // where in the signal the next one lies
   int words;        // of a row
-  bool inner;       // the band is whole and touches no end of the signal's rows: all threads copy alike
-  uint32_t *ring;
-  int next, now;
+  bool inner;       // the band is whole, and all that it copies can be read: all threads copy alike
+  bool bulk;        // rows come in bulk
+  uint32_t ring;    // address in shared memory
+  uint32_t turns;   // batches that have been begun
+  uint32_t bars;    // address of the barriers
+  static_assert((STAGES & (STAGES - 1)) == 0, "turns may wrap");
 
   // A thread's own, for the bands that need it: registers are for sums.
   static __device__ __forceinline__ fc_band_share &share() {
@@ -156,32 +184,66 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
     return all[threadIdx.x];
   }
 
+  // Rows to be copied: where in the signal the first lies, and how many there are.
+  struct rest {
+    int y, rows;
+  };
+  static __device__ __forceinline__ rest &all_rows() {
+    __shared__ rest all;
+    return all;
+  }
+  // From the next batch on.
+  __device__ __forceinline__ rest to_come() const {
+    const int done = static_cast<int>(turns) * BATCH;
+    return {all_rows().y + done, all_rows().rows - done};
+  }
+
+  // For each batch of the ring: is it there, and have all warps left it?
+  __device__ __forceinline__ uint32_t full(uint32_t batch) const { return bars + 8 * (batch % STAGES); }
+  __device__ __forceinline__ uint32_t empty(uint32_t batch) const {
+    return bars + 8 * STAGES + 8 * (batch % STAGES);
+  }
+  __device__ __forceinline__ void make_barriers(void) {
+    __shared__ uint64_t all[2 * STAGES];
+    bars = fc_shared_address(all);
+    asm volatile("" : "+r"(bars)); // or the compiler finds it out anew
+    if (threadIdx.x == 0) {
+      for (uint32_t i = 0; i < STAGES; i++) fc_bar_init(full(i), 32), fc_bar_init(empty(i), FC_BAND_EMPTY);
+      fc_bar_publish();
+    }
+    __syncthreads();
+  }
+
   __device__ __forceinline__ fc_band_ring(const fc_band &b, const fc_band_way &way, int rows,
                                           uint32_t *memory)
-      : from(way.in), left(rows), y(way.y), ring(memory), next(0), now(1) {
-    const int n = way.width + b.margin, spare = b.edges.on && SIZE == 4 ? 3 : 0;
-    inner = way.width == FULL * FC_BAND_THREADS * 4 / SIZE &&
-            (!b.edges.on || (way.x >= 0 && way.x + n + spare <= b.edges.pixels * b.edges.step));
-    words = SIZE == 4 ? (n + spare) / (spare + 1) * (spare + 1) : (shift_of(b, 0) + n + 3) / 4;
-    if (!inner)
-      share() = QUADS ? fc_band_share_of<FULL / 4 + 1, true>(b, way, 4, 0) : share_of_words(b, way, 0);
+      : from(way.in), ring(fc_shared_address(memory)), turns(0), bars(0) {
+    asm volatile("" : "+r"(ring));                    // as above
+    if (threadIdx.x == 0) all_rows() = {way.y, rows}; // seen after the next barrier
+    const int n = way.width + b.margin, spare = SIZE == 4 && !QUADS ? 0 : SPARE;
+    inner = way.width == FULL * FC_BAND_THREADS * 4 / SIZE && way.lo <= (SIZE == 4 ? 0 : -SPARE) &&
+            way.hi >= n + spare;
+    bulk = BULK && inner && (SIZE == 4 || RAGGED || b.alike);
+    words = QUADS ? (n + 3) / 4 * 4 : SIZE == 4 ? n : (shift_of(b, 0) + n + 3) / 4;
+    if (!inner) share() = QUADS ? fc_band_share_of<FULL / 4 + 1>(b, way, 4, 0) : share_of_words(b, way, 0);
+    if (BULK) make_barriers();
   }
 
   // Of row u of the next batch.
   __device__ __forceinline__ fc_band_share share_of_words(const fc_band &b, const fc_band_way &way,
                                                           int u) const {
-    return fc_band_share_of<FULL + 1, false>(b, way, 4 / SIZE, shift_of(b, u) / SIZE);
+    return fc_band_share_of<FULL + 1>(b, way, 4 / SIZE, shift_of(b, u) / SIZE);
   }
 
   __device__ __forceinline__ int shift_of(const fc_band &b, int u) const {
     return SIZE == 4 ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(from + u * b.in_row) & 3);
   }
 
-  // Begins to copy a batch of rows. The words that they lie in are copied: the first and last
-  // may hold up to 3 bytes that are not the view's.
+  // Begins to copy a batch of rows. The pieces that they lie in are copied: the first and last may hold
+  // elements that are not the window's, but none from where nothing can be read.
   __device__ __forceinline__ void fetch(const fc_band &b, const fc_band_way &way) {
-    uint32_t *to = ring + next * BATCH * b.pitch;
-    if (left < BATCH || (b.edges.on && (y < 0 || y + BATCH > b.edges.height)))
+    uint32_t *to = batch(b, turns);
+    const rest r = to_come();
+    if (r.rows < BATCH || (b.edges.on && (r.y < 0 || r.y + BATCH > b.edges.height)))
       fetch_some(b, way, to);
     else if (QUADS && inner)
       fetch_quads(b, to);
@@ -191,11 +253,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
       fetch_end_quads(b, to);
     else
       fetch_words(b, way, to);
-    __pipeline_commit();
-    from += BATCH * b.in_row;
-    y += BATCH;
-    left -= BATCH;
-    if (++next == STAGES) next = 0;
+    fc_commit_copies();
   }
 
   // A batch whose rows are all there, of an inner band.
@@ -206,27 +264,22 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
 #pragma unroll
     for (int u = 0; u < BATCH; u++, row += b.in_row, to += b.pitch) {
 #pragma unroll
-      for (int i = 0; i < FULL; i++)
-        __pipeline_memcpy_async(to + i * FC_BAND_THREADS, row + 4 * i * FC_BAND_THREADS, 4);
-      if (last) __pipeline_memcpy_async(to + FULL * FC_BAND_THREADS, row + 4 * FULL * FC_BAND_THREADS, 4);
+      for (int i = 0; i < FULL; i++) fc_copy_word(to + i * FC_BAND_THREADS, row + 4 * i * FC_BAND_THREADS);
+      if (last) fc_copy_word(to + FULL * FC_BAND_THREADS, row + 4 * FULL * FC_BAND_THREADS);
     }
   }
 
-  // The same 16 bytes at a time; of words that are no multiple the last are copied by themselves.
+  // The same 16 bytes at a time.
   __device__ __forceinline__ void fetch_quads(const fc_band &b, uint32_t *to) const {
-    const int more = words - FULL * FC_BAND_THREADS, rest = more % 4;
-    const bool last = 4 * static_cast<int>(threadIdx.x) + 4 <= more,
-               single = static_cast<int>(threadIdx.x) < rest;
+    const bool last = 4 * static_cast<int>(threadIdx.x) < words - FULL * FC_BAND_THREADS;
     const char *row = from + 16 * threadIdx.x;
-    const int at = FULL * FC_BAND_THREADS + more - rest - 3 * static_cast<int>(threadIdx.x);
     to += 4 * threadIdx.x;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, row += b.in_row, to += b.pitch) {
 #pragma unroll
       for (int i = 0; i < FULL; i += 4)
-        __pipeline_memcpy_async(to + i * FC_BAND_THREADS, row + 4 * i * FC_BAND_THREADS, 16);
-      if (last) __pipeline_memcpy_async(to + FULL * FC_BAND_THREADS, row + 4 * FULL * FC_BAND_THREADS, 16);
-      if (rest && single) __pipeline_memcpy_async(to + at, row + 4 * at, 4);
+        fc_copy_words(to + i * FC_BAND_THREADS, row + 4 * i * FC_BAND_THREADS);
+      if (last) fc_copy_words(to + FULL * FC_BAND_THREADS, row + 4 * FULL * FC_BAND_THREADS);
     }
   }
 
@@ -243,7 +296,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
 #pragma unroll
     for (int i = 0; i <= FULL / 4; i++) {
       const int word = 4 * (i * FC_BAND_THREADS + threadIdx.x);
-      if (s.pieces >> i & 1) __pipeline_memcpy_async(to + word, row + 4 * word, 16);
+      if (s.pieces >> i & 1) fc_copy_words(to + word, row + 4 * word);
     }
     copy_element(b, s, row, to);
   }
@@ -254,7 +307,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
     if (s.from == FC_BAND_CONSTANT)
       to[s.to] = b.edges.code;
     else
-      __pipeline_memcpy_async(to + s.to, row + 4 * s.from, 4);
+      fc_copy_word(to + s.to, row + 4 * s.from);
   }
 
   // A batch whose rows are all there, by words. Rows that begin at different places in a word have their
@@ -276,14 +329,14 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
       copy_words(row - shift, pieces, room);
       copy_element(b, s, row, room);
     }
-    if (SIZE == 1 && !inner && b.edges.on) fetch_bytes(b, way, to);
+    if (SIZE == 1 && !inner) fetch_bytes(b, way, to);
   }
 
   __device__ __forceinline__ void copy_words(const char *row, uint32_t pieces, uint32_t *to) const {
 #pragma unroll
     for (int i = 0; i <= FULL; i++) {
       const int word = i * FC_BAND_THREADS + threadIdx.x;
-      if (pieces >> i & 1) __pipeline_memcpy_async(to + word, row + 4 * word, 4);
+      if (pieces >> i & 1) fc_copy_word(to + word, row + 4 * word);
     }
   }
 
@@ -307,16 +360,13 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
   // A batch of which rows are missing: beyond the end, or outside the signal, where others stand for them.
   __device__ __forceinline__ void fetch_some(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
 #pragma unroll 1
-    for (int u = 0; u < BATCH && u < left; u++, to += b.pitch) {
+    for (int u = 0; u < BATCH && u < to_come().rows; u++, to += b.pitch) {
       const char *own = from + u * b.in_row, *row = own;
-      if (b.edges.on) {
-        const int source = fc_band_source(b.edges.border, y + u, b.edges.height);
-        row = source < 0 ? nullptr : from + static_cast<int64_t>(source - y) * b.in_row;
-      }
+      if (b.edges.on) row = row_of(b, u);
       if (!row)
         for (int i = threadIdx.x; i < b.pitch; i += FC_BAND_THREADS) to[i] = b.edges.code;
       else if (QUADS)
-        copy_quads(b, fc_band_share_of<FULL / 4 + 1, true>(b, way, 4, 0), row, to);
+        copy_quads(b, fc_band_share_of<FULL / 4 + 1>(b, way, 4, 0), row, to);
       else if (RAGGED && (reinterpret_cast<uintptr_t>(row) & 3) != (reinterpret_cast<uintptr_t>(own) & 3))
         copy_bytes(b, way, row, shift_of(b, u), to);
       else
@@ -345,48 +395,135 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> stru
     }
   }
 
-  // Turns before there is a batch to be summed.
-  static __device__ __forceinline__ constexpr int early() {
-    return STAGES - 1;
+  // Turns before there is a batch to be summed. With the engine one batch more has room: what is copied anew
+  // has been left by all a batch ago.
+  static __device__ __forceinline__ constexpr uint32_t early() {
+    return STAGES - 1 - ENGINE;
   }
 
   // The batch that comes next, once it is there for all threads; another is begun. Nothing comes of the
   // first.
   __device__ __forceinline__ const uint32_t *turn(const fc_band &b, const fc_band_way &way) {
-    __pipeline_wait_prior(STAGES - 2);
-    __syncthreads();
-    fetch(b, way);
-    const uint32_t *batch = ring + now * BATCH * b.pitch;
-    if (++now == STAGES) now = 0;
-    return batch;
+    if (BULK && bulk) {
+      turn_bulk(b, way);
+    } else {
+      fc_await_copies<STAGES - 2 - ENGINE>();
+      __syncthreads();
+      fetch(b, way);
+    }
+    from += BATCH * b.in_row;
+    return batch(b, turns++ - early());
+  }
+
+  // Its address is kept, not found out anew from where shared memory begins.
+  __device__ __forceinline__ uint32_t *batch(const fc_band &b, uint32_t number) const {
+    return static_cast<uint32_t *>(__cvta_shared_to_generic(ring + number % STAGES * BATCH * 4 * b.pitch));
+  }
+
+  // Words from where a row begins in shared memory to the word that its first element is in, if that lies
+  // at `at` in memory.
+  __device__ __forceinline__ int skip(uint32_t at) const {
+    return bulk ? at % 16 / 4 : 0;
+  }
+
+  __device__ __forceinline__ void turn_bulk(const fc_band &b, const fc_band_way &way) {
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, now = turns - early();
+    __syncwarp();
+    if (turns > early() && (FC_BAND_EMPTY > 4 || lane == 0)) fc_bar_arrive(empty(now - 1));
+    if (turns % (FC_BAND_THREADS / 32) == warp) fetch_bulk(b, way);
+    if (turns >= early()) fc_bar_wait(full(now), now / STAGES % 2);
+  }
+
+  // By one warp, a lane a row: those that lie outside the signal may be made of the constant, or of one that
+  // begins elsewhere in a word, and are then stored by all lanes.
+  __device__ __forceinline__ void fetch_bulk(const fc_band &b, const fc_band_way &way) const {
+    const rest r = to_come();
+    const int lane = threadIdx.x % 32, rows = min(BATCH, r.rows);
+    uint32_t *to = batch(b, turns);
+    fc_bar_wait(empty(turns), turns / STAGES % 2 ^ 1);
+    const bool outside = b.edges.on && (r.y < 0 || r.y + BATCH > b.edges.height);
+    const uint32_t stored = outside ? store_outside(b, way, rows, to) : 0;
+    const bool mine = lane < rows && !(stored >> lane & 1);
+    const char *row = from + lane * b.in_row;
+    if (outside && mine) row = row_of(b, lane);
+    const uint32_t shift = SIZE == 4 ? 0 : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) % 16;
+    const uint32_t bytes = (shift + static_cast<uint32_t>(way.width + b.margin) * SIZE + 15) / 16 * 16;
+    if (mine) {
+      fc_bar_await_bytes(full(turns), bytes);
+      fc_bulk_copy(fc_shared_address(to + lane * b.pitch), row - shift, bytes, full(turns));
+    }
+    fc_bar_arrive(full(turns));
+  }
+
+  // What row u of the next batch stands for; the constant: nullptr.
+  __device__ __forceinline__ const char *row_of(const fc_band &b, int u) const {
+    const int y = to_come().y, source = fc_band_source(b.edges.border, y + u, b.edges.height);
+    return source < 0 ? nullptr : from + static_cast<int64_t>(source - y) * b.in_row;
+  }
+
+  // By one warp: the rows of a batch that cannot be copied in bulk, a bit each.
+  __device__ __forceinline__ uint32_t store_outside(const fc_band &b, const fc_band_way &way, int rows,
+                                                    uint32_t *to) const {
+    const int lane = threadIdx.x % 32;
+    uint32_t stored = 0;
+#pragma unroll 1
+    for (int u = 0; u < rows; u++, to += b.pitch) {
+      const char *row = row_of(b, u);
+      const uint32_t shift = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) % 16,
+                     own = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + u * b.in_row)) % 16;
+      if (row && (!RAGGED || own == shift)) continue;
+      stored |= 1u << u;
+      if (!row) {
+        for (int i = lane; i < b.pitch; i += 32) to[i] = b.edges.code;
+      } else {
+        uint8_t *byte = reinterpret_cast<uint8_t *>(to) + own;
+#pragma unroll 8
+        for (int j = lane; j < way.width + b.margin; j += 32) byte[j] = static_cast<uint8_t>(row[j]);
+      }
+    }
+    fc_bulk_after_stores();
+    return stored;
   }
 };
 
-// Stores a thread's 4 adjacent sums of the group of columns from `group` on. `room` has 128
-// floats of the warp's own. WHOLE: they can be stored 4 at a time, and none is beyond the row's end.
-template <bool WHOLE>
-__device__ __forceinline__ void fc_band_store(const fc_band &b, const fc_band_way &way, char *to, int group,
-                                              float4 v, float *room) {
-  const int lane = threadIdx.x % 32, i = 4 * threadIdx.x, left = way.width - group;
+// How many rows of outputs a thread stores, 4 adjacent ones of the group of columns from `group` on: none
+// where it has no columns.
+__device__ __forceinline__ uint32_t fc_band_rows(const fc_band_way &way, int group) {
+  uint32_t rows = group + 4 * static_cast<int>(threadIdx.x) < way.width ? way.count : 0;
+  asm volatile("" : "+r"(rows)); // or the compiler finds it out anew in every row
+  return rows;
+}
+
+// Stores the sums of a warp's 128 columns by adjacent lanes. `room` has 128 floats of the warp's own.
+__device__ __forceinline__ void fc_band_store_across(const fc_band_way &way, char *to, int group, float4 v,
+                                                     float *room) {
+  const int lane = threadIdx.x % 32, first = static_cast<int>(threadIdx.x) / 32 * 128 + lane;
   float *row = reinterpret_cast<float *>(to) + group;
-  if (WHOLE) {
-    if (i < left) *reinterpret_cast<float4 *>(row + i) = v;
-  } else if (b.wide && i + 4 <= left) {
-    *reinterpret_cast<float4 *>(row + i) = v;
-  } else if (b.wide) {
-    if (i < left) row[i] = v.x;
-    if (i + 1 < left) row[i + 1] = v.y;
-    if (i + 2 < left) row[i + 2] = v.z;
-  } else { // by adjacent lanes
-    const int first = i - 3 * lane;
-    __syncwarp();
-    *reinterpret_cast<float4 *>(room + 4 * lane) = v;
-    __syncwarp();
+  __syncwarp();
+  *reinterpret_cast<float4 *>(room + 4 * lane) = v;
+  __syncwarp();
 #pragma unroll
-    for (int p = 0; p < 4; p++)
-      if (first + 32 * p < left) row[first + 32 * p] = room[32 * p + lane];
+  for (int p = 0; p < 4; p++)
+    if (first + 32 * p < way.width - group) row[first + 32 * p] = room[32 * p + lane];
+}
+
+// Stores a thread's sums of output o, if that is one. QUADS: 4 at a time, `to` being where the first of them
+// belongs, else where the row does.
+template <bool QUADS>
+__device__ __forceinline__ void fc_band_store(const fc_band_way &way, uint32_t rows, int o, char *to,
+                                              int group, float4 v, float *room) {
+  if (QUADS) {
+    if (static_cast<uint32_t>(o) < rows) *reinterpret_cast<float4 *>(to + 4 * group) = v;
+  } else {
+    if (static_cast<uint32_t>(o) < static_cast<uint32_t>(way.count))
+      fc_band_store_across(way, to, group, v, room);
   }
 }
+
+// Windows of N taps, STEP apart, begin so many elements early that 4 adjacent outputs' first lies where 4
+// input elements do: where rows begin at multiples of 16 bytes they can then be copied as such, and no more
+// is loaded for it.
+template <int N, int STEP> constexpr int fc_band_early = (4 - N / 2 * STEP % 4) % 4;
 
 // ---- launching -------------------------------------------------------------
 
@@ -398,10 +535,15 @@ template <int LEAST, int MOST, typename Fn> static inline fc_status fc_band_choo
     return n == LEAST ? f(std::integral_constant<int, LEAST>{}) : fc_band_choose<LEAST + 2, MOST>(n, f);
 }
 
+// What all distances from row to row of the input are multiples of, in its low bits.
+static inline int64_t fc_band_steps(const fc_march &m) {
+  return (m.images > 1 ? m.in_image : 0) | (m.planes > 1 ? m.in_plane : 0) | m.in_row;
+}
+
 // Windows that begin `early` elements before the first that counts.
 static inline fc_band fc_band_of(const fc_march &m, int groups, int early) {
   fc_band b = {};
-  b.in = m.in - early * m.in_size, b.out = m.out;
+  b.in = m.in - early * m.in_size, b.out = m.out, b.early = early;
   b.in_image = m.in_image, b.in_plane = m.in_plane, b.in_row = m.in_row;
   b.out_image = m.out_image, b.out_plane = m.out_plane, b.out_row = m.out_row;
   b.planes = m.planes, b.height = m.height, b.columns = m.columns;
@@ -410,37 +552,49 @@ static inline fc_band fc_band_of(const fc_march &m, int groups, int early) {
   b.in_map = m.in_map, b.out_map = m.out_map, b.notes = m.notes;
   b.edges = {m.edges.on, m.edges.border, m.edges.code, m.up, m.left + early, 0, 0, m.step};
   b.edges.height = static_cast<int32_t>(m.height), b.edges.pixels = static_cast<int32_t>(m.columns / m.step);
+  b.alike = fc_band_steps(m) % 16 == 0;
   return b;
 }
 
 // Can all rows be copied and all outputs be stored 4 floats at a time, with none left over?
-static inline bool fc_band_quads(const fc_band &b, const fc_march &m) {
-  const int64_t steps = (m.images > 1 ? b.in_image : 0) | (b.planes > 1 ? b.in_plane : 0) | b.in_row;
-  return m.quads && b.columns % 4 == 0 &&
-         (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(b.in))) % 16 == 0;
+static inline bool fc_band_quads(const fc_band &b) {
+  return b.wide && b.alike && b.columns % 4 == 0 && reinterpret_cast<uintptr_t>(b.in) % 16 == 0;
 }
 
-// Launches `kernel` with `bytes` of shared memory, which may be more than a kernel has
-// without asking, and as many segments as fill the device.
+// The same of floats, with rows apart by a pitch; and the bytes of shared memory for so many of them and a
+// room to store from (fc_band_store).
+static inline fc_band fc_band_floats_of(const fc_march &m, int groups, int early) {
+  fc_band b = fc_band_of(m, groups, early);
+  b.pitch = (groups * FC_BAND_WIDTH + b.margin + 3) / 4 * 4 + 4;
+  return b;
+}
+static inline int fc_band_floats_bytes(const fc_band &b, int rows) {
+  return 4 * (FC_BAND_WIDTH + rows * b.pitch);
+}
+
+// Blocks of `kernel` that the device holds at once, with `bytes` of shared memory, which may be more than a
+// kernel has without asking; 0 where it has not so much.
+static inline int64_t fc_band_resident(const void *kernel, int bytes) {
+  int device = 0, processors = 1, blocks = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (fc_allow_shared(kernel, bytes) &&
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, FC_BAND_THREADS, bytes) == cudaSuccess)
+    return static_cast<int64_t>(processors) * blocks;
+  cudaGetLastError();
+  return 0;
+}
+
+// Launches `kernel` with `bytes` of shared memory and as many segments as fill the device.
 template <typename Taps>
 static inline fc_status fc_band_launch(void (*kernel)(const fc_band, const Taps), fc_band b,
                                        const fc_march &m, const Taps &taps, int bytes, int64_t ny,
                                        cudaStream_t stream) {
-  int device = 0, processors = 1, blocks = 1;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  if (!fc_allow_shared(kernel, bytes)) {
-    cudaGetLastError();
-    return FC_UNSUPPORTED;
-  }
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, FC_BAND_THREADS, bytes) != cudaSuccess ||
-      blocks < 1) {
-    cudaGetLastError();
-    return FC_UNSUPPORTED;
-  }
+  const int64_t resident = fc_band_resident(reinterpret_cast<const void *>(kernel), bytes);
+  if (resident == 0) return FC_UNSUPPORTED;
   fc_march way = m;
   way.strips = b.bands;
-  fc_march_segment(&way, static_cast<int64_t>(processors) * blocks, ny);
+  fc_march_segment(&way, resident, ny);
   b.rows = way.rows, b.segments = way.segments;
   const int64_t grid = m.images * b.planes * b.bands * b.segments;
   if (grid > INT32_MAX || b.rows > INT32_MAX / 2) return FC_UNSUPPORTED;

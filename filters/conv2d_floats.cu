@@ -19,7 +19,7 @@ template <int K> struct mask_of { alignas(8) float tap[K][(K + 1) / 2 * 2]; };
 // Rows in a batch and batches in shared memory; columns of a thread in groups of 4; blocks that a
 // multiprocessor's registers are shared out to.
 template <int K> struct layout_of {
-  static constexpr int rows = K <= 7 ? 2 : 1, stages = K <= 5 ? 6 : 4, groups = K <= 5 ? 1 : 2,
+  static constexpr int rows = K <= 7 ? 2 : 1, stages = K <= 5 ? 8 : 4, groups = K <= 5 ? 1 : 2,
                        blocks = K <= 7 ? 3 : 2;
 };
 
@@ -28,14 +28,12 @@ template <int K> struct sums {
   float of[ROWS][GROUPS][4];
 };
 
-// Windows begin so many elements early that rows can be copied 16 bytes at a time; see sepconv_floats.cu.
-template <int K, int STEP> constexpr int EARLY = (4 - K / 2 * STEP % 4) % 4;
-
-// Adds one row, from s + EARLY on (s is aligned to 16 bytes; the groups lie 512 apart), to the sums it
-// belongs to: tap j to those of the output j rows up.
+// Adds one row, from s + fc_band_early on (s is aligned to 16 bytes; the groups lie 512 apart), to the sums
+// it belongs to: tap j to those of the output j rows up.
 template <int K, int STEP>
 __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const float *s, sums<K> &sum) {
-  constexpr int FIRST = EARLY<K, STEP>, QUADS = (FIRST + (K - 1) * STEP + 4 + 3) / 4, G = sums<K>::GROUPS;
+  constexpr int FIRST = fc_band_early<K, STEP>, QUADS = (FIRST + (K - 1) * STEP + 4 + 3) / 4,
+                G = sums<K>::GROUPS;
   float w[G][4 * QUADS];
 #pragma unroll
   for (int i = 0; i < K; i++) {
@@ -67,24 +65,27 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, layout_of<K>::blocks)
   const fc_band_way way = fc_band_begin<4, G>(b);
   const int end = way.count + K - 1;
   float *room = reinterpret_cast<float *>(memory) + threadIdx.x / 32 * 128;
-  fc_band_ring<4, BATCH, layout_of<K>::stages, 4 * G, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS> ring(
+  fc_band_ring<4, BATCH, layout_of<K>::stages, 4 * G, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS, false> ring(
       b, way, end, memory + FC_BAND_WIDTH);
   sums<K> sum;
 #pragma unroll
   for (int i = 0; i < SUMS * G * 4; i++) sum.of[i / 4 / G][i / 4 % G][i % 4] = 0;
-  char *to = way.out - (K - 1) * b.out_row;
+  char *to = way.out + (QUADS ? 16 * threadIdx.x : 0) - (K - 1) * b.out_row;
+  uint32_t stored[G];
+#pragma unroll
+  for (int g = 0; g < G; g++) stored[g] = fc_band_rows(way, g * FC_BAND_WIDTH);
 #pragma unroll 1
-  for (int q = -BATCH * ring.early(); q < end; q += BATCH) {
+  for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
     const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
     if (q < 0) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
       scatter<K, STEP>(u, mask, rows + u * b.pitch, sum);
-      if (q + u < K - 1 || q + u >= end) continue;
 #pragma unroll
       for (int g = 0; g < G; g++) {
         const float(&v)[4] = sum.of[u][g];
-        fc_band_store<QUADS>(b, way, to, g * FC_BAND_WIDTH, make_float4(v[0], v[1], v[2], v[3]), room);
+        fc_band_store<QUADS>(way, stored[g], q + u - (K - 1), to, g * FC_BAND_WIDTH,
+                             make_float4(v[0], v[1], v[2], v[3]), room);
       }
     }
 #pragma unroll
@@ -95,12 +96,11 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, layout_of<K>::blocks)
 }
 
 template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  fc_band b = fc_band_of(m, sums<K>::GROUPS, EARLY<K, STEP>);
+  const fc_band b = fc_band_floats_of(m, sums<K>::GROUPS, fc_band_early<K, STEP>);
   mask_of<K> mask = {};
   for (int i = 0; i < K * K; i++) mask.tap[i % K][i / K] = static_cast<const float *>(op->mask)[i];
-  b.pitch = (sums<K>::GROUPS * FC_BAND_WIDTH + b.margin + 3) / 4 * 4 + 4;
-  const int bytes = 4 * (FC_BAND_WIDTH + layout_of<K>::stages * layout_of<K>::rows * b.pitch);
-  return fc_band_launch(fc_band_quads(b, m) ? band_kernel<K, STEP, true> : band_kernel<K, STEP, false>, b, m,
+  const int bytes = fc_band_floats_bytes(b, layout_of<K>::stages * layout_of<K>::rows);
+  return fc_band_launch(fc_band_quads(b) ? band_kernel<K, STEP, true> : band_kernel<K, STEP, false>, b, m,
                         mask, bytes, K, stream);
 }
 

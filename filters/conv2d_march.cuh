@@ -16,10 +16,9 @@
 #ifndef FC_FILTERS_CONV2D_MARCH_CUH
 #define FC_FILTERS_CONV2D_MARCH_CUH
 
-#include <cuda_pipeline.h>
-
 #include "core/edges.h"
 #include "filters/conv2d_strips.h"
+#include "filters/copy_async.cuh"
 #include "filters/cuda.cuh"
 
 #define FC_MARCH_WIDTH  128 // elements of a strip: 4 a lane
@@ -91,9 +90,9 @@ __device__ __forceinline__ void fc_march_fetch(const fc_march &m, const fc_march
     const char *row = way.in + (q + u) * m.in_row;
     const int shift = static_cast<int>(reinterpret_cast<uintptr_t>(row) & 3), words = (shift + bytes + 3) / 4;
     const uint32_t *from = reinterpret_cast<const uint32_t *>(row - shift);
-    for (int i = lane; i < words; i += 32) __pipeline_memcpy_async(raw + u * m.raw_pitch + i, from + i, 4);
+    for (int i = lane; i < words; i += 32) fc_copy_word(raw + u * m.raw_pitch + i, from + i);
   }
-  __pipeline_commit();
+  fc_commit_copies();
 }
 
 template <typename T, int BATCH>
@@ -191,6 +190,41 @@ __device__ __forceinline__ void fc_march_put(const fc_march &m, const fc_march_w
   if (i + 2 < way.width) to[2] = v.z;
 }
 
+// ---- sums --------------------------------------------------------------------
+
+__device__ __forceinline__ void fc_fma4(float tap, float a, float b, float c, float d, float4 &sum) {
+  sum.x = fmaf(tap, a, sum.x);
+  sum.y = fmaf(tap, b, sum.y);
+  sum.z = fmaf(tap, c, sum.z);
+  sum.w = fmaf(tap, d, sum.w);
+}
+
+// Adds to four adjacent sums nx taps, STEP apart, from s on (aligned to 16 bytes), 4 taps at a time: a window
+// of 4 * STEP + 4 elements slides along. `x` is in shared memory, aligned to 16 bytes and read up to a
+// multiple of 4; of s, up to 4 * STEP elements more than are summed.
+template <int STEP>
+__device__ __forceinline__ float4 fc_add_along(const float *s, const float *x, int nx, float4 sum) {
+  float w[4 * STEP + 4];
+  float4 v = *reinterpret_cast<const float4 *>(s);
+  w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+#pragma unroll 2
+  for (int i = 0; i < nx; i += 4) {
+#pragma unroll
+    for (int q = 1; q <= STEP; q++) {
+      v = *reinterpret_cast<const float4 *>(s + i * STEP + 4 * q);
+      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
+    }
+    const float4 tap = *reinterpret_cast<const float4 *>(x + i);
+    fc_fma4(tap.x, w[0], w[1], w[2], w[3], sum);
+    if (i + 1 < nx) fc_fma4(tap.y, w[STEP], w[STEP + 1], w[STEP + 2], w[STEP + 3], sum);
+    if (i + 2 < nx) fc_fma4(tap.z, w[2 * STEP], w[2 * STEP + 1], w[2 * STEP + 2], w[2 * STEP + 3], sum);
+    if (i + 3 < nx) fc_fma4(tap.w, w[3 * STEP], w[3 * STEP + 1], w[3 * STEP + 2], w[3 * STEP + 3], sum);
+#pragma unroll
+    for (int p = 0; p < 4; p++) w[p] = w[4 * STEP + p];
+  }
+  return sum;
+}
+
 // ---- launching -------------------------------------------------------------
 
 static inline bool fc_march_quads(const fc_view *out) {
@@ -249,6 +283,12 @@ static inline bool fc_march_ends(fc_march *m, const fc_view *in, const fc_edges 
   m->edges.on = true, m->edges.border = edges->border;
   m->edges.code = m->in_size == 1 ? code * 0x01010101u : m->in_size == 2 ? code * 0x00010001u : code;
   return true;
+}
+
+// The plan of a whole signal whose border the kernels make. False where they cannot.
+static inline bool fc_march_plan_edges(fc_march *m, int32_t compute, const fc_view *in, const fc_edges *edges,
+                                       const fc_view *out, int64_t nx, int64_t ny, uint32_t *notes) {
+  return compute == FC_F32 && fc_march_plan(m, in, out, nx, ny, notes) && fc_march_ends(m, in, edges);
 }
 
 // Cuts the way down into segments so that the warps fill the device a whole number of

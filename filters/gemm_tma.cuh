@@ -19,6 +19,7 @@
 
 #include <cuda.h>
 
+#include "filters/copy_bulk.cuh"
 #include "filters/cuda.cuh"
 #include "filters/gemm.h"
 
@@ -30,39 +31,9 @@
 #define FC_TMA_CODE 0
 #endif
 
-// ---- barriers and copies -----------------------------------------------------
-
-// Addresses are those of shared memory.
-__device__ __forceinline__ uint32_t fc_shared_address(const void *p) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
-}
+// ---- copies --------------------------------------------------------------------
 
 #if FC_TMA_CODE
-__device__ __forceinline__ void fc_bar_init(uint32_t bar, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(arrivals) : "memory");
-}
-// Barriers made so far are there for the engine too.
-__device__ __forceinline__ void fc_bar_publish(void) {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-// Arrives, and makes the barrier wait for so many bytes of copies.
-__device__ __forceinline__ void fc_bar_expect(uint32_t bar, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void fc_bar_arrive(uint32_t bar) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
-}
-// Until the phase of this parity is over.
-__device__ __forceinline__ void fc_bar_wait(uint32_t bar, uint32_t parity) {
-  asm volatile("{\n"
-               ".reg .pred over;\n"
-               "WAIT_%=:\n"
-               "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
-               "@!over bra WAIT_%=;\n"
-               "}" ::"r"(bar),
-               "r"(parity)
-               : "memory");
-}
 // The box with its first element at (x, y), x along lines.
 __device__ __forceinline__ void fc_tma_copy(uint32_t to, const CUtensorMap *map, int x, int y, uint32_t bar) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"

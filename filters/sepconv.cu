@@ -10,7 +10,8 @@
 // more, and for the row where its length is not NY, they are read from shared memory.
 //
 // Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
-// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_bytes.cu.
+// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_bytes.cu. Images of few rows whose border is
+// made here, sepconv_thin.cu and sepconv_thin_bytes.cu.
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
 // along by every thread for itself. The sums run in the same order in all but sepconv_bytes.cu.
@@ -92,15 +93,8 @@ struct taps {
 
 // The taps in shared memory, for indices that are not known at compile time.
 struct shared_taps {
-  float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][MAX_NY + 1];
+  alignas(16) float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][MAX_NY + 1];
 };
-
-__device__ __forceinline__ void fma4(float tap, float a, float b, float c, float d, float4 &sum) {
-  sum.x = fmaf(tap, a, sum.x);
-  sum.y = fmaf(tap, b, sum.y);
-  sum.z = fmaf(tap, c, sum.z);
-  sum.w = fmaf(tap, d, sum.w);
-}
 
 // Four adjacent sums of NX taps, STEP apart, from `s` on (aligned to 16 bytes).
 template <int NX, int STEP> __device__ __forceinline__ float4 along_fixed(const float *s, const float *x) {
@@ -116,31 +110,7 @@ template <int NX, int STEP> __device__ __forceinline__ float4 along_fixed(const 
       const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
       w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
     }
-    fma4(x[i], w[i * STEP], w[i * STEP + 1], w[i * STEP + 2], w[i * STEP + 3], sum);
-  }
-  return sum;
-}
-
-// The same for any number of taps, 4 at a time: a window of 4 * STEP + 4 elements slides
-// along. `x` is in shared memory.
-template <int STEP> __device__ __forceinline__ float4 along_any(const float *s, const float *x, int nx) {
-  float w[4 * STEP + 4];
-  float4 sum = make_float4(0, 0, 0, 0), v = *reinterpret_cast<const float4 *>(s);
-  w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-#pragma unroll 2
-  for (int i = 0; i < nx; i += 4) {
-#pragma unroll
-    for (int q = 1; q <= STEP; q++) {
-      v = *reinterpret_cast<const float4 *>(s + i * STEP + 4 * q);
-      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
-    }
-    const float4 tap = *reinterpret_cast<const float4 *>(x + i);
-    fma4(tap.x, w[0], w[1], w[2], w[3], sum);
-    if (i + 1 < nx) fma4(tap.y, w[STEP], w[STEP + 1], w[STEP + 2], w[STEP + 3], sum);
-    if (i + 2 < nx) fma4(tap.z, w[2 * STEP], w[2 * STEP + 1], w[2 * STEP + 2], w[2 * STEP + 3], sum);
-    if (i + 3 < nx) fma4(tap.w, w[3 * STEP], w[3 * STEP + 1], w[3 * STEP + 2], w[3 * STEP + 3], sum);
-#pragma unroll
-    for (int p = 0; p < 4; p++) w[p] = w[4 * STEP + p];
+    fc_fma4(x[i], w[i * STEP], w[i * STEP + 1], w[i * STEP + 2], w[i * STEP + 3], sum);
   }
   return sum;
 }
@@ -164,7 +134,7 @@ __device__ __forceinline__ void batch_any(const fc_march &m, const taps &t, cons
 #pragma unroll 1
     for (int u = 0; u < BATCH; u++)
       *reinterpret_cast<float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH) =
-          along_any<STEP>(rows + u * m.row_pitch, shared.x[k], t.nx);
+          fc_add_along<STEP>(rows + u * m.row_pitch, shared.x[k], t.nx, make_float4(0, 0, 0, 0));
 }
 
 template <int NY, bool ONE>
@@ -194,13 +164,13 @@ __device__ __forceinline__ void scatter(int u, const taps &t, const shared_taps 
   if (ONE) {
     const float4 v = *reinterpret_cast<const float4 *>(along + u * FC_MARCH_WIDTH);
 #pragma unroll
-    for (int j = 0; j < NY; j++) fma4(t.y[0][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
+    for (int j = 0; j < NY; j++) fc_fma4(t.y[0][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
   } else {
 #pragma unroll 1
     for (int k = 0; k < t.rank; k++) {
       const float4 v = *reinterpret_cast<const float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH);
 #pragma unroll
-      for (int j = 0; j < NY; j++) fma4(shared.y[k][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
+      for (int j = 0; j < NY; j++) fc_fma4(shared.y[k][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
     }
   }
 }
@@ -220,7 +190,7 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
   for (int64_t q = 0; q < end; q += BATCH) {
     uint32_t *now = raw + (q / BATCH % 2) * BATCH * m.raw_pitch,
              *next = raw + (q / BATCH % 2 ^ 1) * BATCH * m.raw_pitch;
-    __pipeline_wait_prior(0);
+    fc_await_copies();
     __syncwarp();
     fc_march_fetch<BATCH>(m, way, q + BATCH, end, next);
     const float *rows = fc_march_rows<BATCH>(m, way, q, now, room);
@@ -327,10 +297,11 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
 
 extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
                                            const fc_view *out, void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
-  if (op->compute != FC_F32 || !fc_march_plan(&m, in, out, op->nx, op->ny, notes) ||
-      !fc_march_ends(&m, in, edges))
-    return FC_UNSUPPORTED;
-  return run_bands(op, m, static_cast<cudaStream_t>(stream));
+  if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
+  fc_status status = fc_sepconv_thin(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_thin_bytes(op, m, s);
+  return status == FC_UNSUPPORTED ? run_bands(op, m, s) : status;
 }

@@ -12,6 +12,12 @@
 // f32 to f32, one term, as many taps along as down. The bits are those of sepconv.cu.
 fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
+// f32 to f32 of images of few rows whose border is to be made, one term. The bits are those of sepconv.cu.
+fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// The same of u8 to u8. The bits are those of fc_sepconv_bytes.
+fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
 // u8 to u8 of images, one term. Whether there is a kernel depends on nothing but the types,
 // the masks, and whether rows are of adjacent elements: parts of an image go the same way.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);

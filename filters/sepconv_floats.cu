@@ -9,28 +9,17 @@
 
 namespace {
 
-// Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are shared out to:
-// QUADS in and out take fewer.
-template <int N, bool QUADS> struct layout_of {
-  static constexpr int rows = 4, stages = N <= 7 ? 6 : 4, blocks = N <= 7 ? 5 : N <= 15 ? 4 : QUADS ? 3 : 2;
+// Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are
+// shared out to.
+template <int N> struct layout_of {
+  static constexpr int rows = 4, stages = N <= 15 ? 4 : 8, blocks = N <= 7 ? 5 : N <= 15 ? 4 : 3;
 };
 
 template <int N> struct taps_of { float x[N], y[N]; };
 
-__device__ __forceinline__ void fma4(float tap, float a, float b, float c, float d, float4 &sum) {
-  sum.x = fmaf(tap, a, sum.x);
-  sum.y = fmaf(tap, b, sum.y);
-  sum.z = fmaf(tap, c, sum.z);
-  sum.w = fmaf(tap, d, sum.w);
-}
-
-// Windows begin so many elements early that 4 adjacent outputs' first lies where 4 input elements do: where
-// rows begin at multiples of 16 bytes they can then be copied as such, and no more is loaded for it.
-template <int N, int STEP> constexpr int EARLY = (4 - N / 2 * STEP % 4) % 4;
-
-// Four adjacent sums of N taps, STEP apart, from s + EARLY on (s is aligned to 16 bytes).
+// Four adjacent sums of N taps, STEP apart, from s + fc_band_early on (s is aligned to 16 bytes).
 template <int N, int STEP> __device__ __forceinline__ float4 sum_along(const float *s, const float *x) {
-  constexpr int FIRST = EARLY<N, STEP>, QUADS = (FIRST + (N - 1) * STEP + 4 + 3) / 4;
+  constexpr int FIRST = fc_band_early<N, STEP>, QUADS = (FIRST + (N - 1) * STEP + 4 + 3) / 4;
   float w[4 * QUADS];
   float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll
@@ -44,7 +33,7 @@ template <int N, int STEP> __device__ __forceinline__ float4 sum_along(const flo
       w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
     }
     const float *v = w + FIRST + i * STEP;
-    fma4(x[i], v[0], v[1], v[2], v[3], sum);
+    fc_fma4(x[i], v[0], v[1], v[2], v[3], sum);
   }
   return sum;
 }
@@ -56,7 +45,7 @@ template <int N, int SUMS>
 __device__ __forceinline__ void add_down(int u, const float *y, float4 v, float4 (&sum)[SUMS]) {
   if (N <= 19) {
 #pragma unroll
-    for (int j = 0; j < N; j++) fma4(y[j], v.x, v.y, v.z, v.w, sum[u + N - 1 - j]);
+    for (int j = 0; j < N; j++) fc_fma4(y[j], v.x, v.y, v.z, v.w, sum[u + N - 1 - j]);
     return;
   }
 #pragma unroll
@@ -70,49 +59,43 @@ __device__ __forceinline__ void add_down(int u, const float *y, float4 v, float4
 }
 
 template <int N, int STEP, bool QUADS>
-__global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, QUADS>::blocks))
+__global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
     band_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
-  constexpr int BATCH = layout_of<N, QUADS>::rows, STAGES = layout_of<N, QUADS>::stages;
+  constexpr int BATCH = layout_of<N>::rows, STAGES = layout_of<N>::stages;
   extern __shared__ __align__(16) uint32_t memory[];
   const fc_band_way way = fc_band_begin<4, 1>(b);
   const int end = way.count + N - 1;
   float *room = reinterpret_cast<float *>(memory) + threadIdx.x / 32 * 128;
-  fc_band_ring<4, BATCH, STAGES, 4, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS> ring(b, way, end,
-                                                                                memory + FC_BAND_WIDTH);
+  fc_band_ring<4, BATCH, STAGES, 4, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS, true> ring(b, way, end,
+                                                                                      memory + FC_BAND_WIDTH);
   float4 sum[N - 1 + BATCH];
 #pragma unroll
   for (int i = 0; i < N - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
-  char *to = way.out - (N - 1) * b.out_row;
+  const uint32_t stored = fc_band_rows(way, 0);
+  char *to = way.out + (QUADS ? 16 * threadIdx.x : 0) - (N - 1) * b.out_row;
 #pragma unroll 1
-  for (int q = -BATCH * ring.early(); q < end; q += BATCH) {
+  for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
     const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
     if (q < 0) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
       const float4 v = sum_along<N, STEP>(rows + u * b.pitch, t.x);
       add_down<N>(u, t.y, v, sum);
-      if (q + u >= N - 1 && q + u < end) fc_band_store<QUADS>(b, way, to, 0, sum[u], room);
+      fc_band_store<QUADS>(way, stored, q + u - (N - 1), to, 0, sum[u], room);
     }
 #pragma unroll
     for (int i = 0; i < N - 1 + BATCH; i++) sum[i] = i < N - 1 ? sum[i + BATCH] : make_float4(0, 0, 0, 0);
   }
 }
 
-template <int N, int STEP, bool QUADS>
-fc_status launch(const fc_sepconv *op, const fc_march &m, fc_band b, cudaStream_t stream) {
-  using layout = layout_of<N, QUADS>;
+template <int N, int STEP> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const fc_band b = fc_band_floats_of(m, 1, fc_band_early<N, STEP>);
   taps_of<N> t;
   for (int i = 0; i < N; i++)
     t.x[i] = static_cast<const float *>(op->x)[i], t.y[i] = static_cast<const float *>(op->y)[i];
-  b.pitch = (FC_BAND_WIDTH + b.margin + 3) / 4 * 4 + 4;
-  const int bytes = 4 * (FC_BAND_WIDTH + layout::stages * layout::rows * b.pitch);
-  return fc_band_launch(band_kernel<N, STEP, QUADS>, b, m, t, bytes, N, stream);
-}
-
-template <int N, int STEP> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const fc_band b = fc_band_of(m, 1, EARLY<N, STEP>);
-  return fc_band_quads(b, m) ? launch<N, STEP, true>(op, m, b, stream)
-                             : launch<N, STEP, false>(op, m, b, stream);
+  const int bytes = fc_band_floats_bytes(b, layout_of<N>::stages * layout_of<N>::rows);
+  return fc_band_launch(fc_band_quads(b) ? band_kernel<N, STEP, true> : band_kernel<N, STEP, false>, b, m, t,
+                        bytes, N, stream);
 }
 
 } // namespace

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// sepconv_thin.cu - separable filters of f32 images of few rows (conv2d_thin.cuh): each row is summed along
+// once, and so is the constant; down, the sums of those that stand for a window's rows are added up. Images
+// one pixel wide without gaps between rows are filtered as the row that they lie in memory as.
+#include "filters/conv2d_thin.cuh"
+#include "filters/sepconv_band.cuh"
+
+namespace {
+
+// Along memory, and from the ends of a window to those of the next.
+struct taps {
+  int nx, ny;
+  alignas(16) float x[FC_MARCH_MARGIN + 4];
+  alignas(16) float y[FC_THIN_DOWN];
+};
+
+// What rows sum up to, along, is in shared memory, each thread's own; ONE: of an image of one row, it is
+// kept.
+template <int STEP, bool ONE>
+__global__ void __launch_bounds__(FC_BAND_THREADS)
+    row_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
+  constexpr int GROUPS = fc_thin_groups<ONE>;
+  extern __shared__ __align__(16) float memory[];
+  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_THIN_DOWN];
+  __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
+  const fc_band_way way = fc_band_begin<4, GROUPS>(b);
+  const bool constant = fc_thin_constant(b);
+  const int height = ONE ? 1 : b.edges.height, mine = 4 * threadIdx.x;
+  fc_thin_fetch(b, way, memory);
+  fc_thin_look_up(b, sources);
+  fc_thin_share(t.x, FC_MARCH_MARGIN + 4, x);
+  fc_thin_share(t.y, FC_THIN_DOWN, down);
+  fc_await_copies();
+  __syncthreads();
+  float4 one, *all = reinterpret_cast<float4 *>(memory + fc_thin_floats(b)) + threadIdx.x;
+  const float4 zero = make_float4(0, 0, 0, 0);
+  if (constant)
+    all[height * FC_BAND_THREADS] = fc_add_along<STEP>(memory + height * b.pitch + mine, x, t.nx, zero);
+#pragma unroll 1
+  for (int g = 0; g < GROUPS && g * FC_BAND_WIDTH < way.width; g++) {
+    for (int r = 0; r < height; r++) {
+      one = fc_add_along<STEP>(memory + r * b.pitch + g * FC_BAND_WIDTH + mine, x, t.nx, zero);
+      if (!ONE || constant) all[r * FC_BAND_THREADS] = one;
+    }
+    for (int y = 0; y < height; y++) {
+      float4 sum = zero;
+      fc_thin_each(down, t.ny, [&](int j, float tap) {
+        const float4 v = ONE && !constant ? one : all[sources[y + j] * FC_BAND_THREADS];
+        fc_fma4(tap, v.x, v.y, v.z, v.w, sum);
+      });
+      fc_thin_store(b, way, y, g, sum);
+    }
+  }
+}
+
+// The other way round: each element, which is a row of the image, is summed up by the taps that it and the
+// constant meet, and these sums along memory.
+template <int STEP>
+__global__ void __launch_bounds__(FC_BAND_THREADS)
+    column_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
+  constexpr int GROUPS = fc_thin_groups<true>;
+  extern __shared__ __align__(16) float memory[];
+  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_THIN_DOWN];
+  __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
+  const fc_band_way way = fc_band_begin<4, GROUPS>(b);
+  fc_thin_fetch(b, way, memory);
+  fc_thin_look_up(b, sources);
+  fc_thin_share(t.x, FC_MARCH_MARGIN + 4, x);
+  fc_thin_share(t.y, FC_THIN_DOWN, down);
+  fc_await_copies();
+  __syncthreads();
+  const float constant = __uint_as_float(b.edges.code);
+  for (int e = threadIdx.x; e < way.width + b.margin; e += FC_BAND_THREADS) {
+    const float one = memory[e];
+    float sum = 0;
+    fc_thin_each(down, t.ny,
+                 [&](int j, float tap) { sum = fmaf(tap, sources[j] == 0 ? one : constant, sum); });
+    memory[e] = sum;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int g = 0; g < GROUPS && g * FC_BAND_WIDTH < way.width; g++)
+    fc_thin_store(
+        b, way, 0, g,
+        fc_add_along<STEP>(memory + g * FC_BAND_WIDTH + 4 * threadIdx.x, x, t.nx, make_float4(0, 0, 0, 0)));
+}
+
+taps taps_of(const void *x, int64_t nx, const void *y, int64_t ny) {
+  taps t = {};
+  t.nx = static_cast<int>(nx), t.ny = static_cast<int>(ny);
+  for (int i = 0; i < t.nx; i++) t.x[i] = static_cast<const float *>(x)[i];
+  for (int j = 0; j < t.ny; j++) t.y[j] = static_cast<const float *>(y)[j];
+  return t;
+}
+
+template <int STEP> fc_status launch(const fc_march &m, const taps &t, bool column, cudaStream_t stream) {
+  const bool one = m.height == 1;
+  const fc_band b = fc_thin_of(m, one ? fc_thin_groups<true> : fc_thin_groups<false>, t.ny);
+  const int bytes = 4 * (fc_thin_floats(b) + static_cast<int>(m.height + 1) * FC_BAND_WIDTH);
+  const auto kernel = column ? column_kernel<STEP> : one ? row_kernel<STEP, true> : row_kernel<STEP, false>;
+  return fc_band_launch(kernel, b, m, t, bytes, t.ny, stream);
+}
+
+// An image one pixel wide as the row that it lies in memory as. False where it is none.
+bool turn(const fc_sepconv *op, const fc_march &m, fc_march *turned) {
+  const int64_t margin = (op->ny - 1) * m.step, pixel = m.columns * 4;
+  if (m.columns != m.step || m.in_row != pixel || m.out_row != pixel || margin > FC_MARCH_MARGIN)
+    return false;
+  *turned = m;
+  turned->up = static_cast<int32_t>(op->nx / 2), turned->left = static_cast<int32_t>(op->ny / 2 * m.step);
+  turned->in = m.in + m.up * m.in_row + (m.left - turned->left) * 4;
+  turned->margin = static_cast<int32_t>(margin);
+  turned->columns = m.height * m.step, turned->height = 1, turned->in_row = 0; // it has no other rows
+  const int64_t steps = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0);
+  turned->quads = (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 16 == 0;
+  return true;
+}
+
+} // namespace
+
+fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_march turned;
+  if (op->rank != 1) return FC_UNSUPPORTED;
+  const bool row = fc_thin_fits(m, op->ny),
+             column = !row && turn(op, m, &turned) && fc_thin_fits(turned, op->nx);
+  if (!row && !column) return FC_UNSUPPORTED;
+  const fc_march &line = column ? turned : m;
+  const taps t = column ? taps_of(op->y, op->ny, op->x, op->nx) : taps_of(op->x, op->nx, op->y, op->ny);
+  return m.step == 1 ? launch<1>(line, t, column, stream) : launch<3>(line, t, column, stream);
+}
