@@ -12,7 +12,7 @@
 //
 // Where there is one (sm_90), the engine for bulk copies brings the rows of all bands but those at the ends:
 // a warp in turn tells it of a batch, and barriers in shared memory tell when a batch is there, and
-// when all warps have left it. So no warp moves elements, and none waits for the slowest.
+// when all have left it. So no warp moves elements, and none waits for the slowest.
 //
 // Where a view ends with its signal (fc_edges), these kernels make the border themselves:
 // a row above or below is copied from the one that stands for it, and in the first and last band each
@@ -28,11 +28,7 @@
 #include "filters/copy_bulk.cuh"
 
 #define FC_BAND_THREADS 128
-// Threads of a warp that say when it has left a batch.
-#ifndef FC_BAND_EMPTY
-#define FC_BAND_EMPTY 4
-#endif
-#define FC_BAND_WIDTH 512 // elements: 4 a thread. A band is one such group, or two
+#define FC_BAND_WIDTH   512 // elements: 4 a thread. A band is one such group, or two
 
 // The ends of the signal.
 struct fc_band_edges {
@@ -198,7 +194,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return {all_rows().y + done, all_rows().rows - done};
   }
 
-  // For each batch of the ring: is it there, and have all warps left it?
+  // For each batch of the ring: is it there, and have all threads left it?
   __device__ __forceinline__ uint32_t full(uint32_t batch) const { return bars + 8 * (batch % STAGES); }
   __device__ __forceinline__ uint32_t empty(uint32_t batch) const {
     return bars + 8 * STAGES + 8 * (batch % STAGES);
@@ -208,7 +204,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     bars = fc_shared_address(all);
     asm volatile("" : "+r"(bars)); // or the compiler finds it out anew
     if (threadIdx.x == 0) {
-      for (uint32_t i = 0; i < STAGES; i++) fc_bar_init(full(i), 32), fc_bar_init(empty(i), FC_BAND_EMPTY);
+      for (uint32_t i = 0; i < STAGES; i++) fc_bar_init(full(i), 32), fc_bar_init(empty(i), FC_BAND_THREADS);
       fc_bar_publish();
     }
     __syncthreads();
@@ -427,9 +423,9 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
   }
 
   __device__ __forceinline__ void turn_bulk(const fc_band &b, const fc_band_way &way) {
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, now = turns - early();
+    const uint32_t warp = threadIdx.x / 32, now = turns - early();
+    if (turns > early()) fc_bar_arrive(empty(now - 1));
     __syncwarp();
-    if (turns > early() && (FC_BAND_EMPTY > 4 || lane == 0)) fc_bar_arrive(empty(now - 1));
     if (turns % (FC_BAND_THREADS / 32) == warp) fetch_bulk(b, way);
     if (turns >= early()) fc_bar_wait(full(now), now / STAGES % 2);
   }

@@ -12,7 +12,7 @@ namespace {
 // Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are
 // shared out to.
 template <int N> struct layout_of {
-  static constexpr int rows = 4, stages = N <= 15 ? 4 : 8, blocks = N <= 7 ? 5 : N <= 15 ? 4 : 3;
+  static constexpr int rows = 4, stages = 4, blocks = N <= 7 ? 5 : N <= 15 ? 4 : 3;
 };
 
 template <int N> struct taps_of { float x[N], y[N]; };
@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
   const fc_band_way way = fc_band_begin<4, 1>(b);
   const int end = way.count + N - 1;
   float *room = reinterpret_cast<float *>(memory) + threadIdx.x / 32 * 128;
-  fc_band_ring<4, BATCH, STAGES, 4, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS, true> ring(b, way, end,
-                                                                                      memory + FC_BAND_WIDTH);
+  fc_band_ring<4, BATCH, STAGES, 4, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS, (N <= 15)> ring(
+      b, way, end, memory + FC_BAND_WIDTH);
   float4 sum[N - 1 + BATCH];
 #pragma unroll
   for (int i = 0; i < N - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
