@@ -23,6 +23,7 @@
 
 #include <type_traits>
 
+#include "filters/border.cuh"
 #include "filters/conv2d_march.cuh"
 #include "filters/copy_async.cuh"
 #include "filters/copy_bulk.cuh"
@@ -100,20 +101,6 @@ template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_b
   return fc_band_of_block<SIZE, GROUPS>(b, blockIdx.x, gridDim.x);
 }
 
-// fc_border_map: the position that stands for p, or -1 for the constant.
-__device__ __forceinline__ int fc_band_source(int border, int p, int extent) {
-  if (p >= 0 && p < extent) return p;
-  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
-  if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
-  // Mirrors stand `edge` beyond the first element: half an element, or none.
-  const int edge = border == FC_BORDER_REFLECT;
-  const int period = border == FC_BORDER_WRAP ? extent : 2 * (extent - 1 + edge);
-  if (period == 0) return 0;
-  int q = p % period;
-  if (q < 0) q += period;
-  return q < extent ? q : period - edge - q;
-}
-
 // A thread's part in copying a row of a band: pieces - words, or 16 bytes - that hold nothing from beyond
 // what can be read, and at most one element besides, which may have to be had from elsewhere.
 struct fc_band_share {
@@ -126,7 +113,7 @@ struct fc_band_share {
 // The element of a row of windows that begins at `x` of the signal which stands for its element j.
 __device__ __forceinline__ int fc_band_element(const fc_band_edges &edges, int x, int j) {
   const int e = x + j, pixel = e < 0 ? -((-e + edges.step - 1) / edges.step) : e / edges.step;
-  const int source = fc_band_source(edges.border, pixel, edges.pixels);
+  const int source = fc_dev_border_source(edges.border, pixel, edges.pixels);
   return source < 0 ? FC_BAND_CONSTANT : j + (source - pixel) * edges.step;
 }
 
@@ -453,7 +440,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
 
   // What row u of the next batch stands for; the constant: nullptr.
   __device__ __forceinline__ const char *row_of(const fc_band &b, int u) const {
-    const int y = to_come().y, source = fc_band_source(b.edges.border, y + u, b.edges.height);
+    const int y = to_come().y, source = fc_dev_border_source(b.edges.border, y + u, b.edges.height);
     return source < 0 ? nullptr : from + static_cast<int64_t>(source - y) * b.in_row;
   }
 

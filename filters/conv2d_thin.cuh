@@ -20,7 +20,7 @@
 __device__ __forceinline__ void fc_thin_look_up(const fc_band &b, int *sources) {
   const int height = b.edges.height;
   for (int j = threadIdx.x; j < height + b.rows_down - 1; j += FC_BAND_THREADS) {
-    const int source = fc_band_source(b.edges.border, j - b.edges.up, height);
+    const int source = fc_dev_border_source(b.edges.border, j - b.edges.up, height);
     sources[j] = source < 0 ? height : source;
   }
 }
