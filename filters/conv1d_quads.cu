@@ -218,7 +218,9 @@ bool set_row(quads_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
   a->elements = static_cast<int>(elements), a->ahead = static_cast<int>(c->before * STEP);
   a->taps = static_cast<int>(c->taps), a->quads = (3 + STEP * (a->taps - 1) + 1 + 3) / 4;
   a->begin = edges ? 0 : -a->ahead;
-  a->end = edges ? static_cast<int>(there) : a->elements + (a->taps - 1) * STEP - a->ahead;
+  const int64_t end = edges ? there : elements + (c->taps - 1 - c->before) * STEP;
+  if (end > most) return false;
+  a->end = static_cast<int>(end);
   for (int shift = 0; shift < 4; shift += STEP) a->read[shift] = elements_read(a->taps, shift, STEP);
   a->cut = cut_of(*a, a->in, a->out);
   return a->cut.last - a->cut.begin >= 8; // of other rows, which begin elsewhere, too

@@ -218,6 +218,12 @@ static inline fc_status fc_launch_status(void) {
   }
 }
 
+// Forgets the last error, which fc_launch_status would take for one of the next launch. False.
+static inline bool fc_forget_error(void) {
+  (void)cudaGetLastError();
+  return false;
+}
+
 // Lets a kernel's blocks have so many bytes of dynamic shared memory, and more: what is asked for belongs to
 // the kernel, so a thread that asked for less would take it from one that is about to launch with more.
 template <typename K> static inline bool fc_allow_shared(K kernel, int64_t bytes) {
@@ -225,10 +231,11 @@ template <typename K> static inline bool fc_allow_shared(K kernel, int64_t bytes
   int device = 0, most = 0;
   if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
-    return false;
+    return fc_forget_error();
   most -= static_cast<int>(about.sharedSizeBytes);
-  return bytes <= most &&
-         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most) == cudaSuccess;
+  if (bytes > most) return false;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most) == cudaSuccess ||
+         fc_forget_error();
 }
 
 // Blocks to launch over `work` items of which a block takes `per_block` at a time, for

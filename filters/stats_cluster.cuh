@@ -73,6 +73,7 @@ __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   cluster_wait();
   if (threadIdx.x % 32 == 0) store_first(&parts[k], p);
+  __syncwarp(); // a warp arrives as one
   cluster_arrive();
   if (blockIdx.x % CLUSTER) return;
   cluster_wait();

@@ -82,8 +82,10 @@ static fc_status launch(box_args a, int64_t frames, cudaStream_t stream, bool *d
   if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, box_march, BOX_THREADS,
                                                     static_cast<size_t>(bytes)) != cudaSuccess ||
       cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
-    return FC_DEVICE;
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
+    fc_forget_error(); // the general kernel may yet do it
+    return FC_OK;
+  }
   if (each < 2) return FC_OK;
   const int64_t strips = a.strips * frames * a.planes;
   split(&a, strips, static_cast<int64_t>(processors) * each);
