@@ -58,8 +58,10 @@ FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
  * bits, and the product of the lesser halves is left out: relative to |A||B| each product is off by about
  * 2^-22, and sums of 32 products, in older chips 16, are added up in f32. So the error is at most about that
  * of fc_gemm_cuda (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to it. Unlike
- * there, an infinite element makes NaN of its row or column, and the small halves of elements below 2^-100
- * are lost. A product in pieces is still the product computed whole, bit for bit, on the same kind of device.
+ * there, an infinite element makes NaN of its row or column, as one within 2^-12 of the largest number may, a
+ * NaN whose upper fraction bits are all set (which is what GPUs make) counts as 0, and the small halves of
+ * elements below 2^-100 are lost. A product in pieces is still the product computed whole, bit for bit, on
+ * the same kind of device.
  *
  * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
  * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to

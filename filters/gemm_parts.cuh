@@ -7,13 +7,9 @@
 
 #include "filters/cuda.cuh"
 
-// To tf32, half away from zero. What lies beyond its bits is ignored by the tensor cores. NaN stays one, of
-// which the carry would make 0; what is finite stays so, as the rest beside an infinity would be one too.
+// To tf32, half away from zero. What lies beyond its bits is ignored by the tensor cores.
 __device__ __forceinline__ uint32_t fc_part_rounded(float v) {
-  const uint32_t bits = __float_as_uint(v), magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return bits | 0x400000;
-  if (magnitude == 0x7f800000) return bits;
-  return (bits & 0x80000000) | min(magnitude + 0x1000, 0x7f7fffffu);
+  return __float_as_uint(v) + 0x1000;
 }
 __device__ __forceinline__ float fc_part_big(float v) {
   return __uint_as_float(fc_part_rounded(v) & 0xffffe000);
