@@ -24,6 +24,7 @@ typedef struct array_source {
   guint8 *all;              /* the whole file, when it is gathered from memory */
   gint64 position;          /* on the stream axis */
   gint64 elements;          /* handed out, for messages */
+  gboolean cut_told;        /* the warning has been given */
   void *raw, *ready;        /* a piece, as in the file and converted */
 } array_source;
 
@@ -113,9 +114,11 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
                    "%s: is cut off: it ends after %" G_GINT64_FORMAT
                    " elements; --allow-truncated takes what is there",
                    source->base.name, source->elements);
-  fc_media_warn(&source->options,
-                "%s: is cut off: it ends after %" G_GINT64_FORMAT " elements; what is there is taken",
-                source->base.name, source->elements);
+  if (!source->cut_told)
+    fc_media_warn(&source->options,
+                  "%s: is cut off: it ends after %" G_GINT64_FORMAT " elements; what is there is taken",
+                  source->base.name, source->elements);
+  source->cut_told = TRUE; /* the end may be asked for again */
   return TRUE;
 }
 

@@ -66,6 +66,12 @@ class Inputs(Bad):
         self.assertRegex(done.stderr, r"\Afilterchain: warning: cut\.wav: [^\n]*\n\Z")
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], harness.read_wav(self.path(self.sound))[0][:200])
 
+    def test_truncated_pipe_is_told_once(self):
+        done = self.run_command("-i", "-", "--in-format", "raw", "--raw", "dtype=i16,channels=2,rate=44100",
+                                "-o", "out.wav", "--allow-truncated", input="\1" * 4001)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Afilterchain: warning: standard input: is cut off[^\n]*\n\Z")
+
     def test_a_device(self):
         """One that never ends, by name and behind standard input; one that has nothing."""
         for name, said in (("/dev/zero", "is a device; name a file or pipe one in"), ("/dev/null", "is empty")):
