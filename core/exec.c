@@ -608,8 +608,8 @@ gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_op
     if (ok && halvings)
       fc_context_log(context, FC_LOG_WARNING,
                      "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
-                     " elements at a time instead of %" G_GINT64_FORMAT,
-                     source->name, result->device, plan->chunk, wanted);
+                     " %s at a time instead of %" G_GINT64_FORMAT,
+                     source->name, result->device, plan->chunk, fc_plan_unit(plan), wanted);
     if (ok) return TRUE;
     if (!began && may_halve(plan, halvings, why)) {
       fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);

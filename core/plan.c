@@ -393,6 +393,10 @@ gsize fc_plan_pinned_bytes(const fc_plan *plan) {
   return (gsize)twin_bytes(plan) + 64 * 1024;
 }
 
+const char *fc_plan_unit(const fc_plan *plan) {
+  return plan->cut == FC_AXIS_X ? "frames" : plan->cut == FC_AXIS_Y ? "rows" : "images";
+}
+
 double fc_plan_bytes(const fc_plan *plan) {
   return runner_bytes(plan) + (plan->device == FC_HOST ? 0 : twin_bytes(plan));
 }

@@ -99,6 +99,9 @@ void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES])
  * input through. */
 guint fc_plan_output_root(const fc_plan *plan);
 
+/* What a chunk is counted in: "frames", "rows" or "images". */
+const char *fc_plan_unit(const fc_plan *plan);
+
 /* How many chunks a run holds at a time: one where there is but one, or where each worker has its own. */
 guint fc_plan_slots(const fc_plan *plan);
 
