@@ -157,8 +157,8 @@ static gboolean compare(test *t, const outcome *whole, gint64 chunk, int threads
   return ok;
 }
 
-/* As under valgrind and compute-sanitizer: no long signals, and on a GPU one in eight of the examples, a
- * hundred chunks each at most, by four threads. */
+/* As under valgrind and compute-sanitizer: no long signals, and on a GPU one in eight of the examples, a few
+ * dozen chunks each at most, by four threads. */
 static gboolean is_brief(void) {
   return g_strcmp0(g_getenv("FILTERCHAIN_TRIALS"), "few") == 0;
 }
@@ -175,7 +175,7 @@ static gboolean all_cuts(test *t) {
   g_autoptr(GError) error = NULL;
   gint64 length = t->in.extent[t->in.kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_N];
   const gboolean brief = on_gpu(t->s) && is_brief();
-  const gint64 more = brief ? length / 100 : 0;
+  const gint64 more = brief ? length / 24 : 0;
   gboolean ok = run(t, ALL, 1, &whole, &error);
   if (!ok) fails(t, "whole", error->message);
   for (guint i = 0; ok && i < G_N_ELEMENTS(chunks); i++)
