@@ -224,6 +224,15 @@ static gint64 bytes_each(const fc_array_file *file) {
   return bytes;
 }
 
+/* What a pipe brings less than it promises is told before it is used: an extent that turns out
+ * shorter would be too late for whoever goes by it. */
+static gboolean spool_if_cuttable(array_source *source, gint64 bytes, GError **error) {
+  if (source->input->seekable || !source->options.allow_truncated) return TRUE;
+  if (!fc_reader_spool(source->reader, bytes, error)) return FALSE;
+  source->file.offset = 0;
+  return TRUE;
+}
+
 /* Compares what the file should have with its size, where it has one. */
 static gboolean check_size(array_source *source, GError **error) {
   fc_array_file *file = &source->file;
@@ -231,6 +240,7 @@ static gboolean check_size(array_source *source, GError **error) {
   if (each < 0 || (each && *extent > G_MAXINT64 / 2 / each))
     return fc_fail(error, FC_UNSUPPORTED, "%s: says that it has more elements than any file holds",
                    source->base.name);
+  if (*extent != FC_UNKNOWN && each && !spool_if_cuttable(source, each * *extent, error)) return FALSE;
   if (!source->input->seekable || !each) return TRUE;
   gint64 there = MAX(source->input->size - file->offset, 0), whole = there / each;
   gboolean guessed = *extent == FC_UNKNOWN;

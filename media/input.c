@@ -75,9 +75,7 @@ static gboolean read_head(fc_input *input, GError **error) {
   return TRUE;
 }
 
-/* Keeps the first `most` bytes of what is no file in one; the rest, if any, is lost. */
-static gboolean spool(fc_input *input, gint64 most, GError **error) {
-  if (input->seekable) return TRUE;
+gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error) {
   int file = fc_spool_create(error);
   if (file < 0) {
     g_prefix_error(error, "%s: ", input->name);
@@ -85,8 +83,9 @@ static gboolean spool(fc_input *input, gint64 most, GError **error) {
   }
   gboolean reading = FALSE;
   struct stat info;
-  if (!fc_copy_all(input->fd, file, most, &reading) || fstat(file, &info) != 0 ||
-      lseek(file, 0, SEEK_SET) != 0) {
+  size = (gsize)MIN((gint64)size, most);
+  if (!fc_write_all(file, taken, size) || !fc_copy_all(input->fd, file, most - (gint64)size, &reading) ||
+      fstat(file, &info) != 0 || lseek(file, 0, SEEK_SET) != 0) {
     fc_fail(error, FC_IO, "%s: %s failed: %s", input->name,
             reading ? "reading" : "keeping it in a temporary file (set TMPDIR to a larger disk)",
             g_strerror(errno));
@@ -101,7 +100,7 @@ static gboolean spool(fc_input *input, gint64 most, GError **error) {
 }
 
 gboolean fc_input_make_seekable(fc_input *input, GError **error) {
-  return spool(input, G_MAXINT64, error);
+  return input->seekable || fc_input_spool(input, NULL, 0, G_MAXINT64, error);
 }
 
 /* /dev/null is empty; /dev/zero would never end. */
@@ -166,7 +165,7 @@ void fc_input_free(fc_input *input) {
 guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error) {
   /* A pipe may have no end: one byte more than the limit tells enough. */
   gboolean file = input->seekable;
-  if (!spool(input, (gint64)limit + 1, error)) return NULL;
+  if (!file && !fc_input_spool(input, NULL, 0, (gint64)limit + 1, error)) return NULL;
   if (input->size < 0 || (guint64)input->size > limit) {
     if (file)
       fc_fail(error, FC_UNSUPPORTED, "%s: holds %" G_GINT64_FORMAT " bytes; the limit is %" G_GSIZE_FORMAT,

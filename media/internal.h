@@ -31,6 +31,9 @@ void fc_input_free(fc_input *input); /* NULL is allowed */
 
 /* Copies a pipe into an unlinked temporary file, so that it may be read anywhere. */
 gboolean fc_input_make_seekable(fc_input *input, GError **error);
+/* The same of no more than `most` bytes: those that were taken out of the pipe already, and what
+ * follows. The file takes the input's place, and begins with them. */
+gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error);
 
 /* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
  * -1 with an error. */

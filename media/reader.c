@@ -42,3 +42,11 @@ gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error) {
   }
   return (gssize)done;
 }
+
+gboolean fc_reader_spool(fc_reader *reader, gint64 most, GError **error) {
+  const guint8 *taken = reader->block + reader->start;
+  if (!fc_input_spool(reader->input, taken, reader->end - reader->start, most, error)) return FALSE;
+  reader->position = 0;
+  reader->start = reader->end = 0;
+  return TRUE;
+}

@@ -72,6 +72,21 @@ class Inputs(Bad):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"\Afilterchain: warning: standard input: is cut off[^\n]*\n\Z")
 
+    def test_a_truncated_array_from_a_pipe(self):
+        """What it promises cannot be held against the size of a pipe: kept, and taken as of a file."""
+        harness.write_npy(self.path("whole.npy"), (50, 30, 2, 1), range(3000))
+        whole = self.read("whole.npy")
+        cut = whole[:len(whole) - 30 * 8 * 10 - 4]
+        self.assertRegex(self.run_command("-i", "-", "-o", "out.npy", input=cut, text=False).stderr,
+                         rb"is cut off: .*; --allow-truncated takes what is there\n\Z")
+        done = self.run_command("-i", "-", "-o", "out.npy", "--allow-truncated", input=cut, text=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, b"filterchain: warning: standard input: is cut off: 9596 of 12000 bytes are there; "
+                         b"what is there is taken\n")
+        self.assertEqual(harness.read_npy(self.path("out.npy")), ((39, 30, 2, 1), list(range(39 * 60))))
+        self.succeed("-i", "-", "-o", "again.npy", "--allow-truncated", input=whole + b"more", text=False)
+        self.assertEqual(harness.read_npy(self.path("again.npy"))[1], list(range(3000)))
+
     def test_a_device(self):
         """One that never ends, by name and behind standard input; one that has nothing."""
         for name, said in (("/dev/zero", "is a device; name a file or pipe one in"), ("/dev/null", "is empty")):
