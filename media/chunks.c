@@ -149,6 +149,26 @@ const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input) {
   return NULL;
 }
 
+const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  if (!layout || !layout->total_at || layout->id_bytes != 4) return NULL;
+  guint64 place = MAX(*at, layout->file_header);
+  if (place + 8 > input->head_size) return NULL;
+  const guint8 *chunk = input->head + place;
+  *size = fc_chunk_get(layout, chunk + 4, 4);
+  *at = place + 8 + *size + (*size & 1);
+  return chunk;
+}
+
+gboolean fc_chunks_front_is_there(const fc_input *input) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  if (!layout || !layout->total_at || layout->id_bytes != 4) return TRUE;
+  const guint8 *chunk;
+  for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));)
+    if (memcmp(chunk, layout->samples, 4) == 0) return TRUE;
+  return FALSE;
+}
+
 static gint64 total_of(const chunk_walk *walk) {
   const fc_chunk_layout *layout = walk->layout;
   if (!layout->total_at) return -1;

@@ -40,6 +40,12 @@ typedef struct fc_chunks {
 fc_chunks *fc_chunks_read(fc_input *input, GError **error);
 void fc_chunks_free(fc_chunks *chunks);
 
+/* The chunk at `*at` in the first bytes of a RIFF or AIFF file (0: the first one), which then is the place of
+ * the next; NULL where these bytes end, and of other files. */
+const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size);
+/* Whether the first bytes reach the chunk of the samples, if it is a file that has one. */
+gboolean fc_chunks_front_is_there(const fc_input *input);
+
 /* Is it what a writer leaves in a size that it cannot fill in? */
 gboolean fc_chunk_size_is_placeholder(guint64 size);
 

@@ -4,7 +4,7 @@
  * be read anywhere. Pipes are looked at without taking anything out of them (tee), so
  * that a decoder which streams sees them from the start.
  */
-#include "media/internal.h"
+#include "media/chunks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,10 @@
 
 /* Enough of a file to tell its kind; a pipe is waited for until it has given these. */
 #define HEAD_WANTED 64
+/* A file may be looked at anywhere later. */
+#define HEAD_OF_FILE 512
+/* For the rest of a sound's front a pipe is waited for, in moments of 2 ms without anything new. */
+#define PATIENCE 100
 
 char *fc_display_name(const char *path, const char *standard) {
   return g_strdup(strcmp(path, "-") == 0 ? standard : path);
@@ -45,15 +49,17 @@ static gboolean hung_up(int fd) {
 /* Duplicates what waits in the pipe. A writer may give its header in drops. */
 static gboolean peek_through(fc_input *input, const int between[2]) {
   const struct timespec moment = {0, 2 * 1000 * 1000};
-  for (;;) {
+  for (int idle = 0;; idle++) {
     gboolean last = hung_up(input->fd);
     gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
     if (waiting < 0 && errno == EINTR) continue;
     if (waiting < 0) return FALSE;
     gssize got = waiting ? read(between[0], input->head, FC_INPUT_HEAD) : 0;
     if (got < 0) return FALSE;
+    if ((gsize)got > input->head_size) idle = 0;
     input->head_size = (gsize)got;
-    if (got >= HEAD_WANTED || got == 0 || last) return TRUE;
+    if (got == 0 || got == FC_INPUT_HEAD || last) return TRUE;
+    if (got >= HEAD_WANTED && (idle > PATIENCE || fc_chunks_front_is_there(input))) return TRUE;
     nanosleep(&moment, NULL);
   }
 }
@@ -69,7 +75,7 @@ static gboolean peek(fc_input *input) {
 }
 
 static gboolean read_head(fc_input *input, GError **error) {
-  gssize got = fc_input_read_at(input, 0, input->head, FC_INPUT_HEAD, error);
+  gssize got = fc_input_read_at(input, 0, input->head, HEAD_OF_FILE, error);
   if (got < 0) return FALSE;
   input->head_size = (gsize)got;
   return TRUE;

@@ -12,7 +12,8 @@ G_BEGIN_DECLS
 
 /* ---- the input file ---------------------------------------------------- */
 
-#define FC_INPUT_HEAD 512
+/* What a pipe holds: all that most sound files say ahead of their samples is to be seen. */
+#define FC_INPUT_HEAD 65536
 
 /* A file opened for reading, at its start. */
 typedef struct fc_input {

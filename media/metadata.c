@@ -170,22 +170,24 @@ static const char *known_from_pipe(fc_family family) {
                                   : "fmt  fact PEAK JUNK junk PAD  FLLR bext cart cue  smpl LIST";
 }
 
-/* Whether a pipe brings more than libsndfile finds, or something behind the samples, as far as its
+/* Says when a pipe brings more than libsndfile finds, or something behind the samples, as far as its
  * first bytes tell. Some writers count the eight bytes of the header in. */
-static gboolean pipe_brings_more(const fc_input *input) {
+static void warn_of_pipe(const fc_input *input, const fc_media_options *options) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  if (!layout || !layout->total_at || layout->id_bytes != 4) return FALSE;
-  guint64 total = fc_chunk_get(layout, input->head + layout->total_at, 4);
-  for (guint64 at = layout->file_header; at + 8 <= input->head_size;) {
-    const guint8 *chunk = input->head + at;
-    guint64 size = fc_chunk_get(layout, chunk + 4, 4), end = at + 8 + size + (size & 1);
-    if (memcmp(chunk, layout->samples, 4) == 0)
-      return !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
-             total + layout->total_leaves_out > end + 8;
-    if (!is_among(chunk, known_from_pipe(layout->family))) return TRUE;
-    at = end;
+  guint64 at = 0, size, total = 0;
+  const guint8 *chunk;
+  gboolean more = FALSE, all_seen = !layout || layout->id_bytes != 4;
+  if (layout) total = fc_chunk_get(layout, input->head + layout->total_at, 4);
+  while (!more && !all_seen && (chunk = fc_chunks_peek(input, &at, &size))) {
+    all_seen = memcmp(chunk, layout->samples, 4) == 0;
+    more = all_seen ? !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
+                          total + layout->total_leaves_out > at + 8
+                    : !is_among(chunk, known_from_pipe(layout->family));
   }
-  return FALSE;
+  if (more || !all_seen)
+    fc_media_warn(options,
+                  "%s: %s more in it than its samples, which a pipe does not keep: name the file, or use <",
+                  input->name, more ? "has" : "may have");
 }
 
 /* FALSE when there is no memory. */
@@ -196,10 +198,7 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
   fc_flac_blocks_read(input, FALSE, &metadata->placeless_blocks);
   if (!read_strings(metadata, file) || metadata->blocks.failed || metadata->placeless_blocks.failed)
     return FALSE;
-  if (!input->seekable && pipe_brings_more(input))
-    fc_media_warn(options,
-                  "%s: has more in it than its samples, which a pipe does not keep: name the file, or use <",
-                  input->name);
+  if (!input->seekable) warn_of_pipe(input, options);
   g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
   if (!chunks || !names_of(family_of(chunks->family))) return TRUE;
   metadata->family = family_of(chunks->family);
@@ -277,7 +276,7 @@ static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
   GArray *array = NULL;
   if (write_known(metadata, input.fd, spec)) {
     input.size = lseek(input.fd, 0, SEEK_END);
-    input.head_size = (gsize)MAX(fc_input_read_at(&input, 0, input.head, FC_INPUT_HEAD, NULL), 0);
+    input.head_size = (gsize)MAX(fc_input_read_at(&input, 0, input.head, 64, NULL), 0);
     g_autoptr(fc_chunks) chunks = fc_chunks_read(&input, NULL);
     if (chunks) array = read_chunks(&input, chunks, options);
   }

@@ -442,6 +442,14 @@ static void test_pipe(void) {
                               "iXML\2\0\0\0<>data\0\0\0\0";
   g_autofree char *xml = warnings_of_pipe(ahead, sizeof ahead - 1, out);
   g_assert_cmpstr(xml, ==, lost);
+  g_autoptr(GByteArray) far = g_byte_array_new();
+  static const guint8 bext[40000];
+  g_byte_array_append(far, (const guint8 *)ahead, 36);
+  put_chunk(far, "bext", bext, sizeof bext, FALSE);
+  g_byte_array_append(far, (const guint8 *)ahead + 36, sizeof ahead - 1 - 36);
+  far->data[5] = 0xa0; /* more than that */
+  g_autofree char *behind_bext = warnings_of_pipe(far->data, far->len, out);
+  g_assert_cmpstr(behind_bext, ==, lost);
 }
 
 /* Speakers of a surround file. */
