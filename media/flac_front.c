@@ -60,8 +60,7 @@ void fc_flac_blocks_name(const fc_blob *blocks, GString *names) {
     const char *name;
   } known[] = {{APPLICATION, "application data"}, {CUESHEET, "cue sheet"}, {PICTURE, "picture"}};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (has_type(blocks, known[i].type))
-      g_string_append_printf(names, "%s%s", names->len ? ", " : "", known[i].name);
+    if (has_type(blocks, known[i].type)) fc_media_add_word(names, known[i].name);
 }
 
 /* Size of the front, once its last block is there; else 0. */

@@ -144,7 +144,7 @@ static fc_source *open_loaded(fc_input *input, const fc_file_format *format, con
       !check_whole(input->name, &check, options, error) ||
       !fc_image_decode(input->name, file, size, &check, options->decoders, &picture, error))
     return NULL;
-  fc_image_meta *meta = fc_image_meta_read(file, size, picture.channels);
+  fc_image_meta *meta = fc_image_meta_read(file, size, picture.channels, check.orientation);
   if (meta) return source_new(input->name, &picture, check.orientation, meta);
   fc_picture_clear(&picture);
   fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);

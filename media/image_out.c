@@ -15,10 +15,13 @@
 /* Above 90 stb_image_write keeps colour at full resolution. */
 #define JPEG_QUALITY 92
 #define JPEG_FRONT   20 /* what stb_image_write begins with: SOI and APP0 */
+#define JPEG_DENSITY 13 /* where in it */
+#define BMP_DENSITY  38
 
 typedef struct image_sink {
   fc_sink base;
   const fc_file_format *file;
+  fc_media_options options; /* its strings are not used */
   char *path;
   unsigned flags;
   int like; /* element type of the image that came in, or -1 */
@@ -29,8 +32,12 @@ typedef struct image_sink {
   fc_png_writer *png;     /* from the first of them on */
   void *scratch;
   gsize scratch_size;
-  fc_blob segments; /* JPEG: to stand behind the first, until they do */
-  GError *problem;  /* of a write inside stb_image_write */
+  fc_blob
+      pieces; /* of metadata: chunks of PNG, or segments of JPEG to stand behind the first, until they do */
+  gint64 density_at;  /* JPEG and BMP: where it stands, instead of what stb_image_write has there */
+  gsize density_size; /* 0: not said */
+  guint8 density[8];
+  GError *problem; /* of a write inside stb_image_write */
 } image_sink;
 
 static gboolean is(const image_sink *sink, const char *name) {
@@ -92,11 +99,37 @@ static gboolean image_accept(fc_sink *base, fc_format *format, GError **error) {
   return TRUE;
 }
 
+static void place_density(image_sink *sink) {
+  const fc_density density = fc_image_meta_density(sink->meta);
+  if (is(sink, "jpg") && fc_density_for_jpeg(&density, sink->density))
+    sink->density_at = JPEG_DENSITY, sink->density_size = 5;
+  if (!is(sink, "bmp") || !density.metres) return;
+  const guint32 both[2] = {GUINT32_TO_LE(density.x), GUINT32_TO_LE(density.y)};
+  memcpy(sink->density, both, sizeof both);
+  sink->density_at = BMP_DENSITY, sink->density_size = sizeof both;
+}
+
+/* What goes over of the metadata; the rest is told. */
+static gboolean place_metadata(image_sink *sink, int channels, GError **error) {
+  if (!sink->meta) return TRUE;
+  g_autoptr(GString) lost = g_string_new(NULL);
+  if (is(sink, "png"))
+    fc_image_meta_for_png(sink->meta, channels, &sink->pieces, lost);
+  else if (is(sink, "jpg"))
+    fc_image_meta_for_jpeg(sink->meta, channels, &sink->pieces, lost);
+  else
+    fc_image_meta_for_neither(sink->meta, is(sink, "bmp"), lost);
+  place_density(sink);
+  fc_media_warn_lost(&sink->options, sink->base.name, sink->file->title, lost);
+  return fc_blob_check(&sink->pieces, sink->base.name, error);
+}
+
 static gboolean image_begin(fc_sink *base, const fc_format *format, GError **error) {
   image_sink *sink = (image_sink *)base;
   fc_format wanted = *format;
   if (sink->dtype < 0 && !image_accept(base, &wanted, error)) return FALSE;
   sink->height = format->extent[FC_AXIS_Y];
+  if (!place_metadata(sink, (int)format->extent[FC_AXIS_C], error)) return FALSE;
   sink->output = fc_output_open(sink->path, sink->flags, error);
   if (sink->output) base->direct = !fc_output_seekable(sink->output);
   return sink->output != NULL;
@@ -104,28 +137,36 @@ static gboolean image_begin(fc_sink *base, const fc_format *format, GError **err
 
 /* ---- writing ----------------------------------------------------------- */
 
-static void write_piece(image_sink *sink, const void *data, gsize size) {
-  if (!sink->problem) fc_output_write(sink->output, data, size, &sink->problem);
+static void write_some(image_sink *sink, const void *data, gint64 size) {
+  if (!sink->problem && size > 0) fc_output_write(sink->output, data, (gsize)size, &sink->problem);
+}
+
+/* With the density of the image that came in, where that lies in this piece. */
+static void write_piece(image_sink *sink, const guint8 *data, gint64 size) {
+  gint64 at = fc_output_size(sink->output);
+  gint64 from = CLAMP(sink->density_at - at, 0, size);
+  gint64 to = CLAMP(sink->density_at + (gint64)sink->density_size - at, from, size);
+  write_some(sink, data, from);
+  write_some(sink, sink->density + (at + from - sink->density_at), to - from);
+  write_some(sink, data + to, size - to);
 }
 
 /* Metadata belong behind the mark and the first segment of a JPEG file. */
 static void take_piece(void *context, void *data, int size) {
   image_sink *sink = context;
   gint64 left = JPEG_FRONT - fc_output_size(sink->output);
-  if (!sink->segments.size || left < 0 || left > size) {
-    write_piece(sink, data, (gsize)size);
+  if (!sink->pieces.size || left < 0 || left > size) {
+    write_piece(sink, data, size);
     return;
   }
-  write_piece(sink, data, (gsize)left);
-  write_piece(sink, sink->segments.data, sink->segments.size);
-  write_piece(sink, (const char *)data + left, (gsize)(size - left));
-  fc_blob_clear(&sink->segments);
+  write_piece(sink, data, left);
+  write_some(sink, sink->pieces.data, (gint64)sink->pieces.size);
+  write_some(sink, (const guint8 *)data + left, size - left);
+  fc_blob_clear(&sink->pieces);
 }
 
 static gboolean encode_with_stb(image_sink *sink, const fc_picture *p, GError **error) {
   int width = (int)p->width, height = (int)p->height, done;
-  if (is(sink, "jpg") && sink->meta) fc_image_meta_for_jpeg(sink->meta, p->channels, &sink->segments);
-  if (!fc_blob_check(&sink->segments, sink->base.name, error)) return FALSE;
   if (is(sink, "jpg"))
     done = stbi_write_jpg_to_func(take_piece, sink, width, height, p->channels, p->pixels, JPEG_QUALITY);
   else if (is(sink, "bmp"))
@@ -143,12 +184,7 @@ static gboolean encode_with_stb(image_sink *sink, const fc_picture *p, GError **
 static gboolean write_png(image_sink *sink, const fc_picture *rows, GError **error) {
   fc_picture whole = *rows;
   whole.height = sink->height;
-  if (!sink->png) {
-    g_auto(fc_blob) chunks = {0};
-    if (sink->meta) fc_image_meta_for_png(sink->meta, rows->channels, &chunks);
-    if (!fc_blob_check(&chunks, sink->base.name, error)) return FALSE;
-    sink->png = fc_png_begin(sink->base.name, sink->output, &whole, &chunks, error);
-  }
+  if (!sink->png) sink->png = fc_png_begin(sink->base.name, sink->output, &whole, &sink->pieces, error);
   return sink->png && fc_png_write(sink->png, rows->pixels, rows->height, error);
 }
 
@@ -182,7 +218,7 @@ static void image_free(fc_sink *base) {
   g_free(sink->scratch);
   fc_output_free(sink->output);
   fc_image_meta_unref(sink->meta);
-  fc_blob_clear(&sink->segments);
+  fc_blob_clear(&sink->pieces);
   g_clear_error(&sink->problem);
   g_free(sink->path);
   g_free(base->name);
@@ -200,6 +236,7 @@ fc_sink *fc_image_create(const char *path, const fc_file_format *format, const f
                          .commit = image_commit,
                          .free = image_free};
   sink->file = format;
+  sink->options = *options;
   sink->path = g_strdup(path);
   sink->flags = fc_output_flags_of(options);
   sink->like = like && like->format.kind != FC_AUDIO ? like->format.dtype : -1;

@@ -105,6 +105,13 @@ char *fc_display_name(const char *path, const char *standard);
 /* A warning through the log of the options: one line that starts with the file. */
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Adds a word to a list of them, if it is not in it. */
+void fc_media_add_word(GString *words, const char *word);
+/* The warning that so much of the input, if anything, is not in the output, which is of a format called
+ * `title`. */
+void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
+                        const GString *lost);
+
 G_END_DECLS
 
 #endif

@@ -9,6 +9,7 @@
 #include "media/output.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 static const fc_media_options no_options;
 
@@ -19,6 +20,18 @@ void fc_media_warn(const fc_media_options *options, const char *format, ...) {
   g_autofree char *message = g_strdup_vprintf(format, arguments);
   va_end(arguments);
   options->log(FC_LOG_WARNING, message, options->log_data);
+}
+
+void fc_media_add_word(GString *words, const char *word) {
+  if (strstr(words->str, word)) return;
+  g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
+}
+
+void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
+                        const GString *lost) {
+  if (lost->len)
+    fc_media_warn(options, "%s: %s has no place for what else is in the input, and it is left out: %s", name,
+                  title, lost->str);
 }
 
 fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {

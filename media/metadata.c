@@ -398,11 +398,6 @@ static gboolean is_carried(fc_family family, const fc_meta_chunk *chunk, target 
   return FALSE;
 }
 
-static void add_word(GString *words, const char *word) {
-  if (strstr(words->str, word)) return;
-  g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
-}
-
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
   static const target own[] = {
       [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
@@ -411,7 +406,7 @@ static void add_lost_chunks(const fc_metadata *metadata, target to, GString *los
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
     if (is_carried(metadata->family, chunk, to)) continue;
     g_autofree char *id = g_strndup((const char *)chunk->id, 4);
-    add_word(lost, is_label_list(chunk) ? "labels" : g_strchomp(id));
+    fc_media_add_word(lost, is_label_list(chunk) ? "labels" : g_strchomp(id));
   }
 }
 
@@ -422,9 +417,7 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   g_autoptr(GString) lost = g_string_new(NULL);
   add_lost_chunks(metadata, to, lost);
   if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, lost);
-  if (lost->len)
-    fc_media_warn(spec->options, "%s: %s has no place for what else is in the input, and it is left out: %s",
-                  name, title, lost->str);
+  fc_media_warn_lost(spec->options, name, title, lost);
 }
 
 /* ---- appending --------------------------------------------------------- */

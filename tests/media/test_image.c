@@ -294,7 +294,7 @@ static gboolean contains(const char *path, const void *what, gsize size) {
 /* Profile, texts and EXIF of a PNG are in the next PNG, EXIF also in a JPEG; its
  * orientation is upright, as the pixels now are. */
 static void test_png_metadata(void) {
-  static const char *const kept[] = {"zTXt", "pHYs", "gAMA", "cHRM", "sRGB", "cICP", "iTXt"};
+  static const char *const kept[] = {"zTXt", "gAMA", "cHRM", "sRGB", "cICP", "iTXt"};
   g_autofree char *in = scratch("m.png"), *out = scratch("m2.png"), *jpg = scratch("m.jpg"),
                   *grey = scratch("m3.png");
   make_png(in, 8, 6, 3, FC_U8);
@@ -309,6 +309,7 @@ static void test_png_metadata(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) put_chunk(png, kept[i], "a chunk", i + 1);
   put_chunk(png, "eXIf", exif, size);
   put_chunk(png, "tIME", "1234567", 7);
+  put_chunk(png, "pHYs", "\0\0\x16\x26\0\0\x0b\x13\1", 9);
   g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
   store(in, png->data, png->len);
   clear_bytes(&b);
@@ -320,6 +321,7 @@ static void test_png_metadata(void) {
     g_assert_true(contains(out, chunk, strlen(chunk)));
   }
   g_assert_true(contains(out, upright, size));
+  g_assert_true(contains(out, "pHYs\0\0\x0b\x13\0\0\x16\x26\1", 13)); /* turned, as the pixels */
   g_assert_false(contains(out, "tIME", 4));
   assert_copies(out, grey); /* it reads well, and is not turned again */
   assert_same_bytes(out, grey);
@@ -359,6 +361,144 @@ static void test_jpeg_metadata(void) {
   g_assert_cmpint(uncompress(unpacked, &length, profile + 17, profile[-1] - 13), ==, Z_OK);
   g_assert_cmpmem(unpacked, length, "profile!", 8);
   clear_bytes(&c);
+  g_assert_true(contains(back, "iTXtXML:com.adobe.xmp\0\0\0\0\0<x/>", 30));
+  g_assert_true(contains(back, "tEXtComment\0hello", 17));
+}
+
+/* The warning of a copy without the names of the files, or ""; g_free. */
+static char *copy_saying(const char *in, const char *out) {
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  copy_job job = {.in = in, .out = out, .options = {.log = keep_line, .log_data = lines}, .dtype = -1};
+  g_assert_true(copy(&job, NULL));
+  g_assert_cmpuint(lines->len, <=, 1);
+  const char *line = lines->len ? lines->pdata[0] : "", *said = strstr(line, ": ");
+  return g_strdup(said ? said + 2 : line);
+}
+
+static void assert_copy_says(const char *in, const char *out, const char *expected) {
+  g_autofree char *said = copy_saying(in, out);
+  g_assert_cmpstr(said, ==, expected);
+}
+
+/* A PNG of our making with these chunks behind its header. */
+static void store_with_chunks(const char *path, int channels, const GByteArray *chunks) {
+  make_png(path, 8, 6, channels, FC_U8);
+  bytes b = load(path);
+  g_autoptr(GByteArray) png = g_byte_array_new();
+  g_byte_array_append(png, b.data, 33);
+  g_byte_array_append(png, chunks->data, chunks->len);
+  g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
+  store(path, png->data, png->len);
+  clear_bytes(&b);
+}
+
+static void put_packed(GByteArray *to, const char *type, const char *head, gsize head_size, const void *data,
+                       gsize size) {
+  guint8 body[1024];
+  uLongf packed = sizeof body - head_size;
+  memcpy(body, head, head_size);
+  g_assert_cmpint(compress(body + head_size, &packed, data, size), ==, Z_OK);
+  put_chunk(to, type, body, head_size + packed);
+}
+
+/* A profile of many segments, XMP, EXIF, a comment and the resolution of a PNG are in the JPEG, and from
+ * there in a PNG again; what one of them has no place for is told. */
+static void test_png_to_jpeg(void) {
+  g_autofree char *png = scratch("pj.png"), *jpg = scratch("pj.jpg"), *back = scratch("pj2.png"),
+                  *again = scratch("pj3.png"), *third = scratch("pj4.png");
+  g_autofree guint8 *profile = g_malloc(70000), *packed = g_malloc(80000);
+  guint8 exif[32];
+  guint32 state = 3;
+  uLongf size = 79990;
+  for (gsize i = 0; i < 70000; i++) profile[i] = (guint8)noise(&state);
+  memcpy(packed, "any name\0", 10);
+  g_assert_cmpint(compress(packed + 10, &size, profile, 70000), ==, Z_OK);
+  g_autoptr(GByteArray) chunks = g_byte_array_new();
+  put_chunk(chunks, "iCCP", packed, 10 + size);
+  put_chunk(chunks, "pHYs", "\0\0\x0b\x13\0\0\x2e\x23\1", 9);
+  put_chunk(chunks, "eXIf", exif, exif_of(1, TRUE, exif));
+  put_packed(chunks, "iTXt", "XML:com.adobe.xmp\0\1\0en\0\0", 24, "<xmp/>", 6);
+  put_packed(chunks, "zTXt", "Comment\0", 9, "a comment", 9);
+  put_chunk(chunks, "tEXt", "date:create\0now", 15);
+  store_with_chunks(png, 3, chunks);
+  assert_copy_says(png, jpg, "");
+  g_assert_true(contains(jpg, "JFIF\0\1\1\1\0\x48\1\x2c", 12)); /* 72 and 300 to the inch */
+  g_assert_true(contains(jpg, "\xff\xe2\xff\xffICC_PROFILE\0\1\2", 18));
+  g_assert_true(contains(jpg, "ICC_PROFILE\0\2\2", 14));
+  g_assert_true(contains(jpg, "\xff\xe1\0\x25http://ns.adobe.com/xap/1.0/\0<xmp/>", 39));
+  g_assert_true(contains(jpg,
+                         "\xff\xfe\0\x0b"
+                         "a comment",
+                         13));
+  assert_copy_says(jpg, back, "");
+  g_assert_true(contains(back, "pHYs\0\0\x0b\x13\0\0\x2e\x23\1", 13));
+  g_assert_true(contains(back, exif, 22));
+  assert_copy_says(back, again, "");
+  assert_same_bytes(back, again);
+  assert_copies(back, jpg);
+  assert_copies(jpg, third);
+  bytes a = load(back), b = load(third);
+  g_assert_cmpmem(a.data + 33, 70000, b.data + 33, 70000);
+  clear_bytes(&a);
+  clear_bytes(&b);
+}
+
+/* What has no place is named, in one warning. */
+static void test_lost_metadata(void) {
+  static const char lost[] = "%s has no place for what else is in the input, and it is left out: %s";
+  static const char iptc[] = "\xff\xed\0\x12Photoshop 3.0\0xy";
+  g_autofree char *png = scratch("l.png"), *jpg = scratch("l.jpg"), *bmp = scratch("l.bmp"),
+                  *tga = scratch("l.tga"), *out = scratch("l2.png");
+  g_autoptr(GByteArray) chunks = g_byte_array_new();
+  put_packed(chunks, "iCCP", "\0", 2, "profile", 7);
+  put_chunk(chunks, "tEXt", "Title\0of the image", 18);
+  put_chunk(chunks, "gAMA", "\0\1\x86\xa0", 4);
+  put_chunk(chunks, "pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1", 9);
+  store_with_chunks(png, 3, chunks);
+  const struct {
+    const char *in, *out, *title, *words;
+  } cases[] = {{png, jpg, "JPEG", "texts"},
+               {png, bmp, "BMP", "texts, colour profile"},
+               {png, tga, "TGA", "resolution, texts, colour profile"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *expected = g_strdup_printf(lost, cases[i].title, cases[i].words);
+    assert_copy_says(cases[i].in, cases[i].out, expected);
+  }
+  g_assert_true(contains(bmp, "\x13\x0b\0\0\x13\x0b\0\0", 8));
+  assert_copy_says(bmp, out, "");
+  g_assert_true(contains(out, "pHYs\0\0\x0b\x13\0\0\x0b\x13\1", 13));
+  bytes b = load(jpg);
+  g_autoptr(GByteArray) rich = g_byte_array_new();
+  g_byte_array_append(rich, b.data, 20);
+  g_byte_array_append(rich, (const guint8 *)iptc, sizeof iptc - 1);
+  g_byte_array_append(rich, (const guint8 *)"\xff\xe2\0\x06MPF", 8);
+  g_byte_array_append(rich, b.data + 20, (guint)b.size - 20);
+  store(jpg, rich->data, rich->len);
+  clear_bytes(&b);
+  g_autofree char *expected = g_strdup_printf(lost, "PNG", "further pictures, IPTC");
+  assert_copy_says(jpg, out, expected);
+}
+
+/* What is packed can be anything: damaged, or without an end. */
+static void test_packed_metadata(void) {
+  static const char lost[] = "JPEG has no place for what else is in the input, and it is left out: ";
+  g_autofree char *png = scratch("pk.png"), *jpg = scratch("pk.jpg"), *said = NULL, *told = NULL;
+  g_autofree guint8 *zeros = g_malloc0(40 << 20), *packed = g_malloc(100000);
+  uLongf size = 100000 - 2;
+  memset(packed, 0, 2);
+  g_assert_cmpint(compress(packed + 2, &size, zeros, 40 << 20), ==, Z_OK);
+  g_autoptr(GByteArray) chunks = g_byte_array_new();
+  put_chunk(chunks, "iCCP", packed, size + 2);
+  store_with_chunks(png, 3, chunks);
+  said = copy_saying(png, jpg);
+  g_assert_cmpstr(said + sizeof lost - 1, ==, "colour profile");
+  g_byte_array_set_size(chunks, 0);
+  put_chunk(chunks, "iCCP", "no end", 6);
+  put_chunk(chunks, "zTXt", "Comment\0\0garbage", 16);
+  put_chunk(chunks, "iTXt", "XML:com.adobe.xmp\0\1", 19);
+  store_with_chunks(png, 3, chunks);
+  told = copy_saying(png, jpg);
+  g_assert_cmpstr(told + sizeof lost - 1, ==, "colour profile, comment, XMP");
 }
 
 /* ---- hostile and damaged files ------------------------------------------- */
@@ -681,6 +821,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/orientation-jpeg", test_orientation_jpeg);
   g_test_add_func("/media/image/png-metadata", test_png_metadata);
   g_test_add_func("/media/image/jpeg-metadata", test_jpeg_metadata);
+  g_test_add_func("/media/image/png-to-jpeg", test_png_to_jpeg);
+  g_test_add_func("/media/image/lost-metadata", test_lost_metadata);
+  g_test_add_func("/media/image/packed-metadata", test_packed_metadata);
   g_test_add_func("/media/image/too-large", test_too_large);
   g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
   g_test_add_func("/media/image/checksums", test_checksums);
