@@ -560,6 +560,7 @@ static gboolean begin_sink(run *r, GError **error) {
   fc_format format = r->plan->links[r->plan->n];
   /* Until the end is known, any extent that the chain tells is an upper bound. */
   if (r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
+  r->sink->adrift = !fc_plan_lead(r->plan, &r->sink->lead);
   return r->sink->begin(r->sink, &format, error);
 }
 

@@ -290,6 +290,22 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   return MAX(length, 1);
 }
 
+/* Blocks may become others and, later, samples again (stft, istft). */
+gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
+  double shift = 0, scale = 1; /* frames of the input, and those an element of the link stands for */
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_reach *r = &plan->stages[s].reach[FC_AXIS_X];
+    gboolean moves = r->before == -r->after && r->num == r->den;
+    gint64 in = plan->links[s].extent[FC_AXIS_X], out = plan->links[s + 1].extent[FC_AXIS_X];
+    if (r->before == FC_WHOLE || r->after == FC_WHOLE || (r->num == r->den && !moves && in != out))
+      return FALSE;
+    if (moves) shift += (double)r->after * scale;
+    scale *= (double)r->num / (double)r->den;
+  }
+  *lead = llround(shift);
+  return fabs(scale - 1) < 1e-9;
+}
+
 /* How much of link `l` its producer makes when `asked` of it is looked at: it works in
  * blocks, and one that measures makes up for what later stages skip. */
 static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint64 gap) {

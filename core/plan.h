@@ -88,6 +88,10 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
 /* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */
 gint64 fc_plan_frames(const fc_plan *plan);
 
+/* Where in the input, in frames, the output of a chain for sound begins: some way in behind a crop. FALSE
+ * where its frames are not the input's, one for one, as at another rate. */
+gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead);
+
 /* How much of link `link` a chunk that ends there takes: what an ordinary chunk would
  * make of it. */
 gint64 fc_plan_stretch(const fc_plan *plan, guint link);

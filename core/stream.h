@@ -67,6 +67,11 @@ struct fc_sink {
   /* Frees the struct; without a successful commit, leaves no trace on disk. */
   void (*free)(fc_sink *sink);
 
+  /* Set by the run before begin, of sound: the input's frame that is the first of the output; or that nothing
+   * in it is where a frame of the input was, so that what is said of these means nothing any more. */
+  gint64 lead;
+  gboolean adrift;
+
   /* Set by begin: what is written goes where nothing can be taken back (a pipe), so that a run
    * which has failed cannot be started over. */
   gboolean direct;

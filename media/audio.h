@@ -42,7 +42,9 @@ const char *fc_audio_samples_name(int format);
 typedef struct fc_audio_spec {
   fc_audio_samples samples;
   int rate, channels;
-  gint64 frames;                /* FC_UNKNOWN until the end */
+  gint64 frames; /* FC_UNKNOWN until the end */
+  gint64 lead;   /* as a sink's */
+  gboolean adrift;
   struct fc_metadata *metadata; /* or NULL */
   const fc_media_options *options;
 } fc_audio_spec;

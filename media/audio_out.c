@@ -93,6 +93,8 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
                         .rate = (int)lrint(format->rate),
                         .channels = (int)format->extent[FC_AXIS_C],
                         .frames = format->extent[FC_AXIS_X],
+                        .lead = base->lead,
+                        .adrift = base->adrift,
                         .metadata = sink->metadata,
                         .options = &sink->options};
   sink->channels = spec.channels;

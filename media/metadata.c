@@ -21,8 +21,10 @@ struct fc_metadata {
   fc_family family;
   GArray *chunks;     /* of fc_meta_chunk: of the family's own */
   GArray *translated; /* the same for RIFF, from another family; made when asked for */
+  GArray *moved;      /* of those, what says something else of a part of the sound; made with `chosen` */
   GArray *chosen;     /* what fc_metadata_chunks gave out last; borrows from the above */
   int channels, rate;
+  gint64 frames; /* FC_UNKNOWN */
   /* FLAC's blocks, and those of them that do not count samples. */
   fc_blob blocks, placeless_blocks;
   gboolean extensible;
@@ -213,6 +215,7 @@ fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, 
   g_autoptr(fc_metadata) metadata = g_new0(fc_metadata, 1);
   metadata->channels = (int)like->format.extent[FC_AXIS_C];
   metadata->rate = (int)like->format.rate;
+  metadata->frames = like->format.extent[FC_AXIS_X];
   fc_input *input = fc_audio_source_input(like);
   if (read_all(metadata, file, input, options)) return g_steal_pointer(&metadata);
   fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
@@ -223,6 +226,7 @@ void fc_metadata_free(fc_metadata *metadata) {
   if (!metadata) return;
   if (metadata->chunks) g_array_unref(metadata->chunks);
   if (metadata->translated) g_array_unref(metadata->translated);
+  if (metadata->moved) g_array_unref(metadata->moved);
   if (metadata->chosen) g_array_unref(metadata->chosen);
   fc_blob_clear(&metadata->blocks);
   fc_blob_clear(&metadata->placeless_blocks);
@@ -232,31 +236,90 @@ void fc_metadata_free(fc_metadata *metadata) {
 
 /* ---- handing on -------------------------------------------------------- */
 
-void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec) {
+/* Whether frames can be told that are the input's. */
+static gboolean has_places(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  return metadata->rate == spec->rate && !spec->adrift;
+}
+
+/* The part of the input that is stored. */
+static fc_places places_in(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  return (fc_places){.lead = spec->adrift ? 0 : spec->lead,
+                     .frames = spec->frames,
+                     .stretch = (double)spec->rate / MAX(metadata->rate, 1)};
+}
+
+/* Nothing is done to what a whole sound says, right or not. */
+static gboolean is_part(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  gboolean shorter =
+      spec->frames != FC_UNKNOWN && metadata->frames != FC_UNKNOWN && spec->frames < metadata->frames;
+  return metadata->rate != spec->rate || (!spec->adrift && (spec->lead != 0 || shorter));
+}
+
+static void warn_of_places(const fc_places *places, const fc_media_options *options, const char *name) {
+  g_autofree char *cues = g_strdup_printf("%u cue point%s", places->cues, places->cues == 1 ? "" : "s");
+  g_autofree char *loops = g_strdup_printf("%u loop%s", places->loops, places->loops == 1 ? "" : "s");
+  if (places->cues || places->loops)
+    fc_media_warn(options, "%s: not in what is kept of the input, and left out: %s%s%s", name,
+                  places->cues ? cues : "", places->cues && places->loops ? ", " : "",
+                  places->loops ? loops : "");
+}
+
+/* In AIFF libsndfile forgets the cue points when it is given loops, and the loops too. */
+static void apply_places(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
+                         const char *name) {
+  SF_CUES cues = metadata->cues;
+  SF_INSTRUMENT instrument = metadata->instrument;
+  int major = spec->samples.format & SF_FORMAT_TYPEMASK;
+  gboolean aiff = major == SF_FORMAT_AIFF, takes = aiff || major == SF_FORMAT_WAV;
+  gboolean has_cues = takes && metadata->has_cues && cues.cue_count > 0;
+  gboolean has_loops = takes && metadata->has_instrument && !aiff;
+  if ((has_cues || has_loops) && !has_places(metadata, spec)) {
+    fc_media_warn(spec->options, "%s: the %s of the input no longer fit the samples, and are left out", name,
+                  !has_loops  ? "cue points"
+                  : !has_cues ? "loops"
+                              : "cue points and loops");
+    return;
+  }
+  g_auto(fc_places) places = places_in(metadata, spec);
+  if (is_part(metadata, spec)) {
+    if (has_cues) fc_places_move_cues(&places, &cues);
+    if (has_loops) fc_places_move_loops(&places, &instrument);
+  }
+  warn_of_places(&places, spec->options, name);
+  if (has_cues && cues.cue_count > 0) sf_command(file, SFC_SET_CUE, &cues, sizeof cues);
+  if (has_loops) sf_command(file, SFC_SET_INSTRUMENT, &instrument, sizeof instrument);
+}
+
+/* No more than what is used, for libsndfile refuses the largest. */
+static void apply_broadcast(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec) {
+  SF_BROADCAST_INFO_VAR(HISTORY_MAX) info;
+  const fc_places places = places_in(metadata, spec);
+  if (!metadata->has_broadcast) return;
+  memcpy(&info, &metadata->broadcast, sizeof info);
+  if (is_part(metadata, spec))
+    fc_places_move_clock(&places, &info.time_reference_low, &info.time_reference_high);
+  sf_command(file, SFC_SET_BROADCAST_INFO, &info,
+             (int)(info.coding_history - (char *)&info) + (int)MIN(info.coding_history_size, HISTORY_MAX));
+}
+
+void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
+                       const char *name) {
   for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
     if (metadata->strings[i]) sf_set_string(file, i, metadata->strings[i]);
-  /* No more than what is used, for it refuses the largest. */
-  if (metadata->has_broadcast)
-    sf_command(file, SFC_SET_BROADCAST_INFO, (void *)&metadata->broadcast,
-               (int)((char *)metadata->broadcast.coding_history - (char *)&metadata->broadcast) +
-                   (int)MIN(metadata->broadcast.coding_history_size, HISTORY_MAX));
+  apply_broadcast(metadata, file, spec);
   if (metadata->has_cart)
     sf_command(file, SFC_SET_CART_INFO, (void *)&metadata->cart,
                (int)((char *)metadata->cart.tag_text - (char *)&metadata->cart) +
                    (int)MIN(metadata->cart.tag_text_size, HISTORY_MAX));
-  gboolean cues = metadata->rate == spec->rate && metadata->has_cues && metadata->cues.cue_count > 0;
-  /* In AIFF libsndfile forgets the cue points when it is given loops, and the loops too. */
-  gboolean loops = metadata->rate == spec->rate && metadata->has_instrument &&
-                   (spec->samples.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_AIFF;
-  if (cues) sf_command(file, SFC_SET_CUE, (void *)&metadata->cues, sizeof metadata->cues);
-  if (loops) sf_command(file, SFC_SET_INSTRUMENT, (void *)&metadata->instrument, sizeof metadata->instrument);
+  apply_places(metadata, file, spec, name);
   if (metadata->channels == spec->channels && metadata->has_map)
     sf_command(file, SFC_SET_CHANNEL_MAP_INFO, (void *)metadata->map,
                metadata->channels * (int)sizeof metadata->map[0]);
 }
 
 /* A WAV file of no length with what libsndfile can carry; FALSE when it cannot be made. */
-static gboolean write_known(const fc_metadata *metadata, int to, const fc_audio_spec *spec) {
+static gboolean write_known(const fc_metadata *metadata, int to, const fc_audio_spec *spec,
+                            const char *name) {
   SF_INFO info = {.samplerate = spec->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
   int fd = fcntl(to, F_DUPFD_CLOEXEC, 0);
   SNDFILE *file = fd >= 0 ? sf_open_fd(fd, SFM_WRITE, &info, SF_TRUE) : NULL;
@@ -264,17 +327,17 @@ static gboolean write_known(const fc_metadata *metadata, int to, const fc_audio_
   fc_audio_spec mono = *spec;
   mono.samples.format = SF_FORMAT_WAV;
   mono.channels = 0; /* no channel map: the mask goes into our own header */
-  fc_metadata_apply(metadata, file, &mono);
+  fc_metadata_apply(metadata, file, &mono, name);
   return sf_close(file) == 0;
 }
 
 /* The chunks of that file; NULL with an error. */
 static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
-                         const fc_media_options *options, GError **error) {
+                         const fc_media_options *options, const char *name, GError **error) {
   fc_input input = {.name = (char *)"metadata", .fd = fc_spool_create(error), .seekable = TRUE};
   if (input.fd < 0) return NULL;
   GArray *array = NULL;
-  if (write_known(metadata, input.fd, spec)) {
+  if (write_known(metadata, input.fd, spec, name)) {
     input.size = lseek(input.fd, 0, SEEK_END);
     input.head_size = (gsize)MAX(fc_input_read_at(&input, 0, input.head, 64, NULL), 0);
     g_autoptr(fc_chunks) chunks = fc_chunks_read(&input, NULL);
@@ -289,8 +352,33 @@ static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
 static gboolean is_stale(const fc_metadata *metadata, const fc_meta_chunk *chunk, const chunk_names *known,
                          const fc_audio_spec *spec) {
   gboolean place = is_among(chunk->id, known->places) || is_label_list(chunk);
-  return (place && metadata->rate != spec->rate) ||
+  return (place && !has_places(metadata, spec)) ||
          (is_among(chunk->id, known->seats) && metadata->channels != spec->channels);
+}
+
+static gboolean is_movable(const fc_meta_chunk *chunk, const chunk_names *known) {
+  return is_among(chunk->id, known->places) || is_label_list(chunk) || memcmp(chunk->id, "bext", 4) == 0 ||
+         memcmp(chunk->id, "cart", 4) == 0;
+}
+
+/* Puts what a part of the sound says in the place of what all of it does. FALSE when there is no memory. */
+static gboolean move_chosen(fc_metadata *metadata, const fc_audio_spec *spec, const char *name) {
+  g_auto(fc_places) places = places_in(metadata, spec);
+  const chunk_names *known = names_of(metadata->family);
+  if (metadata->moved) g_array_unref(metadata->moved);
+  metadata->moved = chunk_array();
+  if (!fc_places_find(&places, metadata->family, metadata->chosen)) return FALSE;
+  for (guint i = 0; i < metadata->chosen->len; i++) {
+    fc_meta_chunk *chunk = &g_array_index(metadata->chosen, fc_meta_chunk, i);
+    if (!is_movable(chunk, known)) continue;
+    guint8 *copy = g_try_malloc(chunk->size + 1);
+    if (!copy) return FALSE;
+    chunk->data = memcpy(copy, chunk->data, chunk->size);
+    fc_places_move(&places, metadata->family, chunk);
+    g_array_append_val(metadata->moved, *chunk);
+  }
+  warn_of_places(&places, spec->options, name);
+  return TRUE;
 }
 
 const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const fc_audio_spec *spec,
@@ -299,7 +387,7 @@ const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const 
   if (!metadata || !names_of(family)) return NULL;
   if (metadata->family != family && family != FC_FAMILY_RIFF) return NULL;
   if (metadata->family != family && !metadata->translated) {
-    metadata->translated = translate(metadata, spec, options, error);
+    metadata->translated = translate(metadata, spec, options, name, error);
     if (!metadata->translated) {
       g_prefix_error(error, "%s: ", name);
       return NULL;
@@ -316,7 +404,10 @@ const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const 
     else
       g_array_append_val(metadata->chosen, *chunk);
   }
-  return metadata->chosen;
+  if (from == metadata->translated || !is_part(metadata, spec) || move_chosen(metadata, spec, name))
+    return metadata->chosen;
+  fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", name);
+  return NULL;
 }
 
 /* libsndfile's channel positions, in the order of the mask's bits. */
@@ -351,9 +442,14 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
   return metadata->extensible ? metadata->speakers : metadata->has_map ? mask_of(metadata->map, channels) : 0;
 }
 
-const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec) {
+/* A cue sheet says where the sound ends too. */
+const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec, const char *name) {
   if (!metadata) return NULL;
-  const fc_blob *blocks = metadata->rate == spec->rate ? &metadata->blocks : &metadata->placeless_blocks;
+  gboolean whole = has_places(metadata, spec) && !is_part(metadata, spec);
+  const fc_blob *blocks = whole ? &metadata->blocks : &metadata->placeless_blocks;
+  if (blocks->size < metadata->blocks.size)
+    fc_media_warn(spec->options, "%s: the cue sheet of the input no longer fits the samples, and is left out",
+                  name);
   return blocks->size ? blocks : NULL;
 }
 

@@ -13,18 +13,11 @@
 #include "media/audio.h"
 #include "media/blob.h"
 #include "media/chunks.h"
+#include "media/places.h"
 
 G_BEGIN_DECLS
 
 typedef struct fc_metadata fc_metadata;
-
-/* One chunk as a RIFF, AIFF or CAF file has it. */
-typedef struct fc_meta_chunk {
-  guint8 id[4];
-  gboolean before; /* it stood ahead of the samples */
-  gsize size;
-  guint8 *data;
-} fc_meta_chunk;
 
 /* Of a sound source; NULL for any other, for NULL, and with an error when there is no memory. What
  * cannot be read is left out, with a warning. */
@@ -33,24 +26,26 @@ void fc_metadata_free(fc_metadata *metadata); /* NULL is allowed */
 
 /*
  * The chunks to store in a file of `family`, for sound of so many channels at this
- * rate: an array of fc_meta_chunk, owned by the metadata. What counts samples or
- * channels is left out, with a warning, where their rate or number has changed.
- * NULL when the family is another one and libsndfile must do it; but for RIFF, which
- * libsndfile is made to translate into, and NULL with an error when it cannot.
+ * rate: an array of fc_meta_chunk, owned by the metadata. What counts samples is moved with them where the
+ * sound is a part of the input; it is left out, with a warning, where that cannot be, or their rate has
+ * changed, and so is what counts channels where their number has. NULL when the family is another one and
+ * libsndfile must do it; but for RIFF, which libsndfile is made to translate into, and NULL with an error
+ * when it cannot.
  */
 const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const fc_audio_spec *spec,
                                  const fc_media_options *options, const char *name, GError **error);
 
-/* Gives `file`, opened for writing and still empty, what libsndfile can carry. */
-void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec);
+/* Gives `file`, opened for writing and still empty, what libsndfile can carry. `name` is for warnings. */
+void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
+                       const char *name);
 
 /* The speaker mask of a WAV file, and whether the extensible form says it; 0 when the
  * number of channels has changed. */
 guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean *extensible);
 
-/* The blocks of a FLAC file, for another at the same rate or not; NULL when there are
+/* The blocks of a FLAC file for another, which may begin elsewhere or be at another rate; NULL when there are
  * none. Owned by the metadata. */
-const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec);
+const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec, const char *name);
 
 /* Says in a warning which of the input's chunks a file of another kind, called `title`, has no place for. */
 void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,

@@ -229,7 +229,7 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
     return FALSE;
   }
   if (spec->metadata && !encoder->chunks && !encoder->front.blocks)
-    fc_metadata_apply(spec->metadata, encoder->file, spec);
+    fc_metadata_apply(spec->metadata, encoder->file, spec, encoder->name);
   return TRUE;
 }
 
@@ -242,7 +242,7 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->spec = *spec;
   if (is_major(encoder, SF_FORMAT_OGG)) encoder->pages = (fc_ogg_pages){output, g_byte_array_new()};
   if (is_major(encoder, SF_FORMAT_FLAC))
-    encoder->front.blocks = fc_metadata_flac_blocks(spec->metadata, spec);
+    encoder->front.blocks = fc_metadata_flac_blocks(spec->metadata, spec, name);
   if (open_file(encoder, error)) return &encoder->base;
   sndfile_free(&encoder->base);
   return NULL;

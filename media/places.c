@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.c - see places.h. RIFF's cue, smpl, plst, adtl, bext and cart, and AIFF's MARK, INST and COMT: each
+ * is walked once, and what stays is moved forward over what does not.
+ */
+#include "media/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/view.h"
+
+/* In bytes: what stands ahead of the entries, and each of them. */
+enum { CUE_HEAD = 4, CUE = 24, LOOPS_HEAD = 36, LOOP = 24, PLAY_HEAD = 4, PLAY = 12 };
+enum { LIST_HEAD = 4, LIST_ENTRY = 8 };
+enum { CLOCK_AT = 338, TIMERS_AT = 684, TIMERS = 8, TIMER = 8 };
+enum { MARKS_HEAD = 2, MARK = 6, REMARK = 8, INST_LOOPS_AT = 8, INST_LOOP = 6 };
+
+static const fc_chunk_layout *little(void) {
+  return fc_chunk_layout_of(FC_FAMILY_RIFF);
+}
+static const fc_chunk_layout *big(void) {
+  return fc_chunk_layout_of(FC_FAMILY_AIFF);
+}
+
+static guint32 get(const fc_chunk_layout *layout, const guint8 *at, int bytes) {
+  return (guint32)fc_chunk_get(layout, at, bytes);
+}
+
+static gboolean is(const fc_meta_chunk *chunk, const char *id, gsize least) {
+  return memcmp(chunk->id, id, 4) == 0 && chunk->size >= least;
+}
+
+/* ---- positions ---------------------------------------------------------- */
+
+/* The place between two samples where it is in the part; FALSE: outside. */
+static gboolean move(const fc_places *places, guint32 *position) {
+  gint64 moved = (gint64)*position - places->lead;
+  if (moved < 0 || moved > G_MAXUINT32 || (places->frames != FC_UNKNOWN && moved > places->frames))
+    return FALSE;
+  *position = (guint32)moved;
+  return TRUE;
+}
+
+/* From a sample to another, both inside. */
+static gboolean move_loop(const fc_places *places, guint32 *start, guint32 *end) {
+  return *start <= *end && move(places, start) && move(places, end) &&
+         (places->frames == FC_UNKNOWN || (gint64)*end < places->frames);
+}
+
+static int compare_ids(const void *a, const void *b) {
+  guint32 one = *(const guint32 *)a, other = *(const guint32 *)b;
+  return one < other ? -1 : one > other;
+}
+
+static gboolean is_gone(const fc_places *places, guint32 id) {
+  return places->gone.size && bsearch(&id, places->gone.data, places->gone.size / 4, 4, compare_ids);
+}
+
+static void leave_out(fc_places *places, guint32 id) {
+  fc_blob_put(&places->gone, &id, sizeof id);
+  places->cues++;
+}
+
+/* How many of so many entries are really there. */
+static gsize entries(const fc_meta_chunk *chunk, guint32 said, gsize head, gsize each) {
+  return MIN((gsize)said, (chunk->size - head) / each);
+}
+
+/* Keeps what is at `from` at the end of what was kept before. */
+static void keep(fc_meta_chunk *chunk, gsize *end, gsize from, gsize size) {
+  memmove(chunk->data + *end, chunk->data + from, size);
+  *end += size;
+}
+
+/* ---- RIFF --------------------------------------------------------------- */
+
+static void find_cues(fc_places *places, const fc_meta_chunk *chunk) {
+  gsize count = entries(chunk, get(little(), chunk->data, 4), CUE_HEAD, CUE);
+  for (gsize i = 0; i < count; i++) {
+    const guint8 *cue = chunk->data + CUE_HEAD + i * CUE;
+    guint32 at = get(little(), cue + 20, 4);
+    if (!move(places, &at)) leave_out(places, get(little(), cue, 4));
+  }
+}
+
+/* Its position in the order of play is that of the sample, or nothing. */
+static void move_cues(const fc_places *places, fc_meta_chunk *chunk) {
+  gsize count = entries(chunk, get(little(), chunk->data, 4), CUE_HEAD, CUE), end = CUE_HEAD;
+  for (gsize i = 0; i < count; i++) {
+    guint8 *cue = chunk->data + CUE_HEAD + i * CUE;
+    guint32 at = get(little(), cue + 20, 4), play = get(little(), cue + 4, 4);
+    if (!move(places, &at)) continue;
+    if (!move(places, &play)) play = 0;
+    fc_chunk_put(little(), cue + 4, play, 4);
+    fc_chunk_put(little(), cue + 20, at, 4);
+    keep(chunk, &end, CUE_HEAD + i * CUE, CUE);
+  }
+  fc_chunk_put(little(), chunk->data, (end - CUE_HEAD) / CUE, 4);
+  chunk->size = end;
+}
+
+static gboolean loop_stays(const fc_places *places, guint8 *loop, gboolean store) {
+  guint32 start = get(little(), loop + 8, 4), end = get(little(), loop + 12, 4);
+  if (!move_loop(places, &start, &end)) return FALSE;
+  if (store) fc_chunk_put(little(), loop + 8, start, 4), fc_chunk_put(little(), loop + 12, end, 4);
+  return TRUE;
+}
+
+static void find_loops(fc_places *places, const fc_meta_chunk *chunk) {
+  gsize count = entries(chunk, get(little(), chunk->data + 28, 4), LOOPS_HEAD, LOOP);
+  for (gsize i = 0; i < count; i++)
+    places->loops += !loop_stays(places, chunk->data + LOOPS_HEAD + i * LOOP, FALSE);
+}
+
+/* Behind the loops may be data of the sampler's own. */
+static void move_loops(const fc_places *places, fc_meta_chunk *chunk) {
+  gsize count = entries(chunk, get(little(), chunk->data + 28, 4), LOOPS_HEAD, LOOP), end = LOOPS_HEAD;
+  for (gsize i = 0; i < count; i++)
+    if (loop_stays(places, chunk->data + LOOPS_HEAD + i * LOOP, TRUE))
+      keep(chunk, &end, LOOPS_HEAD + i * LOOP, LOOP);
+  fc_chunk_put(little(), chunk->data + 28, (end - LOOPS_HEAD) / LOOP, 4);
+  gsize rest = LOOPS_HEAD + count * LOOP;
+  keep(chunk, &end, rest, chunk->size - rest);
+  chunk->size = end;
+}
+
+/* What is played, in order. */
+static void move_plays(const fc_places *places, fc_meta_chunk *chunk) {
+  gsize count = entries(chunk, get(little(), chunk->data, 4), PLAY_HEAD, PLAY), end = PLAY_HEAD;
+  for (gsize i = 0; i < count; i++)
+    if (!is_gone(places, get(little(), chunk->data + PLAY_HEAD + i * PLAY, 4)))
+      keep(chunk, &end, PLAY_HEAD + i * PLAY, PLAY);
+  fc_chunk_put(little(), chunk->data, (end - PLAY_HEAD) / PLAY, 4);
+  chunk->size = end;
+}
+
+/* Labels and notes of cue points. */
+static void move_labels(const fc_places *places, fc_meta_chunk *chunk) {
+  gsize end = LIST_HEAD;
+  for (gsize at = LIST_HEAD; chunk->size - at >= LIST_ENTRY;) {
+    gsize size = get(little(), chunk->data + at + 4, 4), whole = LIST_ENTRY + size + (size & 1);
+    whole = MIN(whole, chunk->size - at);
+    gboolean names_one = whole >= LIST_ENTRY + 4;
+    if (!names_one || !is_gone(places, get(little(), chunk->data + at + LIST_ENTRY, 4)))
+      keep(chunk, &end, at, whole);
+    at += whole;
+  }
+  chunk->size = end;
+}
+
+/* Timers of a cart chunk: what they are for, and where. */
+static void move_timers(const fc_places *places, fc_meta_chunk *chunk) {
+  for (int i = 0; i < TIMERS; i++) {
+    guint8 *timer = chunk->data + TIMERS_AT + i * TIMER;
+    guint32 at = get(little(), timer + 4, 4);
+    if (memcmp(timer, "\0\0\0\0", 4) == 0) continue;
+    if (move(places, &at))
+      fc_chunk_put(little(), timer + 4, at, 4);
+    else
+      memset(timer, 0, TIMER);
+  }
+}
+
+static void move_clock(const fc_places *places, fc_meta_chunk *chunk) {
+  guint8 *at = chunk->data + CLOCK_AT;
+  guint32 low = get(little(), at, 4), high = get(little(), at + 4, 4);
+  fc_places_move_clock(places, &low, &high);
+  fc_chunk_put(little(), at, low, 4);
+  fc_chunk_put(little(), at + 4, high, 4);
+}
+
+static void move_riff(const fc_places *places, fc_meta_chunk *chunk) {
+  if (is(chunk, "cue ", CUE_HEAD)) move_cues(places, chunk);
+  if (is(chunk, "smpl", LOOPS_HEAD)) move_loops(places, chunk);
+  if (is(chunk, "plst", PLAY_HEAD)) move_plays(places, chunk);
+  if (is(chunk, "LIST", LIST_HEAD) && memcmp(chunk->data, "adtl", 4) == 0) move_labels(places, chunk);
+  if (is(chunk, "bext", CLOCK_AT + 8)) move_clock(places, chunk);
+  if (is(chunk, "cart", TIMERS_AT + TIMERS * TIMER)) move_timers(places, chunk);
+}
+
+/* ---- AIFF --------------------------------------------------------------- */
+
+/* The next marker: an id, a position, and a name of a byte's length, even with that byte. 0: no more. */
+static gsize mark_at(const fc_meta_chunk *chunk, gsize at) {
+  if (chunk->size - at < MARK + 1) return 0;
+  gsize name = chunk->data[at + MARK], whole = MARK + 1 + name + !(name & 1);
+  return MIN(whole, chunk->size - at);
+}
+
+static void find_marks(fc_places *places, const fc_meta_chunk *chunk) {
+  gsize count = get(big(), chunk->data, 2), size;
+  for (gsize at = MARKS_HEAD; count-- && (size = mark_at(chunk, at)); at += size) {
+    guint32 place = get(big(), chunk->data + at + 2, 4);
+    if (!move(places, &place)) leave_out(places, get(big(), chunk->data + at, 2));
+  }
+}
+
+static void move_marks(const fc_places *places, fc_meta_chunk *chunk) {
+  gsize count = get(big(), chunk->data, 2), end = MARKS_HEAD, left = 0, size;
+  for (gsize at = MARKS_HEAD; count-- && (size = mark_at(chunk, at)); at += size) {
+    guint32 place = get(big(), chunk->data + at + 2, 4);
+    if (!move(places, &place)) continue;
+    fc_chunk_put(big(), chunk->data + at + 2, place, 4);
+    keep(chunk, &end, at, size);
+    left++;
+  }
+  fc_chunk_put(big(), chunk->data, left, 2);
+  chunk->size = end;
+}
+
+/* A loop goes from a marker to another. */
+static gboolean loop_is_gone(const fc_places *places, const guint8 *loop) {
+  return get(big(), loop, 2) &&
+         (is_gone(places, get(big(), loop + 2, 2)) || is_gone(places, get(big(), loop + 4, 2)));
+}
+
+static void move_instrument(const fc_places *places, fc_meta_chunk *chunk) {
+  for (int i = 0; i < 2; i++) {
+    guint8 *loop = chunk->data + INST_LOOPS_AT + i * INST_LOOP;
+    if (loop_is_gone(places, loop)) memset(loop, 0, INST_LOOP);
+  }
+}
+
+/* Comments stay, also those about a marker. */
+static void move_remarks(const fc_places *places, fc_meta_chunk *chunk) {
+  for (gsize at = MARKS_HEAD; at <= chunk->size && chunk->size - at >= REMARK;) {
+    gsize size = get(big(), chunk->data + at + 6, 2);
+    if (is_gone(places, get(big(), chunk->data + at + 4, 2))) fc_chunk_put(big(), chunk->data + at + 4, 0, 2);
+    at += REMARK + size + (size & 1);
+  }
+}
+
+static void move_aiff(const fc_places *places, fc_meta_chunk *chunk) {
+  if (is(chunk, "MARK", MARKS_HEAD)) move_marks(places, chunk);
+  if (is(chunk, "INST", INST_LOOPS_AT + 2 * INST_LOOP)) move_instrument(places, chunk);
+  if (is(chunk, "COMT", MARKS_HEAD)) move_remarks(places, chunk);
+}
+
+/* ---- both --------------------------------------------------------------- */
+
+gboolean fc_places_find(fc_places *places, fc_family family, const GArray *chunks) {
+  for (guint i = 0; i < chunks->len; i++) {
+    const fc_meta_chunk *chunk = &g_array_index(chunks, fc_meta_chunk, i);
+    gboolean riff = family == FC_FAMILY_RIFF;
+    if (riff && is(chunk, "cue ", CUE_HEAD)) find_cues(places, chunk);
+    if (riff && is(chunk, "smpl", LOOPS_HEAD)) find_loops(places, chunk);
+    if (family == FC_FAMILY_AIFF && is(chunk, "MARK", MARKS_HEAD)) find_marks(places, chunk);
+  }
+  if (places->gone.size) qsort(places->gone.data, places->gone.size / 4, 4, compare_ids);
+  return !places->gone.failed;
+}
+
+void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *chunk) {
+  if (family == FC_FAMILY_RIFF) move_riff(places, chunk);
+  if (family == FC_FAMILY_AIFF) move_aiff(places, chunk);
+}
+
+void fc_places_clear(fc_places *places) {
+  fc_blob_clear(&places->gone);
+}
+
+/* ---- libsndfile's ------------------------------------------------------- */
+
+void fc_places_move_cues(fc_places *places, SF_CUES *cues) {
+  guint32 count = MIN(cues->cue_count, G_N_ELEMENTS(cues->cue_points)), kept = 0;
+  for (guint32 i = 0; i < count; i++) {
+    SF_CUE_POINT cue = cues->cue_points[i];
+    guint32 at = cue.sample_offset, play = cue.position;
+    if (!move(places, &at)) continue;
+    cue.sample_offset = at;
+    cue.position = move(places, &play) ? play : 0;
+    cues->cue_points[kept++] = cue;
+  }
+  places->cues += count - kept;
+  cues->cue_count = kept;
+}
+
+void fc_places_move_loops(fc_places *places, SF_INSTRUMENT *instrument) {
+  int count = CLAMP(instrument->loop_count, 0, (int)G_N_ELEMENTS(instrument->loops)), kept = 0;
+  for (int i = 0; i < count; i++) {
+    guint32 start = instrument->loops[i].start, end = instrument->loops[i].end;
+    if (!move(places, &start) || !move(places, &end)) continue;
+    instrument->loops[kept] = instrument->loops[i];
+    instrument->loops[kept].start = start;
+    instrument->loops[kept++].end = end;
+  }
+  places->loops += (guint)(count - kept);
+  instrument->loop_count = kept;
+}
+
+void fc_places_move_clock(const fc_places *places, guint32 *low, guint32 *high) {
+  guint64 was = (guint64)*high << 32 | *low, back = places->lead < 0 ? (guint64)-places->lead : 0;
+  /* Half a day at any rate is far from where a double has gaps. */
+  if (places->stretch != 1) was = (guint64)((double)was * places->stretch + 0.5);
+  guint64 begins = back ? was - MIN(was, back) : was + (guint64)places->lead;
+  *low = (guint32)begins, *high = (guint32)(begins >> 32);
+}

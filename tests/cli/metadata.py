@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a sound file says of places in it, when the chain keeps but a part: moved, or left out with a word.
+Files are put together and taken apart here, chunk by chunk."""
+import struct
+import unittest
+
+import harness
+
+FRAMES = 1000
+
+
+def chunk(kind, body, big=False):
+    return kind + struct.pack(">I" if big else "<I", len(body)) + body + b"\0" * (len(body) % 2)
+
+
+def wav(*chunks, rate=8000):
+    fmt = chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, rate, 2 * rate, 2, 16))
+    body = b"WAVE" + fmt + b"".join(chunks) + chunk(b"data", struct.pack(f"<{FRAMES}h", *range(FRAMES)))
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def aiff(*chunks, rate=b"\x40\x0b\xfa\0\0\0\0\0\0\0"):  # 8000 as 80 bits
+    body = b"AIFF" + chunk(b"COMM", struct.pack(">HIH", 1, FRAMES, 16) + rate, True) + b"".join(chunks)
+    body += chunk(b"SSND", bytes(8) + struct.pack(f">{FRAMES}h", *range(FRAMES)), True)
+    return b"FORM" + struct.pack(">I", len(body)) + body
+
+
+def chunks_of(data):
+    big, at, found = data[:4] == b"FORM", 12, {}
+    while at + 8 <= len(data):
+        kind, length = struct.unpack(">4sI" if big else "<4sI", data[at:at + 8])
+        found[kind if kind != b"LIST" else data[at + 8:at + 12]] = data[at + 8:at + 8 + length]
+        at += 8 + length + length % 2
+    return found
+
+
+def cues(*places):
+    """Cue points 1, 2, ..."""
+    return struct.pack("<I", len(places)) + b"".join(
+        struct.pack("<II4sIII", i + 1, place, b"data", 0, 0, place) for i, place in enumerate(places))
+
+
+def cue_places(body):
+    points = struct.unpack(f"<{(len(body) - 4) // 4}I", body[4:])
+    assert struct.unpack("<I", body[:4])[0] == len(points) // 6
+    return [(points[i], points[i + 1], points[i + 5]) for i in range(0, len(points), 6)]
+
+
+def loops(*pairs):
+    head = struct.pack("<9I", 1, 2, 3, 60, 0, 0, 0, len(pairs), 4)
+    return head + b"".join(struct.pack("<6I", i + 1, 0, a, b, 0, 0) for i, (a, b) in enumerate(pairs)) + b"data"
+
+
+def labels(*names):
+    return b"adtl" + b"".join(chunk(b"labl", struct.pack("<I", i + 1) + name + b"\0") for i, name in enumerate(names))
+
+
+def bext(reference):
+    return struct.pack("<256s32s32s10s8sQ256x", b"take", b"us", b"ref", b"2026-01-01", b"10:00:00", reference)
+
+
+def cart(*timers):
+    entries = b"".join(struct.pack("<4sI", b"MRK ", at) for at in timers)
+    return bytes(684) + entries + bytes(64 - len(entries)) + bytes(1300)
+
+
+class Wav(harness.Case):
+    def filtered(self, data, *stages, said="", out="out.wav"):
+        """The chunks of what a chain makes of a file; what it says on the way."""
+        self.write("in.wav", data)
+        arguments = [word for stage in stages for word in ("-p", stage)]
+        done = self.run_command("-i", "in.wav", "-o", out, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, said and f"filterchain: warning: {out}: {said}\n")
+        return chunks_of(self.read(out))
+
+    def rich(self):
+        return wav(chunk(b"bext", bext(5 << 32)), chunk(b"cart", cart(100, 700)),
+                   chunk(b"cue ", cues(50, 200, 500, 1000)), chunk(b"smpl", loops((60, 80), (210, 400), (300, 499))),
+                   chunk(b"LIST", labels(b"one", b"two!", b"three", b"four")),
+                   chunk(b"plst", struct.pack("<7I", 2, 1, 10, 1, 2, 10, 1)))
+
+    def test_untouched(self):
+        """Whatever is wrong with what a file says, it is said again of the whole of it."""
+        data = wav(chunk(b"cue ", cues(5, 5000)), chunk(b"smpl", loops((900, 1200))))
+        for stages in ([], ["gain:1"], ["conv1d:[0,1,0]"], ["stft:frame=64:hop=16:out=re,im", "istft:frame=64:hop=16:length=1000"]):
+            before = chunks_of(data)
+            after = self.filtered(data, *stages)
+            self.assertEqual((after[b"cue "], after[b"smpl"]), (before[b"cue "], before[b"smpl"]), stages)
+
+    def test_a_part(self):
+        after = self.filtered(self.rich(), "crop:start=100:length=400", "gain:1",
+                              said="not in what is kept of the input, and left out: 2 cue points, 1 loop")
+        self.assertEqual(cue_places(after[b"cue "]), [(2, 100, 100), (3, 400, 400)])
+        self.assertEqual(after[b"smpl"], struct.pack("<9I", 1, 2, 3, 60, 0, 0, 0, 2, 4) +
+                         struct.pack("<6I", 2, 0, 110, 300, 0, 0) + struct.pack("<6I", 3, 0, 200, 399, 0, 0) + b"data")
+        self.assertEqual(after[b"adtl"], labels(b"x", b"two!", b"three")[:4] + labels(b"x", b"two!", b"three")[18:])
+        self.assertEqual(after[b"plst"], struct.pack("<4I", 1, 2, 10, 1))
+        self.assertEqual(after[b"bext"], bext((5 << 32) + 100))
+        self.assertEqual(after[b"cart"][684:748], struct.pack("<4sI", b"MRK ", 0) + bytes(56))
+
+    def test_two_crops(self):
+        """From 30 on, and of that from 20 on."""
+        after = self.filtered(self.rich(), "crop:start=30", "crop:start=20")
+        self.assertEqual([place for _, _, place in cue_places(after[b"cue "])], [0, 150, 450, 950])
+
+    def test_the_beginning(self):
+        after = self.filtered(self.rich(), "crop:length=300",
+                              said="not in what is kept of the input, and left out: 2 cue points, 2 loops")
+        self.assertEqual([place for _, _, place in cue_places(after[b"cue "])], [50, 200])
+        self.assertEqual(after[b"bext"], bext(5 << 32))
+
+    def test_places_that_mean_nothing(self):
+        """A filter without borders has less to say, and of nothing in particular."""
+        self.write("in.wav", self.rich())
+        done = self.run_command("-i", "in.wav", "-o", "out.wav", "-p", "conv1d:[1,2,3,4]:mode=valid")
+        self.assertEqual(done.stderr.count("no longer fits the samples, and is left out\n"), 4, done.stderr)
+        self.assertEqual(set(chunks_of(self.read("out.wav"))), {b"fmt ", b"data", b"bext", b"cart"})
+
+    def test_another_rate(self):
+        """The time of day is the same at half the rate."""
+        self.write("half.txt", "0.5 0.5\n")
+        done = self.run_command("-i", self.write("in.wav", self.rich()), "-o", "out.wav", "-p", "matrix:half.txt:block=2:axis=x")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(chunks_of(self.read("out.wav"))[b"bext"], bext(5 << 31))
+
+    def test_damaged(self):
+        """Counts beyond the end, entries that are cut off, and sizes that lead out."""
+        for kind, body in ((b"cue ", b"\xff" * 30), (b"cue ", b"\1"), (b"smpl", b"\xff" * 40), (b"plst", b"\xff" * 9),
+                           (b"LIST", b"adtllabl\xff\xff\xff\xff\1\0\0\0"), (b"LIST", b"adtllabl"), (b"bext", b"short"),
+                           (b"cart", b"short")):
+            self.write("in.wav", wav(chunk(kind, body)))
+            done = self.run_command("-i", "in.wav", "-o", "out.wav", "-p", "crop:start=3")
+            self.assertEqual(done.returncode, 0, (kind, done.stderr))
+
+    def test_into_aiff(self):
+        """By way of libsndfile."""
+        after = self.filtered(self.rich(), "crop:start=100", out="out.aiff",
+                              said="AIFF has no place for what else is in the input, and it is left out: bext, cart, smpl, "
+                              "labels, plst\nfilterchain: warning: out.aiff: not in what is kept of the input, and left out: "
+                              "1 cue point")
+        count, = struct.unpack(">H", after[b"MARK"][:2])
+        self.assertEqual((count, struct.unpack(">HI", after[b"MARK"][2:8])[1]), (3, 100))
+
+
+class Aiff(harness.Case):
+    def test_a_part(self):
+        marks = struct.pack(">H", 3) + struct.pack(">HI6p", 1, 50, b"start") + struct.pack(">HI4p", 2, 200, b"end") + \
+            struct.pack(">HI4pH", 7, 600, b"two", 0)[:10]
+        instrument = struct.pack(">6bh6h", 60, 0, 0, 127, 1, 127, 0, 1, 2, 7, 1, 1, 2)
+        remark = struct.pack(">HIHH3sx", 1, 99, 1, 3, b"why")
+        self.write("in.aiff", aiff(chunk(b"MARK", marks, True), chunk(b"INST", instrument, True),
+                                   chunk(b"COMT", remark, True)))
+        done = self.run_command("-i", "in.aiff", "-o", "out.aiff", "-p", "crop:start=100")
+        self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: out.aiff: not in what is kept of the "
+                                                          "input, and left out: 1 cue point\n"))
+        after = chunks_of(self.read("out.aiff"))
+        self.assertEqual(after[b"MARK"], struct.pack(">H", 2) + struct.pack(">HI4p", 2, 100, b"end") +
+                         struct.pack(">HI4p", 7, 500, b"two"))
+        self.assertEqual(after[b"INST"], instrument[:14] + bytes(6))
+        self.assertEqual(after[b"COMT"], struct.pack(">HIHH3sx", 1, 99, 0, 3, b"why"))
+
+    def test_damaged(self):
+        for kind, body in ((b"MARK", b"\xff\xff\0\1\0\0\0\1\xff"), (b"COMT", b"\xff\xff\0\0\0\0\0\1\xff\xff"), (b"INST", b"a")):
+            self.write("in.aiff", aiff(chunk(kind, body, True)))
+            done = self.run_command("-i", "in.aiff", "-o", "out.aiff", "-p", "crop:start=3")
+            self.assertIn(done.returncode, (0, 1), (kind, done.stderr))  # libsndfile refuses some
+
+
+if __name__ == "__main__":
+    harness.main()
