@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_audio.c - sound files of every container: opened by their content, read to the
- * end, and copied with their metadata into a container that the first byte chooses.
+ * end, and copied with their metadata into a container that the first byte chooses, which also
+ * says how far into the sound the copy begins.
  *
  * libsndfile itself is not ours to mend; what it hands over is checked by us.
  */
@@ -27,6 +28,7 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
     options.out_format = containers[data[0] % G_N_ELEMENTS(containers)];
     fc_source *source = fc_media_open(path, &options, NULL);
     fc_sink *sink = source && cut ? fc_media_create(fuzz_sink(), &options, source, NULL) : NULL;
+    if (sink) sink->lead = data[0] / (int)G_N_ELEMENTS(containers); /* as behind a crop */
     fuzz_read(source, sink, 1 << 18);
   }
   return 0;
