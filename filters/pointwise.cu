@@ -2,8 +2,9 @@
 //
 // pointwise.cu - operations on each sample by itself on a CUDA device. Bound by memory: lines
 // that join are one, and where the elements of a line are adjacent and the pair of types is
-// a common one a thread moves EACH times 16 bytes (run_dense); else EACH elements a
-// block's width apart. Multiplications and additions round one by one, as on the CPU.
+// a common one a thread moves EACH times 16 bytes (run_dense); else EACH elements, as far apart
+// as a line has threads: the shorter lines are, the more of them share a block. Columns are lines where
+// rows are shorter. Multiplications and additions round one by one, as on the CPU.
 #include "filters/lines.cuh"
 #include "filters/pointwise.h"
 #include "filters/sample_words.cuh"
@@ -12,6 +13,10 @@ namespace {
 
 constexpr int THREADS = 256;
 constexpr int EACH = 4;
+// A dense line has at least so many threads: more than there are elements ahead of its packs and behind
+// them, 19 each at the most. One of fewer packs goes an element at a time.
+constexpr unsigned FEWEST_DENSE = 64;
+constexpr int LEAST_PACKS = 16;
 
 __device__ __forceinline__ float multiply(float a, float b) {
   return __fmul_rn(a, b);
@@ -75,23 +80,26 @@ __global__ void __launch_bounds__(THREADS)
     run(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
         fc_dev_map<F> out_map, uint32_t *notes) {
   const int64_t count = lines.frames * lines.rows * lines.channels;
-  const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
-  for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
+  const int apart = static_cast<int>(blockDim.x);
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (apart * EACH);
+  const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
+  for (int64_t line = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; line < count;
+       line += step) {
     const fc_dev_line l = fc_dev_line_of(lines, line);
     const char *from = in.at(l.n, l.y, 0, l.c);
     char *to = out.at(l.n, l.y, 0, l.c);
     operation<F> mine = operation_for(op, l.n, l.c);
-    for (int64_t base = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x; base < lines.length;
+    for (int64_t base = blockIdx.x * static_cast<int64_t>(apart * EACH) + threadIdx.x; base < lines.length;
          base += span) {
       F v[EACH];
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
-        const int64_t i = base + k * THREADS;
+        const int64_t i = base + k * apart;
         v[k] = i < lines.length ? fc_dev_load<F, T>(from + i * lines.in_step, in_map) : F(0);
       }
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
-        const int64_t i = base + k * THREADS;
+        const int64_t i = base + k * apart;
         if (i >= lines.length) break;
         if (op.group > 1) mine.factor = op.factors[place_in_group(i, op.group)];
         fc_dev_store_any<F>(to + i * lines.out_step, out.dtype, mine.apply(v[k]), out_map, notes);
@@ -230,14 +238,15 @@ __device__ __forceinline__ void run_packs(const packs &p, const char *from, char
                                           const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
                                           fc_dev_noted &noted, uint32_t *notes) {
   constexpr int N = pack<T, U>::size, SIZE = static_cast<int>(sizeof(T));
-  const int64_t span = static_cast<int64_t>(gridDim.x) * (THREADS * EACH);
+  const int apart = static_cast<int>(blockDim.x);
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (apart * EACH);
   const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + p.head * SIZE) % 4);
   for (int64_t base = first; base < p.count; base += span) {
     packed<T, N> x[EACH];
     uint32_t last[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-      const int64_t i = p.head + (base + k * THREADS) * N;
+      const int64_t i = p.head + (base + k * apart) * N;
       if (i >= p.body) continue;
       if (ALIKE)
         load_aligned(x[k].word, from + i * SIZE);
@@ -246,7 +255,7 @@ __device__ __forceinline__ void run_packs(const packs &p, const char *from, char
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-      const int64_t i = p.head + (base + k * THREADS) * N;
+      const int64_t i = p.head + (base + k * apart) * N;
       if (i >= p.body) break;
       if (!ALIKE) shift_words(x[k].word, last[k], askew);
       F v[N];
@@ -265,16 +274,18 @@ __global__ void __launch_bounds__(THREADS)
               fc_dev_map<F> out_map, uint32_t *notes) {
   constexpr int N = pack<T, U>::size;
   const int64_t count = lines.frames * lines.rows * lines.channels;
-  const int64_t first = blockIdx.x * static_cast<int64_t>(THREADS * EACH) + threadIdx.x;
+  const int64_t first = blockIdx.x * static_cast<int64_t>(blockDim.x * EACH) + threadIdx.x;
+  const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
   fc_dev_noted noted = {false, false};
-  for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
+  for (int64_t line = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; line < count;
+       line += step) {
     const fc_dev_line l = fc_dev_line_of(lines, line);
     const char *from = in.at(l.n, l.y, 0, l.c);
     char *to = out.at(l.n, l.y, 0, l.c);
     operation<F> mine = operation_for(op, l.n, l.c);
     const packs p = packs_of<T, U>(from, to, lines.length);
-    // The elements ahead of the packs and behind them, fewer than there are threads: fetched before the
-    // packs, so that a line waits for memory but once.
+    // The elements ahead of the packs and behind them, fewer than a line has threads (FEWEST_DENSE): fetched
+    // before the packs, so that a line waits for memory but once.
     const int64_t at = first < p.head ? first : first + p.count * N;
     const bool at_edge = blockIdx.x == 0 && at < lines.length;
     const F edge = at_edge ? fc_dev_load<F, T>(from + at * static_cast<int>(sizeof(T)), in_map) : F(0);
@@ -288,6 +299,21 @@ __global__ void __launch_bounds__(THREADS)
     fc_dev_store<F, U>(to + at * static_cast<int>(sizeof(U)), v[0], out_map, notes);
   }
   noted.tell(notes);
+}
+
+// Blocks and threads for lines of `work` loads of a thread each: as many threads a line as have something
+// to do, a power of two and at least `fewest`.
+struct shape {
+  dim3 grid, block;
+};
+
+shape shape_of(int64_t work, int64_t lines, unsigned fewest) {
+  unsigned threads = fewest;
+  while (threads < THREADS && static_cast<int64_t>(threads) * EACH < work) threads *= 2;
+  const unsigned together = THREADS / threads;
+  return {
+      dim3(fc_blocks(work, static_cast<int64_t>(threads) * EACH, 1 << 20), fc_blocks(lines, together, 65535)),
+      dim3(threads, together)};
 }
 
 // Calls f with a value of the output's type where run_dense is built for the pair: types alike, and in f32
@@ -315,13 +341,13 @@ fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view 
   with_common<F>(out->dtype, T{}, [&](auto u) {
     using U = decltype(u);
     packs = packs_of<T, U>(from, to, lines.length).count;
-    const dim3 grid(fc_blocks(packs, THREADS * EACH, 1 << 20), fc_blocks(count, 1, 65535));
-    if (packs > 0)
-      run_dense<F, T, U><<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
-                                                       fc_dev_map_of<F>(in->kind, in->dtype),
-                                                       fc_dev_map_of<F>(out->kind, out->dtype), notes);
+    const shape s = shape_of(packs, count, FEWEST_DENSE);
+    if (packs >= LEAST_PACKS)
+      run_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                                         fc_dev_map_of<F>(in->kind, in->dtype),
+                                                         fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
-  return packs > 0 ? fc_launch_status() : FC_UNSUPPORTED;
+  return packs >= LEAST_PACKS ? fc_launch_status() : FC_UNSUPPORTED;
 }
 
 template <typename F, typename T>
@@ -336,11 +362,10 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   fc_lines_merge(&lines, in, out, !op.frames);
   const fc_status status = launch_dense<F, T>(op, in, out, lines, stream, notes);
   if (status != FC_UNSUPPORTED) return status;
-  const dim3 grid(fc_blocks(lines.length, THREADS * EACH, 1 << 20),
-                  fc_blocks(lines.frames * lines.rows * lines.channels, 1, 65535));
-  run<F, T><<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
-                                          fc_dev_map_of<F>(in->kind, in->dtype),
-                                          fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  const shape s = shape_of(lines.length, lines.frames * lines.rows * lines.channels, 1);
+  run<F, T><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                            fc_dev_map_of<F>(in->kind, in->dtype),
+                                            fc_dev_map_of<F>(out->kind, out->dtype), notes);
   return fc_launch_status();
 }
 
