@@ -9,16 +9,12 @@
 
 /* ---- the noise ---------------------------------------------------------------- */
 
-static uint64_t hashed(uint64_t hash, int64_t value) {
-  return fc_dither_mix(hash + ((uint64_t)value + 1) * FC_DITHER_GROWTH);
-}
-
 /* The state for the sample at x = 0 of a line, given by its place in the view. */
 static uint64_t line_state(const fc_dither *d, const fc_view *v, int64_t n, int64_t y, int64_t c) {
   uint64_t hash = fc_dither_mix(d->seed + FC_DITHER_GROWTH);
-  hash = hashed(hash, v->origin[FC_AXIS_N] + n);
-  hash = hashed(hash, v->origin[FC_AXIS_Y] + y);
-  return hashed(hash, v->origin[FC_AXIS_C] + c);
+  hash = fc_dither_hash(hash, v->origin[FC_AXIS_N] + n);
+  hash = fc_dither_hash(hash, v->origin[FC_AXIS_Y] + y);
+  return fc_dither_hash(hash, v->origin[FC_AXIS_C] + c);
 }
 
 static uint64_t state_at(uint64_t line, const fc_view *v, int64_t x) {

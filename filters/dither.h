@@ -44,6 +44,11 @@ FC_FILTERS_API size_t fc_dither_cpu_scratch(const fc_dither *d);
 FC_FILTERS_API fc_status fc_dither_cpu(const fc_dither *d, const fc_view *in, const fc_view *out,
                                        void *scratch, uint32_t *notes);
 
+/* Enqueues on `stream` (a cudaStream_t) of the current device; `notes` is memory of it. Only in a build with
+ * CUDA. */
+FC_FILTERS_API fc_status fc_dither_cuda(const fc_dither *d, const fc_view *in, const fc_view *out,
+                                        void *stream, uint32_t *notes);
+
 FC_END_DECLS
 
 #endif

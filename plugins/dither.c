@@ -105,6 +105,15 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return fc_dither_ref(prepared, job->in[0], job->out[0], job->notes);
 }
 
+#if FC_HAVE_CUDA
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  return fc_dither_cuda(prepared, job->in[0], job->out[0], job->stream, job->notes);
+}
+
+/* Not in a graph: the noise depends on where in the signal the chunk begins. */
+static const fc_backend cuda = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_cuda};
+#endif
+
 static const fc_backend cpu = {sizeof(fc_backend), 0, NULL, prepare, release, scratch, process_cpu};
 static const fc_backend reference = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_reference};
 
@@ -153,7 +162,7 @@ static const fc_operator dither_operator = {
         "(2^B-1)/(2^b-1), as 257 for 8 of 16 bits. Samples of 32 bits are dithered as those of 24.\n\n"
         "The noise depends on the seed and on the position of a sample alone, not on chunks or threads. "
         "Channels and frames have noise of their own. NaN and infinities stay. For more than 16 bits the "
-        "sum is made in double precision. There is no CUDA version: on a GPU this stage runs on the CPU.",
+        "sum is made in double precision.",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,
@@ -166,6 +175,9 @@ static const fc_operator dither_operator = {
     .destroy = free,
     .negotiate = negotiate,
     .cpu = &cpu,
+#if FC_HAVE_CUDA
+    .cuda = &cuda,
+#endif
     .reference = &reference,
 };
 

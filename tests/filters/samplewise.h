@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samplewise.h - random trials of the operations on single samples (pointwise, stretch,
- * gather), for the test of the CPU versions and for that of the CUDA ones.
+ * samplewise.h - random trials of the operations on single samples (pointwise, dither,
+ * stretch, gather), for the test of the CPU versions and for that of the CUDA ones.
  */
 #ifndef FC_TESTS_SAMPLEWISE_H
 #define FC_TESTS_SAMPLEWISE_H
 
+#include "filters/dither.h"
 #include "filters/gather.h"
 #include "filters/pointwise.h"
 #include "filters/stretch.h"
 #include "tests/filters/views.h"
 
-typedef enum trial_kind { TRIAL_POINTWISE, TRIAL_STRETCH, TRIAL_GATHER, TRIAL_KINDS } trial_kind;
+typedef enum trial_kind {
+  TRIAL_POINTWISE,
+  TRIAL_STRETCH,
+  TRIAL_GATHER,
+  TRIAL_DITHER,
+  TRIAL_KINDS
+} trial_kind;
 
 #define TRIAL_CHANNELS 1100 /* more than a tile's worth of factors */
 
 typedef struct trial {
   trial_kind kind;
   fc_pointwise pointwise;
+  fc_dither dither;
   fc_stretch stretch;
   fc_gather gather;
   double factors_f64[TRIAL_CHANNELS]; /* of either type, as the trial computes */
@@ -104,6 +112,10 @@ static inline trial *trial_new(trial_kind kind) {
   t->out = signal_new(media, out, shape, out_lay, FC_AXIS_X, 0, 0);
   trial_pointwise(t, shape[FC_AXIS_C]);
   double span = fc_dtype_is_float(out) ? 1 : 255;
+  t->dither = (fc_dither){.compute = t->pointwise.compute, .seed = (uint64_t)random_int(0, INT32_MAX)};
+  if (kind == TRIAL_DITHER)
+    for (int a = 0; a < FC_AXES; a++) t->out.view.origin[a] = random_int(0, (int64_t)1 << 40);
+  t->dither.step = random_int(0, 1) ? 0x1p-7 : fabs(random_real());
   t->stretch = (fc_stretch){.compute = t->pointwise.compute, .low = random_int(0, 1) ? -3 : 0, .span = span};
   return t;
 }
@@ -121,6 +133,7 @@ static inline const char *trial_name(const trial *t) {
   snprintf(text, sizeof text, "%s form %d in %s: %s to %s, kind %d, %dx%dx%dx%d",
            t->kind == TRIAL_POINTWISE ? "pointwise"
            : t->kind == TRIAL_STRETCH ? "stretch"
+           : t->kind == TRIAL_DITHER  ? "dither"
                                       : "gather",
            (int)t->pointwise.form, fc_dtype_name(t->pointwise.compute), fc_dtype_name(t->in.view.dtype),
            fc_dtype_name(t->out.view.dtype), (int)t->in.view.kind, (int)s[0], (int)s[1], (int)s[2],
@@ -133,11 +146,14 @@ static inline void trial_run(const trial *t, fc_isa isa, const fc_view *in, cons
                              uint32_t notes[2]) {
   fc_pointwise p = t->pointwise;
   fc_stretch s = t->stretch;
-  p.isa = s.isa = isa;
-  guarded scratch = guarded_new(t->kind == TRIAL_STRETCH ? fc_stretch_scratch(&s, out->shape[FC_AXIS_N])
-                                                         : fc_pointwise_cpu_scratch(&p));
+  fc_dither d = t->dither;
+  p.isa = s.isa = d.isa = isa;
+  guarded scratch = guarded_new(t->kind == TRIAL_STRETCH  ? fc_stretch_scratch(&s, out->shape[FC_AXIS_N])
+                                : t->kind == TRIAL_DITHER ? fc_dither_cpu_scratch(&d)
+                                                          : fc_pointwise_cpu_scratch(&p));
   fc_status status = t->kind == TRIAL_POINTWISE ? fc_pointwise_cpu(&p, in, out, scratch.data, notes)
                      : t->kind == TRIAL_STRETCH ? fc_stretch_cpu(&s, in, out, scratch.data, notes)
+                     : t->kind == TRIAL_DITHER  ? fc_dither_cpu(&d, in, out, scratch.data, notes)
                                                 : fc_gather_cpu(&t->gather, in, out);
   CHECK(status == FC_OK, "%s: status %d", trial_name(t), (int)status);
   CHECK(guarded_intact(&scratch), "%s: wrote beyond its scratch", trial_name(t));

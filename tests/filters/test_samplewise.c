@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_samplewise.c - the operations on single samples (pointwise, stretch, gather): every
+ * test_samplewise.c - the operations on single samples (pointwise, dither, stretch, gather): every
  * instruction set against the reference on random views, the same bits for any cut and in
  * place; and the references against what they are meant to be.
  */
@@ -13,6 +13,8 @@ static void run_reference(const trial *t, const fc_view *out, uint32_t notes[2])
     fc_pointwise_ref(&t->pointwise, &t->in.view, out, notes);
   else if (t->kind == TRIAL_STRETCH)
     fc_stretch_ref(&t->stretch, &t->in.view, out, notes);
+  else if (t->kind == TRIAL_DITHER)
+    fc_dither_ref(&t->dither, &t->in.view, out, notes);
   else
     fc_gather_ref(&t->gather, &t->in.view, out);
 }
@@ -20,8 +22,8 @@ static void run_reference(const trial *t, const fc_view *out, uint32_t notes[2])
 /* The reference rounds once, a map three times: what that may make of a value, in units of the
  * output's codes. */
 static double tolerance(const trial *t, double value) {
-  int exact =
-      t->kind == TRIAL_GATHER || (t->kind == TRIAL_POINTWISE && t->pointwise.form != FC_POINTWISE_MAP);
+  int exact = t->kind == TRIAL_GATHER || t->kind == TRIAL_DITHER ||
+              (t->kind == TRIAL_POINTWISE && t->pointwise.form != FC_POINTWISE_MAP);
   if (exact) return 0;
   double eps = t->pointwise.compute == FC_F64 && t->out.view.dtype != FC_F32 ? 0x1p-50 : 0x1p-21;
   double size = t->kind == TRIAL_STRETCH ? 300 : fabs(value) + 2 * 300 * 300;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_samplewise_cuda.c - pointwise, stretch and gather on a CUDA device against the CPU's
+ * test_samplewise_cuda.c - pointwise, dither, stretch and gather on a CUDA device against the CPU's
  * vectorised versions: the same values to the bit (but for what a NaN carries), the same
  * notes, nothing written beyond the elements. Skipped without a device.
  */
@@ -46,6 +46,7 @@ static fc_status run_on_device(const trial *t, const fc_view *in, const fc_view 
     abort();
   fc_status status = t->kind == TRIAL_POINTWISE ? fc_pointwise_cuda(&p, in, out, NULL, notes)
                      : t->kind == TRIAL_STRETCH ? fc_stretch_cuda(&t->stretch, in, out, scratch, NULL, notes)
+                     : t->kind == TRIAL_DITHER  ? fc_dither_cuda(&t->dither, in, out, NULL, notes)
                                                 : fc_gather_cuda(&g, in, out, NULL);
   CHECK(cudaDeviceSynchronize() == cudaSuccess, "%s: the kernel failed", trial_name(t));
   cudaFree(numbers);
@@ -88,7 +89,7 @@ int main(void) {
     return SKIPPED;
   }
   random_start(20240612);
-  for (int i = 0; i < 900; i += trial_step()) {
+  for (int i = 0; i < 1200; i += trial_step()) {
     trial *t = trial_new((trial_kind)(i % TRIAL_KINDS));
     check_trial(t);
     trial_free(t);

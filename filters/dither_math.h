@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dither_math.h - the numbers that the noise of dither.h is made of, for the host and a device.
+ */
+#ifndef FC_FILTERS_DITHER_MATH_H
+#define FC_FILTERS_DITHER_MATH_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define FC_DITHER_FN static __host__ __device__ inline
+#else
+#define FC_DITHER_FN static inline
+#endif
+
+/* What the state of SplitMix64 grows by from number to number: 2^64 by the golden ratio. */
+#define FC_DITHER_GROWTH 0x9e3779b97f4a7c15u
+
+/* SplitMix64's mixing of a state: variant 13 of D. Stafford's. */
+FC_DITHER_FN uint64_t fc_dither_mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/* A hash with one more number in it. */
+FC_DITHER_FN uint64_t fc_dither_hash(uint64_t hash, int64_t value) {
+  return fc_dither_mix(hash + ((uint64_t)value + 1) * FC_DITHER_GROWTH);
+}
+
+/* a - b in units of 2^-24, which a float holds exactly. */
+FC_DITHER_FN int32_t fc_dither_units(uint64_t state) {
+  uint64_t bits = fc_dither_mix(state);
+  return (int32_t)(uint32_t)(bits >> 40) - (int32_t)((uint32_t)bits >> 8);
+}
+
+#endif
