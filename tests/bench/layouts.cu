@@ -12,6 +12,7 @@
 // dense copy. Exit status 1 where one is not, never for a slow one; 77 without a GPU.
 //
 // Meson builds it with CUDA: ninja -C build tests/bench/filterchain-layouts
+#include "filters/stats.h"
 #include "tests/bench/rivals.cuh"
 
 #include <ctime>
@@ -29,21 +30,29 @@ constexpr int64_t BYTES = 128 << 20; // of an input: with its output several tim
 // An image of rows with a gap behind each, in elements, begun `first` elements into its memory.
 struct layout {
   const char *name;
-  int64_t y, x, c, gap, first;
+  int64_t n, y, x, c, gap, first;
 };
 
-constexpr int LAYOUTS = 12;
+constexpr int LAYOUTS = 14;
 
 // Each of about `count` elements; the first is the aligned one.
 void layouts_of(int64_t count, layout *to) {
   const int64_t rows = count / 8192;
   const layout all[LAYOUTS] = {
-      {"aligned", rows, 8192, 1, 0, 0},        {"odd width", rows, 8191, 1, 0, 0},
-      {"one off", rows, 8192, 1, 0, 1},        {"cut out", rows, 8191, 1, 6, 1},
-      {"3 channels", rows, 2730, 3, 0, 0},     {"4 channels", rows, 2048, 4, 0, 0},
-      {"8 rows", 8, count / 8, 1, 0, 0},       {"1 row", 1, count, 1, 0, 0},
-      {"100 wide", count / 100, 100, 1, 0, 0}, {"31 wide", count / 31, 31, 1, 0, 0},
-      {"1 wide", count, 1, 1, 0, 0},           {"1 of 3 wide", count / 3, 1, 1, 2, 0},
+      {"aligned", 1, rows, 8192, 1, 0, 0},
+      {"odd width", 1, rows, 8191, 1, 0, 0},
+      {"one off", 1, rows, 8192, 1, 0, 1},
+      {"cut out", 1, rows, 8191, 1, 6, 1},
+      {"3 channels", 1, rows, 2730, 3, 0, 0},
+      {"4 channels", 1, rows, 2048, 4, 0, 0},
+      {"8 rows", 1, 8, count / 8, 1, 0, 0},
+      {"1 row", 1, 1, count, 1, 0, 0},
+      {"224x224x3", count / (224 * 224 * 3), 224, 224, 3, 0, 0},
+      {"32x32", count / (32 * 32), 32, 32, 1, 0, 0},
+      {"100 wide", 1, count / 100, 100, 1, 0, 0},
+      {"31 of 40", 1, count / 40, 31, 1, 9, 0},
+      {"1 wide", 1, count, 1, 1, 0, 0},
+      {"1 of 3", 1, count / 3, 1, 1, 2, 0},
   };
   std::copy(all, all + LAYOUTS, to);
 }
@@ -53,11 +62,19 @@ fc_view view_of_layout(const layout &l, int kind, int dtype, char *data) {
   fc_view v = view_of(kind, dtype, data + l.first * size, l.y, l.x, l.c);
   v.stride[FC_AXIS_Y] += l.gap * size;
   v.stride[FC_AXIS_N] = l.y * v.stride[FC_AXIS_Y];
+  v.shape[FC_AXIS_N] = v.extent[FC_AXIS_N] = l.n;
   return v;
 }
 
 double bytes_of(const fc_view &v) {
-  return 2. * v.shape[FC_AXIS_Y] * v.shape[FC_AXIS_X] * v.shape[FC_AXIS_C] * fc_dtype_size(v.dtype);
+  return 2. * v.shape[FC_AXIS_N] * v.shape[FC_AXIS_Y] * v.shape[FC_AXIS_X] * v.shape[FC_AXIS_C] *
+         fc_dtype_size(v.dtype);
+}
+
+// Of all frames one image.
+fc_view joined(fc_view v) {
+  v.shape[FC_AXIS_Y] *= v.shape[FC_AXIS_N], v.shape[FC_AXIS_N] = 1;
+  return v;
 }
 
 // The same image lying otherwise, to give the same answer.
@@ -69,7 +86,7 @@ layout otherwise(const layout &l) {
 
 void copy_image(const fc_view &to, const fc_view &from) {
   const size_t row = (size_t)(from.shape[FC_AXIS_X] * from.shape[FC_AXIS_C]) * fc_dtype_size(from.dtype);
-  const size_t rows = (size_t)from.shape[FC_AXIS_Y];
+  const size_t rows = (size_t)(from.shape[FC_AXIS_N] * from.shape[FC_AXIS_Y]);
   const bool dense = (size_t)from.stride[FC_AXIS_Y] == row && (size_t)to.stride[FC_AXIS_Y] == row;
   must(dense ? cudaMemcpyAsync(to.data, from.data, row * rows, cudaMemcpyDeviceToDevice, stream)
              : cudaMemcpy2DAsync(to.data, (size_t)to.stride[FC_AXIS_Y], from.data,
@@ -86,6 +103,7 @@ struct operation {
 // Uneven masks, so that nothing can be made of a symmetry.
 const operation operations[] = {
     {"gain", "gain:0.7"},
+    {"dither", "dither:8"},
     {"sepconv", "sepconv:[1,3,2]/7"},
     {"sepconv", "sepconv:[1,3,2,5,4,2,1]/19"},
     {"sepconv", "sepconv:[1,3,2,5,4,2,1,7,1,2,3,1,4,2,3]/42"},
@@ -102,6 +120,7 @@ const operation operations[] = {
     {"winstat", "winstat:15x15"},
     {"winstat", "winstat:15x15:border=shrink"},
     {"winstat", "winstat:7x7:stat=std"},
+    {"winstat", "winstat:15x15:stat=max"},
     {"stats", "stats"},
 };
 
@@ -123,12 +142,12 @@ line lines[MOST_LINES];
 int count;
 
 // What takes long is not run so often.
-double seconds_of(const chain &c, const fc_view &in, const fc_view &out) {
+template <typename F> double seconds_of(const F &job) {
   const int asked = run_settings.repeats;
   run_settings.repeats = 1;
-  const double once = alone([&](int) { c(in, out); });
+  const double once = alone([&](int) { job(); });
   run_settings.repeats = once > 5e-3 ? std::min(asked, 3) : asked;
-  const double seconds = alone([&](int) { c(in, out); });
+  const double seconds = alone([&](int) { job(); });
   run_settings.repeats = asked;
   return seconds;
 }
@@ -147,8 +166,48 @@ cell measure(const chain &c, const layout &l, int kind, int dtype, const memory 
   copy_image(in_too, in);
   m.out.poison(), m.out_too.poison();
   c(in_too, out_too);
-  cell result = {seconds_of(c, in, out), bytes_of(in), false};
-  result.same = difference(out, out_too, 0) == 0;
+  cell result = {seconds_of([&] { c(in, out); }), bytes_of(in), false};
+  result.same = difference(joined(out), joined(out_too), 0) == 0;
+  return result;
+}
+
+// The statistics of a view's blocks. A chain that measures waits for its results, so the launcher.
+class measured {
+public:
+  explicit measured(const fc_view &in)
+      : in(in), align(fc_stats_align(in.kind, in.shape[FC_AXIS_X], in.shape[FC_AXIS_C])),
+        frame((in.shape[FC_AXIS_Y] + align - 1) / align * fc_stats_block_bytes(in.shape[FC_AXIS_C])),
+        parts(static_cast<size_t>(frame * in.shape[FC_AXIS_N])),
+        scratch(fc_stats_cuda_scratch(&in, align) + 256) {
+    parts.poison();
+  }
+  void operator()() const {
+    if (fc_stats_cuda(&in, align, parts.data, frame, scratch.data, stream) != FC_OK)
+      must(cudaErrorInvalidValue, "fc_stats_cuda");
+  }
+  bool operator==(const measured &other) const {
+    host_array<char> a(parts.bytes), b(parts.bytes);
+    must(cudaStreamSynchronize(stream), "measuring");
+    must(cudaMemcpy(a.data(), parts.data, parts.bytes, cudaMemcpyDeviceToHost), "downloading");
+    must(cudaMemcpy(b.data(), other.parts.data, parts.bytes, cudaMemcpyDeviceToHost), "downloading");
+    return memcmp(a.data(), b.data(), parts.bytes) == 0;
+  }
+
+private:
+  const fc_view in;
+  const int64_t align, frame;
+  const buffer parts, scratch;
+};
+
+// It only reads, so half of the bytes.
+cell measure_stats(const layout &l, int kind, int dtype, const memory &m) {
+  const fc_view in = view_of_layout(l, kind, dtype, m.in.data),
+                in_too = view_of_layout(otherwise(l), kind, dtype, m.in_too.data);
+  copy_image(in_too, in);
+  const measured one(in), other(in_too);
+  other();
+  cell result = {seconds_of(one), bytes_of(in) / 2, false};
+  result.same = one == other;
   return result;
 }
 
@@ -165,9 +224,11 @@ void add(const operation &o, int kind, int dtype, const memory &m) {
   line &l = lines[count++];
   l.stage = o.stage, l.dtype = fc_dtype_name(dtype);
   const chain c(o.stage);
+  const bool reads = strcmp(o.stage, "stats") == 0;
   layout layouts[LAYOUTS];
   layouts_of(BYTES / (int64_t)fc_dtype_size(dtype), layouts);
-  for (int i = 0; i < LAYOUTS; i++) l.cells[i] = measure(c, layouts[i], kind, dtype, m);
+  for (int i = 0; i < LAYOUTS; i++)
+    l.cells[i] = reads ? measure_stats(layouts[i], kind, dtype, m) : measure(c, layouts[i], kind, dtype, m);
   print(l);
 }
 
