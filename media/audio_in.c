@@ -13,13 +13,14 @@
 #include <string.h>
 
 #include "media/audio_length.h"
-#include "media/rf64_view.h"
+#include "media/chunks.h"
+#include "media/sound_view.h"
 
 typedef struct audio_source {
   fc_source base;
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
-  fc_rf64_view *view;       /* or NULL */
+  fc_sound_view *view;      /* or NULL */
   SNDFILE *file;
   SF_INFO info;
   gint64 position;
@@ -72,7 +73,7 @@ static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
 static void audio_free(fc_source *base) {
   audio_source *source = (audio_source *)base;
   if (source->file) sf_close(source->file);
-  fc_rf64_view_free(source->view);
+  fc_sound_view_free(source->view);
   fc_input_free(source->input);
   g_free(source->base.name);
   g_free(source);
@@ -109,6 +110,11 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
   if (strstr(why, "SF_INFO struct incomplete"))
     return fc_fail(error, FC_IO, "%s: cannot be read as %s: its header gives no sample rate, or no channels",
                    source->base.name, format->title);
+  g_autoptr(fc_chunks) chunks = source->input->seekable ? fc_chunks_read(source->input, NULL) : NULL;
+  if (chunks && chunks->missing > 0)
+    return fc_fail(error, FC_IO,
+                   "%s: is cut off: %" G_GINT64_FORMAT " bytes are missing, and what is there cannot be read",
+                   source->base.name, chunks->missing);
   while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
   return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
 }
@@ -118,12 +124,12 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   /* A descriptor of its own: a failed open closes it whatever one asks for. */
   int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
   if (fd >= 0) source->file = sf_open_fd(fd, SFM_READ, &source->info, SF_TRUE);
-  if (source->file || format->sndfile != SF_FORMAT_RF64)
-    return source->file || fail_open(source, format, error);
-  /* libsndfile loses its way behind chunks of odd size. */
-  source->view = fc_rf64_view_new(source->input);
+  gboolean viewed = format->sndfile == SF_FORMAT_RF64 || format->sndfile == SF_FORMAT_CAF;
+  if (source->file || !viewed) return source->file || fail_open(source, format, error);
+  /* libsndfile loses its way behind chunks of odd size in the one, and refuses a cut in the other. */
+  source->view = fc_sound_view_new(source->input);
   memset(&source->info, 0, sizeof source->info);
-  if (source->view) source->file = sf_open_virtual(&fc_rf64_view_vio, SFM_READ, &source->info, source->view);
+  if (source->view) source->file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &source->info, source->view);
   return source->file || fail_open(source, format, error);
 }
 

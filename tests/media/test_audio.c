@@ -304,7 +304,8 @@ static void cut(const char *whole, const char *to, gsize size) {
   clear_bytes(&b);
 }
 
-static void expect_cut(const char *path, const char *out, gint64 frames) {
+/* `some`: there is some of the sound in it. */
+static void expect_cut(const char *path, const char *out, gint64 frames, gboolean some) {
   GError *error = NULL;
   copy_job job = {.in = path, .out = out, .dtype = -1};
   assert_copy_fails(&job, FC_IO, NULL);
@@ -312,11 +313,13 @@ static void expect_cut(const char *path, const char *out, gint64 frames) {
   if (!copy(&job, &error)) { /* not even a header */
     g_assert_error(error, FC_ERROR, FC_IO);
     g_error_free(error);
+    g_assert_false(some);
     return;
   }
   SF_INFO info = {0};
   g_free(samples_of(out, &info));
   g_assert_cmpint(info.frames, <=, frames);
+  g_assert_cmpint(info.frames, >=, some ? frames / 3 : 0);
   g_remove(out);
 }
 
@@ -340,7 +343,7 @@ static void test_cut(void) {
     clear_bytes(&b);
     for (gsize k = 1; k <= 60; k++) {
       cut(whole, part, k == 60 ? all - 1 : all * k / 60);
-      expect_cut(part, out, 6000);
+      expect_cut(part, out, 6000, k >= 40 && i < 6); /* a page of Ogg may be all */
     }
   }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rf64_view.c - see rf64_view.h: a header of our own making, then the file's samples.
+ * sound_view.c - see sound_view.h: a header of our own making, then the file's samples.
  */
-#include "media/rf64_view.h"
+#include "media/sound_view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +12,17 @@
 
 /* The largest chunk that goes into the header, and what libsndfile reads of one. */
 #define CHUNK_MAX 65536
+/* All that may stand ahead of the samples of a CAF file. */
+#define FRONT_MAX ((gint64)64 << 20)
 
-struct fc_rf64_view {
+struct fc_sound_view {
   fc_input *input;
   fc_blob header;
   gint64 samples_at, samples_size; /* in the file */
   gint64 position;
 };
 
-static gint64 size_of(const fc_rf64_view *view) {
+static gint64 size_of(const fc_sound_view *view) {
   return (gint64)view->header.size + view->samples_size;
 }
 
@@ -31,18 +33,18 @@ static sf_count_t vio_size(void *data) {
 }
 
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
-  fc_rf64_view *view = data;
+  fc_sound_view *view = data;
   gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? view->position : size_of(view);
   if (from + offset < 0) return -1;
   return view->position = from + offset;
 }
 
 static sf_count_t vio_tell(void *data) {
-  return ((fc_rf64_view *)data)->position;
+  return ((fc_sound_view *)data)->position;
 }
 
 static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
-  fc_rf64_view *view = data;
+  fc_sound_view *view = data;
   gint64 header = view->header.size, got = 0;
   if (view->position < header) {
     got = MIN(size, header - view->position);
@@ -61,7 +63,7 @@ static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
   return 0;
 }
 
-SF_VIRTUAL_IO fc_rf64_view_vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
+SF_VIRTUAL_IO fc_sound_view_vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
 
 /* ---- the header -------------------------------------------------------- */
 
@@ -72,7 +74,7 @@ static gboolean is_known(const guint8 *id) {
   return FALSE;
 }
 
-static void add_chunk(fc_rf64_view *view, const fc_chunk *chunk) {
+static void add_chunk(fc_sound_view *view, const fc_chunk *chunk) {
   const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
   gsize size = (gsize)chunk->size, whole = 8 + size + (size & 1);
   guint8 *to = fc_blob_grow(&view->header, whole);
@@ -84,7 +86,7 @@ static void add_chunk(fc_rf64_view *view, const fc_chunk *chunk) {
     view->header.size -= whole;
 }
 
-static void make_header(fc_rf64_view *view, const fc_chunks *chunks) {
+static void make_header(fc_sound_view *view, const fc_chunks *chunks) {
   fc_blob_put(&view->header, "RF64\xff\xff\xff\xffWAVE", 12);
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
@@ -93,22 +95,38 @@ static void make_header(fc_rf64_view *view, const fc_chunks *chunks) {
   fc_blob_put(&view->header, "data\xff\xff\xff\xff", 8);
 }
 
-fc_rf64_view *fc_rf64_view_new(fc_input *input) {
+/* All ahead of the samples as it is, but for their size. */
+static gboolean make_caf_header(fc_sound_view *view) {
+  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_CAF);
+  if (view->samples_at > FRONT_MAX) return FALSE;
+  gsize size = (gsize)view->samples_at;
+  guint8 *to = fc_blob_grow(&view->header, size);
+  if (!to || fc_input_read_at(view->input, 0, to, size, NULL) != (gssize)size) return FALSE;
+  fc_chunk_put(layout, to + size - layout->size_bytes, (guint64)view->samples_size, layout->size_bytes);
+  return TRUE;
+}
+
+static gboolean make_view(fc_sound_view *view, const fc_chunks *chunks) {
+  if (chunks->family == FC_FAMILY_CAF) return chunks->missing > 0 && make_caf_header(view);
+  make_header(view, chunks);
+  return !view->header.failed;
+}
+
+fc_sound_view *fc_sound_view_new(fc_input *input) {
   g_autoptr(fc_chunks) chunks = fc_chunks_read(input, NULL);
   if (!chunks || chunks->data < 0) return NULL;
   const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
   gint64 left = input->size - samples->offset;
-  fc_rf64_view *view = g_new0(fc_rf64_view, 1);
+  fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
   view->samples_at = samples->offset;
   view->samples_size = samples->size >= 0 ? MIN(samples->size, left) : left;
-  make_header(view, chunks);
-  if (!view->header.failed) return view;
-  fc_rf64_view_free(view);
+  if (make_view(view, chunks)) return view;
+  fc_sound_view_free(view);
   return NULL;
 }
 
-void fc_rf64_view_free(fc_rf64_view *view) {
+void fc_sound_view_free(fc_sound_view *view) {
   if (!view) return;
   fc_blob_clear(&view->header);
   g_free(view);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sound_view.h - files as libsndfile can read them: RF64 without the chunks that it does not know, one of
+ * which throws it off when its size is odd, and CAF that is cut off as if what is there were all.
+ */
+#ifndef FC_MEDIA_SOUND_VIEW_H
+#define FC_MEDIA_SOUND_VIEW_H
+
+#include "media/audio.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_sound_view fc_sound_view;
+
+/* Of RF64 or CAF; NULL when the file has no samples, nothing is to be changed, or there is no memory. `input`
+ * is borrowed. */
+fc_sound_view *fc_sound_view_new(fc_input *input);
+void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
+
+/* For sf_open_virtual, with the view as its data. */
+extern SF_VIRTUAL_IO fc_sound_view_vio;
+
+G_END_DECLS
+
+#endif
