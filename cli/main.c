@@ -2,6 +2,7 @@
 /* filterchain - the command. Finds which command is meant, parses its options, answers
  * --help and --version, runs it, and makes sure that what it printed has arrived. The
  * locale is left alone, so that numbers are read and written with a point everywhere. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 
 #include <errno.h>
@@ -103,6 +104,7 @@ static exit_status run(const command *c, char **argv, arguments *a) {
   g_autoptr(GError) error = NULL;
   if (!arguments_parse(a, c->options, argv, &error)) return say_gerror(error);
   say_set_quiet(a->quiet);
+  if (!a->verbose) codecs_silence();
   if (a->help)
     print_help(c);
   else if (a->version)

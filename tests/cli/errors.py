@@ -87,6 +87,30 @@ class Inputs(Bad):
         self.succeed("-i", "-", "-o", "again.npy", "--allow-truncated", input=whole + b"more", text=False)
         self.assertEqual(harness.read_npy(self.path("again.npy"))[1], list(range(3000)))
 
+    def test_an_mp3_that_is_cut_off(self):
+        """What its decoder thinks of it is not said, or with -v."""
+        head = b"\xff\xfb\x90\x64"
+        xing = head + bytes(32) + b"Xing" + struct.pack(">III", 3, 50, 417 * 51)
+        frames = (head + bytes(413)) * 20
+        self.write("cut.mp3", xing.ljust(417, b"\0") + frames)
+        done = self.run_command("-i", "cut.mp3", "-o", "out.wav", "--allow-truncated")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"\Afilterchain: warning: cut.mp3: is cut off: [^\n]*\n\Z")
+        self.succeed("-q", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated")
+        self.fails(1, "-i", "cut.mp3", "-o", "out.wav")
+        self.assertIn("Xing", self.run_command("-v", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated").stderr)
+
+    def test_less_than_one_image(self):
+        self.write("short.raw", bytes(3000))
+        for layout, pipe in (("", False), (",length=2", False), ("", True)):
+            arguments = ["-i", "-" if pipe else "short.raw", "--raw", "dtype=u8,width=100,height=100" + layout, "-o", "out.npy",
+                         "--allow-truncated"]
+            line = self.fails(1, *arguments, **({"input": "\0" * 3000} if pipe else {}))
+            self.assertRegex(line, "is cut off: 3000 bytes are there, and the first image has 10000$")
+        line = self.fails(2, "-i", "-", "--raw", "dtype=u8,width=10,height=10", "-o", "out.png", input="\0" * 100)
+        self.assertIn("how many come is not known: say length=1", line)
+        self.succeed("-i", "-", "--raw", "dtype=u8,width=10,height=10,length=1", "-o", "out.png", input="\0" * 100)
+
     def test_a_device(self):
         """One that never ends, by name and behind standard input; one that has nothing."""
         for name, said in (("/dev/zero", "is a device; name a file or pipe one in"), ("/dev/null", "is empty")):

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* See codecs.h. The command's stderr becomes a stream of ours, which lets through what is not a codec's: each
+ * line of libmpg123's comes in a write of its own. */
+#define _GNU_SOURCE 1
+#include "cli/codecs.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __GLIBC__
+
+static const char *const openings[] = {"Note: Illegal Audio-MPEG-Header",
+                                       "Note: Trying to resync",
+                                       "Note: Skipped ",
+                                       "Note: Hit end of (available) data",
+                                       "Note: Junk at the beginning",
+                                       "Note: Looks like a RIFF header",
+                                       "Note: Could be a BMP album art",
+                                       "Note: Xing",
+                                       "Warning: Xing stream size",
+                                       "Warning: Encountered more data after announced end",
+                                       "Warning: Big change",
+                                       "Warning: Real sample count"};
+
+/* Or a place in its source: "[src/libmpg123/parse.c:...". */
+static gboolean is_codecs(const char *text, gsize size) {
+  while (size && *text == '\n') text++, size--;
+  const char *end = memchr(text, ']', size);
+  if (end && *text == '[' && memmem(text, (gsize)(end - text), "libmpg123/", 10)) return TRUE;
+  for (gsize i = 0; i < G_N_ELEMENTS(openings); i++)
+    if (size >= strlen(openings[i]) && memcmp(text, openings[i], strlen(openings[i])) == 0) return TRUE;
+  return FALSE;
+}
+
+static ssize_t pass_on(void *data, const char *text, size_t size) {
+  if (is_codecs(text, size)) return (ssize_t)size;
+  ssize_t written;
+  do written = write(STDERR_FILENO, text, size);
+  while (written < 0 && errno == EINTR);
+  return MAX(written, 0);
+}
+
+/* GLib asks a stream for its descriptor, which this one has not. */
+static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields, gsize count, gpointer data) {
+  g_autofree char *text = g_log_writer_format_fields(level, fields, count, FALSE);
+  fprintf(stderr, "%s\n", text);
+  return G_LOG_WRITER_HANDLED;
+}
+
+void codecs_silence(void) {
+  static const cookie_io_functions_t functions = {.write = pass_on};
+  FILE *stream = fopencookie(NULL, "w", functions);
+  if (!stream) return;
+  setvbuf(stream, NULL, _IONBF, 0);
+  g_log_set_writer_func(write_log, NULL, NULL);
+  stderr = stream;
+}
+
+#else
+
+void codecs_silence(void) {}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * codecs.h - keeps to itself what a codec writes to stderr on its own account.
+ *
+ * libsndfile does not tell libmpg123 to be quiet, which then has a line for everything odd in an MP3 file,
+ * also where nothing is wrong with the result. What is wrong is said by us, in a line that names the file.
+ */
+#ifndef FC_CLI_CODECS_H
+#define FC_CLI_CODECS_H
+
+/* Once, before there are threads. Does nothing where the C library does not let stderr be replaced. */
+void codecs_silence(void);
+
+#endif
