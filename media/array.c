@@ -105,6 +105,29 @@ static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint
   return done;
 }
 
+/* Bytes of all elements but for the outermost axis; -1: more than can be counted. */
+static gint64 bytes_each(const fc_array_file *file) {
+  gint64 bytes = file->item->size;
+  for (int axis = 0; axis < FC_AXES; axis++) {
+    gint64 extent = file->format.extent[axis];
+    if (axis == file->outermost) continue;
+    if (extent && bytes > G_MAXINT64 / 2 / extent) return -1;
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+/* The end has come before the first image is whole, or the first row of an only one. */
+static gboolean fail_nothing(const array_source *source, gint64 there, GError **error) {
+  static const char *const units[FC_AXES] = {"frame", "row", "element", "channel"};
+  const fc_array_file *file = &source->file;
+  gboolean image = file->format.kind == FC_IMAGE && file->outermost == FC_AXIS_N;
+  return fc_fail(error, FC_IO,
+                 "%s: is cut off: %" G_GINT64_FORMAT
+                 " bytes are there, and the first %s has %" G_GINT64_FORMAT,
+                 source->base.name, there, image ? "image" : units[file->outermost], bytes_each(file));
+}
+
 /* The end came within something, or before what was promised. */
 static gboolean end_well(array_source *source, gboolean within, GError **error) {
   gint64 promised = source->base.format.extent[fc_source_axis(&source->base)];
@@ -173,7 +196,12 @@ static gint64 read_frames(array_source *source, const fc_view *into, gint64 want
     gint64 got = (alike ? read_dense : read_rows)(source, into, n, rows, &within, error);
     if (got < 0) return -1;
     if (got == rows) continue;
-    if (!end_well(source, within || (!by_rows && got > 0), error)) return -1;
+    within |= !by_rows && got > 0;
+    if (within && source->position == 0 && n == 0 && (by_rows ? got : 0) == 0) {
+      fail_nothing(source, source->reader->position - source->file.offset, error);
+      return -1;
+    }
+    if (!end_well(source, within, error)) return -1;
     return by_rows ? got : n;
   }
   return wanted;
@@ -212,18 +240,6 @@ int fc_array_source_dims(const fc_source *source) {
 
 /* ---- opening ----------------------------------------------------------- */
 
-/* Bytes of all elements but for the outermost axis; -1: more than can be counted. */
-static gint64 bytes_each(const fc_array_file *file) {
-  gint64 bytes = file->item->size;
-  for (int axis = 0; axis < FC_AXES; axis++) {
-    gint64 extent = file->format.extent[axis];
-    if (axis == file->outermost) continue;
-    if (extent && bytes > G_MAXINT64 / 2 / extent) return -1;
-    bytes *= extent;
-  }
-  return bytes;
-}
-
 /* What a pipe brings less than it promises is told before it is used: an extent that turns out
  * shorter would be too late for whoever goes by it. */
 static gboolean spool_if_cuttable(array_source *source, gint64 bytes, GError **error) {
@@ -254,6 +270,8 @@ static gboolean check_size(array_source *source, GError **error) {
                                 there, each)
               : g_strdup_printf("is cut off: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " bytes are there",
                                 there, each * *extent);
+  if (!whole && file->format.kind != FC_AUDIO && (guessed || source->options.allow_truncated))
+    return fail_nothing(source, there, error);
   if (!source->options.allow_truncated || file->strided)
     return fc_fail(error, FC_IO, "%s: %s%s", source->base.name, what,
                    file->strided ? "" : "; --allow-truncated takes what is there");

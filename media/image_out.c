@@ -59,6 +59,11 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
          channels = format->extent[FC_AXIS_C];
   if (format->kind == FC_AUDIO)
     return fc_fail(error, FC_INVALID, "%s: sound cannot be stored as an image; use .wav or .npy", name);
+  if (format->extent[FC_AXIS_N] == FC_UNKNOWN)
+    return fc_fail(
+        error, FC_INVALID,
+        "%s: %s holds one image, and how many come is not known: say length=1 with --raw, or use .npy", name,
+        sink->file->title);
   if (format->extent[FC_AXIS_N] != 1)
     return fc_fail(error, FC_INVALID, "%s: %s holds one image; use .npy for more", name, sink->file->title);
   if (channels < 1 || channels > 4)
