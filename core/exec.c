@@ -595,26 +595,34 @@ static gboolean may_halve(const fc_plan *plan, guint halvings, const GError *why
   return g_error_matches(why, FC_ERROR, FC_NO_MEMORY) && !plan->whole && plan->chunk > 1 && halvings < most;
 }
 
+/* By the limit that the user knows of, or by what there was of a device's memory. */
+static void tell_if_shortened(const fc_plan *plan, const char *name, gboolean halved,
+                              const fc_result *result) {
+  gboolean by_device = halved && plan->device != FC_HOST;
+  if (plan->chunk < plan->freely)
+    fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
+                   "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
+                   " %s at a time instead of %" G_GINT64_FORMAT "%s",
+                   name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
+                   by_device ? "" : " (--max-memory sets the limit)");
+}
+
 gboolean fc_execute(fc_plan *plan, fc_source *source, fc_sink *sink, const fc_options *options,
                     fc_trace *trace, fc_result *result, GError **error) {
   fc_context *context = plan->chain->context;
-  gint64 wanted = 0;
   for (guint halvings = 0;;) {
     run r = {
         .plan = plan, .source = source, .sink = sink, .options = options, .trace = trace, .result = result};
     gboolean began;
     GError *why = NULL;
     gboolean ok = attempt(&r, halvings, &began, &why);
-    if (halvings == 0) wanted = plan->chunk;
-    if (ok && halvings)
-      fc_context_log(context, FC_LOG_WARNING,
-                     "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
-                     " %s at a time instead of %" G_GINT64_FORMAT,
-                     source->name, result->device, plan->chunk, fc_plan_unit(plan), wanted);
+    if (ok) tell_if_shortened(plan, source->name, halvings > 0, result);
     if (ok) return TRUE;
     if (!began && may_halve(plan, halvings, why)) {
       fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
-      halvings++;
+      /* Smaller than what the plan came to by itself. */
+      do halvings++;
+      while (plan->freely >> halvings >= plan->chunk);
     } else if (!began && fc_plan_may_leave_device(plan, why)) {
       fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", source->name,
                      why->message);

@@ -80,8 +80,10 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
   else
     g_string_append_printf(s, "\ndevice  cuda:%d: %s", plan->device, plan->reason);
   g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s, about %.3g MB of buffers",
-                         fc_dtype_name(plan->compute), plan->chunk, fc_plan_unit(plan),
+                         fc_dtype_name(plan->compute), plan->chunk, fc_plan_unit(plan, plan->chunk),
                          fc_plan_bytes(plan) / 1e6);
+  if (plan->chunk < plan->freely)
+    g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
   if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
   return g_string_free(s, FALSE);
 }

@@ -409,7 +409,8 @@ gsize fc_plan_pinned_bytes(const fc_plan *plan) {
   return (gsize)twin_bytes(plan) + 64 * 1024;
 }
 
-const char *fc_plan_unit(const fc_plan *plan) {
+const char *fc_plan_unit(const fc_plan *plan, gint64 count) {
+  if (count == 1) return plan->cut == FC_AXIS_X ? "frame" : plan->cut == FC_AXIS_Y ? "row" : "image";
   return plan->cut == FC_AXIS_X ? "frames" : plan->cut == FC_AXIS_Y ? "rows" : "images";
 }
 
@@ -663,19 +664,42 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
                                : "");
 }
 
+/* Half of the limit is left for what operators work in, which no plan knows; but where borders take more than
+ * chunks, shorter ones would cost time and save nothing. */
+#define ROOM_FOR_SCRATCH   0.5
+#define LEAST_WORTH_SAVING 0.1
+
+static void leave_room(fc_plan *plan) {
+  const double room = ROOM_FOR_SCRATCH * (double)plan->chain->context->max_memory;
+  double need = host_bytes(plan);
+  while (plan->chunk > 1 && need > room) {
+    gint64 was = plan->chunk;
+    plan->chunk /= 2;
+    double less = host_bytes(plan);
+    if (less > need * (1 - LEAST_WORTH_SAVING)) {
+      plan->chunk = was;
+      return;
+    }
+    need = less;
+  }
+}
+
 /* Several chunks are held at a time, so that a signal that was one may take more in pieces: then, if neither
  * fits, it is the whole that is told of. */
-static void shrink_to_fit(fc_plan *plan) {
+static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
   gint64 wanted = plan->chunk;
   double need = host_bytes(plan);
   while (plan->chunk > 1 && !fits(plan)) plan->chunk /= 2;
-  if (!fits(plan) && host_bytes(plan) > need) plan->chunk = wanted;
+  if (!fits(plan) && host_bytes(plan) > need)
+    plan->chunk = wanted;
+  else if (!asked_for)
+    leave_room(plan);
 }
 
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint halvings, GError **error) {
   gint64 total = plan->links[plan->n].extent[plan->cut];
   if (plan->whole) {
-    plan->chunk = MAX(total, 1);
+    plan->freely = plan->chunk = MAX(total, 1);
     if (halvings)
       return fc_fail(error, FC_NO_MEMORY, "not enough memory, and a stage needs the whole signal at once");
     return check_fits(plan, error);
@@ -688,9 +712,10 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
     most = extent < 0 ? -1 : MAX(most, extent);
   }
   if (most > 0) plan->chunk = MIN(plan->chunk, most);
+  plan->freely = plan->chunk;
   plan->chunk >>= halvings;
   if (plan->chunk < 1)
     return fc_fail(error, FC_NO_MEMORY, "not enough memory for even one element at a time");
-  shrink_to_fit(plan);
+  shrink_to_fit(plan, options && options->chunk > 0);
   return check_fits(plan, error);
 }

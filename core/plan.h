@@ -48,6 +48,7 @@ typedef struct fc_plan {
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */
+  gint64 freely;        /* how many it would be if memory had no limit */
   gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
   gboolean alone;       /* a worker runs a chunk through all stages by itself */
 } fc_plan;
@@ -103,8 +104,8 @@ void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES])
  * input through. */
 guint fc_plan_output_root(const fc_plan *plan);
 
-/* What a chunk is counted in: "frames", "rows" or "images". */
-const char *fc_plan_unit(const fc_plan *plan);
+/* What a chunk is counted in, for so many: "frames", "rows" or "images", or one of them. */
+const char *fc_plan_unit(const fc_plan *plan, gint64 count);
 
 /* How many chunks a run holds at a time: one where there is but one, or where each worker has its own. */
 guint fc_plan_slots(const fc_plan *plan);

@@ -143,6 +143,21 @@ class Limits(harness.Case):
         self.succeed(*chain, "-o", "limited.raw", "--max-memory", "1")
         self.assertEqual(self.read("limited.raw"), self.read("freely.raw"))
 
+    def test_scratch_has_room(self):
+        """The plan leaves some of the limit to operators, so that nothing is tried in vain; what the limit does is
+        no warning, and counted in words that fit."""
+        harness.write_png(self.path("wide.png"), [[x * 7 % 256 for x in range(6000)]] * 300, 3)
+        for stage, limit in (("sepconv:[1,2,1]/4", 1), ("winstat:window=15:stat=std", 1), ("gain:0.5", 2)):
+            with self.subTest(stage=stage):
+                chain = ["-i", "wide.png", "-o", "out.png", "-p", stage, "--device", "cpu", "-j", "2", "--max-memory", str(limit)]
+                planned = int(self.succeed(*chain, "--dry-run").split("chunks of ")[1].split()[0])
+                said = self.run_command("-v", *chain).stderr
+                self.assertNotIn("trying again", said)
+                self.assertRegex(said, rf"worked on {planned} rows? at a time instead of 300 \(--max-memory sets the limit\)")
+        tight = ["-i", "wide.png", "-o", "out.png", "-p", "winstat:window=15:stat=std", "--device", "cpu", "-j", "1",
+                 "--max-memory", "1", "--chunk", "1"]
+        self.assertIn("chunks of 1 row,", self.succeed(*tight, "--dry-run"))
+
     def test_a_whole_signal(self):
         """Of a length that only its end tells: what is loaded counts as well."""
         self.write("header", b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 2, RATE, RATE * FRAME, FRAME, 16)
