@@ -124,9 +124,11 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   /* A descriptor of its own: a failed open closes it whatever one asks for. */
   int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
   if (fd >= 0) source->file = sf_open_fd(fd, SFM_READ, &source->info, SF_TRUE);
-  gboolean viewed = format->sndfile == SF_FORMAT_RF64 || format->sndfile == SF_FORMAT_CAF;
-  if (source->file || !viewed) return source->file || fail_open(source, format, error);
-  /* libsndfile loses its way behind chunks of odd size in the one, and refuses a cut in the other. */
+  int major = format->sndfile;
+  gboolean viewed = major == SF_FORMAT_RF64 || major == SF_FORMAT_WAV || major == SF_FORMAT_CAF;
+  if (source->file || !viewed || !source->input->seekable)
+    return source->file || fail_open(source, format, error);
+  /* libsndfile loses its way behind odd chunks of the first two, and refuses a cut in the last. */
   source->view = fc_sound_view_new(source->input);
   memset(&source->info, 0, sizeof source->info);
   if (source->view) source->file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &source->info, source->view);

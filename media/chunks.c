@@ -74,6 +74,16 @@ static gboolean plausible_id(const guint8 *id, gssize size) {
   return TRUE;
 }
 
+/* What has no name may be a chunk all the same, if there is as much of it as it says; zeros fill a file up.
+ */
+static gboolean may_be_chunk(chunk_walk *walk, const fc_chunk *chunk, gint64 at) {
+  if (plausible_id(chunk->id, 4)) return TRUE;
+  gboolean zeros = memcmp(chunk->id, "\0\0\0\0", 4) == 0;
+  if (!zeros && chunk->size <= walk->input->size - chunk->offset) return TRUE;
+  if (!zeros && (walk->total < 0 || at < walk->total)) walk->chunks->stray = at;
+  return FALSE;
+}
+
 /* The true sizes of an RF64 file. */
 static gboolean read_ds64(chunk_walk *walk, const fc_chunk *chunk, GError **error) {
   guint8 sizes[16];
@@ -109,7 +119,6 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
     if (got > 0 && !layout->total_at && plausible_id(header, got)) walk->chunks->missing = length - got;
     return FALSE;
   }
-  if (!plausible_id(header, 4)) return FALSE;
   memset(chunk, 0, sizeof *chunk);
   memcpy(chunk->id, header, layout->id_bytes);
   guint64 size = fc_chunk_get(layout, header + layout->id_bytes, layout->size_bytes);
@@ -117,7 +126,7 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
   if (layout->counts_header) size -= (guint64)length;
   chunk->offset = at + length;
   chunk->size = (gint64)MIN(size, (guint64)G_MAXINT64 / 2);
-  return TRUE;
+  return may_be_chunk(walk, chunk, at);
 }
 
 static gboolean walk_chunks(chunk_walk *walk, GError **error) {

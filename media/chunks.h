@@ -33,6 +33,7 @@ typedef struct fc_chunks {
   int data;            /* index of the samples' chunk, or -1 */
   gboolean open_ended; /* the samples' size was never filled in: they go to the end of the file */
   gint64 missing;      /* bytes that the file says it has and has not */
+  gint64 stray;        /* where what is no chunk begins, ahead of the end that the file says; or 0 */
 } fc_chunks;
 
 /* Of a seekable input. NULL with an error when it cannot be read; a file that is no

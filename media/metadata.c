@@ -203,6 +203,10 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
   if (!input->seekable) warn_of_pipe(input, options);
   g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
   if (!chunks || !names_of(family_of(chunks->family))) return TRUE;
+  if (chunks->stray)
+    fc_media_warn(options,
+                  "%s: from byte %" G_GINT64_FORMAT " on it holds no chunks, and what that is is left out",
+                  input->name, chunks->stray);
   metadata->family = family_of(chunks->family);
   metadata->chunks = read_chunks(input, chunks, options);
   if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);

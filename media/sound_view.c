@@ -86,13 +86,17 @@ static void add_chunk(fc_sound_view *view, const fc_chunk *chunk) {
     view->header.size -= whole;
 }
 
+/* Sizes of RF64 stand in a chunk of their own, and are all ones where RIFF has them. */
 static void make_header(fc_sound_view *view, const fc_chunks *chunks) {
-  fc_blob_put(&view->header, "RF64\xff\xff\xff\xffWAVE", 12);
+  gboolean wide = memcmp(view->input->head, "RF64", 4) == 0;
+  fc_blob_put(&view->header, view->input->head, 4);
+  fc_blob_put(&view->header, "\xff\xff\xff\xffWAVE", 8);
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if (is_known(chunk->id) && chunk->size >= 0 && chunk->size <= CHUNK_MAX) add_chunk(view, chunk);
   }
-  fc_blob_put(&view->header, "data\xff\xff\xff\xff", 8);
+  fc_blob_put(&view->header, "data", 4);
+  fc_blob_put_little(&view->header, wide ? G_MAXUINT32 : MIN((guint64)view->samples_size, G_MAXUINT32), 4);
 }
 
 /* All ahead of the samples as it is, but for their size. */
@@ -108,6 +112,7 @@ static gboolean make_caf_header(fc_sound_view *view) {
 
 static gboolean make_view(fc_sound_view *view, const fc_chunks *chunks) {
   if (chunks->family == FC_FAMILY_CAF) return chunks->missing > 0 && make_caf_header(view);
+  if (chunks->family != FC_FAMILY_RIFF) return FALSE;
   make_header(view, chunks);
   return !view->header.failed;
 }

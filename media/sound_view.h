@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sound_view.h - files as libsndfile can read them: RF64 without the chunks that it does not know, one of
- * which throws it off when its size is odd, and CAF that is cut off as if what is there were all.
+ * sound_view.h - files as libsndfile can read them: RF64 and WAV without the chunks that it does
+ * not know, which throw it off when the size of one is odd, or its id no word; and CAF that is cut
+ * off as if what is there were all.
  */
 #ifndef FC_MEDIA_SOUND_VIEW_H
 #define FC_MEDIA_SOUND_VIEW_H
@@ -12,8 +13,8 @@ G_BEGIN_DECLS
 
 typedef struct fc_sound_view fc_sound_view;
 
-/* Of RF64 or CAF; NULL when the file has no samples, nothing is to be changed, or there is no memory. `input`
- * is borrowed. */
+/* Of RF64, WAV or CAF; NULL when the file has no samples, nothing is to be changed, or there is no memory.
+ * `input` is borrowed. */
 fc_sound_view *fc_sound_view_new(fc_input *input);
 void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
 

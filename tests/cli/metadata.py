@@ -134,6 +134,22 @@ class Wav(harness.Case):
             done = self.run_command("-i", "in.wav", "-o", "out.wav", "-p", "crop:start=3")
             self.assertEqual(done.returncode, 0, (kind, done.stderr))
 
+    def test_a_chunk_without_a_name(self):
+        """It goes over like any other, and what follows it; what cannot be a chunk is told."""
+        data = wav(chunk(b"a\x01\x80z", b"odd"), chunk(b"iXML", b"<x/>"))
+        data += chunk(b"\x02\xffcd", b"odd") + chunk(b"cart", cart(5))
+        data = data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
+        self.assertEqual(self.filtered(data, "gain:1"), chunks_of(data))
+        data += chunk(b"bext", bext(1)) + b"\1\2\3\4" * 4
+        data = data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
+        self.write("in.wav", data)
+        done = self.run_command("-i", "in.wav", "-o", "out.wav")
+        self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: in.wav: from byte {len(data) - 16} on it "
+                                                          "holds no chunks, and what that is is left out\n"))
+        self.assertEqual(chunks_of(self.read("out.wav"))[b"bext"], bext(1))
+        self.write("filled.wav", wav(chunk(b"iXML", b"<x/>")) + bytes(4096))
+        self.succeed("-i", "filled.wav", "-o", "out.wav")
+
     def test_into_aiff(self):
         """By way of libsndfile."""
         after = self.filtered(self.rich(), "crop:start=100", out="out.aiff",
