@@ -153,11 +153,12 @@ static gboolean asked_for_rf64(const wav_encoder *wav) {
   return (wav->spec.samples.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_RF64;
 }
 
-/* What the size in the file's header counts. */
-static guint64 riff_size(const wav_encoder *wav, gint64 frames) {
+/* What the size in the file's header counts. Not true without memory, which `to` is told of. */
+static guint64 riff_size(const wav_encoder *wav, gint64 frames, fc_blob *to) {
   g_auto(fc_blob) own = {0};
   put_fmt(&own, wav);
   put_fact(&own, wav, frames);
+  to->failed |= own.failed;
   guint64 data = data_bytes(wav, frames), chunks = 0;
   for (guint i = 0; wav->chunks && i < wav->chunks->len; i++) {
     gsize size = g_array_index(wav->chunks, fc_meta_chunk, i).size;
@@ -167,7 +168,7 @@ static guint64 riff_size(const wav_encoder *wav, gint64 frames) {
 }
 
 static void put_riff_header(fc_blob *to, const wav_encoder *wav, gint64 frames) {
-  guint64 riff = riff_size(wav, frames);
+  guint64 riff = riff_size(wav, frames, to);
   gboolean wide = asked_for_rf64(wav) || riff > 0xffffffff;
   put_head(to, wav, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
   fc_blob_put(to, "WAVE", 4);
@@ -295,10 +296,10 @@ fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_aud
     return NULL;
   }
   wav->speakers = fc_metadata_speakers(spec->metadata, spec->channels, &wav->extensible);
-  wav->room = !w64 && (asked_for_rf64(wav) || spec->frames == FC_UNKNOWN ||
-                       riff_size(wav, spec->frames) > 0xffffffff);
-  warn_of_large(wav);
   g_auto(fc_blob) header = {0};
+  wav->room = !w64 && (asked_for_rf64(wav) || spec->frames == FC_UNKNOWN ||
+                       riff_size(wav, spec->frames, &header) > 0xffffffff);
+  warn_of_large(wav);
   put_header(&header, wav, spec->frames == FC_UNKNOWN ? 0 : spec->frames);
   wav->header_size = header.size;
   if (fc_blob_check(&header, name, error) && fc_output_write(output, header.data, header.size, error))
