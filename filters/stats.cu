@@ -7,24 +7,33 @@
 // mean need no second read. A block of threads has up to 16 chunks in a row, a *unit*, and merges them as
 // a tree: that is a whole block of the signal but for rows of more than 16384 samples, whose units
 // a second kernel merges. Short signals of integers and long ones of floats have kernels of their own
-// (stats_cluster.cuh, stats_stream.cuh). All follow the order of the CPU to the bit: lane t of a warp has the
-// lanes 4 t .. 4 t + 3 of the chunk, which one load brings where samples are adjacent.
+// (stats_cluster.cuh, stats_stream.cuh), and channels side by side (stats_pixels.cuh). All follow the order
+// of the CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which one load brings
+// where samples are adjacent.
 #include "filters/stats_cluster.cuh"
+#include "filters/stats_pixels.cuh"
 #include "filters/stats_stream.cuh"
 #include "filters/stats_units.cuh"
 
 namespace stats {
 
 // UNIT / l.unit units to a block of threads, neighbours in place; units[] of those that are not whole blocks
-// is [frame][block][channel][unit].
+// is [frame][block][channel][unit]. A chunk that is not whole takes as long as many: the warp that has it
+// (ragged: the last, which is taken first) leaves the others to others.
 template <typename T, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     measure_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
   __shared__ fc_stats_part parts[UNIT];
+  __shared__ int left;
+  if (l.ragged) {
+    if (threadIdx.x == 0) left = UNIT;
+    __syncthreads();
+  }
   const int64_t total = l.frames * l.blocks * l.units * l.channels;
   const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
 #pragma unroll 1
-  for (int i = threadIdx.x / 32; i < UNIT; i += WARPS) {
+  for (int i = l.ragged ? take(&left) : threadIdx.x / 32; i >= 0 && i < UNIT;
+       i = l.ragged ? take(&left) : i + WARPS) {
     const uint32_t set = base + (i >> l.unit_bits);
     if (set < total) measure_one<T, WARPS>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
   }
@@ -74,7 +83,11 @@ static layout layout_of(const fc_view *in, int64_t align) {
   l.units = (l.chunks + l.unit - 1) / l.unit;
   l.block_bytes = static_cast<int64_t>(fc_stats_block_bytes(l.channels));
   l.even = l.audio || in->stride[FC_AXIS_Y] == in->stride[FC_AXIS_X] * l.columns;
-  l.adjacent = l.even && in->stride[FC_AXIS_X] == static_cast<int64_t>(fc_dtype_size(in->dtype));
+  const bool dense = in->stride[FC_AXIS_X] == static_cast<int64_t>(fc_dtype_size(in->dtype));
+  l.adjacent = l.even && dense;
+  l.runs = dense && (l.even || l.columns >= FC_STATS_CHUNK);
+  l.ragged = samples % FC_STATS_CHUNK != 0;
+  l.pixels = l.channels > 1 && l.even && fc_is_interleaved(in);
   return l;
 }
 
@@ -84,6 +97,10 @@ constexpr unsigned MANY = 256;
 template <typename T>
 static fc_status launch(const layout &l, unsigned grid, fc_stats_part *units, char *blocks,
                         int64_t frame_bytes, cudaStream_t stream) {
+  if (l.pixels && grid >= MANY) {
+    const fc_status status = launch_pixels<T>(l, units, blocks, frame_bytes, stream);
+    if (status != FC_UNSUPPORTED) return status;
+  }
   if constexpr (static_cast<T>(0.5) == 0)
     if (grid < MANY) {
       const fc_status status = launch_clusters<T>(l, grid, units, blocks, frame_bytes, stream);

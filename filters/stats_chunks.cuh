@@ -35,6 +35,9 @@ struct layout {
   int64_t block_bytes;
   int32_t unit, unit_bits;    // chunks of a unit, a power of two
   bool audio, even, adjacent; // even: samples are equal steps apart; adjacent: without gaps
+  bool runs;                  // of a chunk without gaps, but for one where a row ends
+  bool ragged;                // a block's last chunk is not a whole one
+  bool pixels;                // channels lie side by side, without gaps
 };
 
 __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {
@@ -147,6 +150,36 @@ __device__ __forceinline__ bool is_easy(const layout &l, const char *block, int6
          (reinterpret_cast<uintptr_t>(block) + first * sizeof(T)) % 16 == 0;
 }
 
+// Samples of a chunk where `runs`: d is at base + d * sizeof(T), and from `split` on `gap` bytes further.
+struct run {
+  const char *base;
+  int64_t gap;
+  int32_t split;
+
+  template <typename T> __device__ __forceinline__ T at(int d) const {
+    return *reinterpret_cast<const T *>(base + d * static_cast<int>(sizeof(T)) + (d < split ? 0 : gap));
+  }
+};
+
+__device__ __forceinline__ run run_of(const layout &l, const char *block, int64_t first) {
+  if (l.even) return {block + first * l.in.stride[FC_AXIS_X], 0, FC_STATS_CHUNK};
+  const int64_t y = first < l.columns ? 0 : static_cast<uint32_t>(first) / static_cast<uint32_t>(l.columns);
+  const int64_t left = (y + 1) * l.columns - first;
+  return {block + y * l.in.stride[FC_AXIS_Y] + (first - y * l.columns) * l.in.stride[FC_AXIS_X],
+          l.in.stride[FC_AXIS_Y] - l.columns * l.in.stride[FC_AXIS_X],
+          left < FC_STATS_CHUNK ? static_cast<int32_t>(left) : FC_STATS_CHUNK};
+}
+
+// A whole chunk, each thread's lanes being neighbours as in QUADS, by as many loads as there are samples:
+// their lines are in the first cache after the first of four.
+template <typename T>
+__device__ __forceinline__ void load_runs(T (&v)[EACH], const layout &l, const char *block, int64_t first) {
+  const run r = run_of(l, block, first);
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < EACH; i++) v[i] = r.at<T>(i / OWN * FC_STATS_LANES + lane * OWN + i % OWN);
+}
+
 // The samples of a thread's lanes, row after row; NaN in place of those that are not there.
 template <bool QUADS, typename T>
 __device__ __forceinline__ void load_values(T (&v)[EACH], const layout &l, const char *block, int64_t first,
@@ -170,6 +203,17 @@ __device__ __forceinline__ void load_values(T (&v)[EACH], const layout &l, const
   }
 }
 
+// Adjacent elements from any address: of the words that they lie in, which are no others than theirs.
+template <int COUNT> __device__ __forceinline__ void load_shifted(uint32_t *words, const char *from) {
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+  const uint32_t *at = reinterpret_cast<const uint32_t *>(from - askew) + threadIdx.x % 32;
+  uint32_t next[COUNT];
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) words[i] = at[i * 32], next[i] = askew ? at[i * 32 + 1] : 0;
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) words[i] = __funnelshift_r(words[i], next[i], askew * 8);
+}
+
 // Integers in any order, in words; the chunk's first in place of those that are not there.
 template <typename T>
 __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, const char *block, int64_t first,
@@ -186,11 +230,16 @@ __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, con
       words[4 * i] = q[i].x, words[4 * i + 1] = q[i].y, words[4 * i + 2] = q[i].z, words[4 * i + 3] = q[i].w;
     return;
   }
+  const run r = run_of(l, block, first);
+  if (l.runs && count == FC_STATS_CHUNK && r.split == FC_STATS_CHUNK) {
+    load_shifted<EACH / PACK>(words, r.base);
+    return;
+  }
   T v[EACH];
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
-    const int at = i * 32 + lane;
-    v[i] = *reinterpret_cast<const T *>(address(l, block, at < count ? first + at : first));
+    const int at = i * 32 + lane < count ? i * 32 + lane : 0;
+    v[i] = l.runs ? r.at<T>(at) : *reinterpret_cast<const T *>(address(l, block, first + at));
   }
 #pragma unroll
   for (int i = 0; i < EACH / PACK; i++) {
@@ -339,20 +388,21 @@ __device__ __forceinline__ fc_stats_part measure_whole(const float (&v)[EACH], c
   return p;
 }
 
-// Of a whole chunk.
-template <bool QUADS, typename T>
-__device__ __forceinline__ fc_stats_part load_and_measure(const layout &l, const char *block, int64_t first) {
-  T v[EACH];
-  load_values<QUADS>(v, l, block, first, FC_STATS_CHUNK);
-  return measure_whole<QUADS>(v, l, block, first);
-}
-
 template <typename T>
 __device__ __forceinline__ fc_stats_part measure_values(const layout &l, const char *block, int64_t first,
                                                         int64_t count) {
   if (count < FC_STATS_CHUNK) return measure_some<T>(l, block, first, count);
-  if (is_easy<T>(l, block, first, count)) return load_and_measure<true, T>(l, block, first);
-  return load_and_measure<false, T>(l, block, first);
+  const bool easy = is_easy<T>(l, block, first, count);
+  T v[EACH];
+  if (easy || l.runs) {
+    if (easy)
+      load_values<true>(v, l, block, first, FC_STATS_CHUNK);
+    else
+      load_runs(v, l, block, first);
+    return measure_whole<true>(v, l, block, first);
+  }
+  load_values<false>(v, l, block, first, FC_STATS_CHUNK);
+  return measure_whole<false>(v, l, block, first);
 }
 
 // ---- a chunk of integers -----------------------------------------------------
@@ -415,6 +465,30 @@ template <> struct code_sums<int32_t> {
   __device__ __forceinline__ int32_t largest() const { return most; }
 };
 
+// The part of a chunk from its threads' sums, with `extra` in place of each of its missing samples.
+template <typename T>
+__device__ __forceinline__ fc_stats_part part_of_codes(const code_sums<T> &sums, int64_t count, int64_t extra,
+                                                       int64_t bias) {
+  const int64_t missing = FC_STATS_CHUNK - count;
+  const int64_t raw = static_cast<int64_t>(add_lanes(sums.sum)) - missing * extra;
+  const uint64_t low = add_lanes(sums.low), high = sizeof(T) > 2 ? add_lanes(sums.high) : 0;
+  fc_stats_part p = fc_stats_part_none();
+  p.finite = count;
+  p.least = static_cast<double>(least_of_lanes(sums.smallest()) - bias);
+  p.most = static_cast<double>(most_of_lanes(sums.largest()) - bias);
+  const int64_t sum = raw - count * bias;
+  p.sum_low = static_cast<uint64_t>(sum), p.sum_high = sum < 0 ? ~uint64_t(0) : 0;
+  p.squares_low = low;
+  fc_stats_add_wide(&p.squares_low, &p.squares_high, high << 32, high >> 32);
+  // missing < 2^10 and the square <= 2^62: the product has two halves.
+  const uint64_t square = static_cast<uint64_t>(extra * extra), n = static_cast<uint64_t>(missing);
+  const uint64_t off_low = square * n,
+                 off_high = ((square >> 32) * n + (((square & 0xffffffffu) * n) >> 32)) >> 32;
+  fc_stats_add_wide(&p.squares_low, &p.squares_high, ~off_low + 1, ~off_high + (off_low == 0));
+  if (bias) p.squares_low = p.squares_low - static_cast<uint64_t>(2 * bias * raw) + count * bias * bias;
+  return p;
+}
+
 // Integers are exact in any order. In place of samples that are not there the chunk's first is
 // taken, which changes no extreme, and taken off again in the end. Only integers of 8 and 16 bits have a
 // bias: it comes off the sums.
@@ -427,23 +501,7 @@ __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const ch
 #pragma unroll
   for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) sums.add(words[i]);
   const int64_t extra = __shfl_sync(ALL, static_cast<int32_t>(static_cast<T>(words[0])), 0);
-  const int64_t missing = FC_STATS_CHUNK - count, bias = l.bias;
-  const int64_t raw = static_cast<int64_t>(add_lanes(sums.sum)) - missing * extra;
-  const uint64_t low = add_lanes(sums.low), high = sizeof(T) > 2 ? add_lanes(sums.high) : 0;
-  fc_stats_part p = fc_stats_part_none();
-  p.finite = count;
-  p.least = least_of_lanes(sums.smallest()) - l.bias, p.most = most_of_lanes(sums.largest()) - l.bias;
-  const int64_t sum = raw - count * bias;
-  p.sum_low = static_cast<uint64_t>(sum), p.sum_high = sum < 0 ? ~uint64_t(0) : 0;
-  p.squares_low = low;
-  fc_stats_add_wide(&p.squares_low, &p.squares_high, high << 32, high >> 32);
-  // missing < 2^10 and the square <= 2^62: the product has two halves.
-  const uint64_t square = static_cast<uint64_t>(extra * extra), n = static_cast<uint64_t>(missing);
-  const uint64_t off_low = square * n,
-                 off_high = ((square >> 32) * n + (((square & 0xffffffffu) * n) >> 32)) >> 32;
-  fc_stats_add_wide(&p.squares_low, &p.squares_high, ~off_low + 1, ~off_high + (off_low == 0));
-  if (bias) p.squares_low = p.squares_low - static_cast<uint64_t>(2 * bias * raw) + count * bias * bias;
-  return p;
+  return part_of_codes<T>(sums, count, extra, l.bias);
 }
 
 template <typename T> struct measure {

@@ -79,6 +79,13 @@ __device__ __forceinline__ void ask_ahead(const layout &l, const char *block, in
   asm volatile("prefetch.global.L2 [%0];" ::"l"(block + first * static_cast<int64_t>(sizeof(T)) + byte));
 }
 
+// The chunk that nobody has begun with, from the last one down; less than 0 when there is none.
+__device__ __forceinline__ int take(int *left) {
+  int i = 0;
+  if (threadIdx.x % 32 == 0) i = atomicSub(left, 1) - 1;
+  return __shfl_sync(ALL, i, 0);
+}
+
 template <typename T, int WARPS>
 __device__ __forceinline__ void measure_one(const layout &l, const place &at, int k, fc_stats_part *to) {
   const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + k) * FC_STATS_CHUNK,
@@ -118,14 +125,15 @@ __device__ __forceinline__ fc_stats_part merge_codes(fc_stats_part p, int lanes)
   return p;
 }
 
-// A warp merges the chunks of each unit, parts[] of unit `base` and those after it.
+// A warp merges the chunks of each unit, parts[] of unit `base` and those after it; of units that are `step`
+// apart the one at `at_step`.
 template <typename T>
 __device__ __forceinline__ void finish_units(const layout &l, fc_stats_part *parts, uint32_t base,
                                              int64_t total, fc_stats_part *units, char *blocks,
-                                             int64_t frame_bytes) {
-  const int i = threadIdx.x, k = i & (l.unit - 1), set = i >> l.unit_bits;
+                                             int64_t frame_bytes, uint32_t step = 1, uint32_t at_step = 0) {
+  const int i = threadIdx.x % 32, k = i & (l.unit - 1), set = i >> l.unit_bits;
   const bool mine = i < UNIT && base + set < total;
-  const place at = place_of(l, mine ? base + set : base);
+  const place at = place_of(l, (mine ? base + set : base) * step + at_step);
   const int64_t count = mine ? chunks_in(l, at) : 0;
   fc_stats_part p = fc_stats_part_none();
   if constexpr (static_cast<T>(0.5) == 0) {

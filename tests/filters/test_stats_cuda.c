@@ -127,6 +127,29 @@ static void test_streamed(void) {
   }
 }
 
+/* Channels side by side, so many that blocks of threads have them together: small frames of chunks that are
+ * not whole, and whole chunks, from the beginning and from an element later. */
+static void test_pixels(void) {
+  for (int i = 0; i < 3 * FC_DTYPE_COUNT; i++) {
+    const int dtype = i / 3, channels = 2 + i % 3;
+    const int64_t frames[4] = {2300, 1, 301, channels}, rows[4] = {1, 2080, 1024, channels};
+    signal s = signal_new(FC_IMAGE, dtype, frames, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+    fill_sort(&s, i % 2);
+    check_signal(&s, 1);
+    s.view = view_cut(&s.view, FC_AXIS_N, 1, 2299);
+    check_signal(&s, 1);
+    signal_free(&s);
+    if (dtype % 3 != i % 3 || trial_skipped()) continue;
+    s = signal_new(FC_IMAGE, dtype, rows, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+    fill_sort(&s, i % 2);
+    check_signal(&s, 16);
+    s.view = view_cut(&s.view, FC_AXIS_Y, 0, 2079);
+    s.view.data = (char *)s.view.data + fc_dtype_size(dtype);
+    check_signal(&s, 16);
+    signal_free(&s);
+  }
+}
+
 int main(int argc, char **argv) {
   static const int64_t aligns[] = {1, 3, 64, 1024, 2048, 3000, 16384};
   int devices = 0, count = argc > 1 ? atoi(argv[1]) : 600;
@@ -145,5 +168,6 @@ int main(int argc, char **argv) {
   test_longest_row();
   test_alignment();
   test_streamed();
+  test_pixels();
   return check_result();
 }
