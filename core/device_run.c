@@ -144,17 +144,11 @@ static gboolean enqueue_parts(fc_device_run *r, fc_buffer *input, fc_buffer *out
 
 /* ---- operators that make the border themselves --------------------------- */
 
-/* The view is the signal: links other than the first have had their border made where they lie. */
 static gboolean may_make_border(const fc_device_run *r) {
   const fc_plan_stage *ps = &r->plan->stages[0];
-  if (!ps->op || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->border == FC_BORDER_NONE ||
-      ps->measure_bytes)
-    return FALSE;
-  /* The caller's memory would be the next stage's input, which may need a border. */
-  if (ps->passthrough) return FALSE;
-  for (int a = 0; a < FC_AXES; a++)
-    if (!fc_range_same(r->chunk->links[0].view[a], (fc_range){0, r->plan->links[0].extent[a]})) return FALSE;
-  return TRUE;
+  /* Of one that passes its input through the caller's memory would be the next stage's, which may need a
+   * border. */
+  return fc_work_may_make_border(&r->work, 0, r->chunk) && ps->border != FC_BORDER_NONE && !ps->passthrough;
 }
 
 /* Nothing is enqueued where `done` is FALSE after it. */

@@ -386,35 +386,70 @@ static gboolean run_off_device(call *c, const fc_chunk *chunk, GError **error) {
   return TRUE;
 }
 
-static gboolean fill_border(fc_work *w, guint s, const fc_chunk *chunk, GError **error) {
-  const fc_plan_stage *ps = &w->plan->stages[s];
-  if (ps->border == FC_BORDER_NONE) return TRUE;
-  const fc_chunk_link *link = &chunk->links[s];
-  gboolean out = FALSE;
-  fc_range real[FC_AXES];
+/* ---- borders ---------------------------------------------------------- */
+
+/* Does the stage look beyond the ends of its input, at what is to be made there? */
+static gboolean wants_border(const fc_work *w, guint s, const fc_chunk *chunk) {
+  const fc_range *virt = chunk->links[s].virt;
+  if (w->plan->stages[s].border == FC_BORDER_NONE) return FALSE;
   for (int a = 0; a < FC_AXES; a++) {
     gint64 extent = w->plan->links[s].extent[a];
-    out |= link->virt[a].lo < 0 || (extent >= 0 && link->virt[a].hi > extent);
-    real[a] = link->made[a];
+    if (virt[a].lo < 0 || (extent >= 0 && virt[a].hi > extent)) return TRUE;
   }
-  if (!out) return TRUE;
-  fc_view view = fc_buffer_view(&w->links[s], real, &w->plan->links[s]);
+  return FALSE;
+}
+
+static gboolean fill_border(fc_work *w, guint s, const fc_chunk *chunk, GError **error) {
+  const fc_plan_stage *ps = &w->plan->stages[s];
+  const fc_chunk_link *link = &chunk->links[s];
+  fc_view view = fc_buffer_view(&w->links[s], link->made, &w->plan->links[s]);
   return w->runner->fill_border(w->runner, &view, link->virt, ps->border, &ps->border_code, error);
+}
+
+gboolean fc_work_may_make_border(const fc_work *w, guint s, const fc_chunk *chunk) {
+  const fc_plan_stage *ps = &w->plan->stages[s];
+  if (!ps->op || on_cpu(w, s) || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->measure_bytes) return FALSE;
+  for (int a = 0; a < FC_AXES; a++)
+    if (!fc_range_same(chunk->links[s].view[a], (fc_range){0, w->plan->links[s].extent[a]})) return FALSE;
+  return TRUE;
+}
+
+/* Nothing has been enqueued where `done` is FALSE after it. */
+static gboolean run_edges(call *c, gboolean *done, GError **error) {
+  const fc_plan_stage *ps = &c->work->plan->stages[c->stage];
+  const fc_edges edges = {sizeof edges, ps->border, ps->border_code};
+  c->edges = &edges;
+  gboolean ok = run_on_device(c, error);
+  c->edges = NULL;
+  *done = !c->refused;
+  return ok;
+}
+
+/* ---- stages, one after another ---------------------------------------- */
+
+static gboolean run_call(call *c, const fc_chunk *chunk, GError **error) {
+  fc_work *w = c->work;
+  if (wants_border(w, c->stage, chunk)) {
+    gboolean may = fc_work_may_make_border(w, c->stage, chunk), done = FALSE;
+    gboolean ok = !may || run_edges(c, &done, error);
+    if (!ok || done) return ok;
+    if (!fill_border(w, c->stage, chunk, error)) return FALSE;
+  }
+  return w->plan->stages[c->stage].on_host ? run_off_device(c, chunk, error)
+         : w->plan->device == FC_HOST      ? run_on_cpu(c, error)
+                                           : run_on_device(c, error);
 }
 
 static gboolean run_stage(fc_work *w, guint s, const fc_chunk *chunk, const fc_measures *measures,
                           GError **error) {
   const fc_plan_stage *ps = &w->plan->stages[s];
-  if (!fill_border(w, s, chunk, error)) return FALSE;
   call c = {.work = w, .stage = s};
   c.in = fc_buffer_view(&w->links[s], chunk->links[s].view, &w->plan->links[s]);
   c.out = fc_buffer_view(&w->links[s + 1], chunk->links[s + 1].made, &w->plan->links[s + 1]);
   if (fc_view_count(&c.out) == 0) return TRUE;
   if (measures && ps->measure_bytes) c.measure = measures->blocks[s], c.measure_stride = measures->strides[s];
   gint64 start = fc_trace_now(w->trace);
-  gboolean ok = ps->on_host                  ? run_off_device(&c, chunk, error)
-                : w->plan->device == FC_HOST ? run_on_cpu(&c, error)
-                                             : run_on_device(&c, error);
+  gboolean ok = run_call(&c, chunk, error);
   fc_trace_add(w->trace, FC_TRACK_COMPUTE, ps->name, start, w->chunks, -1);
   return ok;
 }
@@ -459,12 +494,8 @@ gboolean fc_work_run(fc_work *w, guint stage, const fc_view *in, const fc_view *
 
 gboolean fc_work_run_edges(fc_work *w, guint stage, const fc_view *in, const fc_view *out, gboolean *done,
                            GError **error) {
-  const fc_plan_stage *ps = &w->plan->stages[stage];
-  const fc_edges edges = {sizeof edges, ps->border, ps->border_code};
-  call c = {.work = w, .stage = stage, .in = *in, .out = *out, .edges = &edges};
-  gboolean ok = run_on_device(&c, error);
-  *done = !c.refused;
-  return ok;
+  call c = {.work = w, .stage = stage, .in = *in, .out = *out};
+  return run_edges(&c, done, error);
 }
 
 gboolean fc_work_capturable(const fc_work *w) {

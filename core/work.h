@@ -67,7 +67,8 @@ gboolean fc_measures_init(fc_measures *measures, fc_work *work, GError **error);
 void fc_measures_clear(fc_measures *measures, fc_work *work);
 
 /* Enqueues border and stages from link 0 to the chunk's last, with the given buffers
- * at either end (`out` is not used when the chunk ends before the last link). */
+ * at either end (`out` is not used when the chunk ends before the last link). On a device an operator that
+ * may makes its border itself: a launch less. */
 gboolean fc_work_enqueue(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out,
                          const fc_measures *measures, GError **error);
 
@@ -79,8 +80,11 @@ gboolean fc_work_enqueue_after(fc_work *work, const fc_chunk *chunk, guint stage
  * fc_work_scratch bytes for these views; NULL: the workspace's own. */
 gboolean fc_work_run(fc_work *work, guint stage, const fc_view *in, const fc_view *out, void *scratch,
                      GError **error);
-/* The same of the whole signal with its border not made, by an operator that can do without. `done` FALSE: it
- * cannot with these views, and nothing has been enqueued. */
+/* Whether the stage's operator, which looks beyond its signal, may be asked to make the border itself: it
+ * says that it can, and the signal is there whole. */
+gboolean fc_work_may_make_border(const fc_work *work, guint stage, const fc_chunk *chunk);
+/* As fc_work_run, of the whole signal with its border not made, by an operator that can do without. `done`
+ * FALSE: it cannot with these views, and nothing has been enqueued. */
 gboolean fc_work_run_edges(fc_work *work, guint stage, const fc_view *in, const fc_view *out, gboolean *done,
                            GError **error);
 gsize fc_work_scratch(fc_work *work, guint stage, const fc_view *in, const fc_view *out);

@@ -637,6 +637,18 @@ static void test_large_edges(void) {
   }
 }
 
+/* Nor is a border made between stages, but for operators that do not make it themselves. */
+static void test_edges_between(void) {
+  const struct large l = {{"gain:0.5", "sepconv:[1,2,1]/4:border=reflect"}, FC_ARRAY, FC_F32, 131, 67, 1, 1};
+  static const hosted_border said[] = {HOSTED_GIVEN, HOSTED_REFUSED, HOSTED_MADE};
+  for (guint i = 0; i < G_N_ELEMENTS(said); i++) {
+    host_borders(said[i]);
+    check_large(&l);
+    g_assert_cmpuint(fake_device_calls(FAKE_BORDER), ==, said[i] != HOSTED_MADE);
+  }
+  host_borders(HOSTED_GIVEN);
+}
+
 /* One call of an operator that makes its border itself, on y * x elements. */
 static gboolean run_edges(gint64 y, gint64 x, hosted_border border, const fake_faults *faults,
                           GError **error) {
@@ -766,6 +778,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/stream", test_stream);
   g_test_add_func("/device/large", test_large);
   g_test_add_func("/device/large/edges", test_large_edges);
+  g_test_add_func("/device/large/edges-between", test_edges_between);
   g_test_add_func("/device/large/edges-refused", test_edges_refused);
   g_test_add_func("/device/large/edges-captured", test_edges_captured);
   g_test_add_func("/device/large/failing", test_large_failing);

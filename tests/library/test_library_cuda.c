@@ -196,21 +196,22 @@ static void test_captured(void) {
   bed_clear(&b);
 }
 
-/* Large enough that the inside is filtered where it lies and only the rims are copied: what comes of it is
- * what comes of uploading all to where there is room for a border, to the bit. */
-static void check_large(const char *stage, fc_view from) {
+/* Large enough that the inside is filtered where it lies and only the rims are copied, or that operators make
+ * their borders themselves: what comes of it is what comes of uploading it in parts to where there is room
+ * for a border, to the bit. Stages are apart by blanks. */
+static void check_large(const char *text, fc_view from) {
   GError *error = NULL;
   cudaStream_t stream;
-  const char *const one[] = {stage, NULL};
+  g_auto(GStrv) parts = g_strsplit(text, " ", -1);
   g_autoptr(fc_context) context = fc_context_new();
-  g_autoptr(fc_chain) chain = fc_chain_parse(context, one, &error);
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)parts, &error);
   g_assert_no_error(error);
   const gsize count = (gsize)fc_view_count(&from), size = count * sizeof(float);
   g_autofree float *in = g_malloc(size), *wanted = g_malloc(size), *got = g_malloc(size);
   for (gsize i = 0; i < count; i++) in[i] = (float)((i * 2654435761u) >> 8 & 0xffff) / 65536 - 0.5f;
   fc_view to = from;
   fc_options options = FC_OPTIONS_INIT;
-  options.device = "cuda";
+  options.device = "cuda", options.chunk = from.shape[from.kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y] / 3;
   from.data = in, to.data = wanted;
   g_assert_true(fc_chain_run_host(chain, &from, &to, &options, NULL, &error));
   g_assert_cmpint(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), ==, cudaSuccess);
@@ -249,8 +250,16 @@ static void test_large(void) {
   const fc_view sound = {sizeof sound,         FC_F32, FC_AUDIO,    FC_HOST, NULL, {1, 1, n, 1},
                          {n * 4, n * 4, 4, 4}, {0},    {1, 1, n, 1}};
   static const char *const of_images[] = {
-      "sepconv:[1,2,4,2,1]/10:border=reflect", "conv2d:[0,1,0;1,-4,1;0,2,1]:value=3",
-      "winstat:15x7:border=replicate", "winstat:9:stat=max:border=shrink", "conv1d:[1,2,3]/6:axis=y"};
+      "sepconv:[1,2,4,2,1]/10:border=reflect",
+      "conv2d:[0,1,0;1,-4,1;0,2,1]:value=3",
+      "winstat:15x7:border=replicate",
+      "winstat:9:stat=max:border=shrink",
+      "winstat:700:border=shrink",
+      "winstat:31x5:border=shrink",
+      "conv1d:[1,2,3]/6:axis=y",
+      "gain:2 sepconv:[1,2,4,2,1]/10 clip:0.3 winstat:15:border=wrap conv2d:[0,1,0;1,-4,1;0,2,1]:value=3",
+      "winstat:9x9:border=reflect winstat:9:border=shrink conv1d:[1,2,1]/4:border=replicate "
+      "winstat:5:stat=max"};
   for (guint i = 0; i < G_N_ELEMENTS(of_images); i++) check_large(of_images[i], image);
   check_large("conv1d:[1,2,3,4]/10:border=reflect", sound);
   check_large("winstat:1001:stat=std", sound);
