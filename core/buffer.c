@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#define ALIGNMENT 64
+/* A line of a GPU's caches: accesses of a warp that begin elsewhere take one more. */
+#define ALIGNMENT 128
 
 static gint64 modulo(gint64 a, gint64 n) {
   return (a % n + n) % n;
