@@ -2,11 +2,12 @@
 //
 // conv1d_columns.cu - short masks down the columns of images of u8, i16, u16 and f32.
 //
-// A lane makes eight rows of four adjacent elements (of one, where rows begin anywhere): it slides down its
-// columns a row at a time, in a ring of registers whose place is known at compile time, and converts what it
-// loads once for eight outputs. Taps come from the constant bank. Rows that neighbouring warps have in common
-// come from the first cache. What stands for a row beyond the ends is the same for a whole warp, and asked
-// for only by those whose windows touch an end.
+// A lane makes eight rows of four elements: adjacent ones, or, where rows begin anywhere, each beside its
+// neighbours' so that these are loaded together. It slides down its columns a row at a time, in a ring of
+// registers whose place is known at compile time, and converts what it loads once for eight outputs. Taps come
+// from the constant bank. Rows that neighbouring warps have in common come from the first cache. What stands
+// for a row beyond the ends is the same for a whole warp, and asked for only by those whose windows touch an
+// end.
 //
 // Sums run in the order that conv1d.h lays down.
 #include "filters/conv1d_columns.cuh"
@@ -16,8 +17,13 @@
 namespace {
 
 constexpr int ROWS = 8; // of a lane's outputs
-constexpr int WARPS = 8;
+constexpr int WARPS = 4, RESIDENT = 4;
 constexpr int MOST_GRID = 65535;
+
+// How a lane's elements lie: adjacent; as far apart as a warp is wide; or it has one alone.
+enum { ADJACENT, APART, ALONE };
+template <int WAY> constexpr int EACH = WAY == ALONE ? 1 : 4;
+template <int WAY> constexpr int ACROSS = 32 * EACH<WAY>; // elements of a warp
 
 struct columns_args {
   const char *in; // of the first row of output
@@ -25,6 +31,8 @@ struct columns_args {
   int64_t in_row, out_row, in_image, out_image, in_plane, out_plane; // bytes
   int64_t width;                                                     // elements of a row
   int height, planes, taps;
+  fc_dev_divider by_across; // blocks side by side
+  int across;
   fc_window_ends ends; // in rows
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
@@ -34,23 +42,49 @@ struct column_taps {
   float tap[FC_WINDOW_TAPS];
 };
 
-template <typename T, int V> struct alignas(V * sizeof(T)) adjacent { T v[V]; };
+template <typename T> struct alignas(4 * sizeof(T)) four {
+  uint32_t w[sizeof(T)];
+};
 
-template <typename T, int V>
-__device__ __forceinline__ void load(float (&to)[V], const char *from, fc_dev_map<float> map) {
-  const adjacent<T, V> a = *reinterpret_cast<const adjacent<T, V> *>(from);
+template <typename T, int WAY>
+__device__ __forceinline__ void load(float (&to)[EACH<WAY>], const char *from, fc_dev_map<float> map) {
+  if constexpr (WAY == ADJACENT && fc_is_code<T>) {
+    const four<T> words = *reinterpret_cast<const four<T> *>(from);
+    fc_words_values<T, 4>(to, words.w, map);
+  } else if constexpr (WAY == ADJACENT) {
+    const float4 quad = *reinterpret_cast<const float4 *>(from);
+    to[0] = quad.x, to[1] = quad.y, to[2] = quad.z, to[3] = quad.w;
+  } else {
 #pragma unroll
-  for (int i = 0; i < V; i++) to[i] = fc_dev_value<float, T>(a.v[i], map);
+    for (int i = 0; i < EACH<WAY>; i++)
+      to[i] = fc_code_value<T>(reinterpret_cast<const T *>(from)[32 * i], map);
+  }
+}
+
+template <typename U, int WAY>
+__device__ __forceinline__ void store(char *to, const float (&v)[EACH<WAY>], fc_dev_map<float> map,
+                                      fc_dev_noted &noted) {
+  if constexpr (WAY == ADJACENT && fc_is_code<U>) {
+    four<U> words;
+    fc_words_codes<U, 4>(words.w, v, map, noted);
+    *reinterpret_cast<four<U> *>(to) = words;
+  } else if constexpr (WAY == ADJACENT) {
+    *reinterpret_cast<float4 *>(to) = make_float4(v[0], v[1], v[2], v[3]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < EACH<WAY>; i++) reinterpret_cast<U *>(to)[32 * i] = fc_value_code<U>(v[i], map, noted);
+  }
 }
 
 // Row q of a column that may lie beyond an end, or that no output needs.
-template <typename T, int V>
-__device__ __forceinline__ void load_any(float (&to)[V], const columns_args &a, const char *column, int q) {
+template <typename T, int WAY>
+__device__ __forceinline__ void load_any(float (&to)[EACH<WAY>], const columns_args &a, const char *column,
+                                         int q) {
   if (q < a.ends.first || q >= a.ends.past) q = a.ends.begin;
   if (q < a.ends.begin || q >= a.ends.end) q = fc_dev_border_element<1>(a.ends.border, q);
-  if (q != FC_BORDER_ELEMENT_NONE) return load<T, V>(to, column + q * a.in_row, a.in_map);
+  if (q != FC_BORDER_ELEMENT_NONE) return load<T, WAY>(to, column + q * a.in_row, a.in_map);
 #pragma unroll
-  for (int i = 0; i < V; i++) to[i] = fc_dev_load<float, T>(&a.ends.border.code, a.in_map);
+  for (int i = 0; i < EACH<WAY>; i++) to[i] = fc_dev_load<float, T>(&a.ends.border.code, a.in_map);
 }
 
 template <int V>
@@ -89,21 +123,18 @@ __device__ __forceinline__ void sum_columns(float (&sum)[ROWS][V], const column_
   }
 }
 
-template <typename U, int V>
-__device__ __forceinline__ void store(const columns_args &a, char *to, const float (&sum)[V]) {
-  adjacent<U, V> codes;
-#pragma unroll
-  for (int i = 0; i < V; i++) codes.v[i] = fc_dev_code<float, U>(sum[i], a.out_map, a.notes);
-  *reinterpret_cast<adjacent<U, V> *>(to) = codes;
-}
-
-template <typename T, typename U, int V>
-__global__ void __launch_bounds__(32 * WARPS, V == 1 ? 4 : 2)
+template <typename T, typename U, int WAY>
+__global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
     conv1d_columns(const __grid_constant__ columns_args a, const __grid_constant__ column_taps list) {
-  const int64_t e = (static_cast<int64_t>(blockIdx.x) * 32 + threadIdx.x % 32) * V;
-  const int y = (static_cast<int>(blockIdx.y) * WARPS + static_cast<int>(threadIdx.x / 32)) * ROWS;
+  constexpr int V = EACH<WAY>;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int down = a.by_across.quotient(static_cast<int>(blockIdx.x));
+  int64_t e = (static_cast<int64_t>(blockIdx.x) - static_cast<int64_t>(down) * a.across) * ACROSS<WAY>;
+  if (WAY == APART) e = min(e, a.width - ACROSS<WAY>); // some columns twice, alike
+  e += WAY == ADJACENT ? 4 * lane : lane;
+  const int y = (down * WARPS + static_cast<int>(threadIdx.x / 32)) * ROWS;
   if (e >= a.width || y >= a.height) return;
-  const int n = static_cast<int>(blockIdx.z) / a.planes, plane = static_cast<int>(blockIdx.z) - n * a.planes;
+  const int n = static_cast<int>(blockIdx.y) / a.planes, plane = static_cast<int>(blockIdx.y) - n * a.planes;
   const char *column = a.in + n * a.in_image + plane * a.in_plane + e * static_cast<int64_t>(sizeof(T));
   char *out =
       a.out + n * a.out_image + plane * a.out_plane + y * a.out_row + e * static_cast<int64_t>(sizeof(U));
@@ -111,13 +142,16 @@ __global__ void __launch_bounds__(32 * WARPS, V == 1 ? 4 : 2)
   float sum[ROWS][V];
   if (fc_window_inside(a.ends, q, ROWS - 1 + a.taps)) {
     const char *from = column + q * a.in_row;
-    sum_columns<V>(sum, list, a.taps, [&](float(&x)[V]) { load<T, V>(x, from, a.in_map), from += a.in_row; });
+    sum_columns<V>(sum, list, a.taps,
+                   [&](float(&x)[V]) { load<T, WAY>(x, from, a.in_map), from += a.in_row; });
   } else {
-    sum_columns<V>(sum, list, a.taps, [&](float(&x)[V]) { load_any<T, V>(x, a, column, q++); });
+    sum_columns<V>(sum, list, a.taps, [&](float(&x)[V]) { load_any<T, WAY>(x, a, column, q++); });
   }
+  fc_dev_noted noted = {};
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
-    if (y + r < a.height) store<U, V>(a, out + r * a.out_row, sum[r]);
+    if (y + r < a.height) store<U, WAY>(out + r * a.out_row, sum[r], a.out_map, noted);
+  if (fc_is_code<U>) noted.tell(a.notes);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -138,13 +172,14 @@ bool fours(const fc_view *v, bool planes) {
   return bits % (4 * static_cast<int64_t>(fc_dtype_size(v->dtype))) == 0;
 }
 
-template <typename T, typename U, int V>
-fc_status launch(const columns_args &a, const column_taps &list, int64_t images, cudaStream_t stream) {
-  const int64_t across = (a.width + 32 * V - 1) / (32 * V),
+template <typename T, typename U, int WAY>
+fc_status launch(columns_args a, const column_taps &list, int64_t images, cudaStream_t stream) {
+  const int64_t across = (a.width + ACROSS<WAY> - 1) / ACROSS<WAY>,
                 down = (a.height + ROWS * WARPS - 1) / (ROWS * WARPS);
-  if (across > INT32_MAX || down > MOST_GRID || images > MOST_GRID) return FC_UNSUPPORTED;
-  const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(down), static_cast<unsigned>(images));
-  conv1d_columns<T, U, V><<<grid, 32 * WARPS, 0, stream>>>(a, list);
+  if (across > INT32_MAX / down || images > MOST_GRID) return FC_UNSUPPORTED;
+  a.across = static_cast<int>(across), a.by_across = fc_dev_divider_of(across);
+  const dim3 grid(static_cast<unsigned>(across * down), static_cast<unsigned>(images));
+  conv1d_columns<T, U, WAY><<<grid, 32 * WARPS, 0, stream>>>(a, list);
   return fc_launch_status();
 }
 
@@ -178,6 +213,8 @@ fc_status fc_conv1d_columns(const fc_conv1d *c, const fc_view *in, const fc_edge
   return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
     using T = decltype(from);
     using U = decltype(to);
-    return wide ? launch<T, U, 4>(a, list, images, stream) : launch<T, U, 1>(a, list, images, stream);
+    if (wide) return launch<T, U, ADJACENT>(a, list, images, stream);
+    return a.width >= ACROSS<APART> ? launch<T, U, APART>(a, list, images, stream)
+                                    : launch<T, U, ALONE>(a, list, images, stream);
   });
 }

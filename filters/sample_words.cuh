@@ -41,6 +41,17 @@ __device__ __forceinline__ void fc_words_values(float (&v)[N], const uint32_t (&
   }
 }
 
+// The same of one sample, of any type.
+template <typename T> __device__ __forceinline__ float fc_code_value(T code, fc_dev_map<float> map) {
+  if constexpr (fc_is_code<T>) {
+    const float beyond = -(8388608.f + static_cast<float>(fc_code_offset<T> + map.bias)) * map.scale;
+    const uint32_t bits = static_cast<typename std::make_unsigned<T>::type>(code) ^ fc_code_offset<T>;
+    return fmaf(__uint_as_float(bits | 0x4b000000u), map.scale, beyond);
+  } else {
+    return fc_dev_value<float, T>(code, map);
+  }
+}
+
 // ---- to codes ------------------------------------------------------------
 
 // One after the other: what is not a number, or far out of range. A device rounds NaN to 0 and what is
@@ -114,19 +125,34 @@ __device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float
   noted.clipped |= beyond != 0;
 }
 
+// What moves codes into the low bits: bytes to the middle of 16, so that those a little out of range still
+// are numbers; and the bits above them.
+template <typename T> constexpr int fc_codes_offset = sizeof(T) == 1 ? 32768 : fc_code_offset<T>;
+template <typename T> constexpr uint32_t fc_codes_zero = 0x4b400000u + (sizeof(T) == 1 ? 32768 : 0);
+
+// One sample, of any type.
+template <typename T>
+__device__ __forceinline__ T fc_value_code(float v, fc_dev_map<float> map, fc_dev_noted &noted) {
+  if constexpr (fc_is_code<T>) {
+    const float magic = 12582912.f + static_cast<float>(fc_codes_offset<T> + map.bias);
+    const uint32_t t = __float_as_uint(fmaf(v, map.inverse, magic));
+    if ((t ^ fc_codes_zero<T>) >> 8 * sizeof(T)) return fc_code_held<T>(v, map, noted);
+    return static_cast<T>(t ^ fc_code_offset<T>);
+  } else {
+    return fc_dev_code<float, T>(v, map, nullptr);
+  }
+}
+
 // N samples, whole words of them.
 template <typename T, int N>
 __device__ __forceinline__ void fc_words_codes(uint32_t (&to)[N * sizeof(T) / 4], const float (&v)[N],
                                                fc_dev_map<float> map, fc_dev_noted &noted) {
-  // Bytes are moved to the middle of 16 bits, so that those a little out of range still are numbers.
-  constexpr int offset = sizeof(T) == 1 ? 32768 : fc_code_offset<T>;
-  constexpr uint32_t zero = 0x4b400000u + (sizeof(T) == 1 ? 32768 : 0);
-  const float magic = 12582912.f + static_cast<float>(offset + map.bias);
+  const float magic = 12582912.f + static_cast<float>(fc_codes_offset<T> + map.bias);
   uint32_t t[N], beyond = 0; // the bits that no code has
 #pragma unroll
   for (int k = 0; k < N; k++) {
     t[k] = __float_as_uint(fmaf(v[k], map.inverse, magic));
-    beyond |= t[k] ^ zero;
+    beyond |= t[k] ^ fc_codes_zero<T>;
   }
   if (beyond >> 16) return fc_words_held<T, N>(to, v, map, noted);
   if constexpr (sizeof(T) == 1) {

@@ -180,8 +180,8 @@ static void fill_with_border(signal *s, signal *bordered, int axis, const fc_edg
 
 /* A convolution by a short mask of rows as media have them, of very short ones, or of narrow columns. */
 static trial rows_trial(void) {
-  static const int64_t lengths[] = {1,   2,   3,   10,   40,   100,  128,  255,  256,  257,
-                                    500, 512, 520, 1000, 1023, 1540, 2049, 2310, 4099, 6000};
+  static const int64_t lengths[] = {1,   2,   3,   5,   10,  13,  40,   100,  128,  255,  256,  257,
+                                    300, 301, 500, 512, 520, 1000, 1023, 1540, 2049, 2310, 4099, 6000};
   static const int64_t taps[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 63, 127, 128};
   static const int64_t widths[] = {1, 2, 3, 4, 8, 40, 129, 260};
   static const int dtypes[] = {FC_U8, FC_I16, FC_U16, FC_F32, FC_F32, FC_F64};
@@ -193,7 +193,7 @@ static trial rows_trial(void) {
   const int64_t length = pick(lengths, sizeof lengths / sizeof *lengths);
   t.c.axis = random_int(0, 3) ? FC_AXIS_X : FC_AXIS_Y;
   t.shape[0] = random_int(1, 2), t.shape[3] = random_int(1, 4);
-  t.shape[1] = t.c.axis == FC_AXIS_Y ? length : random_int(1, length < 128 ? 100 : 5);
+  t.shape[1] = t.c.axis == FC_AXIS_Y ? length : random_int(1, length < 16 ? 600 : length < 128 ? 100 : 9);
   t.shape[2] = t.c.axis == FC_AXIS_X ? length : length > 300 ? random_int(1, 3) : pick(widths, 8);
   t.c.compute = random_int(0, 7) ? FC_F32 : FC_F64, t.c.masks = 1;
   t.c.taps = pick(taps, sizeof taps / sizeof *taps);
@@ -217,15 +217,19 @@ static void same_check(const trial *t, const fc_edges *edges, signal *got, const
 }
 
 /* A signal whose border the filter makes, and the same with its border made before: to the bit what the
- * kernel for columns makes of that. Whether the filter made it. */
+ * kernel for columns makes of that. Outputs may be fewer than inputs, or more. Whether the filter made it. */
 static int edges_trial(const trial *t, const fc_edges *edges) {
-  const int64_t before = t->c.before > 0 ? t->c.before : 0;
-  const int64_t after = t->c.taps - 1 - t->c.before > 0 ? t->c.taps - 1 - t->c.before : 0;
+  int64_t out_shape[FC_AXES];
+  memcpy(out_shape, t->shape, sizeof out_shape);
+  out_shape[t->c.axis] += random_int(0, 2) ? 0 : random_int(1 - t->shape[t->c.axis], t->c.taps - 1);
+  if (out_shape[t->c.axis] < 1) out_shape[t->c.axis] = 1;
+  const int64_t reach = out_shape[t->c.axis] - t->shape[t->c.axis] + t->c.taps - 1 - t->c.before;
+  const int64_t before = t->c.before > 0 ? t->c.before : 0, after = reach > 0 ? reach : 0;
   signal in = signal_new(t->kind, t->in_dtype, t->shape, t->in_layout, t->c.axis, 0, 0);
   signal dense = signal_new(t->kind, t->in_dtype, t->shape, t->in_layout, t->c.axis, before, after);
   signal apart = signal_new(t->kind, t->in_dtype, t->shape, LAYOUT_SCATTERED, t->c.axis, before, after);
-  signal want = signal_new(t->kind, t->out_dtype, t->shape, LAYOUT_SCATTERED, t->c.axis, 0, 0);
-  signal got = signal_new(t->kind, t->out_dtype, t->shape, t->out_layout, t->c.axis, 0, 0);
+  signal want = signal_new(t->kind, t->out_dtype, out_shape, LAYOUT_SCATTERED, t->c.axis, 0, 0);
+  signal got = signal_new(t->kind, t->out_dtype, out_shape, t->out_layout, t->c.axis, 0, 0);
   signal_fill(&in, 0);
   fill_with_border(&in, &dense, t->c.axis, edges), fill_with_border(&in, &apart, t->c.axis, edges);
   run(t->c, &apart, &want);
