@@ -18,7 +18,7 @@
 namespace {
 
 constexpr int FEW = 128, MANY = 256; // threads of a block
-constexpr int LONGEST = 1536; // row of output, in frames
+constexpr int LONGEST = 640; // row of output, in frames
 constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_QUADS = (MOST_TAPS + 3) / 4, MOST_BORDER = 2 * MOST_TAPS;
 constexpr int MOST_SHARED = 96 * 1024; // so that two blocks find room
 constexpr int WIDE_FROM = 60; // frames, that a lane makes 20 outputs
