@@ -14,6 +14,7 @@
 
 #include "media/audio_length.h"
 #include "media/chunks.h"
+#include "media/ogg_pipe.h"
 #include "media/sound_view.h"
 
 typedef struct audio_source {
@@ -21,10 +22,12 @@ typedef struct audio_source {
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
   fc_sound_view *view;      /* or NULL */
+  fc_ogg_pipe *ogg;         /* or NULL */
   SNDFILE *file;
   SF_INFO info;
   gint64 position;
   gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
+  gboolean cut_told;
 } audio_source;
 
 static gint64 read_frames(audio_source *source, void *to, gint64 count) {
@@ -47,6 +50,12 @@ static gboolean judge(audio_source *source, const char *fault, GError **error) {
 /* The end, or a fault: which of them, and whether it will be taken. */
 static gboolean end_well(audio_source *source, GError **error) {
   int problem = sf_error(source->file);
+  gboolean whole = TRUE;
+  if (source->ogg && !fc_ogg_pipe_check(source->ogg, &whole, error)) return FALSE;
+  if (!whole && !source->cut_told) {
+    source->cut_told = TRUE; /* the end may be asked for again */
+    return judge(source, FC_OGG_CUT, error);
+  }
   gboolean early = source->promised != FC_UNKNOWN && source->position < source->promised;
   if (!problem && !early) return TRUE;
   g_autofree char *what = problem ? g_strdup_printf("is damaged after frame %" G_GINT64_FORMAT " (%s)",
@@ -74,6 +83,7 @@ static void audio_free(fc_source *base) {
   audio_source *source = (audio_source *)base;
   if (source->file) sf_close(source->file);
   fc_sound_view_free(source->view);
+  fc_ogg_pipe_free(source->ogg);
   fc_input_free(source->input);
   g_free(source->base.name);
   g_free(source);
@@ -91,8 +101,7 @@ fc_input *fc_audio_source_input(fc_source *source) {
   return source && source->read == audio_read ? ((audio_source *)source)->input : NULL;
 }
 
-/* libsndfile reads these from a pipe; the others seek, or are Ogg, of which nobody could say from what
- * libsndfile hands over whether all of it was there. */
+/* libsndfile reads these from a pipe; the others seek, but for Ogg, which has a way of its own. */
 static gboolean streams(const fc_file_format *format) {
   static const char *const names[] = {"wav", "aiff", "au"};
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
@@ -119,7 +128,15 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
   return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
 }
 
+static gboolean open_ogg_pipe(audio_source *source, const fc_file_format *format, GError **error) {
+  source->ogg = fc_ogg_pipe_new(source->input);
+  source->file = sf_open_virtual(&fc_ogg_pipe_vio, SFM_READ, &source->info, source->ogg);
+  return source->file || fail_open(source, format, error);
+}
+
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
+  if (format->sndfile == SF_FORMAT_OGG && !source->input->seekable)
+    return open_ogg_pipe(source, format, error);
   if (!streams(format) && !fc_input_make_seekable(source->input, error)) return FALSE;
   /* A descriptor of its own: a failed open closes it whatever one asks for. */
   int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);

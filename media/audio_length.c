@@ -42,7 +42,7 @@ static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **
   if (size < 0) return FALSE;
   gssize at = last_page(tail, size);
   gboolean whole = at >= 0 && page_size(tail + at, size - at) <= size - at && (tail[at + 5] & OGG_END);
-  if (!whole) length->fault = g_strdup("is cut off: its last page is not the end of a stream");
+  if (!whole) length->fault = g_strdup(FC_OGG_CUT);
   return TRUE;
 }
 

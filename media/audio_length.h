@@ -9,6 +9,9 @@
 
 G_BEGIN_DECLS
 
+/* What is said of an Ogg stream that does not end with its last page. */
+#define FC_OGG_CUT "is cut off: its last page is not the end of a stream"
+
 typedef struct fc_audio_length {
   gint64 frames;      /* FC_UNKNOWN: only the end will tell */
   gboolean certain;   /* so many frames are there, for the bytes were counted */

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,6 +82,22 @@ static gboolean read_head(fc_input *input, GError **error) {
   return TRUE;
 }
 
+/* Of what is free where a temporary file lies, nine tenths may be taken: a pipe without an end is not to
+ * leave everybody else without a disk. */
+static gint64 room_for(int file) {
+  struct statvfs disk;
+  if (fstatvfs(file, &disk) != 0 || disk.f_frsize == 0) return G_MAXINT64;
+  return (gint64)MIN((double)disk.f_bavail * (double)disk.f_frsize * 0.9, 0x1p62);
+}
+
+static gboolean fail_room(const fc_input *input, gint64 room, GError **error) {
+  return fc_fail(
+      error, FC_IO,
+      "%s: brings more than the %.3g GB that may be kept of it in a temporary file (set TMPDIR to a "
+      "larger disk)",
+      input->name, (double)room / 1e9);
+}
+
 gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error) {
   int file = fc_spool_create(error);
   if (file < 0) {
@@ -89,6 +106,9 @@ gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 m
   }
   gboolean reading = FALSE;
   struct stat info;
+  gint64 room = room_for(file);
+  gboolean bounded = room <= most;
+  most = MIN(most, room);
   size = (gsize)MIN((gint64)size, most);
   if (!fc_write_all(file, taken, size) || !fc_copy_all(input->fd, file, most - (gint64)size, &reading) ||
       fstat(file, &info) != 0 || lseek(file, 0, SEEK_SET) != 0) {
@@ -97,6 +117,10 @@ gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 m
             g_strerror(errno));
     close(file);
     return FALSE;
+  }
+  if (bounded && info.st_size >= room) {
+    close(file);
+    return fail_room(input, room, error);
   }
   close(input->fd);
   input->fd = file;

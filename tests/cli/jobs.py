@@ -3,8 +3,10 @@
 """Whole jobs: sound and images through the command, judged by a direct computation here."""
 import json
 import os
+import random
 import re
 import struct
+import subprocess
 
 import harness
 
@@ -127,6 +129,28 @@ class Sound(harness.Case):
                              input=self.read("in.wav"), text=False)
         self.write("piped.wav", piped)
         self.assertEqual(harness.read_wav(self.path("piped.wav")), harness.read_wav(self.path("out.wav")))
+
+    def test_an_ogg_stream_without_an_end(self):
+        """What has come is filtered before the rest is there, and kept nowhere; that the end is missing is seen."""
+        dice = random.Random(1)
+        harness.write_wav(self.path("in.wav"), [dice.randrange(-9000, 9000) for _ in range(200000)])
+        self.succeed("-i", "in.wav", "-o", "in.ogg")
+        stream = self.read("in.ogg")
+        self.assertGreater(len(stream), 50000)
+        with subprocess.Popen([harness.COMMAND, "-i", "-", "-o", "-", "--format", "au", "--chunk", "1000"], cwd=self.folder,
+                              env={**harness.fixed_environment(), "TMPDIR": self.path("nowhere")}, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            self.addCleanup(child.kill)
+            child.stdin.write(stream[:40000])  # as much as a pipe holds
+            child.stdin.flush()
+            early = os.read(child.stdout.fileno(), 50000)
+            while len(early) < 50000:
+                early += os.read(child.stdout.fileno(), 50000 - len(early))
+            rest, said = child.communicate()
+        self.assertEqual(child.returncode, 1)
+        self.assertRegex(said, rb"\Afilterchain: standard input: is cut off: its last page is not the end of a stream[^\n]*\n\Z")
+        self.succeed("-i", "in.ogg", "-o", "whole.au")
+        self.assertEqual((early + rest)[24:], self.read("whole.au")[24:len(early + rest)])
 
     def test_stdin_is_left_alone(self):
         harness.write_wav(self.path("in.wav"), harness.tone(100))

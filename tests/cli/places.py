@@ -136,6 +136,21 @@ class FullDisks(Places):
         self.assertRegex(done.stderr, rb"\Afilterchain: standard output: [^\n]*: No space left on device\n\Z")
 
 
+    def test_spool_of_an_input(self):
+        """One that has to be kept, and has no end, does not fill the disk up."""
+        self.tmpfs("disk")
+        environment = {**harness.fixed_environment(), "TMPDIR": self.path("disk")}
+        with open("/dev/zero", "rb") as zeros:
+            feed = subprocess.Popen(["cat"], stdin=zeros, stdout=subprocess.PIPE)
+        self.addCleanup(feed.stdout.close)
+        self.addCleanup(feed.kill)
+        done = self.run_command("-i", "-", "--in-format", "flac", "-o", "out.wav", env=environment, stdin=feed.stdout)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Afilterchain: standard input: brings more than the [0-9.e-]+ GB that may be kept of it "
+                                      r"in a temporary file \(set TMPDIR to a larger disk\)\n\Z")
+        self.assertEqual(os.listdir(self.path("disk")), [])
+
+
 class MountPoints(Places):
     def bind(self, name, content=OLD):
         """A file of a small disk that is mounted over another file: nothing can be renamed over it."""

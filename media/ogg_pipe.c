@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* ogg_pipe.c - see ogg_pipe.h. Pages after RFC 3533. */
+#include "media/ogg_pipe.h"
+
+#include <string.h>
+
+#include "media/reader.h"
+
+#define MARK     4  /* "OggS" */
+#define HEADER   27 /* and as many sizes as its last byte says */
+#define FLAGS_AT 5
+#define LAST     4 /* of the flags: this page ends the stream */
+
+struct fc_ogg_pipe {
+  fc_reader reader;
+  GError *problem;
+  /* The page in hand: so much of its header, and how much of its content is to come. */
+  guint8 header[HEADER + 255];
+  gsize held;
+  gint64 left;
+  gboolean ended; /* the last whole page was the last of a stream */
+};
+
+/* ---- pages --------------------------------------------------------------- */
+
+/* One more byte of a header; what begins otherwise than one is passed over. */
+static void take_header(fc_ogg_pipe *pipe, guint8 byte) {
+  pipe->header[pipe->held++] = byte;
+  if (pipe->held <= MARK && memcmp(pipe->header, "OggS", pipe->held) != 0) {
+    pipe->held = byte == 'O';
+    pipe->header[0] = byte;
+  }
+  if (pipe->held < HEADER || pipe->held < HEADER + (gsize)pipe->header[HEADER - 1]) return;
+  for (gsize i = HEADER; i < pipe->held; i++) pipe->left += pipe->header[i];
+}
+
+static gboolean header_is_whole(const fc_ogg_pipe *pipe) {
+  return pipe->held >= HEADER && pipe->held == HEADER + (gsize)pipe->header[HEADER - 1];
+}
+
+static void watch(fc_ogg_pipe *pipe, const guint8 *data, gsize size) {
+  while (size) {
+    gsize some = 1;
+    if (header_is_whole(pipe)) {
+      some = (gsize)MIN((gint64)size, pipe->left);
+      pipe->left -= (gint64)some;
+    } else
+      take_header(pipe, *data);
+    data += some;
+    size -= some;
+    if (!header_is_whole(pipe) || pipe->left > 0) continue;
+    pipe->ended = (pipe->header[FLAGS_AT] & LAST) != 0;
+    pipe->held = 0;
+  }
+}
+
+/* ---- libsndfile's file ----------------------------------------------------- */
+
+/* As of a pipe, by libsndfile's own account. */
+static sf_count_t vio_size(void *data) {
+  return SF_COUNT_MAX;
+}
+
+static sf_count_t vio_tell(void *data) {
+  return ((fc_ogg_pipe *)data)->reader.position;
+}
+
+/* To where it is, and nowhere else. */
+static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
+  gint64 here = vio_tell(data);
+  return (whence == SEEK_SET && offset == here) || (whence == SEEK_CUR && offset == 0) ? here : -1;
+}
+
+static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
+  fc_ogg_pipe *pipe = data;
+  if (pipe->problem || size <= 0) return 0;
+  gssize got = fc_reader_read(&pipe->reader, to, (gsize)size, &pipe->problem);
+  if (got > 0) watch(pipe, to, (gsize)got);
+  return MAX(got, 0);
+}
+
+static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
+  return 0;
+}
+
+SF_VIRTUAL_IO fc_ogg_pipe_vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
+
+/* ---- the end --------------------------------------------------------------- */
+
+fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input) {
+  fc_ogg_pipe *pipe = g_new0(fc_ogg_pipe, 1);
+  pipe->reader.input = input;
+  return pipe;
+}
+
+void fc_ogg_pipe_free(fc_ogg_pipe *pipe) {
+  if (!pipe) return;
+  g_clear_error(&pipe->problem);
+  g_free(pipe);
+}
+
+gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
+  *whole = pipe->ended && pipe->held < MARK;
+  if (pipe->problem && error) *error = g_error_copy(pipe->problem);
+  return pipe->problem == NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ogg_pipe.h - an Ogg stream from a pipe, as libsndfile reads it: from front to back, kept nowhere, and
+ * without end if that is how it is. Its pages are watched on the way, for libsndfile does not say whether the
+ * last one that came ends the stream.
+ */
+#ifndef FC_MEDIA_OGG_PIPE_H
+#define FC_MEDIA_OGG_PIPE_H
+
+#include "media/audio.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_ogg_pipe fc_ogg_pipe;
+
+/* `input`, which is borrowed, stands at its beginning. */
+fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input);
+void fc_ogg_pipe_free(fc_ogg_pipe *pipe); /* NULL is allowed */
+
+/* Whether what has been read ends with a whole page that says it is the last. FALSE with an error when
+ * the pipe could not be read. */
+gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error);
+
+/* For sf_open_virtual, with the pipe as its data. */
+extern SF_VIRTUAL_IO fc_ogg_pipe_vio;
+
+G_END_DECLS
+
+#endif
