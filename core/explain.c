@@ -88,9 +88,11 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
   return g_string_free(s, FALSE);
 }
 
+/* A name may be bytes in no encoding, which JSON cannot hold. */
 static void append_json_string(GString *s, const char *text) {
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
   g_string_append_c(s, '"');
-  for (const char *p = text; *p; p++) {
+  for (const char *p = valid; *p; p++) {
     if (*p == '"' || *p == '\\')
       g_string_append_printf(s, "\\%c", *p);
     else if ((guchar)*p < 0x20)

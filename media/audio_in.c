@@ -119,12 +119,11 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
   if (strstr(why, "SF_INFO struct incomplete"))
     return fc_fail(error, FC_IO, "%s: cannot be read as %s: its header gives no sample rate, or no channels",
                    source->base.name, format->title);
+  while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
   g_autoptr(fc_chunks) chunks = source->input->seekable ? fc_chunks_read(source->input, NULL) : NULL;
   if (chunks && chunks->missing > 0)
-    return fc_fail(error, FC_IO,
-                   "%s: is cut off: %" G_GINT64_FORMAT " bytes are missing, and what is there cannot be read",
-                   source->base.name, chunks->missing);
-  while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
+    return fc_fail(error, FC_IO, "%s: is cut off, and cannot be read as %s: %s", source->base.name,
+                   format->title, why);
   return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
 }
 

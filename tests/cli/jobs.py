@@ -152,6 +152,20 @@ class Sound(harness.Case):
         self.succeed("-i", "in.ogg", "-o", "whole.au")
         self.assertEqual((early + rest)[24:], self.read("whole.au")[24:len(early + rest)])
 
+    def test_a_name_in_no_encoding(self):
+        """Files are made as named, and JSON about them can be read."""
+        name = b"caf\xe9\nnoir.wav"
+        harness.write_wav(self.path("in.wav"), harness.tone(900))
+        os.rename(self.path("in.wav"), os.path.join(self.folder.encode(), name))
+        self.succeed("-i", name, "-o", b"out-" + name, "-p", "gain:1")
+        for words in (["-o", "out.wav", "--dry-run", "--json"], ["--json"], ["--report", "-"]):
+            said = self.succeed("-i", name, "-p", "stats", *words, text=False).decode("utf-8")
+            self.assertIn("caf\ufffd\nnoir.wav", str(json.loads(said[said.index("{"):])).replace("\\n", "\n"))
+        done = self.run_command("-i", name, "-o", "out.wav", "-p", "gain:1", "--progress", "json", text=False)
+        for line in done.stderr.decode("utf-8").splitlines():
+            json.loads(line)
+        self.assertIn(b"out-" + name, os.listdir(self.folder.encode()))
+
     def test_stdin_is_left_alone(self):
         harness.write_wav(self.path("in.wav"), harness.tone(100))
         read_end, write_end = os.pipe()
