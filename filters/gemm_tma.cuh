@@ -13,7 +13,7 @@
 // those of a column of lines lie in different banks. Elements beyond the matrix arrive as zeros.
 // Floats that lie by k are then turned, by the warps that feed, to lie by rows.
 //
-// The arithmetic is a class: gemm_tma_f64.cuh and gemm_tma_f32.cuh. Internal to filters/.
+// The arithmetic is a class: gemm_tma_f64.cuh, gemm_tma_f32.cuh and gemm_tma_flat.cuh. Internal to filters/.
 #ifndef FC_FILTERS_GEMM_TMA_CUH
 #define FC_FILTERS_GEMM_TMA_CUH
 
@@ -47,20 +47,23 @@ __device__ __forceinline__ void fc_tma_copy(uint32_t to, const CUtensorMap *map,
 
 // One operand's: W rows (columns); BY_K: neighbours in k are neighbours. Floats: PART rows at a time,
 // in lines of all of them, one a step of k, whose pieces are swapped by k / 4 modulo 8 if they were turned.
-// With AS_IT_LIES nothing is.
-template <typename F, int W_, bool BY_K_, bool AS_IT_LIES = false> struct fc_tma_slice {
-  static constexpr int W = W_, BK = 128 / static_cast<int>(sizeof(F)), bytes = 128 * W;
+// With AS_IT_LIES nothing is, and there may be PIECES times as many steps: by k one piece after the other.
+template <typename F, int W_, bool BY_K_, bool AS_IT_LIES = false, int PIECES = 1> struct fc_tma_slice {
+  static constexpr int W = W_, BK = 128 / static_cast<int>(sizeof(F)), bytes = 128 * W * PIECES;
   static constexpr bool BY_K = BY_K_, floats = sizeof(F) == 4, turned = BY_K && floats && !AS_IT_LIES;
   static constexpr int PART = turned ? (W < 64 ? W : 64) : floats ? (W < 128 ? W : 128) : BY_K ? W : BK;
-  static constexpr int box_x = BY_K ? BK : PART, box_y = BY_K ? PART : BK;
-  static_assert(W % PART == 0 && W <= 256, "whole boxes");
+  static constexpr int box_x = BY_K ? BK : PART, box_y = BY_K ? PART : BK * PIECES;
+  static_assert(W % PART == 0 && W <= 256 && box_y <= 256 && (PIECES == 1 || !turned), "whole boxes");
 
 #if FC_TMA_CODE
   static __device__ __forceinline__ void copy(uint32_t to, const CUtensorMap *map, int row, int k,
                                               uint32_t bar) {
 #pragma unroll
-    for (int r = 0; r < W; r += PART)
-      fc_tma_copy(to + r * 128, map, BY_K ? k : row + r, BY_K ? row + r : k, bar);
+    for (int p = 0; p < (BY_K ? PIECES : 1); p++)
+#pragma unroll
+      for (int r = 0; r < W; r += PART)
+        fc_tma_copy(to + (p * W + r * (BY_K ? 1 : PIECES)) * 128, map, BY_K ? k + p * BK : row + r,
+                    BY_K ? row + r : k, bar);
   }
 
   // By 128 threads, 4 x 4 floats each at a time.
@@ -160,6 +163,7 @@ template <class M> struct fc_tma_pipe {
   uint32_t ready, empty; // barriers of the first place
   int left;              // slices, this one and those to come
   int lane;
+  uint32_t nothing; // 0, which the compiler does not know
   fc_tma_ring<M::STAGES> ring;
 
 #if FC_TMA_CODE
@@ -168,10 +172,19 @@ template <class M> struct fc_tma_pipe {
     a = slices + ring.stage * STAGE;
     b = a + M::slice_a::bytes;
   }
-  // To the next slice: nothing is read from this one any more. After the last it stays.
-  __device__ __forceinline__ void advance(void) {
+  // To the next slice: the engine may overwrite this one. After the last it stays. An arrival does not wait
+  // for reads that were begun, and they may be held up behind stores for longer than the engine takes: it is
+  // made to depend on `seen`, which is made of all that was read last.
+  __device__ __forceinline__ void advance(uint32_t seen) {
     __syncwarp();
-    if (lane == 0) fc_bar_arrive(empty + 8 * ring.stage);
+    const uint32_t bar = empty + 8 * ring.stage + (seen & nothing);
+    asm volatile("{\n"
+                 ".reg .pred first;\n"
+                 "setp.eq.s32 first, %1, 0;\n"
+                 "@first mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+                 "}" ::"r"(bar),
+                 "r"(lane)
+                 : "memory");
     ring.step();
     if (--left > 0) await();
   }
@@ -260,6 +273,7 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
     if constexpr (shares::groups) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(shares::many));
     fc_tma_pipe<M> pipe;
     pipe.slices = slices, pipe.ready = ready, pipe.empty = empty, pipe.lane = lane, pipe.left = left;
+    pipe.nothing = static_cast<uint32_t>(work.k) >> 31;
     M math(warp, lane);
     pipe.await();
     math.begin(pipe);
@@ -306,6 +320,11 @@ template <typename F> struct fc_tma_operand {
   int64_t across, along; // to the next row (column), to the next k
   int64_t limit;         // rows (columns) there are
   bool by_k(void) const { return along == 1; }
+  // A single row is as long as one likes.
+  void stretch(int64_t k) {
+    const int64_t whole = 16 / static_cast<int64_t>(sizeof(F));
+    if (limit == 1 && by_k()) across = (k + whole - 1) / whole * whole;
+  }
   // Whether the engine can read it: lines 16 bytes aligned and less than 2^40 apart.
   bool readable(void) const {
     const int64_t line = (by_k() ? across : along) * static_cast<int64_t>(sizeof(F));
@@ -323,6 +342,7 @@ static inline bool fc_tma_operands(const fc_gemm *g, fc_tma_operand<F> *a, fc_tm
   *c = {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha), static_cast<F>(g->beta), false};
   const int64_t line = g->c_row * static_cast<int64_t>(sizeof(F));
   c->packs = g->beta == 0 && g->c_col == 1 && line % 16 == 0 && reinterpret_cast<uintptr_t>(g->c) % 16 == 0;
+  a->stretch(g->k), b->stretch(g->k);
   return a->readable() && b->readable();
 }
 
@@ -392,13 +412,6 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
   return static_cast<int64_t>(work->tiles / 64 + 1) * work->slices <= most;
 }
 
-// How often a processor fills up with tiles of this kind.
-template <class M> static inline double fc_tma_rounds(int64_t m, int64_t n) {
-  const int64_t tiles = (m + M::BM - 1) / M::BM * ((n + M::BN - 1) / M::BN);
-  const int64_t places = static_cast<int64_t>(fc_tma_processors()) * M::BLOCKS;
-  return static_cast<double>((tiles + places - 1) / places);
-}
-
 // FC_UNSUPPORTED where the engine cannot: the caller has another way.
 template <class M, typename F>
 static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b, int64_t k,
@@ -415,6 +428,34 @@ static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_o
   const int places = fc_tma_processors() * M::BLOCKS, grid = work.tiles < places ? work.tiles : places;
   kernel<<<grid, 32 * fc_tma_shares<M>::warps, bytes, stream>>>(from_a, from_b, work, c);
   return fc_launch_status();
+}
+
+// ---- which tiles ----------------------------------------------------------------
+
+template <typename F>
+using fc_tma_launcher = fc_status (*)(const fc_tma_operand<F> &, const fc_tma_operand<F> &, int64_t,
+                                      const fc_tma_result<F> &, cudaStream_t);
+template <typename F> struct fc_tma_way {
+  double cost;
+  fc_tma_launcher<F> launch;
+};
+
+// What a product of 2048 steps takes in tiles of this kind on an H200, in microseconds: `alone` where the
+// busiest processor has one of them, `each` of more.
+template <class M, typename F>
+static inline fc_tma_way<F> fc_tma_way_of(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b,
+                                          double alone, double each) {
+  const int64_t tiles = (a.limit + M::BM - 1) / M::BM * ((b.limit + M::BN - 1) / M::BN);
+  const int64_t processors = fc_tma_processors(), most = (tiles + processors - 1) / processors;
+  return {most > 1 ? each * static_cast<double>(most) : alone, fc_tma_launch<M, F>};
+}
+
+template <typename F, int COUNT>
+static inline fc_tma_launcher<F> fc_tma_best(const fc_tma_way<F> (&ways)[COUNT]) {
+  const fc_tma_way<F> *best = ways;
+  for (const fc_tma_way<F> &w : ways)
+    if (w.cost < best->cost) best = &w;
+  return best->launch;
 }
 
 #endif

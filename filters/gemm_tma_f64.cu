@@ -9,22 +9,20 @@ namespace {
 using operand = fc_tma_operand<double>;
 using result = fc_tma_result<double>;
 
-// Large tiles are faster, small ones waste less at the edges and leave fewer processors idle. Times are what
-// as many tiles take as the processors hold at once, of 2048 steps, in microseconds.
+// Large tiles are faster, small ones waste less at the edges and leave fewer processors idle.
 template <bool A_BY_K, bool B_BY_K>
 fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, cudaStream_t stream) {
-  using large = fc_tma_f64<128, 128, 2, 4, 4, 6, 1, A_BY_K, B_BY_K>;
-  using medium = fc_tma_f64<64, 128, 2, 4, 8, 8, 1, A_BY_K, B_BY_K>;
-  using small = fc_tma_f64<64, 64, 2, 4, 8, 8, 1, A_BY_K, B_BY_K>;
-  using least = fc_tma_f64<32, 32, 2, 2, 8, 8, 2, A_BY_K, B_BY_K>;
-  if ((a.limit + 127) / 128 * ((b.limit + 127) / 128) >= fc_tma_processors())
-    return fc_tma_launch<large>(a, b, k, c, stream);
-  const double of_medium = fc_tma_rounds<medium>(a.limit, b.limit) * 72.5;
-  const double of_small = fc_tma_rounds<small>(a.limit, b.limit) * 39.3;
-  const double of_least = fc_tma_rounds<least>(a.limit, b.limit) * 23.5;
-  if (of_least < of_small && of_least < of_medium) return fc_tma_launch<least>(a, b, k, c, stream);
-  return of_small < of_medium ? fc_tma_launch<small>(a, b, k, c, stream)
-                              : fc_tma_launch<medium>(a, b, k, c, stream);
+  using large = fc_tma_f64<128, 128, 2, 4, 4, 1, 6, 1, A_BY_K, B_BY_K>;
+  using medium = fc_tma_f64<64, 128, 2, 4, 8, 1, 8, 1, A_BY_K, B_BY_K>;
+  using small = fc_tma_f64<64, 64, 2, 4, 8, 1, 8, 1, A_BY_K, B_BY_K>;
+  using broad = fc_tma_f64<32, 64, 2, 4, 8, 2, 8, 1, A_BY_K, B_BY_K>;
+  using square = fc_tma_f64<32, 32, 2, 2, 8, 1, 8, 2, A_BY_K, B_BY_K>;
+  using least = fc_tma_f64<16, 32, 1, 4, 8, 2, 8, 2, A_BY_K, B_BY_K>;
+  const fc_tma_way<double> ways[] = {
+      fc_tma_way_of<large, double>(a, b, 141, 141),    fc_tma_way_of<medium, double>(a, b, 72.5, 82),
+      fc_tma_way_of<small, double>(a, b, 39.3, 38.5),  fc_tma_way_of<broad, double>(a, b, 21.7, 21.4),
+      fc_tma_way_of<square, double>(a, b, 23.5, 11.5), fc_tma_way_of<least, double>(a, b, 14.9, 8.7)};
+  return fc_tma_best(ways)(a, b, k, c, stream);
 }
 
 } // namespace

@@ -28,15 +28,18 @@ __device__ __forceinline__ void fc_tma_mma(double (&c)[4], const double (&a)[2],
 #endif
 }
 
-// Eights of rows (columns) of one operand's slice, as a lane sees them.
-template <bool BY_K> struct fc_tma_eights {
+// Eights of rows (columns) of one operand's slice S, as a lane sees them. By rows they are dealt by twos:
+// HALF if a warp has one of them.
+template <class S, int PIECES, bool HALF> struct fc_tma_eights {
+  static constexpr bool BY_K = S::BY_K;
   int base; // bytes to the first eight's element at k = t
+  int odd;  // the first eight is the second of two
 
-  __device__ __forceinline__ fc_tma_eights(int lane, int first) {
+  __device__ __forceinline__ fc_tma_eights(int lane, int first) : odd(HALF && !BY_K ? first / 8 % 2 : 0) {
     const int g = lane / 4, t = lane % 4;
     base = BY_K ? place(g, 0) * 128 + ((t / 2 ^ place(g, 0)) << 4) + t % 2 * 8
                 : t * 128 + ((place(g, 0) / 2 ^ t) << 4) + g % 2 * 8;
-    base += first * 128;
+    base += (first - 8 * odd) * 128 * (BY_K ? 1 : PIECES);
   }
   // The row that is g-th of the j-th eight. By k: those of half a warp have 4 different pairs of
   // pieces. By rows: each line has its own two pieces, 4 apart.
@@ -44,25 +47,29 @@ template <bool BY_K> struct fc_tma_eights {
     if (BY_K) return 8 * j + 2 * (g % 4) + g / 4;
     return j / 2 * 16 + j % 2 * 4 + g % 2 + g / 2 % 2 * 8 + g / 4 * 2;
   }
-  // At k = 4 q + t.
-  __device__ __forceinline__ double load(const unsigned char *slice, int j, int q) const {
-    const int at =
-        BY_K ? (base ^ q << 5) + j * 1024 : (base ^ j % 2 << 5 ^ q % 2 << 6) + j / 2 * 2048 + q * 512;
+  // The same from the warp's first on.
+  __device__ __forceinline__ int from_first(int g, int j) const { return place(g, j + odd) - 8 * odd; }
+  // At k = 4 q + t of a piece.
+  __device__ __forceinline__ double load(const unsigned char *slice, int piece, int j, int q) const {
+    const int e = j + odd;
+    const int at = BY_K ? (base ^ q << 5) + j * 1024 + piece * (128 * S::W)
+                        : (base ^ e % 2 << 5 ^ q % 2 << 6) + e / 2 * (2048 * PIECES) + q * 512 + piece * 2048;
     return *reinterpret_cast<const double *>(slice + at);
   }
 };
 
-template <int BM_, int BN_, int WARPS_M, int WARPS_N, int KI, int STAGES_, int BLOCKS_, bool A_BY_K,
-          bool B_BY_K>
+// Slices of PIECES times 16 steps, KI of them an instruction.
+template <int BM_, int BN_, int WARPS_M, int WARPS_N, int KI, int PIECES, int STAGES_, int BLOCKS_,
+          bool A_BY_K, bool B_BY_K>
 struct fc_tma_f64 {
-  static constexpr int BM = BM_, BN = BN_, BK = 16, WARPS = WARPS_M * WARPS_N, STAGES = STAGES_,
-                       BLOCKS = BLOCKS_;
+  static constexpr int PIECE = 16, BM = BM_, BN = BN_, BK = PIECE * PIECES, WARPS = WARPS_M * WARPS_N;
+  static constexpr int STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N, MI = WM / 16, NI = WN / 8;
-  static_assert(WM % 16 == 0 && WN % 16 == 0, "warps begin at whole boxes");
-  using slice_a = fc_tma_slice<double, BM, A_BY_K>;
-  using slice_b = fc_tma_slice<double, BN, B_BY_K>;
-  using eights_a = fc_tma_eights<A_BY_K>;
-  using eights_b = fc_tma_eights<B_BY_K>;
+  static_assert(WM % 16 == 0 && WN % 8 == 0, "warps begin at whole boxes, or halves of them");
+  using slice_a = fc_tma_slice<double, BM, A_BY_K, true, PIECES>;
+  using slice_b = fc_tma_slice<double, BN, B_BY_K, true, PIECES>;
+  using eights_a = fc_tma_eights<slice_a, PIECES, false>;
+  using eights_b = fc_tma_eights<slice_b, PIECES, WN % 16 != 0>;
 
   const int row, col, lane;
   const eights_a a;
@@ -81,28 +88,45 @@ struct fc_tma_f64 {
         for (int v = 0; v < 4; v++) sum[r][s][v] = 0;
   }
 
-  // The operands of KI steps, p-th of the slice, into one of two places.
-  template <class P> __device__ __forceinline__ void load(const P &pipe, int place, int p) {
+  // The operands of KI steps, p-th of the piece, into one of two places.
+  template <class P> __device__ __forceinline__ void load(const P &pipe, int place, int piece, int p) {
 #pragma unroll
     for (int r = 0; r < MI; r++)
 #pragma unroll
-      for (int h = 0; h < KI / 2; h++) x[place][r][h] = a.load(pipe.a, 2 * r + h % 2, p * (KI / 4) + h / 2);
+      for (int h = 0; h < KI / 2; h++)
+        x[place][r][h] = a.load(pipe.a, piece, 2 * r + h % 2, p * (KI / 4) + h / 2);
 #pragma unroll
     for (int s = 0; s < NI; s++)
 #pragma unroll
-      for (int h = 0; h < KI / 4; h++) y[place][s][h] = b.load(pipe.b, s, p * (KI / 4) + h);
+      for (int h = 0; h < KI / 4; h++) y[place][s][h] = b.load(pipe.b, piece, s, p * (KI / 4) + h);
   }
 
   template <class P> __device__ __forceinline__ void begin(const P &pipe) {
-    load(pipe, 0, 0);
+    load(pipe, 0, 0, 0);
+  }
+
+  // Something of each read into this place.
+  __device__ __forceinline__ uint32_t seen(int place) const {
+    int bits = 0;
+#pragma unroll
+    for (int r = 0; r < MI; r++)
+#pragma unroll
+      for (int h = 0; h < KI / 2; h++) bits |= __double2hiint(x[place][r][h]);
+#pragma unroll
+    for (int s = 0; s < NI; s++)
+#pragma unroll
+      for (int h = 0; h < KI / 4; h++) bits |= __double2hiint(y[place][s][h]);
+    return static_cast<uint32_t>(bits);
   }
 
   // Steps beyond the last are zeros.
   template <class P> __device__ __forceinline__ void multiply(P &pipe, int) {
+    constexpr int EACH = PIECE / KI; // instructions' steps of a piece
 #pragma unroll
-    for (int p = 0; p < BK / KI; p++) {
-      if (p == BK / KI - 1) pipe.advance();
-      load(pipe, (p + 1) % 2, (p + 1) % (BK / KI));
+    for (int p = 0; p < EACH * PIECES; p++) {
+      const int next = (p + 1) % (EACH * PIECES);
+      if (next == 0) pipe.advance(seen(p % 2));
+      load(pipe, (p + 1) % 2, next / EACH, next % EACH);
 #pragma unroll
       for (int r = 0; r < MI; r++)
 #pragma unroll
@@ -121,8 +145,8 @@ struct fc_tma_f64 {
 #pragma unroll
         for (int s = 0; s < NI; s++) {
           // Two columns, adjacent where B lies by rows.
-          const int64_t j = j0 + col + eights_b::place(lane % 4 * 2, s);
-          const int64_t next = j0 + col + eights_b::place(lane % 4 * 2 + 1, s);
+          const int64_t j = j0 + col + b.from_first(lane % 4 * 2, s);
+          const int64_t next = j0 + col + b.from_first(lane % 4 * 2 + 1, s);
           const double pair[2] = {sum[r][s][2 * h], sum[r][s][2 * h + 1]};
           if (!B_BY_K && c.packs && next < n) {
             c.store_pack(i, j, pair);
