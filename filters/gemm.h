@@ -54,14 +54,17 @@ FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
 FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 
 /* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): two to
- * three times as fast on sm_90 where all sides are large. Each element is split into 11 and 12 significant
- * bits, and the product of the lesser halves is left out: relative to |A||B| each product is off by about
- * 2^-22, and sums of 32 products, in older chips 16, are added up in f32. So the error is at most about that
- * of fc_gemm_cuda (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to it. Unlike
- * there, an infinite element makes NaN of its row or column, as one within 2^-12 of the largest number may, a
- * NaN whose upper fraction bits are all set (which is what GPUs make) counts as 0, and the small halves of
- * elements below 2^-100 are lost. A product in pieces is still the product computed whole, bit for bit, on
- * the same kind of device.
+ * three times as fast on sm_90 where all sides are large, and slower than fc_gemm_cuda where m or n is below
+ * about 200: which of the two is called decides over the bits, so that is the caller's to choose, for all
+ * pieces alike. Each element is split into 11 and up to 13 significant bits, and the product of the lesser
+ * halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products, in
+ * older chips 16, are added up in f32. So the error is at most about that of fc_gemm_cuda
+ * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to it. NaN, infinities and the
+ * largest numbers give what they do there, on sm_90: a sum that is not finite is computed again, one product
+ * after the other. Elsewhere an infinite element makes NaN of its row or column, as one within 2^-12 of the
+ * largest number may, and a NaN whose upper fraction bits are all set (which is what GPUs make) counts as 0.
+ * The small halves of elements below 2^-100 are lost. A product in pieces is still the product computed
+ * whole, bit for bit, on the same kind of device.
  *
  * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
  * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to

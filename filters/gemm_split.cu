@@ -12,6 +12,7 @@
 // whole slices, and A is copied there if the copy engine cannot read it. Then a block of two
 // groups of four warps makes 128 x BN sums at a time: the pipeline of gemm_tma.cuh, A split
 // in registers.
+#include "filters/gemm_finite.cuh"
 #include "filters/gemm_parts.cuh"
 #include "filters/gemm_result.cuh"
 #include "filters/gemm_wgmma.cuh"
@@ -47,7 +48,7 @@ __device__ void pack_tile(const packing &p, int64_t r0, int64_t k0, float (*tile
   for (int s = 0; s < PACK; s += PACK_THREADS / PACK) {
     const int64_t row = r0 + y + s, step = k0 + x, to = row * p.pitch + step;
     if (row >= p.rows || step >= p.pitch) continue;
-    const float v = tile[y + s][x], big = p.small ? fc_part_big(v) : v;
+    const float v = tile[y + s][x], big = p.small ? fc_part_nearest(v) : v;
     p.big[to] = big;
     if (p.small) p.small[to] = __uint_as_float(fc_part_small(v, big));
   }
@@ -130,7 +131,7 @@ __device__ __forceinline__ void split_slice(parts &x, const unsigned char *a, in
       // Row g or g + 8, k = 8 p + t or + 4; a line's pieces are swapped by its number.
       const int at = (g + h % 2 * 8) * 128 + ((2 * p + h / 2 ^ g) << 4) + t * 4;
       const float v = *reinterpret_cast<const float *>(a + at);
-      x.big[p][h] = __float_as_uint(fc_part_big(v));
+      x.big[p][h] = __float_as_uint(fc_part_cut(v));
       x.small[p][h] = fc_part_small(v, __uint_as_float(x.big[p][h]));
     }
 }
@@ -239,7 +240,8 @@ __device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const 
 
 template <class S>
 __device__ __forceinline__ void make_tiles(const fc_tma_work &work, const fc_tma_result<float> &c,
-                                           const unsigned char *slices, uint32_t full, int warp, int lane) {
+                                           const fc_plain_operands &plain, const unsigned char *slices,
+                                           uint32_t full, int warp, int lane) {
   slice_pipe<S> pipe;
   pipe.slices = slices, pipe.full = full, pipe.warp = warp, pipe.lane = lane;
   for (int tile = static_cast<int>(blockIdx.x); tile < work.tiles; tile += static_cast<int>(gridDim.x)) {
@@ -247,14 +249,19 @@ __device__ __forceinline__ void make_tiles(const fc_tma_work &work, const fc_tma
     add_slices<S>(sum, pipe, work.slices);
     int i0, j0;
     work.place(tile, BM, S::BN, &i0, &j0);
-    store_tile<S>(c, sum, i0 + warp * 16 + lane / 4, j0 + lane % 4 * 2, work.m, work.n);
+    const int64_t i = i0 + warp * 16 + lane / 4, j = j0 + lane % 4 * 2;
+    if (fc_all_finite(sum))
+      store_tile<S>(c, sum, i, j, work.m, work.n);
+    else
+      fc_store_careful(c, sum, i, j, work.m, work.n, plain);
   }
 }
 #endif
 
 template <class S>
 __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
-    product_kernel(const __grid_constant__ operands o, const fc_tma_work work, const fc_tma_result<float> c) {
+    product_kernel(const __grid_constant__ operands o, const fc_tma_work work, const fc_tma_result<float> c,
+                   const fc_plain_operands plain) {
 #if FC_TMA_CODE
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ uint64_t bars[2 * S::STAGES];
@@ -273,14 +280,14 @@ __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
     if (warp == S::WARPS && lane == 0) feed<S>(o, work, fc_shared_address(slices), full);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    make_tiles<S>(work, c, slices, full, warp, lane);
+    make_tiles<S>(work, c, plain, slices, full, warp, lane);
   }
 #endif
 }
 
 template <class S>
 fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result<float> &c,
-                 cudaStream_t stream) {
+                 const fc_plain_operands &plain, cudaStream_t stream) {
   const int places = fc_tma_processors(), grid = work.tiles < places ? work.tiles : places;
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -289,7 +296,7 @@ fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result
   config.gridDim = dim3(static_cast<unsigned>(grid)), config.blockDim = dim3(32 * (S::WARPS + S::FEEDERS));
   config.dynamicSmemBytes = S::bytes, config.stream = stream;
   config.attrs = &early, config.numAttrs = S::AHEAD ? 1 : 0; // large products gain nothing
-  (void)cudaLaunchKernelEx(&config, product_kernel<S>, o, work, c);
+  (void)cudaLaunchKernelEx(&config, product_kernel<S>, o, work, c, plain);
   return fc_launch_status();
 }
 
@@ -299,6 +306,7 @@ fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result
 struct layout {
   fc_tma_operand<float> a, b;
   fc_tma_result<float> c;
+  fc_plain_operands plain;
   int64_t pitch;
   bool packs_a;
   size_t big, small, bytes; // offsets in scratch; A lies first
@@ -308,6 +316,7 @@ layout layout_of(const fc_gemm *given) {
   const fc_gemm g = fc_gemm_by_rows(given);
   layout l;
   (void)fc_tma_operands(&g, &l.a, &l.b, &l.c);
+  l.plain = fc_plain_operands_of(&g);
   l.pitch = (g.k + SLICE - 1) / SLICE * SLICE;
   l.packs_a = !l.a.by_k() || !l.a.readable();
   const size_t row = static_cast<size_t>(l.pitch) * sizeof(float); // whole lines of 128 bytes
@@ -345,7 +354,7 @@ template <class S> fc_status product_by(const layout &l, int64_t k, char *scratc
   const packing of_a = {l.a.data, l.a.across, l.a.along, l.packs_a ? l.a.limit : 0,
                         k,        l.pitch,    at_a,      nullptr};
   const fc_status status = pack(of_b, of_a, stream);
-  return status == FC_OK ? launch<S>(o, work, l.c, stream) : status;
+  return status == FC_OK ? launch<S>(o, work, l.c, l.plain, stream) : status;
 }
 
 fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {

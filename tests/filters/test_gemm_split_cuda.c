@@ -110,6 +110,49 @@ static int check_product(matrix a, matrix b, matrix c, double alpha, double beta
   return ways;
 }
 
+/* Not as a double, which some NaN do not survive. */
+static void set_bits(matrix *m, int64_t i, int64_t j, uint32_t bits) {
+  memcpy(matrix_at(m, i, j), &bits, sizeof bits);
+}
+
+/* As the plain product has it: what is no number, infinite or next to it, in A or in B. */
+static void check_special(int in_b, int orders) {
+  enum { SIDE = 200, SUMS = 100 };
+  static const uint32_t special[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x7fc00000, /* NaN */
+                                     0x7f800000, 0xff800000, 0x7f7fffff, 0xff7fffff, 0x7f7ff000, /* huge */
+                                     0x00400000};                                                /* tiny */
+  enum { COUNT = sizeof special / sizeof special[0] };
+  matrix a = matrix_dense(FC_F32, SIDE, SUMS, orders & 1), b = matrix_dense(FC_F32, SUMS, SIDE, orders & 2);
+  matrix c = matrix_dense(FC_F32, SIDE, SIDE, orders & 4), want = matrix_copy(&c), got = matrix_copy(&c);
+  for (int s = 0; s < COUNT; s++)
+    if (in_b)
+      set_bits(&b, 5 + s, 7 + 10 * s, special[s]);
+    else
+      set_bits(&a, 3 + 10 * s, 5 + s, special[s]);
+  matrix da = to_device(&a), db = to_device(&b), dc = to_device(&c);
+  const double beta = orders == 7 ? 0.5 : 0;
+  fc_gemm g = product_of(&da, &db, &dc, 1, beta);
+  CHECK(fc_gemm_cuda(&g, NULL) == FC_OK, "plain product");
+  from_device(&want, &dc);
+  cudaMemcpy(dc.memory.base, c.memory.base, c.memory.bytes + 2 * GUARD_BYTES, cudaMemcpyHostToDevice);
+  const fc_status status = run_split(&g, 0);
+  from_device(&got, &dc);
+  int wrong = 0;
+  for (int64_t i = 0; status == FC_OK && i < SIDE; i++)
+    for (int64_t j = 0; j < SIDE; j++) {
+      const double x = matrix_get(&got, i, j), right = matrix_get(&want, i, j);
+      wrong += !(isnan(right)   ? isnan(x)
+                 : isinf(right) ? x == right
+                                : fabs(x - right) <= 1e-5 * (1 + fabs(right)));
+    }
+  CHECK(wrong == 0, "%d of what is no common number in %s, orders %d", wrong, in_b ? "B" : "A", orders);
+  matrix *all[] = {&a, &b, &c, &want, &got};
+  for (int n = 0; n < 5; n++) matrix_free(all[n]);
+  cudaFree(da.memory.base);
+  cudaFree(db.memory.base);
+  cudaFree(dc.memory.base);
+}
+
 int main(void) {
   int devices = 0, ran = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -125,6 +168,12 @@ int main(void) {
       ran +=
           check_product(a, b, matrix_new(FC_F32, d[0], d[1]), orders == 3 ? -0.7 : 1, orders == 3 ? 0.5 : 0);
     }
+  int device = 0, major = 0;
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (major == 9) /* older and newer ones lose some of these, see gemm.h */
+    for (int orders = 0; orders < 8; orders++)
+      for (int in_b = 0; in_b < 2; in_b++) check_special(in_b, orders);
   fc_gemm f64 = {.type = FC_F64, .m = 1, .n = 1, .k = 1, .alpha = 1, .a = &f64, .b = &f64, .c = &f64};
   CHECK(fc_gemm_split_cuda(&f64, NULL, NULL) == FC_UNSUPPORTED, "f64");
   CHECK(fc_gemm_split_mma_cuda(&f64, NULL) == FC_UNSUPPORTED, "f64");
