@@ -23,52 +23,67 @@ void must_blas(cublasStatus_t status) {
 
 // ---- GEMM ------------------------------------------------------------------------
 
-cublasStatus_t their_gemm(int n, const float *a, const float *b, float *c) {
+// C of m x n, k products a sum; all by rows.
+struct shape {
+  int m, n, k;
+  size_t of_a(void) const { return static_cast<size_t>(m) * k; }
+  size_t of_b(void) const { return static_cast<size_t>(k) * n; }
+  size_t of_c(void) const { return static_cast<size_t>(m) * n; }
+  shape(int side) : m(side), n(side), k(side) {}
+  shape(int rows, int columns, int steps) : m(rows), n(columns), k(steps) {}
+};
+
+// Row-major for us is the transpose for them.
+cublasStatus_t their_gemm(const shape &s, const float *a, const float *b, float *c) {
   const float one = 1, zero = 0;
-  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, c, n);
+  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, s.n, s.m, s.k, &one, b, s.n, a, s.k, &zero, c, s.n);
 }
-cublasStatus_t their_gemm(int n, const double *a, const double *b, double *c) {
+cublasStatus_t their_gemm(const shape &s, const double *a, const double *b, double *c) {
   const double one = 1, zero = 0;
-  return cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, c, n);
+  return cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, s.n, s.m, s.k, &one, b, s.n, a, s.k, &zero, c, s.n);
 }
 
-template <typename F> fc_gemm gemm_of(int n, const F *a, const F *b, F *c) {
+template <typename F> fc_gemm gemm_of(const shape &s, const F *a, const F *b, F *c) {
   fc_gemm g = {};
   g.type = sizeof(F) == 8 ? FC_F64 : FC_F32;
-  g.m = g.n = g.k = n, g.alpha = 1, g.beta = 0, g.a = a, g.b = b, g.c = c;
-  g.a_row = g.b_row = g.c_row = n, g.a_col = g.b_col = g.c_col = 1;
+  g.m = s.m, g.n = s.n, g.k = s.k, g.alpha = 1, g.beta = 0, g.a = a, g.b = b, g.c = c;
+  g.a_row = s.k, g.b_row = g.c_row = s.n, g.a_col = g.b_col = g.c_col = 1;
   return g;
 }
 
-template <typename F> void our_gemm(int n, const F *a, const F *b, F *c) {
-  const fc_gemm g = gemm_of(n, a, b, c);
+template <typename F> void our_gemm(const shape &s, const F *a, const F *b, F *c) {
+  const fc_gemm g = gemm_of(s, a, b, c);
   if (fc_gemm_cuda(&g, stream) != FC_OK) must(cudaErrorInvalidValue, "fc_gemm_cuda");
 }
 
-// Row-major for us is the transpose for them. Small matrices: another pair every turn, so that
-// they do not lie in the L2.
-template <typename F> void gemm(int n, double ratio) {
+// Small matrices: another pair every turn, so that they do not lie in the L2.
+template <typename F> void gemm(const shape &s, double ratio) {
   const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
-  const size_t size = static_cast<size_t>(n) * n;
-  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 28) / (2 * size * sizeof(F))));
-  const buffer a(size * pairs * sizeof(F)), b(a.bytes), ours(size * sizeof(F)), theirs(ours.bytes);
+  const size_t both = (s.of_a() + s.of_b()) * sizeof(F);
+  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 28) / both));
+  const buffer a(s.of_a() * pairs * sizeof(F)), b(s.of_b() * pairs * sizeof(F)), ours(s.of_c() * sizeof(F)),
+      theirs(ours.bytes);
   fill(a, dtype), fill(b, dtype), ours.poison(), theirs.poison();
   auto us = [&](int i) {
-    const size_t at = i % pairs * size;
-    our_gemm<F>(n, a.as<F>() + at, b.as<F>() + at, ours.as<F>());
+    const size_t pair = i % pairs;
+    our_gemm<F>(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), ours.as<F>());
   };
   auto them = [&](int i) {
-    const size_t at = i % pairs * size;
-    must_blas(their_gemm(n, a.as<F>() + at, b.as<F>() + at, theirs.as<F>()));
+    const size_t pair = i % pairs;
+    must_blas(their_gemm(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), theirs.as<F>()));
   };
   row r = {};
   us(0), them(0);
-  r.error =
-      difference(view_of(FC_ARRAY, dtype, ours.data, n, n), view_of(FC_ARRAY, dtype, theirs.data, n, n), 0);
+  r.error = difference(view_of(FC_ARRAY, dtype, ours.data, s.m, s.n),
+                       view_of(FC_ARRAY, dtype, theirs.data, s.m, s.n), 0);
   const times t = in_turns(us, them);
-  name(r.work, sizeof r.work, "%cGEMM %d", sizeof(F) == 8 ? 'D' : 'S', n);
+  const char letter = sizeof(F) == 8 ? 'D' : 'S';
+  if (s.m == s.n && s.n == s.k)
+    name(r.work, sizeof r.work, "%cGEMM %d", letter, s.n);
+  else
+    name(r.work, sizeof r.work, "%cGEMM %d x %d x %d", letter, s.m, s.n, s.k);
   name(r.rival, sizeof r.rival, "cuBLAS");
-  r.flops = 2. * n * n * n, r.allowed = sizeof(F) == 8 ? 1e-13 : 1e-5;
+  r.flops = 2. * s.m * s.n * s.k, r.allowed = sizeof(F) == 8 ? 1e-13 : 1e-5;
   r.ours = t.ours, r.theirs = t.theirs, r.aim = {ratio, 0, 0};
   add(r);
 }
@@ -195,6 +210,11 @@ void against_blas() {
   for (int n : {1024, 2048, 4096, 8192}) gemm<double>(n, 0.95);
   for (int n : {1024, 2048, 4096, 8192}) gemm<float>(n, 1.0);
   for (int n : {1024, 2048, 4096, 8192}) gemm_split(n);
+  // Rows, columns, products a sum: vectors, few rows, few sums of many products, sides of no round number.
+  const shape odd[] = {{1, 4096, 4096},    {4096, 1, 4096},    {16, 4096, 4096},  {64, 2048, 2048},
+                       {64, 8192, 8192},   {256, 256, 4096},   {256, 2048, 2048}, {512, 512, 512},
+                       {1000, 1000, 1000}, {1536, 1536, 1536}, {1001, 999, 1003}};
+  for (const shape &s : odd) gemm<float>(s, 1.0), gemm<double>(s, 1.0);
   cublasDestroy(handle);
 }
 
