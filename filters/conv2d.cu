@@ -8,7 +8,7 @@
 // memory. So many rows are unrolled that the code stays within the instruction cache.
 //
 // f32 that stays f32 marches in wider bands (conv2d_floats.cu); images of few rows whose border is made here
-// do not march (conv2d_thin.cu).
+// do not march (conv2d_thin.cu), nor do narrow ones and batches of small ones (conv2d_narrow.cu).
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, which share
 // what is read of a row. The sums run in the same order in all.
@@ -16,6 +16,7 @@
 #include "filters/conv2d_floats.cuh"
 #include "filters/conv2d_march.cuh"
 #include "filters/conv2d_tiles.cuh"
+#include "filters/narrow.cuh"
 
 namespace {
 
@@ -188,7 +189,8 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    fc_status status = fc_conv2d_floats(op, m, s);
+    fc_status status = fc_conv2d_narrow(op, m, s);
+    if (status == FC_UNSUPPORTED) status = fc_conv2d_floats(op, m, s);
     if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
@@ -202,6 +204,7 @@ extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
-  const fc_status status = fc_conv2d_thin(op, m, s);
+  fc_status status = fc_conv2d_narrow(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_conv2d_thin(op, m, s);
   return status == FC_UNSUPPORTED ? fc_conv2d_floats(op, m, s) : status;
 }

@@ -11,12 +11,14 @@
 //
 // Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
 // down, sepconv_floats.cu, and bytes that stay bytes, sepconv_bytes.cu. Images of few rows whose border is
-// made here, sepconv_thin.cu and sepconv_thin_bytes.cu.
+// made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of small ones,
+// sepconv_narrow.cu.
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
 // along by every thread for itself. The sums run in the same order in all but sepconv_bytes.cu.
 #include "filters/conv2d_march.cuh"
 #include "filters/conv2d_tiles.cuh"
+#include "filters/narrow.cuh"
 #include "filters/sepconv.h"
 #include "filters/sepconv_band.cuh"
 
@@ -287,7 +289,8 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    fc_status status = run_bands(op, m, s);
+    fc_status status = fc_sepconv_narrow(op, m, s);
+    if (status == FC_UNSUPPORTED) status = run_bands(op, m, s);
     if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
@@ -301,7 +304,8 @@ extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
-  fc_status status = fc_sepconv_thin(op, m, s);
+  fc_status status = fc_sepconv_narrow(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_thin(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_thin_bytes(op, m, s);
   return status == FC_UNSUPPORTED ? run_bands(op, m, s) : status;
 }

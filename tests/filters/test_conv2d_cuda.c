@@ -258,6 +258,68 @@ static void check_edges(int dense, int dtype, int rounds) {
   CHECK(taken > rounds / 4, "%d of %d", taken, rounds);
 }
 
+/* The images of a batch side by side, each with its border, as one that is wide. */
+static image mosaic_of(const image *in, image_border b, int64_t pitch) {
+  const int64_t *shape = in->view.shape;
+  const int64_t wide = shape[0] * pitch > 600 ? shape[0] * pitch : 600;
+  image all = image_random(in->view.dtype, (int64_t[]){1, shape[1], wide, shape[3]}, INTERLEAVED, b);
+  const size_t pixel = (size_t)shape[3] * fc_dtype_size(in->view.dtype);
+  for (int64_t n = 0; n < shape[0]; n++)
+    for (int64_t y = -b.top; y < shape[1] + b.bottom; y++)
+      for (int64_t x = -b.left; x < shape[2] + b.right; x++)
+        memcpy(fc_view_at(&all.view, 0, y, n * pitch + x, 0), fc_view_at(&in->view, n, y, x, 0), pixel);
+  return all;
+}
+
+static int mosaic_equal(const image *out, const image *all, int64_t pitch) {
+  const int64_t *shape = out->view.shape;
+  const size_t pixel = (size_t)shape[3] * fc_dtype_size(out->view.dtype);
+  for (int64_t n = 0; n < shape[0]; n++)
+    for (int64_t y = 0; y < shape[1]; y++)
+      for (int64_t x = 0; x < shape[2]; x++)
+        if (memcmp(fc_view_at(&out->view, n, y, x, 0), fc_view_at(&all->view, 0, y, n * pitch + x, 0), pixel))
+          return 0;
+  return 1;
+}
+
+/* Narrow images and batches of small ones: whether the filter makes the border or it was made before, to the
+ * bit what comes of all side by side as one wide image. */
+static void check_narrow(int dense, int dtype, int rounds) {
+  static const int64_t widths[] = {2, 3, 5, 8, 28, 31, 32, 33, 64, 85, 100, 127, 128, 129, 200, 256, 257};
+  static const int64_t heights[] = {1, 2, 3, 5, 28, 32, 33, 63, 64, 65, 130};
+  static const image_layout layouts[] = {INTERLEAVED, PADDED, SHIFTED};
+  for (int round = 0; round < rounds; round++) {
+    const int64_t nx = 2 * random_int(0, dense ? 7 : 15) + 1, ny = dtype == FC_U8 ? random_int(1, 31) : nx;
+    int64_t shape[FC_AXES] = {random_int(1, 40), heights[random_int(0, 10)], widths[random_int(0, 16)],
+                              random_int(1, 4)};
+    while (shape[0] > 1 && shape[0] * shape[1] * shape[2] * shape[3] > 40000) shape[0] /= 2;
+    const int out_dtype = random_int(0, 3) ? dtype : FC_F32;
+    fc_edges edges = {sizeof edges, (int32_t)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP), 0};
+    if (edges.border == FC_BORDER_CONSTANT) element_set(&edges.code, dtype, dtype == FC_F32 ? 0.625 : 77);
+    const image_border border = border_of(ny, nx);
+    const int64_t pitch = shape[2] + nx - 1;
+    filter2d f = filter2d_new(dense, FC_F32, 1, ny, nx);
+    image in = image_random(dtype, shape, layouts[random_int(0, 2)], (image_border){0});
+    image bordered = image_new(dtype, shape, layouts[random_int(0, 2)], border);
+    fill_border(&bordered, border, &in, &edges);
+    image mosaic = mosaic_of(&bordered, border, pitch);
+    image want = image_new(out_dtype, mosaic.view.shape, INTERLEAVED, (image_border){0});
+    image out = image_new(out_dtype, shape, layouts[random_int(0, 2)], (image_border){0});
+    filter2d_run(&f, &mosaic, &want);
+    for (int made = 0; made < 2; made++) {
+      const fc_status status = run_image(&f, made ? &bordered : &in, made ? NULL : &edges, &out);
+      if (!made && status == FC_UNSUPPORTED) continue;
+      CHECK(status == FC_OK && mosaic_equal(&out, &want, pitch) && guarded_intact(&out.memory),
+            "narrow %s to %s, border %d, made %d, %" PRId64 "x%" PRId64 " taps, shape %" PRId64 " %" PRId64
+            " %" PRId64 " %" PRId64,
+            fc_dtype_name(dtype), fc_dtype_name(out_dtype), edges.border, made, ny, nx, shape[0], shape[1],
+            shape[2], shape[3]);
+    }
+    image_free(&in), image_free(&bordered), image_free(&mosaic), image_free(&want), image_free(&out);
+    filter2d_free(&f);
+  }
+}
+
 int main(void) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -279,6 +341,7 @@ int main(void) {
     check_bands(dense, FC_F32, 150 / trial_step());
     check_bands(dense, FC_U8, 250 / trial_step());
     check_edges(dense, FC_F32, 150 / trial_step());
+    for (int dtype = FC_U8; dtype <= FC_F32; dtype++) check_narrow(dense, dtype, 60 / trial_step());
   }
   check_edges(0, FC_U8, 250 / trial_step());
   check_notes_of_bytes();
