@@ -17,13 +17,18 @@
 #include "filters/conv2d_march.cuh"
 
 #define FC_NARROW_THREADS 128
-#define FC_NARROW_COLUMNS 256         // elements of a row, at most: 8 a lane of a warp
-#define FC_NARROW_TAPS    31          // either way, at most
-#define FC_NARROW_DOWN    4           // rows of outputs of a thread
-#define FC_NARROW_HEIGHT  64          // of a piece, at most
-#define FC_NARROW_PIECES  32          // of a block, at most
-#define FC_NARROW_ROWS    256         // in shared memory, of all pieces of a block, at most
-#define FC_NARROW_BYTES   (20 * 1024) // of shared memory for them, if one piece takes no more
+#define FC_NARROW_COLUMNS 256 // elements of a row, at most: 8 a lane of a warp
+#define FC_NARROW_TAPS    31  // either way, at most
+#define FC_NARROW_DOWN    4   // rows of outputs of a thread
+#define FC_NARROW_HEIGHT  64  // of a piece, at most
+#define FC_NARROW_PIECES  32  // of a block, at most
+#define FC_NARROW_ROWS    256 // in shared memory, of all pieces of a block, at most
+
+// Of shared memory: more blocks at a time are worth more than more pieces of a block; and than tall pieces,
+// unless those read much twice.
+#define FC_NARROW_BYTES (20 * 1024)
+#define FC_NARROW_PIECE (28 * 1024)
+#define FC_NARROW_MOST  (40 * 1024)
 
 #define FC_NARROW_SOURCES (FC_NARROW_HEIGHT + FC_NARROW_TAPS + 2 * FC_NARROW_DOWN)
 #define FC_NARROW_NONE    INT16_MIN // the constant, among columns
@@ -308,7 +313,7 @@ static inline void fc_narrow_cut(fc_narrow *b, const fc_march &m, int64_t most) 
   b->held = b->brought + (b->whole && b->constant);
   b->count = static_cast<int32_t>(m.images * m.planes * segments);
 
-  int64_t pieces = FC_NARROW_BYTES / 4 / fc_narrow_words(*b);
+  int64_t pieces = (b->raw_pitch ? FC_NARROW_PIECE : FC_NARROW_BYTES) / 4 / fc_narrow_words(*b);
   if (pieces > FC_NARROW_ROWS / b->held) pieces = FC_NARROW_ROWS / b->held;
   if (pieces > FC_NARROW_PIECES) pieces = FC_NARROW_PIECES;
   b->pieces = static_cast<int32_t>(pieces < 1 ? 1 : pieces);
@@ -339,7 +344,7 @@ static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, 
   b.wide = m.quads, b.edges = m.edges, b.in_map = m.in_map, b.out_map = m.out_map, b.notes = m.notes;
   int64_t most = FC_NARROW_HEIGHT;
   do fc_narrow_cut(&b, m, most), most /= 2;
-  while (most >= 16 && 4 * fc_narrow_words(b) > FC_NARROW_BYTES);
+  while (most >= 16 && 4 * fc_narrow_words(b) > (b.rows < 8 * ny ? FC_NARROW_MOST : FC_NARROW_PIECE));
   for (int j = 0; j < b.columns + b.margin; j++) b.column[j] = fc_narrow_column(b, j);
   for (int q = 0; q < FC_NARROW_SOURCES; q++) b.source[q] = fc_narrow_source(b, q);
   return b;
