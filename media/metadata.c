@@ -14,8 +14,17 @@
 /* All of a file's metadata, cover art included. */
 #define BYTES_MAX ((gsize)64 << 20)
 
+/* More than libsndfile reads of any file. */
+#define CUES_MAX 65535
+
 /* What libsndfile keeps of a coding history, or of a cart's text. */
 #define HISTORY_MAX 16384
+
+/* libsndfile's own has room for 100. */
+typedef struct cue_points {
+  guint32 count;
+  SF_CUE_POINT points[];
+} cue_points;
 
 struct fc_metadata {
   fc_family family;
@@ -32,9 +41,9 @@ struct fc_metadata {
   char *strings[SF_STR_LAST + 1];
   SF_BROADCAST_INFO_VAR(HISTORY_MAX) broadcast;
   SF_CART_INFO_VAR(HISTORY_MAX) cart;
-  SF_CUES cues;
+  cue_points *cues; /* or NULL */
   SF_INSTRUMENT instrument;
-  gboolean has_broadcast, has_cart, has_cues, has_instrument, has_map;
+  gboolean has_broadcast, has_cart, has_instrument, has_map;
   int map[64];
 };
 
@@ -70,6 +79,24 @@ static gboolean is_among(const guint8 *id, const char *words) {
 /* A LIST that holds labels of cue points. */
 static gboolean is_label_list(const fc_meta_chunk *chunk) {
   return memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "adtl", 4) == 0;
+}
+
+/* ---- where to ----------------------------------------------------------- */
+
+typedef enum target { TO_RIFF = 1, TO_AIFF = 2, TO_CAF = 4, TO_FLAC = 8, TO_OGG = 16, TO_OTHER = 32 } target;
+#define TO_TEXTS (TO_RIFF | TO_AIFF | TO_CAF | TO_FLAC | TO_OGG)
+
+static target target_of(int format) {
+  switch (format & SF_FORMAT_TYPEMASK) {
+  case SF_FORMAT_WAV:
+  case SF_FORMAT_RF64:
+  case SF_FORMAT_W64: return TO_RIFF;
+  case SF_FORMAT_AIFF: return TO_AIFF;
+  case SF_FORMAT_CAF: return TO_CAF;
+  case SF_FORMAT_FLAC: return TO_FLAC;
+  case SF_FORMAT_OGG: return TO_OGG;
+  default: return TO_OTHER;
+  }
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -141,11 +168,26 @@ static void read_speakers(fc_metadata *metadata, fc_input *input, const fc_chunk
   }
 }
 
+static gsize size_of_cues(guint32 count) {
+  return sizeof(cue_points) + count * sizeof(SF_CUE_POINT);
+}
+
+/* FALSE when there is no memory. */
+static gboolean read_cues(fc_metadata *metadata, SNDFILE *file) {
+  guint32 count = 0;
+  if (sf_command(file, SFC_GET_CUE_COUNT, &count, sizeof count) != SF_TRUE || !count || count > CUES_MAX)
+    return TRUE;
+  gsize size = size_of_cues(count);
+  metadata->cues = g_try_malloc0(size);
+  if (metadata->cues && sf_command(file, SFC_GET_CUE, metadata->cues, (int)size) != SF_TRUE)
+    metadata->cues->count = 0;
+  return metadata->cues != NULL;
+}
+
 static void read_known(fc_metadata *metadata, SNDFILE *file) {
   metadata->has_broadcast =
       sf_command(file, SFC_GET_BROADCAST_INFO, &metadata->broadcast, sizeof metadata->broadcast) == SF_TRUE;
   metadata->has_cart = sf_command(file, SFC_GET_CART_INFO, &metadata->cart, sizeof metadata->cart) == SF_TRUE;
-  metadata->has_cues = sf_command(file, SFC_GET_CUE, &metadata->cues, sizeof metadata->cues) == SF_TRUE;
   metadata->has_instrument =
       sf_command(file, SFC_GET_INSTRUMENT, &metadata->instrument, sizeof metadata->instrument) == SF_TRUE;
   metadata->has_map = metadata->channels <= (int)G_N_ELEMENTS(metadata->map) &&
@@ -198,7 +240,8 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
   read_known(metadata, file);
   fc_flac_blocks_read(input, TRUE, &metadata->blocks);
   fc_flac_blocks_read(input, FALSE, &metadata->placeless_blocks);
-  if (!read_strings(metadata, file) || metadata->blocks.failed || metadata->placeless_blocks.failed)
+  if (!read_cues(metadata, file) || !read_strings(metadata, file) || metadata->blocks.failed ||
+      metadata->placeless_blocks.failed)
     return FALSE;
   if (!input->seekable) warn_of_pipe(input, options);
   g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
@@ -234,6 +277,7 @@ void fc_metadata_free(fc_metadata *metadata) {
   if (metadata->chosen) g_array_unref(metadata->chosen);
   fc_blob_clear(&metadata->blocks);
   fc_blob_clear(&metadata->placeless_blocks);
+  g_free(metadata->cues);
   for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
   g_free(metadata);
 }
@@ -268,30 +312,53 @@ static void warn_of_places(const fc_places *places, const fc_media_options *opti
                   places->loops ? loops : "");
 }
 
+static gboolean has_cues(const fc_metadata *metadata) {
+  return metadata->cues && metadata->cues->count > 0;
+}
+
+/* What libsndfile does not take - but for memory there is no reason - is told. */
+static void set_places(SNDFILE *file, int command, void *what, gsize size, const char *title,
+                       const fc_audio_spec *spec, const char *name) {
+  if (sf_command(file, command, what, (int)size) != SF_TRUE)
+    fc_media_warn(spec->options, "%s: the %s of the input cannot be stored, and are left out", name, title);
+}
+
+static void apply_cues(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
+                       fc_places *places, const char *name) {
+  gsize size = size_of_cues(metadata->cues->count);
+  g_autofree cue_points *cues = g_try_malloc(size);
+  if (cues) memcpy(cues, metadata->cues, size);
+  if (cues && is_part(metadata, spec)) fc_places_move_cues(places, cues->points, &cues->count);
+  if (!cues)
+    set_places(file, SFC_SET_CUE, NULL, 0, "cue points", spec, name);
+  else if (cues->count)
+    set_places(file, SFC_SET_CUE, cues, size_of_cues(cues->count), "cue points", spec, name);
+}
+
+static void apply_loops(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
+                        fc_places *places, const char *name) {
+  SF_INSTRUMENT instrument = metadata->instrument;
+  if (is_part(metadata, spec)) fc_places_move_loops(places, &instrument);
+  set_places(file, SFC_SET_INSTRUMENT, &instrument, sizeof instrument, "loops", spec, name);
+}
+
 /* In AIFF libsndfile forgets the cue points when it is given loops, and the loops too. */
 static void apply_places(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                          const char *name) {
-  SF_CUES cues = metadata->cues;
-  SF_INSTRUMENT instrument = metadata->instrument;
-  int major = spec->samples.format & SF_FORMAT_TYPEMASK;
-  gboolean aiff = major == SF_FORMAT_AIFF, takes = aiff || major == SF_FORMAT_WAV;
-  gboolean has_cues = takes && metadata->has_cues && cues.cue_count > 0;
-  gboolean has_loops = takes && metadata->has_instrument && !aiff;
-  if ((has_cues || has_loops) && !has_places(metadata, spec)) {
+  target to = target_of(spec->samples.format);
+  gboolean cues = has_cues(metadata) && (to & (TO_RIFF | TO_AIFF)),
+           loops = metadata->has_instrument && to == TO_RIFF;
+  g_auto(fc_places) places = places_in(metadata, spec);
+  if ((cues || loops) && !has_places(metadata, spec)) {
     fc_media_warn(spec->options, "%s: the %s of the input no longer fit the samples, and are left out", name,
-                  !has_loops  ? "cue points"
-                  : !has_cues ? "loops"
-                              : "cue points and loops");
+                  !loops  ? "cue points"
+                  : !cues ? "loops"
+                          : "cue points and loops");
     return;
   }
-  g_auto(fc_places) places = places_in(metadata, spec);
-  if (is_part(metadata, spec)) {
-    if (has_cues) fc_places_move_cues(&places, &cues);
-    if (has_loops) fc_places_move_loops(&places, &instrument);
-  }
+  if (cues) apply_cues(metadata, file, spec, &places, name);
+  if (loops) apply_loops(metadata, file, spec, &places, name);
   warn_of_places(&places, spec->options, name);
-  if (has_cues && cues.cue_count > 0) sf_command(file, SFC_SET_CUE, &cues, sizeof cues);
-  if (has_loops) sf_command(file, SFC_SET_INSTRUMENT, &instrument, sizeof instrument);
 }
 
 /* No more than what is used, for libsndfile refuses the largest. */
@@ -459,22 +526,6 @@ const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spe
 
 /* ---- what is lost ------------------------------------------------------ */
 
-typedef enum target { TO_RIFF = 1, TO_AIFF = 2, TO_CAF = 4, TO_FLAC = 8, TO_OGG = 16, TO_OTHER = 32 } target;
-#define TO_TEXTS (TO_RIFF | TO_AIFF | TO_CAF | TO_FLAC | TO_OGG)
-
-static target target_of(int format) {
-  switch (format & SF_FORMAT_TYPEMASK) {
-  case SF_FORMAT_WAV:
-  case SF_FORMAT_RF64:
-  case SF_FORMAT_W64: return TO_RIFF;
-  case SF_FORMAT_AIFF: return TO_AIFF;
-  case SF_FORMAT_CAF: return TO_CAF;
-  case SF_FORMAT_FLAC: return TO_FLAC;
-  case SF_FORMAT_OGG: return TO_OGG;
-  default: return TO_OTHER;
-  }
-}
-
 /* Chunks that libsndfile takes out of one family and puts into another, in its way. */
 static const struct {
   fc_family family;
@@ -489,12 +540,13 @@ static const struct {
     {FC_FAMILY_CAF, TO_RIFF | TO_AIFF, "chan"},
 };
 
-static gboolean is_carried(fc_family family, const fc_meta_chunk *chunk, target to) {
+static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chunk, target to) {
   gboolean texts = memcmp(chunk->id, "LIST", 4) == 0 && !is_label_list(chunk);
   if (texts) return (to & TO_TEXTS) != 0;
+  gboolean cues = is_among(chunk->id, "cue  MARK");
   for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)
-    if (carried[i].family == family && (carried[i].to & to) && is_among(chunk->id, carried[i].ids))
-      return TRUE;
+    if (carried[i].family == metadata->family && (carried[i].to & to) && is_among(chunk->id, carried[i].ids))
+      return !cues || has_cues(metadata);
   return FALSE;
 }
 
@@ -504,7 +556,7 @@ static void add_lost_chunks(const fc_metadata *metadata, target to, GString *los
   if (!metadata->chunks || own[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
-    if (is_carried(metadata->family, chunk, to)) continue;
+    if (is_carried(metadata, chunk, to)) continue;
     g_autofree char *id = g_strndup((const char *)chunk->id, 4);
     fc_media_add_word(lost, is_label_list(chunk) ? "labels" : g_strchomp(id));
   }

@@ -262,18 +262,18 @@ void fc_places_clear(fc_places *places) {
 
 /* ---- libsndfile's ------------------------------------------------------- */
 
-void fc_places_move_cues(fc_places *places, SF_CUES *cues) {
-  guint32 count = MIN(cues->cue_count, G_N_ELEMENTS(cues->cue_points)), kept = 0;
-  for (guint32 i = 0; i < count; i++) {
-    SF_CUE_POINT cue = cues->cue_points[i];
+void fc_places_move_cues(fc_places *places, SF_CUE_POINT *points, guint32 *count) {
+  guint32 kept = 0;
+  for (guint32 i = 0; i < *count; i++) {
+    SF_CUE_POINT cue = points[i];
     guint32 at = cue.sample_offset, play = cue.position;
     if (!move(places, &at)) continue;
     cue.sample_offset = at;
     cue.position = move(places, &play) ? play : 0;
-    cues->cue_points[kept++] = cue;
+    points[kept++] = cue;
   }
-  places->cues += count - kept;
-  cues->cue_count = kept;
+  places->cues += *count - kept;
+  *count = kept;
 }
 
 void fc_places_move_loops(fc_places *places, SF_INSTRUMENT *instrument) {

@@ -38,7 +38,7 @@ void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *ch
 void fc_places_clear(fc_places *places);
 
 /* The same of what libsndfile has read. */
-void fc_places_move_cues(fc_places *places, SF_CUES *cues);
+void fc_places_move_cues(fc_places *places, SF_CUE_POINT *points, guint32 *count);
 void fc_places_move_loops(fc_places *places, SF_INSTRUMENT *instrument);
 /* Samples since midnight, in the lower and the upper 32 bits. */
 void fc_places_move_clock(const fc_places *places, guint32 *low, guint32 *high);

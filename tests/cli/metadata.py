@@ -134,6 +134,14 @@ class Wav(harness.Case):
             done = self.run_command("-i", "in.wav", "-o", "out.wav", "-p", "crop:start=3")
             self.assertEqual(done.returncode, 0, (kind, done.stderr))
 
+    def test_many_cue_points(self):
+        """libsndfile's own structure for them ends at 100."""
+        after = self.filtered(wav(chunk(b"cue ", cues(*range(150)))), "crop:start=10", out="out.aiff",
+                              said="not in what is kept of the input, and left out: 10 cue points")
+        self.assertEqual(struct.unpack(">H", after[b"MARK"][:2]), (140,))
+        self.succeed("-i", "out.aiff", "-o", "back.wav")
+        self.assertEqual([place for _, _, place in cue_places(chunks_of(self.read("back.wav"))[b"cue "])], list(range(140)))
+
     def test_a_chunk_without_a_name(self):
         """It goes over like any other, and what follows it; what cannot be a chunk is told."""
         data = wav(chunk(b"a\x01\x80z", b"odd"), chunk(b"iXML", b"<x/>"))
