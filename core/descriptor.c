@@ -285,7 +285,7 @@ static gboolean check_backends(const fc_operator *op, GError **error) {
 }
 
 static gboolean check_operator(const fc_operator *op, GError **error) {
-  guint known = FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH | FC_OP_IN_PLACE | FC_OP_STATEFUL;
+  guint known = FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH | FC_OP_IN_PLACE | FC_OP_STATEFUL | FC_OP_NOISE;
   if (!check_text(op->summary, TRUE, "summary", error) || !check_text(op->doc, FALSE, "doc", error))
     return FALSE;
   for (guint i = 0; op->examples[i]; i++)

@@ -299,10 +299,11 @@ typedef struct fc_backend {
 
 /* ---- the operator ----------------------------------------------------- */
 
-#define FC_OP_KEEPS_DTYPE 1u /* output elements have the input's type (a copy, a crop) */
-#define FC_OP_PASSTHROUGH 2u /* output is the input, untouched: only measures; implies KEEPS_DTYPE */
-#define FC_OP_IN_PLACE    4u /* output may be the input's memory; only with no reach */
-#define FC_OP_STATEFUL    8u /* not a pure function of its view (recursive): run in one piece */
+#define FC_OP_KEEPS_DTYPE 1u  /* output elements have the input's type (a copy, a crop) */
+#define FC_OP_PASSTHROUGH 2u  /* output is the input, untouched: only measures; implies KEEPS_DTYPE */
+#define FC_OP_IN_PLACE    4u  /* output may be the input's memory; only with no reach */
+#define FC_OP_STATEFUL    8u  /* not a pure function of its view (recursive): run in one piece */
+#define FC_OP_NOISE       16u /* adds noise, which may lead beyond a range whose ends the signal touches */
 
 typedef struct fc_operator {
   uint32_t size;

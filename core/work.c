@@ -519,18 +519,40 @@ gboolean fc_work_check_notes(fc_work *w, const char *name, GError **error) {
   return TRUE;
 }
 
+/* The stage whose noise may be what was clipped at this one: itself, or the one before a conversion; or -1.
+ */
+static int noise_at(const fc_plan *plan, int stage) {
+  for (int s = stage; s >= 0 && s >= stage - 1; s--)
+    if (plan->stages[s].op && plan->stages[s].op->flags & FC_OP_NOISE) return s;
+  return -1;
+}
+
+/* Integers that are stored as such cannot exceed their range by themselves; code values of more bits can. */
+static gboolean only_noise(const fc_plan *plan, int stage) {
+  int noise = noise_at(plan, stage);
+  if (noise < 0) return FALSE;
+  const fc_format *in = &plan->links[noise], *out = &plan->links[stage + 1];
+  return !fc_dtype_is_float(in->dtype) && (in->dtype == out->dtype || in->kind == FC_AUDIO);
+}
+
 static int first_clipped(fc_work *w) {
   for (guint s = 0; s < w->plan->n; s++)
-    if (w->stages[s].notes && g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_CLIPPED])) return (int)s;
+    if (w->stages[s].notes && g_atomic_int_get((gint *)&w->stages[s].notes[FC_NOTE_CLIPPED]) &&
+        !only_noise(w->plan, (int)s))
+      return (int)s;
   return -1;
 }
 
 gboolean fc_work_warn_clipped(fc_work *w, const char *name) {
   int clipped = first_clipped(w);
   if (clipped < 0) return FALSE;
+  const fc_plan_stage *ps = &w->plan->stages[clipped];
   fc_context_log(w->plan->chain->context, FC_LOG_WARNING,
                  "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
-                 "floating point",
-                 name, w->plan->stages[clipped].name, fc_dtype_name(w->plan->links[clipped + 1].dtype));
+                 "floating point%s",
+                 name, ps->name, fc_dtype_name(w->plan->links[clipped + 1].dtype),
+                 noise_at(w->plan, clipped) < 0
+                     ? ""
+                     : " (nothing is amiss where they touch its ends, and the noise leads beyond)");
   return TRUE;
 }

@@ -145,7 +145,7 @@ static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:see
 
 static const fc_operator dither_operator = {
     .size = sizeof(fc_operator),
-    .flags = FC_OP_IN_PLACE,
+    .flags = FC_OP_IN_PLACE | FC_OP_NOISE,
     .name = "dither",
     .summary = "add noise that keeps rounding to few bits from distorting",
     .doc =

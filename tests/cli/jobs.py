@@ -101,6 +101,20 @@ class Sound(harness.Case):
             self.assertAlmostEqual(got, code, delta=1)
         self.assertEqual(self.run_command("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "out.wav", "-q").stderr, "")
 
+    def test_noise_at_the_ends_is_no_clipping(self):
+        """Dither leads beyond full scale where a signal touches it; a signal that goes beyond by itself is told of."""
+        harness.write_wav(self.path("in.wav"), [32767, -32768, 5] * 500)
+        harness.write_png(self.path("in.png"), [[0, 255] * 50] * 20, 1)
+        for name in ("in.wav", "in.png"):
+            for stages in (["dither"], ["dither:8"], ["dither", "convert:" + ("i16" if name == "in.wav" else "u8")]):
+                out = "out" + name[2:]
+                self.succeed("-i", name, "-o", out, *[word for stage in stages for word in ("-p", stage)])
+                self.assertNotEqual(self.read(out), self.read(name))
+            done = self.run_command("-i", name, "-o", out, "-p", "gain:2", "-p", "dither")
+            self.assertEqual((done.returncode, done.stderr.count("clipped")), (0, 1), done.stderr)
+            done = self.run_command("-i", name, "-o", out, "-p", "gain:1", "-p", "dither")
+            self.assertIn("nothing is amiss where they touch its ends", done.stderr)
+
     def test_identity_keeps_every_sample(self):
         samples = list(range(-32768, 32768, 7))
         harness.write_wav(self.path("in.wav"), samples)
