@@ -346,6 +346,16 @@ static inline bool fc_tma_operands(const fc_gemm *g, fc_tma_operand<F> *a, fc_tm
   return a->readable() && b->readable();
 }
 
+// Few columns are computed as the rows of the transpose, whose sums are the same.
+template <typename F>
+static inline void fc_tma_transpose(fc_tma_operand<F> *a, fc_tma_operand<F> *b, fc_tma_result<F> *c) {
+  if (a->limit <= b->limit) return;
+  const fc_tma_operand<F> columns = *b;
+  *b = *a, *a = columns;
+  const int64_t row = c->row;
+  c->row = c->col, c->col = row, c->packs = false;
+}
+
 typedef CUresult (*fc_tma_encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
                                    const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
                                    CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,

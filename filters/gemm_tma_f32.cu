@@ -20,8 +20,8 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
   using wide = fc_tma_f32<64, 128, 1, 4, 8, 8, 4, 2, A_BY_K, B_BY_K>;
   using tall = fc_tma_f32<128, 64, 2, 2, 8, 8, 4, 2, A_BY_K, B_BY_K>;
   using square = fc_tma_f32<64, 64, 2, 2, 4, 8, 4, 3, A_BY_K, B_BY_K>;
-  using flat = fc_tma_flat<4, 1, 8, 2, 4, 1, 6, 2, A_BY_K, B_BY_K>;
-  using least = fc_tma_flat<4, 1, 4, 2, 4, 1, 8, 2, A_BY_K, B_BY_K>;
+  using flat = fc_tma_flat<4, 1, 8, 2, 4, 2, 4, 2, A_BY_K, B_BY_K>;
+  using least = fc_tma_flat<4, 1, 4, 2, 4, 2, 4, 2, A_BY_K, B_BY_K>;
   using few = fc_tma_flat<1, 1, VECTORS, 1, 8, 2, 16, 1, A_BY_K, B_BY_K>;
   using one = fc_tma_flat<1, 1, 1, 1, 8, 2, 16, 1, A_BY_K, B_BY_K>;
   // Vectors one after the other by a matrix of at most 32 rows: only as they usually lie.
@@ -33,7 +33,7 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
   const fc_tma_way<float> ways[] = {
       fc_tma_way_of<large, float>(a, b, 334, 334),  fc_tma_way_of<wide, float>(a, b, 105, 90),
       fc_tma_way_of<tall, float>(a, b, 105, 92),    fc_tma_way_of<square, float>(a, b, 63.5, 55),
-      fc_tma_way_of<flat, float>(a, b, 38.6, 32.5), fc_tma_way_of<least, float>(a, b, 25.5, 23)};
+      fc_tma_way_of<flat, float>(a, b, 36.4, 31.8), fc_tma_way_of<least, float>(a, b, 23.4, 19.5)};
   return fc_tma_best(ways)(a, b, k, c, stream);
 }
 
@@ -44,13 +44,7 @@ fc_status fc_gemm_tma_f32(const fc_gemm *g, void *to) {
   operand a, b;
   result c;
   if (!fc_tma_operands(g, &a, &b, &c)) return FC_UNSUPPORTED;
-  // Few columns are computed as the rows of the transpose, whose sums are the same.
-  if (b.limit <= VECTORS && a.limit > VECTORS && g->k > 64) {
-    const operand columns = b;
-    b = a, a = columns;
-    const int64_t row = c.row;
-    c.row = c.col, c.col = row, c.packs = false;
-  }
+  if (b.limit <= VECTORS && g->k > 64) fc_tma_transpose(&a, &b, &c);
   if (a.by_k())
     return b.by_k() ? sized<true, true>(a, b, g->k, c, stream) : sized<true, false>(a, b, g->k, c, stream);
   return b.by_k() ? sized<false, true>(a, b, g->k, c, stream) : sized<false, false>(a, b, g->k, c, stream);

@@ -32,6 +32,8 @@ fc_status fc_gemm_tma_f64(const fc_gemm *g, void *to) {
   operand a, b;
   result c;
   if (!fc_tma_operands(g, &a, &b, &c)) return FC_UNSUPPORTED;
+  // Tiles are wider than high.
+  if (b.limit <= 4 && g->k > 64) fc_tma_transpose(&a, &b, &c);
   if (a.by_k())
     return b.by_k() ? sized<true, true>(a, b, g->k, c, stream) : sized<true, false>(a, b, g->k, c, stream);
   return b.by_k() ? sized<false, true>(a, b, g->k, c, stream) : sized<false, false>(a, b, g->k, c, stream);
