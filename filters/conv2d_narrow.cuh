@@ -45,6 +45,8 @@ struct fc_narrow {
   int32_t quads, lanes;             // of 4 columns; of a warp for a row
   int32_t pitch, raw_pitch;         // words from row to row: of numbers, and as they lie in memory
   int32_t raw_first;                // words of a row before those that are brought
+  int32_t shift, head, words,
+      tail; // of a row of those: bytes into a word, and what is brought by bytes and words
   int32_t in_dtype, out_dtype, in_size, step;
   fc_dev_divider by_held, by_groups, by_segments, by_planes; // groups: of a piece's rows of outputs
   bool whole;                                          // pieces are whole images whose border is made here
@@ -148,22 +150,26 @@ __device__ __forceinline__ void fc_narrow_fetch(const fc_narrow &b, const fc_nar
   __syncwarp();
 }
 
-__device__ __forceinline__ int fc_narrow_shift(const char *row) {
-  return static_cast<int>(reinterpret_cast<uintptr_t>(row) & 3);
-}
-
-// Of other types, the words that the rows lie in.
+// Of other types, the words that the rows lie in. Where those hold what is not the row's, and where rows
+// begin at different places in a word, bytes come one by one.
 __device__ __forceinline__ void fc_narrow_fetch_raw(const fc_narrow &b, const fc_narrow_tables &t,
                                                     const fc_narrow_lane &l, uint32_t *raw) {
+  const int end = b.pieces * b.held, pitch = 4 * b.raw_pitch;
+  char *rows = reinterpret_cast<char *>(raw + b.raw_first) + b.shift;
+  for (int i = l.column / 4; i < b.words; i += b.lanes) {
+    const int at = b.head + 4 * i;
 #pragma unroll 4
-  for (int r = l.row; r < b.pieces * b.held; r += l.next) {
-    const char *row = t.row[r];
-    if (b.constant && row == fc_narrow_constant_row(t)) continue;
-    const int shift = fc_narrow_shift(row), words = (shift + b.elements * b.in_size + 3) / 4;
-    for (int i = l.column / 4; i < words; i += b.lanes)
-      fc_copy_word(raw + r * b.raw_pitch + b.raw_first + i, row - shift + 4 * i);
+    for (int r = l.row; r < end; r += l.next)
+      if (!b.constant || t.row[r] != fc_narrow_constant_row(t))
+        fc_copy_word(rows + r * pitch + at, t.row[r] + at);
   }
   fc_commit_copies();
+  for (int i = l.column / 4; i < b.head + b.tail; i += b.lanes) {
+    const int at = i < b.head ? i : i + 4 * b.words;
+#pragma unroll 4
+    for (int r = l.row; r < end; r += l.next)
+      if (!b.constant || t.row[r] != fc_narrow_constant_row(t)) rows[r * pitch + at] = t.row[r][at];
+  }
   fc_await_copies();
   __syncwarp();
 }
@@ -178,9 +184,10 @@ __device__ __forceinline__ void fc_narrow_widen(const fc_narrow &b, const fc_nar
     const int from = t.column[j];
 #pragma unroll 4
     for (int r = l.row; r < end; r += l.next) {
-      const char *row = t.row[r], *in = reinterpret_cast<const char *>(raw + r * b.raw_pitch);
-      const bool is_constant = from == FC_NARROW_NONE || (b.constant && row == fc_narrow_constant_row(t));
-      const T code = is_constant ? constant : reinterpret_cast<const T *>(in + fc_narrow_shift(row))[from];
+      const char *in = reinterpret_cast<const char *>(raw + r * b.raw_pitch) + b.shift;
+      const bool is_constant =
+          from == FC_NARROW_NONE || (b.constant && t.row[r] == fc_narrow_constant_row(t));
+      const T code = is_constant ? constant : reinterpret_cast<const T *>(in)[from];
       rows[r * b.pitch + j] = fc_dev_value<float, T>(code, b.in_map);
     }
   }
@@ -204,8 +211,8 @@ __device__ __forceinline__ void fc_narrow_values(const fc_narrow &b, const fc_na
 }
 
 // The first byte of a row of windows, counted from where the row begins in shared memory.
-__device__ __forceinline__ int fc_narrow_first_byte(const fc_narrow &b, const char *row) {
-  return fc_narrow_shift(row) + (b.edges.on ? 4 * b.raw_first - b.left : 0);
+__device__ __forceinline__ int fc_narrow_first_byte(const fc_narrow &b) {
+  return b.shift + (b.edges.on ? 4 * b.raw_first - b.left : 0);
 }
 
 // Of bytes that are to stay as they are: the rows with their border.
@@ -214,14 +221,14 @@ __device__ __forceinline__ void fc_narrow_bytes(const fc_narrow &b, const fc_nar
   fc_narrow_fetch_raw(b, t, l, raw);
   if (!b.edges.on) return;
   fc_narrow_fill(b, t, l, raw, b.raw_pitch, b.edges.code);
-#pragma unroll 2
-  for (int r = l.row; r < b.pieces * b.held; r += l.next) {
-    const char *row = t.row[r];
-    uint8_t *in = reinterpret_cast<uint8_t *>(raw + r * b.raw_pitch) + fc_narrow_first_byte(b, row);
-    if (b.constant && row == fc_narrow_constant_row(t)) continue;
-    for (int i = l.column / 4; i < b.margin; i += b.lanes) {
-      const int j = i < b.left ? i : i + b.columns, from = t.column[j];
-      in[j] = from == FC_NARROW_NONE ? static_cast<uint8_t>(b.edges.code) : in[b.left + from];
+  __syncwarp();
+  uint8_t *rows = reinterpret_cast<uint8_t *>(raw) + fc_narrow_first_byte(b);
+  for (int i = l.column / 4; i < b.margin; i += b.lanes) {
+    const int j = i < b.left ? i : i + b.columns, from = t.column[j];
+#pragma unroll 4
+    for (int r = l.row; r < b.pieces * b.held; r += l.next) {
+      uint8_t *row = rows + 4 * r * b.raw_pitch;
+      row[j] = from == FC_NARROW_NONE ? static_cast<uint8_t>(b.edges.code) : row[b.left + from];
     }
   }
   __syncwarp();
@@ -302,6 +309,16 @@ static inline int16_t fc_narrow_source(const fc_narrow &b, int q) {
   return static_cast<int16_t>(source < 0 ? b.brought : source);
 }
 
+// How rows are brought as they lie in memory.
+static inline void fc_narrow_lie(fc_narrow *b, const fc_march &m) {
+  const int64_t steps = (m.images > 1 ? m.in_image : 0) | (m.planes > 1 ? m.in_plane : 0) | m.in_row;
+  const bool alike = steps % 4 == 0;
+  const int bytes = b->elements * b->in_size;
+  b->shift = alike ? static_cast<int32_t>(reinterpret_cast<uintptr_t>(b->in) & 3) : 0;
+  b->head = !alike ? bytes : b->shift == 0 ? 0 : bytes < 4 - b->shift ? bytes : 4 - b->shift;
+  b->words = (bytes - b->head) / 4, b->tail = bytes - b->head - 4 * b->words;
+}
+
 // Rows of outputs in a piece, and with that what else depends on it.
 static inline void fc_narrow_cut(fc_narrow *b, const fc_march &m, int64_t most) {
   const int64_t segments = (m.height + most - 1) / most;
@@ -342,6 +359,7 @@ static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, 
     b.raw_pitch = (3 + 3 + window + 3) / 4 + 1; // the first byte, and a word that the last are shifted with
   b.in_dtype = m.in_dtype, b.out_dtype = m.out_dtype, b.in_size = m.in_size, b.step = m.step;
   b.wide = m.quads, b.edges = m.edges, b.in_map = m.in_map, b.out_map = m.out_map, b.notes = m.notes;
+  fc_narrow_lie(&b, m);
   int64_t most = FC_NARROW_HEIGHT;
   do fc_narrow_cut(&b, m, most), most /= 2;
   while (most >= 16 && 4 * fc_narrow_words(b) > (b.rows < 8 * ny ? FC_NARROW_MOST : FC_NARROW_PIECE));

@@ -38,8 +38,7 @@ __device__ __forceinline__ void multiply_add(int tap, const int *v, int4 &sum) {
 struct floats {
   const float *at; // aligned to 16 bytes
 
-  __device__ __forceinline__ floats(const fc_narrow &b, const char *, const uint32_t *memory, int r,
-                                    int column)
+  __device__ __forceinline__ floats(const fc_narrow &b, const uint32_t *memory, int r, int column)
       : at(reinterpret_cast<const float *>(memory) + r * b.pitch + column) {}
   __device__ __forceinline__ void next(float *to) {
     const float4 v = *reinterpret_cast<const float4 *>(at);
@@ -53,9 +52,8 @@ struct bytes {
   const uint32_t *at;
   uint32_t word, shift; // the next, and how bytes of it and the one behind make a word
 
-  __device__ __forceinline__ bytes(const fc_narrow &b, const char *row, const uint32_t *memory, int r,
-                                   int column) {
-    const int first = fc_narrow_first_byte(b, row);
+  __device__ __forceinline__ bytes(const fc_narrow &b, const uint32_t *memory, int r, int column) {
+    const int first = fc_narrow_first_byte(b);
     at = memory + b.pieces * b.held * b.pitch + r * b.raw_pitch + first / 4 + column / 4;
     word = *at;
     shift = 0x3210 + 0x1111 * (first % 4);
@@ -94,8 +92,8 @@ __device__ __forceinline__ float4 add_along(Row row, const V *x, int nx) {
 // Sums a warp's rows along, two parts at a time: two rows, or of long rows one. Floats go to where they come
 // from: all of a row before any is stored.
 template <int STEP, typename Row, typename V>
-__device__ __forceinline__ void sum_along(const fc_narrow &b, const fc_narrow_tables &t,
-                                          const fc_narrow_lane &l, const V *x, uint32_t *memory) {
+__device__ __forceinline__ void sum_along(const fc_narrow &b, const fc_narrow_lane &l, const V *x,
+                                          uint32_t *memory) {
   const bool is_short = b.columns <= 128;
   const int next_row = is_short ? l.next : 0, next_column = is_short ? 0 : 128, next = l.next + next_row;
   const int all = b.pieces * b.held;
@@ -105,8 +103,7 @@ __device__ __forceinline__ void sum_along(const fc_narrow &b, const fc_narrow_ta
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       const int r = first + l.row + k * next_row, column = l.column + k * next_column;
-      if (r < all && column < b.columns)
-        sum[k] = add_along<STEP>(Row(b, t.row[r], memory, r, column), x, b.nx);
+      if (r < all && column < b.columns) sum[k] = add_along<STEP>(Row(b, memory, r, column), x, b.nx);
     }
     __syncwarp();
 #pragma unroll
@@ -177,7 +174,7 @@ __device__ __forceinline__ void store_bytes(const fc_narrow &b, char *row, int c
 
 // FLOATS: f32 to f32.
 template <int STEP, typename V, bool FLOATS>
-__global__ void __launch_bounds__(FC_NARROW_THREADS)
+__global__ void __launch_bounds__(FC_NARROW_THREADS, 7)
     narrow_kernel(const __grid_constant__ fc_narrow b, const __grid_constant__ taps<V> t) {
   constexpr bool BYTES = std::is_same_v<V, int>;
   extern __shared__ __align__(16) uint32_t memory[];
@@ -191,7 +188,7 @@ __global__ void __launch_bounds__(FC_NARROW_THREADS)
     fc_narrow_bytes(b, tables, l, memory + b.pieces * b.held * b.pitch);
   else
     fc_narrow_values<FLOATS>(b, tables, l, memory);
-  sum_along<STEP, std::conditional_t<BYTES, bytes, floats>>(b, tables, l, shared.x, memory);
+  sum_along<STEP, std::conditional_t<BYTES, bytes, floats>>(b, l, shared.x, memory);
   __syncthreads();
   uint32_t seen = FC_BYTE_ZERO;
   fc_narrow_each(b, tables, l, [&](int piece, int y, int column, int count) {
