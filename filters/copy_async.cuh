@@ -33,18 +33,35 @@ __device__ __forceinline__ void fc_copy_words(void *shared, const void *global) 
                : "memory");
 #endif
 }
-// The same of what is read once: it leaves the second cache first, so that what others left there stays.
-__device__ __forceinline__ void fc_copy_words_once(void *shared, const void *global) {
+// Policies of the second cache: what leaves it first, so that what others left there stays, and what leaves
+// it last.
+__device__ __forceinline__ uint64_t fc_cache_first(void) {
+  uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+__device__ __forceinline__ uint64_t fc_cache_last(void) {
+  uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+__device__ __forceinline__ void fc_copy_words_by(void *shared, const void *global, uint64_t policy) {
 #if __CUDA_ARCH__ < 800
   fc_copy_words(shared, global);
 #else
-  uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(shared))),
                "l"(global), "l"(policy)
                : "memory");
 #endif
+}
+// What is read once.
+__device__ __forceinline__ void fc_copy_words_once(void *shared, const void *global) {
+  fc_copy_words_by(shared, global, fc_cache_first());
 }
 __device__ __forceinline__ void fc_commit_copies(void) {
 #if __CUDA_ARCH__ >= 800

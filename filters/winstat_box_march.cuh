@@ -51,7 +51,7 @@ inline __device__ __noinline__ void box_copy_ends(const box_args &a, const float
                                                   int hi) {
   const int strip = a.lo[0] - lo, seen[2] = {a.seen[0] - strip, a.seen[1] - strip};
   copy_with_ends<BOX_RUNS>(
-      threadIdx.x % BOX_RUNS, a.wide, lo, hi, seen,
+      threadIdx.x % BOX_RUNS, a.wide, lo, hi, true, seen,
       [&](int i) { fc_copy_words(row + box_word(i), from + i); },
       [&](int i) {
         int source = i >= lo && i < hi ? i - lo : -1;

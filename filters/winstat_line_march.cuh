@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // winstat_line_march.cuh - what winstat_runs.cuh does, to the bit, with half its instructions, where nothing
-// is in the way: rows of words that lie side by side at multiples of 16 bytes, results that are floats, no
-// more than one statistic of sums and one of sums of squares.
+// is in the way: rows of words that lie side by side, results that are floats, no more than one statistic of
+// sums and one of sums of squares.
 #ifndef FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 #define FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 
@@ -20,6 +20,7 @@ struct line_args {
   int32_t columns, rows, planes;
   int32_t lo, hi, x;         // of the first tile: samples that may be read; column of its first window
   int32_t before;            // samples that windows see ahead of a row
+  int32_t quads;             // samples of tiles lie at multiples of 16 bytes
   ends edges;                // what stands beyond, if that is not there to be read
   int32_t stat[2];           // which of them
   int32_t shrink, inside[2]; // of windows that shrink only columns inside[0] .. inside[1] - 1 count
@@ -27,12 +28,21 @@ struct line_args {
   runs s;
 };
 
-// A piece of a tile of which samples lo .. hi - 1 can be read: `from` is sample 0.
+// A piece of a tile of which samples lo .. hi - 1 can be read, or that is not made of quads: `from` is sample
+// 0.
 inline __device__ __noinline__ void line_copy_ends(const line_args &a, const float *from, float *to, int lo,
                                                    int hi, int count) {
+  if (!a.quads && lo <= 0 && hi >= count) {
+    const int i = threadIdx.x;
+    float *here = to + 4 * quarter(i / 4) + i % 4; // and as much further on as the samples are
+#pragma unroll 4
+    for (int k = 0; k < count - i; k += RUN_THREADS) fc_copy_word(here + k, from + i + k);
+    return;
+  }
   const int first = a.x + a.lo - lo, seen[2] = {-first, a.columns + a.s.x.reach - first};
   copy_with_ends<RUN_THREADS>(
-      threadIdx.x, count, lo, hi, seen, [&](int i) { fc_copy_words(to + 4 * quarter(i / 4), from + i); },
+      threadIdx.x, count, lo, hi, a.quads, seen,
+      [&](int i) { fc_copy_words(to + 4 * quarter(i / 4), from + i); },
       [&](int i) {
         float *here = to + 4 * quarter(i / 4) + i % 4;
         int source = i >= lo && i < hi ? i - lo : -1;
@@ -48,7 +58,7 @@ inline __device__ __noinline__ void line_copy_ends(const line_args &a, const flo
 template <int MOST>
 __device__ __forceinline__ void line_copy(const line_args &a, const char *from, float *to, int lo, int hi,
                                           int count) {
-  if (lo > 0 || hi < count) {
+  if (lo > 0 || hi < count || !a.quads) {
     line_copy_ends(a, reinterpret_cast<const float *>(from) - 4 * static_cast<int>(threadIdx.x), to, lo, hi,
                    count);
     return;
@@ -61,7 +71,9 @@ __device__ __forceinline__ void line_copy(const line_args &a, const char *from, 
 }
 
 // Sixteen results a thread change places and are written, four a lane where they begin at a multiple of 16
-// bytes, else 32 at a time from multiples of 128 on: `x` is the column of the warp's first.
+// bytes, else 32 at a time from multiples of 128 on: `x` is the column of the warp's first. PASSING: quads do
+// not stay in the second cache.
+template <bool PASSING = false>
 __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging, float *to, int x,
                                           int columns) {
   const int lane = threadIdx.x % 32, mine = 4 * quarter(4 * lane);
@@ -81,7 +93,11 @@ __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging,
     const float4 *quads = reinterpret_cast<const float4 *>(staging) + quarter(lane);
     float4 *there = reinterpret_cast<float4 *>(to) + lane;
 #pragma unroll
-    for (int k = 0; k < RUN / 4; k++) there[32 * k] = quads[32 * k];
+    for (int k = 0; k < RUN / 4; k++)
+      if (PASSING)
+        __stcs(there + 32 * k, quads[32 * k]);
+      else
+        there[32 * k] = quads[32 * k];
     return;
   }
   // Round k writes what is `turn` before 32 k: for some lanes of the 32 words before those of the others.

@@ -109,7 +109,7 @@ static line_args lines_of(const pass<float> &p, const runs &s, int sum, int squa
   a.planes = static_cast<int32_t>(p.channels), a.x = static_cast<int32_t>(x);
   a.lo = static_cast<int32_t>((p.edges.on ? 0 : p.lo[0]) - s.first);
   a.hi = static_cast<int32_t>((p.edges.on ? p.columns : p.hi[0]) - s.first);
-  a.before = static_cast<int32_t>(p.before[0]), a.edges = p.edges;
+  a.before = static_cast<int32_t>(p.before[0]), a.edges = p.edges, a.quads = s.aligned;
   return a;
 }
 
@@ -147,7 +147,7 @@ static fc_status run_lines(const pass<float> &p, const runs &s, cudaStream_t str
   *done = false;
   if (!few_statistics(p, s, &sum, &square)) return FC_OK;
   const line_args a = lines_of(p, s, sum, square);
-  if (!s.aligned || !s.floats) return run_pixels(p, a, sum, square, stream, done);
+  if (!s.words || !s.floats) return run_pixels(p, a, sum, square, stream, done);
   const fc_status status =
       run_ring(ring_line(a), p.frames * p.rows * p.channels, sum >= 0, square >= 0, stream, done);
   if (status != FC_OK || *done) return status;

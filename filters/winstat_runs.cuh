@@ -106,7 +106,7 @@ inline __device__ __noinline__ void copy_apart(const pass<float> &p, run_piece r
   };
   if (aligned) {
     copy_with_ends<RUN_THREADS>(
-        threadIdx.x, r.count, r.lo, r.hi, seen,
+        threadIdx.x, r.count, r.lo, r.hi, true, seen,
         [&](int i) { fc_copy_words(to + 4 * quarter(i / 4), words + i); }, word);
   } else {
     for (int i = seen[0] + threadIdx.x; i < seen[1]; i += RUN_THREADS) word(i);

@@ -73,11 +73,12 @@ template <typename R> struct pass {
 };
 
 // Of `count` samples, a multiple of four, those from seen[0] to seen[1] - 1 come into shared memory, by EACH
-// threads of which this is number `me`: by quad(i) four that can be read, as lo .. hi - 1 can, by word(i)
-// one.
+// threads of which this is number `me`: where `quads` can be copied by quad(i) four that can be read, as lo
+// .. hi - 1 can, by word(i) one.
 template <int EACH, class Quad, class Word>
-__device__ __forceinline__ void copy_with_ends(int me, int count, int lo, int hi, const int (&seen)[2],
-                                               Quad quad, Word word) {
+__device__ __forceinline__ void copy_with_ends(int me, int count, int lo, int hi, bool quads,
+                                               const int (&seen)[2], Quad quad, Word word) {
+  if (!quads) lo = hi = seen[0];
   const int first = ((lo < 0       ? 0
                       : lo > count ? count
                                    : lo) +
