@@ -840,8 +840,18 @@ static fc_status run_codes(const call &c) {
   return status;
 }
 
+// A sum or mean of windows of a row, where others are slow.
+static fc_status run_rows(const call &c, bool *done) {
+  *done = false;
+  if (c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
+  return run_boxes(c.w, c.in, c.edges, c.out, 1u << c.w->stat[0], c.notes, c.stream, done);
+}
+
 static fc_status run_all(const call &c) {
   if (fc_view_count(c.out) == 0) return FC_OK;
+  bool done = false;
+  const fc_status status = run_rows(c, &done);
+  if (status != FC_OK || done) return status;
   if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c);
   return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c); });
 }
@@ -860,14 +870,13 @@ static fc_status run_edges(const call &c) {
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
     if (c.in->origin[a] != 0 || c.in->shape[a] != c.in->extent[a]) return FC_UNSUPPORTED;
   if (fc_view_count(c.out) == 0) return FC_OK;
-  // Nothing is read beyond the ends of windows that shrink.
   const unsigned taken = strips_take(c.w, c.in);
   unsigned wanted = 0;
   for (int i = 0; i < c.w->n_stats; i++) wanted |= 1u << c.w->stat[i];
-  if (in_runs(c.w, c.in) || (c.w->shrink && !(wanted & ~taken))) return run_all(c);
+  if (in_runs(c.w, c.in)) return run_all(c);
   bool done = false;
   const fc_status status =
-      wanted & ~taken ? FC_OK : run_boxes(c.w, c.in, c.edges, c.out, taken, c.stream, &done);
+      wanted & ~taken ? FC_OK : run_boxes(c.w, c.in, c.edges, c.out, taken, c.notes, c.stream, &done);
   return status != FC_OK || done ? status : FC_UNSUPPORTED;
 }
 

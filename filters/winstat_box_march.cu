@@ -2,27 +2,39 @@
 //
 // winstat_box_march.cu - launches the kernel of winstat_box_march.cuh.
 #include "filters/winstat_box_march.cuh"
-#include "filters/winstat_strips_launch.cuh"
+#include "filters/winstat_box_launch.cuh"
 
 namespace winstat {
 
-static bool small(int64_t v) {
-  return v > -(1 << 30) && v < 1 << 30;
-}
+// Columns. Images of less have several in a block of threads.
+constexpr int64_t BOX_NARROW = BOX_THREADS / 2;
+// Windows of a row: rows that are worth it, sixteen being made at once; segments that are added in the order
+// of other kernels; columns from which on these are faster, of floats and of integers.
+constexpr int64_t ROWS_LEAST = 8, ROWS_FLOATS = 1024, ROWS_CODES = 256;
+constexpr int ROWS_SEGMENTS = 1;
 
 static bool quarters(const fc_view *v) {
   return v->stride[FC_AXIS_X] == sizeof(float) && v->stride[FC_AXIS_Y] % 16 == 0 &&
          v->stride[FC_AXIS_N] % 16 == 0 && (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] % 16 == 0);
 }
 
-// Whether rows of samples and results are what the kernel asks for. What it makes of them is the same.
-static bool plain_planes(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+// Whether samples can be copied four at a time.
+static bool plain_planes(const fc_winstat *w, const fc_view *in) {
   const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) -
                         (w->before[0] + floor_mod(in->origin[FC_AXIS_X] - w->before[0], RUN)) *
                             static_cast<int64_t>(sizeof(float));
-  return in->dtype == FC_F32 && w->compute == FC_F32 && out->dtype == FC_F32 && quarters(in) &&
-         floor_mod(start, 16) == 0 && out->stride[FC_AXIS_X] == sizeof(float) &&
-         small(in->shape[FC_AXIS_X]) && small(in->shape[FC_AXIS_Y]) && w->before[1] + w->after[1] > 0;
+  return in->dtype == FC_F32 && quarters(in) && floor_mod(start, 16) == 0;
+}
+
+// Whether it is a matter of these kernels, and not one of those for rows.
+static bool fits(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+  const extent16 x = extent16_of(w->before[0] + w->after[0] + 1);
+  if (in->dtype != out->dtype || in->kind != out->kind || x.warm > BOX_SEGMENTS || !summed_in_floats(w, in) ||
+      !within_reach(in, in->shape[FC_AXIS_X] + x.reach) || !within_reach(out, in->shape[FC_AXIS_X]))
+    return false;
+  if (w->before[1] + w->after[1] > 0) return true;
+  return x.segments <= ROWS_SEGMENTS && in->shape[FC_AXIS_Y] >= ROWS_LEAST &&
+         in->shape[FC_AXIS_X] < (in->dtype == FC_F32 ? ROWS_FLOATS : ROWS_CODES);
 }
 
 static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
@@ -50,7 +62,7 @@ static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edg
     a.lo[0] = static_cast<int32_t>(x.lo - first), a.hi[0] = static_cast<int32_t>(x.hi - first);
     a.lo[1] = static_cast<int32_t>(y.lo), a.hi[1] = static_cast<int32_t>(y.hi);
   }
-  a.in = static_cast<const char *>(in->data) + first * static_cast<int64_t>(sizeof(float));
+  a.in = static_cast<const char *>(in->data) + first * in->stride[FC_AXIS_X];
   a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
   a.plane_in = in->stride[FC_AXIS_C], a.plane_out = out->stride[FC_AXIS_C];
   a.frame_in = in->stride[FC_AXIS_N], a.frame_out = out->stride[FC_AXIS_N];
@@ -59,6 +71,10 @@ static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edg
   a.strips = (a.columns - a.x0 + a.pixels - 1) / a.pixels;
   a.mean = w->stat[which] == FC_WINSTAT_MEAN;
   a.area = static_cast<float>(columns * rows), a.over = 1.0f / a.area;
+  a.step_in = static_cast<int32_t>(in->stride[FC_AXIS_X]);
+  a.step_out = static_cast<int32_t>(out->stride[FC_AXIS_X]);
+  a.outside = outside_of(edges, in), a.store = fc_dev_map_of<float>(in->kind, in->dtype);
+  a.bias = a.store.bias;
   return a;
 }
 
@@ -75,12 +91,14 @@ static void split(box_args *a, int64_t strips, int64_t resident) {
 }
 
 // Where only one block fits a multiprocessor the general kernel, whose strips may be narrower, is as fast.
+template <typename T, bool PLAIN>
 static fc_status launch(box_args a, int64_t frames, cudaStream_t stream, bool *done) {
+  const auto kernel = box_march<T, PLAIN>;
   const int64_t bytes = sizeof(float) * a.slots * (BOX_SLOT + (a.y.segments > 1 ? BOX_THREADS : 0));
   int each = 0, device = 0, processors = 1;
-  if (!fc_allow_shared(box_march, bytes)) return FC_OK;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, box_march, BOX_THREADS,
-                                                    static_cast<size_t>(bytes)) != cudaSuccess ||
+  if (!fc_allow_shared(kernel, bytes)) return FC_OK;
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, BOX_THREADS, static_cast<size_t>(bytes)) !=
+          cudaSuccess ||
       cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
     fc_forget_error(); // the general kernel may yet do it
@@ -90,21 +108,39 @@ static fc_status launch(box_args a, int64_t frames, cudaStream_t stream, bool *d
   const int64_t strips = a.strips * frames * a.planes;
   split(&a, strips, static_cast<int64_t>(processors) * each);
   if (strips * a.splits > INT32_MAX) return FC_OK;
-  box_march<<<static_cast<unsigned>(strips * a.splits), BOX_THREADS, bytes, stream>>>(a);
+  kernel<<<static_cast<unsigned>(strips * a.splits), BOX_THREADS, bytes, stream>>>(a);
   *done = true;
   return fc_launch_status();
 }
 
+static fc_status march(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                       int which, uint32_t *notes, cudaStream_t stream, bool *done) {
+  box_args a = box_args_of(w, in, edges, out, which);
+  const int64_t frames = in->shape[FC_AXIS_N];
+  a.notes = notes;
+  switch (in->dtype) {
+  case FC_U8: return launch<uint8_t, false>(a, frames, stream, done);
+  case FC_I16: return launch<int16_t, false>(a, frames, stream, done);
+  case FC_U16: return launch<uint16_t, false>(a, frames, stream, done);
+  default: break;
+  }
+  return plain_planes(w, in) ? launch<float, true>(a, frames, stream, done)
+                             : launch<float, false>(a, frames, stream, done);
+}
+
 fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                    unsigned mask, cudaStream_t stream, bool *done) {
+                    unsigned mask, uint32_t *notes, cudaStream_t stream, bool *done) {
   int which = -1, wanted = 0;
   *done = false;
   for (int i = 0; i < w->n_stats; i++)
     if (mask & 1u << w->stat[i]) which = i, wanted++;
   if (wanted != 1 || (w->stat[which] != FC_WINSTAT_SUM && w->stat[which] != FC_WINSTAT_MEAN)) return FC_OK;
-  if (!plain_planes(w, in, out)) return FC_OK;
-  const box_args a = box_args_of(w, in, edges, out, which);
-  return a.x.warm > BOX_SEGMENTS ? FC_OK : launch(a, in->shape[FC_AXIS_N], stream, done);
+  if (!fits(w, in, out)) return FC_OK;
+  if (in->shape[FC_AXIS_X] >= BOX_NARROW) {
+    const fc_status status = march(w, in, edges, out, which, notes, stream, done);
+    if (status != FC_OK || *done) return status;
+  }
+  return run_cells(w, in, edges, out, which, notes, stream, done);
 }
 
 } // namespace winstat

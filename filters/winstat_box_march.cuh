@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// winstat_box_march.cuh - sums and means of floats in windows of rows and columns, where nothing is in the
-// way: planes of words that lie side by side, results that are floats.
+// winstat_box_march.cuh - sums and means in windows of rows and columns, of floats or of integers whose sums
+// are exact in floats, as results of their own type.
 //
 // What winstat_strips.cuh does, to the bit, with fewer instructions. A block of threads marches down a strip
-// of 256 columns of sums. A warp has two rows of each 16: it copies their samples, and puts the sums along x
+// of 256 columns of sums, of one channel. A warp has two rows of each 16: it copies their samples - by 16
+// bytes where they lie side by side, else one by one -, and puts the sums along x
 // of 16 columns a lane in their place; after a barrier, the only one in 16 rows, a thread a column makes the
 // sums along y. Shared memory is a ring of as many blocks of 16 rows as a window sees, and the one that is on
 // its way.
 #ifndef FC_FILTERS_WINSTAT_BOX_MARCH_CUH
 #define FC_FILTERS_WINSTAT_BOX_MARCH_CUH
 
-#include "filters/winstat_samples.cuh"
-#include "filters/winstat_slide16.cuh"
+#include "filters/winstat_box_sums.cuh"
 
 namespace winstat {
 
-constexpr int BOX_THREADS = 256, BOX_RUNS = BOX_THREADS / RUN;
-constexpr int BOX_SEGMENTS = 2; // that windows see along x beyond the one that they begin in
 constexpr int BOX_PITCH = BOX_THREADS + BOX_SEGMENTS * RUN; // words of a row
 constexpr int BOX_SLOT = RUN * BOX_PITCH;                   // of a block of rows
 
@@ -36,13 +34,12 @@ struct box_args {
   extent16 x, y;
   int32_t mean, shrink;
   float area, over;
+  int32_t step_in, step_out; // bytes from sample to sample, from result to result
+  int32_t bias;              // of integers
+  float outside;             // the border's constant, as samples are added up
+  fc_dev_map<float> store;
+  uint32_t *notes;
 };
-
-// Where word i of a row is: quarters of segments change places so that eight lanes, a segment each, meet no
-// bank twice.
-__device__ __forceinline__ int box_word(int i) {
-  return i ^ (i >> 5 & 3) << 2;
-}
 
 // ---- samples into shared memory -----------------------------------------------------
 
@@ -59,14 +56,14 @@ inline __device__ __noinline__ void box_copy_ends(const box_args &a, const float
         if (source >= 0)
           fc_copy_word(row + box_word(i), from + lo + source);
         else
-          row[box_word(i)] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+          row[box_word(i)] = a.outside;
       });
 }
 
-// A row that is nothing but the border's constant, or that nobody looks at.
-inline __device__ __noinline__ void box_fill(const box_args &a, float *row) {
-  const float v = __uint_as_float(static_cast<uint32_t>(a.edges.code));
-  for (int i = 4 * (threadIdx.x % BOX_RUNS); i < a.wide; i += 4 * BOX_RUNS)
+// A row that is nothing but the border's constant, or that nobody looks at, by `count` threads.
+inline __device__ __noinline__ void box_fill(const box_args &a, float *row, int count) {
+  const float v = a.outside;
+  for (int i = 4 * (static_cast<int>(threadIdx.x) % count); i < a.wide; i += 4 * count)
     *reinterpret_cast<float4 *>(row + box_word(i)) = make_float4(v, v, v, v);
 }
 
@@ -84,117 +81,61 @@ __device__ __forceinline__ void box_copy(const box_args &a, const char *from, fl
   box_copy_ends(a, reinterpret_cast<const float *>(from), row, lo, hi);
 }
 
-// ---- sums along x -------------------------------------------------------------------
-
-// Samples from the beginning of a segment on.
-template <int N> __device__ __forceinline__ void box_segments(float (&x)[N], const float *row, int from) {
-  const float *first = row + box_word(from), *second = row + box_word(from + RUN);
-  const int turn = from >> 5 & 3, turned = (from + RUN) >> 5 & 3;
-#pragma unroll
-  for (int k = 0; k < N; k += 4) {
-    const int which = k / 4 % 4;
-    const float4 q = *reinterpret_cast<const float4 *>(k < RUN ? first + ((which ^ turn) - turn) * 4
-                                                               : second + ((which ^ turned) - turned) * 4);
-    x[k] = q.x, x[k + 1] = q.y, x[k + 2] = q.z, x[k + 3] = q.w;
-  }
+// One sample: floats need not be there before fc_await_copies.
+__device__ __forceinline__ void box_take(const box_args &, const float *from, float *to) {
+  fc_copy_word(to, from);
+}
+template <typename T> __device__ __forceinline__ void box_take(const box_args &a, const T *from, float *to) {
+  *to = static_cast<float>(static_cast<int32_t>(*from) - a.bias);
 }
 
-struct box_run {
-  template <int W>
-  static __device__ __forceinline__ void run(float (&v)[RUN], const float *const &row, const int &from) {
-    float x[(RUN + W + 2) / 4 * 4];
-    box_segments(x, row, from);
-    slide_short<W>(v, x);
-  }
-};
-
-// v: suffixes. The first window ends with sample W - 1 from `lead` on; `core`: what lies between.
-struct box_tail {
-  template <int W>
-  static __device__ __forceinline__ void run(float (&v)[RUN], const float &core, const float *const &row,
-                                             const int &lead) {
-    float x[(RUN + W + 2) / 4 * 4];
-    box_segments(x, row, lead);
-    add_ends<W>(v, core, x);
-  }
-};
-
-__device__ __forceinline__ void box_long(float (&v)[RUN], const float *row, int from, const extent16 &w) {
-  float core = 0;
+// As box_copy_ends, of samples that lie `step_in` bytes apart, by a warp.
+template <typename T>
+__device__ __noinline__ void box_each_ends(const box_args &a, const char *from, float *row, int lo, int hi) {
+  const int strip = a.lo[0] - lo, end = a.seen[1] - strip < a.wide ? a.seen[1] - strip : a.wide;
+  int i = a.seen[0] - strip > 0 ? a.seen[0] - strip : 0;
 #pragma unroll 1
-  for (int k = 1; k < w.segments; k++) {
-    float x[RUN];
-    box_segments(x, row, from + k * RUN);
-    core = k == 1 ? sum16(x) : plus(core, sum16(x));
+  for (i += threadIdx.x % 32; i < end; i += 32) {
+    int source = i >= lo && i < hi ? i - lo : -1;
+    if (source < 0 && a.edges.on) source = border_source(a.edges.border, i - lo, hi - lo);
+    if (source >= 0)
+      box_take(a, reinterpret_cast<const T *>(from + static_cast<int64_t>(lo + source) * a.step_in),
+               row + box_word(i));
+    else
+      row[box_word(i)] = a.outside;
   }
-  box_segments(v, row, from);
-  suffixes(v);
-  const int lead = from + w.segments * RUN;
-  with_window<box_tail>(w.rest + 1, v, core, row, lead);
 }
 
-__device__ __forceinline__ void box_row(float (&v)[RUN], const float *row, int from, const extent16 &w) {
-  if (w.segments == 0)
-    with_window<box_run>(w.reach + 1, v, row, from);
-  else
-    box_long(v, row, from, w);
-}
-
-// ---- sums along y -------------------------------------------------------------------
-
-// Of a column: `now` and `next` are where blocks of rows have it.
-struct box_column_run {
-  template <int W>
-  static __device__ __forceinline__ void run(float (&v)[RUN], const float *const &now,
-                                             const float *const &next) {
-    float x[RUN + W - 1];
-#pragma unroll
-    for (int k = 0; k < RUN + W - 1; k++) x[k] = k < RUN ? now[k * BOX_PITCH] : next[(k - RUN) * BOX_PITCH];
-    slide_short<W>(v, x);
-  }
-};
-
-// v: suffixes. The first window ends with row W - 1 of the block `far`, to which the block `beyond` is next.
-struct box_column_tail {
-  template <int W>
-  static __device__ __forceinline__ void run(float (&v)[RUN], const float &core, const float *const &far,
-                                             const float *const &beyond) {
-    float x[RUN + W - 1];
-#pragma unroll
-    for (int k = 0; k < RUN + W - 1; k++) x[k] = k < RUN ? far[k * BOX_PITCH] : beyond[(k - RUN) * BOX_PITCH];
-    add_ends<W>(v, core, x);
-  }
-};
-
-// The ring: where a block of rows has a thread's column.
-struct box_ring {
-  const float *column;
-  int slots;
-  __device__ __forceinline__ int after(int slot, int by) const {
-    return slot + by < slots ? slot + by : slot + by - slots;
-  }
-  __device__ __forceinline__ const float *at(int slot) const { return column + slot * BOX_SLOT; }
-};
-
-// The windows that begin in the block in `slot`.
-__device__ __forceinline__ void box_column(float (&v)[RUN], const box_args &a, const box_ring &r, int slot,
-                                           const float *totals) {
-  const float *now = r.at(slot), *next = r.at(r.after(slot, 1));
-  if (a.y.segments == 0) {
-    with_window<box_column_run>(a.y.reach + 1, v, now, next);
+template <typename T>
+__device__ __forceinline__ void box_copy_each(const box_args &a, const char *from, float *row, int lo,
+                                              int hi) {
+  if (lo > 0 || hi < a.wide) {
+    box_each_ends<T>(a, from, row, lo, hi);
     return;
   }
-  float core = 0;
-  for (int k = 1; k < a.y.segments; k++) {
-    const float total = totals[r.after(slot, k) * BOX_THREADS];
-    core = k == 1 ? total : plus(core, total);
-  }
+  const int lane = threadIdx.x % 32, step = 32 * a.step_in;
+  from += lane * a.step_in;
 #pragma unroll
-  for (int k = 0; k < RUN; k++) v[k] = now[k * BOX_PITCH];
-  suffixes(v);
-  const int end = r.after(slot, a.y.segments);
-  const float *far = r.at(end), *beyond = r.at(r.after(end, 1));
-  with_window<box_column_tail>(a.y.rest + 1, v, core, far, beyond);
+  for (int i = 0; i < BOX_PITCH / 32; i++, from += step)
+    if (32 * i + 32 <= BOX_THREADS || lane + 32 * i < a.wide)
+      box_take(a, reinterpret_cast<const T *>(from), row + 32 * i + (lane ^ i % 4 << 2));
+}
+
+// The row of samples y of which `from` would be sample 0.
+template <typename T, bool PLAIN>
+__device__ __forceinline__ void box_row_copy(const box_args &a, const char *from, float *row, int y, int lo,
+                                             int hi) {
+  int source = y;
+  if (y < a.lo[1] || y >= a.hi[1]) source = a.edges.on ? border_source(a.edges.border, y, a.rows) : -1;
+  if (source < 0 && (y < a.lo[1] || y >= a.hi[1])) {
+    box_fill(a, row, PLAIN ? BOX_RUNS : 32);
+    return;
+  }
+  from += (source - y) * a.row_in;
+  if (PLAIN)
+    box_copy(a, from, row, lo, hi);
+  else
+    box_copy_each<T>(a, from, row, lo, hi);
 }
 
 // Sums of windows that shrink become means: of column x, and rows y .. y + RUN - 1.
@@ -219,42 +160,43 @@ __device__ __forceinline__ bool box_whole(const box_args &a, int x, int y) {
 
 // ---- the march ----------------------------------------------------------------------
 
+// PLAIN: samples are words that lie side by side at multiples of 16 bytes.
+template <typename T, bool PLAIN>
 __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constant__ box_args a) {
   extern __shared__ __align__(16) float memory[];
   unsigned i = blockIdx.x;
+  unsigned plane = 0;
+  if (!PLAIN) plane = i % a.planes, i /= a.planes; // channels side by side are read at the same time
   const int strip = static_cast<int>(i % a.strips) * a.pixels;
   i /= a.strips;
   const int first = static_cast<int>(i % a.splits) * a.blocks;
   i /= a.splits;
-  const int64_t plane = i % a.planes, frame = i / a.planes;
+  if (PLAIN) plane = i % a.planes, i /= a.planes;
+  const int64_t frame = i;
   const int row = threadIdx.x / BOX_RUNS, run = threadIdx.x % BOX_RUNS * RUN;
-  // Rows of samples begin `before` ahead of those of outputs.
-  int y = a.y0 + first * RUN - a.before + row;
-  const char *from = a.in + frame * a.frame_in + plane * a.plane_in +
-                     strip * static_cast<int64_t>(sizeof(float)) + y * a.row_in;
+  // Rows of samples begin `before` ahead of those of outputs. A thread copies of one row, or of both of its
+  // warp.
+  const int copied = PLAIN ? row : static_cast<int>(threadIdx.x) / 32 * 2;
+  int y = a.y0 + first * RUN - a.before + copied;
+  const char *from =
+      a.in + frame * a.frame_in + plane * a.plane_in + strip * static_cast<int64_t>(a.step_in) + y * a.row_in;
   const int lo = a.lo[0] - strip, hi = a.hi[0] - strip;
   const int all = (a.rows - a.y0 + RUN - 1) / RUN, blocks = all - first < a.blocks ? all - first : a.blocks;
   const int end = blocks + a.y.warm;
   auto copy = [&](int slot) {
-    float *here = memory + slot * BOX_SLOT + row * BOX_PITCH;
-    if (y >= a.lo[1] && y < a.hi[1]) {
-      box_copy(a, from, here, lo, hi);
-    } else {
-      const int source = a.edges.on ? border_source(a.edges.border, y, a.rows) : -1;
-      if (source >= 0)
-        box_copy(a, from + (source - y) * a.row_in, here, lo, hi);
-      else
-        box_fill(a, here);
-    }
+    float *here = memory + slot * BOX_SLOT + copied * BOX_PITCH;
+#pragma unroll
+    for (int k = 0; k < (PLAIN ? 1 : 2); k++)
+      box_row_copy<T, PLAIN>(a, from + k * a.row_in, here + k * BOX_PITCH, y + k, lo, hi);
     y += RUN, from += RUN * a.row_in;
   };
   // The thread's column of outputs.
   const int x = a.x0 + strip + static_cast<int>(threadIdx.x);
   const bool live = static_cast<int>(threadIdx.x) < a.pixels && x >= 0 && x < a.columns;
-  const box_ring ring = {memory + box_word((threadIdx.x + a.skew) % BOX_THREADS), a.slots};
+  const box_ring<BOX_PITCH> ring = {memory + box_word((threadIdx.x + a.skew) % BOX_THREADS), a.slots};
   float *totals = memory + a.slots * BOX_SLOT + threadIdx.x;
   int at = a.y0 + first * RUN;
-  char *to = a.out + frame * a.frame_out + plane * a.plane_out + x * static_cast<int64_t>(sizeof(float)) +
+  char *to = a.out + frame * a.frame_out + plane * a.plane_out + x * static_cast<int64_t>(a.step_out) +
              at * a.row_out;
   copy(0), fc_commit_copies();
   for (int block = 0, slot = 0; block < end; block++, slot = ring.after(slot, 1)) {
@@ -278,7 +220,11 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
       totals[slot * BOX_THREADS] = sum16(v);
     }
     if (block < a.y.warm) continue;
-    box_column(v, a, ring, ring.after(slot, a.slots - a.y.warm), totals);
+    box_column(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
+    if (sizeof(T) < sizeof(float)) {
+#pragma unroll
+      for (int k = 0; k < RUN; k++) v[k] = times(v[k], a.store.scale);
+    }
     if (a.mean && a.shrink && !box_whole(a, a.x0 + strip, at)) {
       box_shrunk(a, v, x, at);
     } else if (a.mean) {
@@ -287,11 +233,12 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
     }
     if (at >= 0 && at + RUN <= a.rows) {
 #pragma unroll
-      for (int k = 0; k < RUN; k++) *reinterpret_cast<float *>(to + k * a.row_out) = v[k];
+      for (int k = 0; k < RUN; k++) fc_dev_store<float, T>(to + k * a.row_out, v[k], a.store, a.notes);
     } else {
 #pragma unroll
       for (int k = 0; k < RUN; k++)
-        if (at + k >= 0 && at + k < a.rows) *reinterpret_cast<float *>(to + k * a.row_out) = v[k];
+        if (at + k >= 0 && at + k < a.rows)
+          fc_dev_store<float, T>(to + k * a.row_out, v[k], a.store, a.notes);
     }
     at += RUN, to += RUN * a.row_out;
   }

@@ -42,11 +42,6 @@ static int64_t bytes_of(const strip_args &a, int quantities) {
   return 4 * (a.stages * tile + quantities * (sums + totals + segments));
 }
 
-// The largest magnitude of a sample.
-static int64_t magnitude_of(int dtype) {
-  return dtype == FC_U8 ? 255 : dtype == FC_I16 ? 32768 : 65535;
-}
-
 static int64_t area_of(const fc_winstat *w) {
   return (w->before[0] + w->after[0] + 1) * (w->before[1] + w->after[1] + 1);
 }
@@ -189,7 +184,7 @@ static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view 
 fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
                      uint32_t *notes, cudaStream_t stream) {
   bool done = false;
-  const fc_status status = run_boxes(w, in, nullptr, out, mask, stream, &done);
+  const fc_status status = run_boxes(w, in, nullptr, out, mask, notes, stream, &done);
   if (status != FC_OK || done) return status;
   strip_args a = args_of(w, in, out, mask, notes);
   unsigned wanted = 0;

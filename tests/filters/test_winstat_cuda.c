@@ -57,26 +57,30 @@ static void check_like_cpu(const sample_case *t, const fc_winstat *w, const pict
   guarded_free(&cpu.memory);
 }
 
+static void check_window(const sample_case *t, const fc_winstat *w, source_fn source, double parameter) {
+  const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
+  picture out = output_for(t, w), cut = output_for(t, w);
+  picture_fill(&in, source, parameter, 0);
+  if (t->shrink) picture_fill(&in, source_poison, 0, 1);
+  picture device_in = to_device(&in), device_out = to_device(&out), device_cut = to_device(&cut);
+  run_cuda(w, &device_in.view, &device_out.view);
+  run_pieces(w, &device_in.view, &device_cut.view);
+  from_device(&out, &device_out), from_device(&cut, &device_cut);
+  cudaFree(device_in.memory.base);
+  check_picture(t, w, &in, &out, "cuda");
+  CHECK(same_bits(&out, &cut), "%s: another result in pieces", describe(t));
+  if (!fc_dtype_is_float(t->dtype)) check_like_cpu(t, w, &in, &out);
+  CHECK(guarded_intact(&out.memory) && guarded_intact(&cut.memory), "%s: guard bands", describe(t));
+  guarded_free(&in.memory), guarded_free(&out.memory), guarded_free(&cut.memory);
+}
+
 static void check_case(const sample_case *t, source_fn source, double parameter) {
   fc_winstat w;
   int32_t stats[FC_WINSTAT_STATS];
   int n = random_stats(stats);
   fc_winstat_init(&w, stats, n, t->columns, t->rows, t->shrink, t->compute);
-  const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
-  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
-  picture out = output_for(t, &w), cut = output_for(t, &w);
-  picture_fill(&in, source, parameter, 0);
-  if (t->shrink) picture_fill(&in, source_poison, 0, 1);
-  picture device_in = to_device(&in), device_out = to_device(&out), device_cut = to_device(&cut);
-  run_cuda(&w, &device_in.view, &device_out.view);
-  run_pieces(&w, &device_in.view, &device_cut.view);
-  from_device(&out, &device_out), from_device(&cut, &device_cut);
-  cudaFree(device_in.memory.base);
-  check_picture(t, &w, &in, &out, "cuda");
-  CHECK(same_bits(&out, &cut), "%s: another result in pieces", describe(t));
-  if (!fc_dtype_is_float(t->dtype)) check_like_cpu(t, &w, &in, &out);
-  CHECK(guarded_intact(&out.memory) && guarded_intact(&cut.memory), "%s: guard bands", describe(t));
-  guarded_free(&in.memory), guarded_free(&out.memory), guarded_free(&cut.memory);
+  check_window(t, &w, source, parameter);
 }
 
 /* Windows around the sizes where kernels change: 16 rows, 32 and 256 columns and their blocks. */
@@ -337,6 +341,30 @@ static void test_edges(int rounds) {
   CHECK(made >= rounds * 3 / 4, "only %d of %d borders were made on the way", made, rounds);
 }
 
+/* One sum or mean as the samples' own type, of images of which a block of threads has several, in part or
+ * whole, and of rows that do not lie plainly. */
+static void test_cells(int rounds) {
+  static const int64_t windows[][2] = {{15, 1}, {16, 1}, {32, 1}, {3, 3},  {15, 15},
+                                       {31, 2}, {33, 9}, {2, 33}, {17, 1}, {5, 31}};
+  static const int64_t widths[] = {1, 3, 16, 17, 31, 32, 33, 64, 100, 127, 128, 130, 224, 300},
+                       heights[] = {1, 7, 8, 16, 20, 33, 50}, frames[] = {1, 1, 2, 9, 30};
+  static const int32_t stats[] = {FC_WINSTAT_SUM, FC_WINSTAT_MEAN};
+  static const int dtypes[] = {FC_F32, FC_U8, FC_F32, FC_I16, FC_U16};
+  for (int i = 0; i < rounds; i++) {
+    fc_winstat w;
+    sample_case t = {.kind = i % 2 ? FC_IMAGE : FC_ARRAY, .compute = FC_F32, .shrink = i % 6 == 5};
+    t.columns = windows[i % 10][0], t.rows = windows[i % 10][1];
+    t.dtype = t.out_dtype = dtypes[i / 10 % 5];
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.shape[FC_AXIS_C] = random_int(1, 5), t.shape[FC_AXIS_X] = PICK(widths),
+    t.shape[FC_AXIS_Y] = PICK(heights);
+    t.shape[FC_AXIS_N] = t.shape[FC_AXIS_X] < 128 ? PICK(frames) : 1;
+    fc_winstat_init(&w, &stats[random_int(0, 1)], 1, t.columns, t.rows, t.shrink, t.compute);
+    check_window(&t, &w, source_random, 0);
+    check_edges(&t, &w, t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
+  }
+}
+
 /* What cannot be made on the way is refused as a whole. */
 static void test_edges_refused(void) {
   static const int32_t stats[][2] = {{FC_WINSTAT_SUM, FC_WINSTAT_VAR}, {FC_WINSTAT_SUM, FC_WINSTAT_MAX}};
@@ -424,6 +452,7 @@ int main(int argc, char **argv) {
   test_layouts();
   test_rounding();
   test_edges_refused();
+  test_cells(argc > 1 ? atoi(argv[1]) / 2 : 160 / trial_step());
   test_edges(argc > 1 ? atoi(argv[1]) : 330 / trial_step());
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
