@@ -148,7 +148,7 @@ static gboolean may_make_border(const fc_device_run *r) {
   const fc_plan_stage *ps = &r->plan->stages[0];
   /* Of one that passes its input through the caller's memory would be the next stage's, which may need a
    * border. */
-  return fc_work_may_make_border(&r->work, 0, r->chunk) && ps->border != FC_BORDER_NONE && !ps->passthrough;
+  return fc_work_may_make_border(&r->work, 0, r->chunk) && !ps->passthrough;
 }
 
 /* Nothing is enqueued where `done` is FALSE after it. */

@@ -24,7 +24,7 @@ typedef enum fc_border {
  */
 typedef struct fc_edges {
   uint32_t size;
-  int32_t border; /* fc_border, not FC_BORDER_NONE */
+  int32_t border; /* fc_border; with FC_BORDER_NONE nothing is to be found there */
   uint64_t code;  /* of FC_BORDER_ZERO and _CONSTANT: the element as it is stored, in the lowest bytes */
 } fc_edges;
 
