@@ -7,9 +7,9 @@
 // For rows of adjacent elements: an interleaved row of C channels is taken as one row
 // whose taps lie `step` = C apart. Rows come FC_MARCH_BATCH at a time, copied
 // asynchronously into shared memory while the batch before is summed. They are copied as
-// the 4-byte words they lie in - the first and last may hold up to 3 bytes that are not
-// the view's; whole words are never half out of memory - and integers are converted
-// there. A warp has its shared memory to itself: warps do not wait for each other.
+// the 4-byte words they lie in, but for what shares a word with bytes beyond the view's ends,
+// which nobody may have written, and integers are converted there. A warp has its shared memory to itself:
+// warps do not wait for each other.
 //
 // Each output is summed in one order wherever strips, batches and segments begin: its
 // rows from top to bottom, as conv2d_tiles.cuh's users do too.
@@ -61,6 +61,7 @@ struct fc_march_way {
   int64_t count;  // rows of output
   int elements;   // of input in a row
   int width;      // of output in a row, 128 but in the last strip
+  bool ends;      // its rows' first or last word may hold bytes that are not the view's
 };
 
 // False for a warp beyond the last.
@@ -78,13 +79,15 @@ __device__ __forceinline__ bool fc_march_begin(const fc_march &m, fc_march_way *
   way->count = m.height - y < m.rows ? m.height - y : m.rows;
   way->width = left < FC_MARCH_WIDTH ? static_cast<int>(left) : FC_MARCH_WIDTH;
   way->elements = way->width + m.margin;
+  way->ends =
+      m.in_size < 4 && (strip == 0 || left < FC_MARCH_WIDTH + 4); // the last strip may be of one element
   return true;
 }
 
 // Begins to copy rows [q, min(q + BATCH, end)) into `raw`, of raw_pitch words a row.
 template <int BATCH>
-__device__ __forceinline__ void fc_march_fetch(const fc_march &m, const fc_march_way &way, int64_t q,
-                                               int64_t end, uint32_t *raw) {
+__device__ __forceinline__ void fc_march_fetch_inner(const fc_march &m, const fc_march_way &way, int64_t q,
+                                                     int64_t end, uint32_t *raw) {
   const int lane = threadIdx.x % 32, bytes = way.elements * m.in_size;
   for (int u = 0; u < BATCH && q + u < end; u++) {
     const char *row = way.in + (q + u) * m.in_row;
@@ -92,6 +95,56 @@ __device__ __forceinline__ void fc_march_fetch(const fc_march &m, const fc_march
     const uint32_t *from = reinterpret_cast<const uint32_t *>(row - shift);
     for (int i = lane; i < words; i += 32) fc_copy_word(raw + u * m.raw_pitch + i, from + i);
   }
+}
+
+// A row that begins `head` bytes before a word does, has so many words, and ends with what lies from `tail`
+// on.
+struct fc_march_pieces {
+  int head, words, tail;
+};
+
+__device__ __forceinline__ fc_march_pieces fc_march_pieces_of(const char *row, int bytes) {
+  fc_march_pieces p;
+  p.head = min(static_cast<int>(-reinterpret_cast<uintptr_t>(row) & 3), bytes);
+  p.words = (bytes - p.head) / 4, p.tail = p.head + 4 * p.words;
+  return p;
+}
+
+// The same where the first or the last word may hold bytes that are not the view's: what they hold of it is
+// copied by itself, of all rows at a time, a lane two bytes of a row.
+template <int BATCH>
+__device__ __forceinline__ void fc_march_fetch_ends(const fc_march &m, const fc_march_way &way, int64_t q,
+                                                    int64_t end, uint32_t *raw) {
+  static_assert(BATCH <= 8, "4 lanes for each row");
+  const int lane = threadIdx.x % 32, bytes = way.elements * m.in_size;
+#pragma unroll 1
+  for (int u = 0; u < BATCH && q + u < end; u++) {
+    const char *row = way.in + (q + u) * m.in_row;
+    const fc_march_pieces p = fc_march_pieces_of(row, bytes);
+    uint32_t *to = raw + u * m.raw_pitch + (p.head > 0);
+#pragma unroll 1
+    for (int i = lane; i < p.words; i += 32) fc_copy_word(to + i, row + p.head + 4 * i);
+  }
+  const int u = lane / 4, k = lane % 4;
+  if (u >= BATCH || q + u >= end) return;
+  const char *row = way.in + (q + u) * m.in_row;
+  const fc_march_pieces p = fc_march_pieces_of(row, bytes);
+  char *to = reinterpret_cast<char *>(raw + u * m.raw_pitch) + (reinterpret_cast<uintptr_t>(row) & 3);
+  const bool first = k < p.head, last = p.tail + k < bytes;
+  char before = 0, after = 0;
+  if (first) before = row[k];
+  if (last) after = row[p.tail + k];
+  if (first) to[k] = before;
+  if (last) to[p.tail + k] = after;
+}
+
+template <int BATCH>
+__device__ __forceinline__ void fc_march_fetch(const fc_march &m, const fc_march_way &way, int64_t q,
+                                               int64_t end, uint32_t *raw) {
+  if (way.ends)
+    fc_march_fetch_ends<BATCH>(m, way, q, end, raw);
+  else
+    fc_march_fetch_inner<BATCH>(m, way, q, end, raw);
   fc_commit_copies();
 }
 
