@@ -205,6 +205,7 @@ extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
   fc_status status = fc_conv2d_narrow(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_conv2d_line(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_conv2d_thin(op, m, s);
   return status == FC_UNSUPPORTED ? fc_conv2d_floats(op, m, s) : status;
 }

@@ -12,6 +12,9 @@
 // fc_march_plan says. FC_UNSUPPORTED where there is no kernel, and nothing is enqueued then.
 fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
+// The same of images of one row, or one pixel wide without gaps, whose border is to be made.
+fc_status fc_conv2d_line(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+
 // f32 to f32 of images of few rows whose border is to be made; the same bits, and the same where there is
 // none.
 fc_status fc_conv2d_thin(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);

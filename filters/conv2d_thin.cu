@@ -32,45 +32,36 @@ __device__ __forceinline__ void add_row(const float *tap, const float *s, float4
   }
 }
 
-// ONE: the image has one row.
-template <int K, int STEP, bool ONE>
+template <int K, int STEP>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     thin_kernel(const __grid_constant__ fc_band b, const __grid_constant__ mask_of<K> mask) {
-  constexpr int GROUPS = fc_thin_groups<ONE>;
   extern __shared__ __align__(16) float memory[];
   __shared__ __align__(16) float taps[K * mask_of<K>::PITCH];
   __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
-  const fc_band_way way = fc_band_begin<4, GROUPS>(b);
-  const int height = ONE ? 1 : b.edges.height;
+  const fc_band_way way = fc_band_begin<4, 1>(b);
+  const int height = b.edges.height;
   fc_thin_fetch(b, way, memory);
   fc_thin_look_up(b, sources);
   fc_thin_share(mask.tap, K * mask_of<K>::PITCH, taps);
   fc_await_copies();
   __syncthreads();
 #pragma unroll 1
-  for (int g = 0; g < GROUPS && g * FC_BAND_WIDTH < way.width; g++)
-#pragma unroll 1
-    for (int y = 0; y < height; y++) {
-      float4 sum = make_float4(0, 0, 0, 0);
+  for (int y = 0; y < height; y++) {
+    float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 2
-      for (int j = 0; j < K; j++) {
-        const int source = sources[y + j]; // the constant's row is as long as one group
-        add_row<K, STEP>(
-            taps + j * mask_of<K>::PITCH,
-            memory + source * b.pitch + (source < height ? g * FC_BAND_WIDTH : 0) + 4 * threadIdx.x, sum);
-      }
-      fc_thin_store(b, way, y, g, sum);
-    }
+    for (int j = 0; j < K; j++)
+      add_row<K, STEP>(taps + j * mask_of<K>::PITCH, memory + sources[y + j] * b.pitch + 4 * threadIdx.x,
+                       sum);
+    fc_thin_store(b, way, y, 0, sum);
+  }
 }
 
 template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  const bool one = m.height == 1;
   mask_of<K> mask = {};
   for (int i = 0; i < K * K; i++)
     mask.tap[i / K * mask_of<K>::PITCH + i % K] = static_cast<const float *>(op->mask)[i];
-  const fc_band b = fc_thin_of(m, one ? fc_thin_groups<true> : fc_thin_groups<false>, K);
-  return fc_band_launch(one ? thin_kernel<K, STEP, true> : thin_kernel<K, STEP, false>, b, m, mask,
-                        4 * fc_thin_floats(b), K, stream);
+  const fc_band b = fc_thin_of(m, 1, K);
+  return fc_band_launch(thin_kernel<K, STEP>, b, m, mask, 4 * fc_thin_floats(b), K, stream);
 }
 
 } // namespace

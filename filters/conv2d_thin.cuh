@@ -10,7 +10,7 @@
 #ifndef FC_FILTERS_CONV2D_THIN_CUH
 #define FC_FILTERS_CONV2D_THIN_CUH
 
-#include "filters/conv2d_band.cuh"
+#include "filters/conv2d_line.cuh"
 
 #define FC_THIN_ROWS 8   // of the image, at most
 #define FC_THIN_DOWN 124 // of the window, at most
@@ -75,18 +75,9 @@ __device__ __forceinline__ void fc_thin_fetch(const fc_band &b, const fc_band_wa
 }
 
 // A thread's 4 sums of row y, of group g of columns.
-__device__ __forceinline__ void fc_thin_store(const fc_band &b, const fc_band_way &way, int y, int g,
-                                              float4 v) {
-  const int i = g * FC_BAND_WIDTH + 4 * threadIdx.x;
-  float *to = reinterpret_cast<float *>(way.out + y * b.out_row) + i;
-  if (b.wide && i + 4 <= way.width) {
-    *reinterpret_cast<float4 *>(to) = v;
-    return;
-  }
-  if (i < way.width) to[0] = v.x;
-  if (i + 1 < way.width) to[1] = v.y;
-  if (i + 2 < way.width) to[2] = v.z;
-  if (i + 3 < way.width) to[3] = v.w;
+__device__ __forceinline__ void fc_thin_store(const fc_band &b, fc_band_way way, int y, int g, float4 v) {
+  way.out += y * b.out_row;
+  fc_line_store(b, way, g, v);
 }
 
 // ---- launching -------------------------------------------------------------

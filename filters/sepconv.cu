@@ -305,6 +305,8 @@ extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
   fc_status status = fc_sepconv_narrow(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_line(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_line_bytes(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_thin(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_thin_bytes(op, m, s);
   return status == FC_UNSUPPORTED ? run_bands(op, m, s) : status;

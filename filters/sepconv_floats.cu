@@ -17,27 +17,6 @@ template <int N> struct layout_of {
 
 template <int N> struct taps_of { float x[N], y[N]; };
 
-// Four adjacent sums of N taps, STEP apart, from s + fc_band_early on (s is aligned to 16 bytes).
-template <int N, int STEP> __device__ __forceinline__ float4 sum_along(const float *s, const float *x) {
-  constexpr int FIRST = fc_band_early<N, STEP>, QUADS = (FIRST + (N - 1) * STEP + 4 + 3) / 4;
-  float w[4 * QUADS];
-  float4 sum = make_float4(0, 0, 0, 0);
-#pragma unroll
-  for (int i = 0; i < N; i++) {
-#pragma unroll
-    for (int q = 0; q < QUADS; q++) { // those that this tap is the first to need
-      const int last = FIRST + i * STEP + 3;
-      const bool now = 4 * q <= last && (i == 0 || 4 * q > last - STEP);
-      if (!now) continue;
-      const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
-      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
-    }
-    const float *v = w + FIRST + i * STEP;
-    fc_fma4(x[i], v[0], v[1], v[2], v[3], sum);
-  }
-  return sum;
-}
-
 // Adds what row u came to, along, to the sums it belongs to: tap j to those of the output j rows up. Of long
 // masks a column after the other: a multiply-add of two registers of one bank waits, unless it has just read
 // one of them.
@@ -79,7 +58,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
     if (q < 0) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
-      const float4 v = sum_along<N, STEP>(rows + u * b.pitch, t.x);
+      const float4 v = fc_sum_along<N, STEP>(rows + u * b.pitch, t.x);
       add_down<N>(u, t.y, v, sum);
       fc_band_store<QUADS>(way, stored, q + u - (N - 1), to, 0, sum[u], room);
     }

@@ -2,7 +2,7 @@
 //
 // sepconv_thin.cu - separable filters of f32 images of few rows (conv2d_thin.cuh): each row is summed along
 // once, and so is the constant; down, the sums of those that stand for a window's rows are added up. Images
-// one pixel wide without gaps between rows are filtered as the row that they lie in memory as.
+// of one row, or one pixel wide, by masks that sepconv_line.cu has no kernel for: as many taps along as down.
 #include "filters/conv2d_thin.cuh"
 #include "filters/sepconv_band.cuh"
 
@@ -102,28 +102,13 @@ template <int STEP> fc_status launch(const fc_march &m, const taps &t, bool colu
   return fc_band_launch(kernel, b, m, t, bytes, t.ny, stream);
 }
 
-// An image one pixel wide as the row that it lies in memory as. False where it is none.
-bool turn(const fc_sepconv *op, const fc_march &m, fc_march *turned) {
-  const int64_t margin = (op->ny - 1) * m.step, pixel = m.columns * 4;
-  if (m.columns != m.step || m.in_row != pixel || m.out_row != pixel || margin > FC_MARCH_MARGIN)
-    return false;
-  *turned = m;
-  turned->up = static_cast<int32_t>(op->nx / 2), turned->left = static_cast<int32_t>(op->ny / 2 * m.step);
-  turned->in = m.in + m.up * m.in_row + (m.left - turned->left) * 4;
-  turned->margin = static_cast<int32_t>(margin);
-  turned->columns = m.height * m.step, turned->height = 1, turned->in_row = 0; // it has no other rows
-  const int64_t steps = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0);
-  turned->quads = (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 16 == 0;
-  return true;
-}
-
 } // namespace
 
 fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   fc_march turned;
   if (op->rank != 1) return FC_UNSUPPORTED;
   const bool row = fc_thin_fits(m, op->ny),
-             column = !row && turn(op, m, &turned) && fc_thin_fits(turned, op->nx);
+             column = !row && fc_line_turn(m, op->nx, op->ny, &turned) && fc_thin_fits(turned, op->nx);
   if (!row && !column) return FC_UNSUPPORTED;
   const fc_march &line = column ? turned : m;
   const taps t = column ? taps_of(op->y, op->ny, op->x, op->nx) : taps_of(op->x, op->nx, op->y, op->ny);

@@ -9,10 +9,8 @@
 
 namespace {
 
-constexpr int GROUPS = 2; // of 512 columns, summed at a time
-
-// And brought at a time: of an image of one row more, for the less it costs to find them.
-template <bool ONE> constexpr int FETCHED = ONE ? 16 : 4;
+constexpr int GROUPS = 2;  // of 512 columns, summed at a time
+constexpr int FETCHED = 4; // and brought at a time
 
 struct taps {
   fc_byte_taps along;
@@ -55,22 +53,20 @@ __host__ __device__ inline int rows_words(const fc_band &b) {
 
 // Sums the groups of columns from `first` on: each row along to `along`, each thread its own columns, and
 // what stands for the rows of each window down.
-template <int KS, bool ONE>
+template <int KS>
 __device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way, const taps &t,
                                        const fc_digits<KS> &all, const int *sources, const float *down,
                                        const uint32_t *rows, int first, float4 *along, uint32_t &seen) {
   const int lane = threadIdx.x % 32, height = b.edges.height, left = way.width - first;
   const bool whole = b.wide && left >= GROUPS * FC_BAND_WIDTH;
   const bool constant = fc_thin_constant(b);
-  float4 one[GROUPS];
   rows += first / 4 + threadIdx.x / 32 * 32 + lane / 4 * 2 + lane % 4 * 2;
   for (int r = 0; r < height + constant; r++, rows += b.pitch) {
     fc_fragment<KS> f;
     fc_load_digits(all, shift_of(way.in + (b.edges.up + r) * b.in_row), f);
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-      one[g] = fc_sum_bytes<KS>(rows + g * (FC_BAND_WIDTH / 4), f);
-      if (!ONE || constant) along[(r * GROUPS + g) * FC_BAND_THREADS] = one[g];
+      along[(r * GROUPS + g) * FC_BAND_THREADS] = fc_sum_bytes<KS>(rows + g * (FC_BAND_WIDTH / 4), f);
     }
   }
   for (int y = 0; y < height; y++) {
@@ -78,7 +74,7 @@ __device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way,
     fc_thin_each(down, t.ny, [&](int j, float tap) {
 #pragma unroll
       for (int g = 0; g < GROUPS; g++) {
-        const float4 v = ONE && !constant ? one[g] : along[(sources[y + j] * GROUPS + g) * FC_BAND_THREADS];
+        const float4 v = along[(sources[y + j] * GROUPS + g) * FC_BAND_THREADS];
         fc_fma4(tap, v.x, v.y, v.z, v.w, sum[g]);
       }
     });
@@ -91,10 +87,10 @@ __device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way,
 }
 
 // A block's bands, one after the other, each copied while the one before is summed.
-template <int KS, bool ONE>
+template <int KS>
 __device__ __forceinline__ void filter_bands(const fc_band &b, const taps &t, const fc_digits<KS> &all,
                                              const int *sources, const float *down, uint32_t *memory) {
-  constexpr int G = FETCHED<ONE>;
+  constexpr int G = FETCHED;
   const int room = rows_words(b);
   float4 *along = reinterpret_cast<float4 *>(memory + 2 * room) + threadIdx.x;
   fc_band_way way = fc_band_of_block<1, G>(b, blockIdx.x, t.bands);
@@ -109,14 +105,14 @@ __device__ __forceinline__ void filter_bands(const fc_band &b, const taps &t, co
     __syncthreads();
 #pragma unroll 1
     for (int first = 0; first < way.width; first += GROUPS * FC_BAND_WIDTH)
-      filter<KS, ONE>(b, way, t, all, sources, down, memory + turn * room, first, along, seen);
+      filter<KS>(b, way, t, all, sources, down, memory + turn * room, first, along, seen);
     way = next;
   }
   fc_await_copies();
   if (seen > FC_BYTE_ZERO + 255) fc_dev_note(b.notes, 1);
 }
 
-template <int KS, bool ONE>
+template <int KS>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     thin_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
 #if __CUDA_ARCH__ >= 800
@@ -127,12 +123,12 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
   fc_make_digits<KS>(t.along, threadIdx.x / 32, all);
   fc_thin_look_up(b, sources);
   fc_thin_share(t.y, FC_DIGIT_DOWN + 1, down);
-  filter_bands<KS, ONE>(b, t, all, sources, down, memory + sizeof all / 4);
+  filter_bands<KS>(b, t, all, sources, down, memory + sizeof all / 4);
 #endif
 }
 
-template <int KS, bool ONE> fc_status launch(const fc_band &b, const taps &t, cudaStream_t stream) {
-  const auto kernel = thin_kernel<KS, ONE>;
+template <int KS> fc_status launch(const fc_band &b, const taps &t, cudaStream_t stream) {
+  const auto kernel = thin_kernel<KS>;
   const void *function = reinterpret_cast<const void *>(kernel);
   const int bytes = static_cast<int>(sizeof(fc_digits<KS>)) +
                     4 * (2 * rows_words(b) + (b.edges.height + 1) * GROUPS * FC_BAND_WIDTH);
@@ -143,17 +139,17 @@ template <int KS, bool ONE> fc_status launch(const fc_band &b, const taps &t, cu
   return fc_launch_status();
 }
 
-template <bool ONE> fc_status launch(const fc_sepconv *op, const fc_march &m, taps t, cudaStream_t stream) {
-  fc_band b = fc_bytes_band_of(op, m, FETCHED<ONE>);
+fc_status launch(const fc_sepconv *op, const fc_march &m, taps t, cudaStream_t stream) {
+  fc_band b = fc_bytes_band_of(op, m, FETCHED);
   b.rows = m.height, b.segments = 1;
   const int64_t bands = m.images * m.planes * b.bands;
   if (bands > INT32_MAX || m.columns > INT32_MAX / 4) return FC_UNSUPPORTED;
   t.bands = static_cast<uint32_t>(bands);
   switch (fc_digit_steps(m)) {
-  case 1: return launch<1, ONE>(b, t, stream);
-  case 2: return launch<2, ONE>(b, t, stream);
-  case 3: return launch<3, ONE>(b, t, stream);
-  case 4: return launch<4, ONE>(b, t, stream);
+  case 1: return launch<1>(b, t, stream);
+  case 2: return launch<2>(b, t, stream);
+  case 3: return launch<3>(b, t, stream);
+  case 4: return launch<4>(b, t, stream);
   default: return FC_UNSUPPORTED;
   }
 }
@@ -166,5 +162,5 @@ fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStr
   const int exponent = fc_read_bytes_taps(op, m.step, &t.along);
   t.ny = static_cast<int>(op->ny);
   for (int64_t j = 0; j < op->ny; j++) t.y[j] = ldexpf(static_cast<const float *>(op->y)[j], -exponent);
-  return m.height == 1 ? launch<true>(op, m, t, stream) : launch<false>(op, m, t, stream);
+  return launch(op, m, t, stream);
 }
