@@ -55,7 +55,8 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
 #pragma unroll 1
   for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
     const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
-    if (q < 0) continue;
+    // With no columns, a thread is here for the rows' sake alone.
+    if (q < 0 || (QUADS && N <= 15 && stored == 0)) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
       const float4 v = fc_sum_along<N, STEP>(rows + u * b.pitch, t.x);
