@@ -116,13 +116,13 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
   float sum[SUMS][4];
 #pragma unroll
   for (int i = 0; i < SUMS; i++) sum[i][0] = sum[i][1] = sum[i][2] = sum[i][3] = 0;
-  fc_march_fetch<BATCH>(m, way, 0, end, raw);
+  fc_march_fetch_inner<BATCH>(m, way, 0, end, raw);
   for (int64_t q = 0; q < end; q += BATCH) {
     uint32_t *now = raw + (q / BATCH % 2) * BATCH * m.raw_pitch,
              *next = raw + (q / BATCH % 2 ^ 1) * BATCH * m.raw_pitch;
     fc_await_copies();
     __syncwarp();
-    fc_march_fetch<BATCH>(m, way, q + BATCH, end, next);
+    fc_march_fetch_inner<BATCH>(m, way, q + BATCH, end, next);
     const float *rows = fc_march_rows<BATCH>(m, way, q, now, room) + 4 * lane;
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {

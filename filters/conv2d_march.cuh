@@ -7,9 +7,9 @@
 // For rows of adjacent elements: an interleaved row of C channels is taken as one row
 // whose taps lie `step` = C apart. Rows come FC_MARCH_BATCH at a time, copied
 // asynchronously into shared memory while the batch before is summed. They are copied as
-// the 4-byte words they lie in, but for what shares a word with bytes beyond the view's ends,
-// which nobody may have written, and integers are converted there. A warp has its shared memory to itself:
-// warps do not wait for each other.
+// the 4-byte words they lie in - of bytes beyond the view's ends, which nobody may have written, see
+// fc_march_fetch and fc_march_fetch_inner - and integers are converted there. A warp has its shared memory to
+// itself: warps do not wait for each other.
 //
 // Each output is summed in one order wherever strips, batches and segments begin: its
 // rows from top to bottom, as conv2d_tiles.cuh's users do too.
@@ -84,7 +84,9 @@ __device__ __forceinline__ bool fc_march_begin(const fc_march &m, fc_march_way *
   return true;
 }
 
-// Begins to copy rows [q, min(q + BATCH, end)) into `raw`, of raw_pitch words a row.
+// Begins to copy rows [q, min(q + BATCH, end)) into `raw`, of raw_pitch words a row. The first and last may
+// hold up to 3 bytes that are not the view's, and are then not used; whole words are never half out of
+// memory.
 template <int BATCH>
 __device__ __forceinline__ void fc_march_fetch_inner(const fc_march &m, const fc_march_way &way, int64_t q,
                                                      int64_t end, uint32_t *raw) {
@@ -95,6 +97,7 @@ __device__ __forceinline__ void fc_march_fetch_inner(const fc_march &m, const fc
     const uint32_t *from = reinterpret_cast<const uint32_t *>(row - shift);
     for (int i = lane; i < words; i += 32) fc_copy_word(raw + u * m.raw_pitch + i, from + i);
   }
+  fc_commit_copies();
 }
 
 // A row that begins `head` bytes before a word does, has so many words, and ends with what lies from `tail`
@@ -141,11 +144,12 @@ __device__ __forceinline__ void fc_march_fetch_ends(const fc_march &m, const fc_
 template <int BATCH>
 __device__ __forceinline__ void fc_march_fetch(const fc_march &m, const fc_march_way &way, int64_t q,
                                                int64_t end, uint32_t *raw) {
-  if (way.ends)
+  if (way.ends) {
     fc_march_fetch_ends<BATCH>(m, way, q, end, raw);
-  else
+    fc_commit_copies();
+  } else {
     fc_march_fetch_inner<BATCH>(m, way, q, end, raw);
-  fc_commit_copies();
+  }
 }
 
 template <typename T, int BATCH>
