@@ -3,7 +3,7 @@
 // conv1d_single.cu - short masks along an axis on which there is one sample.
 //
 // All that a window meets is that sample or the border's constant, so an output depends on the one input in
-// its place: a lane loads some neighbouring ones, and nothing else.
+// its place: a lane loads some neighbouring ones, and nothing else; of views with gaps one, wherever it lies.
 //
 // Sums run in the order that conv1d.h lays down.
 #include "filters/conv1d_single.cuh"
@@ -15,9 +15,12 @@ namespace {
 constexpr int THREADS = 256, MOST_TAPS = FC_CONV1D_BLOCK;
 
 struct single_args {
-  const void *in;
-  void *out;
+  const char *in;
+  char *out;
   int64_t count;
+  int64_t in_stride[FC_AXES], out_stride[FC_AXES]; // of views with gaps
+  fc_dev_divider by[FC_AXES];                      // their shape
+  int shape[FC_AXES];
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
   int begin, end, taps; // the taps that meet the sample; others meet the constant
@@ -48,12 +51,27 @@ template <int V> __device__ __forceinline__ void add(float (&sum)[V], const floa
   for (int i = 0; i < V; i++) sum[i] = fmaf(v[i], tap, sum[i]);
 }
 
-template <typename T, typename U, int V>
+// Element `at` of a view with gaps.
+__device__ __forceinline__ int64_t offset_of(const single_args &a, const int64_t (&stride)[FC_AXES], int at) {
+  int64_t offset = 0;
+#pragma unroll
+  for (int axis = FC_AXES - 1; axis > 0; axis--) {
+    const int rest = a.by[axis].quotient(at);
+    offset += (at - rest * a.shape[axis]) * stride[axis], at = rest;
+  }
+  return offset + at * stride[0];
+}
+
+template <typename T, typename U, int V, bool GAPS>
 __global__ void __launch_bounds__(THREADS) conv1d_single(const __grid_constant__ single_args a) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
   if (at >= a.count / V) return;
+  const char *from = a.in + (GAPS ? offset_of(a, a.in_stride, static_cast<int>(at))
+                                  : at * static_cast<int64_t>(V * sizeof(T)));
+  char *to = a.out + (GAPS ? offset_of(a, a.out_stride, static_cast<int>(at))
+                           : at * static_cast<int64_t>(V * sizeof(U)));
   float constant[V], v[V], sum[V];
-  load<T, V>(v, static_cast<const adjacent<T, V> *>(a.in) + at, a.in_map);
+  load<T, V>(v, reinterpret_cast<const adjacent<T, V> *>(from), a.in_map);
 #pragma unroll
   for (int i = 0; i < V; i++) constant[i] = fc_dev_load<float, T>(&a.code, a.in_map), sum[i] = 0.f;
   int j = 0;
@@ -64,7 +82,7 @@ __global__ void __launch_bounds__(THREADS) conv1d_single(const __grid_constant__
 #pragma unroll 4
   for (; j < a.taps; j++) add<V>(sum, constant, a.tap[j]);
   fc_dev_noted noted = {};
-  store<U, V>(static_cast<adjacent<U, V> *>(a.out) + at, sum, a.out_map, noted);
+  store<U, V>(reinterpret_cast<adjacent<U, V> *>(to), sum, a.out_map, noted);
   if (fc_is_code<U>) noted.tell(a.notes);
 }
 
@@ -86,19 +104,22 @@ bool alike(const fc_view *in, const fc_view *out) {
   return count == fc_view_count(out);
 }
 
-template <typename T, typename U, int V> fc_status launch(const single_args &a, cudaStream_t stream) {
+template <typename T, typename U, int V, bool GAPS>
+fc_status launch(const single_args &a, cudaStream_t stream) {
   const int64_t blocks = (a.count / V + THREADS - 1) / THREADS;
-  if (blocks > INT32_MAX) return FC_UNSUPPORTED;
-  conv1d_single<T, U, V><<<static_cast<unsigned>(blocks), THREADS, 0, stream>>>(a);
+  if (blocks > INT32_MAX / (GAPS ? THREADS : 1)) return FC_UNSUPPORTED;
+  conv1d_single<T, U, V, GAPS><<<static_cast<unsigned>(blocks), THREADS, 0, stream>>>(a);
   return fc_launch_status();
 }
 
 // Several at once where they are aligned, and none is left over.
-template <typename T, typename U> fc_status launch_aligned(const single_args &a, cudaStream_t stream) {
+template <typename T, typename U>
+fc_status launch_aligned(const single_args &a, bool gaps, cudaStream_t stream) {
   constexpr int V = sizeof(T) == 4 || sizeof(U) == 4 ? 4 : 8;
   const bool whole = a.count % V == 0 && reinterpret_cast<uintptr_t>(a.in) % (V * sizeof(T)) == 0 &&
                      reinterpret_cast<uintptr_t>(a.out) % (V * sizeof(U)) == 0;
-  return whole ? launch<T, U, V>(a, stream) : launch<T, U, 1>(a, stream);
+  if (gaps) return launch<T, U, 1, true>(a, stream);
+  return whole ? launch<T, U, V, false>(a, stream) : launch<T, U, 1, false>(a, stream);
 }
 
 } // namespace
@@ -106,10 +127,15 @@ template <typename T, typename U> fc_status launch_aligned(const single_args &a,
 fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                            cudaStream_t stream, uint32_t *notes) {
   if (!edges || in->shape[c->axis] != 1 || out->shape[c->axis] != 1 || c->compute != FC_F32 ||
-      c->masks != 1 || c->taps > MOST_TAPS || !alike(in, out))
+      c->masks != 1 || c->taps > MOST_TAPS)
     return FC_UNSUPPORTED;
   single_args a = {};
-  a.in = in->data, a.out = out->data, a.count = fc_view_count(out);
+  a.in = static_cast<const char *>(in->data), a.out = static_cast<char *>(out->data);
+  a.count = fc_view_count(out);
+  for (int axis = 0; axis < FC_AXES; axis++) {
+    a.in_stride[axis] = in->stride[axis], a.out_stride[axis] = out->stride[axis];
+    a.shape[axis] = static_cast<int>(out->shape[axis]), a.by[axis] = fc_dev_divider_of(a.shape[axis]);
+  }
   a.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
   a.out_map = fc_dev_map_of<float>(out->kind, out->dtype);
   a.notes = notes, a.taps = static_cast<int>(c->taps), a.end = a.taps, a.code = edges->code;
@@ -117,8 +143,9 @@ fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges
     const bool met = c->before >= 0 && c->before < c->taps;
     a.begin = met ? static_cast<int>(c->before) : a.taps, a.end = a.begin + met;
   }
+  const bool gaps = !alike(in, out);
   for (int j = 0; j < a.taps; j++) a.tap[j] = static_cast<const float *>(c->mask)[j];
   return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
-    return launch_aligned<decltype(from), decltype(to)>(a, stream);
+    return launch_aligned<decltype(from), decltype(to)>(a, gaps, stream);
   });
 }

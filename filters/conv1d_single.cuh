@@ -10,8 +10,8 @@
 #include "filters/conv1d.h"
 
 // The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are whole
-// signals of u8, i16, u16 or f32 without gaps, whose border is to be made, computed with in f32 with one mask of
-// up to 128 taps.
+// signals of u8, i16, u16 or f32, whose border is to be made, computed with in f32 with one mask of up to 128
+// taps.
 fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                           cudaStream_t stream, uint32_t *notes);
 
