@@ -3,34 +3,28 @@
 // conv1d_rows.cu - short masks along rows so short that several make a tile.
 //
 // A block brings whole rows into shared memory, as floats and with their borders made around them: each
-// channel of a row becomes a row there, from which a window never has to leave. A lane makes EACH neighbouring
-// outputs of one of them, sliding over its inputs a quad at a time. Rows lie such that the quads of
-// neighbouring lanes are in different banks, from row to row as well. Outputs take the place of the inputs
+// channel of a row becomes a row there, from which a window never has to leave. A lane makes EACH
+// neighbouring outputs of one of them, sliding over its inputs a quad at a time. Rows lie such that the quads
+// of neighbouring lanes are in different banks, from row to row as well. Outputs take the place of the inputs
 // and go back as these came: neighbouring lanes load and store neighbouring elements, so it does not matter
 // where a row begins.
 //
 // Sums run in the order that conv1d.h lays down.
 #include "filters/conv1d_rows.cuh"
 
-#include "filters/border.cuh"
-#include "filters/sample_words.cuh"
+#include "filters/conv1d_windows.cuh"
 
 namespace {
 
-constexpr int FEW = 128, MANY = 256; // threads of a block
+constexpr int THREADS = 128;
 constexpr int LONGEST = 640; // row of output, in frames
 constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_QUADS = (MOST_TAPS + 3) / 4, MOST_BORDER = 2 * MOST_TAPS;
 constexpr int MOST_SHARED = 96 * 1024; // so that two blocks find room
-constexpr int WIDE_FROM = 60; // frames, that a lane makes 20 outputs
 constexpr int NOWHERE = -1;
 
-// Quotients of numbers below 2^16 by others, rounded down.
+// For quotients of numbers below 2^16 by others from 2 on, rounded down; and by 1, where `times` is 0.
 struct small_divider {
-  uint32_t times; // 0: by 1
-
-  __device__ __forceinline__ int quotient(int n) const {
-    return times ? static_cast<int>(__umulhi(times, static_cast<uint32_t>(n))) : n;
-  }
+  uint32_t times;
 };
 
 struct rows_args {
@@ -41,11 +35,11 @@ struct rows_args {
   int64_t in_gap, out_gap; // and from the end of one to the next
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
-  int in_dtype, out_dtype;
   int channels, taps;
   int loaded, stored; // elements of a row
   int lead, frames;   // frames in shared memory ahead of those loaded, and of these
   int ahead, border;  // of those that a border stands for: ahead, and all
+  int outputs;        // of a row, in frames
   int pitch, units;   // floats from row to row in shared memory, and lanes of one
   int tile_rows;
   small_divider by_loaded, by_stored, by_units, by_channels;
@@ -62,79 +56,109 @@ struct row_sources {
 
 // ---- between global and shared memory --------------------------------------
 
+__device__ __forceinline__ int quotient(small_divider by, int n) {
+  return by.times ? static_cast<int>(__umulhi(by.times, static_cast<uint32_t>(n))) : n;
+}
+// By elements of a row, of which there may be one alone where lanes make few.
+template <int EACH> __device__ __forceinline__ int quotient(small_divider by, int n) {
+  return EACH > 4 ? static_cast<int>(__umulhi(by.times, static_cast<uint32_t>(n))) : quotient(by, n);
+}
+
 // Where element i of some rows of `elements` lies in shared memory, less where i itself would.
-template <bool MONO>
+template <int EACH, bool MONO>
 __device__ __forceinline__ int moved_by(const rows_args &a, small_divider by_elements, int elements, int i) {
-  const int row = by_elements.quotient(i);
+  const int row = quotient<EACH>(by_elements, i);
   if (MONO) return row * (a.pitch - elements);
-  const int e = i - row * elements, x = a.by_channels.quotient(e), c = e - x * a.channels;
+  const int e = i - row * elements, x = quotient(a.by_channels, e), c = e - x * a.channels;
   return (row * a.channels + c) * a.pitch + x - i;
 }
 
-// Loads so many at once that they are all on their way before the first is needed.
-template <typename T, int THREADS, int EACH, bool MONO>
-__device__ __forceinline__ void fill(const rows_args &a, float *tile, const char *in, int count) {
+// The tile's rows, as floats: EACH elements a lane on their way at once. `from(i)` is where element i lies.
+template <int EACH, bool MONO, typename From>
+__device__ __forceinline__ void fill(const rows_args &a, float *tile, int count, From from) {
+#pragma unroll 1
   for (int begin = threadIdx.x; begin < count; begin += EACH * THREADS) {
     float v[EACH];
-    if (a.in_gap == 0) {
-      const T *from = reinterpret_cast<const T *>(in) + begin;
 #pragma unroll
-      for (int k = 0; k < EACH; k++)
-        if (begin + k * THREADS < count) v[k] = fc_code_value<T>(from[k * THREADS], a.in_map);
-    } else {
-#pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int i = begin + k * THREADS;
-        const char *from =
-            in + i * static_cast<int>(sizeof(T)) + a.by_loaded.quotient(i) * a.in_gap;
-        if (i < count) v[k] = fc_code_value<T>(*reinterpret_cast<const T *>(from), a.in_map);
-      }
-    }
+    for (int k = 0; k < EACH; k++)
+      if (begin + k * THREADS < count) v[k] = fc_code_value(*from(begin + k * THREADS), a.in_map);
+    float *to = tile + a.lead + begin;
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
       const int i = begin + k * THREADS;
-      if (i < count) tile[a.lead + i + moved_by<MONO>(a, a.by_loaded, a.loaded, i)] = v[k];
+      if (i < count) to[k * THREADS + moved_by<EACH, MONO>(a, a.by_loaded, a.loaded, i)] = v[k];
     }
   }
 }
 
-template <typename T, int THREADS, int EACH, bool MONO>
-__device__ __forceinline__ void deliver(const rows_args &a, const float *tile, char *out, int count) {
-  fc_dev_noted noted = {};
-  const auto code = [&](int i) {
-    return fc_value_code<T>(tile[i + moved_by<MONO>(a, a.by_stored, a.stored, i)], a.out_map, noted);
-  };
-  if (a.out_gap == 0) {
-    T *to = reinterpret_cast<T *>(out) + threadIdx.x;
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      const int i = static_cast<int>(threadIdx.x) + k * THREADS;
-      if (i < count) to[k * THREADS] = code(i);
-    }
-  } else {
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      const int i = static_cast<int>(threadIdx.x) + k * THREADS;
-      char *to =
-          out + i * static_cast<int>(sizeof(T)) + a.by_stored.quotient(i) * a.out_gap;
-      if (i < count) *reinterpret_cast<T *>(to) = code(i);
-    }
-  }
-  if (fc_is_code<T>) noted.tell(a.notes);
+template <typename T, int EACH, bool MONO>
+__device__ __forceinline__ void fill_tile(const rows_args &a, float *tile, const char *in, int count) {
+  if (a.in_gap == 0)
+    fill<EACH, MONO>(a, tile, count, [&](int i) { return reinterpret_cast<const T *>(in) + i; });
+  else
+    fill<EACH, MONO>(a, tile, count, [&](int i) {
+      const int64_t gaps = quotient<EACH>(a.by_loaded, i) * static_cast<int64_t>(a.in_gap);
+      return reinterpret_cast<const T *>(in + gaps) + i;
+    });
 }
 
-// Calls f with a value of the element type, which is the same for every thread.
-template <typename Fn> __device__ __forceinline__ void with_type(int dtype, Fn f) {
-  switch (dtype) {
-  case FC_U8: return f(uint8_t{});
-  case FC_I16: return f(int16_t{});
-  case FC_U16: return f(uint16_t{});
-  default: return f(float{});
+// From where the sums lie, each row in its place. `to(i)` is where element i belongs.
+template <typename U, int EACH, bool MONO, typename To>
+__device__ __forceinline__ void deliver(const rows_args &a, const float *tile, int count, fc_dev_noted &noted,
+                                        To to) {
+  const float *from = tile + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int i = static_cast<int>(threadIdx.x) + k * THREADS;
+    if (i < count)
+      *to(i) = fc_value_code<U>(from[k * THREADS + moved_by<EACH, MONO>(a, a.by_stored, a.stored, i)],
+                                a.out_map, noted);
+  }
+}
+
+template <typename U, int EACH, bool MONO>
+__device__ __forceinline__ void deliver_tile(const rows_args &a, const float *tile, char *out, int count,
+                                             fc_dev_noted &noted) {
+  if (a.out_gap == 0)
+    deliver<U, EACH, MONO>(a, tile, count, noted, [&](int i) { return reinterpret_cast<U *>(out) + i; });
+  else
+    deliver<U, EACH, MONO>(a, tile, count, noted, [&](int i) {
+      const int64_t gaps = quotient<EACH>(a.by_stored, i) * static_cast<int64_t>(a.out_gap);
+      return reinterpret_cast<U *>(out + gaps) + i;
+    });
+}
+
+// Codes of a lane's sums to where they lie in memory, if there are no gaps.
+template <typename U, int EACH>
+__device__ __forceinline__ void put_codes(const rows_args &a, U *room, int row, int first,
+                                          const float (&sum)[EACH], fc_dev_noted &noted) {
+  const int outer = quotient(a.by_channels, row), channel = row - outer * a.channels;
+  const int left = a.outputs - first; // what comes behind is no output, and not to be noted
+  U *to = room + outer * a.stored + first * a.channels + channel;
+  float v[EACH];
+#pragma unroll
+  for (int r = 0; r < EACH; r++) v[r] = r < left ? sum[r] : 0.f;
+  uint32_t words[EACH * sizeof(U) / 4];
+  fc_words_codes<U, EACH>(words, v, a.out_map, noted);
+#pragma unroll
+  for (int r = 0; r < EACH; r++)
+    if (r < left) to[r * a.channels] = static_cast<U>(words[r * sizeof(U) / 4] >> r * 8 * sizeof(U) % 32);
+}
+
+// Elements from `over` up to `end`, of which whole words are aligned alike in both.
+template <typename U> __device__ __forceinline__ void copy_codes(U *to, const U *room, int over, int end) {
+  constexpr int V = 16 / static_cast<int>(sizeof(U));
+  for (int i = static_cast<int>(threadIdx.x) * V; i < end; i += THREADS * V) {
+    if (i >= over && i + V <= end) {
+      *reinterpret_cast<uint4 *>(to + i) = *reinterpret_cast<const uint4 *>(room + i);
+    } else {
+#pragma unroll 1
+      for (int k = max(i, over); k < min(i + V, end); k++) to[k] = room[k];
+    }
   }
 }
 
 // A lane has a place beyond the ends to itself, the same in several of `rows` rows.
-template <int THREADS>
 __device__ __forceinline__ void make_borders(const rows_args &a, const row_sources &list, float *tile,
                                              int rows, float constant) {
   const int warp = static_cast<int>(threadIdx.x / 32), step = THREADS / 32 * a.pitch;
@@ -194,8 +218,32 @@ __device__ __forceinline__ void sum_window(float (&sum)[4 * QUADS], const float4
 
 // ---- the kernel ------------------------------------------------------------
 
-template <int THREADS, int QUADS, bool MONO>
-__global__ void __launch_bounds__(THREADS, (QUADS > 3 ? 768 : 1024) / THREADS)
+// What a block has summed goes from shared memory, where the windows have been read, to global memory.
+template <typename U, int QUADS, bool MONO>
+__device__ __forceinline__ void store_tile(const rows_args &a, float *tile, char *out, int row, int unit,
+                                           int here, const float (&sum)[4 * QUADS], fc_dev_noted &noted) {
+  const bool works = row < here * (MONO ? 1 : a.channels);
+  const int count = here * a.stored;
+  if (fc_is_code<U> && a.out_gap == 0) {
+    U *room = reinterpret_cast<U *>(tile);
+    const int over = static_cast<int>(reinterpret_cast<uintptr_t>(out) % 16 / sizeof(U));
+    if constexpr (fc_is_code<U>)
+      if (works) put_codes<U, 4 * QUADS>(a, room + over, row, unit * 4 * QUADS, sum, noted);
+    __syncthreads();
+    copy_codes<U>(reinterpret_cast<U *>(out) - over, room, over, over + count);
+    return;
+  }
+  float4 *mine = reinterpret_cast<float4 *>(tile + row * a.pitch) + unit * QUADS;
+  if (works)
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+      mine[q] = make_float4(sum[4 * q], sum[4 * q + 1], sum[4 * q + 2], sum[4 * q + 3]);
+  __syncthreads();
+  deliver_tile<U, 4 * QUADS, MONO>(a, tile, out, count, noted);
+}
+
+template <typename T, typename U, int QUADS, bool MONO>
+__global__ void __launch_bounds__(THREADS, QUADS > 3 ? 6 : 8)
     conv1d_rows(const __grid_constant__ rows_args a, const __grid_constant__ row_taps taps,
                 const __grid_constant__ row_sources sources) {
   constexpr int EACH = 4 * QUADS;
@@ -203,30 +251,22 @@ __global__ void __launch_bounds__(THREADS, (QUADS > 3 ? 768 : 1024) / THREADS)
   const int64_t first = static_cast<int64_t>(blockIdx.x) * a.tile_rows;
   const int here = static_cast<int>(min(static_cast<int64_t>(a.tile_rows), a.rows - first));
   const int rows = here * (MONO ? 1 : a.channels); // in shared memory
-  float constant = 0.f;
-  with_type(a.in_dtype, [&](auto zero) {
-    using T = decltype(zero);
-    constant = fc_dev_load<float, T>(&a.code, a.in_map);
-    fill<T, THREADS, EACH, MONO>(a, tile, a.in + first * a.in_row, here * a.loaded);
-  });
+  fill_tile<T, EACH, MONO>(a, tile, a.in + first * a.in_row, here * a.loaded);
   __syncthreads();
   if (a.border > 0) {
-    make_borders<THREADS>(a, sources, tile, rows, constant);
+    make_borders(a, sources, tile, rows, fc_dev_load<float, T>(&a.code, a.in_map));
     __syncthreads();
   }
-  const int row = a.by_units.quotient(threadIdx.x), unit = static_cast<int>(threadIdx.x) - row * a.units;
-  float4 *mine = reinterpret_cast<float4 *>(tile + row * a.pitch) + unit * QUADS;
+  const int row = quotient(a.by_units, static_cast<int>(threadIdx.x)),
+            unit = static_cast<int>(threadIdx.x) - row * a.units;
   float sum[EACH];
-  if (row < rows) sum_window<QUADS>(sum, mine, a.taps, taps);
-  __syncthreads(); // all windows have been read
   if (row < rows)
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-      mine[q] = make_float4(sum[4 * q], sum[4 * q + 1], sum[4 * q + 2], sum[4 * q + 3]);
-  __syncthreads();
-  with_type(a.out_dtype, [&](auto zero) {
-    deliver<decltype(zero), THREADS, EACH, MONO>(a, tile, a.out + first * a.out_row, here * a.stored);
-  });
+    sum_window<QUADS>(sum, reinterpret_cast<const float4 *>(tile + row * a.pitch) + unit * QUADS, a.taps,
+                      taps);
+  __syncthreads(); // all windows have been read
+  fc_dev_noted noted = {};
+  store_tile<U, QUADS, MONO>(a, tile, a.out + first * a.out_row, row, unit, here, sum, noted);
+  if (fc_is_code<U>) noted.tell(a.notes);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -256,7 +296,7 @@ bool is_dense(const fc_view *v, int64_t frames, int64_t channels) {
 
 // Which frames stand for those beyond the ends. False where they are more than the list has room for.
 bool list_sources(row_sources *list, rows_args *a, const fc_edges *edges) {
-  const int windows = a->stored / a->channels + a->taps - 1, behind = windows - a->lead - a->frames;
+  const int windows = a->outputs + a->taps - 1, behind = windows - a->lead - a->frames;
   a->ahead = a->lead < windows ? a->lead : windows;
   a->border = edges ? a->ahead + (behind > 0 ? behind : 0) : 0;
   if (a->border > MOST_BORDER) return false;
@@ -268,7 +308,8 @@ bool list_sources(row_sources *list, rows_args *a, const fc_edges *edges) {
 }
 
 // What is the same whatever the tile. False where rows do not lie as they must, or 32 bits do not count them.
-bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out) {
+bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+              const fc_view *out) {
   const int64_t outputs = out->shape[FC_AXIS_X],
                 frames = edges ? in->shape[FC_AXIS_X] : outputs + c->taps - 1;
   if (outputs > LONGEST || frames < 1 || frames > LONGEST + MOST_TAPS || c->before > LONGEST ||
@@ -277,7 +318,7 @@ bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
   int64_t channels = out->shape[FC_AXIS_C];
   const bool together = is_dense(in, frames, channels) && is_dense(out, outputs, channels);
   if (!together) channels = 1;
-  if (channels > FEW || !is_dense(in, frames, channels) || !is_dense(out, outputs, channels) ||
+  if (channels > THREADS || !is_dense(in, frames, channels) || !is_dense(out, outputs, channels) ||
       !rows_apart(in, !together, &a->in_row) || !rows_apart(out, !together, &a->out_row))
     return false;
   const int64_t in_size = static_cast<int64_t>(fc_dtype_size(in->dtype)),
@@ -288,6 +329,7 @@ bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
   a->in_gap = a->in_row - a->loaded * in_size, a->out_gap = a->out_row - a->stored * out_size;
   a->in = static_cast<const char *>(in->data) - (edges ? 0 : c->before * channels * in_size);
   a->out = static_cast<char *>(out->data);
+  a->outputs = static_cast<int>(outputs);
   a->taps = static_cast<int>(c->taps), a->frames = static_cast<int>(frames);
   a->lead = edges ? static_cast<int>(c->before) : 0;
   a->by_loaded = divider_of(a->loaded), a->by_stored = divider_of(a->stored);
@@ -296,10 +338,10 @@ bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
 }
 
 // How rows share a tile of lanes that make 4 * quads outputs. False where it has no room for one.
-bool set_tile(rows_args *a, int threads, int quads, int64_t *bytes) {
-  const int outputs = a->stored / a->channels, windows = outputs + a->taps - 1, held = a->lead + a->frames;
-  a->units = (outputs + 4 * quads - 1) / (4 * quads);
-  a->tile_rows = threads / (a->units * a->channels);
+bool set_tile(rows_args *a, int quads, int64_t *bytes) {
+  const int windows = a->outputs + a->taps - 1, held = a->lead + a->frames;
+  a->units = (a->outputs + 4 * quads - 1) / (4 * quads);
+  a->tile_rows = THREADS / (a->units * a->channels);
   if (a->tile_rows < 1) return false;
   const int least = windows > held ? windows : held, made = 4 * quads * a->units;
   a->pitch = ((least > made ? least : made) + 3) / 4;
@@ -312,25 +354,21 @@ bool set_tile(rows_args *a, int threads, int quads, int64_t *bytes) {
   return *bytes <= MOST_SHARED;
 }
 
-template <int THREADS, int QUADS>
+template <typename T, typename U, int QUADS>
 fc_status launch(rows_args a, const row_taps &taps, const row_sources &sources, cudaStream_t stream) {
   int64_t bytes = 0;
-  if (!set_tile(&a, THREADS, QUADS, &bytes)) return FC_UNSUPPORTED;
-  const auto kernel = a.channels == 1 ? conv1d_rows<THREADS, QUADS, true> : conv1d_rows<THREADS, QUADS, false>;
+  if (!set_tile(&a, QUADS, &bytes)) return FC_UNSUPPORTED;
+  const auto kernel = a.channels == 1 ? conv1d_rows<T, U, QUADS, true> : conv1d_rows<T, U, QUADS, false>;
   const int64_t blocks = (a.rows + a.tile_rows - 1) / a.tile_rows;
   if (blocks > INT32_MAX || !fc_allow_shared(kernel, bytes)) return FC_UNSUPPORTED;
   kernel<<<static_cast<unsigned>(blocks), THREADS, bytes, stream>>>(a, taps, sources);
   return fc_launch_status();
 }
 
-// Of MANY.
-int busy_lanes(const rows_args &a, int threads, int quads) {
-  const int units = (a.stored / a.channels + 4 * quads - 1) / (4 * quads) * a.channels;
-  return threads / units * units * (MANY / threads);
-}
-
-bool is_type(int dtype) {
-  return dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16 || dtype == FC_F32;
+// Outputs that lanes of 4 * quads make for naught, in percent of those wanted.
+int wasted(const rows_args &a, int quads) {
+  const int units = (a.outputs + 4 * quads - 1) / (4 * quads);
+  return 100 * (units * 4 * quads - a.outputs) / a.outputs;
 }
 
 } // namespace
@@ -341,16 +379,18 @@ fc_status fc_conv1d_rows(const fc_conv1d *c, const fc_view *in, const fc_edges *
   row_taps taps = {};
   row_sources sources = {};
   if (c->axis != FC_AXIS_X || c->compute != FC_F32 || c->masks != 1 || c->taps > MOST_TAPS ||
-      !is_type(in->dtype) || !is_type(out->dtype) || !set_rows(&a, c, in, edges, out) ||
-      !list_sources(&sources, &a, edges))
+      !set_rows(&a, c, in, edges, out) || !list_sources(&sources, &a, edges))
     return FC_UNSUPPORTED;
-  a.in_dtype = in->dtype, a.out_dtype = out->dtype, a.notes = notes, a.code = edges ? edges->code : 0;
+  a.notes = notes, a.code = edges ? edges->code : 0;
   a.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
   a.out_map = fc_dev_map_of<float>(out->kind, out->dtype);
   for (int j = 0; j < a.taps; j++) (&taps.quad[0].x)[j] = static_cast<const float *>(c->mask)[j];
-  if (busy_lanes(a, FEW, 3) == 0 || a.stored / a.channels >= WIDE_FROM)
-    return busy_lanes(a, MANY, 5) > busy_lanes(a, FEW, 5) + MANY / 8 ? launch<MANY, 5>(a, taps, sources, stream)
-                                                                   : launch<FEW, 5>(a, taps, sources, stream);
-  return a.stored / a.channels <= 4 ? launch<FEW, 1>(a, taps, sources, stream)
-                                    : launch<FEW, 3>(a, taps, sources, stream);
+  return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
+    using T = decltype(from);
+    using U = decltype(to);
+    if (a.outputs <= 4 || a.loaded == 1) return launch<T, U, 1>(a, taps, sources, stream);
+    if constexpr (!std::is_same<T, U>::value) return launch<T, U, 3>(a, taps, sources, stream);
+    return wasted(a, 3) + 10 < wasted(a, 5) ? launch<T, U, 3>(a, taps, sources, stream)
+                                            : launch<T, U, 5>(a, taps, sources, stream);
+  });
 }
