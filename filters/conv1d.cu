@@ -564,11 +564,11 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
                           cudaStream_t stream, uint32_t *notes) {
   fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_single(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_rows(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_columns(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
   return status;
 }
 

@@ -9,9 +9,9 @@
 #include "core/edges.h"
 #include "filters/conv1d.h"
 
-// The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are rows of
-// up to 255 elements, equally far apart, whose channels are interleaved, computed with in f32 with one mask
-// of up to 128 taps. `edges`, unless NULL: `in` is the whole signal.
+// The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are whole
+// signals of one channel whose border is to be made, in rows of up to 32 elements, equally far apart, with as
+// many outputs, computed with in f32 with one mask of up to 128 taps.
 fc_status fc_conv1d_short(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                           cudaStream_t stream, uint32_t *notes);
 

@@ -130,7 +130,7 @@ __device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float
 template <typename T> constexpr int fc_codes_offset = sizeof(T) == 1 ? 32768 : fc_code_offset<T>;
 template <typename T> constexpr uint32_t fc_codes_zero = 0x4b400000u + (sizeof(T) == 1 ? 32768 : 0);
 
-// One sample, of any type.
+// One sample: a code, or a float as it is.
 template <typename T>
 __device__ __forceinline__ T fc_value_code(float v, fc_dev_map<float> map, fc_dev_noted &noted) {
   if constexpr (fc_is_code<T>) {
