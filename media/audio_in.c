@@ -27,7 +27,7 @@ typedef struct audio_source {
   SF_INFO info;
   gint64 position;
   gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
-  gboolean cut_told;
+  gboolean cut_told, chain_told;
 } audio_source;
 
 static gint64 read_frames(audio_source *source, void *to, gint64 count) {
@@ -55,6 +55,10 @@ static gboolean end_well(audio_source *source, GError **error) {
   if (!whole && !source->cut_told) {
     source->cut_told = TRUE; /* the end may be asked for again */
     return judge(source, FC_OGG_CUT, error);
+  }
+  if (source->ogg && fc_ogg_pipe_is_chain(source->ogg) && !source->chain_told) {
+    source->chain_told = TRUE;
+    fc_media_warn(&source->options, "%s: %s", source->base.name, FC_OGG_CHAIN);
   }
   gboolean early = source->promised != FC_UNKNOWN && source->position < source->promised;
   if (!problem && !early) return TRUE;
@@ -134,7 +138,8 @@ static gboolean open_ogg_pipe(audio_source *source, const fc_file_format *format
 }
 
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
-  if (format->sndfile == SF_FORMAT_OGG && !source->input->seekable)
+  gboolean seekable = source->input->seekable;
+  if (format->sndfile == SF_FORMAT_OGG && (!seekable || fc_ogg_is_chain(source->input)))
     return open_ogg_pipe(source, format, error);
   if (!streams(format) && !fc_input_make_seekable(source->input, error)) return FALSE;
   /* A descriptor of its own: a failed open closes it whatever one asks for. */

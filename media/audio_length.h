@@ -11,6 +11,8 @@ G_BEGIN_DECLS
 
 /* What is said of an Ogg stream that does not end with its last page. */
 #define FC_OGG_CUT "is cut off: its last page is not the end of a stream"
+/* And of one that others are joined to, of which libsndfile reads the first. */
+#define FC_OGG_CHAIN "holds streams one after another; the first is read, and what follows is left out"
 
 typedef struct fc_audio_length {
   gint64 frames;      /* FC_UNKNOWN: only the end will tell */

@@ -9,7 +9,8 @@
 #define MARK     4  /* "OggS" */
 #define HEADER   27 /* and as many sizes as its last byte says */
 #define FLAGS_AT 5
-#define LAST     4 /* of the flags: this page ends the stream */
+#define FIRST    2 /* of the flags: this page begins a stream */
+#define LAST     4 /* this page ends the stream */
 
 struct fc_ogg_pipe {
   fc_reader reader;
@@ -19,6 +20,7 @@ struct fc_ogg_pipe {
   gsize held;
   gint64 left;
   gboolean ended; /* the last whole page was the last of a stream */
+  gboolean chain; /* and another has begun behind it */
 };
 
 /* ---- pages --------------------------------------------------------------- */
@@ -30,6 +32,7 @@ static void take_header(fc_ogg_pipe *pipe, guint8 byte) {
     pipe->held = byte == 'O';
     pipe->header[0] = byte;
   }
+  pipe->chain |= pipe->ended && pipe->held == FLAGS_AT + 1 && (byte & FIRST);
   if (pipe->held < HEADER || pipe->held < HEADER + (gsize)pipe->header[HEADER - 1]) return;
   for (gsize i = HEADER; i < pipe->held; i++) pipe->left += pipe->header[i];
 }
@@ -100,7 +103,26 @@ void fc_ogg_pipe_free(fc_ogg_pipe *pipe) {
 }
 
 gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
-  *whole = pipe->ended && pipe->held < MARK;
+  *whole = pipe->chain || (pipe->ended && pipe->held < MARK);
   if (pipe->problem && error) *error = g_error_copy(pipe->problem);
   return pipe->problem == NULL;
+}
+
+/* Streams that run side by side all begin before any of them goes on. */
+gboolean fc_ogg_is_chain(fc_input *input) {
+  guint8 page[HEADER + 255];
+  gboolean begun = FALSE;
+  for (gint64 at = 0;;) {
+    gssize got = fc_input_read_at(input, at, page, sizeof page, NULL), header = HEADER;
+    if (got < HEADER || memcmp(page, "OggS", MARK) != 0) return FALSE;
+    gboolean first = (page[FLAGS_AT] & FIRST) != 0;
+    if (first && begun) return TRUE;
+    begun |= !first;
+    header += page[HEADER - 1], at += header;
+    for (gssize i = HEADER; i < MIN(header, got); i++) at += page[i];
+  }
+}
+
+gboolean fc_ogg_pipe_is_chain(const fc_ogg_pipe *pipe) {
+  return pipe->chain;
 }

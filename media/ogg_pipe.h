@@ -17,9 +17,16 @@ typedef struct fc_ogg_pipe fc_ogg_pipe;
 fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input);
 void fc_ogg_pipe_free(fc_ogg_pipe *pipe); /* NULL is allowed */
 
-/* Whether what has been read ends with a whole page that says it is the last. FALSE with an error when
- * the pipe could not be read. */
+/* Whether what has been read ends with a whole page that says it is the last, or another stream follows such
+ * a page. FALSE with an error when the pipe could not be read. */
 gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error);
+
+/* Whether a file holds streams one after another. Libsndfile, which looks for the length at its end, finds
+ * that of another one than it reads: as from a pipe it is read right. */
+gboolean fc_ogg_is_chain(fc_input *input);
+
+/* Whether another stream was seen to follow the one that is read. */
+gboolean fc_ogg_pipe_is_chain(const fc_ogg_pipe *pipe);
 
 /* For sf_open_virtual, with the pipe as its data. */
 extern SF_VIRTUAL_IO fc_ogg_pipe_vio;

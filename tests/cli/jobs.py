@@ -166,6 +166,23 @@ class Sound(harness.Case):
         self.succeed("-i", "in.ogg", "-o", "whole.au")
         self.assertEqual((early + rest)[24:], self.read("whole.au")[24:len(early + rest)])
 
+    def test_ogg_streams_one_after_another(self):
+        """Of which the first is read: that there are more is told, be it a file or a pipe."""
+        for name, count in (("one", 30000), ("other", 9000)):
+            harness.write_wav(self.path(name + ".wav"), harness.tone(count))
+            self.succeed("-i", name + ".wav", "-o", name + ".ogg")
+        self.succeed("-i", "one.ogg", "-o", "one.au")
+        chain = self.read("one.ogg") + self.read("other.ogg")
+        self.write("chain.ogg", chain)
+        said = "holds streams one after another; the first is read, and what follows is left out"
+        file = self.run_command("-i", "chain.ogg", "-o", "file.au")
+        self.assertEqual((file.returncode, file.stderr), (0, f"filterchain: warning: chain.ogg: {said}\n"))
+        self.assertEqual(self.read("file.au"), self.read("one.au"))
+        with subprocess.Popen(["cat", self.path("chain.ogg")], stdout=subprocess.PIPE) as child:
+            pipe = self.run_command("-i", "-", "-o", "pipe.au", stdin=child.stdout)
+        self.assertEqual((pipe.returncode, pipe.stderr), (0, f"filterchain: warning: standard input: {said}\n"))
+        self.assertEqual(self.read("pipe.au")[24:], self.read("one.au")[24:])
+
     def test_a_name_in_no_encoding(self):
         """Files are made as named, and JSON about them can be read."""
         name = b"caf\xe9\nnoir.wav"
