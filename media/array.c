@@ -197,7 +197,9 @@ static gint64 read_frames(array_source *source, const fc_view *into, gint64 want
     if (got < 0) return -1;
     if (got == rows) continue;
     within |= !by_rows && got > 0;
-    if (within && source->position == 0 && n == 0 && (by_rows ? got : 0) == 0) {
+    /* Of a list, which is one row, what is there can be taken. */
+    gboolean list = source->file.outermost > FC_AXIS_Y;
+    if (within && !list && source->position == 0 && n == 0 && (by_rows ? got : 0) == 0) {
       fail_nothing(source, source->reader->position - source->file.offset, error);
       return -1;
     }

@@ -87,6 +87,14 @@ class Inputs(Bad):
         self.succeed("-i", "-", "-o", "again.npy", "--allow-truncated", input=whole + b"more", text=False)
         self.assertEqual(harness.read_npy(self.path("again.npy"))[1], list(range(3000)))
 
+    def test_a_list_that_is_cut_off_in_a_pipe(self):
+        """It has no rows: that the first element is not whole is not said where others are."""
+        harness.write_npy(self.path("list.npy"), (7,), range(7))
+        cut = self.read("list.npy")[:-5]
+        self.assertEqual(self.run_command("-i", "-", "-o", "out.npy", input=cut, text=False).stderr,
+                         b"filterchain: standard input: is cut off: it ends after 5 elements; --allow-truncated takes what is "
+                         b"there\n")
+
     def test_an_mp3_that_is_cut_off(self):
         """What its decoder thinks of it is not said, or with -v."""
         head = b"\xff\xfb\x90\x64"
