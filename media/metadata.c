@@ -81,6 +81,16 @@ static gboolean is_label_list(const fc_meta_chunk *chunk) {
   return memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "adtl", 4) == 0;
 }
 
+/* What a chunk is called in a message: by number where its id is no word. */
+static char *title_of(const fc_meta_chunk *chunk) {
+  const guint8 *id = chunk->id;
+  gboolean word = id[0] != ' ';
+  for (int i = 0; i < 4; i++) word &= id[i] >= ' ' && id[i] <= '~' && id[i] != ',';
+  if (is_label_list(chunk)) return g_strdup("labels");
+  return word ? g_strchomp(g_strndup((const char *)id, 4))
+              : g_strdup_printf("0x%02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
+}
+
 /* ---- where to ----------------------------------------------------------- */
 
 typedef enum target { TO_RIFF = 1, TO_AIFF = 2, TO_CAF = 4, TO_FLAC = 8, TO_OGG = 16, TO_OTHER = 32 } target;
@@ -557,8 +567,8 @@ static void add_lost_chunks(const fc_metadata *metadata, target to, GString *los
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
     if (is_carried(metadata, chunk, to)) continue;
-    g_autofree char *id = g_strndup((const char *)chunk->id, 4);
-    fc_media_add_word(lost, is_label_list(chunk) ? "labels" : g_strchomp(id));
+    g_autofree char *title = title_of(chunk);
+    fc_media_add_word(lost, title);
   }
 }
 

@@ -148,6 +148,9 @@ class Wav(harness.Case):
         data += chunk(b"\x02\xffcd", b"odd") + chunk(b"cart", cart(5))
         data = data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
         self.assertEqual(self.filtered(data, "gain:1"), chunks_of(data))
+        self.filtered(data + chunk(b"   \n", b"odd"), "gain:1", out="out.flac",
+                      said="FLAC has no place for what else is in the input, and it is left out: 0x6101807a, iXML, 0x02ff6364, "
+                      "cart, 0x2020200a")
         data += chunk(b"bext", bext(1)) + b"\1\2\3\4" * 4
         data = data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
         self.write("in.wav", data)
