@@ -22,8 +22,18 @@ void fc_media_warn(const fc_media_options *options, const char *format, ...) {
   options->log(FC_LOG_WARNING, message, options->log_data);
 }
 
+/* Whether it is one of them, and not a piece of one: APP1 is none of APP13. */
+static gboolean has_word(const GString *words, const char *word) {
+  gsize length = strlen(word);
+  for (const char *at = words->str; (at = strstr(at, word)); at++) {
+    gboolean begins = at == words->str || (at >= words->str + 2 && at[-2] == ',' && at[-1] == ' ');
+    if (begins && (!at[length] || at[length] == ',')) return TRUE;
+  }
+  return FALSE;
+}
+
 void fc_media_add_word(GString *words, const char *word) {
-  if (strstr(words->str, word)) return;
+  if (!*word || has_word(words, word)) return;
   g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
 }
 

@@ -479,6 +479,22 @@ static void test_lost_metadata(void) {
   assert_copy_says(jpg, out, expected);
 }
 
+/* A name that is a piece of another one is a name too. */
+static void test_names_of_what_is_lost(void) {
+  g_autofree char *png = scratch("n.png"), *jpg = scratch("n.jpg"), *out = scratch("n2.jpg");
+  make_png(png, 8, 6, 3, FC_U8);
+  assert_copies(png, jpg);
+  bytes b = load(jpg);
+  g_autoptr(GByteArray) rich = g_byte_array_new();
+  g_byte_array_append(rich, b.data, 20);
+  g_byte_array_append(rich, (const guint8 *)"\xff\xeb\0\4xy\xff\xe1\0\4xy", 12);
+  g_byte_array_append(rich, b.data + 20, (guint)b.size - 20);
+  store(jpg, rich->data, rich->len);
+  clear_bytes(&b);
+  assert_copy_says(jpg, out,
+                   "JPEG has no place for what else is in the input, and it is left out: APP11, APP1");
+}
+
 /* What is packed can be anything: damaged, or without an end. */
 static void test_packed_metadata(void) {
   static const char lost[] = "JPEG has no place for what else is in the input, and it is left out: ";
@@ -823,6 +839,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/jpeg-metadata", test_jpeg_metadata);
   g_test_add_func("/media/image/png-to-jpeg", test_png_to_jpeg);
   g_test_add_func("/media/image/lost-metadata", test_lost_metadata);
+  g_test_add_func("/media/image/names-of-what-is-lost", test_names_of_what_is_lost);
   g_test_add_func("/media/image/packed-metadata", test_packed_metadata);
   g_test_add_func("/media/image/too-large", test_too_large);
   g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
