@@ -310,6 +310,16 @@ static void put_profile_segments(fc_blob *to, const fc_blob *icc, GString *lost)
   }
 }
 
+/* Of grey too three components are stored, which are not what a profile of one speaks of. */
+static gboolean is_of_grey(const guint8 *icc, gsize size) {
+  return size >= 20 && memcmp(icc + 16, "GRAY", 4) == 0;
+}
+
+/* As it came from a JPEG file: behind the first segment's marker, length, name and numbers. */
+static gboolean segments_are_of_grey(const fc_blob *segments) {
+  return segments->size > 18 && is_of_grey(segments->data + 18, segments->size - 18);
+}
+
 void fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels, fc_blob *to, GString *lost) {
   g_auto(fc_image_words) words = {0};
   gboolean same_kind = meta->grey == (channels < 3), copied = meta->family == FC_IMAGES_JPEG;
@@ -317,11 +327,13 @@ void fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels, fc_blob *to
   g_string_append(lost, meta->lost->str);
   if (!copied) fc_image_words_of(meta, &words, lost);
   gboolean profile = words.icc.size > 0 || (copied && meta->profile.size > 0);
-  if (profile && !same_kind) fc_media_add_word(lost, "colour profile");
+  gboolean fits = same_kind && !is_of_grey(words.icc.data, words.icc.size) &&
+                  !(copied && segments_are_of_grey(&meta->profile));
+  if (profile && !fits) fc_media_add_word(lost, "colour profile");
   put_whole(to, APP1, EXIF, 6, &meta->exif, "EXIF", lost);
   put_whole(to, APP1, XMP, 29, &words.xmp, "XMP", lost);
-  if (same_kind && copied) fc_blob_join(to, &meta->profile);
-  if (same_kind) put_profile_segments(to, &words.icc, lost);
+  if (fits && copied) fc_blob_join(to, &meta->profile);
+  if (fits) put_profile_segments(to, &words.icc, lost);
   if (copied) fc_blob_join(to, &meta->pieces);
   put_whole(to, COM, "", 0, &words.comment, "comment", lost);
   if (says_something(&meta->density) && !fc_density_for_jpeg(&meta->density, density))

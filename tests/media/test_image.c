@@ -495,6 +495,31 @@ static void test_names_of_what_is_lost(void) {
                    "JPEG has no place for what else is in the input, and it is left out: APP11, APP1");
 }
 
+/* JPEG stores three components of grey too, and a profile of one would be wrong for them. */
+static void test_profile_of_grey(void) {
+  static const char lost[] =
+      "JPEG has no place for what else is in the input, and it is left out: colour profile";
+  static const char grey[] = "................GRAY....", segment[] = "\xff\xe2\0\x28ICC_PROFILE\0\1\1";
+  g_autofree char *png = scratch("pg.png"), *jpg = scratch("pg.jpg"), *back = scratch("pg2.png"),
+                  *again = scratch("pg2.jpg");
+  g_autoptr(GByteArray) chunks = g_byte_array_new();
+  put_packed(chunks, "iCCP", "\0", 2, grey, 24);
+  store_with_chunks(png, 1, chunks);
+  assert_copy_says(png, back, "");
+  assert_copy_says(png, jpg, lost);
+  g_assert_false(contains(jpg, "ICC_PROFILE", 11));
+  bytes b = load(jpg);
+  g_autoptr(GByteArray) with = g_byte_array_new();
+  g_byte_array_append(with, b.data, 20);
+  g_byte_array_append(with, (const guint8 *)segment, sizeof segment - 1);
+  g_byte_array_append(with, (const guint8 *)grey, 24);
+  g_byte_array_append(with, b.data + 20, (guint)b.size - 20);
+  store(jpg, with->data, with->len);
+  clear_bytes(&b);
+  assert_copy_says(jpg, again, lost);
+  g_assert_false(contains(again, "ICC_PROFILE", 11));
+}
+
 /* What is packed can be anything: damaged, or without an end. */
 static void test_packed_metadata(void) {
   static const char lost[] = "JPEG has no place for what else is in the input, and it is left out: ";
@@ -840,6 +865,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/png-to-jpeg", test_png_to_jpeg);
   g_test_add_func("/media/image/lost-metadata", test_lost_metadata);
   g_test_add_func("/media/image/names-of-what-is-lost", test_names_of_what_is_lost);
+  g_test_add_func("/media/image/profile-of-grey", test_profile_of_grey);
   g_test_add_func("/media/image/packed-metadata", test_packed_metadata);
   g_test_add_func("/media/image/too-large", test_too_large);
   g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
