@@ -141,7 +141,9 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   gboolean seekable = source->input->seekable;
   if (format->sndfile == SF_FORMAT_OGG && (!seekable || fc_ogg_is_chain(source->input)))
     return open_ogg_pipe(source, format, error);
-  if (!streams(format) && !fc_input_make_seekable(source->input, error)) return FALSE;
+  /* It goes no further behind an odd chunk of a WAV file; for the view below that is kept. */
+  gboolean view_needed = format->sndfile == SF_FORMAT_WAV && fc_chunks_front_is_odd(source->input);
+  if ((!streams(format) || view_needed) && !fc_input_make_seekable(source->input, error)) return FALSE;
   /* A descriptor of its own: a failed open closes it whatever one asks for. */
   int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
   if (fd >= 0) source->file = sf_open_fd(fd, SFM_READ, &source->info, SF_TRUE);

@@ -178,6 +178,16 @@ gboolean fc_chunks_front_is_there(const fc_input *input) {
   return FALSE;
 }
 
+gboolean fc_chunks_front_is_odd(const fc_input *input) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  const guint8 *chunk;
+  for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
+    if (memcmp(chunk, layout->samples, 4) == 0) return FALSE;
+    if (!plausible_id(chunk, 4)) return TRUE;
+  }
+  return FALSE;
+}
+
 static gint64 total_of(const chunk_walk *walk) {
   const fc_chunk_layout *layout = walk->layout;
   if (!layout->total_at) return -1;

@@ -3,6 +3,7 @@
 """What a sound file says of places in it, when the chain keeps but a part: moved, or left out with a word.
 Files are put together and taken apart here, chunk by chunk."""
 import struct
+import subprocess
 import unittest
 
 import harness
@@ -148,6 +149,9 @@ class Wav(harness.Case):
         data += chunk(b"\x02\xffcd", b"odd") + chunk(b"cart", cart(5))
         data = data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
         self.assertEqual(self.filtered(data, "gain:1"), chunks_of(data))
+        with subprocess.Popen(["cat", self.path("in.wav")], stdout=subprocess.PIPE) as child:
+            self.succeed("-i", "-", "-o", "piped.wav", "-p", "gain:1", stdin=child.stdout)
+        self.assertEqual(self.read("piped.wav"), self.read("out.wav"))
         self.filtered(data + chunk(b"   \n", b"odd"), "gain:1", out="out.flac",
                       said="FLAC has no place for what else is in the input, and it is left out: 0x6101807a, iXML, 0x02ff6364, "
                       "cart, 0x2020200a")
