@@ -4,8 +4,8 @@
 //
 // Sums of floats and of small integers in windows of moderate size are made in one kernel
 // (winstat_strips.cuh, faster where nothing is in the way in winstat_box_march.cuh), those of floats along
-// rows in another (winstat_runs.cuh, faster in winstat_line_march.cuh, winstat_line_ring.cuh and
-// winstat_line_pixels.cuh). All else is here.
+// rows in another (winstat_runs.cuh, faster in winstat_line_march.cuh, winstat_line_ring.cuh,
+// winstat_line_pixels.cuh, winstat_short.cuh and winstat_single.cuh). All else is here.
 //
 // Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
 // rest of the block that the window starts in, the blocks that it holds whole and
@@ -789,14 +789,18 @@ template <typename R> static pass<R> pass_of(const call &c) {
   return p;
 }
 
+template <typename R> static void ask_for(pass<R> *p, const fc_winstat *w, unsigned mask) {
+  for (int i = 0; i < w->n_stats; i++)
+    if (mask & 1u << w->stat[i]) p->stat[p->n_stats] = w->stat[i], p->slot[p->n_stats++] = i;
+}
+
 // Those of the statistics that `mask` has, if any, by pieces P.
 template <class P> static fc_status run(const call &call, unsigned mask) {
   const fc_winstat *w = call.w;
   const shape s = shape_of(call.in);
   const cut c = cut_of(w, s, sizeof(P));
   pass<typename P::real> p = pass_of<typename P::real>(call);
-  for (int i = 0; i < w->n_stats; i++)
-    if (mask & 1u << w->stat[i]) p.stat[p.n_stats] = w->stat[i], p.slot[p.n_stats++] = i;
+  ask_for(&p, w, mask);
   if (p.n_stats == 0) return FC_OK;
   for (p.n0 = 0; p.n0 < s.frames; p.n0 += c.frames)
     for (p.y0 = 0; p.y0 < s.rows; p.y0 += c.rows) {
@@ -822,9 +826,26 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
+// All that is wanted of boxes in images of one row, of which `taken` are made in strips else.
+static fc_status run_flat(const call &c, unsigned taken, bool *done) {
+  *done = false;
+  unsigned wanted = 0;
+  for (int i = 0; i < c.w->n_stats; i++) wanted |= 1u << c.w->stat[i];
+  if (c.in->dtype != FC_F32 || c.in->shape[FC_AXIS_Y] != 1 || !taken || (wanted & ~taken) ||
+      c.w->before[1] + c.w->after[1] == 0)
+    return FC_OK;
+  pass<float> p = pass_of<float>(c);
+  ask_for(&p, c.w, taken);
+  p.n0 = p.y0 = 0, p.frames = c.in->shape[FC_AXIS_N], p.rows = 1;
+  return run_one_row(p, c.stream, done);
+}
+
 template <typename F> static fc_status run_values(const call &c) {
   const unsigned taken = strips_take(c.w, c.in);
-  fc_status status = run_strips(c.w, c.in, c.out, taken, c.notes, c.stream);
+  bool done = false;
+  fc_status status = run_flat(c, taken, &done);
+  if (status != FC_OK || done) return status;
+  status = run_strips(c.w, c.in, c.out, taken, c.notes, c.stream);
   if (status == FC_OK) status = run<sums<F>>(c, TOTALS & ~taken);
   if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS);
   if (status == FC_OK) status = run<range<F>>(c, EXTREMES);
@@ -875,8 +896,9 @@ static fc_status run_edges(const call &c) {
   for (int i = 0; i < c.w->n_stats; i++) wanted |= 1u << c.w->stat[i];
   if (in_runs(c.w, c.in)) return run_all(c);
   bool done = false;
-  const fc_status status =
-      wanted & ~taken ? FC_OK : run_boxes(c.w, c.in, c.edges, c.out, taken, c.notes, c.stream, &done);
+  fc_status status = run_flat(c, taken, &done);
+  if (status != FC_OK || done) return status;
+  status = wanted & ~taken ? FC_OK : run_boxes(c.w, c.in, c.edges, c.out, taken, c.notes, c.stream, &done);
   return status != FC_OK || done ? status : FC_UNSUPPORTED;
 }
 

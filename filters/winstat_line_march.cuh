@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
     }
     if (tile < 0 || x >= a.columns) continue; // warps as a whole
     float v[S::COUNT][RUN];
-    make_windows<S>(s, m, v, now, group);
+    make_windows<S>(s, m, v, now, threadIdx.x, group);
     const int mine = x + static_cast<int>(threadIdx.x % 32) * RUN;
     if (SUMS) line_finish(a, v[0], a.stat[0], mine);
     if (SQUARES) line_finish(a, v[S::COUNT - 1], a.stat[1], mine);

@@ -89,7 +89,7 @@ __device__ __forceinline__ void pixel_windows(const pixel_args &p, run_memory m,
 #pragma unroll 1
   for (int c = 0; c < p.channels; c++) {
     float v[S::COUNT][RUN];
-    make_windows<S>(a.s, m, v, tile + c * p.plane, 0);
+    make_windows<S>(a.s, m, v, tile + c * p.plane, threadIdx.x, 0);
 #pragma unroll
     for (int q = 0; q < S::COUNT; q++) {
       const int which = SUMS && q == 0 ? 0 : 1;

@@ -147,14 +147,29 @@ static fc_status run_lines(const pass<float> &p, const runs &s, cudaStream_t str
   *done = false;
   if (!few_statistics(p, s, &sum, &square)) return FC_OK;
   const line_args a = lines_of(p, s, sum, square);
-  if (!s.words || !s.floats) return run_pixels(p, a, sum, square, stream, done);
-  const fc_status status =
-      run_ring(ring_line(a), p.frames * p.rows * p.channels, sum >= 0, square >= 0, stream, done);
+  fc_status status = run_short(p, a, sum, square, stream, done);
+  if (status != FC_OK || *done) return status;
+  if (!s.words || !s.floats) return FC_OK;
+  status = run_ring(ring_line(a), p.frames * p.rows * p.channels, sum >= 0, square >= 0, stream, done);
   if (status != FC_OK || *done) return status;
   *done = true;
   return square < 0 ? launch_lines<true, false>(p, a, stream)
          : sum >= 0 ? launch_lines<true, true>(p, a, stream)
                     : launch_lines<false, true>(p, a, stream);
+}
+
+fc_status run_one_row(pass<float> p, cudaStream_t stream, bool *done) {
+  constexpr int64_t MOST = 2 * RUN; // windows whose sums are the same in all orders of segments
+  int sum = -1, square = -1;
+  *done = false;
+  const bool alone = p.shrink && p.lo[1] == 0 && p.hi[1] == 1;
+  const bool constant = p.edges.border == FC_BORDER_CONSTANT && p.edges.code != 0;
+  if (p.rows != 1 || p.window[0] > MOST || p.window[1] > MOST || (!alone && (!p.edges.on || constant)))
+    return FC_OK;
+  if (p.shrink) p.area = static_cast<float>(p.window[0]); // no more rows count
+  const runs s = runs_of(p, p.frames * p.channels);
+  if (!few_statistics(p, s, &sum, &square)) return FC_OK;
+  return run_short(p, lines_of(p, s, sum, square), sum, square, stream, done);
 }
 
 fc_status run_runs(const pass<float> &p, cudaStream_t stream) {

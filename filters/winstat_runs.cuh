@@ -222,11 +222,12 @@ __device__ __forceinline__ void scan_segments(const runs &s, const run_memory &m
 }
 
 // What lies between a thread's segment, of which total[] are the sums, and the one that its windows end in.
+// A warp's segments are whole groups, side by side in each.
 // Where there are groups between, a warp's 32 segments are one.
 template <class S>
 __device__ __forceinline__ void sum_between(const runs &s, const run_memory &m, float (&total)[S::COUNT],
-                                            int group) {
-  const int size = 1 << s.bits, place = threadIdx.x & (size - 1), mine = group + (threadIdx.x >> s.bits);
+                                            int segment, int group) {
+  const int size = 1 << s.bits, place = segment & (size - 1), mine = group + (segment >> s.bits);
 #pragma unroll
   for (int by = 1; by < GROUP; by *= 2) {
     if (by >= size) break;
@@ -249,7 +250,7 @@ __device__ __forceinline__ void sum_between(const runs &s, const run_memory &m, 
       rest = plus(rest, middle);
     }
     if (place + s.v >= size) rest = plus(rest, groups[s.u]);
-    total[q] = plus(rest, m.ahead[q * m.segments + threadIdx.x + s.apart]);
+    total[q] = plus(rest, m.ahead[q * m.segments + segment + s.apart]);
   }
 }
 
@@ -257,9 +258,10 @@ __device__ __forceinline__ void sum_between(const runs &s, const run_memory &m, 
 
 template <class S> struct short_windows {
   template <int W>
-  static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float *const &tile) {
+  static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float *const &tile,
+                                             const int &segment) {
     float x[(RUN + W + 2) / 4 * 4], y[(RUN + W + 2) / 4 * 4];
-    read_segment(x, tile, threadIdx.x);
+    read_segment(x, tile, segment);
 #pragma unroll
     for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), slide_short<W>(v[q], y);
   }
@@ -280,23 +282,23 @@ template <class S> struct long_windows {
 // The windows that begin in a thread's segment.
 template <class S>
 __device__ __forceinline__ void make_windows(const runs &s, const run_memory &m, float (&v)[S::COUNT][RUN],
-                                             const float *tile, int group) {
+                                             const float *tile, int segment, int group) {
   if (s.x.segments == 0) {
-    with_window<short_windows<S>>(s.x.reach + 1, v, tile);
+    with_window<short_windows<S>>(s.x.reach + 1, v, tile, segment);
     return;
   }
   float x[RUN], core[S::COUNT];
-  read_segment(x, tile, threadIdx.x);
+  read_segment(x, tile, segment);
 #pragma unroll
   for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, v[q], x), suffixes(v[q]), core[q] = v[q][0];
   if (s.x.segments > 1) {
-    sum_between<S>(s, m, core, group);
+    sum_between<S>(s, m, core, segment, group);
   } else {
 #pragma unroll
     for (int q = 0; q < S::COUNT; q++) core[q] = 0;
   }
-  const int segment = threadIdx.x + s.apart;
-  with_window<long_windows<S>>(s.x.rest + 1, v, core, tile, segment);
+  const int end = segment + s.apart;
+  with_window<long_windows<S>>(s.x.rest + 1, v, core, tile, end);
 }
 
 // ---- out ----------------------------------------------------------------------------
@@ -379,7 +381,7 @@ __device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, c
   }
   if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
   float v[S::COUNT][RUN];
-  make_windows<S>(s, m, v, tile, group);
+  make_windows<S>(s, m, v, tile, threadIdx.x, group);
 #pragma unroll
   for (int q = 0; q < S::COUNT; q++) give_runs(p, s, at, v[q], m.staging, q > 0 || !SUMS);
 }

@@ -11,7 +11,11 @@ namespace winstat {
 // The pass's statistics of sums and of sums of squares, in windows of one row and up to SLIDE_MAX columns.
 fc_status run_runs(const pass<float> &p, cudaStream_t stream);
 
-// The same, to the bit, of `lines` rows in windows that are long enough for a kernel of their own: `done`
+// The same in windows of several rows of images of one, where nothing else lies beyond it: `done` says
+// whether.
+fc_status run_one_row(pass<float> p, cudaStream_t stream, bool *done);
+
+// What run_runs makes, to the bit, of `lines` rows in windows that are long enough for a kernel of their own: `done`
 // says whether. In `line` all is of row 0 and its column 0.
 struct line_args;
 fc_status run_ring(const line_args &line, int64_t lines, bool sums, bool squares, cudaStream_t stream,
@@ -21,6 +25,10 @@ fc_status run_ring(const line_args &line, int64_t lines, bool sums, bool squares
 // pass, -1 for none, and `line` is as line_march has it.
 fc_status run_pixels(const pass<float> &p, const line_args &line, int sum, int square, cudaStream_t stream,
                      bool *done);
+
+// The same, to the bit, of short rows and of channels that lie side by side.
+fc_status run_short(const pass<float> &p, const line_args &line, int sum, int square, cudaStream_t stream,
+                    bool *done);
 
 } // namespace winstat
 

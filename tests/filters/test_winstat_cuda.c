@@ -365,6 +365,70 @@ static void test_cells(int rounds) {
   }
 }
 
+/* Results in single precision of what `want` has in double. */
+static int same_values(const picture *want, const picture *got) {
+  const int64_t *s = got->view.shape;
+  for (int64_t n = 0; n < s[0]; n++)
+    for (int64_t y = 0; y < s[1]; y++)
+      for (int64_t x = 0; x < s[2]; x++)
+        for (int64_t c = 0; c < s[3]; c++) {
+          const float a = (float)*(const double *)fc_view_at(&want->view, n, y, x, c);
+          if (memcmp(&a, fc_view_at(&got->view, n, y, x, c), sizeof a) != 0) return 0;
+        }
+  return 1;
+}
+
+/* To the bit what the general kernels, the only ones that write doubles, make of the same picture whose
+ * border has been made before. */
+static void check_general(const sample_case *t, const fc_winstat *w, int border) {
+  fc_edges edges = {sizeof edges, border, 0};
+  const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
+  if (border == FC_BORDER_CONSTANT && t->rows == 1) element_set(&edges.code, t->dtype, 0.625);
+  sample_case exact = *t;
+  exact.out_dtype = FC_F64;
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, no_halo);
+  picture bordered = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
+  picture want = output_for(&exact, w), out = output_for(t, w);
+  picture_fill(&in, source_random, 0, 0);
+  fill_border(&bordered, &in, &edges);
+  picture device_in = to_device(&in), device_bordered = to_device(&bordered), device_want = to_device(&want),
+          device_out = to_device(&out);
+  run_cuda(w, &device_bordered.view, &device_want.view);
+  const fc_status status = run_edges(w, &device_in.view, &edges, &device_out.view);
+  from_device(&want, &device_want), from_device(&out, &device_out);
+  cudaFree(device_in.memory.base), cudaFree(device_bordered.memory.base);
+  CHECK(status == FC_OK, "%s: border %d: status %d", describe(t), border, status);
+  CHECK(same_values(&want, &out), "%s: another result than in general with border %d", describe(t), border);
+  CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(t));
+  guarded_free(&in.memory), guarded_free(&bordered.memory), guarded_free(&want.memory),
+      guarded_free(&out.memory);
+}
+
+/* Rows that share blocks, channels side by side, single columns, and boxes in images of one row. */
+static void test_short(int rounds) {
+  static const int64_t wide[] = {1, 1, 2, 5, 16, 31, 32, 100, 224, 511, 512, 777, 1024, 2049},
+                       windows[] = {2, 3, 9, 15, 16, 17, 31, 32, 33, 100, 127, 513, 1001, 1040},
+                       tall[] = {2, 3, 15, 16, 17, 32};
+  static const int32_t stats[] = {FC_WINSTAT_SUM, FC_WINSTAT_MEAN, FC_WINSTAT_SUMSQ, FC_WINSTAT_RMS};
+  for (int i = 0; i < rounds; i++) {
+    sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    fc_winstat w;
+    const int flat = i % 4 == 3;
+    t.shrink = i % 5 == 4, t.layout = (int)random_int(0, LAYOUTS - 1);
+    t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.columns = windows[random_int(0, flat ? 7 : 13)], t.rows = flat ? PICK(tall) : 1;
+    t.shape[FC_AXIS_N] = random_int(1, 3), t.shape[FC_AXIS_C] = random_int(1, i % 11 ? 5 : 18);
+    t.shape[FC_AXIS_X] = PICK(wide);
+    t.shape[FC_AXIS_Y] = flat ? 1 : random_int(1, t.shape[FC_AXIS_X] > 100 ? 20 : 300);
+    const int32_t first = stats[random_int(0, 3)],
+                  both[2] = {
+                      first,
+                      stats[(first == FC_WINSTAT_SUM || first == FC_WINSTAT_MEAN) ? 2 + i % 2 : i % 2]};
+    fc_winstat_init(&w, both, 1 + i / 3 % 2, t.columns, t.rows, t.shrink, t.compute);
+    check_general(&t, &w, t.shrink ? FC_BORDER_NONE : FC_BORDER_ZERO + (int)random_int(0, 5));
+  }
+}
+
 /* What cannot be made on the way is refused as a whole. */
 static void test_edges_refused(void) {
   static const int32_t stats[][2] = {{FC_WINSTAT_SUM, FC_WINSTAT_VAR}, {FC_WINSTAT_SUM, FC_WINSTAT_MAX}};
@@ -453,6 +517,7 @@ int main(int argc, char **argv) {
   test_rounding();
   test_edges_refused();
   test_cells(argc > 1 ? atoi(argv[1]) / 2 : 160 / trial_step());
+  test_short(argc > 1 ? atoi(argv[1]) : 300 / trial_step());
   test_edges(argc > 1 ? atoi(argv[1]) : 330 / trial_step());
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
