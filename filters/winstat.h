@@ -103,8 +103,8 @@ FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in,
 
 /* The same, to the bit, with a view that is the whole signal and has no border: it is made on the way.
  * FC_UNSUPPORTED, and nothing enqueued, for all but sums and their like, in single precision, of rows of
- * floats and of boxes whose rows of floats begin at multiples of 16 bytes; in windows that shrink also of
- * others. */
+ * floats, of boxes whose rows of floats begin at multiples of 16 bytes and of small boxes in images of one
+ * row; in windows that shrink also of others. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                                const fc_view *out, void *scratch, uint32_t *notes,
                                                void *stream);

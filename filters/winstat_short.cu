@@ -12,6 +12,7 @@ constexpr int32_t SHORT_WORDS = 6500;   // of a block's tile, unless a row needs
 constexpr int32_t SHORT_ALONG = 512;    // columns that threads go along
 constexpr int32_t SHORT_CHANNELS = 16;  // side by side, at most
 constexpr int64_t SHORT_COLUMNS = 2048; // longer rows of one channel fill blocks of their own
+constexpr int64_t SHORT_IN_LONG = 400;  // ... and those whose windows are longer than a group
 constexpr int64_t SHORT_STEP = 1 << 12; // words between columns, at most
 
 static bool in_words(const fc_dev_view &v) {
@@ -25,13 +26,36 @@ static int32_t up_to(int32_t v, int32_t multiple) {
   return (v + multiple - 1) / multiple * multiple;
 }
 
-// Threads of a row: few enough that most have work, and many for the memory's sake.
-static int32_t lanes_of(const short_args &a, int32_t columns) {
+// Segments of a line of which the rows of threads that go down them find words in the same place.
+static int32_t segments_of(const short_args &a, int32_t lanes, int32_t size) {
+  const int32_t abreast = RUN_THREADS >> lanes, even = abreast >= 8 ? 1 : 8 / abreast;
+  int32_t whole = up_to(a.each + a.line.s.x.segments + 1, size);
+  while (!a.along && whole * a.channels % even != 0) whole += size;
+  return whole;
+}
+
+static int32_t rows_of(const short_args &a, int32_t whole, int32_t lanes, int32_t quantities) {
+  const int32_t abreast = a.along ? 1 : RUN_THREADS >> lanes;
+  int32_t rows = a.pieces > 1 ? 1 : SHORT_SEGMENTS / (a.channels * a.each);
+  const int32_t room = SHORT_WORDS / (quantities * a.channels * whole * RUN);
+  if (rows > room) rows = room;
+  if (rows > a.lines) rows = static_cast<int32_t>(a.lines);
+  if (rows < 1) rows = 1;
+  return rows > abreast ? rows / abreast * abreast : rows;
+}
+
+// Threads of a row, as the power of two: few enough that most have work, of which what begins with a word
+// costs three times the words that follow down the rows.
+static int32_t lanes_of(const short_args &a, int32_t columns, int32_t size, int32_t quantities) {
   const int32_t inside = columns * a.channels, beyond = a.line.s.x.reach * a.channels;
-  int32_t best = 32, least = INT32_MAX;
-  for (int32_t lanes = 32; lanes >= 4; lanes /= 2) {
-    const int32_t turns = up_to(inside, lanes) + up_to(beyond, lanes);
-    if (turns < least - least / 8) least = turns, best = lanes;
+  int32_t best = 7;
+  double least = 0;
+  for (int32_t lanes = 7; lanes >= 2; lanes--) {
+    const int32_t rows = rows_of(a, segments_of(a, lanes, size), lanes, quantities), each = 1 << lanes,
+                  abreast = RUN_THREADS / each;
+    const double turns = (inside + each - 1) / each + 2 * ((beyond + each - 1) / each),
+                 cost = turns * (3 + (rows + abreast - 1) / abreast) / rows;
+    if (lanes == 7 || cost < 0.95 * least) least = cost, best = lanes;
   }
   return best;
 }
@@ -41,22 +65,15 @@ static void cut_rows(short_args *a, int32_t quantities) {
   runs &s = a->line.s;
   const int32_t size = 1 << s.bits, c = a->channels,
                 segments = up_to((a->line.columns - a->line.x + RUN - 1) / RUN, size);
-  const int32_t pieces = (static_cast<int64_t>(segments) * c + SHORT_SEGMENTS - 1) / SHORT_SEGMENTS;
+  const int32_t pieces =
+      static_cast<int32_t>((static_cast<int64_t>(segments) * c + SHORT_SEGMENTS - 1) / SHORT_SEGMENTS);
   a->each = up_to((segments + pieces - 1) / pieces, size);
   a->pieces = (segments + a->each - 1) / a->each;
   const int32_t columns = a->line.columns < a->each * RUN ? a->line.columns : a->each * RUN;
-  a->along = columns >= SHORT_ALONG, a->lanes = a->along ? RUN_THREADS : lanes_of(*a, columns);
-  // Rows of which each warp finds its own in the same place.
-  const int32_t abreast = RUN_THREADS / a->lanes, even = a->along || abreast >= 8 ? 1 : 8 / abreast;
-  int32_t whole = up_to(a->each + s.x.segments + 1, size);
-  while (whole * c % even != 0) whole += size;
-  a->plane = whole * RUN;
-  int32_t rows = a->pieces > 1 ? 1 : SHORT_SEGMENTS / (c * a->each);
-  const int32_t room = SHORT_WORDS / (quantities * c * a->plane);
-  if (rows > room) rows = room;
-  if (rows > a->lines) rows = static_cast<int32_t>(a->lines);
-  if (rows < 1) rows = 1;
-  a->rows = !a->along && rows > abreast ? rows / abreast * abreast : rows;
+  a->along = columns >= SHORT_ALONG || a->pieces > 1;
+  a->lanes = a->along ? 7 : lanes_of(*a, columns, size, quantities);
+  const int32_t whole = segments_of(*a, a->lanes, size);
+  a->plane = whole * RUN, a->rows = rows_of(*a, whole, a->lanes, quantities);
   s.scan = s.x.segments < 2 ? 0 : up_to(a->rows * c * whole, GROUP), s.totals = s.scan >> s.bits;
   a->words = a->rows * c * a->plane;
   if (a->words < s.scan * RUN) a->words = s.scan * RUN;
@@ -72,6 +89,12 @@ static fc_status launch(const short_args &a, int64_t planes, cudaStream_t stream
   kernel<<<static_cast<unsigned>(blocks * a.pieces), RUN_THREADS, static_cast<size_t>(bytes), stream>>>(a);
   *done = true;
   return fc_launch_status();
+}
+
+// Whether 32 bits number the words of a row.
+static bool near(const fc_dev_view &v, int64_t columns) {
+  return columns * (v.stride[FC_AXIS_X] / static_cast<int64_t>(sizeof(float))) < INT32_MAX / 2 &&
+         v.stride[FC_AXIS_C] / static_cast<int64_t>(sizeof(float)) < INT32_MAX;
 }
 
 // Whether all rows are equally far apart, those of different frames too.
@@ -109,7 +132,6 @@ static short_args short_args_of(const pass<float> &p, const line_args &line, boo
   if (p.frames > 1 && follow(p.in, p.rows, p.frames) && follow(p.out, p.rows, p.frames))
     a.lines *= p.frames, l.frame_in = l.frame_out = 0;
   a.tall = extent16_of(p.window[1]), a.tall_before = static_cast<int32_t>(p.before[1]);
-  a.tall_place = static_cast<int32_t>(floor_mod(p.origin[1] - p.before[1], RUN));
   a.repeated = repeated(p);
   cut_rows(&a, quantities);
   return a;
@@ -165,9 +187,10 @@ fc_status run_short(const pass<float> &p, const line_args &line, int sum, int sq
   const bool tall = p.window[1] > 1,
              together = p.channels > 1 && p.channels <= SHORT_CHANNELS && p.in.stride[FC_AXIS_C] == size,
              apart = p.n_stats * p.channels > 1 && p.out.stride[FC_AXIS_X] != size;
-  if ((!tall && !together && !apart && p.columns > SHORT_COLUMNS) || line.s.pieces > 1 || !in_words(p.in) ||
-      !in_words(p.out) || p.frames * p.rows > INT32_MAX / 2 / p.channels ||
-      p.out.stride[FC_AXIS_C] / size > INT32_MAX)
+  const int64_t most = line.s.bits < 5 ? SHORT_COLUMNS : SHORT_IN_LONG;
+  if ((!tall && !together && !apart && p.columns > most) || line.s.pieces > 1 || !in_words(p.in) ||
+      !in_words(p.out) || p.frames * p.rows > INT32_MAX / 2 / p.channels || !near(p.in, p.columns) ||
+      !near(p.out, p.columns))
     return FC_OK;
   if (!tall && single(p, line) && follow(p.in, p.rows, p.frames) && follow(p.out, p.rows, p.frames)) {
     *done = true;

@@ -29,25 +29,16 @@ struct short_args {
   int32_t rows;                         // of a block
   int32_t pieces, each;                 // of a row; segments of one that windows begin in, in whole groups
   int32_t plane;                        // words of a line
-  int32_t lanes;                        // threads that share a row
+  int32_t lanes;                        // 1 << lanes threads share a row
   int32_t along;                        // threads go along rows, not from one to the next
   int32_t words;                        // of a tile
   extent16 tall;                        // along y
-  int32_t tall_place, tall_before, repeated; // where in a segment windows begin; rows ahead; as single_args
+  int32_t tall_before, repeated;        // rows that windows see ahead; as single_args
 };
 
 // Where word i of a tile is.
 __device__ __forceinline__ int short_word(int i) {
   return i ^ (i >> 5 & 3) << 2;
-}
-
-// The column of element i of a row of so many a column, and which of them it is.
-struct short_place {
-  int column, which;
-};
-__device__ __forceinline__ short_place short_place_of(int i, int each, uint32_t over) {
-  const int column = each == 1 ? i : __umulhi(i, over);
-  return {column, i - column * each};
 }
 
 // One block's piece: its rows, the column of its first sample, and of its windows' results lo .. hi - 1.
@@ -74,100 +65,108 @@ __device__ __forceinline__ short_piece short_piece_of(const short_args &a) {
   return p;
 }
 
-// Calls f(i, row, count, step, column) for elements i of rows of `columns` x `each`: the thread's in `count`
-// rows from `row` on, `step` apart, or in the columns of one, as many apart.
+// A thread's way through a tile: the rows that it takes part in, from `first` on. Along rows that is all of
+// them, a word in 128; else its own, one after another, words that lie `step` apart in shared memory.
+struct short_way {
+  int first, end;  // rows that it begins with, one after another
+  int element, by; // of a row, and how far it is to the next
+  int count, step; // words on the way from an element on, where that is down the rows
+};
+
+__device__ __forceinline__ short_way short_way_of(const short_args &a, int rows) {
+  const int me = threadIdx.x;
+  if (a.along) return {0, rows, me, RUN_THREADS, 0, RUN_THREADS};
+  const int row = me >> a.lanes, abreast = RUN_THREADS >> a.lanes;
+  return {row,          row < rows ? row + 1 : row,           me & ((1 << a.lanes) - 1),
+          1 << a.lanes, (rows - row + abreast - 1) / abreast, abreast * a.channels * a.plane};
+}
+
+// Calls f(row, element, its column, which of so many a column it is, words from there on) for the elements of
+// `columns` columns at which a thread's ways begin.
 template <class F>
-__device__ __forceinline__ void short_each(const short_args &a, int rows, int columns, int each, F f) {
-  if (a.along) {
+__device__ __forceinline__ void short_each(const short_args &a, const short_way &w, int columns, int each,
+                                           uint32_t over, F f) {
+  const int all = columns * each, end = a.along && all > RUN_THREADS * each ? RUN_THREADS * each : all;
 #pragma unroll 1
-    for (int r = 0; r < rows; r++)
+  for (int row = w.first; row < w.end; row++) {
 #pragma unroll 1
-      for (int i = threadIdx.x; i < RUN_THREADS * each && i < columns * each; i += RUN_THREADS) f(i, r, 0);
-    return;
+    for (int i = w.element; i < end; i += w.by) {
+      const int column = each == 1 ? i : __umulhi(i, over);
+      f(row, column, i - column * each,
+        a.along ? (columns - column + RUN_THREADS - 1) / RUN_THREADS : w.count);
+    }
   }
-#pragma unroll 1
-  for (int i = threadIdx.x % a.lanes; i < columns * each; i += a.lanes)
-    f(i, static_cast<int>(threadIdx.x) / a.lanes, rows);
 }
 
 __device__ __forceinline__ int short_clamp(int v, int lo, int hi) {
   return v < lo ? lo : v > hi ? hi : v;
 }
 
-// A thread's way through a tile: `count` words that are `step` apart, and `bytes` in the image.
-struct short_way {
-  int count, step;
-  int64_t bytes;
-};
+// Begins to copy `count` words, each `bytes` after the last.
+__device__ __forceinline__ void short_copy(float *to, int step, const char *from, int64_t bytes, int count) {
+#pragma unroll 4
+  for (int k = 0; k < count; k++, to += step, from += bytes) fc_copy_word(to, from);
+}
 
-// From row to row; how far apart the image's are: `pitch`.
-__device__ __forceinline__ short_way short_down(const short_args &a, int row, int rows, int64_t pitch) {
-  const int step = RUN_THREADS / a.lanes;
-  return {(rows - row + step - 1) / step, step * a.channels * a.plane, step * pitch};
+// The same of what stands for column x, which cannot be read.
+__device__ __forceinline__ void short_edge(const short_args &a, const short_piece &p, float *tile, int step,
+                                           const char *in, int64_t bytes, int row, int x, int c, int count) {
+  const line_args &l = a.line;
+  float *to = tile + short_word((row * a.channels + c) * a.plane + x - p.x);
+  const int source = l.edges.on ? border_source(l.edges.border, x, l.columns) : -1;
+  if (source >= 0) {
+    short_copy(to, step, in + row * l.row_in + 4ll * (source * a.row_in + c), bytes, count);
+    return;
+  }
+  for (int k = 0; k < count; k++, to += step) *to = __uint_as_float(static_cast<uint32_t>(l.edges.code));
 }
 
 // Begins to copy what the piece's windows see.
-__device__ __forceinline__ void short_copy(const short_args &a, const short_piece &p, float *tile) {
+__device__ __forceinline__ void short_load(const short_args &a, const short_piece &p, const short_way &w,
+                                           float *tile) {
   const line_args &l = a.line;
   const int seen[2] = {p.lo - l.before, p.hi + l.s.x.reach - l.before}, channels = a.channels;
   const int lo = short_clamp(l.lo, seen[0], seen[1]), hi = short_clamp(l.hi, lo, seen[1]);
-  const int ahead = lo - seen[0], after = seen[1] - hi;
-  auto to = [&](int row, int x, int c) { return (row * channels + c) * a.plane + x - p.x; };
-  auto copy = [&](int first, const char *from, const short_way &way) {
-    float *here = tile + short_word(first);
-#pragma unroll 4
-    for (int k = 0; k < way.count; k++, here += way.step, from += way.bytes) fc_copy_word(here, from);
-  };
-  auto from = [&](int row, int x, int c) {
-    return l.in + p.in + row * l.row_in + (static_cast<int64_t>(x) * a.row_in + c) * 4;
-  };
-  short_each(a, p.rows, hi - lo, channels, [&](int i, int row, int rows) {
-    const short_place at = short_place_of(i, channels, a.over_channels);
-    const int x = lo + at.column;
-    const short_way along = {(hi - x + RUN_THREADS - 1) / RUN_THREADS, RUN_THREADS,
-                             4ll * RUN_THREADS * a.row_in};
-    copy(to(row, x, at.which), from(row, x, at.which), a.along ? along : short_down(a, row, rows, l.row_in));
+  const int ahead = lo - seen[0], beyond = ahead + seen[1] - hi;
+  const int64_t bytes = a.along ? 4ll * RUN_THREADS * a.row_in : (RUN_THREADS >> a.lanes) * l.row_in;
+  const char *in = l.in + p.in;
+  short_each(a, w, hi - lo, channels, a.over_channels, [&](int row, int column, int c, int count) {
+    const int x = lo + column;
+    short_copy(tile + short_word((row * channels + c) * a.plane + x - p.x), w.step,
+               in + row * l.row_in + 4ll * (x * a.row_in + c), bytes, count);
   });
   // What stands beyond the ends.
-  short_each(a, p.rows, ahead + after, channels, [&](int i, int row, int rows) {
-    const short_place at = short_place_of(i, channels, a.over_channels);
-    short_way way = {1, 0, 0};
-    if (!a.along) way = short_down(a, row, rows, l.row_in);
-    for (int column = at.column; column < ahead + after; column += RUN_THREADS) {
-      const int x = column < ahead ? seen[0] + column : hi + column - ahead;
-      const int source = l.edges.on ? border_source(l.edges.border, x, l.columns) : -1;
-      const int first = to(row, x, at.which);
-      if (source >= 0) {
-        copy(first, from(row, source, at.which), way);
-      } else {
-        const float outside = __uint_as_float(static_cast<uint32_t>(l.edges.code));
-        for (int k = 0; k < way.count; k++) tile[short_word(first) + k * way.step] = outside;
-      }
-      if (!a.along) break;
+  short_each(a, w, beyond, channels, a.over_channels, [&](int row, int column, int c, int count) {
+    if (!a.along) {
+      short_edge(a, p, tile, w.step, in, bytes, row, column < ahead ? seen[0] + column : hi + column - ahead,
+                 c, count);
+      return;
     }
+    for (; column < beyond; column += RUN_THREADS)
+      short_edge(a, p, tile, 0, in, 0, row, column < ahead ? seen[0] + column : hi + column - ahead, c, 1);
   });
   fc_commit_copies();
 }
 
 // Results are where samples were; those of the other quantity come after.
 template <int QUANTITIES>
-__device__ __forceinline__ void short_give(const short_args &a, const short_piece &p, const float *tile) {
+__device__ __forceinline__ void short_give(const short_args &a, const short_piece &p, const short_way &w,
+                                           const float *tile) {
   const line_args &l = a.line;
   const int channels = a.channels;
-  short_each(a, p.rows, p.hi - p.lo, QUANTITIES * channels, [&](int i, int row, int rows) {
-    const short_place at = short_place_of(i, QUANTITIES * channels, a.over_results);
-    const int later = QUANTITIES > 1 && at.which >= channels, c = later ? at.which - channels : at.which;
-    const int q = QUANTITIES > 1 ? later ^ (a.second ^ 1) : 0, x = p.lo + at.column;
-    const float *here = tile + q * a.words + short_word((row * channels + c) * a.plane + x - l.before - p.x);
-    char *to = l.out[QUANTITIES > 1 ? q : a.second] + p.out + row * l.row_out +
-               (static_cast<int64_t>(x) * a.row_out + static_cast<int64_t>(c) * a.result) * 4;
-    const short_way along = {(p.hi - x + RUN_THREADS - 1) / RUN_THREADS, RUN_THREADS,
-                             4ll * RUN_THREADS * a.row_out},
-                    way = a.along ? along : short_down(a, row, rows, l.row_out);
+  const int64_t bytes = a.along ? 4ll * RUN_THREADS * a.row_out : (RUN_THREADS >> a.lanes) * l.row_out;
+  short_each(a, w, p.hi - p.lo, QUANTITIES * channels, a.over_results,
+             [&](int row, int column, int which, int count) {
+               const int later = QUANTITIES > 1 && which >= channels, c = later ? which - channels : which;
+               const int q = QUANTITIES > 1 ? later ^ (a.second ^ 1) : 0, x = p.lo + column;
+               const float *here =
+                   tile + q * a.words + short_word((row * channels + c) * a.plane + x - l.before - p.x);
+               char *to = (QUANTITIES > 1 ? l.out[q] : l.out[a.second]) + p.out + row * l.row_out +
+                          4ll * (x * a.row_out) + 4ll * a.result * c;
 #pragma unroll 4
-    for (int k = 0; k < way.count; k++, here += way.step, to += way.bytes)
-      *reinterpret_cast<float *>(to) = *here;
-  });
+               for (int k = 0; k < count; k++, here += w.step, to += bytes)
+                 *reinterpret_cast<float *>(to) = *here;
+             });
 }
 
 // Sums along x become those of windows of several rows.
@@ -176,7 +175,7 @@ __device__ __forceinline__ void short_tall(const short_args &a, float (&v)[RUN])
 #pragma unroll
   for (int k = 0; k < RUN; k++) x[k] = v[k];
   const single_window<false> window = {x, a.repeated != 0, 0, a.tall_before};
-  window.sum(v, a.tall, a.tall_place);
+  window.sum(v, a.tall, 0); // blocks of rows begin with the first row's window
 }
 
 // The windows of a piece, 128 segments at a time.
@@ -188,11 +187,11 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
   const int count = p.rows * a.channels * a.each, each = a.plane / RUN;
 #pragma unroll 1
   for (int base = 0; base < count; base += RUN_THREADS) {
-    const int i = base + static_cast<int>(threadIdx.x);
-    const bool live = i < count;
-    // The others of a warp go along with whole groups of the first line.
-    const int line = live ? i / a.each : 0,
-              begin = live ? i - line * a.each : static_cast<int>(threadIdx.x) % (1 << l.s.bits);
+    const int mine = base + static_cast<int>(threadIdx.x);
+    const bool live = mine < count;
+    // The others of a warp go along with a whole group.
+    const int i = live ? mine : base + static_cast<int>(threadIdx.x) % (1 << l.s.bits);
+    const int line = i / a.each, begin = i - line * a.each;
     const int segment = line * each + begin, x = p.x + l.before + begin * RUN;
     float v[S::COUNT][RUN];
     if (base + static_cast<int>(threadIdx.x & ~31u) < count) {
@@ -224,7 +223,8 @@ __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
   run_memory m = {};
   m.segments = s.scan;
   m.ahead = tile + S::COUNT * a.words, m.groups = m.ahead + S::COUNT * s.scan;
-  short_copy(a, p, tile);
+  const short_way w = short_way_of(a, p.rows);
+  short_load(a, p, w, tile);
   fc_await_copies();
   __syncthreads();
   if (s.scan > 0) {
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
   }
   short_windows_of<SUMS, SQUARES, TALL>(a, p, m, tile);
   __syncthreads();
-  short_give<S::COUNT>(a, p, tile);
+  short_give<S::COUNT>(a, p, w, tile);
 }
 
 } // namespace winstat
