@@ -861,10 +861,10 @@ static fc_status run_codes(const call &c) {
   return status;
 }
 
-// A sum or mean of windows of a row, where others are slow.
+// A sum or mean of integers in windows of a row, where others are slow.
 static fc_status run_rows(const call &c, bool *done) {
   *done = false;
-  if (c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
+  if (fc_dtype_is_float(c.in->dtype) || c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
   return run_boxes(c.w, c.in, c.edges, c.out, 1u << c.w->stat[0], c.notes, c.stream, done);
 }
 
