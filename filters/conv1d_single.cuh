@@ -13,6 +13,6 @@
 // signals of u8, i16, u16 or f32, whose border is to be made, computed with in f32 with one mask of up to 128
 // taps.
 fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                          cudaStream_t stream, uint32_t *notes);
+                           cudaStream_t stream, uint32_t *notes);
 
 #endif
