@@ -22,8 +22,10 @@
 // that scratch stays bounded. Each of the quantities that the statistics need - sums,
 // deviations, extremes - has kernels and a read of the input of its own; statistics of the
 // same quantity share one.
+#include "filters/winstat_extremes_launch.cuh"
 #include "filters/winstat_runs_launch.cuh"
 #include "filters/winstat_samples.cuh"
+#include "filters/winstat_spread_launch.cuh"
 #include "filters/winstat_strips_launch.cuh"
 
 namespace winstat {
@@ -826,39 +828,41 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
+// Which of the statistics that are no sums have kernels that make a window along both axes at once.
+static unsigned others_taken(const call &c) {
+  const bool bytes = spread_bytes_take(c.w, c.in, c.out);
+  return (bytes || spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
+         (extremes_take(c.w, c.in, c.out) ? EXTREMES : 0);
+}
+
+static fc_status run_others(const call &c, unsigned taken) {
+  fc_status status = FC_OK;
+  for (int i = 0; i < c.w->n_stats && status == FC_OK; i++) {
+    const unsigned bit = 1u << c.w->stat[i];
+    if (taken & DEVIATIONS & bit)
+      status = (c.in->dtype == FC_U8 ? run_spread_bytes : run_spread)(c.w, c.in, c.edges, c.out, i, c.notes,
+                                                                      c.stream);
+    if (taken & EXTREMES & bit) status = run_extremes(c.w, c.in, c.edges, c.out, i, c.stream);
+  }
+  return status;
+}
+
+static unsigned wanted_of(const fc_winstat *w) {
+  unsigned wanted = 0;
+  for (int i = 0; i < w->n_stats; i++) wanted |= 1u << w->stat[i];
+  return wanted;
+}
+
 // All that is wanted of boxes in images of one row, of which `taken` are made in strips else.
 static fc_status run_flat(const call &c, unsigned taken, bool *done) {
   *done = false;
-  unsigned wanted = 0;
-  for (int i = 0; i < c.w->n_stats; i++) wanted |= 1u << c.w->stat[i];
-  if (c.in->dtype != FC_F32 || c.in->shape[FC_AXIS_Y] != 1 || !taken || (wanted & ~taken) ||
+  if (c.in->dtype != FC_F32 || c.in->shape[FC_AXIS_Y] != 1 || !taken || (wanted_of(c.w) & ~taken) ||
       c.w->before[1] + c.w->after[1] == 0)
     return FC_OK;
   pass<float> p = pass_of<float>(c);
   ask_for(&p, c.w, taken);
   p.n0 = p.y0 = 0, p.frames = c.in->shape[FC_AXIS_N], p.rows = 1;
   return run_one_row(p, c.stream, done);
-}
-
-template <typename F> static fc_status run_values(const call &c) {
-  const unsigned taken = strips_take(c.w, c.in);
-  bool done = false;
-  fc_status status = run_flat(c, taken, &done);
-  if (status != FC_OK || done) return status;
-  status = run_strips(c.w, c.in, c.out, taken, c.notes, c.stream);
-  if (status == FC_OK) status = run<sums<F>>(c, TOTALS & ~taken);
-  if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS);
-  if (status == FC_OK) status = run<range<F>>(c, EXTREMES);
-  return status;
-}
-
-static fc_status run_codes(const call &c) {
-  const unsigned taken = strips_take(c.w, c.in), exact = (TOTALS | DEVIATIONS) & ~taken;
-  fc_status status = run_strips(c.w, c.in, c.out, taken, c.notes, c.stream);
-  if (status != FC_OK) return status;
-  status = c.in->dtype == FC_I32 ? run<wide_codes>(c, exact) : run<codes>(c, exact);
-  if (status == FC_OK) status = run<code_range>(c, EXTREMES);
-  return status;
 }
 
 // A sum or mean of integers in windows of a row, where others are slow.
@@ -868,38 +872,61 @@ static fc_status run_rows(const call &c, bool *done) {
   return run_boxes(c.w, c.in, c.edges, c.out, 1u << c.w->stat[0], c.notes, c.stream, done);
 }
 
-static fc_status run_all(const call &c) {
-  if (fc_view_count(c.out) == 0) return FC_OK;
-  bool done = false;
-  const fc_status status = run_rows(c, &done);
-  if (status != FC_OK || done) return status;
-  if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c);
-  return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c); });
+template <typename F> static fc_status run_values(const call &c, unsigned left) {
+  fc_status status = run<sums<F>>(c, TOTALS & left);
+  if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS & left);
+  if (status == FC_OK) status = run<range<F>>(c, EXTREMES & left);
+  return status;
 }
 
-// Whether kernels of rows that make the border make all that is wanted.
+static fc_status run_codes(const call &c, unsigned left) {
+  const unsigned exact = (TOTALS | DEVIATIONS) & left;
+  fc_status status = c.in->dtype == FC_I32 ? run<wide_codes>(c, exact) : run<codes>(c, exact);
+  if (status == FC_OK) status = run<code_range>(c, EXTREMES & left);
+  return status;
+}
+
+// Those of the statistics that `mask` has.
+static fc_status run_all(const call &c, unsigned mask) {
+  if (fc_view_count(c.out) == 0) return FC_OK;
+  const unsigned strips = strips_take(c.w, c.in) & mask, others = others_taken(c) & mask;
+  const unsigned left = mask & ~strips & ~others;
+  bool done = false;
+  fc_status status = run_rows(c, &done);
+  if (status == FC_OK && !done) status = run_flat(c, strips, &done);
+  if (status != FC_OK || done) return status;
+  status = run_strips(c.w, c.in, c.out, strips, c.notes, c.stream);
+  if (status == FC_OK) status = run_others(c, others);
+  if (status != FC_OK) return status;
+  if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c, left);
+  return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c, left); });
+}
+
+// Whether sums are those of kernels of rows that make the border.
 static bool in_runs(const fc_winstat *w, const fc_view *in) {
-  if (!fc_dtype_is_float(in->dtype) || w->compute != FC_F32 || w->before[1] + w->after[1] > 0 ||
-      w->before[0] + w->after[0] >= SLIDE_MAX)
-    return false;
-  for (int i = 0; i < w->n_stats; i++)
-    if (!(TOTALS >> w->stat[i] & 1)) return false;
-  return true;
+  return fc_dtype_is_float(in->dtype) && w->compute == FC_F32 && w->before[1] + w->after[1] == 0 &&
+         w->before[0] + w->after[0] < SLIDE_MAX;
+}
+
+// Sums of boxes, `strips` being those that are made in strips else.
+static fc_status run_box_edges(const call &c, unsigned sums, unsigned strips) {
+  bool done = false;
+  fc_status status = run_flat(c, strips, &done);
+  if (status != FC_OK || done) return status;
+  if (sums & ~strips) return FC_UNSUPPORTED;
+  status = run_boxes(c.w, c.in, c.edges, c.out, strips, c.notes, c.stream, &done);
+  return status != FC_OK || done ? status : FC_UNSUPPORTED;
 }
 
 static fc_status run_edges(const call &c) {
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
     if (c.in->origin[a] != 0 || c.in->shape[a] != c.in->extent[a]) return FC_UNSUPPORTED;
   if (fc_view_count(c.out) == 0) return FC_OK;
-  const unsigned taken = strips_take(c.w, c.in);
-  unsigned wanted = 0;
-  for (int i = 0; i < c.w->n_stats; i++) wanted |= 1u << c.w->stat[i];
-  if (in_runs(c.w, c.in)) return run_all(c);
-  bool done = false;
-  fc_status status = run_flat(c, taken, &done);
-  if (status != FC_OK || done) return status;
-  status = wanted & ~taken ? FC_OK : run_boxes(c.w, c.in, c.edges, c.out, taken, c.notes, c.stream, &done);
-  return status != FC_OK || done ? status : FC_UNSUPPORTED;
+  const unsigned wanted = wanted_of(c.w), others = wanted & ~TOTALS, sums = wanted & TOTALS;
+  if (others & ~others_taken(c)) return FC_UNSUPPORTED;
+  fc_status status = FC_OK;
+  if (sums) status = in_runs(c.w, c.in) ? run_all(c, sums) : run_box_edges(c, sums, strips_take(c.w, c.in));
+  return status == FC_OK ? run_others(c, others) : status;
 }
 
 } // namespace winstat
@@ -911,7 +938,9 @@ extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in
 
 extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                      void *scratch, uint32_t *notes, void *stream) {
-  return winstat::run_all({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)});
+  using namespace winstat;
+  return run_all({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)},
+                 TOTALS | DEVIATIONS | EXTREMES);
 }
 
 extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,

@@ -16,7 +16,7 @@
  * summation, and NaN and infinities touch only the windows they are in (a NaN is the
  * minimum and the maximum of its window). Variance merges the means and
  * squared deviations of pieces (Chan, Golub, LeVeque 1983), each relative to a sample
- * of its own piece: a large common offset costs no digits.
+ * of its own piece or of the window: a large common offset costs no digits.
  */
 #ifndef FC_FILTERS_WINSTAT_H
 #define FC_FILTERS_WINSTAT_H
@@ -102,9 +102,9 @@ FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in,
                                          void *scratch, uint32_t *notes, void *stream);
 
 /* The same, to the bit, with a view that is the whole signal and has no border: it is made on the way.
- * FC_UNSUPPORTED, and nothing enqueued, for all but sums and their like, in single precision, of rows of
- * floats, of boxes whose rows of floats begin at multiples of 16 bytes and of small boxes in images of one
- * row; in windows that shrink also of others. */
+ * FC_UNSUPPORTED, and nothing enqueued, for all but: in single precision, sums and their like of rows of
+ * floats, of boxes of up to some 30 columns and rows, and of small boxes in images of one row; and in windows as
+ * small variances of floats and bytes, and extremes that come out in the type of the samples. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                                const fc_view *out, void *scratch, uint32_t *notes,
                                                void *stream);

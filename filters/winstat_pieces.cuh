@@ -134,7 +134,34 @@ template <typename F> struct spread {
 
 // ---- extremes --------------------------------------------------------------
 
-// NaN wins over everything: a comparison with it is false, and itself it stays.
+// The lesser and the greater of two: -0 is less than 0, and NaN wins over everything.
+__device__ __forceinline__ float lesser(float a, float b) {
+#if __CUDA_ARCH__ < 800
+  if (a != a || b != b) return CUDART_NAN_F;
+  return a < b || (a == b && signbit(a)) ? a : b;
+#else
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
+#endif
+}
+__device__ __forceinline__ float greater(float a, float b) {
+#if __CUDA_ARCH__ < 800
+  if (a != a || b != b) return CUDART_NAN_F;
+  return a > b || (a == b && signbit(b)) ? a : b;
+#else
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+  return most;
+#endif
+}
+__device__ __forceinline__ double lesser(double a, double b) {
+  return a < b || a != a || (a == b && signbit(a)) ? a : b;
+}
+__device__ __forceinline__ double greater(double a, double b) {
+  return a > b || a != a || (a == b && signbit(b)) ? a : b;
+}
+
 template <typename F> struct range {
   typedef F real;
   typedef F sample;
@@ -145,8 +172,7 @@ template <typename F> struct range {
   }
   static __device__ __forceinline__ range of(F v) { return {v, v}; }
   static __device__ __forceinline__ range join(const range &a, const range &b) {
-    return {a.least < b.least || a.least != a.least ? a.least : b.least,
-            a.most > b.most || a.most != a.most ? a.most : b.most};
+    return {lesser(a.least, b.least), greater(a.most, b.most)};
   }
   __device__ __forceinline__ F stat(int which, F, double) const {
     return which == FC_WINSTAT_MIN ? least : most;

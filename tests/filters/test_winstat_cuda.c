@@ -170,6 +170,20 @@ static void test_strips(void) {
   }
 }
 
+/* Integers that come out as integers. */
+static void check_rounded(const sample_case *t, const fc_winstat *w) {
+  const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo), out = output_for(t, w);
+  picture_fill(&in, source_random, 0, 0);
+  picture device_in = to_device(&in), device_out = to_device(&out);
+  run_cuda(w, &device_in.view, &device_out.view);
+  from_device(&out, &device_out);
+  cudaFree(device_in.memory.base);
+  check_like_cpu(t, w, &in, &out);
+  CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(t));
+  guarded_free(&in.memory), guarded_free(&out.memory);
+}
+
 /* Integers that come out as integers: the same bits as on the CPU, also where sums are divided in single
  * precision. */
 static void test_rounding(void) {
@@ -182,16 +196,7 @@ static void test_rounding(void) {
     t.shape[0] = 1, t.shape[FC_AXIS_C] = 1 + i % 3, t.shape[FC_AXIS_X] = 400;
     t.shape[FC_AXIS_Y] = t.kind == FC_AUDIO ? 1 : 40;
     fc_winstat_init(&w, stats, 3, t.columns, t.rows, t.shrink, t.compute);
-    const int64_t halo[2][2] = {{w.before[0], w.after[0]}, {w.before[1], w.after[1]}};
-    picture in = picture_new(t.kind, t.dtype, t.layout, t.shape, halo), out = output_for(&t, &w);
-    picture_fill(&in, source_random, 0, 0);
-    picture device_in = to_device(&in), device_out = to_device(&out);
-    run_cuda(&w, &device_in.view, &device_out.view);
-    from_device(&out, &device_out);
-    cudaFree(device_in.memory.base);
-    check_like_cpu(&t, &w, &in, &out);
-    CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(&t));
-    guarded_free(&in.memory), guarded_free(&out.memory);
+    check_rounded(&t, &w);
   }
 }
 
@@ -429,6 +434,32 @@ static void test_short(int rounds) {
   }
 }
 
+/* Variances and extremes, and sums beside them: of all types, laid out in every way. */
+static void test_edges_others(int rounds) {
+  static const int64_t windows[][2] = {{3, 3},  {15, 15}, {16, 2}, {2, 17}, {31, 31}, {33, 5}, {1, 9},
+                                       {17, 1}, {1, 33},  {7, 7},  {32, 4}, {5, 1},   {1, 40}};
+  static const int64_t heights[] = {1, 2, 15, 16, 17, 40, 75}, widths[] = {1, 5, 17, 64, 240, 301, 600};
+  static const int32_t stats[] = {FC_WINSTAT_VAR, FC_WINSTAT_STD, FC_WINSTAT_MIN, FC_WINSTAT_MAX};
+  static const int dtypes[] = {FC_U8, FC_I16, FC_U16, FC_F32, FC_F32};
+  int made = 0;
+  for (int i = 0; i < rounds; i++) {
+    sample_case t = {.kind = (int)random_int(1, 2), .compute = FC_F32, .shrink = i % 7 == 6};
+    t.columns = windows[i % 13][0], t.rows = windows[i % 13][1];
+    t.dtype = t.out_dtype = dtypes[i % 5];
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = random_int(0, 2) ? t.layout : PLANAR;
+    t.shape[FC_AXIS_N] = random_int(1, 2), t.shape[FC_AXIS_C] = random_int(1, 5);
+    t.shape[FC_AXIS_Y] = PICK(heights), t.shape[FC_AXIS_X] = PICK(widths);
+    fc_winstat w;
+    const int first = (int)random_int(0, 3), second = (int)random_int(0, 3);
+    const int32_t wanted[2] = {stats[first], stats[second]};
+    fc_winstat_init(&w, wanted, first == second ? 1 : 1 + (int)random_int(0, 1), t.columns, t.rows, t.shrink,
+                    t.compute);
+    const int border = t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP);
+    made += check_edges(&t, &w, border) == FC_OK;
+  }
+  CHECK(made >= rounds / 6, "only %d of %d borders were made on the way", made, rounds);
+}
+
 /* What cannot be made on the way is refused as a whole. */
 static void test_edges_refused(void) {
   static const int32_t stats[][2] = {{FC_WINSTAT_SUM, FC_WINSTAT_VAR}, {FC_WINSTAT_SUM, FC_WINSTAT_MAX}};
@@ -436,10 +467,35 @@ static void test_edges_refused(void) {
   t.shape[0] = t.shape[FC_AXIS_C] = 1, t.shape[FC_AXIS_Y] = 20, t.shape[FC_AXIS_X] = 300;
   for (int i = 0; i < 5; i++) {
     fc_winstat w;
-    t.columns = i == 3 ? 1 : 5, t.rows = i == 1 || i == 3 ? 5 : 1;
+    t.columns = i == 1 ? 400 : i == 3 ? 1 : 40, t.rows = i == 3 ? 300 : 1;
     t.compute = i == 4 ? FC_F64 : FC_F32;
     fc_winstat_init(&w, stats[i % 2], i < 3 ? 2 : 1, t.columns, t.rows, i == 2, t.compute);
     CHECK(check_edges(&t, &w, FC_BORDER_REFLECT) == FC_UNSUPPORTED, "%s: not refused", describe(&t));
+  }
+}
+
+/* All statistics of pictures of several strips, for those of one kernel for both axes: integers that come out
+ * as they went in, and as others. */
+static void test_extremes(void) {
+  static const int64_t sizes[][2] = {{3, 3},  {15, 15}, {31, 31}, {16, 1}, {1, 16}, {33, 2}, {2, 33},
+                                     {17, 1}, {1, 17},  {32, 32}, {5, 60}, {1, 90}, {9, 4},  {4, 9}};
+  static const int32_t stats[] = {FC_WINSTAT_MAX, FC_WINSTAT_STD, FC_WINSTAT_MIN, FC_WINSTAT_VAR};
+  for (int i = 0; i < 84; i += trial_step()) {
+    sample_case t = {.kind = i % 3 == 0 ? FC_IMAGE : FC_ARRAY, .compute = FC_F32, .shrink = i % 4 == 1};
+    t.dtype = t.out_dtype = (int[]){FC_U8, FC_I16, FC_U16, FC_F32, FC_I32, FC_F32}[i % 6];
+    if (i % 6 == 5 || t.dtype != FC_F32) t.out_dtype = i % 2 ? FC_F64 : t.dtype;
+    t.layout = i % LAYOUTS, t.out_layout = i / 4 % LAYOUTS;
+    t.columns = sizes[i % 14][0], t.rows = sizes[i % 14][1];
+    t.shape[0] = 1 + i % 2, t.shape[FC_AXIS_C] = 1 + i % 5;
+    t.shape[FC_AXIS_X] = random_int(1, 3) == 1 ? random_int(1, 40) : random_int(200, 600);
+    t.shape[FC_AXIS_Y] = random_int(1, 50);
+    if (fc_dtype_is_float(t.out_dtype)) {
+      check_case(&t, source_random, 0);
+      continue;
+    }
+    fc_winstat w;
+    fc_winstat_init(&w, stats + i % 3, 1 + i % 2, t.columns, t.rows, t.shrink, t.compute);
+    check_rounded(&t, &w);
   }
 }
 
@@ -515,9 +571,11 @@ int main(int argc, char **argv) {
   test_many_rows();
   test_layouts();
   test_rounding();
+  test_extremes();
   test_edges_refused();
   test_cells(argc > 1 ? atoi(argv[1]) / 2 : 160 / trial_step());
   test_short(argc > 1 ? atoi(argv[1]) : 300 / trial_step());
+  test_edges_others(argc > 1 ? atoi(argv[1]) : 260 / trial_step());
   test_edges(argc > 1 ? atoi(argv[1]) : 330 / trial_step());
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
   return check_result();
