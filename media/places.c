@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.c - see places.h. RIFF's cue, smpl, plst, adtl, bext and cart, and AIFF's MARK, INST and COMT: each
- * is walked once, and what stays is moved forward over what does not.
+ * places.c - see places.h. RIFF's cue, smpl, plst, adtl, bext and cart, AIFF's MARK, INST and COMT, and CAF's
+ * mark and regn: each is walked once, and what stays is moved forward over what does not.
  */
 #include "media/places.h"
 
@@ -14,6 +14,7 @@
 enum { CUE_HEAD = 4, CUE = 24, LOOPS_HEAD = 36, LOOP = 24, PLAY_HEAD = 4, PLAY = 12 };
 enum { LIST_HEAD = 4, LIST_ENTRY = 8 };
 enum { CLOCK_AT = 338, TIMERS_AT = 684, TIMERS = 8, TIMER = 8 };
+enum { CAF_HEAD = 8, CAF_MARK = 28, CAF_REGION = 12 };
 enum { MARKS_HEAD = 2, MARK = 6, REMARK = 8, INST_LOOPS_AT = 8, INST_LOOP = 6 };
 
 static const fc_chunk_layout *little(void) {
@@ -237,23 +238,79 @@ static void move_aiff(const fc_places *places, fc_meta_chunk *chunk) {
   if (is(chunk, "COMT", MARKS_HEAD)) move_remarks(places, chunk);
 }
 
-/* ---- both --------------------------------------------------------------- */
+/* ---- CAF ---------------------------------------------------------------- */
+
+/* A marker's frame is a double; whether it is in the part, and its place there if it is to be stored. */
+static gboolean mark_stays(const fc_places *places, guint8 *mark, gboolean store) {
+  guint64 bits = fc_chunk_get(big(), mark + 4, 8);
+  double frame;
+  memcpy(&frame, &bits, sizeof frame);
+  frame -= (double)places->lead;
+  if (!(frame >= 0) || (places->frames != FC_UNKNOWN && frame > (double)places->frames)) return FALSE;
+  memcpy(&bits, &frame, sizeof bits);
+  if (store) fc_chunk_put(big(), mark + 4, bits, 8);
+  return TRUE;
+}
+
+/* Bytes of the entry at `at`: a marker, or a region with its own. 0: it is cut off. */
+static gsize caf_entry(const fc_meta_chunk *chunk, gsize at, gboolean regions) {
+  gsize left = chunk->size - at, marks = 0;
+  if (!regions) return left < CAF_MARK ? 0 : CAF_MARK;
+  if (left >= CAF_REGION) marks = get(big(), chunk->data + at + 8, 4);
+  return left < CAF_REGION || marks > (left - CAF_REGION) / CAF_MARK ? 0 : CAF_REGION + marks * CAF_MARK;
+}
+
+/* A region stays if all of its markers do. */
+static gboolean entry_stays(const fc_places *places, guint8 *entry, gsize size, gboolean store) {
+  gboolean stays = TRUE;
+  for (gsize at = size % CAF_MARK; at < size; at += CAF_MARK)
+    stays = mark_stays(places, entry + at, store) && stays;
+  return stays;
+}
+
+static void find_caf(fc_places *places, const fc_meta_chunk *chunk, gboolean regions) {
+  gsize count = get(big(), chunk->data + 4, 4), size;
+  for (gsize at = CAF_HEAD; count-- && (size = caf_entry(chunk, at, regions)); at += size)
+    places->cues += !entry_stays(places, chunk->data + at, size, FALSE);
+}
+
+static void move_caf(const fc_places *places, fc_meta_chunk *chunk, gboolean regions) {
+  gsize count = get(big(), chunk->data + 4, 4), end = CAF_HEAD, left = 0, size;
+  for (gsize at = CAF_HEAD; count-- && (size = caf_entry(chunk, at, regions)); at += size) {
+    if (!entry_stays(places, chunk->data + at, size, TRUE)) continue;
+    keep(chunk, &end, at, size);
+    left++;
+  }
+  fc_chunk_put(big(), chunk->data + 4, left, 4);
+  chunk->size = end;
+}
+
+/* Whether its entries are markers or, TRUE in `regions`, such. */
+static gboolean is_caf(const fc_meta_chunk *chunk, gboolean *regions) {
+  *regions = is(chunk, "regn", CAF_HEAD);
+  return *regions || is(chunk, "mark", CAF_HEAD);
+}
+
+/* ---- all ---------------------------------------------------------------- */
 
 gboolean fc_places_find(fc_places *places, fc_family family, const GArray *chunks) {
   for (guint i = 0; i < chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(chunks, fc_meta_chunk, i);
-    gboolean riff = family == FC_FAMILY_RIFF;
+    gboolean riff = family == FC_FAMILY_RIFF, regions;
     if (riff && is(chunk, "cue ", CUE_HEAD)) find_cues(places, chunk);
     if (riff && is(chunk, "smpl", LOOPS_HEAD)) find_loops(places, chunk);
     if (family == FC_FAMILY_AIFF && is(chunk, "MARK", MARKS_HEAD)) find_marks(places, chunk);
+    if (family == FC_FAMILY_CAF && is_caf(chunk, &regions)) find_caf(places, chunk, regions);
   }
   if (places->gone.size) qsort(places->gone.data, places->gone.size / 4, 4, compare_ids);
   return !places->gone.failed;
 }
 
 void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *chunk) {
+  gboolean regions;
   if (family == FC_FAMILY_RIFF) move_riff(places, chunk);
   if (family == FC_FAMILY_AIFF) move_aiff(places, chunk);
+  if (family == FC_FAMILY_CAF && is_caf(chunk, &regions)) move_caf(places, chunk, regions);
 }
 
 void fc_places_clear(fc_places *places) {

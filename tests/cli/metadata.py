@@ -199,5 +199,55 @@ class Aiff(harness.Case):
             self.assertIn(done.returncode, (0, 1), (kind, done.stderr))  # libsndfile refuses some
 
 
+def caf(*chunks):
+    body = b"caff" + struct.pack(">HH", 1, 0)
+    for kind, content in ((b"desc", struct.pack(">d4s5I", 8000, b"lpcm", 0, 2, 1, 1, 16)), *chunks,
+                          (b"data", bytes(4) + struct.pack(f">{FRAMES}h", *range(FRAMES)))):
+        body += kind + struct.pack(">q", len(content)) + content
+    return body
+
+
+def caf_chunks(data):
+    at, found = 8, {}
+    while at + 12 <= len(data):
+        kind, length = struct.unpack(">4sq", data[at:at + 12])
+        found[kind] = data[at + 12:at + 12 + length]
+        at += 12 + length
+    return found
+
+
+def caf_mark(number, frame):
+    return struct.pack(">IdI8sI", 0, frame, number, b"", 0)
+
+
+def caf_marks(*frames):
+    return struct.pack(">II", 0, len(frames)) + b"".join(caf_mark(*mark) for mark in frames)
+
+
+def caf_regions(*regions):
+    return struct.pack(">II", 0, len(regions)) + b"".join(
+        struct.pack(">III", i + 1, 0, len(marks)) + b"".join(caf_mark(*mark) for mark in marks)
+        for i, marks in enumerate(regions))
+
+
+class Caf(harness.Case):
+    def test_a_part(self):
+        self.write("in.caf", caf((b"mark", caf_marks((1, 50), (2, 200.5), (3, 1000))),
+                                 (b"regn", caf_regions([(4, 20), (5, 300)], [(6, 150), (7, 300)]))))
+        done = self.run_command("-i", "in.caf", "-o", "out.caf", "-p", "crop:start=100")
+        self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: out.caf: not in what is kept of the "
+                                                          "input, and left out: 2 cue points\n"))
+        after = caf_chunks(self.read("out.caf"))
+        self.assertEqual(after[b"mark"], caf_marks((2, 100.5), (3, 900)))
+        self.assertEqual(after[b"regn"][8:], struct.pack(">III", 2, 0, 2) + caf_mark(6, 50) + caf_mark(7, 200))
+        self.assertEqual(after[b"regn"][:8], struct.pack(">II", 0, 1))
+
+    def test_damaged(self):
+        for kind, body in ((b"mark", b"\xff" * 40), (b"regn", b"\xff" * 40), (b"mark", b"\0"), (b"regn", caf_regions([])[:11])):
+            self.write("in.caf", caf((kind, body)))
+            done = self.run_command("-i", "in.caf", "-o", "out.caf", "-p", "crop:start=3")
+            self.assertEqual(done.returncode, 0, (kind, done.stderr))
+
+
 if __name__ == "__main__":
     harness.main()
