@@ -103,8 +103,8 @@ FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in,
 
 /* The same, to the bit, with a view that is the whole signal and has no border: it is made on the way.
  * FC_UNSUPPORTED, and nothing enqueued, for all but: in single precision, sums and their like of rows of
- * floats, of boxes of up to some 30 columns and rows, and of small boxes in images of one row; and in windows as
- * small variances of floats and bytes, and extremes that come out in the type of the samples. */
+ * floats, of boxes of up to some 30 columns and rows, and of small boxes in images of one row; and in windows
+ * as small variances of floats and bytes, and extremes that come out in the type of the samples. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                                const fc_view *out, void *scratch, uint32_t *notes,
                                                void *stream);
