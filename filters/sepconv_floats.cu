@@ -22,19 +22,19 @@ template <int N> struct taps_of { float x[N], y[N]; };
 // one of them.
 template <int N, int SUMS>
 __device__ __forceinline__ void add_down(int u, const float *y, float4 v, float4 (&sum)[SUMS]) {
-  if (N <= 19) {
+  if constexpr (N <= 19) {
 #pragma unroll
     for (int j = 0; j < N; j++) fc_fma4(y[j], v.x, v.y, v.z, v.w, sum[u + N - 1 - j]);
-    return;
+  } else {
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].x = fmaf(y[j], v.x, sum[u + N - 1 - j].x);
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].y = fmaf(y[j], v.y, sum[u + N - 1 - j].y);
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].z = fmaf(y[j], v.z, sum[u + N - 1 - j].z);
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].w = fmaf(y[j], v.w, sum[u + N - 1 - j].w);
   }
-#pragma unroll
-  for (int j = 0; j < N; j++) sum[u + N - 1 - j].x = fmaf(y[j], v.x, sum[u + N - 1 - j].x);
-#pragma unroll
-  for (int j = 0; j < N; j++) sum[u + N - 1 - j].y = fmaf(y[j], v.y, sum[u + N - 1 - j].y);
-#pragma unroll
-  for (int j = 0; j < N; j++) sum[u + N - 1 - j].z = fmaf(y[j], v.z, sum[u + N - 1 - j].z);
-#pragma unroll
-  for (int j = 0; j < N; j++) sum[u + N - 1 - j].w = fmaf(y[j], v.w, sum[u + N - 1 - j].w);
 }
 
 template <int N, int STEP, bool QUADS>
