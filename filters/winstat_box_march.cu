@@ -3,6 +3,7 @@
 // winstat_box_march.cu - launches the kernel of winstat_box_march.cuh.
 #include "filters/winstat_box_march.cuh"
 #include "filters/winstat_box_launch.cuh"
+#include "filters/winstat_march.cuh"
 
 namespace winstat {
 
@@ -78,18 +79,6 @@ static box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edg
   return a;
 }
 
-// Splits of the strips: as short as they can be, so that multiprocessors end together and do not go in step,
-// before blocks of rows that are made twice cost more.
-static void split(box_args *a, int64_t strips, int64_t resident) {
-  const int32_t all = (a->rows - a->y0 + RUN - 1) / RUN;
-  int64_t best = INT64_MAX;
-  for (int32_t splits = 1; splits <= all && splits <= 256; splits++) {
-    const int32_t blocks = (all + splits - 1) / splits, real = (all + blocks - 1) / blocks;
-    const int64_t cost = (strips * real + resident) * (blocks + a->y.warm + 1);
-    if (cost < best) best = cost, a->blocks = blocks, a->splits = real;
-  }
-}
-
 // Where only one block fits a multiprocessor the general kernel, whose strips may be narrower, is as fast.
 template <typename T, bool PLAIN>
 static fc_status launch(box_args a, int64_t frames, cudaStream_t stream, bool *done) {
@@ -106,7 +95,9 @@ static fc_status launch(box_args a, int64_t frames, cudaStream_t stream, bool *d
   }
   if (each < 2) return FC_OK;
   const int64_t strips = a.strips * frames * a.planes;
-  split(&a, strips, static_cast<int64_t>(processors) * each);
+  const march_splits s = march_splits_of((a.rows - a.y0 + RUN - 1) / RUN, a.y.warm, strips,
+                                         static_cast<int64_t>(processors) * each);
+  a.blocks = s.steps, a.splits = s.splits;
   if (strips * a.splits > INT32_MAX) return FC_OK;
   kernel<<<static_cast<unsigned>(strips * a.splits), BOX_THREADS, bytes, stream>>>(a);
   *done = true;

@@ -21,8 +21,8 @@ template <typename K> static inline int64_t march_resident(K kernel, int threads
   return 0;
 }
 
-// How strips of `steps` steps are split: as short as they can be, so that multiprocessors end together,
-// before steps that are made twice, `warm` of each split, cost more.
+// How strips of `steps` steps are split: as short as they can be, so that multiprocessors end together
+// and do not go in step, before steps that are made twice, `warm` of each split, cost more.
 struct march_splits {
   int32_t steps, splits;
 };
