@@ -87,12 +87,10 @@ static const fc_operator clip_operator = {
     .summary = "limit samples to a range",
     .doc =
         "Replaces values below min by min and values above max by max; the others stay as they are to the "
-        "last "
-        "bit. NaN stays NaN.\n\n"
+        "last bit. NaN stays NaN.\n\n"
         "The limits are real values: full scale of sound is 1, and images are code values, 0 to 255 or "
-        "65535. "
-        "Without any limit sound is limited to -1 .. 1, and images are refused. Where limits that no integer "
-        "stands for meet integer samples, the result is the nearest integer.",
+        "65535. Without any limit sound is limited to -1 .. 1, and images are refused. Where limits that no "
+        "integer stands for meet integer samples, the result is the nearest integer.",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,

@@ -449,8 +449,8 @@ static const fc_param flip_param = {
     .size = sizeof(fc_param),
     .type = FC_BOOL,
     .name = "flip",
-    .doc = "yes convolves: the mask is an impulse response, its centre tap (n-1)/2, as in numpy.convolve. no "
-           "correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV, PyTorch and texts on CUDA.",
+    .doc = "yes convolves: the mask is an impulse response, its centre tap (n-1)/2, as in numpy.convolve. "
+           "no correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV, PyTorch and texts on CUDA.",
     .preset = "yes",
 };
 
@@ -474,8 +474,8 @@ static const fc_param method_param = {
     .size = sizeof(fc_param),
     .type = FC_ENUM,
     .name = "method",
-    .doc = "How the sums are made. Direct sums are as exact as their own terms allow; those by transforms as "
-           "the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
+    .doc = "How the sums are made. Direct sums are as exact as their own terms allow; those by transforms "
+           "as the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
     .preset = "auto",
     .choices = method_list,
 };
@@ -496,17 +496,15 @@ static const fc_operator conv1d_operator = {
     .size = sizeof(fc_operator),
     .name = "conv1d",
     .summary = "convolve along one axis with a mask: FIR filters, smoothing, differences",
-    .doc =
-        "Convolves the signal with a mask (an impulse response) along time, rows or columns; each channel by "
-        "itself. The mask may have any length, also more taps than the signal has samples.\n\n"
-        "The result is numpy.convolve(signal, mask, mode=\"same\"), and scipy.ndimage.convolve1d with the "
-        "border modes that border names; for an even number of taps the centre is the earlier of the two "
-        "middle ones. flip=no correlates instead.\n\n"
-        "Sums are in single precision with an error that does not grow with the length of the mask, in "
-        "double with --precision f64. Integer samples with integer taps give exact sums as long as these "
-        "stay below 2^24 (2^53 in double precision). Long masks go by Fourier transforms "
-        "(overlap-save), see method. Results that go back into integers are rounded half to "
-        "even and clamped.",
+    .doc = "Convolves the signal with a mask (an impulse response) along time, rows or columns; each channel "
+           "by itself. The mask may have any length, also more taps than the signal has samples.\n\n"
+           "The result is numpy.convolve(signal, mask, mode=\"same\"), and scipy.ndimage.convolve1d with the "
+           "border modes that border names; for an even number of taps the centre is the earlier of the two "
+           "middle ones. flip=no correlates instead.\n\n"
+           "Sums are in single precision with an error that does not grow with the length of the mask, in "
+           "double with --precision f64. Integer samples with integer taps give exact sums as long as these "
+           "stay below 2^24 (2^53 in double precision). Long masks go by Fourier transforms (overlap-save), "
+           "see method. Results that go back into integers are rounded half to even and clamped.",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,

@@ -205,29 +205,21 @@ static const fc_operator convert_operator = {
     .name = "convert",
     .summary = "change the element type, and with it the range of an image's codes",
     .doc = "Makes samples of another type. At the end of a chain it decides what a file holds that can hold "
-           "several: "
-           "a WAV of 16 or 32 bits or floats, a PNG of 8 or 16 bits, any .npy. Within a chain it is seldom "
-           "needed, "
-           "for every operator takes every type.\n\n"
+           "several: a WAV of 16 or 32 bits or floats, a PNG of 8 or 16 bits, any .npy. Within a chain it "
+           "is seldom needed, for every operator takes every type.\n\n"
            "Sound keeps its level: full scale is full scale in every type, so scale=auto and scale=none are "
            "the same.\n\n"
            "Images hold code values. Between integer types scale=auto maps the whole of one range onto the "
-           "whole of "
-           "the other: white stays white. From u16 to u8 that divides by 257, back it multiplies. scale=none "
-           "keeps the number: 200 stays 200. To floats and from floats both keep the number too, because a "
-           "float has no "
-           "range of its own: 8-bit white becomes 255.0, and 255.0 becomes 255 in a u16. Arrays always keep "
-           "their "
-           "numbers.\n\n"
+           "whole of the other: white stays white. From u16 to u8 that divides by 257, back it multiplies. "
+           "scale=none keeps the number: 200 stays 200. To floats and from floats both keep the number too, "
+           "because a float has no range of its own: 8-bit white becomes 255.0, and 255.0 becomes 255 in a "
+           "u16. Arrays always keep their numbers.\n\n"
            "scale=stretch is for showing data that are no picture, such as spectra, deviations or "
-           "differences: the "
-           "least value of each frame becomes the lowest code, the greatest the highest (0 and 1 for "
-           "floats), all "
-           "channels alike. NaN and infinities do not count. Frames are then no longer comparable in "
-           "brightness.\n\n"
+           "differences: the least value of each frame becomes the lowest code, the greatest the highest (0 "
+           "and 1 for floats), all channels alike. NaN and infinities do not count. Frames are then no "
+           "longer comparable in brightness.\n\n"
            "Values that fall between integers are rounded, half to even. Values beyond the range become its "
-           "ends, "
-           "with a warning; they never wrap around. A NaN that is to become an integer is an error.",
+           "ends, with a warning; they never wrap around. A NaN that is to become an integer is an error.",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,

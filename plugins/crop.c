@@ -148,13 +148,11 @@ static const fc_operator crop_operator = {
     .name = "crop",
     .summary = "keep a stretch of sound or a rectangle of images",
     .doc = "Keeps one part of the signal and drops the rest. For sound that is a stretch of time, in "
-           "samples: at 48 "
-           "kHz start=48000:length=96000 are the second and third second. For images and arrays it is a "
-           "rectangle, "
-           "the same of every frame.\n\n"
+           "samples: at 48 kHz start=48000:length=96000 are the second and third second. For images and "
+           "arrays it is a rectangle, the same of every frame.\n\n"
            "Samples are copied as they are. A part that reaches beyond the end is an error, so that the "
-           "output is "
-           "never shorter than was asked for; leave length, width or height out to keep all that follows.\n\n"
+           "output is never shorter than was asked for; leave length, width or height out to keep all that "
+           "follows.\n\n"
            "Stages before a crop compute only what it keeps.",
     .examples = examples,
     .n_params = N_PARAMS,

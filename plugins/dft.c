@@ -261,11 +261,11 @@ static const fc_param param_block = {.size = sizeof(fc_param),
                                      .max_count = 2,
                                      .name = "block",
                                      .doc =
-                                         "Values that are transformed at once; in two dimensions one "
-                                         "number for square blocks, or WIDTHxHEIGHT. "
-                                         "Without it the whole axis is one block - for inverse=yes with "
-                                         "bins=half one of an even number of values. Any number works; those "
-                                         "without large prime factors are fast.",
+                                         "Values that are transformed at once; in two dimensions one number "
+                                         "for square blocks, or WIDTHxHEIGHT. Without it the whole axis is "
+                                         "one block - for inverse=yes with bins=half one of an even number "
+                                         "of values. Any number works; those without large prime factors "
+                                         "are fast.",
                                      .unit = "elements",
                                      .min = 1,
                                      .max = (double)FC_FFT_LONGEST};
@@ -313,22 +313,20 @@ static const char *const examples[] = {"dft:16", "dft:block=30:axis=x:out=mag:bi
 static const char doc[] =
     "Discrete Fourier transform of blocks of a sound or an image, and back.\n\n"
     "The axis is cut into blocks, from its beginning on; the bins of a block take the place of its values, "
-    "and what out names of each bin becomes channels, those of each channel together. Images are transformed "
-    "in two dimensions, sound along time. bins=half keeps those from 0 to N/2, along x in two dimensions, so "
-    "that a block of 512 samples becomes 257 bins; the size of the image, or length and rate of the sound, "
-    "change with it.\n\n"
+    "and what out names of each bin becomes channels, those of each channel together. Images are "
+    "transformed in two dimensions, sound along time. bins=half keeps those from 0 to N/2, along x in two "
+    "dimensions, so that a block of 512 samples becomes 257 bins; the size of the image, or length and rate "
+    "of the sound, change with it.\n\n"
     "    dft:out=db                   the spectrum of a whole image or sound\n"
     "    dft:512:out=power            power spectra of blocks of 512, one after the other\n"
     "    dft:512 ... dft:512:inverse=yes    there and back, to rounding\n\n"
     "The way back takes the channels re and im in turn, as the way there makes them. Of full spectra it "
-    "gives "
-    "the real part; the imaginary parts that a half of real values' spectrum cannot have (of bin 0, and N/2) "
-    "are not looked at, as with numpy.fft.irfft2.\n\n"
+    "gives the real part; the imaginary parts that a half of real values' spectrum cannot have (of bin 0, "
+    "and N/2) are not looked at, as with numpy.fft.irfft2.\n\n"
     "For overlapping frames with a window, and spectra side by side, see stft.\n\n"
     "Values are X[k] = sum x[i] exp(-2 pi i k / N), times what norm says. The last block is filled up as "
     "border says; after the way back crop takes off what is too much. A NaN or infinity makes all bins of "
-    "its "
-    "block NaN. The cost is that of a fast transform, about 2.5 log2 N flop a value.";
+    "its block NaN. The cost is that of a fast transform, about 2.5 log2 N flop a value.";
 
 static const fc_operator dft = {
     .size = sizeof(fc_operator),

@@ -124,10 +124,10 @@ static const fc_param bits_param = {
     .type = FC_INT,
     .flags = FC_PARAM_MAIN,
     .name = "bits",
-    .doc = "Of the samples to be stored. Without it those of the integers that this stage stores, when it is "
-           "the last, or that a convert before it has chosen; where neither is known, 16 for sound: give it "
-           "for a sound file of 8 bits that other operators have been at. An image without it gets noise for "
-           "one step of its own codes.",
+    .doc = "Of the samples to be stored. Without it those of the integers that this stage stores, when it "
+           "is the last, or that a convert before it has chosen; where neither is known, 16 for sound: give "
+           "it for a sound file of 8 bits that other operators have been at. An image without it gets noise "
+           "for one step of its own codes.",
     .unit = "bits",
     .min = 1,
     .max = MOST_BITS,
@@ -150,15 +150,12 @@ static const fc_operator dither_operator = {
     .summary = "add noise that keeps rounding to few bits from distorting",
     .doc =
         "Adds noise with a triangular distribution (TPDF) within one step of the samples to be stored, "
-        "either "
-        "way, and of mean 0. It rounds nothing itself: put it at the end of a chain, or ahead of the convert "
-        "that makes the samples few-bitted (dither:16, then convert:i16). What is then rounded off has "
-        "become "
-        "a faint, steady noise, and no longer harmonics that follow the signal, or bands in what was a "
-        "smooth gradient. A tone softer than one step can still be heard.\n\n"
+        "either way, and of mean 0. It rounds nothing itself: put it at the end of a chain, or ahead of the "
+        "convert that makes the samples few-bitted (dither:16, then convert:i16). What is then rounded off "
+        "has become a faint, steady noise, and no longer harmonics that follow the signal, or bands in what "
+        "was a smooth gradient. A tone softer than one step can still be heard.\n\n"
         "One step of sound of b bits is 2^-(b-1) of full scale. Images and arrays are code values, rounded "
-        "to "
-        "whole numbers: a step is 1, or, when their type of B bits is to be kept but b are asked for, "
+        "to whole numbers: a step is 1, or, when their type of B bits is to be kept but b are asked for, "
         "(2^B-1)/(2^b-1), as 257 for 8 of 16 bits. Samples of 32 bits are dithered as those of 24.\n\n"
         "The noise depends on the seed and on the position of a sample alone, not on chunks or threads. "
         "Channels and frames have noise of their own. NaN and infinities stay. For more than 16 bits the "

@@ -41,8 +41,7 @@ static const fc_param gain_param = {
     .name = "gain",
     .doc =
         "What samples are multiplied by: a factor, or decibels (-6dB is 10^(-6/20), about half). A negative "
-        "factor inverts the phase. One for all channels, or as many as there are channels, apart by "
-        "commas.",
+        "factor inverts the phase. One for all channels, or as many as there are channels, apart by commas.",
 };
 static const fc_param *const params[N_PARAMS] = {[GAIN] = &gain_param};
 
@@ -55,8 +54,7 @@ static const fc_operator gain_operator = {
     .summary = "multiply by a factor, given plainly or in decibels",
     .doc =
         "Multiplies every sample by a factor. Sound becomes louder or softer; an image, whose samples are "
-        "code "
-        "values, brighter or darker.\n\n"
+        "code values, brighter or darker.\n\n"
         "Within a chain nothing is clipped: values beyond full scale go on as they are, and a later gain "
         "brings them back. Only when samples are stored as integers at last are they rounded, half to even, "
         "and limited to what the integers hold, with a warning that says so. A gain of 1 changes nothing. "

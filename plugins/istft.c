@@ -157,8 +157,8 @@ static const fc_param param_length = {.size = sizeof(fc_param),
                                       .type = FC_INT,
                                       .name = "length",
                                       .doc = "Samples to make. Unless given, as many as the frames reach: a "
-                                             "multiple of hop, which may be up to hop - 1 "
-                                             "more than the sound had that stft was given.",
+                                             "multiple of hop, which may be up to hop - 1 more than the "
+                                             "sound had that stft was given.",
                                       .unit = "samples",
                                       .max = 9007199254740992.0};
 static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_length};
@@ -168,16 +168,13 @@ static const char *const examples[] = {"istft:6:hop=2", NULL};
 static const char doc[] =
     "Turns the output of stft with out=re,im back into sound.\n\n"
     "frame, hop, fft, window, beta and center must be those that stft was given; its scale need not be "
-    "known. Each "
-    "frame is transformed back, multiplied by the window again and added to its neighbours, and every sample "
-    "divided "
-    "by the sum of the squared windows that cover it, so that what stft made comes back to rounding, and "
-    "spectra that "
-    "were changed in between give the sound whose transform is nearest to them (Griffin and Lim).\n\n"
+    "known. Each frame is transformed back, multiplied by the window again and added to its neighbours, and "
+    "every sample divided by the sum of the squared windows that cover it, so that what stft made comes "
+    "back to rounding, and spectra that were changed in between give the sound whose transform is nearest "
+    "to them (Griffin and Lim).\n\n"
     "    stft:1024 ... istft:1024\n\n"
     "A hop that leaves samples uncovered is refused. At the very ends of the sound, with center=no, the "
-    "window may be 0: "
-    "these samples become 0.\n\n"
+    "window may be 0: these samples become 0.\n\n"
     "From an .npy file the spectra of a sound come as an array of three axes, 1 x frames x channels: one of "
     "two is rows x columns, as everywhere.";
 

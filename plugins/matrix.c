@@ -181,8 +181,7 @@ static const fc_param param_block = {
     0,
     "block",
     "Cuts the axis into blocks of so many elements, each of which is multiplied by itself. It is the number "
-    "of "
-    "the matrix's columns. Without it the whole axis must be as long as that.",
+    "of the matrix's columns. Without it the whole axis must be as long as that.",
     "elements",
     NULL,
     1,
@@ -204,24 +203,19 @@ static const char *const examples[] = {"matrix:[0.5]:axis=time:block=1", "matrix
 static const char doc[] =
     "Multiplies along one axis by a matrix M and adds an offset v: y = M x + v.\n\n"
     "Along the channels (the default) every pixel, or every moment of a sound, is a vector x. A square "
-    "matrix "
-    "mixes channels or changes colours; one with fewer rows than columns makes fewer channels of them, with "
-    "more "
-    "rows more. RGB to luma:\n\n"
+    "matrix mixes channels or changes colours; one with fewer rows than columns makes fewer channels of "
+    "them, with more rows more. RGB to luma:\n\n"
     "    matrix:[0.299,0.587,0.114]\n\n"
     "Stereo to mono, mono to both sides, left and right exchanged:\n\n"
     "    matrix:[0.5,0.5]    matrix:[1;1]    matrix:[0,1;1,0]\n\n"
     "RGB to YCbCr as JPEG has it, with the offset of the colour differences:\n\n"
     "    matrix:[0.299,0.587,0.114;-0.168736,-0.331264,0.5;0.5,-0.418688,-0.081312]:offset=0,128,128\n\n"
     "Along x (time) or y the axis is cut into blocks, from its beginning on, and every block is multiplied: "
-    "a "
-    "block transform. A matrix that is not square changes the size of the image or the length of the sound, "
-    "and "
-    "of a sound the rate with it, by rows / columns. The last block is filled up as border says, so that the "
-    "result is made of whole blocks; crop takes off what is too much.\n\n"
+    "a block transform. A matrix that is not square changes the size of the image or the length of the "
+    "sound, and of a sound the rate with it, by rows / columns. The last block is filled up as border says, "
+    "so that the result is made of whole blocks; crop takes off what is too much.\n\n"
     "Sums are made in the compute precision, in the order of the columns. Values beyond the range of an "
-    "integer "
-    "output are clamped, with a warning.";
+    "integer output are clamped, with a warning.";
 
 static const fc_operator matrix = {
     .size = sizeof(fc_operator),

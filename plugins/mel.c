@@ -352,16 +352,13 @@ static const char doc[] =
     "Mel spectra: the power of short frames of sound in bands that are equally wide on a scale of perceived "
     "pitch.\n\n"
     "The sound is cut into frames and transformed as by stft; the bins of each spectrum are summed in "
-    "overlapping "
-    "triangles. The bands stand where the channels did, for each channel of the sound one after another; "
-    "frames follow "
-    "each other hop samples apart, so that the rate becomes rate / hop.\n\n"
+    "overlapping triangles. The bands stand where the channels did, for each channel of the sound one after "
+    "another; frames follow each other hop samples apart, so that the rate becomes rate / hop.\n\n"
     "    mel:80:frame=1024:hop=256:out=db               a log-mel spectrogram\n"
     "    stft:1024:out=power mel:80:from=spectrum       the same in two steps\n"
     "    mel:40:out=db dct:axis=channel:keep=13         cepstral coefficients (MFCC)\n\n"
-    "Triangles, scales and norms are those of librosa.filters.mel. Bands narrower than a bin may stay empty, "
-    "which "
-    "--dry-run says.";
+    "Triangles, scales and norms are those of librosa.filters.mel. Bands narrower than a bin may stay "
+    "empty, which --dry-run says.";
 
 static const fc_operator mel = {
     .size = sizeof(fc_operator),

@@ -71,13 +71,11 @@ static const fc_operator mix_operator = {
     .flags = FC_OP_KEEPS_DTYPE,
     .name = "mix",
     .summary = "select, repeat and reorder channels",
-    .doc =
-        "Makes each channel of the output a copy of a channel of the input. mix:2,1 swaps left and right, "
-        "mix:1 "
-        "keeps the first channel alone, mix:1,1 makes two channels of one, mix:3,2,1 turns RGB into BGR, and "
-        "mix:1,2,3 drops an image's alpha.\n\n"
-        "Samples are copied as they are. To add channels up, as from stereo to mono or from RGB to grey, use "
-        "matrix: matrix:[0.5,0.5].",
+    .doc = "Makes each channel of the output a copy of a channel of the input. mix:2,1 swaps left and right, "
+           "mix:1 keeps the first channel alone, mix:1,1 makes two channels of one, mix:3,2,1 turns RGB into "
+           "BGR, and mix:1,2,3 drops an image's alpha.\n\n"
+           "Samples are copied as they are. To add channels up, as from stereo to mono or from RGB to grey, "
+           "use matrix: matrix:[0.5,0.5].",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,

@@ -201,25 +201,19 @@ static const char *const examples[] = {
 
 static const char doc[] =
     "Convolves each image, and each channel of it, with the 2-D mask whose element (j, i) is the product of "
-    "y[j] and mask[i]: a Gaussian, a box, a Sobel operator, and whatever else is made of a column and a row. "
-    "It "
-    "costs as many multiplications as the two have taps together; conv2d with the same mask costs "
+    "y[j] and mask[i]: a Gaussian, a box, a Sobel operator, and whatever else is made of a column and a "
+    "row. It costs as many multiplications as the two have taps together; conv2d with the same mask costs "
     "their product, and finds out by itself that it can be had for less.\n\n"
     "The result is that of scipy.ndimage.convolve1d along either axis, with the border modes that border "
-    "names; "
-    "of an even number of taps the centre is the earlier of the two middle ones (SciPy's is the later one: "
-    "origin=-1 is ours). flip=no correlates, as cv2.sepFilter2D does.\n\n"
+    "names; of an even number of taps the centre is the earlier of the two middle ones (SciPy's is the "
+    "later one: origin=-1 is ours). flip=no correlates, as cv2.sepFilter2D does.\n\n"
     "Columns and rows are summed in one go: what lies between the two passes is not rounded to the image's "
-    "type, "
-    "and never leaves the cache or the processor. Values are code values, 0 to 255 in an 8-bit image. Sums "
-    "are in "
-    "single precision, in double with --precision f64; long masks are summed in parts, so that their "
-    "rounding errors stay below 1e-6 of the result. Results that go back into integers are rounded half to "
-    "even "
-    "and clamped; between operators, and into .npy files, they stay as they are.\n\n"
+    "type, and never leaves the cache or the processor. Values are code values, 0 to 255 in an 8-bit image. "
+    "Sums are in single precision, in double with --precision f64; long masks are summed in parts, so that "
+    "their rounding errors stay below 1e-6 of the result. Results that go back into integers are rounded "
+    "half to even and clamped; between operators, and into .npy files, they stay as they are.\n\n"
     "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
-    "rows "
-    "and columns: conv1d is for those.";
+    "rows and columns: conv1d is for those.";
 
 static const fc_operator sepconv_operator = {
     .size = sizeof(fc_operator),

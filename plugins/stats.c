@@ -229,19 +229,17 @@ static const fc_operator stats_operator = {
         "Passes the signal through untouched and tells of it at the end: of each channel, when there are "
         "several, and of all together (for images, of all frames together). An output may be left out: "
         "filterchain -i in.wav -p stats only measures. Standing between other operators it measures what it "
-        "sees "
-        "there; --report writes the numbers as JSON.\n\n"
+        "sees there; --report writes the numbers as JSON.\n\n"
         "For sound min, max, mean, rms, std and var are relative to full scale, +-1, and the peak is in "
-        "dBFS; "
-        "digital silence peaks at -inf. Images and arrays are told in their code values. Sums of integers "
-        "are exact, whatever the length, and given in full: for sound sum and sumsq are those of the "
-        "integer codes (8-bit and unsigned sound: less the bias), so that the mean of 16-bit sound is sum / "
-        "count / 32768. "
-        "Everything else of integers follows from these sums with one rounding or two.\n\n"
-        "Floating-point samples are added in double, pairwise, and the variance is taken from deviations, so "
-        "that a large "
-        "offset does not drown it. NaN and infinite samples are counted and left out of all the rest; what "
-        "nothing is left for is NaN. The result does not depend on chunks, threads or device, to the bit.",
+        "dBFS; digital silence peaks at -inf. Images and arrays are told in their code values. Sums of "
+        "integers are exact, whatever the length, and given in full: for sound sum and sumsq are those of "
+        "the integer codes (8-bit and unsigned sound: less the bias), so that the mean of 16-bit sound is "
+        "sum / count / 32768. Everything else of integers follows from these sums with one rounding or "
+        "two.\n\n"
+        "Floating-point samples are added in double, pairwise, and the variance is taken from deviations, "
+        "so that a large offset does not drown it. NaN and infinite samples are counted and left out of all "
+        "the rest; what nothing is left for is NaN. The result does not depend on chunks, threads or "
+        "device, to the bit.",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,

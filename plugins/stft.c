@@ -185,25 +185,20 @@ static const char *const examples[] = {"stft:64:hop=16:out=mag",
 
 static const char doc[] =
     "Cuts a sound into frames that overlap, multiplies each by a window and takes its Fourier transform.\n\n"
-    "The frames follow each other in time where the samples did, hop samples apart, so that the rate becomes "
-    "rate / "
-    "hop. The spectrum of a frame stands where the channels did: for each channel of the sound, one after "
-    "another, "
-    "the values that out names, each of the fft/2 + 1 bins from 0 Hz to half the rate. A stereo sound with "
-    "fft=1024:out=re,im so becomes 2 x 2 x 513 channels: left re, left im, right re, right im. An .npy file "
-    "takes "
-    "them as an array of frames x channels; istft says how it is read again.\n\n"
+    "The frames follow each other in time where the samples did, hop samples apart, so that the rate "
+    "becomes rate / hop. The spectrum of a frame stands where the channels did: for each channel of the "
+    "sound, one after another, the values that out names, each of the fft/2 + 1 bins from 0 Hz to half the "
+    "rate. A stereo sound with fft=1024:out=re,im so becomes 2 x 2 x 513 channels: left re, left im, right "
+    "re, right im. An .npy file takes them as an array of frames x channels; istft says how it is read "
+    "again.\n\n"
     "    stft:1024:hop=256:out=db        a spectrogram\n"
     "    stft:1024 ... istft:1024        there and back, to rounding\n\n"
     "Frames are centred on multiples of hop (center=yes) and there are 1 + ceil(length / hop), as with "
     "scipy.signal.stft; librosa and PyTorch, which centre alike, leave out the last one unless length is a "
-    "multiple of hop. What is "
-    "beyond the ends is zero, as it is there; border=reflect101 is their 'reflect'. With center=no frame f "
-    "begins at "
-    "sample f * hop, and the last is filled up.\n\n"
+    "multiple of hop. What is beyond the ends is zero, as it is there; border=reflect101 is their "
+    "'reflect'. With center=no frame f begins at sample f * hop, and the last is filled up.\n\n"
     "The window is the periodic one. Values are X[k] = sum w[i] x[i] exp(-2 pi i k / fft) with i counted "
-    "from the "
-    "frame's first sample, times what scale says.";
+    "from the frame's first sample, times what scale says.";
 
 static const fc_operator stft = {
     .size = sizeof(fc_operator),

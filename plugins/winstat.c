@@ -216,8 +216,8 @@ static const fc_param stat_param = {
     .flags = FC_PARAM_LIST,
     .max_count = FC_WINSTAT_STATS,
     .name = "stat",
-    .doc = "What to tell of each window. Several become channels, in the order asked: first all channels "
-           "of the first statistic, then all of the second.",
+    .doc = "What to tell of each window. Several become channels, in the order asked: first all channels of "
+           "the first statistic, then all of the second.",
     .preset = "mean",
     .choices = stat_list,
 };
@@ -282,29 +282,23 @@ static const fc_operator winstat_operator = {
     .summary = "statistics over a sliding window: mean, deviation, level, extremes",
     .doc =
         "Tells of the samples around each sample, channel by channel: their sum, mean, spread or extremes. "
-        "The "
-        "window is a stretch of time, of a row or (axis=y) of a column, or columns x rows of an image: "
-        "window=5x5:stat=std marks texture, window=15x15 is a box blur. The output is as long and as wide as "
-        "the input.\n\n"
+        "The window is a stretch of time, of a row or (axis=y) of a column, or columns x rows of an image: "
+        "window=5x5:stat=std marks texture, window=15x15 is a box blur. The output is as long and as wide "
+        "as the input.\n\n"
         "A window of w samples has floor(w/2) before the output's own and floor((w-1)/2) after it, so an "
-        "even "
-        "one reaches one further back, as in scipy.ndimage.uniform_filter1d and as a box mask of conv1d "
-        "lies. "
-        "At the ends it sees what border says; with border=shrink it holds fewer samples there, and a mean "
-        "is "
-        "over as many as there are.\n\n"
+        "even one reaches one further back, as in scipy.ndimage.uniform_filter1d and as a box mask of "
+        "conv1d lies. At the ends it sees what border says; with border=shrink it holds fewer samples "
+        "there, and a mean is over as many as there are.\n\n"
         "Several statistics become channels in the order asked, statistic by statistic: stat=mean,std makes "
         "of red, green and blue six channels, the three means first.\n\n"
         "The time it takes does not depend on the window. Integer samples are added exactly, in integers of "
-        "up "
-        "to 128 bits, and the result is rounded once, into the output's type; note that sums of squares "
-        "above "
-        "2^24 are not exact in f32, and that an integer output file clamps what it cannot hold. "
-        "Floating-point "
-        "samples are added in f32 (f64 with --precision f64) in an order that depends on nothing but their "
-        "position; nothing is subtracted again, so that the error is at most that of adding each window up "
-        "afresh. Variance is taken relative to samples of the window: a large common offset costs no digits. "
-        "NaN and infinity touch only the windows they are in; NaN is the minimum and maximum of its window.",
+        "up to 128 bits, and the result is rounded once, into the output's type; note that sums of squares "
+        "above 2^24 are not exact in f32, and that an integer output file clamps what it cannot hold. "
+        "Floating-point samples are added in f32 (f64 with --precision f64) in an order that depends on "
+        "nothing but their position; nothing is subtracted again, so that the error is at most that of "
+        "adding each window up afresh. Variance is taken relative to samples of the window: a large common "
+        "offset costs no digits. NaN and infinity touch only the windows they are in; NaN is the minimum "
+        "and maximum of its window.",
     .examples = examples,
     .n_params = N_PARAMS,
     .kinds = FC_KINDS_ALL,
