@@ -9,6 +9,7 @@
  */
 #include "media/audio.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #include "media/chunks.h"
 #include "media/ogg_pipe.h"
 #include "media/sound_view.h"
+
+#define MPEG_FRAME 1152
 
 typedef struct audio_source {
   fc_source base;
@@ -30,7 +33,11 @@ typedef struct audio_source {
   gboolean cut_told, chain_told;
 } audio_source;
 
-static gint64 read_frames(audio_source *source, void *to, gint64 count) {
+static gboolean is_mpeg(const audio_source *source) {
+  return (source->info.format & SF_FORMAT_TYPEMASK) == FC_SF_MPEG;
+}
+
+static gint64 read_some(audio_source *source, void *to, gint64 count) {
   switch (source->base.format.dtype) {
   case FC_I16: return sf_readf_short(source->file, to, count);
   case FC_I32: return sf_readf_int(source->file, to, count);
@@ -39,12 +46,36 @@ static gint64 read_frames(audio_source *source, void *to, gint64 count) {
   }
 }
 
+/* Of what is read at once libsndfile delivers nothing where MPEG turns out to be damaged in it: so it is
+ * read by no more than a frame of MPEG. */
+static gint64 read_frames(audio_source *source, void *to, gint64 count) {
+  gint64 done = 0, some, got;
+  gsize size = fc_dtype_size(source->base.format.dtype) * (gsize)source->info.channels;
+  do {
+    some = is_mpeg(source) ? MIN(MPEG_FRAME, count - done) : count;
+    got = read_some(source, (char *)to + (gsize)done * size, some);
+    done += MAX(got, 0);
+  } while (got == some && done < count); /* what is wrong is said by the read that met it alone */
+  return done;
+}
+
 /* A file that is not whole is refused, or taken with a warning. */
 static gboolean judge(audio_source *source, const char *fault, GError **error) {
   if (!source->options.allow_truncated)
     return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name, fault);
   fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, fault);
   return TRUE;
+}
+
+/* What libsndfile thinks of damaged MPEG is no help. */
+static char *fault_of(const audio_source *source, int problem) {
+  if (problem && is_mpeg(source))
+    return g_strdup_printf("is cut off or damaged after frame %" G_GINT64_FORMAT, source->position);
+  if (problem)
+    return g_strdup_printf("is damaged after frame %" G_GINT64_FORMAT " (%s)", source->position,
+                           sf_error_number(problem));
+  return g_strdup_printf("is cut off: it ends after %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " frames",
+                         source->position, source->promised);
 }
 
 /* The end, or a fault: which of them, and whether it will be taken. */
@@ -61,12 +92,11 @@ static gboolean end_well(audio_source *source, GError **error) {
     fc_media_warn(&source->options, "%s: %s", source->base.name, FC_OGG_CHAIN);
   }
   gboolean early = source->promised != FC_UNKNOWN && source->position < source->promised;
+  if (is_mpeg(source) && source->position == 0)
+    return fc_fail(error, FC_IO, "%s: cannot be read as MP3: nothing in it can be decoded",
+                   source->base.name);
   if (!problem && !early) return TRUE;
-  g_autofree char *what = problem ? g_strdup_printf("is damaged after frame %" G_GINT64_FORMAT " (%s)",
-                                                    source->position, sf_error_number(problem))
-                                  : g_strdup_printf("is cut off: it ends after %" G_GINT64_FORMAT
-                                                    " of %" G_GINT64_FORMAT " frames",
-                                                    source->position, source->promised);
+  g_autofree char *what = fault_of(source, problem);
   if (!judge(source, what, error)) return FALSE;
   source->promised = source->position;
   return TRUE;
@@ -79,6 +109,7 @@ static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
   if (wanted > 0) got = read_frames(source, into->data, wanted);
   if (got < 0) got = 0;
   source->position += got;
+  if (!fc_input_check(source->input, error)) return -1;
   if (got < wanted && !end_well(source, error)) return -1;
   return got;
 }
@@ -114,6 +145,7 @@ static gboolean streams(const fc_file_format *format) {
 }
 
 static gboolean fail_open(audio_source *source, const fc_file_format *format, GError **error) {
+  if (!fc_input_check(source->input, error)) return FALSE;
   g_autofree char *why = g_strdup(sf_strerror(NULL));
   g_strdelimit(why, "\r\n", ' ');
   /* Which it says of an MP3 file without a frame. */
@@ -137,6 +169,39 @@ static gboolean open_ogg_pipe(audio_source *source, const fc_file_format *format
   return source->file || fail_open(source, format, error);
 }
 
+/* A pipe; or what libsndfile counts wrongly in a view, for it begins with a tag. */
+static gboolean open_descriptor(audio_source *source, const fc_file_format *format, GError **error) {
+  /* A descriptor of its own: a failed open closes it whatever one asks for. */
+  int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return fc_fail(error, FC_IO, "%s: cannot be opened: %s", source->base.name, g_strerror(errno));
+  source->file = sf_open_fd(fd, SFM_READ, &source->info, SF_TRUE);
+  if (!source->file) return fail_open(source, format, error);
+  return sf_error(source->file) != SF_ERR_SYSTEM ||
+         fc_fail(error, FC_IO, "%s: reading failed: %s", source->base.name, sf_strerror(source->file));
+}
+
+static gboolean open_view(audio_source *source, fc_sound_view *view) {
+  fc_sound_view_free(source->view);
+  source->view = view;
+  memset(&source->info, 0, sizeof source->info);
+  if (view) source->file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &source->info, view);
+  return source->file != NULL;
+}
+
+/* Where no header says how long it is, libmpg123 guesses by the file's size and its first frames, and
+ * libsndfile delivers no more than that: of a stream whose first frames are large, a part. To one that cannot
+ * be guessed at, only the end says it; then the guess is made of so large a size that it is never too short.
+ */
+static gboolean open_mpeg(audio_source *source, const fc_file_format *format, GError **error) {
+  gboolean opened = open_view(source, fc_sound_view_plain(source->input, FC_SOUND_NO_END));
+  gboolean told = opened && source->info.frames < SF_COUNT_MAX;
+  if (opened) sf_close(g_steal_pointer(&source->file));
+  opened =
+      opened && open_view(source, fc_sound_view_plain(source->input, told ? FC_SOUND_END : FC_SOUND_FAR_END));
+  if (!told) source->info.frames = SF_COUNT_MAX;
+  return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
+}
+
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
   gboolean seekable = source->input->seekable;
   if (format->sndfile == SF_FORMAT_OGG && (!seekable || fc_ogg_is_chain(source->input)))
@@ -144,18 +209,15 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   /* It goes no further behind an odd chunk of a WAV file; for the view below that is kept. */
   gboolean view_needed = format->sndfile == SF_FORMAT_WAV && fc_chunks_front_is_odd(source->input);
   if ((!streams(format) || view_needed) && !fc_input_make_seekable(source->input, error)) return FALSE;
-  /* A descriptor of its own: a failed open closes it whatever one asks for. */
-  int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
-  if (fd >= 0) source->file = sf_open_fd(fd, SFM_READ, &source->info, SF_TRUE);
+  if (format->sndfile == FC_SF_MPEG) return open_mpeg(source, format, error);
+  if (!source->input->seekable || memcmp(source->input->head, "ID3", 3) == 0)
+    return open_descriptor(source, format, error);
   int major = format->sndfile;
   gboolean viewed = major == SF_FORMAT_RF64 || major == SF_FORMAT_WAV || major == SF_FORMAT_CAF;
-  if (source->file || !viewed || !source->input->seekable)
-    return source->file || fail_open(source, format, error);
   /* libsndfile loses its way behind odd chunks of the first two, and refuses a cut in the last. */
-  source->view = fc_sound_view_new(source->input);
-  memset(&source->info, 0, sizeof source->info);
-  if (source->view) source->file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &source->info, source->view);
-  return source->file || fail_open(source, format, error);
+  gboolean opened = open_view(source, fc_sound_view_plain(source->input, FC_SOUND_END)) ||
+                    (viewed && open_view(source, fc_sound_view_new(source->input)));
+  return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }
 
 static gboolean find_length(audio_source *source, GError **error) {

@@ -26,6 +26,11 @@ char *fc_display_name(const char *path, const char *standard) {
   return g_strdup(strcmp(path, "-") == 0 ? standard : path);
 }
 
+gboolean fc_input_check(const fc_input *input, GError **error) {
+  return !input->problem || fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s",
+                                    input->name, input->problem_at, g_strerror(input->problem));
+}
+
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
   gsize done = 0;
   while (done < size) {
@@ -33,8 +38,9 @@ gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GE
     if (got == 0) break;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s", input->name,
-              offset + (gint64)done, g_strerror(errno));
+      input->problem = errno;
+      input->problem_at = offset + (gint64)done;
+      fc_input_check(input, error);
       return -1;
     }
     done += (gsize)got;

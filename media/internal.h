@@ -21,7 +21,9 @@ typedef struct fc_input {
   char *path; /* NULL for standard input; its extension is a hint */
   int fd;
   gboolean seekable;
-  gint64 size; /* bytes; -1 for a pipe */
+  gint64 size;       /* bytes; -1 for a pipe */
+  int problem;       /* errno of the first read at a place that failed; 0 */
+  gint64 problem_at; /* and the place */
   gsize head_size;
   guint8 head[FC_INPUT_HEAD]; /* the first bytes, still to be read from fd */
 } fc_input;
@@ -37,8 +39,10 @@ gboolean fc_input_make_seekable(fc_input *input, GError **error);
 gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error);
 
 /* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
- * -1 with an error. */
+ * -1 with an error. Whoever takes what cannot be read for the end has fc_input_check called later. */
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error);
+/* FALSE with an error once such a read has failed, whoever asked for it. */
+gboolean fc_input_check(const fc_input *input, GError **error);
 
 /* The whole file, at most `limit` bytes; g_free. */
 guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error);

@@ -274,8 +274,10 @@ fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, 
   metadata->rate = (int)like->format.rate;
   metadata->frames = like->format.extent[FC_AXIS_X];
   fc_input *input = fc_audio_source_input(like);
-  if (read_all(metadata, file, input, options)) return g_steal_pointer(&metadata);
-  fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
+  if (!read_all(metadata, file, input, options))
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
+  else if (fc_input_check(input, error))
+    return g_steal_pointer(&metadata);
   return NULL;
 }
 

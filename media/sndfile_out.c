@@ -177,7 +177,7 @@ static gboolean correct_odd_size(sndfile_encoder *encoder, GError **error) {
     gint64 size = (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), header + 4, 4);
     at += (gint64)sizeof header + size + size % 2;
   }
-  return TRUE;
+  return fc_fail(error, FC_IO, "%s: cannot be completed: what was written cannot be read", encoder->name);
 }
 
 /* ---- the end ------------------------------------------------------------- */

@@ -15,11 +15,15 @@
 /* All that may stand ahead of the samples of a CAF file. */
 #define FRONT_MAX ((gint64)64 << 20)
 
+/* The largest MPEG frame is 60 times the smallest. */
+#define FAR 64
+
 struct fc_sound_view {
   fc_input *input;
   fc_blob header;
   gint64 samples_at, samples_size; /* in the file */
   gint64 position;
+  fc_sound_end end;
 };
 
 static gint64 size_of(const fc_sound_view *view) {
@@ -29,13 +33,20 @@ static gint64 size_of(const fc_sound_view *view) {
 /* ---- libsndfile's file ------------------------------------------------- */
 
 static sf_count_t vio_size(void *data) {
-  return size_of(data);
+  const fc_sound_view *view = data;
+  return view->end == FC_SOUND_NO_END ? SF_COUNT_MAX : size_of(view);
+}
+
+/* What is read from the end is had from where it is. */
+static gint64 end_of(const fc_sound_view *view, gint64 offset) {
+  gboolean far = view->end == FC_SOUND_FAR_END && offset == 0;
+  return far ? size_of(view) * FAR : size_of(view);
 }
 
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
   fc_sound_view *view = data;
-  gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? view->position : size_of(view);
-  if (from + offset < 0) return -1;
+  gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? view->position : end_of(view, offset);
+  if (from + offset < 0 || (whence == SEEK_END && view->end == FC_SOUND_NO_END)) return -1;
   return view->position = from + offset;
 }
 
@@ -115,6 +126,14 @@ static gboolean make_view(fc_sound_view *view, const fc_chunks *chunks) {
   if (chunks->family != FC_FAMILY_RIFF) return FALSE;
   make_header(view, chunks);
   return !view->header.failed;
+}
+
+fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end) {
+  fc_sound_view *view = g_new0(fc_sound_view, 1);
+  view->input = input;
+  view->end = end;
+  view->samples_size = input->size;
+  return view;
 }
 
 fc_sound_view *fc_sound_view_new(fc_input *input) {

@@ -7,7 +7,8 @@
  * system calls can still say so.
  *
  * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork, close (which is a
- * write, too), large (an allocation of more than what the program works in whatever the data).
+ * write, too), large (an allocation of more than what the program works in whatever the data), read,
+ * other (what is asked or set of a descriptor or path).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,10 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK, LARGE, CLOSE };
+enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK, LARGE, CLOSE, READ, OTHER };
 
 #define LARGE_FROM ((size_t)300 << 10)
 
@@ -44,9 +46,9 @@ static int fails(enum kind kind, int problem) {
 }
 
 static enum kind kind_named(const char *name) {
-  static const char *const names[] = {"",     "write",    "sync", "rename", "malloc", "thread",
-                                      "open", "truncate", "map",  "fork",   "large",  "close"};
-  for (int i = 1; i <= CLOSE; i++)
+  static const char *const names[] = {"",         "write", "sync", "rename", "malloc", "thread", "open",
+                                      "truncate", "map",   "fork", "large",  "close",  "read",   "other"};
+  for (int i = 1; i <= OTHER; i++)
     if (strcmp(names[i], name) == 0) return (enum kind)i;
   return NONE;
 }
@@ -78,6 +80,14 @@ __attribute__((constructor)) static void arm(void) {
 WRITE_FAULTS(ssize_t, write, (int fd, const void *from, size_t size), (fd, from, size))
 WRITE_FAULTS(ssize_t, pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
 
+EXPORT ssize_t read(int fd, void *to, size_t size) {
+  return fails(READ, EIO) ? -1 : NEXT(read)(fd, to, size);
+}
+
+EXPORT ssize_t pread(int fd, void *to, size_t size, off_t at) {
+  return fails(READ, EIO) ? -1 : NEXT(pread)(fd, to, size, at);
+}
+
 EXPORT int close(int fd) {
   return fails(WRITE, ENOSPC) || fails(CLOSE, EIO) ? -1 : NEXT(close)(fd);
 }
@@ -97,6 +107,52 @@ EXPORT int renameat2(int from_dir, const char *from, int to_dir, const char *to,
 
 EXPORT int ftruncate(int fd, off_t size) {
   return fails(TRUNCATE, EIO) ? -1 : NEXT(ftruncate)(fd, size);
+}
+
+/* A seek of ours, and one of a library that was built for files of 2 GiB. */
+EXPORT off_t lseek(int fd, off_t offset, int whence) {
+  return fails(OTHER, EIO) ? -1 : NEXT(lseek)(fd, offset, whence);
+}
+
+long lseek_of_libraries(int fd, long offset, int whence) __asm__("lseek");
+EXPORT long lseek_of_libraries(int fd, long offset, int whence) {
+  return (long)lseek(fd, offset, whence);
+}
+
+EXPORT int fstat(int fd, struct stat *info) {
+  return fails(OTHER, EIO) ? -1 : NEXT(fstat)(fd, info);
+}
+
+EXPORT int fcntl(int fd, int command, ...) {
+  va_list ap;
+  va_start(ap, command);
+  void *argument = va_arg(ap, void *);
+  va_end(ap);
+  return fails(OTHER, EMFILE) ? -1 : NEXT(fcntl)(fd, command, argument);
+}
+
+EXPORT int pipe2(int fds[2], int flags) {
+  return fails(OTHER, EMFILE) ? -1 : NEXT(pipe2)(fds, flags);
+}
+
+EXPORT int memfd_create(const char *name, unsigned flags) {
+  return fails(OTHER, EMFILE) ? -1 : NEXT(memfd_create)(name, flags);
+}
+
+EXPORT int posix_fallocate(int fd, off_t offset, off_t size) {
+  return fails(OTHER, ENOSPC) ? ENOSPC : NEXT(posix_fallocate)(fd, offset, size);
+}
+
+EXPORT int fchmod(int fd, mode_t mode) {
+  return fails(OTHER, EPERM) ? -1 : NEXT(fchmod)(fd, mode);
+}
+
+EXPORT int fchown(int fd, uid_t owner, gid_t group) {
+  return fails(OTHER, EPERM) ? -1 : NEXT(fchown)(fd, owner, group);
+}
+
+EXPORT int link(const char *from, const char *to) {
+  return fails(OTHER, EPERM) ? -1 : NEXT(link)(from, to);
 }
 
 EXPORT int open(const char *path, int flags, ...) {

@@ -44,6 +44,8 @@ def preloaded():
 
 
 class Faults(outputs.Job):
+    piped = None  # what comes from standard input
+
     def run_with(self, arguments, call, at):
         """(status, stderr, calls, failed) of a run in which that call fails."""
         mark = os.path.join(harness.BUILD, f"fault-mark-{os.getpid()}")
@@ -52,7 +54,8 @@ class Faults(outputs.Job):
         self.addCleanup(lambda: os.path.exists(mark) and os.remove(mark))
         environment = {**harness.fixed_environment(), **preloaded(), "FAULT_CALL": call, "FAULT_AT": str(at),
                        "FAULT_MARK": mark, "FAULT_PROGRAM": "filterchain"}
-        done = subprocess.run([harness.COMMAND, *arguments], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+        feed = {"input": self.piped} if self.piped else {"stdin": subprocess.DEVNULL}
+        done = subprocess.run([harness.COMMAND, *arguments], cwd=self.folder, env=environment, **feed,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
         with open(mark, "rb") as file:
             calls, failed = struct.unpack("<II", file.read(8))
@@ -82,8 +85,11 @@ class Faults(outputs.Job):
         self.counts[0 if status == 0 else 2 if aborted else 1] += 1
         return failed
 
-    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD, metadata=0):
+    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD, metadata=0, pipe=False):
         arguments = self.prepare(ending, size, old, metadata) + list(more)
+        if pipe:
+            self.piped = self.read(arguments[1])
+            arguments[1] = "-"
         status, _, calls, _ = self.run_with(arguments, call, 0)
         self.assertEqual(status, 0)
         self.assertGreater(calls, 0, f"no {call} in a job on {ending}: nothing was tested")
@@ -108,7 +114,8 @@ class Faults(outputs.Job):
 def add_test(ending, call, *more, **settings):
     def test(self):
         self.try_all(ending, call, *more, **settings)
-    setattr(Faults, f"test_{ending}_{call}" + ("_of_a_new_file" if "old" in settings else ""), test)
+    which = "_of_a_new_file" if "old" in settings else "_of_a_pipe" if "pipe" in settings else ""
+    setattr(Faults, f"test_{ending}_{call}{which}", test)
 
 
 for kind in ("wav", "flac", "png"):
@@ -127,6 +134,14 @@ add_test("wav", "close")
 add_test("jpg", "write", size=20000)
 add_test("png", "fork")
 add_test("png", "map")
+# What is read with an error is not the end of a file, whoever reads it.
+SOUND = ("wav", "rf64", "w64", "aiff", "au", "caf", "flac", "ogg", "opus", "mp3", "npy")
+IMAGES = ("png", "jpg", "bmp", "tga")
+for kind in SOUND + IMAGES:
+    add_test(kind, "read", size=20000 if kind in SOUND else 4000)
+    add_test(kind, "other")
+for kind in ("wav", "aiff", "au", "caf", "flac", "ogg", "mp3", "npy", "png"):
+    add_test(kind, "read", size=20000 if kind in SOUND else 4000, pipe=True)
 
 if __name__ == "__main__":
     harness.main()

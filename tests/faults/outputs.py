@@ -33,8 +33,8 @@ class Job(harness.Case):
     def prepare(self, ending, size=3000, old=OLD, metadata=0):
         """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
         bytes of metadata in the input."""
-        source, target = "in." + ending, "out." + ending
-        if ending in ("png", "jpg"):
+        source, target = "in." + ending, "out." + ending.replace("mp3", "npy")
+        if ending in ("png", "jpg", "bmp", "tga"):
             rows = [[(x * y) % 251 for x in range(3 * size // 20)] for y in range(size // 20)]
             harness.write_png(self.path("in.png"), rows, 3)
             if ending != "png":
@@ -42,8 +42,11 @@ class Job(harness.Case):
                 os.remove(self.path("in.png"))
             stages = ["-p", "sepconv:[1,2,1]/4", "-p", "gain:0.5"]
         else:
-            harness.write_wav(self.path("in.wav"), harness.tone(size, 2), 2)
-            if ending != "wav":
+            harness.write_wav(self.path("in.wav"), harness.tone(size, 2), 2, 16000)
+            if ending == "mp3":  # silence, which says nowhere how long it is
+                self.write(source, (b"\xff\xfb\x90\x64" + bytes(413)) * (size // 100))
+                os.remove(self.path("in.wav"))
+            elif ending != "wav":
                 self.succeed("-i", "in.wav", "-o", source)
                 os.remove(self.path("in.wav"))
             stages = ["-p", "conv1d:mask.txt", "-p", "gain:0.5"]

@@ -167,6 +167,43 @@ static void test_mp3(void) {
   assert_copy_fails(&(copy_job){.in = in, .out = out, .dtype = -1}, FC_IO, why);
 }
 
+/* So many frames of silence, of the size that goes with a bit rate. */
+static void put_mpeg(GByteArray *file, int count, guint8 rate, guint size) {
+  g_autofree guint8 *frame = g_malloc0(size);
+  memcpy(frame, (guint8[]){0xff, 0xfb, (guint8)(rate << 4), 0x64}, 4);
+  for (int i = 0; i < count; i++) g_byte_array_append(file, frame, size);
+}
+
+/* No header says its length: that its first frames are larger, or smaller, than the rest, and that a tag
+ * stands ahead or behind, makes it neither shorter nor cut off. */
+static void test_mp3_of_no_length(void) {
+  static const struct {
+    int first, then;
+    gboolean tags;
+  } cases[] = {{14, 1, FALSE}, {1, 14, FALSE}, {9, 9, TRUE}, {14, 1, TRUE}};
+  const guint sizes[] = {[1] = 104, [9] = 417, [14] = 1044};
+  g_autofree char *in = scratch("no-length.mp3"), *out = scratch("no-length.wav");
+  SF_INFO info = {.samplerate = 44100, .channels = 2, .format = FC_SF_MPEG | FC_SF_MPEG_LAYER_III};
+  if (!sf_format_check(&info)) {
+    g_test_skip("this libsndfile knows no MP3");
+    return;
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    static const guint8 tag[10 + 200] = {'I', 'D', '3', 3, 0, 0, 0, 0, 1, 72},
+                                 old_tag[128] = {'T', 'A', 'G', 'x'};
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    if (cases[i].tags) g_byte_array_append(file, tag, sizeof tag);
+    put_mpeg(file, 40, (guint8)cases[i].first, sizes[cases[i].first]);
+    put_mpeg(file, 160, (guint8)cases[i].then, sizes[cases[i].then]);
+    if (cases[i].tags) g_byte_array_append(file, old_tag, sizeof old_tag);
+    store(in, file->data, file->len);
+    assert_copies(in, out);
+    SF_INFO made = {0};
+    g_free(samples_of(out, &made));
+    g_assert_cmpint(made.frames, ==, 200 * 1152);
+  }
+}
+
 /* u-law is decoded, encoded, and is what it was. */
 static void test_companded(void) {
   g_autofree char *in = scratch("u.au"), *out = scratch("u2.au"), *back = scratch("u3.au");
@@ -596,6 +633,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/audio/short", test_short);
   g_test_add_func("/media/audio/choices", test_choices);
   g_test_add_func("/media/audio/mp3", test_mp3);
+  g_test_add_func("/media/audio/mp3-of-no-length", test_mp3_of_no_length);
   g_test_add_func("/media/audio/companded", test_companded);
   g_test_add_func("/media/audio/warns-of-loss", test_warns_of_loss);
   g_test_add_func("/media/audio/refusals", test_refusals);
