@@ -31,8 +31,15 @@ gboolean fc_input_check(const fc_input *input, GError **error) {
                                     input->name, input->problem_at, g_strerror(input->problem));
 }
 
+static gssize read_memory(const fc_input *input, gint64 offset, void *to, gsize size) {
+  gsize got = (gsize)CLAMP(input->size - offset, 0, (gint64)size);
+  if (got) memcpy(to, input->bytes + offset, got);
+  return (gssize)got;
+}
+
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
   gsize done = 0;
+  if (input->bytes) return read_memory(input, offset, to, size);
   while (done < size) {
     gssize got = pread(input->fd, (char *)to + done, size - done, offset + (gint64)done);
     if (got == 0) break;

@@ -20,6 +20,7 @@ typedef struct fc_input {
   char *name; /* for messages: the path, or "standard input" */
   char *path; /* NULL for standard input; its extension is a hint */
   int fd;
+  const guint8 *bytes; /* NULL, or what is read instead: a file in memory */
   gboolean seekable;
   gint64 size;       /* bytes; -1 for a pipe */
   int problem;       /* errno of the first read at a place that failed; 0 */

@@ -6,10 +6,9 @@
 #include "media/metadata.h"
 
 #include "media/flac_front.h"
+#include "media/sound_memory.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 /* All of a file's metadata, cover art included. */
 #define BYTES_MAX ((gsize)64 << 20)
@@ -157,7 +156,7 @@ static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_me
     if (result == NO_MEMORY) return NULL;
     if (result == READ)
       g_array_append_val(array, copy);
-    else
+    else if (fc_input_check(input, NULL))
       fc_media_warn(options, "%s: its chunk %.4s is too large or cut off, and is left out", input->name,
                     (const char *)chunk->id);
   }
@@ -385,10 +384,19 @@ static void apply_broadcast(const fc_metadata *metadata, SNDFILE *file, const fc
              (int)(info.coding_history - (char *)&info) + (int)MIN(info.coding_history_size, HISTORY_MAX));
 }
 
+/* Where there is a place for them, for which a warning has been given else. */
+static void apply_strings(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
+                          const char *name) {
+  gboolean stored = TRUE;
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
+    if (metadata->strings[i]) stored = sf_set_string(file, i, metadata->strings[i]) == 0 && stored;
+  if (!stored && (target_of(spec->samples.format) & TO_TEXTS))
+    fc_media_warn(spec->options, "%s: the texts of the input cannot all be stored, and are left out", name);
+}
+
 void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                        const char *name) {
-  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
-    if (metadata->strings[i]) sf_set_string(file, i, metadata->strings[i]);
+  apply_strings(metadata, file, spec, name);
   apply_broadcast(metadata, file, spec);
   if (metadata->has_cart)
     sf_command(file, SFC_SET_CART_INFO, (void *)&metadata->cart,
@@ -401,33 +409,33 @@ void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audi
 }
 
 /* A WAV file of no length with what libsndfile can carry; FALSE when it cannot be made. */
-static gboolean write_known(const fc_metadata *metadata, int to, const fc_audio_spec *spec,
+static gboolean write_known(const fc_metadata *metadata, fc_sound_memory *to, const fc_audio_spec *spec,
                             const char *name) {
   SF_INFO info = {.samplerate = spec->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
-  int fd = fcntl(to, F_DUPFD_CLOEXEC, 0);
-  SNDFILE *file = fd >= 0 ? sf_open_fd(fd, SFM_WRITE, &info, SF_TRUE) : NULL;
+  SNDFILE *file = sf_open_virtual(&fc_sound_memory_vio, SFM_WRITE, &info, to);
   if (!file) return FALSE;
   fc_audio_spec mono = *spec;
   mono.samples.format = SF_FORMAT_WAV;
   mono.channels = 0; /* no channel map: the mask goes into our own header */
   fc_metadata_apply(metadata, file, &mono, name);
-  return sf_close(file) == 0;
+  return sf_close(file) == 0 && !to->bytes.failed;
 }
 
 /* The chunks of that file; NULL with an error. */
 static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
                          const fc_media_options *options, const char *name, GError **error) {
-  fc_input input = {.name = (char *)"metadata", .fd = fc_spool_create(error), .seekable = TRUE};
-  if (input.fd < 0) return NULL;
+  fc_input input = {.name = (char *)"metadata", .fd = -1, .seekable = TRUE};
+  fc_sound_memory memory = {0};
   GArray *array = NULL;
-  if (write_known(metadata, input.fd, spec, name)) {
-    input.size = lseek(input.fd, 0, SEEK_END);
+  if (write_known(metadata, &memory, spec, name)) {
+    input.bytes = memory.bytes.data;
+    input.size = (gint64)memory.bytes.size;
     input.head_size = (gsize)MAX(fc_input_read_at(&input, 0, input.head, 64, NULL), 0);
     g_autoptr(fc_chunks) chunks = fc_chunks_read(&input, NULL);
     if (chunks) array = read_chunks(&input, chunks, options);
   }
-  close(input.fd);
-  if (!array) fc_fail(error, FC_NO_MEMORY, "no memory or disk for the metadata of the input");
+  fc_blob_clear(&memory.bytes);
+  if (!array) fc_fail(error, FC_NO_MEMORY, "no memory for the metadata of the input");
   return array;
 }
 

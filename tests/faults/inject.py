@@ -85,8 +85,10 @@ class Faults(outputs.Job):
         self.counts[0 if status == 0 else 2 if aborted else 1] += 1
         return failed
 
-    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD, metadata=0, pipe=False):
-        arguments = self.prepare(ending, size, old, metadata) + list(more)
+    def try_all(self, ending, call, *more, size=3000, old=outputs.OLD, metadata=0, pipe=False, itself=False, to=None):
+        arguments = self.prepare(ending, size, old, metadata, to) + list(more)
+        if itself:
+            arguments = self.onto_itself(arguments)
         if pipe:
             self.piped = self.read(arguments[1])
             arguments[1] = "-"
@@ -114,7 +116,8 @@ class Faults(outputs.Job):
 def add_test(ending, call, *more, **settings):
     def test(self):
         self.try_all(ending, call, *more, **settings)
-    which = "_of_a_new_file" if "old" in settings else "_of_a_pipe" if "pipe" in settings else ""
+    which = "_of_a_new_file" if "old" in settings else "_of_a_pipe" if "pipe" in settings else \
+        "_onto_itself" if "itself" in settings else "_of_another_kind" if "to" in settings else ""
     setattr(Faults, f"test_{ending}_{call}{which}", test)
 
 
@@ -140,6 +143,13 @@ IMAGES = ("png", "jpg", "bmp", "tga")
 for kind in SOUND + IMAGES:
     add_test(kind, "read", size=20000 if kind in SOUND else 4000)
     add_test(kind, "other")
+    if kind not in ("mp3", "wav", "flac", "png", "jpg"):
+        add_test(kind, "write", size=20000 if kind in SOUND else 4000)
+for fault in ("read", "write", "other"):  # what is said beside the samples is put in other words
+    add_test("aiff", fault, to="wav")
+for kind in ("wav", "aiff", "flac", "npy", "png", "bmp"):
+    for fault in ("write", "rename", "read", "other"):
+        add_test(kind, fault, itself=True)
 for kind in ("wav", "aiff", "au", "caf", "flac", "ogg", "mp3", "npy", "png"):
     add_test(kind, "read", size=20000 if kind in SOUND else 4000, pipe=True)
 

@@ -27,13 +27,29 @@ def with_metadata(data, size):
     return data[:33] + struct.pack(">I", size) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:]
 
 
+def with_marks(data):
+    """An AIFF file with a title and a marker more."""
+    mark = struct.pack(">HHI", 1, 1, 100) + b"\3abc"
+    data += b"MARK" + struct.pack(">I", len(mark)) + mark + b"NAME\0\0\0\6a name"
+    return data[:4] + struct.pack(">I", len(data) - 8) + data[8:]
+
+
 class Job(harness.Case):
     """An empty folder with inputs of three kinds in it, and an old output or none."""
 
-    def prepare(self, ending, size=3000, old=OLD, metadata=0):
+    def onto_itself(self, arguments):
+        """The same job with the input as its output."""
+        arguments = [arguments[1] if word == self.target else word for word in arguments]
+        os.remove(self.path(self.target))
+        self.target = arguments[1]
+        self.old = self.read(self.target)
+        self.reset()
+        return arguments
+
+    def prepare(self, ending, size=3000, old=OLD, metadata=0, to=None):
         """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
         bytes of metadata in the input."""
-        source, target = "in." + ending, "out." + ending.replace("mp3", "npy")
+        source, target = "in." + ending, "out." + (to or ending.replace("mp3", "npy"))
         if ending in ("png", "jpg", "bmp", "tga"):
             rows = [[(x * y) % 251 for x in range(3 * size // 20)] for y in range(size // 20)]
             harness.write_png(self.path("in.png"), rows, 3)
@@ -51,6 +67,8 @@ class Job(harness.Case):
                 os.remove(self.path("in.wav"))
             stages = ["-p", "conv1d:mask.txt", "-p", "gain:0.5"]
             self.write("mask.txt", "0.25 0.5 0.25\n")
+        if to:
+            self.write(source, with_marks(self.read(source)))
         if metadata:
             self.write(source, with_metadata(self.read(source), metadata))
         arguments = ["-i", source, *stages, "-o", target, "--device", "cpu", "-j", "2"]
