@@ -63,6 +63,13 @@ static void leave_out(fc_places *places, guint32 id) {
   places->cues++;
 }
 
+/* Where in the part a cue point is, or NULL. */
+static const guint32 *place_of(const fc_places *places, guint32 id) {
+  const guint32 *found =
+      places->kept.size ? bsearch(&id, places->kept.data, places->kept.size / 8, 8, compare_ids) : NULL;
+  return found ? found + 1 : NULL;
+}
+
 /* How many of so many entries are really there. */
 static gsize entries(const fc_meta_chunk *chunk, guint32 said, gsize head, gsize each) {
   return MIN((gsize)said, (chunk->size - head) / each);
@@ -80,8 +87,11 @@ static void find_cues(fc_places *places, const fc_meta_chunk *chunk) {
   gsize count = entries(chunk, get(little(), chunk->data, 4), CUE_HEAD, CUE);
   for (gsize i = 0; i < count; i++) {
     const guint8 *cue = chunk->data + CUE_HEAD + i * CUE;
-    guint32 at = get(little(), cue + 20, 4);
-    if (!move(places, &at)) leave_out(places, get(little(), cue, 4));
+    guint32 at = get(little(), cue + 20, 4), id = get(little(), cue, 4);
+    if (move(places, &at))
+      fc_blob_put(&places->kept, (guint32[]){id, at}, 8);
+    else
+      leave_out(places, id);
   }
 }
 
@@ -136,13 +146,23 @@ static void move_plays(const fc_places *places, fc_meta_chunk *chunk) {
   chunk->size = end;
 }
 
-/* Labels and notes of cue points. */
+/* A region reaches from its cue point so many samples on: no further than the part does. */
+static void clip_region(const fc_places *places, guint8 *region) {
+  const guint32 *at = place_of(places, get(little(), region, 4));
+  guint32 length = get(little(), region + 4, 4);
+  if (at && places->frames != FC_UNKNOWN && (gint64)length > places->frames - *at)
+    fc_chunk_put(little(), region + 4, (guint64)(places->frames - *at), 4);
+}
+
+/* Labels, notes and regions of cue points. */
 static void move_labels(const fc_places *places, fc_meta_chunk *chunk) {
   gsize end = LIST_HEAD;
   for (gsize at = LIST_HEAD; chunk->size - at >= LIST_ENTRY;) {
     gsize size = get(little(), chunk->data + at + 4, 4), whole = LIST_ENTRY + size + (size & 1);
     whole = MIN(whole, chunk->size - at);
     gboolean names_one = whole >= LIST_ENTRY + 4;
+    if (whole >= LIST_ENTRY + 8 && memcmp(chunk->data + at, "ltxt", 4) == 0)
+      clip_region(places, chunk->data + at + LIST_ENTRY);
     if (!names_one || !is_gone(places, get(little(), chunk->data + at + LIST_ENTRY, 4)))
       keep(chunk, &end, at, whole);
     at += whole;
@@ -303,7 +323,8 @@ gboolean fc_places_find(fc_places *places, fc_family family, const GArray *chunk
     if (family == FC_FAMILY_CAF && is_caf(chunk, &regions)) find_caf(places, chunk, regions);
   }
   if (places->gone.size) qsort(places->gone.data, places->gone.size / 4, 4, compare_ids);
-  return !places->gone.failed;
+  if (places->kept.size) qsort(places->kept.data, places->kept.size / 8, 8, compare_ids);
+  return !places->gone.failed && !places->kept.failed;
 }
 
 void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *chunk) {
@@ -315,6 +336,7 @@ void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *ch
 
 void fc_places_clear(fc_places *places) {
   fc_blob_clear(&places->gone);
+  fc_blob_clear(&places->kept);
 }
 
 /* ---- libsndfile's ------------------------------------------------------- */

@@ -28,6 +28,7 @@ typedef struct fc_places {
   double stretch;      /* how many frames one has become: then only the time of day has a meaning */
   guint cues, loops;   /* that were left out */
   fc_blob gone;        /* their ids, of 4 bytes each, in rising order */
+  fc_blob kept;        /* RIFF: ids of the others, each with its new place behind it, likewise */
 } fc_places;
 
 /* Looks for what will be left out; ahead of moving the chunks of `family`, of which `chunks` are all. FALSE

@@ -101,6 +101,16 @@ class Wav(harness.Case):
         self.assertEqual(after[b"bext"], bext((5 << 32) + 100))
         self.assertEqual(after[b"cart"][684:748], struct.pack("<4sI", b"MRK ", 0) + bytes(56))
 
+    def test_regions_end_with_the_part(self):
+        """A label may have a length, which is of the part what is in it."""
+        def regions(*lengths):
+            return b"adtl" + b"".join(chunk(b"ltxt", struct.pack("<II4sHHHH", i + 1, length, b"rgn ", 0, 0, 0, 0) + b"words"[:i])
+                                      for i, length in enumerate(lengths))
+        data = wav(chunk(b"LIST", regions(30, 250, 900, 0xffffffff)), chunk(b"cue ", cues(150, 200, 100, 400)))
+        after = self.filtered(data, "crop:start=100:length=300")
+        self.assertEqual(after[b"adtl"], regions(30, 200, 300, 0))
+        self.assertEqual(self.filtered(data, "gain:1")[b"adtl"], regions(30, 250, 900, 0xffffffff))
+
     def test_two_crops(self):
         """From 30 on, and of that from 20 on."""
         after = self.filtered(self.rich(), "crop:start=30", "crop:start=20")
@@ -129,7 +139,7 @@ class Wav(harness.Case):
     def test_damaged(self):
         """Counts beyond the end, entries that are cut off, and sizes that lead out."""
         for kind, body in ((b"cue ", b"\xff" * 30), (b"cue ", b"\1"), (b"smpl", b"\xff" * 40), (b"plst", b"\xff" * 9),
-                           (b"LIST", b"adtllabl\xff\xff\xff\xff\1\0\0\0"), (b"LIST", b"adtllabl"), (b"bext", b"short"),
+                           (b"LIST", b"adtllabl\xff\xff\xff\xff\1\0\0\0"), (b"LIST", b"adtlltxt\x05\0\0\0\1\0\0\0\1"), (b"LIST", b"adtllabl"), (b"bext", b"short"),
                            (b"cart", b"short")):
             self.write("in.wav", wav(chunk(kind, body)))
             done = self.run_command("-i", "in.wav", "-o", "out.wav", "-p", "crop:start=3")
