@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "media/cue_sheet.h"
+
 enum { STREAMINFO = 0, APPLICATION = 2, TAGS = 4, CUESHEET = 5, PICTURE = 6 };
 
 #define MARK    4 /* "fLaC" */
@@ -43,6 +45,18 @@ void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks) {
   for (gint64 at = MARK; !(head[0] & LAST); at += (gint64)block_size(head)) {
     if (fc_input_read_at(input, at, head, HEAD, NULL) != HEAD) return;
     if (is_kept(head[0] & ~LAST, places) && !append_block(input, at, block_size(head), blocks)) return;
+  }
+}
+
+void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, fc_blob *to, guint *left_out) {
+  gsize size;
+  for (gsize at = 0; at + HEAD <= blocks->size; at += size) {
+    const guint8 *block = blocks->data + at;
+    size = block_size(block);
+    if (block[0] == CUESHEET)
+      fc_cue_sheet_part(block, size, lead, frames, to, left_out);
+    else
+      fc_blob_put(to, block, size);
   }
 }
 

@@ -14,6 +14,10 @@ G_BEGIN_DECLS
  * it; nothing of any other. `places`: also those that count samples. */
 void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks);
 
+/* Appends the same blocks as they are of a part of the sound: the frames from `lead` on. `left_out` grows by
+ * what cue sheets have beyond it, or ahead. */
+void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, fc_blob *to, guint *left_out);
+
 /* Appends the names of the blocks that no other format of ours takes, apart by commas. */
 void fc_flac_blocks_name(const fc_blob *blocks, GString *names);
 

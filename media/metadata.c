@@ -35,6 +35,7 @@ struct fc_metadata {
   gint64 frames; /* FC_UNKNOWN */
   /* FLAC's blocks, and those of them that do not count samples. */
   fc_blob blocks, placeless_blocks;
+  fc_blob part_blocks; /* all of a part of the sound; made when asked for */
   gboolean extensible;
   guint32 speakers;
   char *strings[SF_STR_LAST + 1];
@@ -288,6 +289,7 @@ void fc_metadata_free(fc_metadata *metadata) {
   if (metadata->chosen) g_array_unref(metadata->chosen);
   fc_blob_clear(&metadata->blocks);
   fc_blob_clear(&metadata->placeless_blocks);
+  fc_blob_clear(&metadata->part_blocks);
   g_free(metadata->cues);
   for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
   g_free(metadata);
@@ -533,15 +535,28 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
   return metadata->extensible ? metadata->speakers : metadata->has_map ? mask_of(metadata->map, channels) : 0;
 }
 
+static const fc_blob *blocks_of_part(fc_metadata *metadata, const fc_audio_spec *spec, const char *name) {
+  g_auto(fc_places) places = places_in(metadata, spec);
+  fc_blob_clear(&metadata->part_blocks);
+  fc_flac_blocks_of_part(&metadata->blocks, places.lead, places.frames, &metadata->part_blocks, &places.cues);
+  if (metadata->part_blocks.size > metadata->placeless_blocks.size)
+    warn_of_places(&places, spec->options, name);
+  return &metadata->part_blocks;
+}
+
 /* A cue sheet says where the sound ends too. */
 const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec, const char *name) {
   if (!metadata) return NULL;
-  gboolean whole = has_places(metadata, spec) && !is_part(metadata, spec);
-  const fc_blob *blocks = whole ? &metadata->blocks : &metadata->placeless_blocks;
-  if (blocks->size < metadata->blocks.size)
+  gboolean sheet = metadata->blocks.size > metadata->placeless_blocks.size;
+  const fc_blob *blocks = &metadata->placeless_blocks;
+  if (has_places(metadata, spec) && !is_part(metadata, spec))
+    blocks = &metadata->blocks;
+  else if (sheet && has_places(metadata, spec) && spec->frames != FC_UNKNOWN)
+    blocks = blocks_of_part(metadata, spec, name);
+  if (sheet && blocks->size <= metadata->placeless_blocks.size)
     fc_media_warn(spec->options, "%s: the cue sheet of the input no longer fits the samples, and is left out",
                   name);
-  return blocks->size ? blocks : NULL;
+  return blocks->size || blocks->failed ? blocks : NULL;
 }
 
 /* ---- what is lost ------------------------------------------------------ */

@@ -259,5 +259,68 @@ class Caf(harness.Case):
             self.assertEqual(done.returncode, 0, (kind, done.stderr))
 
 
+def sheet(end, *tracks, cd=False):
+    """A cue sheet of tracks: a place, and points of a number and a place from there on."""
+    body = b"1234567890123".ljust(128, b"\0") + struct.pack(">QB258xB", 88200 if cd else 0, 128 * cd, len(tracks) + 1)
+    for number, (place, *points) in tracks:
+        body += struct.pack(">QB12sB13xB", place, number, b"CODE%08d" % number, 0, len(points))
+        body += b"".join(struct.pack(">QB3x", at, point) for point, at in points)
+    return body + struct.pack(">QB12xx13xB", end, 170 if cd else 255, 0)
+
+
+def flac_blocks(data):
+    at, found, last = 4, [], False
+    while not last:
+        last, kind, size = data[at] > 127, data[at] & 127, int.from_bytes(data[at + 1:at + 4], "big")
+        found.append((kind, data[at + 4:at + 4 + size]))
+        at += 4 + size
+    return found
+
+
+class Flac(harness.Case):
+    TRACKS = ((1, (0, (1, 0))), (2, (300, (0, 0), (1, 50), (2, 250), (3, 280))), (3, (600, (1, 0))), (4, (900, (1, 0), (2, 99))))
+
+    def part(self, body, *stages, said=""):
+        """The cue sheet of a part of a sound that had this one, or None."""
+        harness.write_wav(self.path("in.wav"), range(FRAMES))
+        self.succeed("-i", "in.wav", "-o", "plain.flac")
+        data = self.read("plain.flac")
+        self.write("in.flac", data[:42] + b"\5" + struct.pack(">I", len(body))[1:] + body + data[42:])
+        done = self.run_command("-i", "in.flac", "-o", "out.flac", *(word for stage in stages for word in ("-p", stage)))
+        if done.returncode:
+            self.assertRegex(done.stderr, r"\Afilterchain: in\.flac: cannot be read as FLAC: [^\n]+\n\Z")
+            return None  # libFLAC looks at it too
+        self.assertEqual(done.stderr, said and f"filterchain: warning: out.flac: {said}\n")
+        self.succeed("-i", "out.flac", "-o", "out.wav", "-q")
+        found = [body for kind, body in flac_blocks(self.read("out.flac")) if kind == 5]
+        return found[0] if found else None
+
+    def test_a_part(self):
+        whole = sheet(FRAMES, *self.TRACKS, cd=True)
+        self.assertEqual(self.part(whole, "gain:1"), whole)
+        gone = "not in what is kept of the input, and left out: {} cue points"
+        self.assertEqual(self.part(whole, "crop:length=640", said=gone.format(1).rstrip("s")),
+                         sheet(640, (1, (0, (1, 0))), (2, (300, (0, 0), (1, 50), (2, 250), (3, 280))), (3, (600, (1, 0)))))
+        # It begins in the second track's second point, or ahead of its first.
+        self.assertEqual(self.part(whole, "crop:start=560:length=350", said=gone.format(1).rstrip("s")),
+                         sheet(350, (2, (0, (1, 0), (2, 20))), (3, (40, (1, 0))), (4, (340, (1, 0)))))
+        self.assertEqual(self.part(whole, "crop:start=310:length=100", said=gone.format(3)), sheet(100, (2, (0, (0, 0), (1, 40)))))
+        self.assertEqual(self.part(sheet(FRAMES, (1, (100, (1, 20)))), "crop:start=110"), sheet(890, (1, (0, (1, 10)))))
+
+    def test_what_makes_no_sense(self):
+        """It is left out with a word."""
+        said = "the cue sheet of the input no longer fits the samples, and is left out"
+        whole = sheet(FRAMES, *self.TRACKS)
+        for body in (whole[:-1], whole[:400], whole[:395] + b"\xff" + whole[396:], whole[:395] + b"\0", whole[:20], b"",
+                     sheet(FRAMES, (1, (-1 & 0xffffffffffffffff, (1, 0)))), sheet(FRAMES, (1, (0, (1, 1 << 63)))),
+                     sheet(FRAMES, (1, (0,))), sheet(FRAMES, (1, (50, (1, 0))))):
+            self.assertIsNone(self.part(body, "crop:start=100:length=300" if len(body) > 600 else "crop:length=30", said=said), body)
+
+    def test_samples_that_are_no_longer_those(self):
+        self.write("half.txt", "0.5 0.5\n")
+        self.assertIsNone(self.part(sheet(FRAMES, *self.TRACKS), "matrix:half.txt:block=2:axis=x",
+                                    said="the cue sheet of the input no longer fits the samples, and is left out"))
+
+
 if __name__ == "__main__":
     harness.main()
