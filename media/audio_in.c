@@ -155,6 +155,13 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
   if (strstr(why, "SF_INFO struct incomplete"))
     return fc_fail(error, FC_IO, "%s: cannot be read as %s: its header gives no sample rate, or no channels",
                    source->base.name, format->title);
+  /* Of which less was looked at than it takes to pass odd chunks by. */
+  if (!source->input->seekable && source->input->head_size == FC_INPUT_HEAD &&
+      !fc_chunks_front_is_there(source->input))
+    return fc_fail(error, FC_IO,
+                   "%s: cannot be read as %s from a pipe: more than 64 KB stand ahead of its samples; name "
+                   "the file, or use <",
+                   source->base.name, format->title);
   while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
   g_autoptr(fc_chunks) chunks = source->input->seekable ? fc_chunks_read(source->input, NULL) : NULL;
   if (chunks && chunks->missing > 0)

@@ -175,6 +175,18 @@ class Wav(harness.Case):
         self.write("filled.wav", wav(chunk(b"iXML", b"<x/>")) + bytes(4096))
         self.succeed("-i", "filled.wav", "-o", "out.wav")
 
+    def test_a_large_front_in_a_pipe(self):
+        """Of chunks behind it libsndfile alone decides, and an odd one is too much for it: the file has them all."""
+        for chunks, status in (((chunk(b"iXML", bytes(70001)), chunk(b"abcd", b"odd")), 0),
+                               ((chunk(b"iXML", bytes(70000)), chunk(b"\1\2\3\4", b"odd")), 1)):
+            data = self.read(self.write("in.wav", wav(*chunks)))
+            self.assertEqual(self.filtered(data, "gain:1"), chunks_of(data))
+            done = self.run_command("-i", "-", "-o", "piped.wav", input=data, text=False)
+            self.assertEqual(done.returncode, status)
+            self.assertRegex(done.stderr, rb"\Afilterchain: (warning: )?standard input: [^\n]*name the file, or use <\n\Z")
+            if status:
+                self.assertIn(b"more than 64 KB stand ahead of its samples", done.stderr)
+
     def test_into_aiff(self):
         """By way of libsndfile."""
         after = self.filtered(self.rich(), "crop:start=100", out="out.aiff",
