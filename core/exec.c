@@ -12,6 +12,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/fit.h"
 #include "core/memory.h"
 #include "core/patience.h"
 #include "core/progress.h"
@@ -43,6 +44,7 @@ typedef struct run {
   fc_trace *trace;
   fc_result *result;
   slot slots[FC_SLOTS];
+  int threads; /* as in the options, or fewer that fit into memory */
 
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -452,8 +454,8 @@ static fc_runner *make_device_runner(const fc_plan *plan, GError **error) {
   return runner;
 }
 
-static fc_runner *make_runner(fc_plan *plan, const fc_options *options, GError **error) {
-  if (plan->device == FC_HOST) return fc_cpu_runner_new(options->threads, plan->chain->context->frames);
+static fc_runner *make_runner(fc_plan *plan, int threads, GError **error) {
+  if (plan->device == FC_HOST) return fc_cpu_runner_new(threads, plan->chain->context->frames);
   return make_device_runner(plan, error);
 }
 
@@ -471,11 +473,17 @@ static void clear_run(run *r) {
 }
 
 static gboolean init_run(run *r, guint halvings, GError **error) {
+  r->threads = r->options->threads;
   if (!fc_plan_choose_chunk(r->plan, r->options, halvings, error)) return FALSE;
-  r->runner = make_runner(r->plan, r->options, error);
+  if (!fc_plan_fit(r->plan, &r->threads, error)) return FALSE;
+  if (r->threads != r->options->threads)
+    fc_context_log(r->plan->chain->context, FC_LOG_INFO,
+                   "%s: memory is short: on %d thread%s (--max-memory sets the limit)", r->source->name,
+                   r->threads, r->threads == 1 ? "" : "s");
+  r->runner = make_runner(r->plan, r->threads, error);
   if (!r->runner) return FALSE;
   if (r->trace && r->runner->watch) r->runner->watch(r->runner, r->trace);
-  if (!fc_work_init(&r->work, r->plan, r->runner, r->options->threads, r->trace, error)) return FALSE;
+  if (!fc_work_init(&r->work, r->plan, r->runner, r->threads, r->trace, error)) return FALSE;
   if (!init_slots(r, fc_plan_slots(r->plan), error)) return FALSE;
   r->chunker = fc_chunker_new(r->plan);
   r->collected = g_new0(gint64, r->plan->n + 1);

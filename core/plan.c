@@ -400,7 +400,7 @@ static double twin_bytes(const fc_plan *plan) {
   return total;
 }
 
-static double host_bytes(const fc_plan *plan) {
+double fc_plan_host_bytes(const fc_plan *plan) {
   return plan->device == FC_HOST ? runner_bytes(plan) : twin_bytes(plan);
 }
 
@@ -415,7 +415,7 @@ const char *fc_plan_unit(const fc_plan *plan, gint64 count) {
 }
 
 double fc_plan_bytes(const fc_plan *plan) {
-  return runner_bytes(plan) + (plan->device == FC_HOST ? 0 : twin_bytes(plan));
+  return runner_bytes(plan) + (plan->device == FC_HOST ? 0 : twin_bytes(plan)) + plan->scratch;
 }
 
 /* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
@@ -649,11 +649,11 @@ static char *wide_border(const fc_plan *plan) {
 }
 
 static gboolean fits(const fc_plan *plan) {
-  return host_bytes(plan) <= (double)plan->chain->context->max_memory;
+  return fc_plan_host_bytes(plan) <= (double)plan->chain->context->max_memory;
 }
 
 static gboolean check_fits(const fc_plan *plan, GError **error) {
-  double need = host_bytes(plan), most = (double)plan->chain->context->max_memory;
+  double need = fc_plan_host_bytes(plan), most = (double)plan->chain->context->max_memory;
   if (fits(plan)) return TRUE;
   g_autofree char *border = wide_border(plan);
   return fc_fail(error, FC_NO_MEMORY,
@@ -664,18 +664,18 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
                                : "");
 }
 
-/* Half of the limit is left for what operators work in, which no plan knows; but where borders take more than
- * chunks, shorter ones would cost time and save nothing. */
+/* Half of the limit is left for what operators work in, which is not known before they are prepared; but
+ * where borders take more than chunks, shorter ones would cost time and save nothing. */
 #define ROOM_FOR_SCRATCH   0.5
 #define LEAST_WORTH_SAVING 0.1
 
 static void leave_room(fc_plan *plan) {
   const double room = ROOM_FOR_SCRATCH * (double)plan->chain->context->max_memory;
-  double need = host_bytes(plan);
+  double need = fc_plan_host_bytes(plan);
   while (plan->chunk > 1 && need > room) {
     gint64 was = plan->chunk;
     plan->chunk /= 2;
-    double less = host_bytes(plan);
+    double less = fc_plan_host_bytes(plan);
     if (less > need * (1 - LEAST_WORTH_SAVING)) {
       plan->chunk = was;
       return;
@@ -688,9 +688,9 @@ static void leave_room(fc_plan *plan) {
  * fits, it is the whole that is told of. */
 static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
   gint64 wanted = plan->chunk;
-  double need = host_bytes(plan);
+  double need = fc_plan_host_bytes(plan);
   while (plan->chunk > 1 && !fits(plan)) plan->chunk /= 2;
-  if (!fits(plan) && host_bytes(plan) > need)
+  if (!fits(plan) && fc_plan_host_bytes(plan) > need)
     plan->chunk = wanted;
   else if (!asked_for)
     leave_room(plan);

@@ -49,6 +49,7 @@ typedef struct fc_plan {
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */
   gint64 freely;        /* how many it would be if memory had no limit */
+  double scratch;       /* bytes that stages on the CPU work in; 0 until they are prepared, see fit.h */
   gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
   gboolean alone;       /* a worker runs a chunk through all stages by itself */
 } fc_plan;
@@ -110,9 +111,11 @@ const char *fc_plan_unit(const fc_plan *plan, gint64 count);
 /* How many chunks a run holds at a time: one where there is but one, or where each worker has its own. */
 guint fc_plan_slots(const fc_plan *plan);
 
-/* Bytes of host and device memory for the buffers of a run - of one worker, where each has its own - but
- * for the scratch of operators, which is not known before they are prepared. */
+/* Bytes of host and device memory for the buffers of a run - of one worker, where each has its own - and what
+ * is known of its scratch. */
 double fc_plan_bytes(const fc_plan *plan);
+/* Those of the host, but for scratch. */
+double fc_plan_host_bytes(const fc_plan *plan);
 /* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
 

@@ -7,6 +7,7 @@
  */
 #include "core/error.h"
 #include "core/exec.h"
+#include "core/fit.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 
@@ -189,8 +190,10 @@ char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *outp
   ends e = {NULL, NULL};
   g_autoptr(fc_plan) plan = NULL;
   char *text = NULL;
+  int threads = o.threads;
   if (open_ends(chain, input, output, &o, &e, error) && (plan = plan_ends(chain, &e, &o, FALSE, error)) &&
-      fc_plan_choose_device(plan, &o, FALSE, error) && fc_plan_choose_chunk(plan, &o, 0, error))
+      fc_plan_choose_device(plan, &o, FALSE, error) && fc_plan_choose_chunk(plan, &o, 0, error) &&
+      fc_plan_fit(plan, &threads, error))
     text = fc_plan_explain(plan, input, output, json);
   close_ends(&e);
   return text;

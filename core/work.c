@@ -43,14 +43,14 @@ static gint64 tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, i
   return tile;
 }
 
-static const fc_backend *backend_of(const fc_work *w, guint s) {
-  const fc_plan_stage *ps = &w->plan->stages[s];
-  if (!ps->op) return NULL;
-  return w->plan->device == FC_HOST || ps->on_host ? ps->op->cpu : ps->op->cuda;
+static gboolean on_cpu(const fc_plan *plan, guint s) {
+  return plan->device == FC_HOST || plan->stages[s].on_host;
 }
 
-static gboolean on_cpu(const fc_work *w, guint s) {
-  return w->plan->device == FC_HOST || w->plan->stages[s].on_host;
+static const fc_backend *backend_of(const fc_plan *plan, guint s) {
+  const fc_operator *op = plan->stages[s].op;
+  if (!op) return NULL;
+  return on_cpu(plan, s) ? op->cpu : op->cuda;
 }
 
 static fc_runner *cpu_of(fc_work *w) {
@@ -58,8 +58,8 @@ static fc_runner *cpu_of(fc_work *w) {
 }
 
 /* What is not a function of its view alone is run in one piece. */
-static int workers_of(fc_work *w, const fc_plan_stage *ps) {
-  return ps->op && ps->op->flags & FC_OP_STATEFUL ? 1 : cpu_of(w)->threads;
+static int workers_of(const fc_plan_stage *ps, int threads) {
+  return ps->op && ps->op->flags & FC_OP_STATEFUL ? 1 : threads;
 }
 
 /* ---- making a workspace ----------------------------------------------- */
@@ -81,30 +81,34 @@ static gboolean no_memory(const fc_plan *plan, const fc_runner *runner, gboolean
                  (double)bytes / 1e6);
 }
 
-gsize fc_work_scratch(fc_work *w, guint s, const fc_view *in, const fc_view *out) {
-  const fc_backend *backend = backend_of(w, s);
+static gsize scratch_of(const fc_plan *plan, guint s, const void *state, const fc_view *in,
+                        const fc_view *out) {
+  const fc_backend *backend = backend_of(plan, s);
   if (!backend || !backend->scratch) return 0;
   const fc_view *ins[1] = {in}, *outs[1] = {out};
-  fc_job job = {sizeof job, w->plan->compute, 1, 1, ins, outs, NULL, NULL, 0, NULL, 0, NULL, NULL};
-  return (backend->scratch(w->stages[s].state, &job) + 255) / 256 * 256;
+  fc_job job = {sizeof job, plan->compute, 1, 1, ins, outs, NULL, NULL, 0, NULL, 0, NULL, NULL};
+  return (backend->scratch(state, &job) + 255) / 256 * 256;
+}
+
+gsize fc_work_scratch(fc_work *w, guint s, const fc_view *in, const fc_view *out) {
+  return scratch_of(w->plan, s, w->stages[s].state, in, out);
 }
 
 /* The views of the largest call there can be, for asking how much scratch it takes. */
-static gsize largest_scratch(fc_work *w, guint s) {
-  const fc_backend *backend = backend_of(w, s);
+static gsize largest_scratch(const fc_plan *plan, guint s, const fc_work_stage *ws) {
+  const fc_backend *backend = backend_of(plan, s);
   if (!backend || !backend->scratch) return 0;
-  const fc_plan_stage *ps = &w->plan->stages[s];
-  const fc_format *formats[2] = {&w->plan->links[s], &w->plan->links[s + 1]};
+  const fc_plan_stage *ps = &plan->stages[s];
+  const fc_format *formats[2] = {&plan->links[s], &plan->links[s + 1]};
   fc_view views[2];
   gint64 capacity[FC_AXES];
-  fc_plan_capacity(w->plan, s + 1, capacity);
+  fc_plan_capacity(plan, s + 1, capacity);
   for (int i = 0; i < 2; i++) {
     fc_buffer b = {0};
     gint64 shape[FC_AXES];
     for (int a = 0; a < FC_AXES; a++) {
       const fc_reach *r = &ps->reach[a];
-      gint64 out = on_cpu(w, s) && a == w->stages[s].tile_axis ? MIN(w->stages[s].tile, MAX(capacity[a], 1))
-                                                               : capacity[a];
+      gint64 out = on_cpu(plan, s) && a == ws->tile_axis ? MIN(ws->tile, MAX(capacity[a], 1)) : capacity[a];
       gint64 in = r->before == FC_WHOLE || r->after == FC_WHOLE ? MAX(formats[0]->extent[a], 0)
                                                                 : fc_scale_ceil(out, r->num, r->den) + 1;
       shape[a] = i ? out : in;
@@ -115,7 +119,7 @@ static gsize largest_scratch(fc_work *w, guint s) {
     fc_buffer_hold(&b, all, 0);
     views[i] = fc_buffer_view(&b, all, formats[i]);
   }
-  return fc_work_scratch(w, s, &views[0], &views[1]);
+  return scratch_of(plan, s, ws->state, &views[0], &views[1]);
 }
 
 static gboolean init_buffer(fc_buffer *b, const fc_plan *plan, guint link) {
@@ -155,21 +159,39 @@ gboolean fc_work_twin(const fc_plan *plan, fc_runner *runner, guint link, fc_buf
   return fc_buffer_pack(b, format, capacity) ? give_memory(plan, runner, TRUE, b, error) : too_large(error);
 }
 
-static gboolean init_stage(fc_work *w, guint s, GError **error) {
-  fc_plan *plan = w->plan;
+/* For so many threads on the CPU. */
+static gboolean prepare_stage(fc_plan *plan, guint s, int threads, fc_work_stage *ws, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
-  fc_work_stage *ws = &w->stages[s];
-  int device = on_cpu(w, s) ? FC_HOST : plan->device;
-  if (ps->op && !fc_stage_prepare(ps->stage, backend_of(w, s), device, plan->compute, &plan->links[s],
+  int device = on_cpu(plan, s) ? FC_HOST : plan->device;
+  if (ps->op && !fc_stage_prepare(ps->stage, backend_of(plan, s), device, plan->compute, &plan->links[s],
                                   &plan->links[s + 1], &ws->state, error))
     return FALSE;
   gint64 capacity[FC_AXES];
   fc_plan_capacity(plan, s + 1, capacity);
   ws->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
-  ws->tile = tile_length(capacity, ws->tile_axis, ps->reach[ws->tile_axis].align, workers_of(w, ps));
-  ws->scratch = largest_scratch(w, s);
-  return !ps->on_host || (fc_work_buffer(plan, w->runner, s, TRUE, &ws->bounce_in, error) &&
-                          fc_work_buffer(plan, w->runner, s + 1, TRUE, &ws->bounce_out, error));
+  ws->tile = tile_length(capacity, ws->tile_axis, ps->reach[ws->tile_axis].align, workers_of(ps, threads));
+  ws->scratch = largest_scratch(plan, s, ws);
+  return TRUE;
+}
+
+double fc_work_need(fc_plan *plan, int threads, guint *widest, GError **error) {
+  gsize most = 0;
+  for (guint s = 0; s < plan->n; s++) {
+    fc_work_stage ws = {0};
+    if (!on_cpu(plan, s)) continue;
+    if (!prepare_stage(plan, s, threads, &ws, error)) return -1;
+    if (ws.scratch > most) most = ws.scratch, *widest = s;
+  }
+  return (double)most * threads;
+}
+
+static gboolean init_stage(fc_work *w, guint s, GError **error) {
+  fc_plan *plan = w->plan;
+  fc_plan_stage *ps = &plan->stages[s];
+  fc_work_stage *ws = &w->stages[s];
+  return prepare_stage(plan, s, cpu_of(w)->threads, ws, error) &&
+         (!ps->on_host || (fc_work_buffer(plan, w->runner, s, TRUE, &ws->bounce_in, error) &&
+                           fc_work_buffer(plan, w->runner, s + 1, TRUE, &ws->bounce_out, error)));
 }
 
 static gboolean init_links(fc_work *w, GError **error) {
@@ -184,7 +206,7 @@ static gboolean init_links(fc_work *w, GError **error) {
 static gboolean init_scratch(fc_work *w, GError **error) {
   gsize cpu = 0, device = 0;
   for (guint s = 0; s < w->plan->n; s++) {
-    if (on_cpu(w, s))
+    if (on_cpu(w->plan, s))
       cpu = MAX(cpu, w->stages[s].scratch);
     else
       device = MAX(device, w->stages[s].scratch);
@@ -323,7 +345,7 @@ static gboolean run_on_cpu(call *c, GError **error) {
   fc_plan_stage *ps = &w->plan->stages[c->stage];
   int axis = w->stages[c->stage].tile_axis;
   c->tile = MIN(w->stages[c->stage].tile,
-                tile_length(c->out.shape, axis, ps->reach[axis].align, workers_of(w, ps)));
+                tile_length(c->out.shape, axis, ps->reach[axis].align, workers_of(ps, cpu_of(w)->threads)));
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   cpu_of(w)->parallel(cpu_of(w), (guint)c->tiles, run_tile, c);
   if (!ps->op) return TRUE;
@@ -408,7 +430,8 @@ static gboolean fill_border(fc_work *w, guint s, const fc_chunk *chunk, GError *
 
 gboolean fc_work_may_make_border(const fc_work *w, guint s, const fc_chunk *chunk) {
   const fc_plan_stage *ps = &w->plan->stages[s];
-  if (!ps->op || on_cpu(w, s) || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->measure_bytes) return FALSE;
+  if (!ps->op || on_cpu(w->plan, s) || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->measure_bytes)
+    return FALSE;
   for (int a = 0; a < FC_AXES; a++)
     if (!fc_range_same(chunk->links[s].view[a], (fc_range){0, w->plan->links[s].extent[a]})) return FALSE;
   return TRUE;

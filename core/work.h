@@ -88,6 +88,9 @@ gboolean fc_work_may_make_border(const fc_work *work, guint stage, const fc_chun
 gboolean fc_work_run_edges(fc_work *work, guint stage, const fc_view *in, const fc_view *out, gboolean *done,
                            GError **error);
 gsize fc_work_scratch(fc_work *work, guint stage, const fc_view *in, const fc_view *out);
+/* What the stages that run on the CPU work in with so many threads, in bytes, and the one that takes the
+ * most; they are prepared for it. -1 with an error. */
+double fc_work_need(fc_plan *plan, int threads, guint *widest, GError **error);
 
 /* Points the links' buffers at the chunk's stretches; fc_work_enqueue begins with it. */
 void fc_work_point(fc_work *work, const fc_chunk *chunk, fc_buffer *in, fc_buffer *out);

@@ -7,7 +7,9 @@
 The sounds are files with holes and nothing is written; the default is a minute against ten. FILTERCHAIN_TRIALS=all compares ten minutes with ten hours.
 """
 import json
+import math
 import os
+import random
 import resource
 import struct
 import subprocess
@@ -121,10 +123,35 @@ class Limits(harness.Case):
         self.assertEqual(self.read("out.png"), b"as it was")
 
     def test_scratch_is_counted(self):
-        """What an operator works in comes on top of the border, and no plan knows it."""
-        said = self.fails(1, "-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "300", "-j", "4")
-        self.assertRegex(said, r"\A(scratch|a chunk) takes [0-9.]+ MB of memory, and of the limit of 300\.0 MB "
-                               r"\(--max-memory sets it\) [0-9.]+ MB are left\Z")
+        """What an operator works in comes on top of the border, and is known before anything is touched, in a dry run too."""
+        for dry in ([], ["--dry-run"]):
+            said = self.fails(1, "-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "30", "-j", "4", *dry)
+            self.assertRegex(said, r"\Athis would take 0\.[0-9]+ GB of memory and the limit is 0\.03 GB \(--max-memory sets it\): "
+                                   r"winstat works in 0\.[0-9]+ GB\Z")
+        self.assertNotIn("out.png", self.files())
+
+    def test_scratch_that_no_chunk_makes_less(self):
+        """Transforms of a long mask are of one size: fewer threads have them at a time, with the same result, and where
+        one has too much that is said at once."""
+        dice = random.Random(3)
+        self.write("mask.txt", " ".join(f"{dice.uniform(-1, 1):.4f}" for _ in range(30001)))
+        harness.write_wav(self.path("in.wav"), harness.tone(20000))
+        chain = ["-i", "in.wav", "-p", "conv1d:mask.txt", "--device", "cpu", "-j", "4", "-v"]
+        self.assertEqual(self.run_command(*chain, "-o", "freely.wav").returncode, 0)
+        whole = self.need(*chain)
+        for limit, threads in ((whole + 1, 4), (whole / 2 + 2, 2), (whole / 4 + 2, 1)):
+            done = self.run_command(*chain, "-o", "out.wav", "--max-memory", str(math.ceil(limit)))
+            self.assertIn(f"cpu ({threads} thread", done.stderr)
+            self.assertNotIn("trying again", done.stderr)
+            self.assertEqual(self.read("out.wav"), self.read("freely.wav"))
+        done = self.run_command(*chain, "-o", "no.wav", "--max-memory", "5")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"(?m)\Afilterchain: running on [^\n]+\n"
+                         r"filterchain: this would take 0\.0[0-9]+ GB of memory and the limit is 0\.005 GB [^\n]*: conv1d works in [^\n]+\n\Z")
+
+    def need(self, *arguments):
+        """Megabytes, as the plan has them."""
+        return float(self.succeed(*arguments, "-o", "x.wav", "--dry-run").split(", about ")[1].split()[0])
 
     def test_no_size_gets_by(self):
         for stage in ("winstat:window=4000000000", "winstat:window=1x4000000000", "winstat:window=60000x60000"):

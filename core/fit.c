@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* fit.c - see fit.h. Preparing is done once, see chain.h: to ask again about smaller chunks costs little. */
+#include "core/fit.h"
+
+#include "core/error.h"
+#include "core/pool.h"
+#include "core/work.h"
+
+/* A chunk that is halved is to save so much of all; but for one thread any that fits will do. */
+#define LEAST_WORTH_SAVING 0.1
+
+typedef struct fit {
+  fc_plan *plan;
+  double room;
+  double need;  /* with the plan's chunk */
+  guint widest; /* the stage that works in the most */
+} fit;
+
+/* FALSE when a stage cannot be prepared. */
+static gboolean ask(fit *f, int threads, GError **error) {
+  double scratch = fc_work_need(f->plan, threads, &f->widest, error);
+  if (scratch < 0) return FALSE;
+  f->plan->scratch = scratch;
+  f->need = fc_plan_host_bytes(f->plan) + scratch;
+  return TRUE;
+}
+
+static gboolean fits(const fit *f) {
+  return f->need <= f->room;
+}
+
+/* Smaller chunks with so many threads, until they fit or it is no use. */
+static gboolean try_chunks(fit *f, int threads, GError **error) {
+  double was = G_MAXDOUBLE;
+  if (!ask(f, threads, error)) return FALSE;
+  while (!fits(f) && f->plan->chunk > 1 && !f->plan->whole) {
+    if (threads > 1 && f->need > was * (1 - LEAST_WORTH_SAVING)) break;
+    was = f->need;
+    f->plan->chunk /= 2;
+    if (!ask(f, threads, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean fail(const fit *f, GError **error) {
+  double limit = (double)f->plan->chain->context->max_memory;
+  g_autofree char *left =
+      f->room < limit ? g_strdup_printf(", of which %.3g GB are left", f->room / 1e9) : g_strdup("");
+  return fc_fail(
+      error, FC_NO_MEMORY,
+      "this would take %.3g GB of memory and the limit is %.3g GB (--max-memory sets it)%s: %s works in "
+      "%.3g GB%s",
+      f->need / 1e9, limit / 1e9, left, f->plan->stages[f->widest].name, f->plan->scratch / 1e9,
+      f->plan->whole ? ", and a stage needs the whole signal at once" : "");
+}
+
+gboolean fc_plan_fit(fc_plan *plan, int *threads, GError **error) {
+  fit f = {.plan = plan, .room = (double)fc_frame_pool_room(plan->chain->context->frames)};
+  gint64 wanted = plan->chunk;
+  int all = *threads > 0 ? *threads : fc_processors();
+  fc_chain_drop_device_run(plan->chain);
+  for (int some = all;; some /= 2) {
+    plan->chunk = wanted;
+    if (!try_chunks(&f, some, error)) return FALSE;
+    if (!fits(&f) && some > 1) continue;
+    if (some < all) *threads = some;
+    break;
+  }
+  /* Without scratch it is buffers that do not fit, which the plan has judged by the whole limit. */
+  return fits(&f) || plan->scratch == 0 || fail(&f, error);
+}
