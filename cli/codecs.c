@@ -59,8 +59,30 @@ void codecs_silence(void) {
   stderr = stream;
 }
 
+static FILE *held;
+
+static ssize_t swallow(void *data, const char *text, size_t size) {
+  return (ssize_t)size;
+}
+
+void codecs_hold_stdout(void) {
+  static const cookie_io_functions_t functions = {.write = swallow};
+  static FILE *nowhere;
+  if (!nowhere) nowhere = fopencookie(NULL, "w", functions);
+  if (!nowhere) return;
+  held = stdout;
+  stdout = nowhere;
+}
+
+void codecs_release_stdout(void) {
+  if (held) stdout = held;
+  held = NULL;
+}
+
 #else
 
 void codecs_silence(void) {}
+void codecs_hold_stdout(void) {}
+void codecs_release_stdout(void) {}
 
 #endif

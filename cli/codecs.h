@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codecs.h - keeps to itself what a codec writes to stderr on its own account.
+ * codecs.h - keeps to itself what a codec writes to stderr or stdout on its own account.
  *
  * libsndfile does not tell libmpg123 to be quiet, which then has a line for everything odd in an MP3 file,
  * also where nothing is wrong with the result. What is wrong is said by us, in a line that names the file.
@@ -10,5 +10,11 @@
 
 /* Once, before there are threads. Does nothing where the C library does not let stderr be replaced. */
 void codecs_silence(void);
+
+/* Between these nothing is printed on stdout, where libsndfile's ALAC has a word for odd packet tables: it
+ * would come in between samples that go there, or results. For as long as files are open; they do not nest.
+ */
+void codecs_hold_stdout(void);
+void codecs_release_stdout(void);
 
 #endif

@@ -2,6 +2,7 @@
 /* The command proper: one file through a chain, or several (a batch). The chain is
  * parsed once and everything that can be wrong with the command line is said before
  * anything is written. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/progress.h"
@@ -202,7 +203,9 @@ static void describe_run(const outcome *o) {
 
 static gboolean run_one(work *w, outcome *o) {
   progress_begin(&w->bar, o->input);
+  if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
   gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
+  codecs_release_stdout();
   const gint64 *extent = done ? o->result->out.extent : NULL;
   progress_end(&w->bar, !done ? -1 : extent[o->result->out.kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N]);
   if (!done) {
@@ -257,8 +260,10 @@ static exit_status explain_all(work *w) {
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
     g_autoptr(GError) error = NULL;
+    codecs_hold_stdout();
     g_autofree char *text =
         fc_chain_explain_file(w->chain, o->input, o->output, &w->options, w->args->json, &error);
+    codecs_release_stdout();
     if (!text) {
       say_error("%s", error->message);
       return failure_of(error);

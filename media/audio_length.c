@@ -58,6 +58,25 @@ static void cap_frames(const SF_INFO *info, gint64 bytes, fc_audio_length *lengt
     length->frames = MIN(length->frames, bytes / frame_bytes(info));
 }
 
+/* Of packets CAF has a table that begins with how many frames they hold; libsndfile has as many as it made of
+ * the rest of it. */
+static gboolean count_packets(fc_input *input, const fc_chunks *chunks, fc_audio_length *length,
+                              GError **error) {
+  guint8 head[16];
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (memcmp(chunk->id, "pakt", 4) != 0 || chunk->size < (gint64)sizeof head) continue;
+    gssize got = fc_input_read_at(input, chunk->offset, head, sizeof head, error);
+    if (got < 0) return FALSE;
+    gint64 frames =
+        got == sizeof head ? (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), head + 8, 8) : 0;
+    if (frames <= length->frames || frames > FRAMES_MAX) continue;
+    length->frames = frames;
+    length->certain = FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean compare_chunks(fc_input *input, const SF_INFO *info, fc_audio_length *length,
                                GError **error) {
   g_autoptr(fc_chunks) chunks = fc_chunks_read(input, error);
@@ -70,7 +89,7 @@ static gboolean compare_chunks(fc_input *input, const SF_INFO *info, fc_audio_le
     length->remark = "the header does not say how long it is; read to the end of the file";
   else
     cap_frames(info, g_array_index(chunks->items, fc_chunk, chunks->data).size, length);
-  return TRUE;
+  return (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || count_packets(input, chunks, length, error);
 }
 
 /* .snd or its little-endian twin: offset and size of the samples. */

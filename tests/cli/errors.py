@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bad input: each gives one line that names the file, the place and the mend, the right
 exit status, no output, and leaves the output that was there as it was."""
+import json
 import os
 import resource
 import stat
@@ -107,6 +108,28 @@ class Inputs(Bad):
         self.succeed("-q", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated")
         self.fails(1, "-i", "cut.mp3", "-o", "out.wav")
         self.assertIn("Xing", self.run_command("-v", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated").stderr)
+
+    def test_a_table_of_packets(self):
+        """ALAC in CAF: what it leads to is no more than there is of it, which is told; what libsndfile prints on standard
+        output meanwhile comes in between neither samples nor results."""
+        packet, count = bytes.fromhex("000013080981f8c1ff800000ff87fff0000000"), 4  # 4096 frames of silence
+        for table, packets in ((b"\x13" * 4, 4), (b"\x13" + b"\xff" * 5 + b"\x7f\x13", 1)):
+            data = b"caff\0\1\0\0"
+            for kind, content in ((b"desc", struct.pack(">d4s5I", 8000, b"alac", 1, 0, 4096, 1, 0)),
+                                  (b"kuki", struct.pack(">IBBBBBBHIII", 4096, 0, 16, 40, 10, 14, 1, 255, 19, 0, 8000)),
+                                  (b"pakt", struct.pack(">qqii", count, count * 4096, 0, 0) + table),
+                                  (b"data", bytes(4) + packet * count)):
+                data += kind + struct.pack(">q", len(content)) + content
+            self.write("packets.caf", data)
+            done = self.run_command("-i", "packets.caf", "-o", "-", "--format", "raw", "--allow-truncated", text=False)
+            self.assertEqual((done.returncode, done.stdout), (0, bytes(packets * 8192)))
+            if packets == count:
+                self.assertEqual(done.stderr, b"")
+                continue
+            self.assertIn(b"packets.caf: is cut off: it ends after 4096 of 16384 frames; what is there is taken", done.stderr)
+            self.fails(1, "-i", "packets.caf", "-o", "out.wav")
+            json.loads(self.succeed("-q", "-i", "packets.caf", "-p", "stats", "--json", "--allow-truncated"))
+            json.loads(self.succeed("-i", "packets.caf", "-o", "out.wav", "--dry-run", "--json"))
 
     def test_less_than_one_image(self):
         self.write("short.raw", bytes(3000))

@@ -147,6 +147,23 @@ def metadata():
     return info + cue + smpl + bext
 
 
+def cue_sheet():
+    track = struct.pack(">QB12sB13xB", 0, 1, b"CODE", 0, 2) + struct.pack(">QB3xQB3x", 0, 0, 30, 1)
+    track += struct.pack(">QB12sB13xB", 40, 2, b"CODE", 0, 1) + struct.pack(">QB3x", 0, 1)
+    return b"123".ljust(128, b"\0") + struct.pack(">QB258xB", 0, 0, 3) + track + struct.pack(">QB12xx13xB", 64, 255, 0)
+
+
+def placed(made):
+    """What is copied from frame 20 on, into the same container."""
+    flac, sheet = made["by_flac"], cue_sheet()
+    region = riff_chunk(b"LIST", b"adtl" + riff_chunk(b"ltxt", struct.pack("<II4sHHHH", 7, 99, b"rgn ", 0, 0, 0, 0)))
+    cue = riff_chunk(b"cue ", struct.pack("<I", 1) + struct.pack("<II4sIII", 7, 30, b"data", 0, 0, 30))
+    return {"flac_sheet": bytes([101]) + flac[:42] + b"\5" + struct.pack(">I", len(sheet))[1:] + sheet + flac[42:],
+            "wav_regions": bytes([100]) + wav(frames=64, extra=region + cue),
+            "mp3": bytes([100]) + (b"\xff\xfb\x10\xc4" + bytes(100)) * 5, "mp3_tag":
+            bytes([100]) + b"ID3\3\0\0\0\0\0\x10" + bytes(16) + (b"\xff\xfb\x90\xc4" + bytes(413)) * 2}
+
+
 def sounds(command):
     """The first byte tells the target where to copy to."""
     made = {"wav_16": wav(), "wav_8": wav(bits=8), "wav_24": wav(bits=24, channels=2), "wav_32": wav(bits=32), "wav_f32": wav(3, 32),
@@ -164,7 +181,7 @@ def sounds(command):
                     made["by_" + ending] = file.read()
             else:
                 print(done.stderr.decode().strip())
-    return {name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}
+    return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made)}
 
 
 # ---- what the child says ------------------------------------------------------

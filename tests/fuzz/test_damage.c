@@ -60,6 +60,14 @@ static const kind kinds[] = {
     {"ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, FALSE, FALSE},
     {"opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, FALSE, FALSE},
     {"mp3", FC_SF_MPEG | FC_SF_MPEG_LAYER_III, FALSE, TRUE},
+    {"ima.wav", SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, FALSE, FALSE},
+    {"ms.wav", SF_FORMAT_WAV | SF_FORMAT_MS_ADPCM, FALSE, FALSE},
+    {"gsm.wav", SF_FORMAT_WAV | SF_FORMAT_GSM610, FALSE, FALSE},
+    {"g721.wav", SF_FORMAT_WAV | SF_FORMAT_G721_32, FALSE, FALSE},
+    {"ima.aiff", SF_FORMAT_AIFF | SF_FORMAT_IMA_ADPCM, FALSE, FALSE},
+    {"dwvw.aiff", SF_FORMAT_AIFF | SF_FORMAT_DWVW_16, FALSE, FALSE},
+    {"g723.au", SF_FORMAT_AU | SF_FORMAT_G723_24, FALSE, FALSE},
+    {"alac.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_16, FALSE, FALSE},
     {"png", 0, FALSE, FALSE},
     {"jpg", 0, FALSE, FALSE},
     {"bmp", 0, FALSE, FALSE},
@@ -108,6 +116,7 @@ static gboolean make_file(sample *s) {
   s->path = scratch(name);
   SF_INFO info = {
       .samplerate = strcmp(s->kind->name, "opus") ? 44100 : 48000, .channels = 2, .format = s->kind->sound};
+  if (s->kind->sound && !sf_format_check(&info)) info.channels = 1;
   if (!s->kind->sound)
     make_picture(s->path, strcmp(s->kind->name, "npy") == 0);
   else if (sf_format_check(&info))
