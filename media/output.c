@@ -290,13 +290,25 @@ static gboolean keep_mode(fc_output *output) {
   return fchmod(output->fd, mode) == 0;
 }
 
-/* renameat2 where the kernel and file system have it, else a hard link: neither
- * replaces a file that appeared meanwhile. */
+/* Takes the name with an empty file of ours, which the other then replaces. */
+static int rename_over_own(const char *from, const char *to) {
+  int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return -1;
+  close(fd);
+  if (rename(from, to) == 0) return 0;
+  int problem = errno;
+  unlink(to);
+  errno = problem;
+  return -1;
+}
+
+/* renameat2 where the kernel and file system have it, else a hard link, else by a name that is taken first:
+ * none replaces a file that appeared meanwhile. */
 static int rename_no_clobber(const char *from, const char *to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
-  if (link(from, to) != 0) return -1;
-  return unlink(from);
+  if (link(from, to) == 0) return unlink(from);
+  return errno == EEXIST ? -1 : rename_over_own(from, to);
 }
 
 /* Space is reserved first: a disk that is full is found while the old content is

@@ -8,7 +8,8 @@
  *
  * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork, close (which is a
  * write, too), large (an allocation of more than what the program works in whatever the data), read,
- * other (what is asked or set of a descriptor or path).
+ * other (what is asked or set of a descriptor or path). Or plain: a file system that knows neither links
+ * nor ways of renaming, whatever the number.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +25,23 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum kind { NONE, WRITE, SYNC, RENAME, MALLOC, THREAD, OPEN, TRUNCATE, MAP, FORK, LARGE, CLOSE, READ, OTHER };
+enum kind {
+  NONE,
+  WRITE,
+  SYNC,
+  RENAME,
+  MALLOC,
+  THREAD,
+  OPEN,
+  TRUNCATE,
+  MAP,
+  FORK,
+  LARGE,
+  CLOSE,
+  READ,
+  OTHER,
+  PLAIN
+};
 
 #define LARGE_FROM ((size_t)300 << 10)
 
@@ -45,10 +62,19 @@ static int fails(enum kind kind, int problem) {
   return 1;
 }
 
+/* Whether this is what a plain file system does not know. */
+static int lacks(int asked, int problem) {
+  if (wanted != PLAIN || !asked) return 0;
+  __atomic_add_fetch(&said->calls, 1, __ATOMIC_RELAXED);
+  errno = problem;
+  return 1;
+}
+
 static enum kind kind_named(const char *name) {
-  static const char *const names[] = {"",         "write", "sync", "rename", "malloc", "thread", "open",
-                                      "truncate", "map",   "fork", "large",  "close",  "read",   "other"};
-  for (int i = 1; i <= OTHER; i++)
+  static const char *const names[] = {"",       "write", "sync",     "rename", "malloc",
+                                      "thread", "open",  "truncate", "map",    "fork",
+                                      "large",  "close", "read",     "other",  "plain"};
+  for (int i = 1; i <= PLAIN; i++)
     if (strcmp(names[i], name) == 0) return (enum kind)i;
   return NONE;
 }
@@ -102,6 +128,7 @@ EXPORT int rename(const char *from, const char *to) {
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
 EXPORT int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags) {
+  if (lacks(flags != 0, EINVAL)) return -1;
   return fails(RENAME, EIO) ? -1 : NEXT(renameat2)(from_dir, from, to_dir, to, flags);
 }
 
@@ -152,7 +179,7 @@ EXPORT int fchown(int fd, uid_t owner, gid_t group) {
 }
 
 EXPORT int link(const char *from, const char *to) {
-  return fails(OTHER, EPERM) ? -1 : NEXT(link)(from, to);
+  return lacks(1, EPERM) || fails(OTHER, EPERM) ? -1 : NEXT(link)(from, to);
 }
 
 EXPORT int open(const char *path, int flags, ...) {

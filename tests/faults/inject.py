@@ -113,6 +113,20 @@ class Faults(outputs.Job):
               f"{self.counts[1]} refused, {self.counts[2]} ended by a library", flush=True)
 
 
+    def test_plain_file_system(self):
+        """One that can only rename: outputs are replaced, or not, and synced as on any other."""
+        for old in (None, outputs.OLD):
+            for more in (["--no-clobber"], ["--sync"], ["--sync", "--no-clobber"]):
+                with self.subTest(old=old, more=more):
+                    arguments = self.prepare("wav", old=old) + more
+                    status, stderr, calls, _ = self.run_with(arguments, "plain", 0)
+                    refused = old and "--no-clobber" in more
+                    self.assertEqual(status, 1 if refused else 0, stderr)
+                    if not refused and (old or "--no-clobber" in more):
+                        self.assertGreater(calls, 0, "nothing was asked of it")
+                    self.check(status, stderr, str(more))
+
+
 def add_test(ending, call, *more, **settings):
     def test(self):
         self.try_all(ending, call, *more, **settings)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""SIGINT, SIGTERM and SIGPIPE at random moments of a run: the output is complete or the
-old one, there is nothing beside it, and the status says which.
+"""SIGINT, SIGTERM, SIGHUP and SIGPIPE at random moments of a run: the output is complete or the
+old one, also where it is the input, there is nothing beside it, and the status says which.
 
     signals.py BUILD SOURCE [SEED]
 
@@ -17,7 +17,7 @@ import time
 import outputs
 from outputs import harness
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 32)
 
 
@@ -42,16 +42,18 @@ class Signals(outputs.Job):
         dice, seen = random.Random(SEED), collections.Counter()
         print(f"seed {SEED}", flush=True)
         trials = 200 if outputs.EVERYTHING else 30
-        for ending, size in (("wav", 400000), ("flac", 200000), ("png", 20000)):
+        for ending, size, itself in (("wav", 400000, False), ("wav", 400000, True), ("flac", 200000, False), ("png", 20000, False)):
             arguments = self.prepare(ending, size)
+            if itself:
+                arguments = self.onto_itself(arguments)
             start = time.monotonic()
             self.succeed(*arguments)
             usual = time.monotonic() - start
             self.reset()
-            for trial in range(trials // 3 + (ending == "wav") * (trials % 3)):
-                number, delay = SIGNALS[trial % 3], dice.uniform(0, 1.1 * usual)
+            for trial in range(-(-trials // 4)):
+                number, delay = SIGNALS[trial % len(SIGNALS)], dice.uniform(0, 1.1 * usual)
                 status, stderr = self.interrupt(arguments, number, delay)
-                what = f"{ending}: {number.name} after {delay * 1000:.1f} of {usual * 1000:.1f} ms"
+                what = f"{ending}{' onto itself' * itself}: {number.name} after {delay * 1000:.1f} of {usual * 1000:.1f} ms"
                 seen[self.judge(status, number, stderr, what)] += 1
                 self.reset()
         print(f"{sum(seen.values())} signals: {dict(seen)}", flush=True)
