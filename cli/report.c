@@ -223,13 +223,17 @@ static gboolean write_plain(const char *path, const char *text, GError **error) 
 gboolean report_write(const char *path, const char *text, GError **error) {
   if (strcmp(path, "-") == 0) return fputs(text, stdout) >= 0 ? TRUE : fail(error, "standard output");
   struct stat status;
-  if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return write_plain(path, text, error);
+  gboolean existed = stat(path, &status) == 0;
+  if (existed && !S_ISREG(status.st_mode)) return write_plain(path, text, error);
+  int mode = existed ? (int)(status.st_mode & 0777) : 0666;
   // Through a symbolic link, so that the link stays one.
   char *target = realpath(path, NULL);
   g_autoptr(GError) cause = NULL;
   gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
-                                              G_FILE_SET_CONTENTS_CONSISTENT, 0666, &cause);
+                                              G_FILE_SET_CONTENTS_CONSISTENT, mode, &cause);
   free(target);
+  // Less what umask takes off, until then.
+  if (written && existed && chmod(path, (mode_t)mode) != 0) return fail(error, path);
   if (written) return TRUE;
   // GLib's sentence names its temporary file; the reason stands at its end.
   const char *reason = strrchr(cause->message, ':');

@@ -111,13 +111,16 @@ static gboolean write_plain(const char *path, const char *text, GError **error) 
  * or a pipe is written to: a rename would put a file in its place. */
 static gboolean write_text(const char *path, const char *text, GError **error) {
   struct stat info;
-  if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
-    return write_plain(path, text, error);
+  gboolean existed = stat(path, &info) == 0;
+  if (strcmp(path, "-") == 0 || (existed && !S_ISREG(info.st_mode))) return write_plain(path, text, error);
+  int mode = existed ? (int)(info.st_mode & 0777) : 0666;
   char *target = realpath(path, NULL);
   g_autoptr(GError) cause = NULL;
   gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
-                                              G_FILE_SET_CONTENTS_CONSISTENT, 0666, &cause);
+                                              G_FILE_SET_CONTENTS_CONSISTENT, mode, &cause);
   free(target);
+  /* Less what umask takes off, until then. */
+  if (written && existed && chmod(path, (mode_t)mode) != 0) return fail(path, g_strerror(errno), error);
   if (written) return TRUE;
   /* GLib's sentence names its temporary file; the reason stands at its end. */
   const char *reason = strrchr(cause->message, ':');

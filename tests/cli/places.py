@@ -126,6 +126,17 @@ class FullDisks(Places):
             self.assertEqual(os.listdir(self.path("disk")), ["filler"])
             os.remove(self.path("link.json"))
 
+    def test_report_when_all_is_in_place(self):
+        """It comes last: the output stays, and the line says what failed."""
+        self.tmpfs("disk")
+        self.fill_up("disk", 0)
+        self.write("out.wav", OLD)
+        said = self.fails(1, "-i", "in.wav", "-o", "out.wav", "--report", "disk/side.json")
+        self.assertRegex(said, r"\Adisk/side\.json: the report cannot be written: No space left on device\Z")
+        self.assertEqual(harness.read_wav(self.path("out.wav")), harness.read_wav(self.path("in.wav")))
+        self.assertRegex(self.fails(1, "-i", "in.wav", "-o", "new.wav", "--trace", "disk/side.json"), "No space left")
+        self.assertNotIn("new.wav", self.files())
+
     def test_spool(self):
         """The temporary of an output that goes to a pipe lies in $TMPDIR."""
         self.tmpfs("disk")
@@ -239,6 +250,16 @@ class People(Places):
         self.by_stranger("-i", "in.wav", "-o", "closed/out.wav")
         self.succeed("-i", "in.wav", "-o", "want.wav")
         self.assertEqual(self.read("closed/out.wav"), self.read("want.wav"))
+
+    def test_reports_keep_a_mode(self):
+        """What was private, or open to others, stays so."""
+        for flag in ("--report", "--trace"):
+            for mode in (0o600, 0o666, 0o640):
+                self.write("side.json", OLD)
+                os.chmod(self.path("side.json"), mode)
+                self.succeed("-i", "in.wav", "-o", "out.wav", flag, "side.json")
+                self.assertNotEqual(self.read("side.json"), OLD)
+                self.assertEqual(stat.S_IMODE(os.stat(self.path("side.json")).st_mode), mode, flag)
 
     def test_umask(self):
         for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
