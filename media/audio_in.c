@@ -30,7 +30,7 @@ typedef struct audio_source {
   SF_INFO info;
   gint64 position;
   gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
-  gboolean cut_told, chain_told;
+  gboolean cut_told, damage_told, chain_told;
 } audio_source;
 
 static gboolean is_mpeg(const audio_source *source) {
@@ -86,6 +86,12 @@ static gboolean end_well(audio_source *source, GError **error) {
   if (!whole && !source->cut_told) {
     source->cut_told = TRUE; /* the end may be asked for again */
     return judge(source, FC_OGG_CUT, error);
+  }
+  g_autofree char *damage =
+      source->ogg && !source->input->seekable && !source->damage_told ? fc_ogg_pipe_fault(source->ogg) : NULL;
+  if (damage) {
+    source->damage_told = TRUE;
+    return judge(source, damage, error);
   }
   if (source->ogg && fc_ogg_pipe_is_chain(source->ogg) && !source->chain_told) {
     source->chain_told = TRUE;

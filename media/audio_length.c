@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "media/chunks.h"
+#include "media/ogg_watch.h"
 
 /* Longer than any recording, shorter than what libsndfile says when it does not know. */
 #define FRAMES_MAX ((gint64)1 << 48)
@@ -42,7 +43,9 @@ static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **
   if (size < 0) return FALSE;
   gssize at = last_page(tail, size);
   gboolean whole = at >= 0 && page_size(tail + at, size - at) <= size - at && (tail[at + 5] & OGG_END);
-  if (!whole) length->fault = g_strdup(FC_OGG_CUT);
+  fc_ogg_watch watch = {0};
+  if (whole && !fc_ogg_watch_file(&watch, input, error)) return FALSE;
+  length->fault = whole ? fc_ogg_watch_fault(&watch) : g_strdup(FC_OGG_CUT);
   return TRUE;
 }
 

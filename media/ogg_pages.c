@@ -4,20 +4,11 @@
 
 #include <string.h>
 
-#define HEADER    27
+#include "media/ogg_watch.h"
+
 #define SERIAL_AT 14
 #define SUM_AT    22
 #define SERIAL    1
-
-/* Polynomial 0x04c11db7, most significant bit first, from 0, not inverted. */
-static guint32 checksum(const guint8 *data, gsize size) {
-  guint32 sum = 0;
-  for (gsize i = 0; i < size; i++) {
-    sum ^= (guint32)data[i] << 24;
-    for (int bit = 0; bit < 8; bit++) sum = sum << 1 ^ (sum >> 31 ? 0x04c11db7u : 0);
-  }
-  return sum;
-}
 
 static void put32(guint8 *to, guint32 value) {
   for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> 8 * i);
@@ -25,9 +16,9 @@ static void put32(guint8 *to, guint32 value) {
 
 /* Size of the page that begins the data, or 0 while that cannot be told. */
 static gsize page_size(const guint8 *data, gsize size) {
-  if (size < HEADER || size < HEADER + (gsize)data[26]) return 0;
-  gsize page = HEADER + (gsize)data[26];
-  for (int i = 0; i < data[26]; i++) page += data[HEADER + i];
+  if (size < FC_OGG_HEADER || size < FC_OGG_HEADER + (gsize)data[26]) return 0;
+  gsize page = FC_OGG_HEADER + (gsize)data[26];
+  for (int i = 0; i < data[26]; i++) page += data[FC_OGG_HEADER + i];
   return page;
 }
 
@@ -35,7 +26,7 @@ static gboolean write_page(fc_ogg_pages *pages, gsize size, GError **error) {
   guint8 *page = pages->page->data;
   put32(page + SERIAL_AT, SERIAL);
   put32(page + SUM_AT, 0);
-  put32(page + SUM_AT, checksum(page, size));
+  put32(page + SUM_AT, fc_ogg_sum(0, page, size));
   if (!fc_output_write(pages->output, page, size, error)) return FALSE;
   g_byte_array_remove_range(pages->page, 0, (guint)size);
   return TRUE;

@@ -4,58 +4,19 @@
 
 #include <string.h>
 
+#include "media/ogg_watch.h"
 #include "media/reader.h"
 
-#define MARK     4  /* "OggS" */
-#define HEADER   27 /* and as many sizes as its last byte says */
+#define MARK     4 /* "OggS" */
+#define HEADER   FC_OGG_HEADER
 #define FLAGS_AT 5
 #define FIRST    2 /* of the flags: this page begins a stream */
-#define LAST     4 /* this page ends the stream */
 
 struct fc_ogg_pipe {
   fc_reader reader;
   GError *problem;
-  /* The page in hand: so much of its header, and how much of its content is to come. */
-  guint8 header[HEADER + 255];
-  gsize held;
-  gint64 left;
-  gboolean ended; /* the last whole page was the last of a stream */
-  gboolean chain; /* and another has begun behind it */
+  fc_ogg_watch watch;
 };
-
-/* ---- pages --------------------------------------------------------------- */
-
-/* One more byte of a header; what begins otherwise than one is passed over. */
-static void take_header(fc_ogg_pipe *pipe, guint8 byte) {
-  pipe->header[pipe->held++] = byte;
-  if (pipe->held <= MARK && memcmp(pipe->header, "OggS", pipe->held) != 0) {
-    pipe->held = byte == 'O';
-    pipe->header[0] = byte;
-  }
-  pipe->chain |= pipe->ended && pipe->held == FLAGS_AT + 1 && (byte & FIRST);
-  if (pipe->held < HEADER || pipe->held < HEADER + (gsize)pipe->header[HEADER - 1]) return;
-  for (gsize i = HEADER; i < pipe->held; i++) pipe->left += pipe->header[i];
-}
-
-static gboolean header_is_whole(const fc_ogg_pipe *pipe) {
-  return pipe->held >= HEADER && pipe->held == HEADER + (gsize)pipe->header[HEADER - 1];
-}
-
-static void watch(fc_ogg_pipe *pipe, const guint8 *data, gsize size) {
-  while (size) {
-    gsize some = 1;
-    if (header_is_whole(pipe)) {
-      some = (gsize)MIN((gint64)size, pipe->left);
-      pipe->left -= (gint64)some;
-    } else
-      take_header(pipe, *data);
-    data += some;
-    size -= some;
-    if (!header_is_whole(pipe) || pipe->left > 0) continue;
-    pipe->ended = (pipe->header[FLAGS_AT] & LAST) != 0;
-    pipe->held = 0;
-  }
-}
 
 /* ---- libsndfile's file ----------------------------------------------------- */
 
@@ -78,7 +39,7 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   fc_ogg_pipe *pipe = data;
   if (pipe->problem || size <= 0) return 0;
   gssize got = fc_reader_read(&pipe->reader, to, (gsize)size, &pipe->problem);
-  if (got > 0) watch(pipe, to, (gsize)got);
+  if (got > 0) fc_ogg_watch_feed(&pipe->watch, to, (gsize)got);
   return MAX(got, 0);
 }
 
@@ -103,7 +64,8 @@ void fc_ogg_pipe_free(fc_ogg_pipe *pipe) {
 }
 
 gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
-  *whole = pipe->chain || (pipe->ended && pipe->held < MARK);
+  const fc_ogg_watch *watch = &pipe->watch;
+  *whole = watch->chain || (watch->ended && watch->held < MARK);
   if (pipe->problem && error) *error = g_error_copy(pipe->problem);
   return pipe->problem == NULL;
 }
@@ -124,5 +86,9 @@ gboolean fc_ogg_is_chain(fc_input *input) {
 }
 
 gboolean fc_ogg_pipe_is_chain(const fc_ogg_pipe *pipe) {
-  return pipe->chain;
+  return pipe->watch.chain;
+}
+
+char *fc_ogg_pipe_fault(const fc_ogg_pipe *pipe) {
+  return fc_ogg_watch_fault(&pipe->watch);
 }

@@ -28,6 +28,9 @@ gboolean fc_ogg_is_chain(fc_input *input);
 /* Whether another stream was seen to follow the one that is read. */
 gboolean fc_ogg_pipe_is_chain(const fc_ogg_pipe *pipe);
 
+/* What is wrong with what has been read, if something is, see ogg_watch.h; g_free. */
+char *fc_ogg_pipe_fault(const fc_ogg_pipe *pipe);
+
 /* For sf_open_virtual, with the pipe as its data. */
 extern SF_VIRTUAL_IO fc_ogg_pipe_vio;
 

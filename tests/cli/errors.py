@@ -4,6 +4,7 @@
 exit status, no output, and leaves the output that was there as it was."""
 import json
 import os
+import random
 import resource
 import stat
 import struct
@@ -108,6 +109,33 @@ class Inputs(Bad):
         self.succeed("-q", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated")
         self.fails(1, "-i", "cut.mp3", "-o", "out.wav")
         self.assertIn("Xing", self.run_command("-v", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated").stderr)
+
+    def test_an_ogg_page_that_is_not_what_it_was(self):
+        """libsndfile leaves it out without a word. What stands behind the last page does no harm."""
+        noise = random.Random(9)
+        harness.write_wav(self.path("noise.wav"), [noise.randrange(-9000, 9000) for _ in range(96000)], 2, 48000)
+        for ending in ("ogg", "opus"):
+            self.succeed("-i", "noise.wav", "-o", "whole." + ending)
+            whole = self.read("whole." + ending)
+            pages = [at for at in range(len(whole)) if whole[at:at + 4] == b"OggS"]
+            self.assertGreater(len(pages), 4)
+            for page in (pages[2], pages[len(pages) // 2], pages[-1]):
+                bad = bytearray(whole)
+                bad[page + 60] ^= 4
+                self.write("bad." + ending, bytes(bad))
+                said = f"is damaged: what it has from byte {page} on is not what was written"
+                self.assertEqual(self.fails(1, "-i", "bad." + ending, "-o", "out.wav"),
+                                 f"bad.{ending}: {said}; --allow-truncated takes what is there")
+                done = self.run_command("-i", "-", "-o", "out.wav", input=bytes(bad), text=False)
+                self.assertIn(said.encode(), done.stderr)
+                self.assertEqual(done.returncode, 1)
+                done = self.run_command("-i", "bad." + ending, "-o", "out.wav", "--allow-truncated")
+                self.assertEqual((done.returncode, done.stderr.splitlines()[0]),
+                                 (0, f"filterchain: warning: bad.{ending}: {said}; what is there is taken"))
+            self.write("bad." + ending, whole[:pages[-1]] + b"no page" + whole[pages[-1]:])
+            self.assertIn(f"from byte {pages[-1] + 7} on", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
+            self.write("more." + ending, whole + b"Of no use" * 99)
+            self.succeed("-i", "more." + ending, "-o", "out.wav")
 
     def test_a_table_of_packets(self):
         """ALAC in CAF: what it leads to is no more than there is of it, which is told; what libsndfile prints on standard

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* ogg_watch.c - see ogg_watch.h. Pages after RFC 3533. */
+#include "media/ogg_watch.h"
+
+#include <string.h>
+
+#define MARK     4 /* "OggS" */
+#define FLAGS_AT 5
+#define FIRST    2 /* of the flags: this page begins a stream */
+#define LAST     4 /* this page ends the stream */
+#define SUM_AT   22
+#define BLOCK    65536
+
+/* Polynomial 0x04c11db7, most significant bit first, from 0, not inverted; four bits at a time. */
+guint32 fc_ogg_sum(guint32 sum, const guint8 *data, gsize size) {
+  static const guint32 table[16] = {0x00000000, 0x04c11db7, 0x09823b6e, 0x0d4326d9, 0x130476dc, 0x17c56b6b,
+                                    0x1a864db2, 0x1e475005, 0x2608edb8, 0x22c9f00f, 0x2f8ad6d6, 0x2b4bcb61,
+                                    0x350c9b64, 0x31cd86d3, 0x3c8ea00a, 0x384fbdbd};
+  for (gsize i = 0; i < size; i++) {
+    sum ^= (guint32)data[i] << 24;
+    sum = sum << 4 ^ table[sum >> 28];
+    sum = sum << 4 ^ table[sum >> 28];
+  }
+  return sum;
+}
+
+static void find_damage(fc_ogg_watch *watch) {
+  if (!watch->damaged) watch->damaged_at = watch->begins;
+  watch->damaged = TRUE;
+}
+
+/* Its checksum was made with nothing in its place. */
+static void begin_page(fc_ogg_watch *watch) {
+  static const guint8 nothing[4];
+  if (watch->stray && watch->any) find_damage(watch);
+  watch->stray = FALSE;
+  watch->sum = fc_ogg_sum(0, watch->header, SUM_AT);
+  watch->sum = fc_ogg_sum(watch->sum, nothing, sizeof nothing);
+  watch->sum = fc_ogg_sum(watch->sum, watch->header + SUM_AT + 4, watch->held - SUM_AT - 4);
+  for (gsize i = FC_OGG_HEADER; i < watch->held; i++) watch->left += watch->header[i];
+}
+
+static void end_page(fc_ogg_watch *watch) {
+  guint32 said;
+  memcpy(&said, watch->header + SUM_AT, sizeof said);
+  if (GUINT32_FROM_LE(said) != watch->sum) find_damage(watch);
+  watch->ended = (watch->header[FLAGS_AT] & LAST) != 0;
+  watch->any = TRUE;
+  watch->held = 0;
+}
+
+static gboolean header_is_whole(const fc_ogg_watch *watch) {
+  return watch->held >= FC_OGG_HEADER &&
+         watch->held == FC_OGG_HEADER + (gsize)watch->header[FC_OGG_HEADER - 1];
+}
+
+/* One more byte of a header; what begins otherwise than one is passed over. */
+static void take_header(fc_ogg_watch *watch, guint8 byte) {
+  if (watch->held == 0) watch->begins = watch->position;
+  watch->header[watch->held++] = byte;
+  if (watch->held <= MARK && memcmp(watch->header, "OggS", watch->held) != 0) {
+    watch->stray = TRUE;
+    watch->held = byte == 'O';
+    watch->header[0] = byte;
+    watch->begins = watch->position;
+  }
+  watch->chain |= watch->ended && watch->held == FLAGS_AT + 1 && (byte & FIRST);
+  if (header_is_whole(watch)) begin_page(watch);
+}
+
+void fc_ogg_watch_feed(fc_ogg_watch *watch, const guint8 *data, gsize size) {
+  while (size) {
+    gsize some = 1;
+    if (header_is_whole(watch)) {
+      some = (gsize)MIN((gint64)size, watch->left);
+      watch->sum = fc_ogg_sum(watch->sum, data, some);
+      watch->left -= (gint64)some;
+    } else
+      take_header(watch, *data);
+    data += some;
+    size -= some;
+    watch->position += (gint64)some;
+    if (header_is_whole(watch) && watch->left == 0) end_page(watch);
+  }
+}
+
+gboolean fc_ogg_watch_file(fc_ogg_watch *watch, fc_input *input, GError **error) {
+  g_autofree guint8 *block = g_malloc(BLOCK);
+  gssize got;
+  while ((got = fc_input_read_at(input, watch->position, block, BLOCK, error)) > 0)
+    fc_ogg_watch_feed(watch, block, (gsize)got);
+  return got == 0;
+}
+
+char *fc_ogg_watch_fault(const fc_ogg_watch *watch) {
+  if (!watch->damaged) return NULL;
+  return g_strdup_printf("is damaged: what it has from byte %" G_GINT64_FORMAT " on is not what was written",
+                         watch->damaged_at);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ogg_watch.h - the pages of an Ogg stream that goes by: whether they are as they were written, for
+ * libsndfile leaves out without a word what is not, and how the last one ends.
+ */
+#ifndef FC_MEDIA_OGG_WATCH_H
+#define FC_MEDIA_OGG_WATCH_H
+
+#include "media/internal.h"
+
+G_BEGIN_DECLS
+
+#define FC_OGG_HEADER 27 /* bytes of a page's, and as many sizes as the last of them says */
+
+/* Empty when zeroed. */
+typedef struct fc_ogg_watch {
+  gint64 position; /* bytes that have gone by */
+  /* The page in hand: so much of its header, and how much of its content is to come. */
+  guint8 header[FC_OGG_HEADER + 255];
+  gsize held;
+  gint64 left;
+  guint32 sum;
+  gint64 begins;
+  gboolean stray;   /* since the last page there was something else */
+  gboolean any;     /* there was a page */
+  gboolean ended;   /* the last whole page was the last of a stream */
+  gboolean chain;   /* and another has begun behind it */
+  gboolean damaged; /* a page is not what its checksum is of, or there is something between pages */
+  gint64 damaged_at;
+} fc_ogg_watch;
+
+/* The next bytes. */
+void fc_ogg_watch_feed(fc_ogg_watch *watch, const guint8 *data, gsize size);
+/* All of a seekable file. FALSE when it cannot be read. */
+gboolean fc_ogg_watch_file(fc_ogg_watch *watch, fc_input *input, GError **error);
+/* What is wrong with what has gone by, if something is; g_free. */
+char *fc_ogg_watch_fault(const fc_ogg_watch *watch);
+
+/* Of a page, or the next part of one: the sum of what was before goes in. */
+guint32 fc_ogg_sum(guint32 sum, const guint8 *data, gsize size);
+
+G_END_DECLS
+
+#endif
