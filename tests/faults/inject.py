@@ -154,18 +154,20 @@ add_test("png", "map")
 # What is read with an error is not the end of a file, whoever reads it.
 SOUND = ("wav", "rf64", "w64", "aiff", "au", "caf", "flac", "ogg", "opus", "mp3", "npy")
 IMAGES = ("png", "jpg", "bmp", "tga")
-for kind in SOUND + IMAGES:
+ALL = outputs.EVERYTHING or not RUNTIME  # a sanitizer takes its time: of each way through the code one
+for kind in SOUND + IMAGES if ALL else ("wav", "flac", "ogg", "mp3", "png"):
     add_test(kind, "read", size=20000 if kind in SOUND else 4000)
-    add_test(kind, "other")
-    if kind not in ("mp3", "wav", "flac", "png", "jpg"):
-        add_test(kind, "write", size=20000 if kind in SOUND else 4000)
-for fault in ("read", "write", "other"):  # what is said beside the samples is put in other words
+for kind in ("wav", "aiff", "au", "caf", "flac", "ogg", "mp3", "npy", "png") if ALL else ("wav", "ogg"):
+    add_test(kind, "read", size=20000 if kind in SOUND else 4000, pipe=True)
+for fault in ("read", "write", "other") if ALL else ("read",):  # what is said beside the samples is put in other words
     add_test("aiff", fault, to="wav")
-for kind in ("wav", "aiff", "flac", "npy", "png", "bmp"):
+for kind in SOUND + IMAGES if ALL else ("wav", "png"):
+    add_test(kind, "other")
+for kind in set(SOUND + IMAGES) - {"mp3", "wav", "flac", "png", "jpg"} if ALL else ("aiff",):
+    add_test(kind, "write", size=20000 if kind in SOUND else 4000)
+for kind in ("wav", "aiff", "flac", "npy", "png", "bmp") if ALL else ():
     for fault in ("write", "rename", "read", "other"):
         add_test(kind, fault, itself=True)
-for kind in ("wav", "aiff", "au", "caf", "flac", "ogg", "mp3", "npy", "png"):
-    add_test(kind, "read", size=20000 if kind in SOUND else 4000, pipe=True)
 
 if __name__ == "__main__":
     harness.main()
