@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "media/chunks.h"
+#include "media/mpeg_front.h"
 #include "media/ogg_watch.h"
 
 /* Longer than any recording, shorter than what libsndfile says when it does not know. */
@@ -128,8 +129,11 @@ gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_len
   switch (info->format & SF_FORMAT_TYPEMASK) {
   case SF_FORMAT_OGG: return find_ogg_end(input, length, error);
   case SF_FORMAT_AU: compare_au(input, length); return TRUE;
-  case SF_FORMAT_FLAC:
-  case FC_SF_MPEG: return TRUE;
+  case SF_FORMAT_FLAC: return TRUE;
+  case FC_SF_MPEG:
+    if (fc_mpeg_goes_on(input))
+      length->remark = "goes on where its header says that it ends; what follows is left out";
+    return fc_input_check(input, error);
   default: return compare_chunks(input, info, length, error);
   }
 }

@@ -391,7 +391,8 @@ static void apply_strings(const fc_metadata *metadata, SNDFILE *file, const fc_a
                           const char *name) {
   gboolean stored = TRUE;
   for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
-    if (metadata->strings[i]) stored = sf_set_string(file, i, metadata->strings[i]) == 0 && stored;
+    if (metadata->strings[i] && *metadata->strings[i])
+      stored = sf_set_string(file, i, metadata->strings[i]) == 0 && stored;
   if (!stored && (target_of(spec->samples.format) & TO_TEXTS))
     fc_media_warn(spec->options, "%s: the texts of the input cannot all be stored, and are left out", name);
 }

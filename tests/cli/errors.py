@@ -159,6 +159,18 @@ class Inputs(Bad):
             json.loads(self.succeed("-q", "-i", "packets.caf", "-p", "stats", "--json", "--allow-truncated"))
             json.loads(self.succeed("-i", "packets.caf", "-o", "out.wav", "--dry-run", "--json"))
 
+    def test_mp3_joined_to_another(self):
+        """Its header counts the first; that there is more is told. A tag at the end is no more of it."""
+        head = b"\xff\xfb\x90\x64"
+        xing = (head + bytes(32) + b"Xing" + struct.pack(">III", 3, 50, 417 * 51)).ljust(417, b"\0")
+        one, tag = xing + (head + bytes(413)) * 50, b"ID3\4\0\0\0\0\0\x10" + bytes(16)
+        told = "goes on where its header says that it ends; what follows is left out"
+        for data, said in ((one, ""), (tag + one, ""), (one + b"TAG" + bytes(125), ""), (one + b"APETAGEX" + bytes(9000), ""),
+                           (one + one, told), (tag + one + tag + one, told), (xing[:40] + b"\0\0\0\1" + xing[44:] + one, "")):
+            self.write("in.mp3", data)
+            done = self.run_command("-i", "in.mp3", "-o", "out.wav", "--allow-truncated")
+            self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: in.mp3: {said}\n"))
+
     def test_less_than_one_image(self):
         self.write("short.raw", bytes(3000))
         for layout, pipe in (("", False), (",length=2", False), ("", True)):

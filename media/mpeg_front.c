@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mpeg_front.c - see mpeg_front.h. The first frame may hold, where others have samples, "Xing" or "Info",
+ * flags of what follows, the number of frames and that of bytes, its own with them.
+ */
+#include "media/mpeg_front.h"
+
+#include <string.h>
+
+#include "media/chunks.h"
+
+enum { TAG_HEAD = 10, FRAME_HEAD = 4, FRONT = 64, HAS_FRAMES = 1, HAS_BYTES = 2 };
+
+/* Less than that may be a tag at the end, or the first frame where a writer did not count it. */
+#define LEAST ((gint64)4096)
+
+static gint64 get32(const guint8 *at) {
+  return (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), at, 4);
+}
+
+static gboolean is_tag(const guint8 *at) {
+  return memcmp(at, "ID3", 3) == 0;
+}
+
+/* Behind the tags; -1: there is nothing. */
+static gint64 skip_tags(fc_input *input) {
+  guint8 head[TAG_HEAD];
+  gint64 at = 0;
+  while (fc_input_read_at(input, at, head, sizeof head, NULL) == sizeof head) {
+    if (!is_tag(head)) return at;
+    gint64 size = (gint64)head[6] << 21 | (gint64)head[7] << 14 | (gint64)head[8] << 7 | head[9];
+    at += TAG_HEAD + size + (head[5] & 0x10 ? TAG_HEAD : 0);
+  }
+  return -1;
+}
+
+/* A frame of the same version, layer and rate. */
+static gboolean is_like(const guint8 *frame, const guint8 *first) {
+  return frame[0] == 0xff && (frame[1] & 0xfe) == (first[1] & 0xfe) && (frame[2] & 0x0c) == (first[2] & 0x0c);
+}
+
+/* The bytes that the first frame counts; 0: it does not. */
+static gint64 counted(const guint8 *frame) {
+  static const int side[] = {9, 17, 32}; /* bytes between header and samples, by version and channels */
+  for (gsize i = 0; i < G_N_ELEMENTS(side); i++) {
+    const guint8 *at = frame + FRAME_HEAD + side[i];
+    if (memcmp(at, "Xing", 4) != 0 && memcmp(at, "Info", 4) != 0) continue;
+    gint64 flags = get32(at + 4);
+    return flags & HAS_BYTES ? get32(at + (flags & HAS_FRAMES ? 12 : 8)) : 0;
+  }
+  return 0;
+}
+
+gboolean fc_mpeg_goes_on(fc_input *input) {
+  guint8 first[FRONT], next[FRAME_HEAD];
+  gint64 start = skip_tags(input);
+  if (start < 0 || fc_input_read_at(input, start, first, FRONT, NULL) != FRONT) return FALSE;
+  gint64 bytes = counted(first), end = start + bytes;
+  if (!bytes || input->size - end < LEAST) return FALSE;
+  if (fc_input_read_at(input, end, next, sizeof next, NULL) != sizeof next) return FALSE;
+  return is_tag(next) || is_like(next, first);
+}

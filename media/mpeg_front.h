@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mpeg_front.h - what MP3 says of itself in its first frame, as far as libsndfile does not tell.
+ */
+#ifndef FC_MEDIA_MPEG_FRONT_H
+#define FC_MEDIA_MPEG_FRONT_H
+
+#include "media/internal.h"
+
+G_BEGIN_DECLS
+
+/* Whether a seekable file goes on where its header says it ends, as when others were joined to it. Libsndfile
+ * delivers what the header counts. */
+gboolean fc_mpeg_goes_on(fc_input *input);
+
+G_END_DECLS
+
+#endif
