@@ -15,14 +15,17 @@
 #define FC_THIN_ROWS 8   // of the image, at most
 #define FC_THIN_DOWN 124 // of the window, at most
 
-// Looks up for all rows of windows, from the first window's first on, which row of the image stands for each:
-// `height` for the constant. Called by all threads, `sources` being shared.
+// Which row of the image stands for row j of windows: `height` for the constant.
+__device__ __forceinline__ int fc_thin_source(const fc_band &b, int j) {
+  const int source = fc_dev_border_source(b.edges.border, j - b.edges.up, b.edges.height);
+  return source < 0 ? b.edges.height : source;
+}
+
+// Looks up for all rows of windows, from the first window's first on, which row of the image stands for each.
+// Called by all threads, `sources` being shared.
 __device__ __forceinline__ void fc_thin_look_up(const fc_band &b, int *sources) {
-  const int height = b.edges.height;
-  for (int j = threadIdx.x; j < height + b.rows_down - 1; j += FC_BAND_THREADS) {
-    const int source = fc_dev_border_source(b.edges.border, j - b.edges.up, height);
-    sources[j] = source < 0 ? height : source;
-  }
+  for (int j = threadIdx.x; j < b.edges.height + b.rows_down - 1; j += FC_BAND_THREADS)
+    sources[j] = fc_thin_source(b, j);
 }
 
 // Is the constant one of them?
