@@ -10,9 +10,10 @@
 // For rows of adjacent elements, as fc_march_plan takes them: an interleaved row of C
 // channels is one row whose taps lie `step` = C apart.
 //
-// Where there is one (sm_90), the engine for bulk copies brings the rows of all bands but those at the ends:
-// a warp in turn tells it of a batch, and barriers in shared memory tell when a batch is there, and
-// when all have left it. So no warp moves elements, and none waits for the slowest.
+// Where there is one (sm_90), the engine for bulk copies brings the rows, of floats in all bands but those at
+// the ends: a warp in turn tells it of a batch, and barriers in shared memory tell when a batch is there, and
+// when all have left it. So no warp moves elements, and none waits for the slowest. Of bytes it brings what
+// lies in whole pieces of 16; those at the ends the warp stores itself, out of a list made once a block.
 //
 // Where a view ends with its signal (fc_edges), these kernels make the border themselves:
 // a row above or below is copied from the one that stands for it, and in the first and last band each
@@ -53,6 +54,7 @@ struct fc_band {
   int32_t rows_down;             // of a window
   bool wide;                     // outputs can be stored 4 (f32) or 2 (u8) at a time
   bool alike;                    // all rows begin at the same place in 16 bytes
+  bool overlap;                  // the last band is as wide as the others, and begins in the one before
   fc_band_edges edges;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
@@ -79,7 +81,9 @@ __device__ __forceinline__ fc_band_way fc_band_of_block(const fc_band &b, uint32
     band = w % 2 * (bands - 1), w /= 2;
   else
     w -= ends * lines, band = w % (bands - ends) + ends / 2, w /= bands - ends;
-  const int64_t e = static_cast<int64_t>(band) * WIDTH, left = b.columns - e;
+  int64_t e = static_cast<int64_t>(band) * WIDTH;
+  if (b.overlap && e + WIDTH > b.columns) e = b.columns - WIDTH;
+  const int64_t left = b.columns - e;
   const uint32_t segments = static_cast<uint32_t>(b.segments), planes = static_cast<uint32_t>(b.planes);
   const int64_t y = w % segments * b.rows;
   w /= segments;
@@ -138,6 +142,19 @@ __device__ __forceinline__ fc_band_share fc_band_share_of(const fc_band &b, cons
   else if (j >= way.lo)
     s.to = s.from = j;
   return s;
+}
+
+// The bytes of a row of windows that lie in pieces of 16 bytes which can be read whole.
+struct fc_band_pieces {
+  int first, end;
+};
+
+// Of a row that begins `place` bytes into such a piece.
+__device__ __forceinline__ fc_band_pieces fc_band_pieces_of(const fc_band &b, const fc_band_way &way,
+                                                            int place) {
+  const int n = way.width + b.margin, lo = way.lo > -15 ? max(way.lo, 0) + 15 : 0,
+            hi = way.hi < n + 15 ? min(way.hi, n) : n + 15;
+  return {((lo + place) & ~15) - place, ((hi + place) & ~15) - place};
 }
 
 // How rows are copied: by 16 bytes (floats that begin at multiples of as many), by words, or by words of
@@ -205,9 +222,11 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     const int n = way.width + b.margin, spare = SIZE == 4 && !QUADS ? 0 : SPARE;
     inner = way.width == FULL * FC_BAND_THREADS * 4 / SIZE && way.lo <= (SIZE == 4 ? 0 : -SPARE) &&
             way.hi >= n + spare;
-    bulk = BULK && inner && (SIZE == 4 || RAGGED || b.alike);
+    bulk = BULK && (SIZE == 4 ? inner : RAGGED || b.alike);
     words = QUADS ? (n + 3) / 4 * 4 : SIZE == 4 ? n : (shift_of(b, 0) + n + 3) / 4;
-    if (!inner) share() = QUADS ? fc_band_share_of<FULL / 4 + 1>(b, way, 4, 0) : share_of_words(b, way, 0);
+    if (!inner && !(BULK && RAGGED))
+      share() = QUADS ? fc_band_share_of<FULL / 4 + 1>(b, way, 4, 0) : share_of_words(b, way, 0);
+    if (BULK && SIZE == 1 && !inner) list_ends(b, way);
     if (BULK) make_barriers();
   }
 
@@ -387,7 +406,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
   // The batch that comes next, once it is there for all threads; another is begun. Nothing comes of the
   // first.
   __device__ __forceinline__ const uint32_t *turn(const fc_band &b, const fc_band_way &way) {
-    if (BULK && bulk) {
+    if (BULK && ((SIZE == 1 && RAGGED) || bulk)) {
       turn_bulk(b, way);
     } else {
       fc_await_copies<STAGES - 2 - ENGINE>();
@@ -417,25 +436,33 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     if (turns >= early()) fc_bar_wait(full(now), now / STAGES % 2);
   }
 
-  // By one warp, a lane a row: those that lie outside the signal may be made of the constant, or of one that
-  // begins elsewhere in a word, and are then stored by all lanes.
+  // By one warp, a lane a row: those that are the constant's are stored by all lanes.
   __device__ __forceinline__ void fetch_bulk(const fc_band &b, const fc_band_way &way) const {
     const rest r = to_come();
     const int lane = threadIdx.x % 32, rows = min(BATCH, r.rows);
     uint32_t *to = batch(b, turns);
     fc_bar_wait(empty(turns), turns / STAGES % 2 ^ 1);
     const bool outside = b.edges.on && (r.y < 0 || r.y + BATCH > b.edges.height);
-    const uint32_t stored = outside ? store_outside(b, way, rows, to) : 0;
-    const bool mine = lane < rows && !(stored >> lane & 1);
-    const char *row = from + lane * b.in_row;
-    if (outside && mine) row = row_of(b, lane);
-    const uint32_t shift = SIZE == 4 ? 0 : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) % 16;
-    const uint32_t bytes = (shift + static_cast<uint32_t>(way.width + b.margin) * SIZE + 15) / 16 * 16;
-    if (mine) {
-      fc_bar_await_bytes(full(turns), bytes);
-      fc_bulk_copy(fc_shared_address(to + lane * b.pitch), row - shift, bytes, full(turns));
+    const char *row = lane < rows ? from + lane * b.in_row : nullptr;
+    if (outside && row) row = row_of(b, lane);
+    if (outside) store_constant(b, __ballot_sync(~0u, lane < rows && !row), to);
+    if (SIZE == 1 && RAGGED) tell_places(row);
+    if (SIZE == 1 && !inner) store_ends(b, way, row, to);
+    if (row) {
+      const fc_band_pieces p = SIZE == 4 ? fc_band_pieces{0, (way.width + b.margin + 3) / 4 * 16}
+                                         : fc_band_pieces_of(b, way, place_of(row));
+      const int first = SIZE == 4 ? 0 : place_of(row) + p.first, bytes = p.end - p.first;
+      if (bytes > 0) {
+        fc_bar_await_bytes(full(turns), bytes);
+        fc_bulk_copy(fc_shared_address(to + lane * b.pitch) + first, row + p.first, bytes, full(turns));
+      }
     }
     fc_bar_arrive(full(turns));
+  }
+
+  // Where in 16 bytes a row begins.
+  static __device__ __forceinline__ int place_of(const char *row) {
+    return static_cast<int>(reinterpret_cast<uintptr_t>(row) % 16);
   }
 
   // What row u of the next batch stands for; the constant: nullptr.
@@ -444,28 +471,94 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return source < 0 ? nullptr : from + static_cast<int64_t>(source - y) * b.in_row;
   }
 
-  // By one warp: the rows of a batch that cannot be copied in bulk, a bit each.
-  __device__ __forceinline__ uint32_t store_outside(const fc_band &b, const fc_band_way &way, int rows,
-                                                    uint32_t *to) const {
-    const int lane = threadIdx.x % 32;
-    uint32_t stored = 0;
+  // By one warp: the rows that are the constant's, a bit each.
+  __device__ __forceinline__ void store_constant(const fc_band &b, uint32_t rows, uint32_t *to) const {
 #pragma unroll 1
-    for (int u = 0; u < rows; u++, to += b.pitch) {
-      const char *row = row_of(b, u);
-      const uint32_t shift = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) % 16,
-                     own = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + u * b.in_row)) % 16;
-      if (row && (!RAGGED || own == shift)) continue;
-      stored |= 1u << u;
-      if (!row) {
-        for (int i = lane; i < b.pitch; i += 32) to[i] = b.edges.code;
-      } else {
-        uint8_t *byte = reinterpret_cast<uint8_t *>(to) + own;
-#pragma unroll 8
-        for (int j = lane; j < way.width + b.margin; j += 32) byte[j] = static_cast<uint8_t>(row[j]);
-      }
-    }
+    for (; rows; rows >>= 1, to += b.pitch)
+      for (int i = threadIdx.x % 32; (rows & 1) && i < b.pitch; i += 32) to[i] = b.edges.code;
     fc_bulk_after_stores();
-    return stored;
+  }
+
+  // Of ragged rows, where each row of a batch begins in 16 bytes, which is where it begins in shared memory
+  // too: 4 bits each.
+  static __device__ __forceinline__ uint32_t *all_places() {
+    __shared__ uint32_t all[STAGES];
+    return all;
+  }
+  __device__ __forceinline__ void tell_places([[maybe_unused]] const char *row) const {
+#if FC_BULK_CODE
+    static_assert(BATCH <= 8, "4 bits of a word for each row");
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t all = __reduce_or_sync(~0u, row ? static_cast<uint32_t>(place_of(row)) << 4 * lane : 0);
+    if (lane == 0) all_places()[turns % STAGES] = all;
+#endif
+  }
+  // Of the batch that has come last. Without the engine, where they begin in a word.
+  __device__ __forceinline__ uint32_t places(const fc_band &b) const {
+    if (BULK) return all_places()[(turns - 1 - early()) % STAGES];
+    const char *row = from - (early() + 1) * BATCH * b.in_row;
+    uint32_t all = 0;
+#pragma unroll
+    for (uint32_t u = 0; u < BATCH; u++, row += b.in_row)
+      all |= (static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) & 3) << 4 * u;
+    return all;
+  }
+
+  // The elements of rows of bytes that the engine does not bring, since they lie in 16 bytes with others that
+  // cannot be read, or there is none where they are: the first `left` and those from `right` on.
+  struct ends {
+    int left, right, count;
+    int from[FC_MARCH_MARGIN + 30]; // what stands for each
+    const char *row[FC_BAND_THREADS / 32][BATCH];
+  };
+  static __device__ __forceinline__ ends &all_ends() {
+    __shared__ ends all;
+    return all;
+  }
+  __device__ __forceinline__ void list_ends(const fc_band &b, const fc_band_way &way) const {
+    ends &e = all_ends();
+    const int n = way.width + b.margin, left = way.lo > -15 ? min(max(way.lo, 0) + 15, n) : 0;
+    const int right = way.hi < n + 15 ? max(min(way.hi, n) - 15, left) : n, count = left + n - right;
+    if (threadIdx.x == 0) e.left = left, e.right = right, e.count = count;
+    for (int i = threadIdx.x; i < count; i += FC_BAND_THREADS) {
+      const int j = i < left ? i : i - left + right;
+      e.from[i] = b.edges.on ? fc_band_element(b.edges, way.x, j) : j;
+    }
+  }
+
+  // By one warp, `row` being the lane's.
+  __device__ __forceinline__ void store_ends(const fc_band &b, const fc_band_way &way, const char *row,
+                                             uint32_t *to) const {
+    ends &e = all_ends();
+    const int lane = threadIdx.x % 32;
+    const char **rows = e.row[threadIdx.x / 32];
+    if (lane < BATCH) rows[lane] = row;
+    __syncwarp();
+#pragma unroll 1
+    for (int i = lane; i < e.count; i += 32)
+#pragma unroll 1
+      for (int u = 0; u < BATCH; u += 4)
+        store_four(b, way, rows + u, i < e.left ? i : i - e.left + e.right, e.from[i], to + u * b.pitch);
+    fc_bulk_after_stores();
+    __syncwarp();
+  }
+
+  // Element j of 4 rows, all loaded before the first is stored.
+  __device__ __forceinline__ void store_four(const fc_band &b, const fc_band_way &way,
+                                             const char *const *rows, int j, int source, uint32_t *to) const {
+    uint8_t byte[4];
+    int at[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+      const char *row = rows[u];
+      const fc_band_pieces p = fc_band_pieces_of(b, way, place_of(row));
+      at[u] = row && (j < p.first || j >= p.end) ? place_of(row) + j : -1;
+      byte[u] = static_cast<uint8_t>(b.edges.code);
+      if (at[u] >= 0 && source != FC_BAND_CONSTANT) byte[u] = static_cast<uint8_t>(row[source]);
+    }
+#pragma unroll
+    for (int u = 0; u < 4; u++, to += b.pitch)
+      if (at[u] >= 0) reinterpret_cast<uint8_t *>(to)[at[u]] = byte[u];
   }
 };
 

@@ -15,9 +15,10 @@ namespace {
 // costs apart from its sums is shared by as many groups as there are registers for. And the blocks that
 // a multiprocessor's registers are shared out to.
 template <int N, bool RAGGED> struct layout_of {
-  static constexpr int rows = N >= 23 ? 4 : 8, stages = 4, groups = N <= (RAGGED ? 3 : 9) ? 2 : 1;
-  static constexpr int blocks = N <= 3              ? 5
-                                : N <= 7            ? (RAGGED ? 6 : 3)
+  static constexpr int rows = N >= 23 || (RAGGED && N <= 7) ? 4 : 8, stages = 4;
+  static constexpr int groups = N <= (RAGGED ? 7 : 9) ? 2 : 1;
+  static constexpr int blocks = N <= 3              ? (RAGGED ? 6 : 5)
+                                : N <= 7            ? (RAGGED ? 4 : 3)
                                 : N == 9 || N >= 19 ? (N == 31 ? 2 : 3)
                                 : RAGGED            ? 5
                                                     : 4;
@@ -54,7 +55,7 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
   // Of the rows beyond the mask's none is read.
   fc_band_ring<1, BATCH, layout_of<N, RAGGED>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS, true> ring(
       b, way, way.count + b.rows_down - 1, memory);
-  uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));
+  const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));
   fc_fragment<KS> f;
   fc_load_digits(all, at % 4, f);
   const int column = (RAGGED ? 0 : ring.skip(at)) + threadIdx.x / 32 * 32 + lane / 4 * 2 + lane % 4 * 2;
@@ -67,11 +68,12 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
   for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
     const uint32_t *rows = ring.turn(b, way) + column;
     if (q < 0) continue;
+    const uint32_t places = RAGGED ? ring.places(b) : 0;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
-      if (RAGGED) fc_load_digits(all, at % 4, f);
-      scatter<N, KS, G, SUMS>(u, t, rows + u * b.pitch + (RAGGED ? ring.skip(at) : 0), f, sum);
-      at += RAGGED ? static_cast<uint32_t>(b.in_row) : 0;
+      const uint32_t place = places >> 4 * u & 15;
+      if (RAGGED) fc_load_digits(all, place % 4, f);
+      scatter<N, KS, G, SUMS>(u, t, rows + u * b.pitch + place / 4, f, sum);
       const bool is_output = static_cast<uint32_t>(q + u - (N - 1)) < static_cast<uint32_t>(way.count);
       if (WHOLE)
         fc_store_whole<G, !RAGGED>(is_output, to, sum[u], seen);
@@ -91,7 +93,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(16) uint32_t memory[];
   fc_digits<KS> &all = *reinterpret_cast<fc_digits<KS> *>(memory);
-  fc_make_digits<KS>(t.along, threadIdx.x / 32, all);
+  fc_make_digits<KS>(t.along, all);
   __syncthreads();
   const fc_band_way way = fc_band_begin<1, layout_of<N, RAGGED>::groups>(b);
   if ((RAGGED || b.wide) && way.width == layout_of<N, RAGGED>::groups * FC_BAND_WIDTH)
@@ -117,18 +119,26 @@ template <int N, bool RAGGED> fc_status launch(const fc_sepconv *op, const fc_ma
   taps_of<N> t = {};
   const int exponent = fc_read_bytes_taps(op, m.step, &t.along);
   for (int64_t j = 0; j < op->ny; j++) t.y[j] = ldexpf(static_cast<const float *>(op->y)[j], -exponent);
-  const fc_band b = fc_bytes_band_of(op, m, layout_of<N, RAGGED>::groups);
+  fc_band b = fc_bytes_band_of(op, m, layout_of<N, RAGGED>::groups);
+  b.overlap = m.columns >= layout_of<N, RAGGED>::groups * FC_BAND_WIDTH && (RAGGED || m.columns % 2 == 0);
   switch (fc_digit_steps(m)) {
   case 1: return launch<N, 1, RAGGED>(op, m, b, t, stream);
   case 2: return launch<N, 2, RAGGED>(op, m, b, t, stream);
   case 3: return launch<N, 3, RAGGED>(op, m, b, t, stream);
   case 4: return launch<N, 4, RAGGED>(op, m, b, t, stream);
+  case 5:
+    return launch < N, N == 31 ? 5 : 4, RAGGED > (op, m, b, t, stream); // only of the longest, see below
   default: return FC_UNSUPPORTED;
   }
 }
 
+// Of the mask that the kernel is for: the widest windows have one only.
+int64_t rows_of(const fc_sepconv *op, const fc_march &m) {
+  return fc_digit_steps(m) == FC_DIGIT_STEPS ? 31 : op->ny;
+}
+
 fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const int64_t n = op->ny;
+  const int64_t n = rows_of(op, m);
   if (n <= 3) return launch<3, true>(op, m, stream);
   if (n <= 7) return launch<7, true>(op, m, stream);
   if (n <= 15) return launch<15, true>(op, m, stream);
@@ -137,7 +147,7 @@ fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t strea
 }
 
 fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const int64_t n = op->ny;
+  const int64_t n = rows_of(op, m);
   if (n <= 3) return launch<3, false>(op, m, stream);
   if (n <= 5) return launch<5, false>(op, m, stream);
   if (n <= 7) return launch<7, false>(op, m, stream);

@@ -24,11 +24,11 @@
 #include "filters/conv2d_band.cuh"
 #include "filters/sepconv.h"
 
-constexpr int FC_DIGIT_STEPS = 4;                      // of 32 bytes of a window
-constexpr int FC_DIGIT_TAPS = 32 * FC_DIGIT_STEPS - 7; // along, at most
-constexpr int FC_DIGIT_DOWN = 31;                      // down, at most
+constexpr int FC_DIGIT_STEPS = 5;  // of 32 bytes of a window
+constexpr int FC_DIGIT_TAPS = 121; // along, at most
+constexpr int FC_DIGIT_DOWN = 31;  // down, at most
 constexpr int FC_DIGIT_EDGES =
-    FC_BAND_THREADS - 16;                     // margin where the border is ours: a thread has one byte of it
+    FC_BAND_THREADS - 6; // margin where the border is ours: a thread has one byte of it, or of a word there
 constexpr int64_t FC_DIGIT_LARGEST = 8355000; // sum of magnitudes of integer taps
 
 // The taps along.
@@ -41,24 +41,37 @@ struct fc_byte_taps {
 // [shift][step][digit][register][lane].
 template <int KS> struct fc_digits { uint32_t of[4][KS][3][2][32]; };
 
-// One warp, one shift.
+// The words of one lane for 4 adjacent bytes of the window: step k / 2, register k % 2. `x` are the digits of
+// the taps, `step` apart.
 template <int KS>
-__device__ __forceinline__ void fc_make_digits(const fc_byte_taps &t, int shift, fc_digits<KS> &all) {
-  const int lane = threadIdx.x % 32, column = lane / 4;
-#pragma unroll 1
-  for (int k = 0; k < 2 * KS; k++) { // 4 adjacent bytes of the window: step k / 2, register k % 2
-    uint32_t word[3] = {0, 0, 0};
+__device__ __forceinline__ void fc_make_digit(const uint32_t *x, int nx, int step, int shift, int k, int lane,
+                                              fc_digits<KS> &all) {
+  uint32_t word[3] = {0, 0, 0};
 #pragma unroll
-    for (int byte = 0; byte < 4; byte++) {
-      const int e = k / 2 * 32 + lane % 4 * 8 + k % 2 * 4 + byte - shift - column, tap = e / t.step;
-      if (e < 0 || tap * t.step != e || tap >= t.nx) continue;
-      const uint32_t x = t.x[tap];
+  for (int byte = 0; byte < 4; byte++) {
+    const int e = k / 2 * 32 + lane % 4 * 8 + k % 2 * 4 + byte - shift - lane / 4, tap = e / step;
+    if (e < 0 || tap * step != e || tap >= nx) continue;
 #pragma unroll
-      for (int d = 0; d < 3; d++) word[d] |= (x >> 8 * d & 255) << 8 * byte;
-    }
-#pragma unroll
-    for (int d = 0; d < 3; d++) all.of[shift][k / 2][d][k % 2][lane] = word[d];
+    for (int d = 0; d < 3; d++) word[d] |= (x[tap] >> 8 * d & 255) << 8 * byte;
   }
+#pragma unroll
+  for (int d = 0; d < 3; d++) all.of[shift][k / 2][d][k % 2][lane] = word[d];
+}
+
+// The taps in shared memory: threads ask for different ones. Called by all threads.
+__device__ __forceinline__ const uint32_t *fc_share_digits(const fc_byte_taps &t) {
+  __shared__ uint32_t x[FC_DIGIT_TAPS];
+  for (int i = threadIdx.x; i < t.nx; i += blockDim.x) x[i] = t.x[i];
+  __syncthreads();
+  return x;
+}
+
+// All shifts, each by a warp.
+template <int KS> __device__ __forceinline__ void fc_make_digits(const fc_byte_taps &t, fc_digits<KS> &all) {
+  const uint32_t *x = fc_share_digits(t);
+#pragma unroll 1
+  for (int k = 0; k < 2 * KS; k++)
+    fc_make_digit<KS>(x, t.nx, t.step, threadIdx.x / 32, k, threadIdx.x % 32, all);
 }
 
 template <int KS> struct fc_fragment { uint32_t of[KS][3][2]; };
@@ -89,15 +102,16 @@ struct fc_tile_sums {
   return d;
 }
 
-// A thread's 4 sums along a row: 2 adjacent ones, and 2 that lie 64 further. `s` is its word
-// of the first window; the windows' bytes are handed out so that its next is the word after.
+// A thread's 4 sums along: 2 adjacent ones of each of two windows. `s` and `r` are its words of the first;
+// the windows' bytes are handed out so that its next is the word after.
 template <int KS>
-__device__ __forceinline__ float4 fc_sum_bytes(const uint32_t *s, const fc_fragment<KS> &f) {
-  const volatile uint32_t *word = s; // 4 loads into adjacent registers, not 2 of 64 bits and moves
+__device__ __forceinline__ float4 fc_sum_windows(const uint32_t *s, const uint32_t *r,
+                                                 const fc_fragment<KS> &f) {
+  const volatile uint32_t *one = s, *two = r; // 4 loads into adjacent registers, not 2 of 64 bits and moves
   fc_tile_sums sum[3] = {};
 #pragma unroll
   for (int k = 0; k < KS; k++) {
-    const uint32_t a[4] = {word[8 * k], word[8 * k + 16], word[8 * k + 1], word[8 * k + 17]};
+    const uint32_t a[4] = {one[8 * k], two[8 * k], one[8 * k + 1], two[8 * k + 1]};
 #pragma unroll
     for (int d = 0; d < 3; d++) sum[d] = fc_multiply_bytes(a, f.of[k][d], sum[d]);
   }
@@ -106,6 +120,12 @@ __device__ __forceinline__ float4 fc_sum_bytes(const uint32_t *s, const fc_fragm
   for (int i = 0; i < 4; i++)
     v[i] = static_cast<float>((sum[2].of[i] * 256 + sum[1].of[i]) * 256 + sum[0].of[i]);
   return make_float4(v[0], v[1], v[2], v[3]);
+}
+
+// The same of a row, where the second window lies 64 further.
+template <int KS>
+__device__ __forceinline__ float4 fc_sum_bytes(const uint32_t *s, const fc_fragment<KS> &f) {
+  return fc_sum_windows<KS>(s, s + 16, f);
 }
 
 // Where a thread's sums belong in a row of output.
@@ -251,9 +271,10 @@ static inline bool fc_is_plain(fc_dev_map<float> map) {
   return map.scale == 1 && map.bias == 0;
 }
 
-// Steps of 32 bytes that a window takes.
+// Steps of 32 bytes that a window takes: from the word on in which the first of 8 begins.
 static inline int fc_digit_steps(const fc_march &m) {
-  return (8 + m.margin + 3 + 31) / 32;
+  const bool words = (fc_band_steps(m) | m.columns | reinterpret_cast<intptr_t>(m.in)) % 4 == 0;
+  return (8 + m.margin + (words ? 0 : 3) + 31) / 32;
 }
 
 // Reads the taps along, and returns the exponent by which they have been scaled up.

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
   uint32_t *rooms = memory + sizeof all / 4;
   const int lane = threadIdx.x % 32, column = threadIdx.x / 32 * 32 + lane / 4 * 2 + lane % 4 * 2;
   uint32_t seen = FC_BYTE_ZERO;
-  fc_make_digits<KS>(t.along, threadIdx.x / 32, all);
+  fc_make_digits<KS>(t.along, all);
   fc_band_way way = fc_band_of_block<1, FETCHED>(b, blockIdx.x, t.bands);
   int shift = fetch(b, way, rooms);
 #pragma unroll 1

@@ -2,21 +2,20 @@
 //
 // sepconv_thin_bytes.cu - separable filters of u8 images of few rows (conv2d_thin.cuh): as sepconv_thin.cu,
 // with the sums along of sepconv_bytes.cu. Blocks stay and take one band after the other, for the digits of
-// the taps take as long to make as a band.
+// the taps take as long to make as a band. A kernel of N rows serves all masks of fewer, whose other taps are
+// 0.
 #include "filters/conv2d_thin.cuh"
 #include "filters/sepconv_band.cuh"
 #include "filters/sepconv_digits.cuh"
 
 namespace {
 
-constexpr int GROUPS = 2;  // of 512 columns, summed at a time
-constexpr int FETCHED = 4; // and brought at a time
+constexpr int FETCHED = 2; // groups of 512 columns, brought at a time
 
-struct taps {
+template <int N> struct taps {
   fc_byte_taps along;
-  int ny;
   uint32_t bands; // of all images
-  alignas(16) float y[FC_DIGIT_DOWN + 1];
+  float y[N];
 };
 
 // Where the row begins in a word.
@@ -51,45 +50,46 @@ __host__ __device__ inline int rows_words(const fc_band &b) {
   for (int i = threadIdx.x; i < b.pitch; i += FC_BAND_THREADS) rows[i] = b.edges.code;
 }
 
-// Sums the groups of columns from `first` on: each row along to `along`, each thread its own columns, and
-// what stands for the rows of each window down.
-template <int KS>
-__device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way, const taps &t,
-                                       const fc_digits<KS> &all, const int *sources, const float *down,
-                                       const uint32_t *rows, int first, float4 *along, uint32_t &seen) {
+// Sums the group of columns from `first` on: each row along to `along`, each thread its own columns; down,
+// whatever stands for row q of the windows is tap q - y of output y.
+template <int N, int KS>
+__device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way, const taps<N> &t,
+                                       const fc_digits<KS> &all, const int *sources, const uint32_t *rows,
+                                       int first, float4 *along, uint32_t &seen) {
   const int lane = threadIdx.x % 32, height = b.edges.height, left = way.width - first;
-  const bool whole = b.wide && left >= GROUPS * FC_BAND_WIDTH;
-  const bool constant = fc_thin_constant(b);
+  const int sums = fc_thin_constant(b) ? height + 1 : height;
   rows += first / 4 + threadIdx.x / 32 * 32 + lane / 4 * 2 + lane % 4 * 2;
-  for (int r = 0; r < height + constant; r++, rows += b.pitch) {
+#pragma unroll 2
+  for (int r = 0; r < sums; r++, rows += b.pitch) {
     fc_fragment<KS> f;
     fc_load_digits(all, shift_of(way.in + (b.edges.up + r) * b.in_row), f);
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      along[(r * GROUPS + g) * FC_BAND_THREADS] = fc_sum_bytes<KS>(rows + g * (FC_BAND_WIDTH / 4), f);
-    }
+    along[r * FC_BAND_THREADS] = fc_sum_bytes<KS>(rows, f);
   }
-  for (int y = 0; y < height; y++) {
-    float4 sum[GROUPS] = {};
-    fc_thin_each(down, t.ny, [&](int j, float tap) {
+  float4 sum[FC_THIN_ROWS][1] = {};
 #pragma unroll
-      for (int g = 0; g < GROUPS; g++) {
-        const float4 v = along[(sources[y + j] * GROUPS + g) * FC_BAND_THREADS];
-        fc_fma4(tap, v.x, v.y, v.z, v.w, sum[g]);
-      }
-    });
-    char *to = way.out + y * b.out_row + first + fc_first_column();
+  for (int q = 0; q < N + FC_THIN_ROWS - 1; q++) {
+    const float4 v = along[sources[q] * FC_BAND_THREADS];
+#pragma unroll
+    for (int o = 0; o < FC_THIN_ROWS; o++)
+      if (q - o >= 0 && q - o < N) fc_fma4(t.y[q - o], v.x, v.y, v.z, v.w, sum[o][0]);
+  }
+  char *to = way.out + first + fc_first_column();
+  const bool whole = b.wide && left >= FC_BAND_WIDTH;
+  const fc_place place = fc_place_of<1>(b, left);
+#pragma unroll
+  for (int o = 0; o < FC_THIN_ROWS; o++, to += b.out_row) {
+    if (o >= height) break;
     if (whole)
-      fc_store_whole<GROUPS, true>(true, to, sum, seen);
+      fc_store_whole<1, true>(true, to, sum[o], seen);
     else
-      fc_store_bytes<GROUPS>(fc_place_of<GROUPS>(b, left), to, sum, seen);
+      fc_store_bytes<1>(place, to, sum[o], seen);
   }
 }
 
 // A block's bands, one after the other, each copied while the one before is summed.
-template <int KS>
-__device__ __forceinline__ void filter_bands(const fc_band &b, const taps &t, const fc_digits<KS> &all,
-                                             const int *sources, const float *down, uint32_t *memory) {
+template <int N, int KS>
+__device__ __forceinline__ void filter_bands(const fc_band &b, const taps<N> &t, const fc_digits<KS> &all,
+                                             const int *sources, uint32_t *memory) {
   constexpr int G = FETCHED;
   const int room = rows_words(b);
   float4 *along = reinterpret_cast<float4 *>(memory + 2 * room) + threadIdx.x;
@@ -104,52 +104,61 @@ __device__ __forceinline__ void filter_bands(const fc_band &b, const taps &t, co
     fc_await_copies<1>();
     __syncthreads();
 #pragma unroll 1
-    for (int first = 0; first < way.width; first += GROUPS * FC_BAND_WIDTH)
-      filter<KS>(b, way, t, all, sources, down, memory + turn * room, first, along, seen);
+    for (int first = 0; first < way.width; first += FC_BAND_WIDTH)
+      filter<N, KS>(b, way, t, all, sources, memory + turn * room, first, along, seen);
     way = next;
   }
   fc_await_copies();
   if (seen > FC_BYTE_ZERO + 255) fc_dev_note(b.notes, 1);
 }
 
-template <int KS>
-__global__ void __launch_bounds__(FC_BAND_THREADS)
-    thin_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
+template <int N, int KS>
+__global__ void __launch_bounds__(FC_BAND_THREADS, 5)
+    thin_kernel(const __grid_constant__ fc_band b, const __grid_constant__ taps<N> t) {
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(16) uint32_t memory[];
-  __shared__ int sources[FC_THIN_ROWS + FC_DIGIT_DOWN];
-  __shared__ __align__(16) float down[FC_DIGIT_DOWN + 1];
+  __shared__ int sources[FC_THIN_ROWS + N];
   fc_digits<KS> &all = *reinterpret_cast<fc_digits<KS> *>(memory);
-  fc_make_digits<KS>(t.along, threadIdx.x / 32, all);
-  fc_thin_look_up(b, sources);
-  fc_thin_share(t.y, FC_DIGIT_DOWN + 1, down);
-  filter_bands<KS>(b, t, all, sources, down, memory + sizeof all / 4);
+  fc_make_digits<KS>(t.along, all);
+  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // those that no output needs, too
+    sources[q] = fc_thin_source(b, min(q, b.edges.height + b.rows_down - 2));
+  filter_bands<N, KS>(b, t, all, sources, memory + sizeof all / 4);
 #endif
 }
 
-template <int KS> fc_status launch(const fc_band &b, const taps &t, cudaStream_t stream) {
-  const auto kernel = thin_kernel<KS>;
+template <int N, int KS> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const auto kernel = thin_kernel<N, KS>;
   const void *function = reinterpret_cast<const void *>(kernel);
-  const int bytes = static_cast<int>(sizeof(fc_digits<KS>)) +
-                    4 * (2 * rows_words(b) + (b.edges.height + 1) * GROUPS * FC_BAND_WIDTH);
-  const int64_t resident = fc_has_units(function) ? fc_band_resident(function, bytes) : 0;
-  if (resident == 0) return FC_UNSUPPORTED;
-  const unsigned blocks = static_cast<unsigned>(t.bands < resident ? t.bands : resident);
-  kernel<<<blocks, FC_BAND_THREADS, bytes, stream>>>(b, t);
-  return fc_launch_status();
-}
-
-fc_status launch(const fc_sepconv *op, const fc_march &m, taps t, cudaStream_t stream) {
   fc_band b = fc_bytes_band_of(op, m, FETCHED);
   b.rows = m.height, b.segments = 1;
   const int64_t bands = m.images * m.planes * b.bands;
   if (bands > INT32_MAX || m.columns > INT32_MAX / 4) return FC_UNSUPPORTED;
+  taps<N> t = {};
+  const int exponent = fc_read_bytes_taps(op, m.step, &t.along);
+  for (int64_t j = 0; j < op->ny; j++) t.y[j] = ldexpf(static_cast<const float *>(op->y)[j], -exponent);
   t.bands = static_cast<uint32_t>(bands);
+  const int bytes = static_cast<int>(sizeof(fc_digits<KS>)) +
+                    4 * (2 * rows_words(b) + (b.edges.height + 1) * FC_BAND_WIDTH);
+  const int64_t resident = fc_has_units(function) ? fc_band_resident(function, bytes) : 0;
+  if (resident == 0) return FC_UNSUPPORTED;
+  const unsigned blocks = static_cast<unsigned>(bands < resident ? bands : resident);
+  kernel<<<blocks, FC_BAND_THREADS, bytes, stream>>>(b, t);
+  return fc_launch_status();
+}
+
+// Of wide windows only the longest mask has a kernel.
+fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const int64_t n = op->ny;
   switch (fc_digit_steps(m)) {
-  case 1: return launch<1>(b, t, stream);
-  case 2: return launch<2>(b, t, stream);
-  case 3: return launch<3>(b, t, stream);
-  case 4: return launch<4>(b, t, stream);
+  case 1:
+    return n <= 3    ? launch<3, 1>(op, m, stream)
+           : n <= 7  ? launch<7, 1>(op, m, stream)
+           : n <= 15 ? launch<15, 1>(op, m, stream)
+                     : launch<31, 1>(op, m, stream);
+  case 2: return n <= 15 ? launch<15, 2>(op, m, stream) : launch<31, 2>(op, m, stream);
+  case 3: return launch<31, 3>(op, m, stream);
+  case 4: return launch<31, 4>(op, m, stream);
+  case 5: return launch<31, 5>(op, m, stream);
   default: return FC_UNSUPPORTED;
   }
 }
@@ -157,10 +166,6 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, taps t, cudaStream_t s
 } // namespace
 
 fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (!fc_thin_is(m, op->ny) || !fc_bytes_fit(op, m)) return FC_UNSUPPORTED;
-  taps t = {};
-  const int exponent = fc_read_bytes_taps(op, m.step, &t.along);
-  t.ny = static_cast<int>(op->ny);
-  for (int64_t j = 0; j < op->ny; j++) t.y[j] = ldexpf(static_cast<const float *>(op->y)[j], -exponent);
-  return launch(op, m, t, stream);
+  if (!m.edges.on || m.height > FC_THIN_ROWS) return FC_UNSUPPORTED;
+  return fc_bytes_fit(op, m) ? run(op, m, stream) : FC_UNSUPPORTED;
 }
