@@ -39,9 +39,32 @@ void fc_winstat_clip(fc_winstat *w, int64_t columns, int64_t rows) {
   }
 }
 
+static int repeats(int border) {
+  return border == FC_BORDER_REPLICATE || border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101 ||
+         border == FC_BORDER_WRAP;
+}
+
+void fc_winstat_fold(fc_winstat *w, int border, int64_t columns, int64_t rows) {
+  const int64_t extent[2] = {columns, rows};
+  if (w->shrink || !repeats(border)) return;
+  for (int s = 0; s < w->n_stats; s++)
+    if (w->stat[s] == FC_WINSTAT_SUM || w->stat[s] == FC_WINSTAT_SUMSQ) return;
+  for (int a = 0; a < 2; a++)
+    if (extent[a] == 1) w->before[a] = w->after[a] = 0;
+}
+
+static int64_t align_of(int64_t window) {
+  return window <= FC_WINSTAT_SLIDE_MAX ? FC_WINSTAT_SLIDE_ANCHOR : FC_WINSTAT_ROW_BLOCK;
+}
+
 int64_t fc_winstat_align(const fc_winstat *w) {
-  int64_t columns = w->before[0] + 1 + w->after[0];
-  return columns <= FC_WINSTAT_SLIDE_MAX ? FC_WINSTAT_SLIDE_ANCHOR : FC_WINSTAT_ROW_BLOCK;
+  return align_of(w->before[0] + 1 + w->after[0]);
+}
+
+int64_t fc_winstat_align_rows(const fc_winstat *w, int64_t columns) {
+  const int64_t rows = w->before[1] + 1 + w->after[1];
+  if (columns == 1) return align_of(rows); /* made as a row */
+  return rows > 1 ? FC_WINSTAT_COLUMN_BLOCK : 1;
 }
 
 /* ---- reference -------------------------------------------------------- */

@@ -31,6 +31,8 @@ FC_BEGIN_DECLS
 #define FC_WINSTAT_SLIDE_MAX    65536
 #define FC_WINSTAT_SLIDE_ANCHOR 512
 #define FC_WINSTAT_ROW_BLOCK    256
+/* Rows of a block that windows along y are made of. */
+#define FC_WINSTAT_COLUMN_BLOCK 16
 
 typedef enum fc_winstat_stat {
   FC_WINSTAT_SUM = 0,
@@ -73,10 +75,18 @@ FC_FILTERS_API fc_status fc_winstat_init(fc_winstat *w, const int32_t *stats, in
 FC_FILTERS_API void fc_winstat_clip(fc_winstat *w, int64_t columns, int64_t rows);
 
 /*
+ * For a signal of columns x rows and a border (fc_border) that repeats it: along an axis of a single sample a
+ * window sees nothing but that, so of all but sums one of a single sample says the same, and needs no border.
+ */
+FC_FILTERS_API void fc_winstat_fold(fc_winstat *w, int border, int64_t columns, int64_t rows);
+
+/*
  * Where views start at multiples of this along x, views of the same shape and place in
  * memory make the same launches on a device (so that they may be replayed as a graph).
  */
 FC_FILTERS_API int64_t fc_winstat_align(const fc_winstat *w);
+/* The same along y, in a signal of so many columns (FC_UNKNOWN: not one). */
+FC_FILTERS_API int64_t fc_winstat_align_rows(const fc_winstat *w, int64_t columns);
 
 /*
  * `in` starts at the position where `out` starts and, without shrink, is readable before[]

@@ -85,11 +85,16 @@ static inline fc_status border_check(const fc_host *host, const fc_arg *border, 
   return FC_OK;
 }
 
+/* The border (fc_border) of a signal of this kind. */
+static inline int border_choice(const fc_arg *border, const fc_arg *value, int kind) {
+  if (value->given) return FC_BORDER_CONSTANT;
+  if (border->ints[0] != BORDER_AUTO) return (int)border->ints[0];
+  return kind == FC_IMAGE ? FC_BORDER_REFLECT101 : FC_BORDER_ZERO;
+}
+
 /* Writes the border into the terms of a stage. For negotiate. */
 static inline void border_terms(const fc_arg *border, const fc_arg *value, fc_terms *terms) {
-  int choice = (int)border->ints[0];
-  if (value->given) choice = FC_BORDER_CONSTANT;
-  if (choice == BORDER_AUTO) choice = terms->in[0]->kind == FC_IMAGE ? FC_BORDER_REFLECT101 : FC_BORDER_ZERO;
+  const int choice = border_choice(border, value, terms->in[0]->kind);
   terms->border = choice;
   terms->border_value = choice == FC_BORDER_CONSTANT ? value->floats[0] : 0;
 }

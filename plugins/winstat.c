@@ -78,6 +78,12 @@ static double work_of(const fc_winstat *w, const fc_format *in) {
   return work;
 }
 
+/* The window for a signal: no longer than need be. */
+static void limit(fc_winstat *w, int border, const int64_t extent[FC_AXES]) {
+  fc_winstat_clip(w, extent[FC_AXIS_X], extent[FC_AXIS_Y]);
+  fc_winstat_fold(w, border, extent[FC_AXIS_X], extent[FC_AXIS_Y]);
+}
+
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const winstat *self = instance;
   const fc_format *in = terms->in[0];
@@ -89,10 +95,11 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
     return host->fail(host, FC_INVALID, "too many channels");
   terms->out[0]->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
   terms->reach[FC_AXIS_C].before = terms->reach[FC_AXIS_C].after = FC_WHOLE;
-  fc_winstat_clip(&w, in->extent[FC_AXIS_X], in->extent[FC_AXIS_Y]);
+  limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
   terms->reach[FC_AXIS_X].before = w.before[0], terms->reach[FC_AXIS_X].after = w.after[0];
   terms->reach[FC_AXIS_Y].before = w.before[1], terms->reach[FC_AXIS_Y].after = w.after[1];
   if (in->kind == FC_AUDIO) terms->reach[FC_AXIS_X].align = fc_winstat_align(&w);
+  if (in->kind != FC_AUDIO) terms->reach[FC_AXIS_Y].align = fc_winstat_align_rows(&w, in->extent[FC_AXIS_X]);
   if (w.shrink)
     terms->border = FC_BORDER_NONE;
   else
@@ -103,25 +110,32 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 /* ---- running ----------------------------------------------------------------- */
 
+typedef struct winstat_state {
+  fc_winstat window;
+  int border;
+} winstat_state;
+
 static void release(const fc_host *host, void *prepared) {
   free(prepared);
 }
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const winstat *self = instance;
-  fc_winstat *w = malloc(sizeof *w);
-  if (!w) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
-  *w = self->window;
-  w->compute = setup->compute;
-  *prepared = w;
+  winstat_state *state = malloc(sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  state->window = self->window;
+  state->window.compute = setup->compute;
+  state->border = border_choice(self->border, self->value, setup->in[0]->kind);
+  *prepared = state;
   return FC_OK;
 }
 
-/* The window for a view: no longer than the signal, whose length may not have been known
- * before. Where that makes a difference any output looks at the end, so it is known now. */
+/* The window for a view, of a signal whose length may not have been known before. Where that makes a
+ * difference any output looks at the end, so it is known now. */
 static fc_winstat window_of(const void *prepared, const fc_job *job) {
-  fc_winstat w = *(const fc_winstat *)prepared;
-  fc_winstat_clip(&w, job->in[0]->extent[FC_AXIS_X], job->in[0]->extent[FC_AXIS_Y]);
+  const winstat_state *state = prepared;
+  fc_winstat w = state->window;
+  limit(&w, state->border, job->in[0]->extent);
   return w;
 }
 

@@ -303,6 +303,40 @@ static void test_init(void) {
   CHECK(w.before[0] == 50 && w.after[0] == 49, "only a window that shrinks is clipped");
 }
 
+/* Of a single row or column whose border repeats it a folded window says the same as one that sees the
+ * border; sums do not, and are left alone. */
+static void test_fold(void) {
+  static const int borders[] = {FC_BORDER_REPLICATE, FC_BORDER_REFLECT, FC_BORDER_REFLECT101, FC_BORDER_WRAP};
+  static const int32_t stats[] = {FC_WINSTAT_MEAN, FC_WINSTAT_RMS, FC_WINSTAT_MIN, FC_WINSTAT_STD,
+                                  FC_WINSTAT_SUM};
+  for (int i = 0; i < 8; i++) {
+    const int64_t shape[FC_AXES] = {1, i < 4 ? 1 : 30, i < 4 ? 30 : 1, 2};
+    const int64_t halo[2][2] = {{i < 4 ? 0 : 4, i < 4 ? 0 : 4}, {i < 4 ? 3 : 0, i < 4 ? 2 : 0}};
+    fc_winstat w, folded;
+    fc_winstat_init(&w, stats, 4, i < 4 ? 1 : 9, i < 4 ? 6 : 1, 0, FC_F32);
+    folded = w;
+    fc_winstat_fold(&folded, borders[i % 4], shape[FC_AXIS_X], shape[FC_AXIS_Y]);
+    CHECK(folded.before[i < 4] == 0 && folded.after[i < 4] == 0, "%d: not folded", i);
+    picture in = picture_new(FC_IMAGE, FC_U8, PACKED, shape, halo);
+    const int64_t four[FC_AXES] = {1, shape[1], shape[2], 8};
+    picture want = picture_new(FC_IMAGE, FC_F64, PACKED, four, no_halo),
+            got = picture_new(FC_IMAGE, FC_F64, PACKED, four, no_halo);
+    picture_fill(&in, source_random, 0, 0);
+    for (int64_t y = -halo[1][0]; y < shape[1] + halo[1][1]; y++)
+      for (int64_t x = -halo[0][0]; x < shape[2] + halo[0][1]; x++)
+        memcpy(fc_view_at(&in.view, 0, y, x, 0), fc_view_at(&in.view, 0, i < 4 ? 0 : y, i < 4 ? x : 0, 0), 2);
+    run_cpu(&w, &in.view, &want.view, NULL), run_cpu(&folded, &in.view, &got.view, NULL);
+    CHECK(same_bits(&want, &got), "%d: another result", i);
+    guarded_free(&in.memory), guarded_free(&want.memory), guarded_free(&got.memory);
+    fc_winstat_init(&w, stats, 5, 9, 9, 0, FC_F32);
+    fc_winstat_fold(&w, borders[i % 4], 1, 1);
+    CHECK(w.before[0] == 4 && w.before[1] == 4, "a sum is folded");
+    fc_winstat_init(&w, stats, 4, 9, 9, 0, FC_F32);
+    fc_winstat_fold(&w, i % 2 ? FC_BORDER_ZERO : FC_BORDER_CONSTANT, 1, 1);
+    CHECK(w.before[0] == 4 && w.before[1] == 4, "a border that does not repeat is folded");
+  }
+}
+
 /* A signal whose end is not known yet has none within reach; its start is known. */
 static void test_unknown_extent(void) {
   const int64_t shape[FC_AXES] = {1, 1, 40, 1}, halo[2][2] = {{4, 4}, {0, 0}};
@@ -390,6 +424,7 @@ int main(int argc, char **argv) {
   CHECK(argc == 2, "usage: test_winstat winstat.txt");
   random_start(20261121);
   test_init();
+  test_fold();
   test_empty();
   test_unknown_extent();
   test_integer_output();
