@@ -40,6 +40,13 @@ static inline int64_t ring_bytes(const ring_args &a, int quantities) {
 // A group that is read from `from` on, forwards or backwards.
 __device__ __forceinline__ void ring_copy_evenly(const float *from, int step, float *to) {
   const int lane = threadIdx.x % 32;
+  if (step == 1 && reinterpret_cast<uintptr_t>(from) % 8 == 0) {
+    from += 2 * lane;
+#pragma unroll
+    for (int k = 0; k < RUN / 2; k++) // words 64 k + 2 lane and the next
+      fc_copy_word<8>(to + 64 * k + (2 * lane ^ ((2 * k + (lane >> 4)) & 3) << 2), from + 64 * k);
+    return;
+  }
   from += step * lane;
 #pragma unroll
   for (int k = 0; k < RUN; k++) fc_copy_word(to + 32 * k + (lane ^ k % 4 << 2), from + step * 32 * k);
@@ -53,7 +60,8 @@ __device__ __forceinline__ void ring_fill(float v, float *to) {
 
 // A group of which not all can be read, or not by quads: column 0 of its row is at `row`, its first sample at
 // column x.
-inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const float *row, float *to, int x) {
+inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const float *row, float *to, int x,
+                                                   bool quads) {
   const int extent = a.columns, border = a.edges.border;
   if (x >= a.lo && x + GROUP_SAMPLES <= a.hi) {
     ring_copy_evenly(row + x, 1, to);
@@ -74,7 +82,7 @@ inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const flo
   }
   const int seen[2] = {-a.before - x, extent + a.s.x.reach - a.before - x};
   copy_with_ends<32>(
-      threadIdx.x % 32, GROUP_SAMPLES, a.lo - x, a.hi - x, a.quads, seen,
+      threadIdx.x % 32, GROUP_SAMPLES, a.lo - x, a.hi - x, quads, seen,
       [&](int i) { fc_copy_words(to + 4 * quarter(i / 4), row + x + i); },
       [&](int i) {
         float *here = to + 4 * quarter(i / 4) + i % 4;
@@ -90,8 +98,9 @@ inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const flo
 // By a policy of the second cache.
 __device__ __forceinline__ void ring_copy(const line_args &a, const float *row, float *to, int x,
                                           uint64_t policy) {
-  if (x < a.lo || x + GROUP_SAMPLES > a.hi || !a.quads) {
-    ring_copy_ends(a, row, to, x);
+  const bool quads = reinterpret_cast<uintptr_t>(row + x) % 16 == 0; // as in all groups of the row
+  if (x < a.lo || x + GROUP_SAMPLES > a.hi || !quads) {
+    ring_copy_ends(a, row, to, x, quads);
     return;
   }
   const int lane = threadIdx.x % 32;
@@ -238,7 +247,7 @@ __device__ __forceinline__ void ring_skip(const line_args &a, const float *row, 
                                           ring_sums<S> *ahead, ring_sums<S> *sums, int x, int count) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (warp >= count) return;
-  ring_copy_ends(a, row, room, x);
+  ring_copy_ends(a, row, room, x, reinterpret_cast<uintptr_t>(row + x) % 16 == 0);
   __syncwarp();
   ring_scan<S>(room, ahead, sums + warp);
   __syncwarp();
