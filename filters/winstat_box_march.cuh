@@ -60,13 +60,6 @@ inline __device__ __noinline__ void box_copy_ends(const box_args &a, const float
       });
 }
 
-// A row that is nothing but the border's constant, or that nobody looks at, by `count` threads.
-inline __device__ __noinline__ void box_fill(const box_args &a, float *row, int count) {
-  const float v = a.outside;
-  for (int i = 4 * (static_cast<int>(threadIdx.x) % count); i < a.wide; i += 4 * count)
-    *reinterpret_cast<float4 *>(row + box_word(i)) = make_float4(v, v, v, v);
-}
-
 __device__ __forceinline__ void box_copy(const box_args &a, const char *from, float *row, int lo, int hi) {
   if (lo <= 0 && hi >= a.wide) {
     const int first = 4 * (threadIdx.x % BOX_RUNS);
@@ -121,21 +114,64 @@ __device__ __forceinline__ void box_copy_each(const box_args &a, const char *fro
       box_take(a, reinterpret_cast<const T *>(from), row + 32 * i + (lane ^ i % 4 << 2));
 }
 
+// ---- how samples lie ------------------------------------------------------------------
+
+// What a march knows of its layout: threads of a warp that copy a row; rows in shared memory; where the sums
+// of word i of one are; and how a thread of 16 that share a row makes sums of what lies `there`.
+template <bool HALVES> struct box_lines {
+  static constexpr bool halves = HALVES; // of warps: one row each
+  static constexpr int pitch = BOX_PITCH, channels = 1;
+  static __device__ __forceinline__ int word(int i) { return box_word(i); }
+
+  static __device__ __forceinline__ void sum(const box_args &a, float *row, int lane) {
+    const int run = lane * RUN;
+    float v[RUN];
+    box_row(v, row, run, a.x);
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < RUN / 4; k++)
+      *reinterpret_cast<float4 *>(row + box_word(run + 4 * k)) =
+          make_float4(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+  }
+};
+
+// Words that lie side by side at multiples of 16 bytes.
+struct box_quads : box_lines<true> {
+  typedef float sample;
+  static __device__ __forceinline__ void copy(const box_args &a, const char *from, float *row, int lo,
+                                              int hi) {
+    box_copy(a, from, row, lo, hi);
+  }
+};
+
+// Whatever lies `step_in` bytes apart.
+template <typename T> struct box_words : box_lines<false> {
+  typedef T sample;
+  static __device__ __forceinline__ void copy(const box_args &a, const char *from, float *row, int lo,
+                                              int hi) {
+    box_copy_each<T>(a, from, row, lo, hi);
+  }
+};
+
+// A row that is nothing but the border's constant, or that nobody looks at, by those who copy it.
+template <class L> __device__ __noinline__ void box_fill(const box_args &a, float *row) {
+  const float v = a.outside;
+  const int count = L::halves ? BOX_RUNS : 32;
+  for (int i = 4 * (static_cast<int>(threadIdx.x) % count); i < a.wide * L::channels; i += 4 * count)
+    *reinterpret_cast<float4 *>(row + L::word(i)) = make_float4(v, v, v, v);
+}
+
 // The row of samples y of which `from` would be sample 0.
-template <typename T, bool PLAIN>
+template <class L>
 __device__ __forceinline__ void box_row_copy(const box_args &a, const char *from, float *row, int y, int lo,
                                              int hi) {
   int source = y;
   if (y < a.lo[1] || y >= a.hi[1]) source = a.edges.on ? border_source(a.edges.border, y, a.rows) : -1;
   if (source < 0 && (y < a.lo[1] || y >= a.hi[1])) {
-    box_fill(a, row, PLAIN ? BOX_RUNS : 32);
+    box_fill<L>(a, row);
     return;
   }
-  from += (source - y) * a.row_in;
-  if (PLAIN)
-    box_copy(a, from, row, lo, hi);
-  else
-    box_copy_each<T>(a, from, row, lo, hi);
+  L::copy(a, from + (source - y) * a.row_in, row, lo, hi);
 }
 
 // Sums of windows that shrink become means: of column x, and rows y .. y + RUN - 1.
@@ -160,23 +196,24 @@ __device__ __forceinline__ bool box_whole(const box_args &a, int x, int y) {
 
 // ---- the march ----------------------------------------------------------------------
 
-// PLAIN: samples are words that lie side by side at multiples of 16 bytes.
-template <typename T, bool PLAIN>
+template <class L>
 __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constant__ box_args a) {
+  typedef typename L::sample T;
+  constexpr int C = L::channels, SLOT = RUN * L::pitch;
   extern __shared__ __align__(16) float memory[];
   unsigned i = blockIdx.x;
   unsigned plane = 0;
-  if (!PLAIN) plane = i % a.planes, i /= a.planes; // channels side by side are read at the same time
+  if (!L::halves) plane = i % a.planes, i /= a.planes; // channels side by side are read at the same time
   const int strip = static_cast<int>(i % a.strips) * a.pixels;
   i /= a.strips;
   const int first = static_cast<int>(i % a.splits) * a.blocks;
   i /= a.splits;
-  if (PLAIN) plane = i % a.planes, i /= a.planes;
+  if (L::halves) plane = i % a.planes, i /= a.planes;
   const int64_t frame = i;
-  const int row = threadIdx.x / BOX_RUNS, run = threadIdx.x % BOX_RUNS * RUN;
+  const int row = threadIdx.x / BOX_RUNS;
   // Rows of samples begin `before` ahead of those of outputs. A thread copies of one row, or of both of its
   // warp.
-  const int copied = PLAIN ? row : static_cast<int>(threadIdx.x) / 32 * 2;
+  const int copied = L::halves ? row : static_cast<int>(threadIdx.x) / 32 * 2;
   int y = a.y0 + first * RUN - a.before + copied;
   const char *from =
       a.in + frame * a.frame_in + plane * a.plane_in + strip * static_cast<int64_t>(a.step_in) + y * a.row_in;
@@ -184,39 +221,35 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
   const int all = (a.rows - a.y0 + RUN - 1) / RUN, blocks = all - first < a.blocks ? all - first : a.blocks;
   const int end = blocks + a.y.warm;
   auto copy = [&](int slot) {
-    float *here = memory + slot * BOX_SLOT + copied * BOX_PITCH;
+    float *here = memory + slot * SLOT + copied * L::pitch;
 #pragma unroll
-    for (int k = 0; k < (PLAIN ? 1 : 2); k++)
-      box_row_copy<T, PLAIN>(a, from + k * a.row_in, here + k * BOX_PITCH, y + k, lo, hi);
+    for (int k = 0; k < (L::halves ? 1 : 2); k++)
+      box_row_copy<L>(a, from + k * a.row_in, here + k * L::pitch, y + k, lo, hi);
     y += RUN, from += RUN * a.row_in;
   };
-  // The thread's column of outputs.
-  const int x = a.x0 + strip + static_cast<int>(threadIdx.x);
-  const bool live = static_cast<int>(threadIdx.x) < a.pixels && x >= 0 && x < a.columns;
-  const box_ring<BOX_PITCH> ring = {memory + box_word((threadIdx.x + a.skew) % BOX_THREADS), a.slots};
-  float *totals = memory + a.slots * BOX_SLOT + threadIdx.x;
+  // The thread's column of outputs, of one channel.
+  const int column = static_cast<int>(threadIdx.x) / C, channel = static_cast<int>(threadIdx.x) - column * C,
+            x = a.x0 + strip + column;
+  const bool live = column < a.pixels && x >= 0 && x < a.columns;
+  const box_ring<L::pitch> ring = {memory + L::word((static_cast<int>(threadIdx.x) + a.skew) % BOX_THREADS),
+                                   a.slots};
+  float *totals = memory + a.slots * SLOT + threadIdx.x;
   int at = a.y0 + first * RUN;
   char *to = a.out + frame * a.frame_out + plane * a.plane_out + x * static_cast<int64_t>(a.step_out) +
-             at * a.row_out;
+             at * a.row_out + channel * static_cast<int>(sizeof(T));
   copy(0), fc_commit_copies();
   for (int block = 0, slot = 0; block < end; block++, slot = ring.after(slot, 1)) {
     fc_await_copies();
     __syncwarp();
-    float v[RUN];
-    float *here = memory + slot * BOX_SLOT + row * BOX_PITCH;
-    box_row(v, here, run, a.x);
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < RUN / 4; k++)
-      *reinterpret_cast<float4 *>(here + box_word(run + 4 * k)) =
-          make_float4(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+    L::sum(a, memory + slot * SLOT + row * L::pitch, static_cast<int>(threadIdx.x) % BOX_RUNS);
     __syncthreads();
     if (block + 1 < end) copy(ring.after(slot, 1)), fc_commit_copies();
     if (!live) continue;
+    float v[RUN];
     if (a.y.segments > 1) {
-      const float *column = ring.at(slot);
+      const float *sums = ring.at(slot);
 #pragma unroll
-      for (int k = 0; k < RUN; k++) v[k] = column[k * BOX_PITCH];
+      for (int k = 0; k < RUN; k++) v[k] = sums[k * L::pitch];
       totals[slot * BOX_THREADS] = sum16(v);
     }
     if (block < a.y.warm) continue;

@@ -28,9 +28,22 @@ fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out,
 fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                     unsigned mask, uint32_t *notes, cudaStream_t stream, bool *done);
 
+// run_boxes for pixels of floats; `which` is the statistic.
+fc_status run_box_pixels(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                         int which, cudaStream_t stream, bool *done);
+
 // run_boxes for what does not lie plainly, and narrow images; `which` is the statistic.
 fc_status run_cells(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                     int which, uint32_t *notes, cudaStream_t stream, bool *done);
+
+// Means of bytes in windows of several rows of up to 33 columns: `done` says whether it makes them, and the
+// border, unless `edges` is NULL.
+fc_status run_box_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                        cudaStream_t stream, bool *done);
+
+// The same in windows of a row, and those.
+fc_status run_line_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                         cudaStream_t stream, bool *done);
 
 } // namespace winstat
 
