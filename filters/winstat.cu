@@ -720,6 +720,8 @@ static fc_status run_flat(const call &c, unsigned taken, bool *done) {
 static fc_status run_rows(const call &c, bool *done) {
   *done = false;
   if (fc_dtype_is_float(c.in->dtype) || c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
+  const fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, done);
+  if (status != FC_OK || *done) return status;
   return run_boxes(c.w, c.in, c.edges, c.out, 1u << c.w->stat[0], c.notes, c.stream, done);
 }
 
@@ -762,7 +764,8 @@ static bool in_runs(const fc_winstat *w, const fc_view *in) {
 // Sums of boxes, `strips` being those that are made in strips else.
 static fc_status run_box_edges(const call &c, unsigned sums, unsigned strips) {
   bool done = false;
-  fc_status status = run_flat(c, strips, &done);
+  fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, &done);
+  if (status == FC_OK && !done) status = run_flat(c, strips, &done);
   if (status != FC_OK || done) return status;
   if (sums & ~strips) return FC_UNSUPPORTED;
   status = run_boxes(c.w, c.in, c.edges, c.out, strips, c.notes, c.stream, &done);
@@ -780,22 +783,59 @@ static fc_status run_edges(const call &c) {
   return status == FC_OK ? run_others(c, others) : status;
 }
 
+// ---- images of a single column ----------------------------------------------
+
+// One is a row that stands on end: what is made down it is made along the row. So is, whatever the cut, what
+// a window along the row alone does not make in a kernel of its own.
+static bool stands(const fc_winstat *w, const fc_view *in) {
+  return in->extent[FC_AXIS_X] == 1 && in->extent[FC_AXIS_Y] != 1 &&
+         (w->before[1] + w->after[1] > 0 || w->before[0] + w->after[0] == 0);
+}
+
+static fc_view turned(const fc_view *v) {
+  fc_view t = *v;
+  for (int64_t *of : {t.shape, t.stride, t.origin, t.extent}) {
+    const int64_t columns = of[FC_AXIS_X];
+    of[FC_AXIS_X] = of[FC_AXIS_Y], of[FC_AXIS_Y] = columns;
+  }
+  return t;
+}
+
+static fc_winstat turned(const fc_winstat *w) {
+  fc_winstat t = *w;
+  t.before[0] = w->before[1], t.before[1] = w->before[0];
+  t.after[0] = w->after[1], t.after[1] = w->after[0];
+  return t;
+}
+
+// Calls f with the call, or as it is when it is turned.
+template <class F> static fc_status lying(call c, F f) {
+  if (!stands(c.w, c.in)) return f(c);
+  const fc_winstat w = turned(c.w);
+  const fc_view in = turned(c.in), out = turned(c.out);
+  c.w = &w, c.in = &in, c.out = &out;
+  return f(c);
+}
+
 } // namespace winstat
 
 extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in) {
   // For the largest piece, that of the variance in double.
-  return static_cast<size_t>(winstat::scratch_of(w, winstat::shape_of(in), 32));
+  const fc_winstat along = winstat::stands(w, in) ? winstat::turned(w) : *w;
+  const fc_view row = winstat::stands(w, in) ? winstat::turned(in) : *in;
+  return static_cast<size_t>(winstat::scratch_of(&along, winstat::shape_of(&row), 32));
 }
 
 extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                      void *scratch, uint32_t *notes, void *stream) {
   using namespace winstat;
-  return run_all({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)},
-                 TOTALS | DEVIATIONS | EXTREMES);
+  return lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)},
+               [](const call &c) { return run_all(c, TOTALS | DEVIATIONS | EXTREMES); });
 }
 
 extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                            const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
   const fc_edges *made = w->shrink ? nullptr : edges;
-  return winstat::run_edges({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)});
+  return winstat::lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)},
+                        winstat::run_edges);
 }

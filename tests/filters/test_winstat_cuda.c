@@ -184,6 +184,23 @@ static void check_rounded(const sample_case *t, const fc_winstat *w) {
   guarded_free(&in.memory), guarded_free(&out.memory);
 }
 
+/* The same, and however the output is cut. */
+static void check_pieces(const sample_case *t, const fc_winstat *w) {
+  const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
+  picture out = output_for(t, w), cut = output_for(t, w);
+  picture_fill(&in, source_random, 0, 0);
+  picture device_in = to_device(&in), device_out = to_device(&out), device_cut = to_device(&cut);
+  run_cuda(w, &device_in.view, &device_out.view);
+  run_pieces(w, &device_in.view, &device_cut.view);
+  from_device(&out, &device_out), from_device(&cut, &device_cut);
+  cudaFree(device_in.memory.base);
+  check_like_cpu(t, w, &in, &out);
+  CHECK(same_bits(&out, &cut), "%s: another result in pieces", describe(t));
+  CHECK(guarded_intact(&out.memory) && guarded_intact(&cut.memory), "%s: guard bands", describe(t));
+  guarded_free(&in.memory), guarded_free(&out.memory), guarded_free(&cut.memory);
+}
+
 /* Integers that come out as integers: the same bits as on the CPU, also where sums are divided in single
  * precision. */
 static void test_rounding(void) {
@@ -434,6 +451,30 @@ static void test_short(int rounds) {
   }
 }
 
+/* Means of bytes along rows: pieces of long ones, several short ones and channels side by side, windows that
+ * end in chunks of bytes anywhere, and of halves that are rounded to even; images of one column. */
+static void test_bytes(int rounds) {
+  static const int64_t wide[] = {1, 2, 15, 31, 32, 33, 100, 224, 777, 2730, 8191, 8192, 20000},
+                       windows[] = {1, 2, 3, 14, 15, 16, 31, 32, 33, 48, 100, 127, 700, 1001, 1023};
+  static const int32_t stats[] = {FC_WINSTAT_MEAN, FC_WINSTAT_SUM};
+  for (int i = 0; i < rounds; i++) {
+    sample_case t = {.kind = (int)random_int(0, 2), .dtype = FC_U8, .out_dtype = FC_U8, .compute = FC_F32};
+    fc_winstat w;
+    t.columns = windows[i % 15], t.rows = i % 8 == 7 ? PICK(windows) % 40 : 1, t.shrink = i % 6 == 5;
+    t.rows = t.kind == FC_AUDIO || t.rows < 1 ? 1 : t.rows;
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = random_int(0, 3) ? t.layout : PACKED;
+    t.shape[FC_AXIS_N] = random_int(1, 2), t.shape[FC_AXIS_C] = random_int(1, 5);
+    t.shape[FC_AXIS_X] = t.rows > 1 ? 1 : PICK(wide);
+    t.shape[FC_AXIS_Y] = t.kind == FC_AUDIO          ? 1
+                         : t.shape[FC_AXIS_X] < 300  ? random_int(1, 300)
+                         : t.shape[FC_AXIS_X] < 3000 ? random_int(1, 8)
+                                                     : random_int(1, 2);
+    fc_winstat_init(&w, &stats[i % 20 == 19], 1, t.columns, t.rows, t.shrink, t.compute);
+    check_pieces(&t, &w);
+    check_edges(&t, &w, t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
+  }
+}
+
 /* Variances and extremes, and sums beside them: of all types, laid out in every way. */
 static void test_edges_others(int rounds) {
   static const int64_t windows[][2] = {{3, 3},  {15, 15}, {16, 2}, {2, 17}, {31, 31}, {33, 5}, {1, 9},
@@ -562,6 +603,7 @@ int main(int argc, char **argv) {
     return SKIPPED;
   }
   random_start(20261122);
+  test_bytes(argc > 1 ? atoi(argv[1]) : 240 / trial_step());
   test_offset();
   test_extreme();
   test_tall();
