@@ -52,8 +52,13 @@ static cell_args cell_args_of(const fc_winstat *w, const fc_view *in, const fc_e
   a.area = static_cast<float>((a.x.reach + 1) * (a.y.reach + 1)), a.over = 1.0f / a.area;
   a.store = fc_dev_map_of<float>(in->kind, in->dtype), a.bias = a.store.bias;
   a.slots = a.y.warm + 2;
+  a.zeros = a.outside == 0;
   cut_cells(&a, a.planes > 1 && a.planes <= TOGETHER &&
                     a.plane_in == static_cast<int64_t>(fc_dtype_size(in->dtype)));
+  const int64_t starts = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) | a.row_in | a.frame_in |
+                         (a.planes > 1 ? a.plane_in : 0);
+  a.quads = in->dtype == FC_F32 && !a.together && a.step_in == sizeof(float) && starts % 16 == 0 &&
+            (a.x0 - a.before[0]) % 4 == 0;
   return a;
 }
 

@@ -35,6 +35,8 @@ struct cell_args {
   int32_t cells, runs, wide;             // segments of sums and words of samples of a cell
   uint32_t items;                        // channels, splits and frames: a cell one
   int32_t together;                      // neighbours are samples of one place
+  int32_t quads;                         // words of whole quads of columns can be copied together
+  int32_t zeros;                         // rows beyond the ends are nothing but zeros
   int32_t mean, shrink, bias;
   float area, over;
   fc_dev_map<float> store;
@@ -69,17 +71,31 @@ __device__ __forceinline__ int cell_source(const cell_args &a, int axis, int p) 
   return source < 0 ? NOWHERE : source;
 }
 
-// Fills in what does not change; returns how many words of a row come from somewhere. `first` is the column
-// of the cells' first sample.
-__device__ __forceinline__ int cell_begin(const cell_args &a, cell_tables &t, unsigned item, int first) {
+// How many of the entries of cell_tables::where are of four words, and of one.
+struct cell_words {
+  int quads, words;
+};
+
+// Fills in what does not change. `first` is the column of the cells' first sample.
+__device__ __forceinline__ cell_words cell_begin(const cell_args &a, cell_tables &t, unsigned item, int first) {
   const int unseen = -a.before[0] - first, from = unseen > 0 ? unseen : 0,
-            end = a.columns + a.x.reach - a.before[0] - first, each = (end < a.wide ? end : a.wide) - from;
-  const int count = each > 0 ? each * a.cells : 0;
-  for (int j = threadIdx.x; j < count; j += BOX_THREADS) {
-    const int cell = a.together ? j % a.cells : j / each, at = from + (a.together ? j / a.cells : j % each);
+            seen = a.columns + a.x.reach - a.before[0] - first, end = seen < a.wide ? seen : a.wide;
+  // Whole quads lie inside.
+  int low = a.lo[0] - first, high = a.hi[0] - first;
+  low = ((low > from ? low : from) + 3) & ~3, high = (high < end ? high : end) & ~3;
+  if (!a.quads || high < low) low = high = from;
+  const int quads = (high - low) / 4, words = end > from ? end - from - (high - low) : 0;
+  const cell_words count = {quads * a.cells, words * a.cells};
+  for (int j = threadIdx.x; j < count.quads; j += BOX_THREADS) {
+    const int cell = j / quads, at = low + 4 * (j - cell * quads);
+    t.where[j] = make_int2((first + at) * a.step_in, box_word(cell * a.wide + at) | cell << 16);
+  }
+  for (int j = threadIdx.x; j < count.words; j += BOX_THREADS) {
+    const int cell = a.together ? j % a.cells : j / words, k = a.together ? j / a.cells : j % words,
+              at = from + k < low ? from + k : from + k + (high - low);
     const int source = cell_source(a, 0, first + at);
-    t.where[j] = make_int2(source == NOWHERE ? NOWHERE : source * a.step_in,
-                           box_word(cell * a.wide + at) | cell << 16);
+    t.where[count.quads + j] = make_int2(source == NOWHERE ? NOWHERE : source * a.step_in,
+                                         box_word(cell * a.wide + at) | cell << 16);
   }
   const int cell = threadIdx.x;
   if (cell < a.cells) {
@@ -125,19 +141,32 @@ __device__ __forceinline__ void cell_take(const cell_args &a, const T *const (&f
     if (to[k]) *to[k] = v[k];
 }
 
-// Copies `count` words of a row, by a warp.
+// Copies what a row has, by a warp.
 template <typename T>
-__device__ __forceinline__ void cell_copy(const cell_args &a, const cell_tables &t, int row, int count,
-                                          float *to) {
+__device__ __forceinline__ void cell_copy(const cell_args &a, const cell_tables &t, int row,
+                                          const cell_words &count, float *to) {
   constexpr int BATCH = sizeof(T) == sizeof(float) ? 4 : 6;
+  const int lane = threadIdx.x % 32, end = count.quads + count.words;
+  if (sizeof(T) == sizeof(float)) {
+#pragma unroll 2
+    for (int j = lane; j < count.quads; j += 32) {
+      const int2 w = t.where[j];
+      const char *first = t.row[row][w.y >> 16];
+      float *here = to + (w.y & 0xffff);
+      if (first)
+        fc_copy_words(here, first + w.x);
+      else
+        *reinterpret_cast<float4 *>(here) = make_float4(a.outside, a.outside, a.outside, a.outside);
+    }
+  }
 #pragma unroll 1
-  for (int j = threadIdx.x % 32; j < count; j += 32 * BATCH) {
+  for (int j = count.quads + lane; j < end; j += 32 * BATCH) {
     const T *from[BATCH];
     float *here[BATCH];
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
       from[k] = nullptr, here[k] = nullptr;
-      if (j + 32 * k >= count) continue;
+      if (j + 32 * k >= end) continue;
       const int2 w = t.where[j + 32 * k];
       const char *first = t.row[row][w.y >> 16];
       here[k] = to + (w.y & 0xffff);
@@ -209,7 +238,7 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
   __shared__ cell_tables tables;
   const unsigned strip = blockIdx.x % a.strips, item = blockIdx.x / a.strips * a.cells;
   const int first = a.x0 + static_cast<int>(strip) * a.runs * RUN;
-  const int count = cell_begin(a, tables, item, first - a.before[0]);
+  const cell_words count = cell_begin(a, tables, item, first - a.before[0]);
   const int row = threadIdx.x / BOX_RUNS, lane = threadIdx.x % BOX_RUNS, copied = row / 2 * 2;
   const int cell = lane / a.runs, run = cell * a.wide + (lane - cell * a.runs) * RUN;
   cell_column own = cell_column_of(a, item, first);
@@ -229,9 +258,11 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
     __syncwarp();
     float v[RUN];
     float *here = memory + slot * CELL_SLOT + row * CELL_PITCH;
-    if (cell < a.cells) box_row(v, here, run, a.x);
+    // Of a row of zeros sums are too.
+    const bool busy = cell < a.cells && !(a.zeros && !tables.row[row][cell]);
+    if (busy) box_row(v, here, run, a.x);
     __syncwarp();
-    if (cell < a.cells) {
+    if (busy) {
 #pragma unroll
       for (int k = 0; k < RUN / 4; k++)
         *reinterpret_cast<float4 *>(here + box_word(run + 4 * k)) =

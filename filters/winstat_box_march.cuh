@@ -32,6 +32,7 @@ struct box_args {
   int32_t strips, splits, blocks, planes;
   int32_t pixels, skew, before, slots, wide; // wide: samples of a row
   extent16 x, y;
+  int32_t last, zeros; // the row after the last that windows see; rows beyond the ends are nothing but zeros
   int32_t mean, shrink;
   float area, over;
   int32_t step_in, step_out; // bytes from sample to sample, from result to result
@@ -123,11 +124,12 @@ template <bool HALVES> struct box_lines {
   static constexpr int pitch = BOX_PITCH, channels = 1;
   static __device__ __forceinline__ int word(int i) { return box_word(i); }
 
-  static __device__ __forceinline__ void sum(const box_args &a, float *row, int lane) {
+  static __device__ __forceinline__ void sum(const box_args &a, float *row, int lane, bool idle) {
     const int run = lane * RUN;
     float v[RUN];
-    box_row(v, row, run, a.x);
+    if (!idle) box_row(v, row, run, a.x);
     __syncwarp();
+    if (idle) return;
 #pragma unroll
     for (int k = 0; k < RUN / 4; k++)
       *reinterpret_cast<float4 *>(row + box_word(run + 4 * k)) =
@@ -166,6 +168,7 @@ template <class L>
 __device__ __forceinline__ void box_row_copy(const box_args &a, const char *from, float *row, int y, int lo,
                                              int hi) {
   int source = y;
+  if (y >= a.last) return;
   if (y < a.lo[1] || y >= a.hi[1]) source = a.edges.on ? border_source(a.edges.border, y, a.rows) : -1;
   if (source < 0 && (y < a.lo[1] || y >= a.hi[1])) {
     box_fill<L>(a, row);
@@ -241,7 +244,9 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
   for (int block = 0, slot = 0; block < end; block++, slot = ring.after(slot, 1)) {
     fc_await_copies();
     __syncwarp();
-    L::sum(a, memory + slot * SLOT + row * L::pitch, static_cast<int>(threadIdx.x) % BOX_RUNS);
+    const int own = a.y0 + (first + block) * RUN - a.before + row;
+    L::sum(a, memory + slot * SLOT + row * L::pitch, static_cast<int>(threadIdx.x) % BOX_RUNS,
+           own >= a.last || (a.zeros && (own < a.lo[1] || own >= a.hi[1])));
     __syncthreads();
     if (block + 1 < end) copy(ring.after(slot, 1)), fc_commit_copies();
     if (!live) continue;

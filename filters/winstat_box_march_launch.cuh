@@ -49,7 +49,10 @@ static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const
   a.area = static_cast<float>(columns * rows), a.over = 1.0f / a.area;
   a.step_in = static_cast<int32_t>(in->stride[FC_AXIS_X]);
   a.step_out = static_cast<int32_t>(out->stride[FC_AXIS_X]);
-  a.outside = outside_of(edges, in), a.store = fc_dev_map_of<float>(in->kind, in->dtype);
+  a.outside = outside_of(edges, in), a.last = static_cast<int32_t>(a.rows + w->after[1]);
+  a.zeros =
+      a.outside == 0 && (!edges || edges->border == FC_BORDER_ZERO || edges->border == FC_BORDER_CONSTANT);
+  a.store = fc_dev_map_of<float>(in->kind, in->dtype);
   a.bias = a.store.bias;
   return a;
 }

@@ -68,8 +68,8 @@ template <int C, int SEGMENTS> struct box_pixels {
 
   static __device__ __forceinline__ int word(int i) { return i + i / (RUN * C) * 4; }
 
-  static __device__ __forceinline__ void sum(const box_args &a, float *row, int lane) {
-    const int run = lane / C;
+  static __device__ __forceinline__ void sum(const box_args &a, float *row, int lane, bool idle) {
+    const int run = idle ? runs : lane / C;
     float v[RUN], *from = row + run * pixel_segment<C> + (lane - run * C);
     if (run < runs) pixel_row<C>(v, from, a.x);
     __syncwarp();
