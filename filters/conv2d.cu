@@ -77,8 +77,11 @@ fc_status run_tiles(const fc_conv2d *op, const fc_view *in, const fc_view *out, 
 
 template <int K> struct mask_of { float tap[K][K]; };
 
-// Rows that are unrolled: about 1500 multiply-adds.
-template <int K> struct batch_of { static constexpr int rows = K <= 7 ? 8 : K <= 9 ? 4 : 2; };
+// Rows that are unrolled: about 1500 multiply-adds. And the blocks that a multiprocessor's registers are
+// shared out to.
+template <int K> struct batch_of {
+  static constexpr int rows = K <= 7 ? 8 : K <= 9 ? 4 : 2, blocks = K <= 3 ? 8 : K <= 5 ? 6 : K <= 7 ? 4 : 3;
+};
 
 // Adds one row, from `s` on (aligned to 16 bytes), to the sums it belongs to: tap j to
 // those of the output j rows up.
@@ -104,6 +107,19 @@ __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const flo
   }
 }
 
+template <int BATCH>
+__device__ __forceinline__ void fetch(const fc_march &m, const fc_march_way &way, int64_t q, int64_t end,
+                                      uint32_t *raw) {
+  if (way.ends) {
+    const int rows = static_cast<int>(end - q < BATCH ? end - q : BATCH);
+    fc_march_call_ends<BATCH>(way.in + q * m.in_row, m.in_row, way.elements * m.in_size, rows, raw,
+                              m.raw_pitch);
+    fc_commit_copies();
+  } else {
+    fc_march_fetch_inner<BATCH>(m, way, q, end, raw);
+  }
+}
+
 // One warp's way: `raw` has room for two batches as they lie in memory, `room` for one in
 // floats (unless they are floats), `done` for the sums of one.
 template <int K, int STEP>
@@ -116,13 +132,13 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
   float sum[SUMS][4];
 #pragma unroll
   for (int i = 0; i < SUMS; i++) sum[i][0] = sum[i][1] = sum[i][2] = sum[i][3] = 0;
-  fc_march_fetch_inner<BATCH>(m, way, 0, end, raw);
+  fetch<BATCH>(m, way, 0, end, raw);
   for (int64_t q = 0; q < end; q += BATCH) {
     uint32_t *now = raw + (q / BATCH % 2) * BATCH * m.raw_pitch,
              *next = raw + (q / BATCH % 2 ^ 1) * BATCH * m.raw_pitch;
     fc_await_copies();
     __syncwarp();
-    fc_march_fetch_inner<BATCH>(m, way, q + BATCH, end, next);
+    fetch<BATCH>(m, way, q + BATCH, end, next);
     const float *rows = fc_march_rows<BATCH>(m, way, q, now, room) + 4 * lane;
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
@@ -142,7 +158,7 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
 }
 
 template <int K, int STEP>
-__global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
+__global__ void __launch_bounds__(32 * FC_MARCH_WARPS, batch_of<K>::blocks)
     march_kernel(const __grid_constant__ fc_march m, const __grid_constant__ mask_of<K> mask) {
   constexpr int BATCH = batch_of<K>::rows;
   extern __shared__ __align__(16) unsigned char memory[];

@@ -113,6 +113,18 @@ __device__ __forceinline__ fc_march_pieces fc_march_pieces_of(const char *row, i
   return p;
 }
 
+// Byte k of those ahead of a row's words, and of those after them.
+__device__ __forceinline__ void fc_march_copy_bytes(const char *row, int bytes, int k, uint32_t *raw) {
+  const fc_march_pieces p = fc_march_pieces_of(row, bytes);
+  char *to = reinterpret_cast<char *>(raw) + (reinterpret_cast<uintptr_t>(row) & 3);
+  const bool first = k < p.head, last = p.tail + k < bytes;
+  char before = 0, after = 0;
+  if (first) before = row[k];
+  if (last) after = row[p.tail + k];
+  if (first) to[k] = before;
+  if (last) to[p.tail + k] = after;
+}
+
 // The same where the first or the last word may hold bytes that are not the view's: what they hold of it is
 // copied by itself, of all rows at a time, a lane two bytes of a row.
 template <int BATCH>
@@ -128,17 +140,27 @@ __device__ __forceinline__ void fc_march_fetch_ends(const fc_march &m, const fc_
 #pragma unroll 1
     for (int i = lane; i < p.words; i += 32) fc_copy_word(to + i, row + p.head + 4 * i);
   }
-  const int u = lane / 4, k = lane % 4;
-  if (u >= BATCH || q + u >= end) return;
-  const char *row = way.in + (q + u) * m.in_row;
-  const fc_march_pieces p = fc_march_pieces_of(row, bytes);
-  char *to = reinterpret_cast<char *>(raw + u * m.raw_pitch) + (reinterpret_cast<uintptr_t>(row) & 3);
-  const bool first = k < p.head, last = p.tail + k < bytes;
-  char before = 0, after = 0;
-  if (first) before = row[k];
-  if (last) after = row[p.tail + k];
-  if (first) to[k] = before;
-  if (last) to[p.tail + k] = after;
+  const int u = lane / 4;
+  if (u < BATCH && q + u < end)
+    fc_march_copy_bytes(way.in + (q + u) * m.in_row, bytes, lane % 4, raw + u * m.raw_pitch);
+}
+
+// The same as a function that is called, for kernels whose sums leave no registers: `rows` of a batch, of
+// which `row` is the first.
+template <int BATCH>
+__device__ __noinline__ void fc_march_call_ends(const char *row, int64_t in_row, int bytes, int rows,
+                                                uint32_t *raw, int raw_pitch) {
+  static_assert(BATCH <= 8, "4 lanes for each row");
+  const int lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (int u = 0; u < rows; u++) {
+    const fc_march_pieces p = fc_march_pieces_of(row + u * in_row, bytes);
+    uint32_t *to = raw + u * raw_pitch + (p.head > 0);
+#pragma unroll 1
+    for (int i = lane; i < p.words; i += 32) fc_copy_word(to + i, row + u * in_row + p.head + 4 * i);
+  }
+  const int u = lane / 4;
+  if (u < rows) fc_march_copy_bytes(row + u * in_row, bytes, lane % 4, raw + u * raw_pitch);
 }
 
 template <int BATCH>
