@@ -37,6 +37,9 @@ __device__ __forceinline__ void fc_bar_await_bytes([[maybe_unused]] uint32_t bar
                                                    [[maybe_unused]] uint32_t bytes) {
   FC_BULK_ASM("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
+// An arrival does not wait for reads of shared memory that were begun. Where what they read may be
+// overwritten after it, their values must have been used by then, or the arrival be made to depend on them
+// (fc_byte_ring::turn, fc_tma_pipe::advance).
 __device__ __forceinline__ void fc_bar_arrive([[maybe_unused]] uint32_t bar) {
   FC_BULK_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
 }
