@@ -7,8 +7,9 @@
 // column that the row belongs to, all in registers; the taps are operands from constant
 // memory. So many rows are unrolled that the code stays within the instruction cache.
 //
-// f32 that stays f32 marches in wider bands (conv2d_floats.cu); images of few rows whose border is made here
-// do not march (conv2d_thin.cu), nor do narrow ones and batches of small ones (conv2d_narrow.cu).
+// f32 that stays f32 marches in wider bands (conv2d_floats.cu), and so does u8 (conv2d_bytes.cu); images of
+// few rows whose border is made here do not march (conv2d_thin.cu), nor do narrow ones and batches of small
+// ones (conv2d_narrow.cu).
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, which share
 // what is read of a row. The sums run in the same order in all.
@@ -197,6 +198,21 @@ fc_status run_march(const fc_conv2d *op, const fc_march &m, cudaStream_t stream)
   }
 }
 
+// Kernels, in the order in which they are asked: those with a border that has been made, and those that make
+// it.
+using way_of = fc_status (*)(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+const way_of with_border[] = {fc_conv2d_narrow_bytes, fc_conv2d_narrow, fc_conv2d_floats, fc_conv2d_bytes,
+                              run_march};
+const way_of to_edges[] = {fc_conv2d_narrow_bytes, fc_conv2d_narrow, fc_conv2d_line, fc_conv2d_thin,
+                           fc_conv2d_thin_bytes,   fc_conv2d_floats, fc_conv2d_bytes};
+
+template <int N>
+fc_status run_first(const way_of (&ways)[N], const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
+  fc_status status = FC_UNSUPPORTED;
+  for (int i = 0; i < N && status == FC_UNSUPPORTED; i++) status = ways[i](op, m, stream);
+  return status;
+}
+
 } // namespace
 
 extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, const fc_view *out, void *stream,
@@ -205,9 +221,7 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    fc_status status = fc_conv2d_narrow(op, m, s);
-    if (status == FC_UNSUPPORTED) status = fc_conv2d_floats(op, m, s);
-    if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
+    const fc_status status = run_first(with_border, op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
   return fc_dispatch_compute(op->compute,
@@ -220,8 +234,5 @@ extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
-  fc_status status = fc_conv2d_narrow(op, m, s);
-  if (status == FC_UNSUPPORTED) status = fc_conv2d_line(op, m, s);
-  if (status == FC_UNSUPPORTED) status = fc_conv2d_thin(op, m, s);
-  return status == FC_UNSUPPORTED ? fc_conv2d_floats(op, m, s) : status;
+  return run_first(to_edges, op, m, s);
 }

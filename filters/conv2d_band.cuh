@@ -71,9 +71,8 @@ struct fc_band_way {
 };
 
 // Bands at the ends of the rows come first: they take a little longer.
-template <int SIZE, int GROUPS>
-__device__ __forceinline__ fc_band_way fc_band_of_block(const fc_band &b, uint32_t block, uint32_t blocks) {
-  constexpr int WIDTH = GROUPS * FC_BAND_WIDTH;
+template <int SIZE, int WIDTH>
+__device__ __forceinline__ fc_band_way fc_band_of_width(const fc_band &b, uint32_t block, uint32_t blocks) {
   const uint32_t bands = static_cast<uint32_t>(b.bands), ends = bands > 1 ? 2 : 0;
   const uint32_t lines = blocks / bands;
   uint32_t w = block, band;
@@ -99,6 +98,11 @@ __device__ __forceinline__ fc_band_way fc_band_of_block(const fc_band &b, uint32
   way.lo = lo > -WIDTH ? static_cast<int>(lo) : -WIDTH;
   way.hi = hi < 2 * WIDTH ? static_cast<int>(hi) : 2 * WIDTH;
   return way;
+}
+
+template <int SIZE, int GROUPS>
+__device__ __forceinline__ fc_band_way fc_band_of_block(const fc_band &b, uint32_t block, uint32_t blocks) {
+  return fc_band_of_width<SIZE, GROUPS * FC_BAND_WIDTH>(b, block, blocks);
 }
 
 template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_begin(const fc_band &b) {
@@ -428,6 +432,8 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return bulk ? at % 16 / 4 : 0;
   }
 
+  // What was read of the batch before has been used by now (see fc_bar_arrive): each element is part of a sum
+  // of that batch, and the listings of all kernels show every read awaited before the loop's end.
   __device__ __forceinline__ void turn_bulk(const fc_band &b, const fc_band_way &way) {
     const uint32_t warp = threadIdx.x / 32, now = turns - early();
     if (turns > early()) fc_bar_arrive(empty(now - 1));

@@ -19,4 +19,11 @@ fc_status fc_conv2d_line(const fc_conv2d *op, const fc_march &m, cudaStream_t st
 // none.
 fc_status fc_conv2d_thin(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
+// u8 to u8, square masks of 3 to 15 odd of numbers that are moderate, 1, 3 or 4 channels; and images of few
+// rows, or one pixel wide without gaps, whose border is to be made. The bits are the same. For devices with
+// an engine for bulk copies (sm_90).
+fc_status fc_conv2d_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+fc_status fc_conv2d_narrow_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+fc_status fc_conv2d_thin_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+
 #endif

@@ -338,8 +338,10 @@ static inline void fc_narrow_cut(fc_narrow *b, const fc_march &m, int64_t most) 
   b->by_groups = fc_dev_divider_of((b->rows + FC_NARROW_DOWN - 1) / FC_NARROW_DOWN);
 }
 
-// Of an image that fits. BYTES: rows stay as they lie in memory, and what they are summed to along has room.
-static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, bool bytes) {
+// Of an image that fits. BYTES: rows stay as they lie in memory, and what they are summed to along has room,
+// unless there are no SUMS.
+static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, bool bytes,
+                                     bool sums = true) {
   fc_narrow b = {};
   b.in = m.edges.on ? m.in + m.up * m.in_row + static_cast<int64_t>(m.left) * m.in_size : m.in;
   b.out = m.out;
@@ -352,7 +354,7 @@ static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, 
   b.elements = b.columns + (m.edges.on ? 0 : b.margin);
   b.quads = (b.columns + 3) / 4, b.lanes = b.quads < 32 ? b.quads : 32;
   const int window = 4 * b.quads + (b.nx + 3) / 4 * 4 * m.step; // that is read, the last of it in vain
-  b.pitch = bytes ? 4 * b.quads : window;
+  b.pitch = !sums ? 0 : bytes ? 4 * b.quads : window;
   b.raw_pitch = m.in_dtype == FC_F32 ? 0 : (b.elements * m.in_size + 3 + 3) / 4;
   b.raw_first = bytes && m.edges.on ? (b.left + 3) / 4 : 0;
   if (bytes)

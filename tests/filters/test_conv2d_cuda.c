@@ -212,13 +212,15 @@ static void check_notes(int dense) {
 
 /* Bytes, to bytes: a pixel that is clipped is noted, where it is an output; what lies beside
  * the image or beyond it is not. */
-static void check_notes_of_bytes(void) {
+static void check_notes_of_bytes(int dense) {
   static const float one[] = {0, 1, 0}, two[] = {0, 2, 0};
+  static const float ones[] = {0, 0, 0, 0, 1, 0, 0, 0, 0}, twos[] = {0, 0, 0, 0, 2, 0, 0, 0, 0};
   static const int64_t shape[] = {1, 21, 701, 3};
   for (int special = 0; special < 4; special++) {
     const float *x = special == 0 ? one : two;
-    fc_sepconv op = {FC_F32, fc_isa_best(), 1, 3, 3, x, one, NULL, NULL};
-    filter2d f = {.sep = op};
+    filter2d f = {.dense = dense};
+    f.sep = (fc_sepconv){FC_F32, fc_isa_best(), 1, 3, 3, x, one, NULL, NULL};
+    f.conv = (fc_conv2d){FC_F32, fc_isa_best(), 3, 3, special == 0 ? ones : twos, NULL};
     image in = image_new(FC_U8, shape, PADDED, border_of(3, 3)); /* all 255 */
     image out = image_new(FC_U8, shape, INTERLEAVED, (image_border){0});
     for (int64_t y = 0; special && y < shape[1]; y++)
@@ -326,7 +328,8 @@ static void check_edges(int dense, int dtype, int rounds) {
   static const int64_t heights[] = {1, 2, 7, 16, 33, 300};
   int taken = 0;
   for (int round = 0; round < rounds; round++) {
-    const int64_t nx = 2 * random_int(1, dense ? 7 : 15) + 1, ny = dtype == FC_F32 ? nx : random_int(1, 31);
+    const int64_t nx = 2 * random_int(1, dense ? 7 : 15) + 1,
+                  ny = dense || dtype == FC_F32 ? nx : random_int(1, 31);
     const int64_t shape[FC_AXES] = {random_int(1, 2), heights[random_int(0, 5)], widths[random_int(0, 11)],
                                     random_int(1, 4)};
     taken += check_border(dense, dtype, ny, nx, shape, (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
@@ -429,7 +432,7 @@ static void check_singly(int dense) {
   if (is_mine()) check_odd_shapes(dense);
   for (int i = 0; i < 16; i++)
     if (is_mine()) check_unwritten(dense, dtypes[i / 4], layouts[i % 4]);
-  if (!dense && is_mine()) check_notes_of_bytes();
+  if (is_mine()) check_notes_of_bytes(dense);
 }
 
 /* Every pair of element types and either compute type. */
@@ -452,8 +455,8 @@ static void check_randomly(int dense) {
   check_bands(dense, FC_U8, my_share(250 / step));
   check_edges(dense, FC_F32, my_share(150 / step));
   check_lines(dense, FC_F32);
-  if (!dense) check_lines(dense, FC_U8);
-  if (!dense) check_edges(dense, FC_U8, my_share(250 / step));
+  check_lines(dense, FC_U8);
+  check_edges(dense, FC_U8, my_share(250 / step));
   for (int dtype = FC_U8; dtype <= FC_F32; dtype++) check_narrow(dense, dtype, my_share(60 / step));
 }
 

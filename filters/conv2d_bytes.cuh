@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// conv2d_bytes.cuh - what dense 2-D filters of u8 images on a CUDA device share: windows, sums and stores of
+// a thread that has 8 adjacent columns. Internal to filters/.
+//
+// A byte becomes a float in one instruction that puts it into the low bits of a word: that is the subnormal
+// v * 2^-149, which multiply-adds take at full speed. The taps make up for it: they are 2^118 times too large
+// and the sums 2^31 times too small, exactly. Sums become integers by another multiply-add, whose rounding is
+// that of the store. The order of sums is that of the marching kernels, so the bits are.
+//
+// Where outputs' rows do not begin at multiples of 8 bytes, RAGGED, a lane's bytes are shifted together with
+// those of the lane before, so that all stores are still of 8 bytes. The first lane of a warp is there for
+// the second's sake alone.
+#ifndef FC_FILTERS_CONV2D_BYTES_CUH
+#define FC_FILTERS_CONV2D_BYTES_CUH
+
+#include <math.h>
+
+#include "filters/conv2d_byte_rows.cuh"
+#include "filters/conv2d_floats.cuh"
+
+constexpr int FC_BYTE_COLUMNS = 8; // of a thread
+constexpr int FC_BYTE_WARPS = FC_BAND_THREADS / 32;
+constexpr int FC_BYTE_SCALE = 118;         // exponent of taps
+constexpr float FC_BYTE_UNSCALE = 0x1p31f; // 149 - 118
+constexpr uint32_t FC_BYTE_INTEGER =
+    0x4b400000; // 1.5 * 2^23: what is added to it is rounded to even, into the low bits
+constexpr double FC_BYTE_LARGEST =
+    32000 / 255.0;                        // of the sum of magnitudes of taps: sums are integers of 16 bits
+constexpr float FC_BYTE_LEAST = 0x1p-60f; // of taps: no sum is subnormal
+
+// Taps by columns: those of one position along the row follow each other.
+template <int K> struct fc_byte_mask {
+  alignas(8) float tap[K][(K + 1) / 2 * 2];
+  uint32_t nothing; // 0
+};
+
+// Columns that a block has for itself, of GROUPS for each thread.
+template <bool RAGGED> constexpr int fc_byte_width = FC_BYTE_COLUMNS *(RAGGED ? 31 : 32) * FC_BYTE_WARPS;
+
+// Of a thread, its first column of those that a block's first group has.
+template <bool RAGGED> __device__ __forceinline__ int fc_byte_first(void) {
+  const int thread = threadIdx.x;
+  return FC_BYTE_COLUMNS * (RAGGED ? thread - thread / 32 : thread);
+}
+
+// A thread's window of a row: bytes from its first column's first on.
+template <int K, int STEP> struct fc_byte_window {
+  static constexpr int BYTES = FC_BYTE_COLUMNS + (K - 1) * STEP, WORDS = (BYTES + 3) / 4;
+
+  // As it lies in shared memory, at `at`.
+  struct raw {
+    uint32_t at, word[WORDS + 1];
+    __device__ __forceinline__ explicit raw(uint32_t at) : at(at) {
+#pragma unroll
+      for (int i = 0; i <= WORDS; i++)
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word[i]) : "r"((at & ~3u) + 4 * i));
+    }
+  };
+
+  uint32_t word[WORDS];
+
+  __device__ __forceinline__ explicit fc_byte_window(const raw &r) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) word[i] = __funnelshift_r(r.word[i], r.word[i + 1], r.at % 4 * 8);
+  }
+  __device__ __forceinline__ explicit fc_byte_window(uint32_t at) : fc_byte_window(raw(at)) {}
+  // Byte i as a subnormal.
+  __device__ __forceinline__ float operator[](int i) const {
+    return __uint_as_float(__byte_perm(word[i / 4], 0, 0x4440 + i % 4));
+  }
+};
+
+// Sums as bytes, clamped.
+struct fc_byte_codes {
+  uint32_t word[2];
+};
+
+// `seen` gathers what they were before, as integers of 16 bits.
+__device__ __forceinline__ fc_byte_codes fc_byte_codes_of(const float (&sum)[FC_BYTE_COLUMNS],
+                                                          uint32_t &seen) {
+  fc_byte_codes c;
+  uint32_t half[FC_BYTE_COLUMNS / 2], all = 0;
+#pragma unroll
+  for (int e = 0; e < FC_BYTE_COLUMNS; e += 2) {
+    const float zero = __uint_as_float(FC_BYTE_INTEGER);
+    const float low = fmaf(sum[e], FC_BYTE_UNSCALE, zero), high = fmaf(sum[e + 1], FC_BYTE_UNSCALE, zero);
+    half[e / 2] = __byte_perm(__float_as_uint(low), __float_as_uint(high), 0x5410);
+    all |= half[e / 2];
+    half[e / 2] = __vimin_s16x2_relu(half[e / 2], 0x00ff00ff);
+  }
+  c.word[0] = __byte_perm(half[0], half[1], 0x6420), c.word[1] = __byte_perm(half[2], half[3], 0x6420);
+  seen = all;
+  return c;
+}
+
+// A thread's place.
+struct fc_byte_place {
+  int column, width; // its first, and of the row
+  bool whole, some;  // it stores 8 bytes of every row, or fewer
+};
+
+template <bool RAGGED> __device__ __forceinline__ fc_byte_place fc_byte_place_at(int column, int width) {
+  const bool there = column < width + (RAGGED ? FC_BYTE_COLUMNS : 0) && !(RAGGED && threadIdx.x % 32 == 0);
+  const bool whole = column >= (RAGGED ? FC_BYTE_COLUMNS : 0) && column + FC_BYTE_COLUMNS <= width;
+  return {column, width, there && whole, there && !whole};
+}
+
+// Bytes [0, 8) of which those are stored that belong to columns of the row, the first being `column`.
+__device__ __forceinline__ void fc_byte_store_some(char *to, fc_byte_codes c, int column, int width) {
+#pragma unroll 1
+  for (int i = 0; i < FC_BYTE_COLUMNS; i++) {
+    if (column + i >= 0 && column + i < width) to[i] = static_cast<char>(c.word[0]);
+    c.word[0] = __funnelshift_r(c.word[0], c.word[1], 8), c.word[1] >>= 8;
+  }
+}
+
+// What of a thread's sums is outside the range of a byte, if it has not all 8 columns: a bit or more.
+__device__ __forceinline__ uint32_t fc_byte_seen(const float (&sum)[FC_BYTE_COLUMNS],
+                                                 const fc_byte_place &p) {
+  uint32_t seen = 0;
+#pragma unroll
+  for (int e = 0; e < FC_BYTE_COLUMNS; e++) {
+    const uint32_t code =
+        __float_as_uint(fmaf(sum[e], FC_BYTE_UNSCALE, __uint_as_float(FC_BYTE_INTEGER))) & 0xffff;
+    if (p.column + e >= 0 && p.column + e < p.width) seen |= code;
+  }
+  return seen;
+}
+
+template <bool RAGGED>
+__device__ __forceinline__ void fc_byte_store(const fc_byte_place &p, char *to,
+                                              const float (&sum)[FC_BYTE_COLUMNS], uint32_t &seen) {
+  uint32_t all;
+  fc_byte_codes c = fc_byte_codes_of(sum, all);
+  int back = 0;
+  if (RAGGED) {
+    const uint32_t first = __shfl_up_sync(~0u, c.word[0], 1), second = __shfl_up_sync(~0u, c.word[1], 1);
+    back = static_cast<int>(reinterpret_cast<uintptr_t>(to) % 8);
+    const uint32_t bits = back % 4 * 8, w0 = c.word[0], w1 = c.word[1];
+    const uint32_t x = back < 4 ? second : first, y = back < 4 ? w0 : second, z = back < 4 ? w1 : w0;
+    c.word[0] = __funnelshift_l(x, y, bits), c.word[1] = __funnelshift_l(y, z, bits);
+  }
+  to -= back;
+  if (p.whole) {
+    *reinterpret_cast<uint2 *>(to) = make_uint2(c.word[0], c.word[1]);
+    seen |= all;
+  } else if (p.some) {
+    seen |= fc_byte_seen(sum, p);
+    fc_byte_store_some(to, c, p.column - back, p.width);
+  }
+}
+
+// Of the block's first group: the band, with a group's room to its left where a warp's first lane is
+// another's last.
+template <bool RAGGED, int GROUPS> __device__ __forceinline__ fc_band_way fc_byte_band(const fc_band &b) {
+  fc_band_way way = fc_band_of_width<1, GROUPS * fc_byte_width<RAGGED>>(b, blockIdx.x, gridDim.x);
+  if (!RAGGED) return way;
+  way.in -= FC_BYTE_COLUMNS, way.out -= FC_BYTE_COLUMNS, way.x -= FC_BYTE_COLUMNS;
+  way.lo += FC_BYTE_COLUMNS, way.hi += FC_BYTE_COLUMNS, way.width += FC_BYTE_COLUMNS;
+  return way;
+}
+
+// ---- launching -------------------------------------------------------------
+
+// Is the kernel's code for a device that has the engine?
+static inline bool fc_byte_has_engine(const void *kernel) {
+  cudaFuncAttributes a;
+  if (cudaFuncGetAttributes(&a, kernel) == cudaSuccess) return a.ptxVersion >= 90;
+  return fc_forget_error();
+}
+
+// Bands of GROUPS, for windows of `rows_down` rows.
+template <bool RAGGED, int GROUPS> static inline fc_band fc_byte_band_of(const fc_march &m, int rows_down) {
+  constexpr int WIDTH = GROUPS * fc_byte_width<RAGGED>;
+  fc_band b = fc_band_of(m, GROUPS, 0);
+  b.bands =
+      (m.columns + (RAGGED ? FC_BYTE_COLUMNS - 1 : 0) + WIDTH - 1) / WIDTH; // what is left over is stored too
+  b.rows_down = rows_down;
+  b.pitch = (GROUPS * 8 * FC_BAND_THREADS + b.margin + 2 * 16 + 15) / 16 * 16;
+  return b;
+}
+
+// Do all rows of outputs begin at multiples of 8 bytes?
+static inline bool fc_byte_is_ragged(const fc_march &m) {
+  const int64_t steps = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
+  return (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % FC_BYTE_COLUMNS != 0;
+}
+
+template <int K> static inline fc_byte_mask<K> fc_byte_mask_of(const fc_conv2d *op) {
+  fc_byte_mask<K> mask = {};
+  for (int i = 0; i < K * K; i++)
+    mask.tap[i % K][i / K] = ldexpf(static_cast<const float *>(op->mask)[i], FC_BYTE_SCALE);
+  return mask;
+}
+
+// Is the mask one of numbers that integers of 16 bits and scaled sums are good for?
+static inline bool fc_byte_is_moderate(const fc_conv2d *op) {
+  double sum = 0;
+  for (int64_t i = 0; i < op->nx * op->ny; i++) {
+    const float tap = fabsf(static_cast<const float *>(op->mask)[i]);
+    if (tap != 0 && !(tap >= FC_BYTE_LEAST)) return false;
+    sum += static_cast<double>(tap);
+  }
+  return sum <= FC_BYTE_LARGEST;
+}
+
+static inline bool fc_byte_is_plain(const fc_dev_map<float> &map) {
+  return map.scale == 1 && map.bias == 0;
+}
+
+// Can bytes be filtered by such a mask, in such a layout?
+static inline bool fc_byte_fits(const fc_conv2d *op, const fc_march &m) {
+  return m.in_dtype == FC_U8 && m.out_dtype == FC_U8 && op->nx == op->ny && fc_byte_is_plain(m.in_map) &&
+         fc_byte_is_plain(m.out_map) && m.columns <= INT32_MAX / 4 && fc_byte_is_moderate(op);
+}
+
+#endif
