@@ -16,6 +16,8 @@ namespace {
 // Taps by columns: those of one position along the row follow each other.
 template <int K> struct mask_of { alignas(8) float tap[K][(K + 1) / 2 * 2]; };
 
+constexpr int FOUR_MOST = 7; // taps of 4 channels
+
 // Rows in a batch and batches in shared memory; columns of a thread in groups of 4; blocks that a
 // multiprocessor's registers are shared out to.
 template <int K> struct layout_of {
@@ -113,6 +115,9 @@ fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t 
     switch (m.step) {
     case 1: return launch<k(), 1>(op, m, stream);
     case 3: return launch<k(), 3>(op, m, stream);
+    case 4:
+      if constexpr (k() <= FOUR_MOST) return launch<k(), 4>(op, m, stream);
+      return FC_UNSUPPORTED;
     default: return FC_UNSUPPORTED;
     }
   });
