@@ -163,7 +163,7 @@ private:
 // with its border lying ready. stats: "sum,sumsq", as the operator has them.
 double bare_winstat(int columns, int rows, const char *stats);
 double bare_sepconv(const float *taps, int count, int dtype, int channels);
-double bare_conv2d(const float *mask, int side);
+double bare_conv2d(const float *mask, int side, int dtype);
 double bare_conv1d(const float *taps, int count, int64_t samples);
 
 // Taps of a bell, whose sum is 1.

@@ -73,8 +73,8 @@ double bare_sepconv(const float *taps, int count, int dtype, int channels) {
       [&](int) { must_filter(fc_sepconv_cuda(&op, &s.in, &s.out, stream, t.notes.as<uint32_t>())); });
 }
 
-double bare_conv2d(const float *mask, int side) {
-  signals s(FC_ARRAY, FC_F32, SIDE, SIDE, 1, side, side);
+double bare_conv2d(const float *mask, int side, int dtype) {
+  signals s(dtype == FC_U8 ? FC_IMAGE : FC_ARRAY, dtype, SIDE, SIDE, 1, side, side);
   tables t(mask, static_cast<size_t>(side) * side);
   fc_conv2d op = {};
   op.compute = FC_F32, op.nx = op.ny = side, op.mask = mask, op.device_mask = t.mask.data;
