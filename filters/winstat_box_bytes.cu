@@ -11,7 +11,6 @@ constexpr int64_t SUMS_MOST = 1 << 30;
 constexpr int64_t SUMS_AREA = 32768; // samples of a window, whose sum is below 2^23
 constexpr int SUMS_ROWS = 256;       // of a window, whose sums fit 16 bits with a row more
 constexpr int SUMS_COLUMNS = 33;     // of a window
-constexpr int64_t SUMS_WAVES = 3;    // warps, of those that the device holds at once
 
 static bool packed(const fc_view *v) {
   const int64_t channels = v->shape[FC_AXIS_C];
@@ -30,13 +29,6 @@ static bool sums_fit(const fc_winstat *w, const fc_view *in, const fc_view *out)
   if (!planes && (channels > 4 || !packed(in) || !packed(out))) return false;
   return in->shape[FC_AXIS_X] * 4 < SUMS_MOST && in->shape[FC_AXIS_Y] < SUMS_MOST &&
          in->stride[FC_AXIS_Y] >= in->shape[FC_AXIS_X];
-}
-
-// The furthest that a row of results may begin beyond a multiple of 16 bytes.
-static int sums_skew(const sums_args &a) {
-  const uint64_t steps = static_cast<uint64_t>(a.row_out | a.plane_out | a.frame_out | 16),
-                 least = steps & (~steps + 1);
-  return static_cast<int>(16 - least + reinterpret_cast<uintptr_t>(a.out) % least);
 }
 
 static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
@@ -73,12 +65,16 @@ static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_e
 }
 
 // Lanes, cells and strips. Whether what stands beyond the ends of rows is among a warp's columns.
-template <int C> static bool cut_columns(sums_args *a) {
+template <int C> static bool cut_columns(sums_args *a, int64_t frames) {
   constexpr int CHUNK = sums_chunk<C>::bytes;
-  const int skew = sums_skew(*a), needed = (a->bytes + skew + CHUNK - 1) / CHUNK;
+  const int skew = bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0,
+                              frames > 1 ? a->frame_out : 0),
+            needed = (a->bytes + skew + CHUNK - 1) / CHUNK;
   a->pad = skew > 0 ? 16 : 0;
   const int more = (a->pad + a->window - C + CHUNK - 1) / CHUNK, most = 32 - more;
   a->far = a->window / CHUNK, a->rest = a->window % CHUNK;
+  for (int k = 0; k < sums_chunk<C>::sums; k++)
+    a->part[k] = 2 * k + 1 < a->rest ? ~0u : 2 * k < a->rest ? 0xffffu : 0u;
   a->strips = (needed + most - 1) / most;
   const int each = (needed + a->strips - 1) / a->strips;
   a->made = each * CHUNK, a->lanes = each + more;
@@ -91,15 +87,15 @@ template <int C> static bool cut_columns(sums_args *a) {
 
 template <int C> static fc_status launch(sums_args a, int64_t frames, cudaStream_t stream, bool *done) {
   const auto kernel = box_bytes<C>;
-  if (!cut_columns<C>(&a)) return FC_OK;
+  if (!cut_columns<C>(&a, frames)) return FC_OK;
   const int64_t resident = march_resident(kernel, 32 * SUMS_WARPS, 0) * SUMS_WARPS;
   if (resident == 0) return FC_OK;
-  // Few rows more are made twice than are made, unless most of the device were idle.
-  int64_t each = a.rows * frames * a.planes * a.strips / a.cells / (SUMS_WAVES * resident) + 1;
-  if (each < 2 * a.tall) each = 2 * a.tall;
-  if (each > a.rows) each = a.rows;
-  a.splits = static_cast<int32_t>((a.rows + each - 1) / each);
+  // All warps at once, unless more rows were seen twice than are made.
+  int64_t splits = resident * a.cells / (a.strips * frames * a.planes), least = a.rows / (2 * a.tall);
+  if (splits > least) splits = least;
+  a.splits = static_cast<int32_t>(splits < 1 ? 1 : splits);
   a.each = (a.rows + a.splits - 1) / a.splits;
+  a.splits = (a.rows + a.each - 1) / a.each;
   const int64_t units = frames * a.planes * a.splits, warps = (units + a.cells - 1) / a.cells * a.strips;
   if (units > INT32_MAX - 32 || warps > INT32_MAX) return FC_OK;
   a.units = static_cast<uint32_t>(units);

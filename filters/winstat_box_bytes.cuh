@@ -38,6 +38,7 @@ struct sums_args {
   int32_t far, rest;  // a window is so many chunks, and bytes
   int32_t ahead, all; // columns beyond the ends of a row: before it, and in all
   uint32_t units;     // planes, frames and splits: a cell one
+  uint32_t part[24];  // of a chunk's words of sums those of the first `rest`
 };
 
 template <int C> struct sums_chunk {
@@ -62,6 +63,7 @@ __device__ __forceinline__ uint32_t halves(uint32_t word, uint32_t weights, uint
 struct sums_place {
   const char *in, *from, *to;
   int first;
+  bool plain; // all quads of the chunk's rows that the image has
 };
 
 // As they lie in memory, from the multiple of 16 on that comes before the chunk.
@@ -81,6 +83,17 @@ inline __device__ __noinline__ uint4 sums_some(const char *row, int i, int lo, i
 
 template <int C>
 __device__ __forceinline__ void sums_fetch(const sums_args &a, const sums_place &p, int y, sums_row<C> &r) {
+  if (p.plain && y >= a.lo[1] && y < a.hi[1]) {
+    const char *at = p.in + y * a.row_in + p.first;
+    r.lead = static_cast<int>(reinterpret_cast<uintptr_t>(at) & 15);
+    const uint4 *quads = reinterpret_cast<const uint4 *>(at - r.lead);
+#pragma unroll
+    for (int k = 0; k < sums_chunk<C>::words / 4 + 1; k++) {
+      const uint4 q = quads[k < sums_chunk<C>::words / 4 || r.lead > 0 ? k : 0];
+      r.x[4 * k] = q.x, r.x[4 * k + 1] = q.y, r.x[4 * k + 2] = q.z, r.x[4 * k + 3] = q.w;
+    }
+    return;
+  }
   int source = y;
   bool none = false;
   if (y < a.lo[1] || y >= a.hi[1]) {
@@ -150,17 +163,17 @@ __device__ __forceinline__ int sums_list_ends(const sums_args &a, sums_end *list
 
 template <int C> struct sums_of { uint32_t of[C]; };
 
-// Of words of sums, or those that are ahead of sum `end`, channel by channel.
+// Of words of sums, or of parts of them, channel by channel.
 template <int C>
-__device__ __forceinline__ sums_of<C> sums_total(const uint32_t (&v)[sums_chunk<C>::sums], int end) {
+__device__ __forceinline__ sums_of<C> sums_total(const uint32_t (&v)[sums_chunk<C>::sums],
+                                                 const uint32_t *part = nullptr) {
   sums_of<C> s = {};
 #pragma unroll
-  for (int k = 0; k < sums_chunk<C>::sums; k++) {
-    const uint32_t seen = 2 * k + 1 < end ? v[k] : 2 * k < end ? v[k] & 0xffff : 0;
+  for (int k = 0; k < sums_chunk<C>::sums; k++)
 #pragma unroll
     for (int c = 0; c < C; c++)
-      if (sums_chunk<C>::ones(k, c)) s.of[c] = halves(seen, sums_chunk<C>::ones(k, c), s.of[c]);
-  }
+      if (sums_chunk<C>::ones(k, c))
+        s.of[c] = halves(part ? v[k] & part[k] : v[k], sums_chunk<C>::ones(k, c), s.of[c]);
   return s;
 }
 
@@ -168,12 +181,13 @@ __device__ __forceinline__ sums_of<C> sums_total(const uint32_t (&v)[sums_chunk<
 template <int C>
 __device__ __forceinline__ sums_of<C> sums_begin(const sums_args &a,
                                                  const uint32_t (&v)[sums_chunk<C>::sums]) {
-  sums_of<C> s = sums_total<C>(v, a.rest);
+  sums_of<C> s = sums_total<C>(v, a.part);
   if (a.far == 0) return s;
-  const sums_of<C> all = sums_total<C>(v, sums_chunk<C>::bytes);
+  const sums_of<C> all = sums_total<C>(v);
 #pragma unroll
   for (int c = 0; c < C; c++) {
     s.of[c] = __shfl_down_sync(ALL, s.of[c], a.far) + all.of[c];
+#pragma unroll 1
     for (int k = 1; k < a.far; k++) s.of[c] += __shfl_down_sync(ALL, all.of[c], k);
   }
   return s;
@@ -217,7 +231,7 @@ __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
 // ---- the march ----------------------------------------------------------------------
 
 template <int C>
-__global__ void __launch_bounds__(32 * SUMS_WARPS, C == 3 ? 4 : 8)
+__global__ void __launch_bounds__(32 * SUMS_WARPS, C == 3 ? 3 : 6)
     box_bytes(const __grid_constant__ sums_args a) {
   typedef sums_chunk<C> chunk;
   __shared__ __align__(16) uint16_t memory[SUMS_WARPS][2][chunk::pitch];
@@ -237,6 +251,10 @@ __global__ void __launch_bounds__(32 * SUMS_WARPS, C == 3 ? 4 : 8)
   sums_place p;
   p.in = a.in + n * a.frame_in + plane * a.plane_in, p.first = start + place * chunk::bytes;
   p.from = p.in + a.lo[1] * a.row_in + a.lo[0], p.to = p.in + (a.hi[1] - 1) * a.row_in + a.hi[0];
+  const int top = y0 - a.above > a.lo[1] ? y0 - a.above : a.lo[1],
+            bottom = (end - a.above + a.tall < a.hi[1] ? end - a.above + a.tall : a.hi[1]) - 1;
+  p.plain = p.in + top * a.row_in + p.first - 15 >= p.from &&
+            p.in + bottom * a.row_in + p.first + chunk::bytes + 16 <= p.to;
   char *out = a.out + n * a.frame_out + plane * a.plane_out + y0 * a.row_out;
   const int ends = sums_list_ends<C>(a, lists[warp], start);
   uint32_t v[chunk::sums] = {};

@@ -12,6 +12,7 @@ constexpr int64_t PIXELS_LEAST = 40;
 fc_status run_box_pixels(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                          int which, cudaStream_t stream, bool *done) {
   *done = false;
+  if (in->dtype == FC_U8) return run_box_bytes(w, in, edges, out, stream, done);
   const int channels = static_cast<int>(in->shape[FC_AXIS_C]);
   const int64_t reach = w->before[0] + w->after[0];
   if (in->dtype != FC_F32 || (channels != 3 && channels != 4) || reach == 0 ||

@@ -9,6 +9,12 @@
 
 namespace winstat {
 
+// The furthest that a row of results may begin beyond a multiple of 16 bytes.
+static inline int bytes_skew(const char *out, int64_t row, int64_t plane, int64_t frame) {
+  const uint64_t steps = static_cast<uint64_t>(row | plane | frame | 16), least = steps & (~steps + 1);
+  return static_cast<int>(16 - least + reinterpret_cast<uintptr_t>(out) % least);
+}
+
 // What stands for byte i of a row, ELSEWHERE for the constant.
 constexpr int ELSEWHERE = INT32_MIN;
 template <int C>

@@ -32,25 +32,20 @@ static bool bytes_fit(const fc_winstat *w, const fc_view *in, const fc_view *out
          (w->before[0] + w->after[0] + 1) * BYTES_CHANNELS < BYTES_FAR * 32;
 }
 
-// The furthest that a row may begin beyond a multiple of 16 bytes.
-static int most_skew(const bytes_args &a) {
-  if (a.step_out != 1) return 0;
-  const uint64_t steps = static_cast<uint64_t>(a.row_out | a.plane_out | a.frame_out | 16),
-                 least = steps & (~steps + 1);
-  return static_cast<int>(16 - least + reinterpret_cast<uintptr_t>(a.out) % least);
-}
-
 // Pieces of rows, or rows, of a block.
-template <int C> static void cut_bytes(bytes_args *a) {
+template <int C> static void cut_bytes(bytes_args *a, int64_t frames) {
+  const int skew = a->step_out == 1 ? bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0,
+                                                 frames > 1 ? a->frame_out : 0)
+                                    : 0;
   constexpr int CHUNK = chunk_of<C>::bytes;
   a->far = a->window / CHUNK, a->rest = a->window % CHUNK;
-  const int all = (a->bytes + most_skew(*a) + CHUNK - 1) / CHUNK, most = BYTES_THREADS - a->far;
+  const int all = (a->bytes + skew + CHUNK - 1) / CHUNK, most = BYTES_THREADS - a->far;
   a->pieces = (all + most - 1) / most;
   a->made = (all + a->pieces - 1) / a->pieces, a->chunks = a->made + a->far;
   a->each = a->pieces > 1 ? 1 : BYTES_THREADS / a->chunks;
   if (a->each > a->rows) a->each = a->rows;
   a->groups = (a->rows + a->each - 1) / a->each;
-  a->dense = a->each > 1 && a->step_in == 1 && a->row_in >= a->bytes && a->lo == 0 && a->hi == a->bytes;
+  a->dense = a->step_in == 1 && a->row_in >= a->bytes && a->lo == 0 && a->hi == a->bytes;
   a->need = a->made * CHUNK + a->window;
   a->quads = (15 + a->need + 15) / 16, a->pitch = (a->need + 63) / 16 * 16;
   a->by_chunks = fc_dev_divider_of(a->chunks), a->by_quads = fc_dev_divider_of(a->quads);
@@ -95,7 +90,7 @@ static bytes_args bytes_args_of(const fc_winstat *w, const fc_view *in, const fc
 
 template <int C> static fc_status launch(bytes_args a, int64_t frames, cudaStream_t stream, bool *done) {
   join_frames(&a, &frames);
-  cut_bytes<C>(&a);
+  cut_bytes<C>(&a, frames);
   const auto kernel = line_bytes<C>;
   const int64_t blocks = static_cast<int64_t>(a.pieces) * a.groups * a.planes, bytes = a.each * a.pitch;
   if (blocks > INT32_MAX / frames || !fc_allow_shared(kernel, bytes)) return FC_OK;
@@ -107,7 +102,6 @@ template <int C> static fc_status launch(bytes_args a, int64_t frames, cudaStrea
 fc_status run_line_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                          cudaStream_t stream, bool *done) {
   *done = false;
-  if (w->before[1] + w->after[1] > 0) return run_box_bytes(w, in, edges, out, stream, done);
   if (!bytes_fit(w, in, out)) return FC_OK;
   const int channels = together(in, out);
   const bytes_args a = bytes_args_of(w, in, edges, out, channels);

@@ -28,7 +28,7 @@ struct bytes_args {
   int32_t lo, hi;              // bytes that may be read
   int32_t before, after;       // bytes that windows see ahead of the first channel of a result, and beyond
   int32_t window;              // before + after + channels
-  int32_t dense;               // short rows follow one another: quads have what lies between them, too
+  int32_t dense;               // rows follow one another: quads may have what lies between them
   ends edges;                  // what stands beyond, if that is not there to be read
   int32_t outside;             // ... the constant
   int32_t columns, shrink, inside[2]; // of windows that shrink only columns inside[0] .. inside[1] - 1 count
@@ -100,11 +100,12 @@ __device__ __forceinline__ void bytes_copy(const bytes_args &a, unsigned char *r
   fc_commit_copies();
 }
 
-// Byte i of all rows from `first` on, where it is no part of a whole quad that lies inside.
+// Byte i of all rows from `first` on, where it is no part of a whole quad that lies inside. `within`: all that
+// rows have is there already, and need not be read again.
 template <int C>
 __device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *raw, const char *frame,
                                            const char *in, const char *out, int rows, int begin, int i,
-                                           int first, int abreast) {
+                                           int first, int abreast, bool within) {
   const int source = bytes_source<C>(a.edges, i, a.lo, a.hi, a.columns);
   const bool copied = i >= a.lo && i < a.hi && a.step_in == 1;
   const int64_t from = source == ELSEWHERE ? 0 : static_cast<int64_t>(source) * a.step_in;
@@ -115,8 +116,12 @@ __device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *r
     if (at < 0 || at >= a.need ||
         (copied && bytes_span_of(a, frame, line).holds(r.from + ((at + r.lead) & ~15))))
       continue;
-    raw[row * a.pitch + r.lead + at] =
-        static_cast<unsigned char>(source == ELSEWHERE ? a.outside : static_cast<unsigned char>(line[from]));
+    unsigned char *here = raw + row * a.pitch + r.lead;
+    const int there = source - (r.first - a.before);
+    if (source == ELSEWHERE)
+      here[at] = static_cast<unsigned char>(a.outside);
+    else
+      here[at] = within && there >= 0 && there < a.need ? here[there] : static_cast<unsigned char>(line[from]);
   }
 }
 
@@ -141,7 +146,7 @@ __device__ __forceinline__ void bytes_ends(const bytes_args &a, unsigned char *r
       i = a.step_in != 1 ? begin - 15 - a.before + k : k < (middle + 1) / 2 ? a.lo + k : a.hi - (middle - k);
       if (i < a.lo || i >= a.hi) continue;
     }
-    bytes_fill<C>(a, raw, frame, in, out, rows, begin, i, first, abreast);
+    bytes_fill<C>(a, raw, frame, in, out, rows, begin, i, first, abreast, within);
   }
 }
 
@@ -254,12 +259,13 @@ __global__ void __launch_bounds__(BYTES_THREADS, C == 3 ? 4 : 5)
   const char *frame = a.in + n * a.frame_in + plane * a.plane_in, *in = frame + group * a.row_in;
   char *out = a.out + n * a.frame_out + plane * a.plane_out + group * a.row_out;
   bytes_copy(a, raw, frame, in, out, rows, begin);
-  const bool ends = a.step_in != 1 || begin - a.before < a.lo + 31 || begin + a.need - a.before > a.hi - 31;
-  if (a.dense) { // quads have what lies beyond an end, too
-    fc_await_copies();
-    __syncthreads();
+  if (a.step_in != 1 || begin - a.before < a.lo + 31 || begin + a.need - a.before > a.hi - 31) {
+    if (a.dense) { // quads have what lies beyond an end, too
+      fc_await_copies();
+      __syncthreads();
+    }
+    bytes_ends<C>(a, raw, frame, in, out, rows, begin, a.dense && group > 0 && group + rows < a.rows);
   }
-  if (ends) bytes_ends<C>(a, raw, frame, in, out, rows, begin, a.dense && group > 0 && group + rows < a.rows);
   fc_await_copies();
   __syncthreads();
   const int row = a.each == 1 ? 0 : a.by_chunks.quotient(static_cast<int>(threadIdx.x)),

@@ -28,7 +28,7 @@ fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out,
 fc_status run_boxes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                     unsigned mask, uint32_t *notes, cudaStream_t stream, bool *done);
 
-// run_boxes for pixels of floats; `which` is the statistic.
+// run_boxes for pixels of floats, and for bytes; `which` is the statistic.
 fc_status run_box_pixels(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                          int which, cudaStream_t stream, bool *done);
 
@@ -36,12 +36,12 @@ fc_status run_box_pixels(const fc_winstat *w, const fc_view *in, const fc_edges 
 fc_status run_cells(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                     int which, uint32_t *notes, cudaStream_t stream, bool *done);
 
-// Means of bytes in windows of several rows of up to 33 columns: `done` says whether it makes them, and the
-// border, unless `edges` is NULL.
+// run_boxes for means of bytes, in windows of up to 33 columns and 256 rows; channels that lie neither side by
+// side nor in planes are left to others.
 fc_status run_box_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                         cudaStream_t stream, bool *done);
 
-// The same in windows of a row, and those.
+// Means of bytes in windows of a row; `edges` and `done` as in run_boxes.
 fc_status run_line_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                          cudaStream_t stream, bool *done);
 
