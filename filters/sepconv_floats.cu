@@ -6,6 +6,7 @@
 // down by as many names; of more than 4 rows the code of long masks leaves the instruction cache.
 #include "filters/conv2d_band.cuh"
 #include "filters/sepconv_band.cuh"
+#include "filters/sepconv_down.cuh"
 
 namespace {
 
@@ -16,26 +17,6 @@ template <int N> struct layout_of {
 };
 
 template <int N> struct taps_of { float x[N], y[N]; };
-
-// Adds what row u came to, along, to the sums it belongs to: tap j to those of the output j rows up. Of long
-// masks a column after the other: a multiply-add of two registers of one bank waits, unless it has just read
-// one of them.
-template <int N, int SUMS>
-__device__ __forceinline__ void add_down(int u, const float *y, float4 v, float4 (&sum)[SUMS]) {
-  if constexpr (N <= 19) {
-#pragma unroll
-    for (int j = 0; j < N; j++) fc_fma4(y[j], v.x, v.y, v.z, v.w, sum[u + N - 1 - j]);
-  } else {
-#pragma unroll
-    for (int j = 0; j < N; j++) sum[u + N - 1 - j].x = fmaf(y[j], v.x, sum[u + N - 1 - j].x);
-#pragma unroll
-    for (int j = 0; j < N; j++) sum[u + N - 1 - j].y = fmaf(y[j], v.y, sum[u + N - 1 - j].y);
-#pragma unroll
-    for (int j = 0; j < N; j++) sum[u + N - 1 - j].z = fmaf(y[j], v.z, sum[u + N - 1 - j].z);
-#pragma unroll
-    for (int j = 0; j < N; j++) sum[u + N - 1 - j].w = fmaf(y[j], v.w, sum[u + N - 1 - j].w);
-  }
-}
 
 template <int N, int STEP, bool QUADS>
 __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
@@ -60,7 +41,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
       const float4 v = fc_sum_along<N, STEP>(rows + u * b.pitch, t.x);
-      add_down<N>(u, t.y, v, sum);
+      fc_add_down<N>(u, t.y, v, sum);
       fc_band_store<QUADS>(way, stored, q + u - (N - 1), to, 0, sum[u], room);
     }
 #pragma unroll
