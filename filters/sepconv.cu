@@ -11,8 +11,8 @@
 //
 // Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
 // down, sepconv_floats.cu, and bytes that stay bytes, sepconv_bytes.cu. Images of few rows whose border is
-// made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of small ones,
-// sepconv_narrow.cu.
+// made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of small ones, and of f32
+// those of several channels, sepconv_ways.cu and sepconv_ways_bytes.cu; and sepconv_narrow.cu.
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
 // along by every thread for itself. The sums run in the same order in all but sepconv_bytes.cu.
@@ -21,6 +21,7 @@
 #include "filters/narrow.cuh"
 #include "filters/sepconv.h"
 #include "filters/sepconv_band.cuh"
+#include "filters/sepconv_ways.cuh"
 
 namespace {
 
@@ -277,6 +278,13 @@ fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream
 
 } // namespace
 
+// What bands do badly; FC_UNSUPPORTED otherwise.
+static fc_status run_small(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_status status = fc_sepconv_ways(op, m, stream);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_ways_bytes(op, m, stream);
+  return status == FC_UNSUPPORTED ? fc_sepconv_narrow(op, m, stream) : status;
+}
+
 // What bands are for; FC_UNSUPPORTED otherwise.
 static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   const fc_status status = fc_sepconv_floats(op, m, stream);
@@ -289,7 +297,7 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    fc_status status = fc_sepconv_narrow(op, m, s);
+    fc_status status = run_small(op, m, s);
     if (status == FC_UNSUPPORTED) status = run_bands(op, m, s);
     if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
@@ -304,7 +312,7 @@ extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
-  fc_status status = fc_sepconv_narrow(op, m, s);
+  fc_status status = run_small(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_line(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_line_bytes(op, m, s);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_thin(op, m, s);
