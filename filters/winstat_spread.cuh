@@ -12,30 +12,27 @@
 // nothing is subtracted from a sum again, and the order depends on the window and the position in the signal
 // alone.
 //
-// A block of threads marches down a strip as that of winstat_extremes.cuh does: a thread a column of samples,
-// which it copies itself, then a lane 16 columns of a row.
+// A block of threads marches down strips as winstat_cells.cuh has it: a thread a column of samples, which it
+// copies itself, then a lane 16 columns of a row.
 #ifndef FC_FILTERS_WINSTAT_SPREAD_CUH
 #define FC_FILTERS_WINSTAT_SPREAD_CUH
 
 #include <type_traits>
 
 #include "filters/copy_async.cuh"
-#include "filters/winstat_extremes.cuh"
-#include "filters/winstat_samples.cuh"
+#include "filters/winstat_cells.cuh"
 
 namespace winstat {
 
 constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns of a lane
 constexpr int SPREAD_MOST = 33;
 
-// RUNS: of 16 columns in a strip.
-template <int RUNS> struct spread_room {
-  static constexpr int THREADS = (RUNS + 2) * SPREAD_ROWS, STEP = SPREAD_ROWS * THREADS;
-  static constexpr int APART = RUNS + 2, ROW = SPREAD_ROWS * APART + RUNS, PLANE = SPREAD_ROWS * ROW;
-  static constexpr int ROWS = 32 / RUNS; // of a warp
-  static __device__ __forceinline__ int at(int column) {
-    return column % SPREAD_ROWS * APART + column / SPREAD_ROWS;
-  }
+// Of 16 rows: pixels that are 16 apart are adjacent, so that neither lanes that have 16 pixels each nor those
+// that have one meet in a bank often. LANES: of a row.
+struct spread_room {
+  static constexpr int SEGMENTS = 10, LANES = 8, THREADS = SEGMENTS * SPREAD_ROWS;
+  static constexpr int ROW = SPREAD_ROWS * SEGMENTS + LANES, STEP = SPREAD_ROWS * ROW;
+  static constexpr int ROWS = 32 / LANES; // of a warp
 };
 
 // Of longer windows: the suffixes of the first 16 samples have so much of each, and the rest.
@@ -44,18 +41,11 @@ struct spread_shares {
 };
 
 struct spread_args {
-  const char *in;                                  // row 0, column 0
-  char *out;                                       // the same
-  int64_t step_in, row_in, plane_in, frame_in;     // bytes
-  int64_t step_out, row_out, plane_out, frame_out; // the same
-  int32_t columns, rows, x0, y0;                   // x0, y0: at most 0, where runs begin
-  int32_t before[2], window[2];
-  extent16 x, y;        // windows
-  int32_t lo[2], hi[2]; // columns and rows that may be read
-  ends edges;           // what stands beyond, if that is not there to be read
-  int32_t strips, splits, blocks, planes, warm, slots;
+  cell_args c;
   int32_t root, dtype;
-  float over[2]; // 1 / window
+  int32_t times;    // so often a window sees what stands along x
+  float over[2];    // 1 / window
+  float over_times; // and of that
   spread_shares shares[2];
   fc_dev_map<float> store;
   uint32_t *notes;
@@ -63,59 +53,78 @@ struct spread_args {
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// Where a thread's column comes from: `from` is its row 0, null for the border's constant.
+// A thread's column: rows first .. last - 1 of it lie `row_in` apart from `from` on. Others stand for pixel
+// `x` of `plane`.
 struct spread_column {
-  const char *from;
-  bool seen;
+  const char *plane, *from; // row 0
+  int x, first, last;
+  bool seen, filled; // filled: of the constant, which stands there from the beginning on
 };
 
-inline __device__ spread_column spread_column_of(const spread_args &a, const char *plane, int x, int end) {
+inline __device__ spread_column spread_column_of(const cell_args &c, const cell_spot &s) {
+  const peak_args &a = c.p;
+  const int x = s.x - a.before[0] + s.pixel;
+  const int left = s.x + s.pixels - a.before[0] + a.window[0] - 1;
+  spread_column column = {a.in + s.in + s.channel * c.channel_in, nullptr, x, a.lo[1], a.hi[1], false, false};
+  column.seen = s.live && x < left;
   int source = x;
-  if (x < a.lo[0] || x >= a.hi[0]) source = a.edges.on ? border_source(a.edges.border, x, a.columns) : -1;
-  const bool none = (x < a.lo[0] || x >= a.hi[0]) && source < 0;
-  return {none ? nullptr : plane + source * a.step_in, x < end && (!none || a.edges.on)};
+  if (c.follow) {
+    const int64_t pixels = c.follow / a.step, from = -floor_div(x - a.lo[0], pixels),
+                  to = floor_div(a.hi[0] - 1 - static_cast<int64_t>(x), pixels) + 1;
+    if (from > column.first) column.first = static_cast<int>(from);
+    if (to < column.last) column.last = static_cast<int>(to);
+  } else if (x < a.lo[0] || x >= a.hi[0]) {
+    source = a.edges.on ? border_source(a.edges.border, x, a.columns) : -1;
+    column.filled = source < 0;
+  }
+  column.from = column.plane + (column.filled ? 0 : source) * c.pixel_in;
+  return column;
 }
 
-// Row y where some may not be read.
-inline __device__ __noinline__ void spread_copy_ends(const spread_args &a, const spread_column &c, int y,
-                                                     int pitch, float *to) {
+// What stands for row or column `at`, of which lo .. hi - 1 can be read, or -1 for the constant; `lo` may be
+// less.
+inline __device__ int spread_source(const ends &edges, int at, int extent) {
+  return edges.border == FC_BORDER_REPLICATE ? (at < 0 ? 0 : extent - 1)
+                                             : border_source(edges.border, at, extent);
+}
+
+// Sixteen rows where some may not be read.
+inline __device__ __noinline__ void spread_copy_ends(const cell_args &c, const spread_column &s, int y,
+                                                     float *to) {
+  const peak_args &a = c.p;
   const float constant = __uint_as_float(static_cast<uint32_t>(a.edges.code));
-#pragma unroll 1
-  for (int k = 0; k < SPREAD_ROWS; k++, to += pitch) {
-    int row = y + k;
-    bool there = c.from && row >= a.lo[1] && row < a.hi[1];
-    if (c.from && !there && a.edges.on) {
-      row = border_source(a.edges.border, row, a.rows);
-      there = row >= 0;
+#pragma unroll 4
+  for (int k = 0; k < SPREAD_ROWS; k++, to += spread_room::ROW) {
+    const int row = y + k;
+    int source = row;
+    if (row < s.first || row >= s.last)
+      source = c.follow || !a.edges.on ? -1 : spread_source(a.edges, row, a.rows);
+    if (c.follow && (row < s.first || row >= s.last) && row >= 0 && row < a.rows) {
+      // Beyond the beginning of the first of rows that follow each other, or the end of the last.
+      const int64_t pixels = c.follow / a.step, all = c.all / a.step, x = s.x + row * pixels;
+      const int64_t from = a.edges.on ? border_source(a.edges.border, x, all) : -1;
+      if (from >= 0) {
+        fc_copy_word(to, s.plane + from * c.pixel_in);
+        continue;
+      }
     }
-    if (there)
-      fc_copy_word(to, c.from + row * a.row_in);
+    if (source >= 0 || (row >= s.first && row < s.last))
+      fc_copy_word(to, s.from + source * a.row_in);
     else
       *to = constant;
   }
 }
 
-template <int PITCH>
-__device__ __forceinline__ void spread_copy(const spread_args &a, const spread_column &c, int y, float *to) {
-  if (!c.seen) return;
-  if (c.from && y >= a.lo[1] && y + SPREAD_ROWS <= a.hi[1]) {
-    const char *at = c.from + y * a.row_in;
+__device__ __forceinline__ void spread_copy(const cell_args &c, const spread_column &s, int y, float *to) {
+  if (!s.seen || s.filled) return;
+  if (y >= s.first && y + SPREAD_ROWS <= s.last) {
+    const char *at = s.from + y * c.p.row_in;
 #pragma unroll
-    for (int k = 0; k < SPREAD_ROWS; k++, at += a.row_in) fc_copy_word(to + k * PITCH, at);
+    for (int k = 0; k < SPREAD_ROWS; k++, at += c.p.row_in) fc_copy_word(to + k * spread_room::ROW, at);
     return;
   }
-  spread_copy_ends(a, c, y, PITCH, to);
+  spread_copy_ends(c, s, y, to);
 }
-
-// Where block number `slot` of a thread's column is, up to that many again.
-template <int STEP> struct spread_ring {
-  const float *column;
-  int slots;
-  __device__ __forceinline__ const float *at(int slot) const {
-    while (slot >= slots) slot -= slots;
-    return column + slot * STEP;
-  }
-};
 
 // ---- sixteen windows ----------------------------------------------------------------
 
@@ -218,97 +227,143 @@ __device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_s
 
 // ---- the march ----------------------------------------------------------------------
 
-__device__ __forceinline__ void spread_store(const spread_args &a, char *to, float v) {
-  if (a.root) v = root(v);
-  if (a.dtype == FC_F32)
-    *reinterpret_cast<float *>(to) = v;
-  else
-    fc_dev_store_any<float>(to, a.dtype, v, a.store, a.notes);
+// A thread's column of results: of rows first .. last - 1.
+struct spread_result {
+  char *to; // row 0
+  int first, last;
+};
+
+inline __device__ spread_result spread_result_of(const cell_args &c, const cell_spot &s) {
+  const peak_args &a = c.p;
+  const int x = s.x + s.pixel;
+  spread_result r = {a.out + s.out + x * c.pixel_out + s.channel * c.channel_out, x < 0, a.rows};
+  if (!s.live || s.pixel >= s.pixels || (x < 0 && !c.follow)) r.last = 0;
+  if (c.follow && x + (a.rows - 1) * (c.follow / a.step) >= c.all / a.step) r.last--;
+  return r;
 }
 
-template <int RUNS>
-__global__ void __launch_bounds__(spread_room<RUNS>::THREADS)
-    spread_march(const __grid_constant__ spread_args a) {
-  typedef spread_room<RUNS> room;
-  constexpr int PITCH = room::THREADS, STEP = room::STEP, WIDE = RUNS * SPREAD_ROWS;
+__device__ __forceinline__ float spread_root(float v) {
+#if __CUDA_ARCH__ >= 800
+  asm("sqrt.approx.f32 %0, %0;" : "+f"(v));
+  return v;
+#else
+  return root(v);
+#endif
+}
+
+// The variance of a window that sees `times` columns that are alike, in the order of spread_sixteen.
+inline __device__ __noinline__ float spread_again(const spread_args &a, float v) {
+  float first = v, rest = v;
+  for (int k = 1; k < a.times && k < SPREAD_ROWS; k++) first = plus(first, v);
+  for (int k = SPREAD_ROWS + 1; k < a.times; k++) rest = plus(rest, v);
+  return times(a.times > SPREAD_ROWS ? plus(first, rest) : first, a.over_times);
+}
+
+// One result of any type.
+inline __device__ __noinline__ void spread_store_any(const spread_args &a, char *to, float v) {
+  if (a.times > 1) v = spread_again(a, v);
+  if (a.root) v = spread_root(v);
+  fc_dev_store_any<float>(to, a.dtype, v, a.store, a.notes);
+}
+
+// Sixteen rows from `row` on.
+__device__ __forceinline__ void spread_store(const spread_args &a, const spread_result &r, const float *from,
+                                             int row) {
+  const int first = r.first - row, last = r.last - row;
+  const int64_t apart = a.c.p.row_out;
+  char *to = r.to + row * apart;
+  if (a.dtype == FC_F32 && a.times == 1 && first <= 0 && last >= SPREAD_ROWS) {
+    float v[SPREAD_ROWS];
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++) v[k] = from[k * spread_room::ROW];
+    if (a.root) {
+#pragma unroll
+      for (int k = 0; k < SPREAD_ROWS; k++) v[k] = spread_root(v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++, to += apart) *reinterpret_cast<float *>(to) = v[k];
+    return;
+  }
+#pragma unroll 1
+  for (int k = 0; k < SPREAD_ROWS; k++, to += apart)
+    if (k >= first && k < last) spread_store_any(a, to, from[k * spread_room::ROW]);
+}
+
+__global__ void __launch_bounds__(spread_room::THREADS, 4)
+    spread_march(const __grid_constant__ spread_args d) {
+  typedef spread_room room;
+  constexpr int ROW = room::ROW, STEP = room::STEP, ROWS = SPREAD_ROWS;
   extern __shared__ __align__(16) float samples[];
-  float *const mid = samples + a.slots * STEP;
-  unsigned i = blockIdx.x;
-  const int x = a.x0 + static_cast<int>(i % a.strips) * WIDE; // column of the first output
-  i /= a.strips;
-  const int first = static_cast<int>(i % a.splits) * a.blocks;
-  i /= a.splits;
-  const int64_t plane = i % a.planes, frame = i / a.planes;
-  const char *const in = a.in + frame * a.frame_in + plane * a.plane_in;
-  const int all = (a.rows - a.y0 + SPREAD_ROWS - 1) / SPREAD_ROWS;
-  const int blocks = all - first < a.blocks ? all - first : a.blocks, end = blocks + a.warm;
-  // The thread's column of samples.
-  const int thread = threadIdx.x, last = x + WIDE < a.columns ? x + WIDE : a.columns;
-  const spread_column source =
-      spread_column_of(a, in, x - a.before[0] + thread, last - a.before[0] + a.window[0] - 1);
-  float *const column = samples + thread, *const place = mid + room::at(thread);
-  // The lane's windows along x.
-  const int lane = thread % 32, mine = thread / 32 * room::ROWS + lane / RUNS;
-  float *const line = mid + mine * room::ROW + lane % RUNS;
-  int row = a.y0 + first * SPREAD_ROWS, y = row - a.before[1];
-  const spread_ring<STEP> ring = {column, a.slots};
-  spread_copy<PITCH>(a, source, y, column), fc_commit_copies();
-  for (int block = 0, slot = 0; block < end; block++) {
-    const int next = slot + 1 < a.slots ? slot + 1 : 0;
-    y += SPREAD_ROWS;
-    if (block + 1 < end) spread_copy<PITCH>(a, source, y, column + next * STEP);
+  const cell_args &c = d.c;
+  const peak_args &a = c.p;
+  float *const means = samples + a.slots * STEP;
+  // The thread's column.
+  const cell_spot s = cell_spot_of<1>(c, c.plane * ROWS * a.step);
+  const spread_column source = spread_column_of(c, s);
+  const spread_result result = spread_result_of(c, s);
+  const int place =
+      s.pixel % ROWS * room::SEGMENTS + s.pixel / ROWS + (s.cell * a.step + s.channel) * c.plane;
+  // The lane's windows along x, and the row that all of its row's windows along y hold.
+  const int thread = threadIdx.x, lane = thread % room::LANES, mine = thread / room::LANES,
+            plane_of_lane = lane / a.runs;
+  const int begins = mine * ROW + plane_of_lane * c.plane + lane - plane_of_lane * a.runs;
+  const bool live = mine < ROWS && plane_of_lane < c.cells * a.step;
+  const int held = a.window[1] <= ROWS ? mine / a.window[1] * a.window[1] + a.window[1] - 1 : ROWS - 1;
+  int y = s.y, slot = 0; // of the block that windows begin in
+  auto after = [&](int by) { return slot + by < a.slots ? slot + by : slot + by - a.slots; };
+  if (source.seen && source.filled)
+    for (int k = 0; k < a.slots * ROWS; k++)
+      samples[k * ROW + place] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+  for (int n = 0; n <= a.y.warm; n++)
+    spread_copy(c, source, y - a.before[1] + n * ROWS, samples + n * STEP + place);
+  fc_commit_copies();
+#pragma unroll 1
+  for (int block = 0; block < s.blocks; block++, y += ROWS) {
+    fc_await_copies<0>();
+    __syncthreads(); // the last results are there
+    if (block > 0) spread_store(d, result, means + place, y - ROWS);
+    if (block + 1 < s.blocks)
+      spread_copy(c, source, y - a.before[1] + (a.y.warm + 1) * ROWS,
+                  samples + after(a.y.warm + 1) * STEP + place);
     fc_commit_copies();
-    fc_await_copies<1>();
-    const int begun = slot >= a.warm ? slot - a.warm : slot - a.warm + a.slots;
-    slot = next;
-    if (block < a.warm) continue;
-    __syncthreads(); // all have stored what was there
     if (source.seen) {
-      const float *const block_of[4] = {ring.at(begun), ring.at(begun + 1), ring.at(begun + 2),
-                                        ring.at(begun + 3)};
+      const float *const block_of[4] = {samples + slot * STEP + place, samples + after(1) * STEP + place,
+                                        samples + after(2) * STEP + place,
+                                        samples + after(a.slots > 3 ? 3 : 2) * STEP + place};
       spread_sixteen(
-          a.y, a.shares[1],
+          a.y, d.shares[1],
           [&](int s, int k) {
             const float *const now = s == 0 ? block_of[0] : s == 1 ? block_of[1] : block_of[2];
             const float *const next = s == 0 ? block_of[1] : s == 1 ? block_of[2] : block_of[3];
-            return k < SPREAD_ROWS ? now[k * PITCH] : next[(k - SPREAD_ROWS) * PITCH];
+            return k < ROWS ? now[k * ROW] : next[(k - ROWS) * ROW];
           },
-          [&](int k, float own, const moments &m) {
-            float *const to = place + k * room::ROW;
+          [&](int k, float, const moments &m) {
+            float *const to = means + place + k * ROW;
             // Infinities have no variance.
-            to[0] = own, to[room::PLANE] = m.mean;
-            to[2 * room::PLANE] = __fmaf_rn(m.squares, a.over[1], plus(m.mean, -m.mean));
+            to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
           });
     }
     __syncthreads();
-    if (mine < SPREAD_ROWS) { // the same for a warp
-      float v[SPREAD_ROWS];
+    float v[ROWS], *const line = means + begins;
+    if (live) {
+      const float *const own = samples + after(held / ROWS) * STEP + begins + (held % ROWS - mine) * ROW;
       spread_sixteen(
-          a.x, a.shares[0],
+          a.x, d.shares[0],
           [&](int s, int k) {
-            const float *from = line + s + k % SPREAD_ROWS * room::APART + k / SPREAD_ROWS;
-            return column_moments{from[0], from[room::PLANE], from[2 * room::PLANE]};
+            const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
+            return column_moments{own[at], line[at], line[STEP + at]};
           },
-          [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, a.over[0]); });
-      __syncwarp();
-#pragma unroll
-      for (int k = 0; k < SPREAD_ROWS; k++) line[k * room::APART] = v[k];
-      __syncwarp();
-#pragma unroll 1
-      for (int g = 0; g < room::ROWS; g++) {
-        const int own = thread / 32 * room::ROWS + g, to_y = row + own;
-        if (to_y < 0 || to_y >= a.rows) continue;
-        char *const to = a.out + frame * a.frame_out + plane * a.plane_out + to_y * a.row_out;
-        const float *const from = mid + own * room::ROW + room::at(lane);
-#pragma unroll
-        for (int t = 0; t < WIDE / 32; t++) {
-          const int to_x = x + t * 32 + lane;
-          if (to_x >= 0 && to_x < a.columns) spread_store(a, to + to_x * a.step_out, from[2 * t]);
-        }
-      }
+          [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, d.over[0]); });
     }
-    row += SPREAD_ROWS;
+    __syncwarp();
+    if (live) {
+#pragma unroll
+      for (int k = 0; k < ROWS; k++) line[k * room::SEGMENTS] = v[k];
+    }
+    slot = after(1);
   }
+  __syncthreads();
+  spread_store(d, result, means + place, y - ROWS);
 }
 
 } // namespace winstat

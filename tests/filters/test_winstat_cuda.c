@@ -501,6 +501,41 @@ static void test_edges_others(int rounds) {
   CHECK(made >= rounds / 6, "only %d of %d borders were made on the way", made, rounds);
 }
 
+/* Variances of images that are narrow, several a block of threads, of a few rows, and of one row or column
+ * that goes on for several strips. */
+static void test_narrow(int rounds) {
+  static const int64_t windows[][2] = {{3, 3}, {15, 15}, {15, 1}, {1, 15}, {33, 33}, {32, 17},
+                                       {2, 2}, {16, 16}, {17, 5}, {1, 33}, {7, 7}};
+  static const int64_t widths[] = {1, 1, 3, 16, 17, 31, 32, 33, 64, 100, 130, 224, 700},
+                       heights[] = {1, 4, 7, 8, 16, 20, 33, 50}, frames[] = {1, 1, 2, 9, 30},
+                       lengths[] = {1030, 3000, 4099, 9001};
+  static const int dtypes[] = {FC_F32, FC_U8, FC_F32, FC_I16, FC_U16};
+  static const int32_t stats[] = {FC_WINSTAT_STD, FC_WINSTAT_VAR};
+  for (int i = 0; i < rounds; i++) {
+    fc_winstat w;
+    sample_case t = {.kind = i % 2 ? FC_IMAGE : FC_ARRAY, .compute = FC_F32, .shrink = i % 6 == 5};
+    const int first = (int)random_int(0, 1);
+    const int32_t wanted[2] = {stats[first], stats[1 - first]};
+    t.columns = windows[i % 11][0], t.rows = windows[i % 11][1];
+    t.dtype = t.out_dtype = dtypes[i / 11 % 5];
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.shape[FC_AXIS_C] = random_int(1, 4), t.shape[FC_AXIS_X] = PICK(widths);
+    t.shape[FC_AXIS_Y] = PICK(heights), t.shape[FC_AXIS_N] = 1;
+    if (t.shape[FC_AXIS_X] <= 33) t.shape[FC_AXIS_N] = PICK(frames);
+    if (i % 5 == 4) { /* one row, or one column */
+      const int row = (int)random_int(0, 1);
+      t.shape[row ? FC_AXIS_Y : FC_AXIS_X] = 1, t.shape[row ? FC_AXIS_X : FC_AXIS_Y] = PICK(lengths);
+      t.shape[FC_AXIS_N] = random_int(1, 2);
+    }
+    fc_winstat_init(&w, wanted, 1 + (int)random_int(0, 1), t.columns, t.rows, t.shrink, t.compute);
+    if (fc_dtype_is_float(t.dtype))
+      check_window(&t, &w, source_random, 0);
+    else
+      check_rounded(&t, &w);
+    check_edges(&t, &w, t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
+  }
+}
+
 /* What cannot be made on the way is refused as a whole. */
 static void test_edges_refused(void) {
   static const int32_t stats[][2] = {{FC_WINSTAT_SUM, FC_WINSTAT_VAR}, {FC_WINSTAT_SUM, FC_WINSTAT_MAX}};
@@ -617,6 +652,7 @@ int main(int argc, char **argv) {
   test_edges_refused();
   test_cells(argc > 1 ? atoi(argv[1]) / 2 : 160 / trial_step());
   test_short(argc > 1 ? atoi(argv[1]) : 300 / trial_step());
+  test_narrow(argc > 1 ? atoi(argv[1]) : 66 / trial_step());
   test_edges_others(argc > 1 ? atoi(argv[1]) : 260 / trial_step());
   test_edges(argc > 1 ? atoi(argv[1]) : 330 / trial_step());
   test_random(argc > 1 ? atoi(argv[1]) : 400 / trial_step());
