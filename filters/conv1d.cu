@@ -16,9 +16,10 @@
 //
 // Sums run in the order that conv1d.h lays down, so both give the same bits, as does
 // any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
-// elsewhere (conv1d_quads.cu, conv1d_tiles.cu, conv1d_pixels.cu, conv1d_rows.cu, conv1d_short.cu,
-// conv1d_single.cu), where a border can be made as well.
+// elsewhere (conv1d_quads.cu, conv1d_bytes.cu, conv1d_tiles.cu, conv1d_pixels.cu, conv1d_rows.cu,
+// conv1d_short.cu, conv1d_single.cu), where a border can be made as well.
 #include "filters/conv1d.h"
+#include "filters/conv1d_bytes.cuh"
 #include "filters/conv1d_columns.cuh"
 #include "filters/conv1d_pixels.cuh"
 #include "filters/conv1d_quads.cuh"
@@ -566,6 +567,7 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
   if (status == FC_UNSUPPORTED) status = fc_conv1d_single(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_rows(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_bytes(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_columns(c, in, edges, out, stream, notes);
