@@ -37,7 +37,9 @@ struct columns_args {
   int height, planes, taps;
   int across, down; // blocks of an image, and of a block
   int warps_down;   // a power of two
-  fc_dev_divider by_across, by_down, by_planes;
+  // Lanes that narrow images take, and so many more of those or of strips that a warp makes beside the first.
+  int lanes, images, share;
+  fc_dev_divider by_across, by_down, by_planes, by_lanes;
   fc_window_ends ends; // in rows
   bool listed;
   fc_dev_map<float> in_map, out_map;
@@ -142,20 +144,35 @@ __device__ __forceinline__ void sum_columns(float (&sum)[ROWS][V], const column_
   }
 }
 
-// Where a warp's outputs lie: its image, first row, and the first element of a row.
+// Where a lane's outputs lie: its image, first row, and first element of a row, or -1 where it has none.
 struct column_place {
   int n, plane, y;
   int64_t e;
 };
 
+// Of narrow images a warp makes several, of lone columns several strips.
 template <int WAY> __device__ __forceinline__ column_place place_of(const columns_args &a) {
   const int warp = static_cast<int>(threadIdx.x / 32), block = static_cast<int>(blockIdx.x);
-  const int strip = a.by_across.quotient(block), image = a.by_down.quotient(strip);
+  const int strip = a.by_across.quotient(block);
+  int image = a.by_down.quotient(strip), lane = static_cast<int>(threadIdx.x % 32);
   const int beside = WARPS / a.warps_down, down = warp & (a.warps_down - 1);
   column_place p;
-  p.n = a.by_planes.quotient(image), p.plane = image - p.n * a.planes;
-  p.y = ((strip - image * a.down) * a.warps_down + down) * ROWS;
+  p.y = (strip - image * a.down) * a.warps_down + down;
   p.e = (static_cast<int64_t>(block - strip * a.across) * beside + warp / a.warps_down) * ACROSS<WAY>;
+  bool none = p.e >= a.width;
+  if (WAY != APART && a.share > 1) {
+    const int which = a.by_lanes.quotient(lane);
+    none |= which >= a.share, lane -= which * a.lanes;
+    if (WAY == ADJACENT)
+      image = image * a.share + which, none |= image >= a.images;
+    else
+      p.y = p.y * a.share + which;
+  }
+  p.n = a.by_planes.quotient(image), p.plane = image - p.n * a.planes;
+  p.y *= ROWS;
+  if (WAY == APART) p.e = min(p.e, a.width - ACROSS<WAY>); // some columns twice, alike
+  p.e += WAY == ADJACENT ? 4 * lane : lane;
+  if (none || p.e >= a.width || p.y >= a.height) p.e = -1;
   return p;
 }
 
@@ -164,17 +181,12 @@ __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
     conv1d_columns(const __grid_constant__ columns_args a, const __grid_constant__ column_taps list,
                    const __grid_constant__ column_rows rows) {
   constexpr int V = EACH<WAY>;
-  const int lane = static_cast<int>(threadIdx.x % 32);
   const column_place p = place_of<WAY>(a);
-  if (p.e >= a.width || p.y >= a.height) return;
-  int64_t e = p.e;
-  if (WAY == APART) e = min(e, a.width - ACROSS<WAY>); // some columns twice, alike
-  e += WAY == ADJACENT ? 4 * lane : lane;
-  if (e >= a.width) return;
+  if (p.e < 0) return;
   const char *column = a.in + p.n * a.in_image + p.plane * a.in_plane +
-                       e * (WAY == ALONE ? a.in_step : static_cast<int64_t>(sizeof(T)));
+                       p.e * (WAY == ALONE ? a.in_step : static_cast<int64_t>(sizeof(T)));
   char *out = a.out + p.n * a.out_image + p.plane * a.out_plane + p.y * a.out_row +
-              e * (WAY == ALONE ? a.out_step : static_cast<int64_t>(sizeof(U)));
+              p.e * (WAY == ALONE ? a.out_step : static_cast<int64_t>(sizeof(U)));
   int q = p.y + a.ends.first;
   float sum[ROWS][V];
   if (fc_window_inside(a.ends, q, ROWS - 1 + a.taps)) {
@@ -238,8 +250,17 @@ bool set_ends(column_rows *rows, columns_args *a, const fc_conv1d *c, const fc_v
 }
 
 // How warps share the images. False where 32 bits do not count the blocks.
-bool set_blocks(columns_args *a, int64_t elements, int64_t images, int64_t *blocks) {
-  const int64_t strips = (a->height + ROWS - 1) / ROWS;
+template <int WAY> bool set_blocks(columns_args *a, int64_t images, int64_t *blocks) {
+  int64_t strips = (a->height + ROWS - 1) / ROWS, elements = ACROSS<WAY>;
+  a->images = static_cast<int>(images), a->share = 1;
+  if (WAY != APART && a->width * 2 <= elements) {
+    a->lanes = static_cast<int>((a->width + EACH<WAY> - 1) / EACH<WAY>), a->share = 32 / a->lanes;
+    a->by_lanes = fc_dev_divider_of(a->lanes);
+    if (WAY == ADJACENT)
+      images = (images + a->share - 1) / a->share;
+    else
+      strips = (strips + a->share - 1) / a->share;
+  }
   a->warps_down = strips > 2 ? WARPS : static_cast<int>(strips);
   const int64_t down = (strips + a->warps_down - 1) / a->warps_down;
   elements *= WARPS / a->warps_down;
@@ -256,7 +277,7 @@ template <typename T, typename U, int WAY>
 fc_status launch(columns_args a, const column_taps &list, const column_rows &rows, int64_t images,
                  cudaStream_t stream) {
   int64_t blocks = 0;
-  if (!set_blocks(&a, ACROSS<WAY>, images, &blocks)) return FC_UNSUPPORTED;
+  if (images > INT32_MAX / 32 || !set_blocks<WAY>(&a, images, &blocks)) return FC_UNSUPPORTED;
   conv1d_columns<T, U, WAY><<<static_cast<unsigned>(blocks), 32 * WARPS, 0, stream>>>(a, list, rows);
   return fc_launch_status();
 }
