@@ -7,10 +7,11 @@
 // mean need no second read. A block of threads has up to 16 chunks in a row, a *unit*, and merges them as
 // a tree: that is a whole block of the signal but for rows of more than 16384 samples, whose units
 // a second kernel merges. Short signals of integers and long ones of floats have kernels of their own
-// (stats_cluster.cuh, stats_stream.cuh), and channels side by side (stats_pixels.cuh). All follow the order
-// of the CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which one load brings
-// where samples are adjacent.
+// (stats_cluster.cuh; stats_stream.cuh, stats_gather.cuh), and channels side by side (stats_pixels.cuh). All
+// follow the order of the CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which
+// one load brings where samples are adjacent.
 #include "filters/stats_cluster.cuh"
+#include "filters/stats_gather.cuh"
 #include "filters/stats_pixels.cuh"
 #include "filters/stats_stream.cuh"
 #include "filters/stats_units.cuh"
@@ -76,18 +77,22 @@ static layout layout_of(const fc_view *in, int64_t align) {
   l.blocks = (l.length + align - 1) / align;
   const int64_t positions = align < l.length ? align : l.length,
                 samples = l.audio ? positions : positions * l.columns;
+  // A lone column is equal steps, and a block of a single row has no row's end.
+  if (!l.audio && l.columns == 1) l.in.stride[FC_AXIS_X] = l.in.stride[FC_AXIS_Y];
   l.chunks = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
   if (l.chunks < 1) l.chunks = 1;
   l.unit = 1, l.unit_bits = 0;
   while (l.unit < UNIT && l.unit < l.chunks) l.unit *= 2, l.unit_bits++;
   l.units = (l.chunks + l.unit - 1) / l.unit;
   l.block_bytes = static_cast<int64_t>(fc_stats_block_bytes(l.channels));
-  l.even = l.audio || in->stride[FC_AXIS_Y] == in->stride[FC_AXIS_X] * l.columns;
-  const bool dense = in->stride[FC_AXIS_X] == static_cast<int64_t>(fc_dtype_size(in->dtype));
+  const int64_t step = l.in.stride[FC_AXIS_X], size = static_cast<int64_t>(fc_dtype_size(in->dtype));
+  l.even = l.audio || positions <= 1 || in->stride[FC_AXIS_Y] == step * l.columns;
+  const bool dense = step == size;
   l.adjacent = l.even && dense;
   l.runs = dense && (l.even || l.columns >= FC_STATS_CHUNK);
   l.ragged = samples % FC_STATS_CHUNK != 0;
-  l.pixels = l.channels > 1 && l.even && fc_is_interleaved(in);
+  l.pixels = l.channels > 1 && in->stride[FC_AXIS_C] == size && step == l.channels * size &&
+             (l.even || in->dtype == FC_F32);
   return l;
 }
 
@@ -97,19 +102,21 @@ constexpr unsigned MANY = 256;
 template <typename T>
 static fc_status launch(const layout &l, unsigned grid, fc_stats_part *units, char *blocks,
                         int64_t frame_bytes, cudaStream_t stream) {
-  if (l.pixels && grid >= MANY) {
-    const fc_status status = launch_pixels<T>(l, units, blocks, frame_bytes, stream);
-    if (status != FC_UNSUPPORTED) return status;
-  }
-  if constexpr (static_cast<T>(0.5) == 0)
-    if (grid < MANY) {
+  if (grid < MANY) {
+    if constexpr (static_cast<T>(0.5) == 0) {
       const fc_status status = launch_clusters<T>(l, grid, units, blocks, frame_bytes, stream);
       if (status != FC_UNSUPPORTED) return status;
     }
-  if (grid < MANY)
     measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
-  else
+  } else if constexpr (std::is_same<T, float>::value) {
+    return launch_gather(l, units, blocks, frame_bytes, stream);
+  } else {
+    if (l.pixels) {
+      const fc_status status = launch_pixels<T>(l, units, blocks, frame_bytes, stream);
+      if (status != FC_UNSUPPORTED) return status;
+    }
     measure_units<T, FEW, resident<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+  }
   return fc_launch_status();
 }
 

@@ -277,13 +277,9 @@ __device__ __forceinline__ double larger(double a, double b) {
   return b > a ? b : a;
 }
 
-// Of a chunk that has NaN, infinities or fewer samples; absent samples are told from NaN by `count`. It reads
-// them again: with the caller's in hand these would have to lie in memory always.
-template <typename T>
-__device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *block, int64_t first,
-                                                   int64_t count) {
-  T v[EACH];
-  load_values<false>(v, l, block, first, count);
+// Of a chunk that has NaN, infinities or fewer samples, each thread's lanes 32 apart; absent samples are NaN,
+// and told from others by `count`.
+template <typename T> __device__ __forceinline__ fc_stats_part some_of(const T (&v)[EACH], int64_t count) {
   double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
   T least = static_cast<T>(CUDART_INF), most = static_cast<T>(-CUDART_INF);
   int finite = 0, nan = 0;
@@ -307,6 +303,15 @@ __device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *
     if (v[i] - v[i] == 0) spread[i % OWN] = add_apart(spread[i % OWN], static_cast<double>(v[i]), mean);
   p.spread = fold<false>(spread);
   return p;
+}
+
+// It reads them again: with the caller's in hand these would have to lie in memory always.
+template <typename T>
+__device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *block, int64_t first,
+                                                   int64_t count) {
+  T v[EACH];
+  load_values<false>(v, l, block, first, count);
+  return some_of(v, count);
 }
 
 // Of a whole chunk of doubles. A sum that is finite has finite samples only.
