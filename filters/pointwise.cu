@@ -6,8 +6,8 @@
 // as a line has threads: the shorter lines are, the more of them share a block. Columns are lines where
 // rows are shorter. Multiplications and additions round one by one, as on the CPU.
 #include "filters/lines.cuh"
+#include "filters/packs.cuh"
 #include "filters/pointwise.h"
-#include "filters/sample_words.cuh"
 
 namespace {
 
@@ -17,6 +17,8 @@ constexpr int EACH = 4;
 // them, 19 each at the most. One of fewer packs goes an element at a time.
 constexpr unsigned FEWEST_DENSE = 64;
 constexpr int LEAST_PACKS = 16;
+// Blocks at once of a multiprocessor: left to itself the compiler takes registers for two.
+template <typename F> constexpr int RESIDENT = sizeof(F) == 4 ? 3 : 1;
 
 __device__ __forceinline__ float multiply(float a, float b) {
   return __fmul_rn(a, b);
@@ -108,79 +110,6 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// Elements that a thread moves at once, as words: the wider of the two types fills 16 bytes.
-template <typename T, int N> struct packed {
-  static constexpr int WORDS = N * static_cast<int>(sizeof(T)) / 4;
-  uint32_t word[WORDS];
-};
-
-template <typename T, typename U> struct pack {
-  static constexpr int size = 16 / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
-};
-
-// A dense line in packs that are aligned in the output: `head` elements ahead of them, `body` where
-// they end. Where they are not `alike` aligned in the input they are read by words, of which the first
-// and the last of a pack may reach up to three bytes beyond it, though never beyond the line.
-struct packs {
-  int64_t head, count, body;
-  bool alike;
-};
-
-template <typename T, typename U>
-__host__ __device__ __forceinline__ packs packs_of(const char *from, const char *to, int64_t length) {
-  constexpr int N = pack<T, U>::size, bytes = N * static_cast<int>(sizeof(T));
-  packs p;
-  p.head = (N - static_cast<int>(reinterpret_cast<uintptr_t>(to) / sizeof(U) % N)) % N;
-  const uintptr_t first = reinterpret_cast<uintptr_t>(from) + p.head * sizeof(T);
-  const int askew = static_cast<int>(first % 4);
-  p.alike = first % bytes == 0;
-  if (p.head * static_cast<int>(sizeof(T)) < askew) p.head += N;
-  const int64_t rest = length - p.head - (askew ? 4 / static_cast<int>(sizeof(T)) : 0);
-  p.count = rest > 0 ? rest / N : 0;
-  if (p.count == 0) p.head = 0;
-  p.body = p.head + p.count * N;
-  return p;
-}
-
-// Words from an address that is aligned to all of them.
-template <int WORDS> __device__ __forceinline__ void load_aligned(uint32_t (&to)[WORDS], const char *from) {
-  if constexpr (WORDS == 4) {
-    const uint4 v = *reinterpret_cast<const uint4 *>(from);
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-  } else if constexpr (WORDS == 2) {
-    const uint2 v = *reinterpret_cast<const uint2 *>(from);
-    to[0] = v.x, to[1] = v.y;
-  } else {
-    to[0] = *reinterpret_cast<const uint32_t *>(from);
-  }
-}
-
-// From any other: from the word it lies in on, and one more if it does not begin there. Shifting them is
-// another step, so that all of a thread's loads are on their way at once.
-template <int WORDS>
-__device__ __forceinline__ void load_askew(uint32_t (&to)[WORDS], uint32_t *last, const char *from,
-                                           uint32_t askew) {
-  const uint32_t *word = reinterpret_cast<const uint32_t *>(from - askew);
-#pragma unroll
-  for (int i = 0; i < WORDS; i++) to[i] = word[i];
-  *last = askew ? word[WORDS] : 0;
-}
-template <int WORDS>
-__device__ __forceinline__ void shift_words(uint32_t (&v)[WORDS], uint32_t last, uint32_t askew) {
-#pragma unroll
-  for (int i = 0; i < WORDS; i++) v[i] = __funnelshift_r(v[i], i + 1 < WORDS ? v[i + 1] : last, askew * 8);
-}
-
-// One store: left to itself the compiler may store the elements one by one.
-template <int WORDS> __device__ __forceinline__ void store_words(void *to, const uint32_t (&v)[WORDS]) {
-  if constexpr (WORDS == 4)
-    *static_cast<uint4 *>(to) = make_uint4(v[0], v[1], v[2], v[3]);
-  else if constexpr (WORDS == 2)
-    *static_cast<uint2 *>(to) = make_uint2(v[0], v[1]);
-  else
-    *static_cast<uint32_t *>(to) = v[0];
-}
-
 // The operation on N elements from element i of a line on: what it is, is asked once.
 template <typename F, int N>
 __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int64_t i) {
@@ -206,73 +135,47 @@ __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int
   }
 }
 
-// Values of packed elements and back; `one` of them as memory has it.
-template <typename F, typename T, int N>
-__device__ __forceinline__ void values_of(F (&v)[N], const packed<T, N> &from, fc_dev_map<F> map) {
-  if constexpr (fc_is_code<T> && sizeof(F) == 4) {
-    fc_words_values<T, N>(v, from.word, map);
-  } else {
-    T code[N];
-    memcpy(code, from.word, sizeof code);
-#pragma unroll
-    for (int k = 0; k < N; k++) v[k] = fc_dev_value<F, T>(code[k], map);
-  }
-}
-
-template <typename F, typename U, int N>
-__device__ __forceinline__ void codes_of(packed<U, N> &to, const F (&v)[N], fc_dev_map<F> map,
-                                         fc_dev_noted &noted, uint32_t *notes) {
-  if constexpr (fc_is_code<U> && sizeof(F) == 4) {
-    fc_words_codes<U, N>(to.word, v, map, noted);
-  } else {
-    U code[N];
-#pragma unroll
-    for (int k = 0; k < N; k++) code[k] = fc_dev_code<F, U>(v[k], map, notes);
-    memcpy(to.word, code, sizeof code);
-  }
-}
-
 // The packs of a line that are this thread's, from `first` on.
 template <bool ALIKE, typename F, typename T, typename U>
-__device__ __forceinline__ void run_packs(const packs &p, const char *from, char *to, int64_t first,
+__device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, char *to, int64_t first,
                                           const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
                                           fc_dev_noted &noted, uint32_t *notes) {
-  constexpr int N = pack<T, U>::size, SIZE = static_cast<int>(sizeof(T));
+  constexpr int N = fc_pack<T, U>::size, SIZE = static_cast<int>(sizeof(T));
   const int apart = static_cast<int>(blockDim.x);
   const int64_t span = static_cast<int64_t>(gridDim.x) * (apart * EACH);
   const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + p.head * SIZE) % 4);
   for (int64_t base = first; base < p.count; base += span) {
-    packed<T, N> x[EACH];
+    fc_packed<T, N> x[EACH];
     uint32_t last[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
       const int64_t i = p.head + (base + k * apart) * N;
       if (i >= p.body) continue;
       if (ALIKE)
-        load_aligned(x[k].word, from + i * SIZE);
+        fc_words_load(x[k].word, from + i * SIZE);
       else
-        load_askew(x[k].word, &last[k], from + i * SIZE, askew);
+        fc_words_load_askew(x[k].word, &last[k], from + i * SIZE, askew);
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
       const int64_t i = p.head + (base + k * apart) * N;
       if (i >= p.body) break;
-      if (!ALIKE) shift_words(x[k].word, last[k], askew);
+      if (!ALIKE) fc_words_shift(x[k].word, last[k], askew);
       F v[N];
-      packed<U, N> y;
-      values_of(v, x[k], in_map);
+      fc_packed<U, N> y;
+      fc_packed_values(v, x[k], in_map);
       apply_all(v, op, i);
-      codes_of(y, v, out_map, noted, notes);
-      store_words(to + i * static_cast<int>(sizeof(U)), y.word);
+      fc_packed_codes(y, v, out_map, noted, notes);
+      fc_words_store(to + i * static_cast<int>(sizeof(U)), y.word);
     }
   }
 }
 
 template <typename F, typename T, typename U>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, RESIDENT<F>)
     run_dense(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
               fc_dev_map<F> out_map, uint32_t *notes) {
-  constexpr int N = pack<T, U>::size;
+  constexpr int N = fc_pack<T, U>::size;
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int64_t first = blockIdx.x * static_cast<int64_t>(blockDim.x * EACH) + threadIdx.x;
   const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
@@ -283,7 +186,7 @@ __global__ void __launch_bounds__(THREADS)
     const char *from = in.at(l.n, l.y, 0, l.c);
     char *to = out.at(l.n, l.y, 0, l.c);
     operation<F> mine = operation_for(op, l.n, l.c);
-    const packs p = packs_of<T, U>(from, to, lines.length);
+    const fc_packs p = fc_packs_of<T, U>(from, to, lines.length);
     // The elements ahead of the packs and behind them, fewer than a line has threads (FEWEST_DENSE): fetched
     // before the packs, so that a line waits for memory but once.
     const int64_t at = first < p.head ? first : first + p.count * N;
@@ -316,19 +219,6 @@ shape shape_of(int64_t work, int64_t lines, unsigned fewest) {
       dim3(threads, together)};
 }
 
-// Calls f with a value of the output's type where run_dense is built for the pair: types alike, and in f32
-// those of 8 and 16 bits among each other and with f32.
-template <typename F, typename T, typename Fn> bool with_common(int out_dtype, T, Fn f) {
-  return fc_dispatch_dtype(out_dtype, [&](auto u) {
-           using U = decltype(u);
-           constexpr bool same = std::is_same<T, U>::value;
-           constexpr bool one = std::is_same<T, float>::value || std::is_same<U, float>::value;
-           constexpr bool codes = fc_is_code<T> && fc_is_code<U>;
-           if constexpr (same || (sizeof(F) == 4 && (one || codes))) return f(u), FC_OK;
-           return FC_UNSUPPORTED;
-         }) == FC_OK;
-}
-
 // FC_UNSUPPORTED where that kernel is not for these views.
 template <typename F, typename T>
 fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view *out, const fc_lines &lines,
@@ -338,9 +228,9 @@ fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view 
   const char *from = static_cast<const char *>(in->data), *to = static_cast<const char *>(out->data);
   const int64_t count = lines.frames * lines.rows * lines.channels;
   int64_t packs = 0;
-  with_common<F>(out->dtype, T{}, [&](auto u) {
+  fc_with_common<F>(out->dtype, T{}, [&](auto u) {
     using U = decltype(u);
-    packs = packs_of<T, U>(from, to, lines.length).count;
+    packs = fc_packs_of<T, U>(from, to, lines.length).count;
     const shape s = shape_of(packs, count, FEWEST_DENSE);
     if (packs >= LEAST_PACKS)
       run_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
