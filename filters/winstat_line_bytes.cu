@@ -94,7 +94,8 @@ template <int C> static fc_status launch(bytes_args a, int64_t frames, cudaStrea
   const auto kernel = line_bytes<C>;
   const int64_t blocks = static_cast<int64_t>(a.pieces) * a.groups * a.planes, bytes = a.each * a.pitch;
   if (blocks > INT32_MAX / frames || !fc_allow_shared(kernel, bytes)) return FC_OK;
-  kernel<<<static_cast<unsigned>(blocks * frames), BYTES_THREADS, static_cast<size_t>(bytes), stream>>>(a);
+  const int threads = (a.each * a.chunks + 31) / 32 * 32;
+  kernel<<<static_cast<unsigned>(blocks * frames), threads, static_cast<size_t>(bytes), stream>>>(a);
   *done = true;
   return fc_launch_status();
 }

@@ -89,7 +89,7 @@ __device__ __forceinline__ bytes_span bytes_span_of(const bytes_args &a, const c
 __device__ __forceinline__ void bytes_copy(const bytes_args &a, unsigned char *raw, const char *frame,
                                            const char *in, const char *out, int rows, int begin) {
   if (a.step_in != 1) return;
-  for (int i = threadIdx.x; i < rows * a.quads; i += BYTES_THREADS) {
+  for (int i = threadIdx.x; i < rows * a.quads; i += static_cast<int>(blockDim.x)) {
     const int row = a.each == 1 ? 0 : a.by_quads.quotient(i), k = i - row * a.quads;
     const char *line = in + row * a.row_in;
     const bytes_row r = bytes_row_of(a, line, out + row * a.row_out, begin);
@@ -100,8 +100,8 @@ __device__ __forceinline__ void bytes_copy(const bytes_args &a, unsigned char *r
   fc_commit_copies();
 }
 
-// Byte i of all rows from `first` on, where it is no part of a whole quad that lies inside. `within`: all that
-// rows have is there already, and need not be read again.
+// Byte i of all rows from `first` on, where it is no part of a whole quad that lies inside. `within`: all
+// that rows have is there already, and need not be read again.
 template <int C>
 __device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *raw, const char *frame,
                                            const char *in, const char *out, int rows, int begin, int i,
@@ -121,7 +121,8 @@ __device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *r
     if (source == ELSEWHERE)
       here[at] = static_cast<unsigned char>(a.outside);
     else
-      here[at] = within && there >= 0 && there < a.need ? here[there] : static_cast<unsigned char>(line[from]);
+      here[at] =
+          within && there >= 0 && there < a.need ? here[there] : static_cast<unsigned char>(line[from]);
   }
 }
 
@@ -132,9 +133,10 @@ __device__ __forceinline__ void bytes_ends(const bytes_args &a, unsigned char *r
                                            bool within) {
   const int middle = a.step_in == 1 ? a.hi - a.lo < 30 ? a.hi - a.lo : 30 : a.need + 16;
   const int ahead = a.lo + a.before, beyond = a.bytes + a.after - a.hi;
-  const int all = ahead + beyond + (within ? 0 : middle), across = all < BYTES_THREADS ? all : BYTES_THREADS;
+  const int threads = static_cast<int>(blockDim.x), all = ahead + beyond + (within ? 0 : middle),
+            across = all < threads ? all : threads;
   if (across == 0) return;
-  const int abreast = BYTES_THREADS / across, first = static_cast<int>(threadIdx.x) / across,
+  const int abreast = threads / across, first = static_cast<int>(threadIdx.x) / across,
             me = static_cast<int>(threadIdx.x) - first * across;
   if (first >= abreast) return;
 #pragma unroll 1
