@@ -683,7 +683,7 @@ constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 static unsigned others_taken(const call &c) {
   const bool bytes = spread_bytes_take(c.w, c.in, c.out);
   return (bytes || spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
-         (extremes_take(c.w, c.in, c.out) ? EXTREMES : 0);
+         (extremes_take(c.w, c.in, c.edges, c.out) ? EXTREMES : 0);
 }
 
 static fc_status run_others(const call &c, unsigned taken) {

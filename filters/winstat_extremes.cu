@@ -101,12 +101,16 @@ template <typename Fn> static auto with_peaks(int dtype, Fn f) {
   }
 }
 
-bool extremes_take(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+// Whether samples are compared as they are, and come out so.
+static bool compared(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+  return in->dtype == out->dtype && in->dtype != FC_I32 && in->dtype != FC_F64 &&
+         (in->dtype != FC_F32 || w->compute == FC_F32);
+}
+
+static bool march_takes(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   const int step = side_by_side(in);
   const int64_t most = 1 << 28, channels = in->shape[FC_AXIS_C];
   if (in->shape[FC_AXIS_Y] < PEAK_ROWS / 2) return false; // a step makes twice as many
-  if (in->dtype != out->dtype || in->dtype == FC_I32 || in->dtype == FC_F64) return false;
-  if (in->dtype == FC_F32 && w->compute != FC_F32) return false;
   if (step == 0 || side_by_side(out) != step || (step > 1 && w->n_stats > 1)) return false;
   for (int k = 0; k < 2; k++)
     if (w->before[k] + w->after[k] > FC_WINSTAT_ROW_BLOCK) return false;
@@ -118,8 +122,18 @@ bool extremes_take(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   });
 }
 
+bool extremes_take(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out) {
+  bool cells = false;
+  if (!compared(w, in, out)) return false;
+  run_peak_cells(w, in, edges, out, 0, true, nullptr, &cells);
+  return cells || march_takes(w, in, out);
+}
+
 fc_status run_extremes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                        int which, cudaStream_t stream) {
+  bool done = false;
+  const fc_status status = run_peak_cells(w, in, edges, out, which, false, stream, &done);
+  if (status != FC_OK || done) return status;
   const int step = side_by_side(in);
   const peak_args a = peak_args_of(w, in, edges, out, which, step);
   return with_peaks(in->dtype, [&](auto t) { return launch<decltype(t)>(a, in->shape[FC_AXIS_N], stream); });

@@ -258,10 +258,9 @@ template <class F> __device__ __forceinline__ void with_number(int n, F f) {
 }
 
 // Down a thread's column: block(n) is where the n-th block of 16 rows from that in which windows begin is.
-template <typename T, class Block, class Put>
+template <typename T, int PITCH = peak<T>::WORDS, class Block, class Put>
 __device__ __forceinline__ void peak_down(const extent16 &w, uint32_t flip, Block block, Put put) {
   typedef peak<T> P;
-  constexpr int PITCH = P::WORDS;
   const uint32_t *const now = block(0), *const next = block(1);
   auto at = [&](int k) {
     return P::of((k < PEAK_ROWS ? now[k * PITCH] : next[(k - PEAK_ROWS) * PITCH]) ^ flip);
