@@ -73,6 +73,23 @@ template <typename F> fc_status tiled_product(const fc_gemm *g, cudaStream_t str
   return status == FC_UNSUPPORTED ? fc_tile_product<F, 0>(g->m, g->n, g->k, a, b, c, stream) : status;
 }
 
+// The pieces of k one after the other.
+template <typename F> fc_status product_in_pieces(const fc_gemm *g, cudaStream_t stream) {
+  const int64_t piece = fc_gemm_piece<F>(g->k);
+  const F *a = static_cast<const F *>(g->a), *b = static_cast<const F *>(g->b);
+  fc_gemm part = *g;
+  fc_status status = FC_OK;
+  int64_t k = 0;
+  do { // once at least: with k = 0, C = beta C
+    part.k = g->k - k < piece ? g->k - k : piece;
+    part.a = a + k * g->a_col, part.b = b + k * g->b_row;
+    part.beta = k ? 1 : g->beta;
+    status = tiled_product<F>(&part, stream);
+    k += piece;
+  } while (status == FC_OK && k < g->k);
+  return status;
+}
+
 template <typename F> fc_status multiply(const fc_gemm *given, cudaStream_t stream) {
   fc_gemm g = fc_gemm_by_rows(given);
   if (g.alpha == 0) g.k = 0;
@@ -80,7 +97,7 @@ template <typename F> fc_status multiply(const fc_gemm *given, cudaStream_t stre
   fc_status status = FC_UNSUPPORTED;
   if (g.k > 0) status = thin_product<F>(&g, stream);
   if (g.k > 0 && status == FC_UNSUPPORTED) status = by_copy_engine(&g, F(), stream);
-  return status == FC_UNSUPPORTED ? tiled_product<F>(&g, stream) : status;
+  return status == FC_UNSUPPORTED ? product_in_pieces<F>(&g, stream) : status;
 }
 
 } // namespace

@@ -228,7 +228,7 @@ __device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const 
   for (int e = 0; e < S::BN / 2; e += 2) {
     const int64_t i = i0 + e / 2 % 2 * 8, j = j0 + e / 4 * 8;
     if (i >= m) continue;
-    if (c.packs && j + 1 < n) {
+    if (c.packs && !c.adds() && j + 1 < n) {
       *reinterpret_cast<float2 *>(c.data + i * c.row + j) =
           make_float2(c.alpha * sum[e], c.alpha * sum[e + 1]);
       continue;
@@ -343,7 +343,7 @@ template <class S> fc_status product_by(const layout &l, int64_t k, char *scratc
   fc_tma_work work;
   operands o;
   const fc_tma_encoder encode = fc_tma_find_encoder();
-  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k) ||
+  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k, k) ||
       !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
       !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, k) ||
       !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||

@@ -27,14 +27,15 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
   // Vectors one after the other by a matrix of at most 32 rows: only as they usually lie.
   using taller = fc_tma_f32<256, 32, 4, 1, 8, 8, 2, 2, true, false>;
   if (A_BY_K && !B_BY_K && b.limit <= 32 && a.limit >= 1024 && k <= 64)
-    return fc_tma_launch<taller>(a, b, k, c, stream);
-  if (a.limit == 1) return fc_tma_launch<one>(a, b, k, c, stream);
-  if (a.limit <= VECTORS) return fc_tma_launch<few>(a, b, k, c, stream);
+    return fc_tma_launch<taller>(a, b, k, c, true, stream);
+  if (a.limit == 1) return fc_tma_launch<one>(a, b, k, c, true, stream);
+  if (a.limit <= VECTORS) return fc_tma_launch<few>(a, b, k, c, true, stream);
   const fc_tma_way<float> ways[] = {
-      fc_tma_way_of<large, float>(a, b, 334, 334),  fc_tma_way_of<wide, float>(a, b, 105, 90),
-      fc_tma_way_of<tall, float>(a, b, 105, 92),    fc_tma_way_of<square, float>(a, b, 63.5, 55),
-      fc_tma_way_of<flat, float>(a, b, 36.4, 31.8), fc_tma_way_of<least, float>(a, b, 23.4, 19.5)};
-  return fc_tma_best(ways)(a, b, k, c, stream);
+      fc_tma_way_of<large, float>(a, b, k, 334, 334),  fc_tma_way_of<wide, float>(a, b, k, 105, 90),
+      fc_tma_way_of<tall, float>(a, b, k, 105, 92),    fc_tma_way_of<square, float>(a, b, k, 63.5, 55),
+      fc_tma_way_of<flat, float>(a, b, k, 36.4, 31.8), fc_tma_way_of<least, float>(a, b, k, 23.4, 19.5)};
+  const fc_tma_choice<float> best = fc_tma_best(ways);
+  return best.launch(a, b, k, c, best.shared, stream);
 }
 
 } // namespace

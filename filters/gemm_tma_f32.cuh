@@ -42,6 +42,7 @@ template <int BM_, int BN_, int WARPS_M, int WARPS_N, int TM, int TN, int STAGES
           bool B_BY_K>
 struct fc_tma_f32 {
   static constexpr int BM = BM_, BN = BN_, BK = 32, WARPS = WARPS_M * WARPS_N, STAGES = STAGES_;
+  static constexpr bool SPLITS = TM * TN <= 64; // larger ones have no use for it
   static constexpr int BLOCKS = BLOCKS_, WM = BM / WARPS_M, WN = BN / WARPS_N;
   // Steps that are unrolled: as many as fit the instruction cache, since the first of them waits for its
   // operands.
@@ -90,6 +91,21 @@ struct fc_tma_f32 {
     pipe.advance(0); // all that was read is in sums, of a loop that is over
   }
 
+  // Times alpha: sums that are stored as they are lie in fours, in banks that suit the products badly.
+  template <class B> __device__ __forceinline__ void dump(const B &board, float alpha) const {
+#pragma unroll
+    for (int s = 0; s < TN; s += 4) {
+      const int to = B::at(row + a.place(lane % 8, 0), col + b.place(lane / 8, s));
+#pragma unroll
+      for (int r = 0; r < TM; r++) {
+        float four[4];
+#pragma unroll
+        for (int v = 0; v < 4; v++) four[v] = fc_times(alpha, sum[r][s + v]);
+        fc_tma_write(board.data + to + (a.place(0, r) - a.place(0, 0)) * BN, four); // swapped as the first
+      }
+    }
+  }
+
   template <class C>
   __device__ __forceinline__ void store(const C &c, int64_t i0, int64_t j0, int64_t m, int64_t n) const {
 #pragma unroll
@@ -100,7 +116,7 @@ struct fc_tma_f32 {
       for (int s = 0; s < TN; s += 4) {
         const int64_t j = j0 + col + b.place(lane / 8, s);
         const float four[4] = {sum[r][s], sum[r][s + 1], sum[r][s + 2], sum[r][s + 3]};
-        if (c.packs && j + 3 < n) {
+        if (c.packs && !c.adds() && j + 3 < n) {
           c.store_pack(i, j, four);
           continue;
         }

@@ -14,15 +14,18 @@ template <bool A_BY_K, bool B_BY_K>
 fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, cudaStream_t stream) {
   using large = fc_tma_f64<128, 128, 2, 4, 4, 1, 6, 1, A_BY_K, B_BY_K>;
   using medium = fc_tma_f64<64, 128, 2, 4, 8, 1, 8, 1, A_BY_K, B_BY_K>;
+  using middle = fc_tma_f64<96, 96, 2, 4, 8, 1, 6, 1, A_BY_K, B_BY_K>;
   using small = fc_tma_f64<64, 64, 2, 4, 8, 1, 8, 1, A_BY_K, B_BY_K>;
   using broad = fc_tma_f64<32, 64, 2, 4, 8, 2, 8, 1, A_BY_K, B_BY_K>;
   using square = fc_tma_f64<32, 32, 2, 2, 8, 1, 8, 2, A_BY_K, B_BY_K>;
   using least = fc_tma_f64<16, 32, 1, 4, 8, 2, 8, 2, A_BY_K, B_BY_K>;
   const fc_tma_way<double> ways[] = {
-      fc_tma_way_of<large, double>(a, b, 141, 141),    fc_tma_way_of<medium, double>(a, b, 72.5, 82),
-      fc_tma_way_of<small, double>(a, b, 39.3, 38.5),  fc_tma_way_of<broad, double>(a, b, 21.7, 21.4),
-      fc_tma_way_of<square, double>(a, b, 23.5, 11.5), fc_tma_way_of<least, double>(a, b, 14.9, 8.7)};
-  return fc_tma_best(ways)(a, b, k, c, stream);
+      fc_tma_way_of<large, double>(a, b, k, 141, 141),   fc_tma_way_of<medium, double>(a, b, k, 72.5, 82),
+      fc_tma_way_of<middle, double>(a, b, k, 82, 82),    fc_tma_way_of<small, double>(a, b, k, 39.3, 38.5),
+      fc_tma_way_of<broad, double>(a, b, k, 21.7, 21.4), fc_tma_way_of<square, double>(a, b, k, 23.5, 11.5),
+      fc_tma_way_of<least, double>(a, b, k, 14.9, 8.7)};
+  const fc_tma_choice<double> best = fc_tma_best(ways);
+  return best.launch(a, b, k, c, best.shared, stream);
 }
 
 } // namespace

@@ -64,6 +64,7 @@ template <int BM_, int BN_, int WARPS_M, int WARPS_N, int KI, int PIECES, int ST
 struct fc_tma_f64 {
   static constexpr int PIECE = 16, BM = BM_, BN = BN_, BK = PIECE * PIECES, WARPS = WARPS_M * WARPS_N;
   static constexpr int STAGES = STAGES_, BLOCKS = BLOCKS_;
+  static constexpr bool SPLITS = false;
   static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N, MI = WM / 16, NI = WN / 8;
   static_assert(WM % 16 == 0 && WN % 8 == 0, "warps begin at whole boxes, or halves of them");
   using slice_a = fc_tma_slice<double, BM, A_BY_K, true, PIECES>;
@@ -148,7 +149,7 @@ struct fc_tma_f64 {
           const int64_t j = j0 + col + b.from_first(lane % 4 * 2, s);
           const int64_t next = j0 + col + b.from_first(lane % 4 * 2 + 1, s);
           const double pair[2] = {sum[r][s][2 * h], sum[r][s][2 * h + 1]};
-          if (!B_BY_K && c.packs && next < n) {
+          if (!B_BY_K && c.packs && !c.adds() && next < n) {
             c.store_pack(i, j, pair);
           } else {
             if (j < n) c.store(i, j, pair[0]);

@@ -21,6 +21,7 @@ struct fc_tma_flat {
   static constexpr int BM = WARPS_M * ROWS < 8 ? 8 : WARPS_M * ROWS, BN = WARPS_N * 32 * COLUMNS;
   static constexpr int PIECE = 32, BK = PIECE * PIECES;
   static constexpr int WARPS = WARPS_M * WARPS_N, STAGES = STAGES_, BLOCKS = BLOCKS_;
+  static constexpr bool SPLITS = true;
   static_assert(BM % 8 == 0 && BM <= 128 && BN <= 128, "whole boxes of one part");
   using slice_a = fc_tma_slice<float, BM, A_BY_K, true, PIECES>;
   using slice_b = fc_tma_slice<float, BN, B_BY_K, true, PIECES>;
@@ -112,6 +113,13 @@ struct fc_tma_flat {
 #pragma unroll
           for (int s = 0; s < COLUMNS; s++) sum[r][s] = fmaf(x[p % 2][r][q], y[p % 2][s][q], sum[r][s]);
     }
+  }
+
+  template <class B> __device__ __forceinline__ void dump(const B &board, float alpha) const {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+      for (int s = 0; s < COLUMNS; s++) board.data[B::at(row + r, col + 32 * s)] = fc_times(alpha, sum[r][s]);
   }
 
   template <class C>
