@@ -12,7 +12,8 @@
 static const int64_t shapes[][3] = {
     {0, 5, 3},      {5, 0, 3},     {7, 5, 0},       {1, 1, 1},        {3, 1000, 3},      {1000, 3, 3},
     {16, 300, 33},  {300, 16, 33}, {17, 17, 17},    {64, 64, 8},      {65, 129, 9},      {128, 128, 128},
-    {200, 333, 50}, {1, 4097, 70}, {2500, 2500, 9}, {2177, 2305, 31}, {129, 40000, 130},
+    {200, 333, 50}, {1, 4097, 70}, {2500, 2500, 9}, {2177, 2305, 31}, {129, 40000, 130}, {65, 129, 1000},
+    {33, 71, 3101}, {9, 40, 6203}, {1, 300, 2001},  {300, 1, 800},
 };
 /* Multiples of 16 bytes, for the kernels of whole lines: no tile full, few tiles, many, flat and tall;
  * vectors. */
@@ -20,13 +21,18 @@ static const int64_t aligned[][3] = {
     {20, 36, 24},    {516, 1048, 136}, {1540, 1540, 44}, {2052, 2004, 36}, {20000, 64, 64},
     {64, 20000, 60}, {20000, 20, 4},   {50000, 8, 8},    {12, 50000, 16},  {1, 1044, 332},
     {1040, 1, 328},  {3, 520, 260},    {516, 4, 392},    {132, 1028, 132}, {36, 1028, 260},
+    {68, 260, 1032}, {100, 68, 4100},  {36, 36, 6148},   {1, 260, 3080},   {516, 1, 1540},
 };
+/* Of so many tiles that each is made by one block, and its pieces by as many; lines at any address. */
+static const int64_t large[][3] = {{2180, 2304, 772}, {1801, 2305, 3075}};
 static const double factors[] = {1, 0, -1, 0.7};
 
-static void compare(const matrix *got, const matrix *want, int64_t k) {
+/* Rows [i0, i1) and columns [j0, j1). */
+static void compare(const matrix *got, const matrix *want, int64_t k, int64_t i0, int64_t i1, int64_t j0,
+                    int64_t j1) {
   double eps = got->type == FC_F64 ? 0x1p-52 : 0x1p-23, worst = 0;
-  for (int64_t i = 0; i < got->rows; i++)
-    for (int64_t j = 0; j < got->cols; j++) {
+  for (int64_t i = i0; i < i1; i++)
+    for (int64_t j = j0; j < j1; j++) {
       double off = fabs(matrix_get(got, i, j) - matrix_get(want, i, j));
       if (!isnan(worst) && !(off <= worst)) worst = off; /* keeps a NaN */
     }
@@ -55,6 +61,59 @@ static void check_pieces(const fc_gemm *g, const matrix *device_c, const matrix 
   matrix_free(&pieces);
 }
 
+/* With its lines copied first. */
+static void check_padded(const fc_gemm *g, const matrix *device_c, const matrix *before,
+                         const matrix *whole) {
+  matrix padded = matrix_copy(before);
+  const size_t bytes = fc_gemm_padded_scratch(g);
+  void *scratch = NULL;
+  if (bytes > 0 && cudaMalloc(&scratch, bytes) != cudaSuccess) abort();
+  cudaMemcpy(device_c->memory.base, before->memory.base, before->memory.bytes + 2 * GUARD_BYTES,
+             cudaMemcpyHostToDevice);
+  CHECK(fc_gemm_padded_cuda(g, scratch, NULL) == FC_OK, "padded");
+  from_device(&padded, device_c);
+  CHECK(matrix_equal(&padded, whole), "padded %" PRId64 "x%" PRId64 "x%" PRId64, g->m, g->n, g->k);
+  cudaFree(scratch);
+  matrix_free(&padded);
+}
+
+static int same_part(const matrix *a, const matrix *b, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  int same = 1;
+  for (int64_t i = i0; i < i1; i++)
+    for (int64_t j = j0; j < j1; j++)
+      same &= memcmp(matrix_at(a, i, j), matrix_at(b, i, j), fc_dtype_size(a->type)) == 0;
+  return same;
+}
+
+/* Too large for the reference: a part of it by the reference, and alone. */
+static void check_large(int type, const int64_t *shape, int orders, double alpha, double beta) {
+  const int64_t m = shape[0], n = shape[1], k = shape[2], i = random_int(0, m - 40),
+                j = random_int(0, n - 50);
+  matrix a = matrix_dense(type, m, k, orders & 1), b = matrix_dense(type, k, n, orders & 2),
+         c = matrix_dense(type, m, n, 1);
+  matrix da = to_device(&a), db = to_device(&b), dc = to_device(&c), got = matrix_copy(&c);
+  fc_gemm host = product_of(&a, &b, &c, alpha, beta), device = product_of(&da, &db, &dc, alpha, beta);
+  fc_gemm part = piece_of(&host, i, i + 40, j, j + 50);
+  CHECK(fc_gemm_cuda(&device, NULL) == FC_OK, "large");
+  from_device(&got, &dc);
+  cudaMemcpy(dc.memory.base, c.memory.base, c.memory.bytes + 2 * GUARD_BYTES, cudaMemcpyHostToDevice);
+  matrix alone = matrix_copy(&c);
+  run_piece(&device, i, i + 40, j, j + 50);
+  from_device(&alone, &dc);
+  CHECK(same_part(&got, &alone, i, i + 40, j, j + 50), "part of %" PRId64 "x%" PRId64 " alone", m, n);
+  CHECK(matrix_intact(&got), "wrote beyond C, %" PRId64 "x%" PRId64, m, n);
+  CHECK(fc_gemm_ref(&part) == FC_OK, "reference");
+  compare(&got, &c, k, i, i + 40, j, j + 50);
+  cudaFree(da.memory.base);
+  cudaFree(db.memory.base);
+  cudaFree(dc.memory.base);
+  matrix_free(&got);
+  matrix_free(&alone);
+  matrix_free(&a);
+  matrix_free(&b);
+  matrix_free(&c);
+}
+
 /* Takes the matrices. */
 static void check_product(matrix a, matrix b, matrix c, double alpha, double beta) {
   const int64_t m = c.rows, n = c.cols, k = a.cols;
@@ -67,9 +126,10 @@ static void check_product(matrix a, matrix b, matrix c, double alpha, double bet
   from_device(&got, &dc);
   CHECK(cudaGetLastError() == cudaSuccess, "device failed in %" PRId64 "x%" PRId64, m, n);
   CHECK(fc_gemm_ref(&host) == FC_OK, "reference");
-  compare(&got, &c, k);
+  compare(&got, &c, k, 0, m, 0, n);
   CHECK(matrix_intact(&got), "wrote beyond C, %" PRId64 "x%" PRId64, m, n);
   check_pieces(&device, &dc, &before, &got);
+  check_padded(&device, &dc, &before, &got);
 
   cudaFree(da.memory.base);
   cudaFree(db.memory.base);
@@ -112,5 +172,10 @@ int main(void) {
   for (int type = FC_F32; type <= FC_F64; type++)
     for (int orders = 0; orders < 8; orders++)
       if (!trial_skipped()) check_aligned(type, aligned[1], orders, 1, 0);
+  for (int type = FC_F32; type <= FC_F64; type++)
+    for (size_t s = 0; s < sizeof large / sizeof large[0]; s++)
+      for (int orders = 0; orders < 4; orders++)
+        if (!trial_skipped())
+          check_large(type, large[s], orders, factors[random_int(0, 3)], factors[random_int(0, 3)]);
   return check_result();
 }
