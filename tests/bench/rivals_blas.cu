@@ -51,29 +51,33 @@ template <typename F> fc_gemm gemm_of(const shape &s, const F *a, const F *b, F 
   return g;
 }
 
-template <typename F> void our_gemm(const shape &s, const F *a, const F *b, F *c) {
+// `scratch` for matrices whose rows begin at no multiples of 16 bytes.
+template <typename F> void our_gemm(const shape &s, const F *a, const F *b, F *c, void *scratch) {
   const fc_gemm g = gemm_of(s, a, b, c);
-  if (fc_gemm_cuda(&g, stream) != FC_OK) must(cudaErrorInvalidValue, "fc_gemm_cuda");
+  if (fc_gemm_padded_cuda(&g, scratch, stream) != FC_OK) must(cudaErrorInvalidValue, "fc_gemm_padded_cuda");
 }
 
-// Small matrices: another pair every turn, so that they do not lie in the L2.
+// Small matrices: another pair every turn, so that they do not lie in the L2; and theirs is another one than
+// ours, or what we have just read would lie there for them.
 template <typename F> void gemm(const shape &s, double ratio) {
   const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
   const size_t both = (s.of_a() + s.of_b()) * sizeof(F);
-  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 28) / both));
+  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 29) / both));
   const buffer a(s.of_a() * pairs * sizeof(F)), b(s.of_b() * pairs * sizeof(F)), ours(s.of_c() * sizeof(F)),
       theirs(ours.bytes);
   fill(a, dtype), fill(b, dtype), ours.poison(), theirs.poison();
+  const fc_gemm first = gemm_of(s, a.as<F>(), b.as<F>(), ours.as<F>());
+  const buffer scratch(fc_gemm_padded_scratch(&first) + 256);
   auto us = [&](int i) {
     const size_t pair = i % pairs;
-    our_gemm<F>(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), ours.as<F>());
+    our_gemm<F>(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), ours.as<F>(), scratch.data);
   };
   auto them = [&](int i) {
-    const size_t pair = i % pairs;
+    const size_t pair = (i + pairs / 2) % pairs;
     must_blas(their_gemm(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), theirs.as<F>()));
   };
   row r = {};
-  us(0), them(0);
+  us(0), them(pairs - pairs / 2);
   r.error = difference(view_of(FC_ARRAY, dtype, ours.data, s.m, s.n),
                        view_of(FC_ARRAY, dtype, theirs.data, s.m, s.n), 0);
   const times t = in_turns(us, them);
@@ -107,7 +111,7 @@ void true_product(int n, const float *a, const float *b, const buffer &c) {
 // On tensor cores by 3xTF32, beside cuBLAS in plain f32. The error is ours over theirs, both beside f64.
 void gemm_split(int n) {
   const size_t size = static_cast<size_t>(n) * n;
-  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 28) / (2 * size * sizeof(float))));
+  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 29) / (2 * size * sizeof(float))));
   const buffer a(size * pairs * sizeof(float)), b(a.bytes), ours(size * sizeof(float)), theirs(ours.bytes),
       right(size * sizeof(double));
   fill(a, FC_F32), fill(b, FC_F32), ours.poison(), theirs.poison();
@@ -120,11 +124,11 @@ void gemm_split(int n) {
       must(cudaErrorInvalidValue, "fc_gemm_split_cuda");
   };
   auto them = [&](int i) {
-    const size_t at = i % pairs * size;
+    const size_t at = (i + pairs / 2) % pairs * size;
     must_blas(their_gemm(n, a.as<float>() + at, b.as<float>() + at, theirs.as<float>()));
   };
   if (fc_gemm_split_cuda(&g, scratch.data, stream) == FC_UNSUPPORTED) return;
-  them(0), true_product(n, a.as<float>(), b.as<float>(), right);
+  them(pairs - pairs / 2), true_product(n, a.as<float>(), b.as<float>(), right);
   const fc_view truth = view_of(FC_ARRAY, FC_F64, right.data, n, n);
   row r = {};
   r.error = difference(view_of(FC_ARRAY, FC_F32, ours.data, n, n), truth, 0) /
