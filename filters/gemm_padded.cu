@@ -77,9 +77,10 @@ template <typename F> fc_status multiply(const fc_gemm *given, char *scratch, cu
   return status == FC_OK ? fc_gemm_cuda(&g, stream) : status;
 }
 
-// What is copied takes longer than it gains where each element is used seldom.
+// What is copied takes longer than it gains where each element is used seldom, or soon done without.
 bool gains(const fc_gemm *g) {
-  return fc_gemm_check(g) == FC_OK && g->alpha != 0 && g->m >= 128 && g->n >= 128 && g->k >= 128;
+  return fc_gemm_check(g) == FC_OK && g->type == FC_F32 && g->alpha != 0 && g->m >= 128 && g->n >= 128 &&
+         g->k >= 128;
 }
 
 } // namespace
