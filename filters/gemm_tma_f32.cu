@@ -30,10 +30,13 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
     return fc_tma_launch<taller>(a, b, k, c, true, stream);
   if (a.limit == 1) return fc_tma_launch<one>(a, b, k, c, true, stream);
   if (a.limit <= VECTORS) return fc_tma_launch<few>(a, b, k, c, true, stream);
-  const fc_tma_way<float> ways[] = {
-      fc_tma_way_of<large, float>(a, b, k, 334, 334),  fc_tma_way_of<wide, float>(a, b, k, 105, 90),
-      fc_tma_way_of<tall, float>(a, b, k, 105, 92),    fc_tma_way_of<square, float>(a, b, k, 63.5, 55),
-      fc_tma_way_of<flat, float>(a, b, k, 36.4, 31.8), fc_tma_way_of<least, float>(a, b, k, 23.4, 19.5)};
+  const bool cut = fc_gemm_piece<float>(k) < k;
+  const fc_tma_way<float> ways[] = {fc_tma_way_of<large, float>(a, b, k, 334, 334),
+                                    fc_tma_way_of<wide, float>(a, b, k, 105, 90),
+                                    fc_tma_way_of<tall, float>(a, b, k, 105, 92),
+                                    fc_tma_way_of<square, float>(a, b, k, 63.5, 55),
+                                    fc_tma_way_of<flat, float>(a, b, k, 36.4, cut ? 47 : 31.8),
+                                    fc_tma_way_of<least, float>(a, b, k, 23.4, cut ? 30 : 19.5)};
   const fc_tma_choice<float> best = fc_tma_best(ways);
   return best.launch(a, b, k, c, best.shared, stream);
 }
