@@ -9,8 +9,14 @@ namespace {
 
 // Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are shared out to.
 template <int K> struct layout_of {
-  static constexpr int rows = K <= 5 ? 4 : K <= 9 ? 2 : 1, stages = K <= 3 ? 4 : 8,
-                       blocks = K <= 3 ? 8 : K <= 5 ? 4 : K <= 7 ? 5 : 3;
+  static constexpr int rows = K <= 5   ? 4
+                              : K <= 9 ? 2
+                                       : 1,
+                       stages = K <= 3 ? 4 : 8,
+                       blocks = K <= 3   ? 8
+                                : K <= 5 ? 4
+                                : K <= 7 ? 5
+                                         : 3;
 };
 
 template <int K> struct sums {

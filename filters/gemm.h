@@ -55,8 +55,8 @@ FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 
 /* The same, to the bit, with scratch to copy matrices to whose lines of adjacent elements begin at no
  * multiples of 16 bytes: such products of f32, 128 and more on every side, take a quarter longer without, on
- * sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until the stream has
- * come so far; 0, and then it may be NULL, where nothing is copied. */
+ * sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until the stream
+ * has come so far; 0, and then it may be NULL, where nothing is copied. */
 FC_FILTERS_API size_t fc_gemm_padded_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, void *stream);
 

@@ -5,7 +5,8 @@
 // Sums of floats and of small integers in windows of moderate size are made in one kernel
 // (winstat_strips.cuh, faster where nothing is in the way in winstat_box_march.cuh), those of floats along
 // rows in another (winstat_runs.cuh, faster in winstat_line_march.cuh, winstat_line_ring.cuh,
-// winstat_short.cuh and winstat_single.cuh), means of bytes in winstat_{line,box}_bytes.cuh. All else is here.
+// winstat_short.cuh and winstat_single.cuh), means of bytes in winstat_{line,box}_bytes.cuh. All else is
+// here.
 //
 // Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
 // rest of the block that the window starts in, the blocks that it holds whole and

@@ -77,7 +77,8 @@ struct cell_words {
 };
 
 // Fills in what does not change. `first` is the column of the cells' first sample.
-__device__ __forceinline__ cell_words cell_begin(const cell_args &a, cell_tables &t, unsigned item, int first) {
+__device__ __forceinline__ cell_words cell_begin(const cell_args &a, cell_tables &t, unsigned item,
+                                                 int first) {
   const int unseen = -a.before[0] - first, from = unseen > 0 ? unseen : 0,
             seen = a.columns + a.x.reach - a.before[0] - first, end = seen < a.wide ? seen : a.wide;
   // Whole quads lie inside.

@@ -36,8 +36,8 @@ fc_status run_box_pixels(const fc_winstat *w, const fc_view *in, const fc_edges 
 fc_status run_cells(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                     int which, uint32_t *notes, cudaStream_t stream, bool *done);
 
-// run_boxes for means of bytes, in windows of up to 33 columns and 256 rows; channels that lie neither side by
-// side nor in planes are left to others.
+// run_boxes for means of bytes, in windows of up to 33 columns and 256 rows; channels that lie neither side
+// by side nor in planes are left to others.
 fc_status run_box_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                         cudaStream_t stream, bool *done);
 
