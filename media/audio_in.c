@@ -228,7 +228,8 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   int major = format->sndfile;
   gboolean viewed = major == SF_FORMAT_RF64 || major == SF_FORMAT_WAV || major == SF_FORMAT_CAF;
   /* libsndfile loses its way behind odd chunks of the first two, and refuses a cut in the last. */
-  gboolean opened = open_view(source, fc_sound_view_plain(source->input, FC_SOUND_END)) ||
+  gboolean plain = !viewed || !fc_sound_view_is_needed(source->input);
+  gboolean opened = (plain && open_view(source, fc_sound_view_plain(source->input, FC_SOUND_END))) ||
                     (viewed && open_view(source, fc_sound_view_new(source->input)));
   return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }

@@ -11,6 +11,8 @@
 #define CHUNKS_MAX 4096
 /* Room for the largest sample frame below a size that stands for "not known". */
 #define SLACK 1024
+/* A longer list is not looked at. */
+#define LIST_MAX (16 << 20)
 
 static const fc_chunk_layout layouts[] = {
     {FC_FAMILY_RIFF, "RIFF", 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
@@ -178,12 +180,40 @@ gboolean fc_chunks_front_is_there(const fc_input *input) {
   return FALSE;
 }
 
+/* Entries as libsndfile finds them: it takes kinds of lists for words, wherever they stand, and sizes for
+ * numbers of 32 bits with a sign. What reaches less far beyond the list it passes by. */
+static gboolean is_endless(const fc_chunk_layout *layout, const guint8 *data, gsize size) {
+  static const char *const kinds[] = {"adtl", "INFO", "exif"};
+  for (gsize at = 0; size - at >= 8;) {
+    gboolean kind = FALSE;
+    for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) kind |= memcmp(data + at, kinds[i], 4) == 0;
+    guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, data + at + 4, 4);
+    if (entry > G_MAXINT32 / 2) return TRUE;
+    if (entry + (entry & 1) > size - at) return FALSE;
+    at += (gsize)(entry + (entry & 1));
+  }
+  return FALSE;
+}
+
+gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  if (!layout || layout->size_bytes != 4 || memcmp(chunk->id, "LIST", 4) != 0) return FALSE;
+  gsize size = (gsize)CLAMP(MIN(chunk->size, input->size - chunk->offset), 0, LIST_MAX + 1);
+  g_autofree guint8 *data = g_try_malloc(size + 1);
+  return size > LIST_MAX || !data ||
+         fc_input_read_at(input, chunk->offset, data, size, NULL) != (gssize)size ||
+         is_endless(layout, data, size);
+}
+
 gboolean fc_chunks_front_is_odd(const fc_input *input) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   const guint8 *chunk;
   for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
     if (memcmp(chunk, layout->samples, 4) == 0) return FALSE;
+    gsize left = (gsize)(input->head + input->head_size - (chunk + 8));
     if (!plausible_id(chunk, 4)) return TRUE;
+    if (memcmp(chunk, "LIST", 4) == 0 && (size > left || is_endless(layout, chunk + 8, (gsize)size)))
+      return TRUE;
   }
   return FALSE;
 }

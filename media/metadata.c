@@ -129,9 +129,10 @@ static fc_family family_of(fc_family family) {
 
 typedef enum read_result { READ, LEFT_OUT, NO_MEMORY } read_result;
 
-/* LEFT_OUT when it is too large or cannot be read. */
+/* LEFT_OUT when it is too large, cannot be read or is what the next reader would not come out of. */
 static read_result read_chunk(fc_input *input, const fc_chunk *from, gsize *room, fc_meta_chunk *to) {
   if (from->size < 0 || (gsize)from->size > *room || from->size > input->size - from->offset) return LEFT_OUT;
+  if (fc_chunk_is_endless_list(input, from)) return LEFT_OUT;
   to->size = (gsize)from->size;
   to->data = g_try_malloc(to->size + 1);
   if (!to->data) return NO_MEMORY;
@@ -158,8 +159,8 @@ static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_me
     if (result == READ)
       g_array_append_val(array, copy);
     else if (fc_input_check(input, NULL))
-      fc_media_warn(options, "%s: its chunk %.4s is too large or cut off, and is left out", input->name,
-                    (const char *)chunk->id);
+      fc_media_warn(options, "%s: its chunk %.4s is damaged, too large or cut off, and is left out",
+                    input->name, (const char *)chunk->id);
   }
   return g_steal_pointer(&array);
 }

@@ -104,7 +104,9 @@ static void make_header(fc_sound_view *view, const fc_chunks *chunks) {
   fc_blob_put(&view->header, "\xff\xff\xff\xffWAVE", 8);
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (is_known(chunk->id) && chunk->size >= 0 && chunk->size <= CHUNK_MAX) add_chunk(view, chunk);
+    if (is_known(chunk->id) && chunk->size >= 0 && chunk->size <= CHUNK_MAX &&
+        !fc_chunk_is_endless_list(view->input, chunk))
+      add_chunk(view, chunk);
   }
   fc_blob_put(&view->header, "data", 4);
   fc_blob_put_little(&view->header, wide ? G_MAXUINT32 : MIN((guint64)view->samples_size, G_MAXUINT32), 4);
@@ -134,6 +136,14 @@ fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end) {
   view->end = end;
   view->samples_size = input->size;
   return view;
+}
+
+gboolean fc_sound_view_is_needed(fc_input *input) {
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, NULL);
+  if (!chunks) return FALSE;
+  for (guint i = 0; i < chunks->items->len; i++)
+    if (fc_chunk_is_endless_list(input, &g_array_index(chunks->items, fc_chunk, i))) return TRUE;
+  return FALSE;
 }
 
 fc_sound_view *fc_sound_view_new(fc_input *input) {

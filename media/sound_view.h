@@ -14,6 +14,9 @@ G_BEGIN_DECLS
 
 typedef struct fc_sound_view fc_sound_view;
 
+/* Whether libsndfile must not see a seekable file as it is: WAV with a list that is endless, see chunks.h. */
+gboolean fc_sound_view_is_needed(fc_input *input);
+
 /* Of RF64, WAV or CAF; NULL when the file has no samples, nothing is to be changed, or there is no memory.
  * `input` is borrowed. */
 fc_sound_view *fc_sound_view_new(fc_input *input);

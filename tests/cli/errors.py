@@ -89,6 +89,20 @@ class Inputs(Bad):
         self.succeed("-i", "-", "-o", "again.npy", "--allow-truncated", input=whole + b"more", text=False)
         self.assertEqual(harness.read_npy(self.path("again.npy"))[1], list(range(3000)))
 
+    def test_a_list_without_end(self):
+        """libsndfile steps back from an entry of nearly 2^32 bytes, and goes round for minutes."""
+        entry = b"ltxt" + struct.pack("<I", 0xfffff3f4)
+        labels = b"adtl" + entry + bytes(16)
+        whole = self.read(self.sound)
+        self.write("list.wav", whole[:36] + b"LIST" + struct.pack("<I", len(labels)) + labels + whole[36:])
+        said = "its chunk LIST is damaged, too large or cut off, and is left out"
+        done = self.run_command("-i", "list.wav", "-p", "gain:1", "-o", "out.wav", timeout=10)
+        self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: list.wav: {said}\n"))
+        self.assertNotIn(entry, self.read("out.wav"))
+        done = self.run_command("-i", "-", "-p", "gain:1", "-o", "pipe.wav", input=self.read("list.wav"), text=False, timeout=10)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read("pipe.wav"), self.read("out.wav"))
+
     def test_a_list_that_is_cut_off_in_a_pipe(self):
         """It has no rows: that the first element is not whole is not said where others are."""
         harness.write_npy(self.path("list.npy"), (7,), range(7))

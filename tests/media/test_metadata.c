@@ -579,7 +579,8 @@ static void test_too_large(void) {
   const copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
   g_assert_true(copy(&job, NULL));
   g_assert_cmpuint(lines->len, ==, 1);
-  g_autofree char *said = g_strdup_printf("%s: its chunk blob is too large or cut off, and is left out", in);
+  g_autofree char *said =
+      g_strdup_printf("%s: its chunk blob is damaged, too large or cut off, and is left out", in);
   g_assert_cmpstr(lines->pdata[0], ==, said);
   g_assert_false(has_chunk(out, "blob", ""));
   g_assert_true(has_chunk(out, "id3 ", ""));
