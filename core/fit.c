@@ -6,9 +6,6 @@
 #include "core/pool.h"
 #include "core/work.h"
 
-/* A chunk that is halved is to save so much of all; but for one thread any that fits will do. */
-#define LEAST_WORTH_SAVING 0.1
-
 typedef struct fit {
   fc_plan *plan;
   double room;
@@ -29,12 +26,13 @@ static gboolean fits(const fit *f) {
   return f->need <= f->room;
 }
 
-/* Smaller chunks with so many threads, until they fit or it is no use. */
+/* Smaller chunks with so many threads, until they fit or save too little; but for one thread any that fits
+ * will do. */
 static gboolean try_chunks(fit *f, int threads, GError **error) {
   double was = G_MAXDOUBLE;
   if (!ask(f, threads, error)) return FALSE;
   while (!fits(f) && f->plan->chunk > 1 && !f->plan->whole) {
-    if (threads > 1 && f->need > was * (1 - LEAST_WORTH_SAVING)) break;
+    if (threads > 1 && f->need > was * (1 - FC_LEAST_WORTH_SAVING)) break;
     was = f->need;
     f->plan->chunk /= 2;
     if (!ask(f, threads, error)) return FALSE;

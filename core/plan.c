@@ -666,8 +666,7 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
 
 /* Half of the limit is left for what operators work in, which is not known before they are prepared; but
  * where borders take more than chunks, shorter ones would cost time and save nothing. */
-#define ROOM_FOR_SCRATCH   0.5
-#define LEAST_WORTH_SAVING 0.1
+#define ROOM_FOR_SCRATCH 0.5
 
 static void leave_room(fc_plan *plan) {
   const double room = ROOM_FOR_SCRATCH * (double)plan->chain->context->max_memory;
@@ -676,7 +675,7 @@ static void leave_room(fc_plan *plan) {
     gint64 was = plan->chunk;
     plan->chunk /= 2;
     double less = fc_plan_host_bytes(plan);
-    if (less > need * (1 - LEAST_WORTH_SAVING)) {
+    if (less > need * (1 - FC_LEAST_WORTH_SAVING)) {
       plan->chunk = was;
       return;
     }

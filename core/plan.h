@@ -114,6 +114,8 @@ guint fc_plan_slots(const fc_plan *plan);
 /* Bytes of host and device memory for the buffers of a run - of one worker, where each has its own - and what
  * is known of its scratch. */
 double fc_plan_bytes(const fc_plan *plan);
+/* A chunk is halved for want of memory where that saves so much of all. */
+#define FC_LEAST_WORTH_SAVING 0.1
 /* Those of the host, but for scratch. */
 double fc_plan_host_bytes(const fc_plan *plan);
 /* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
