@@ -387,14 +387,39 @@ static void apply_broadcast(const fc_metadata *metadata, SNDFILE *file, const fc
              (int)(info.coding_history - (char *)&info) + (int)MIN(info.coding_history_size, HISTORY_MAX));
 }
 
+/* FLAC and Ogg want UTF-8, and libsndfile frees a text twice that is none. What is no UTF-8 in a file that
+ * says nothing of it is most often Latin 1. g_free; NULL when there is no memory. */
+static char *utf8_of(const char *text) {
+  gsize size = strlen(text), length = 0;
+  gboolean as_is = g_utf8_validate(text, -1, NULL);
+  char *to = g_try_malloc(2 * size + 1);
+  for (const char *at = text; to && *at; at++) {
+    guint8 byte = (guint8)*at;
+    if (!as_is && byte >= 0x80) {
+      to[length++] = (char)(0xc0 | byte >> 6);
+      byte = 0x80 | (byte & 0x3f);
+    }
+    to[length++] = (char)byte;
+  }
+  if (to) to[length] = 0;
+  return to;
+}
+
+static gboolean apply_string(SNDFILE *file, int which, const char *text, target to) {
+  if (!(to & (TO_FLAC | TO_OGG))) return sf_set_string(file, which, text) == 0;
+  g_autofree char *utf8 = utf8_of(text);
+  return utf8 && sf_set_string(file, which, utf8) == 0;
+}
+
 /* Where there is a place for them, for which a warning has been given else. */
 static void apply_strings(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                           const char *name) {
+  target to = target_of(spec->samples.format);
   gboolean stored = TRUE;
   for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
     if (metadata->strings[i] && *metadata->strings[i])
-      stored = sf_set_string(file, i, metadata->strings[i]) == 0 && stored;
-  if (!stored && (target_of(spec->samples.format) & TO_TEXTS))
+      stored = apply_string(file, i, metadata->strings[i], to) && stored;
+  if (!stored && (to & TO_TEXTS))
     fc_media_warn(spec->options, "%s: the texts of the input cannot all be stored, and are left out", name);
 }
 

@@ -289,6 +289,20 @@ def flac_blocks(data):
     return found
 
 
+class Texts(harness.Case):
+    def test_in_no_encoding(self):
+        """FLAC and Ogg have UTF-8; libsndfile frees a text twice that is none. Elsewhere the bytes are kept."""
+        for name, stored in ((b"Zo\xeb", "Zo\u00eb"), ("Zo\u00eb".encode(), "Zo\u00eb"), (b"\xff\xfe\x80", "\u00ff\u00fe\x80")):
+            self.write("in.aiff", aiff(chunk(b"NAME", b"A title", True), chunk(b"AUTH", name, True)))
+            for ending in ("flac", "ogg"):
+                self.succeed("-i", "in.aiff", "-o", "out." + ending)
+                data = self.read("out." + ending)
+                for text in ("A title", stored):
+                    self.assertIn(b"=" + text.encode(), data)
+            self.succeed("-i", "in.aiff", "-o", "out.wav")
+            self.assertIn(name, self.read("out.wav"))
+
+
 class Flac(harness.Case):
     TRACKS = ((1, (0, (1, 0))), (2, (300, (0, 0), (1, 50), (2, 250), (3, 280))), (3, (600, (1, 0))), (4, (900, (1, 0), (2, 99))))
 
