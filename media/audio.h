@@ -71,6 +71,8 @@ SNDFILE *fc_audio_source_file(fc_source *source);
 /* libsndfile's format of it, or 0. */
 int fc_audio_source_format(fc_source *source);
 fc_input *fc_audio_source_input(fc_source *source);
+/* Its chunks, see chunks.h; NULL from a pipe. */
+const struct fc_chunks *fc_audio_source_chunks(fc_source *source);
 
 G_END_DECLS
 

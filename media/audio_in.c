@@ -15,6 +15,7 @@
 
 #include "media/audio_length.h"
 #include "media/chunks.h"
+#include "media/mpeg_front.h"
 #include "media/ogg_pipe.h"
 #include "media/sound_view.h"
 
@@ -24,6 +25,7 @@ typedef struct audio_source {
   fc_source base;
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
+  fc_chunks *chunks;        /* of a seekable file, else NULL */
   fc_sound_view *view;      /* or NULL */
   fc_ogg_pipe *ogg;         /* or NULL */
   SNDFILE *file;
@@ -38,6 +40,7 @@ static gboolean is_mpeg(const audio_source *source) {
 }
 
 static gint64 read_some(audio_source *source, void *to, gint64 count) {
+  if (source->view) fc_sound_view_allow(source->view, count * source->info.channels);
   switch (source->base.format.dtype) {
   case FC_I16: return sf_readf_short(source->file, to, count);
   case FC_I32: return sf_readf_int(source->file, to, count);
@@ -116,6 +119,7 @@ static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
   if (got < 0) got = 0;
   source->position += got;
   if (!fc_input_check(source->input, error)) return -1;
+  if (source->view && !fc_sound_view_check(source->view, error)) return -1;
   if (got < wanted && !end_well(source, error)) return -1;
   return got;
 }
@@ -124,6 +128,7 @@ static void audio_free(fc_source *base) {
   audio_source *source = (audio_source *)base;
   if (source->file) sf_close(source->file);
   fc_sound_view_free(source->view);
+  fc_chunks_free(source->chunks);
   fc_ogg_pipe_free(source->ogg);
   fc_input_free(source->input);
   g_free(source->base.name);
@@ -142,6 +147,10 @@ fc_input *fc_audio_source_input(fc_source *source) {
   return source && source->read == audio_read ? ((audio_source *)source)->input : NULL;
 }
 
+const fc_chunks *fc_audio_source_chunks(fc_source *source) {
+  return source && source->read == audio_read ? ((audio_source *)source)->chunks : NULL;
+}
+
 /* libsndfile reads these from a pipe; the others seek, but for Ogg, which has a way of its own. */
 static gboolean streams(const fc_file_format *format) {
   static const char *const names[] = {"wav", "aiff", "au"};
@@ -152,6 +161,7 @@ static gboolean streams(const fc_file_format *format) {
 
 static gboolean fail_open(audio_source *source, const fc_file_format *format, GError **error) {
   if (!fc_input_check(source->input, error)) return FALSE;
+  if (source->view && !fc_sound_view_check(source->view, error)) return FALSE;
   g_autofree char *why = g_strdup(sf_strerror(NULL));
   g_strdelimit(why, "\r\n", ' ');
   /* Which it says of an MP3 file without a frame. */
@@ -169,8 +179,7 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
                    "the file, or use <",
                    source->base.name, format->title);
   while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
-  g_autoptr(fc_chunks) chunks = source->input->seekable ? fc_chunks_read(source->input, NULL) : NULL;
-  if (chunks && chunks->missing > 0)
+  if (source->chunks && source->chunks->missing > 0)
     return fc_fail(error, FC_IO, "%s: is cut off, and cannot be read as %s: %s", source->base.name,
                    format->title, why);
   return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
@@ -197,7 +206,10 @@ static gboolean open_view(audio_source *source, fc_sound_view *view) {
   fc_sound_view_free(source->view);
   source->view = view;
   memset(&source->info, 0, sizeof source->info);
-  if (view) source->file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &source->info, view);
+  if (!view) return FALSE;
+  fc_sound_view_allow(view, 0);
+  source->file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &source->info, view);
+  if (!fc_sound_view_check(view, NULL)) g_clear_pointer(&source->file, sf_close);
   return source->file != NULL;
 }
 
@@ -215,28 +227,30 @@ static gboolean open_mpeg(audio_source *source, const fc_file_format *format, GE
   return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }
 
+/* As it is where nothing of it leads libsndfile astray, and with it what it reads of a pipe. */
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
-  gboolean seekable = source->input->seekable;
-  if (format->sndfile == SF_FORMAT_OGG && (!seekable || fc_ogg_is_chain(source->input)))
-    return open_ogg_pipe(source, format, error);
-  /* It goes no further behind an odd chunk of a WAV file; for the view below that is kept. */
-  gboolean view_needed = format->sndfile == SF_FORMAT_WAV && fc_chunks_front_is_odd(source->input);
-  if ((!streams(format) || view_needed) && !fc_input_make_seekable(source->input, error)) return FALSE;
+  fc_input *input = source->input;
+  gboolean pages = format->sndfile == SF_FORMAT_OGG && memcmp(input->head, "OggS", 4) == 0;
+  if (pages && (!input->seekable || fc_ogg_is_chain(input))) return open_ogg_pipe(source, format, error);
+  gboolean keep = !streams(format) || fc_chunks_front_is_odd(input);
+  if (keep && !fc_input_make_seekable(input, error)) return FALSE;
+  if (!input->seekable) return open_descriptor(source, format, error);
+  gboolean tag = memcmp(input->head, "ID3", 3) == 0;
+  if (tag && !fc_mpeg_tags_are_right(input))
+    return fc_input_check(input, error) &&
+           fc_fail(error, FC_IO, "%s: cannot be read as %s: behind its tag there is neither MP3 nor FLAC",
+                   source->base.name, format->title);
+  if (!(source->chunks = fc_chunks_read(input, error))) return FALSE;
   if (format->sndfile == FC_SF_MPEG) return open_mpeg(source, format, error);
-  if (!source->input->seekable || memcmp(source->input->head, "ID3", 3) == 0)
-    return open_descriptor(source, format, error);
-  int major = format->sndfile;
-  gboolean viewed = major == SF_FORMAT_RF64 || major == SF_FORMAT_WAV || major == SF_FORMAT_CAF;
-  /* libsndfile loses its way behind odd chunks of the first two, and refuses a cut in the last. */
-  gboolean plain = !viewed || !fc_sound_view_is_needed(source->input);
-  gboolean opened = (plain && open_view(source, fc_sound_view_plain(source->input, FC_SOUND_END))) ||
-                    (viewed && open_view(source, fc_sound_view_new(source->input)));
-  return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
+  if (tag) return open_descriptor(source, format, error);
+  gboolean opened = open_view(source, source->chunks->family ? fc_sound_view_new(input, source->chunks)
+                                                             : fc_sound_view_plain(input, FC_SOUND_END));
+  return opened ? fc_input_check(input, error) : fail_open(source, format, error);
 }
 
 static gboolean find_length(audio_source *source, GError **error) {
   fc_audio_length length;
-  if (!fc_audio_length_find(source->input, &source->info, &length, error)) return FALSE;
+  if (!fc_audio_length_find(source->input, source->chunks, &source->info, &length, error)) return FALSE;
   g_autofree char *fault = length.fault;
   if (fault && !judge(source, fault, error)) return FALSE;
   if (length.remark) fc_media_warn(&source->options, "%s: %s", source->base.name, length.remark);

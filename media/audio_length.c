@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "media/chunks.h"
 #include "media/mpeg_front.h"
 #include "media/ogg_watch.h"
 
@@ -81,10 +80,8 @@ static gboolean count_packets(fc_input *input, const fc_chunks *chunks, fc_audio
   return TRUE;
 }
 
-static gboolean compare_chunks(fc_input *input, const SF_INFO *info, fc_audio_length *length,
-                               GError **error) {
-  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, error);
-  if (!chunks) return FALSE;
+static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
+                               fc_audio_length *length, GError **error) {
   if (chunks->data < 0) return TRUE;
   length->certain = TRUE;
   if (chunks->missing)
@@ -119,7 +116,8 @@ static void from_pipe(const SF_INFO *info, fc_audio_length *length) {
   length->frames = made_up ? FC_UNKNOWN : info->frames;
 }
 
-gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_length *length, GError **error) {
+gboolean fc_audio_length_find(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
+                              fc_audio_length *length, GError **error) {
   *length = (fc_audio_length){.frames = info->frames};
   if (info->frames < 0 || info->frames > FRAMES_MAX) length->frames = FC_UNKNOWN;
   if (!input->seekable) {
@@ -134,6 +132,6 @@ gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_len
     if (fc_mpeg_goes_on(input))
       length->remark = "goes on where its header says that it ends; what follows is left out";
     return fc_input_check(input, error);
-  default: return compare_chunks(input, info, length, error);
+  default: return compare_chunks(input, chunks, info, length, error);
   }
 }

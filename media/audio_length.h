@@ -6,6 +6,7 @@
 #define FC_MEDIA_AUDIO_LENGTH_H
 
 #include "media/audio.h"
+#include "media/chunks.h"
 
 G_BEGIN_DECLS
 
@@ -21,8 +22,10 @@ typedef struct fc_audio_length {
   const char *remark; /* worth a warning, or NULL; static */
 } fc_audio_length;
 
-/* `info` is what libsndfile found. FALSE only when the file cannot be read. */
-gboolean fc_audio_length_find(fc_input *input, const SF_INFO *info, fc_audio_length *length, GError **error);
+/* `info` is what libsndfile found, `chunks` those of a seekable file, else NULL. FALSE only when the file
+ * cannot be read. */
+gboolean fc_audio_length_find(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
+                              fc_audio_length *length, GError **error);
 
 G_END_DECLS
 

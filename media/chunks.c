@@ -67,6 +67,7 @@ typedef struct chunk_walk {
   gint64 total;   /* where the file ends by its own account; -1: it does not say */
   guint64 data64; /* RF64: the size of the samples */
   gboolean has_ds64;
+  gboolean turned; /* RIFX: sizes may stand in it as in RIFF from here on */
 } chunk_walk;
 
 /* A chunk's id, or the `size` bytes of its header that a cut has left, not padding. */
@@ -111,7 +112,8 @@ static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
   return chunk->size >= 0;
 }
 
-/* Reads the header of the chunk at `at`; FALSE at the end of what makes sense. */
+/* Reads the header of the chunk at `at`; FALSE at the end of what makes sense. In RIFX libsndfile writes the
+ * sizes of cue points, and of all behind them or a cart, as in RIFF. */
 static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError **error) {
   const fc_chunk_layout *layout = walk->layout;
   int length = layout->id_bytes + layout->size_bytes;
@@ -124,6 +126,9 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
   memset(chunk, 0, sizeof *chunk);
   memcpy(chunk->id, header, layout->id_bytes);
   guint64 size = fc_chunk_get(layout, header + layout->id_bytes, layout->size_bytes);
+  walk->turned |= memcmp(chunk->id, "cart", 4) == 0 || memcmp(chunk->id, "cue ", 4) == 0;
+  guint64 left = (guint64)(walk->input->size - at), turned = GUINT32_SWAP_LE_BE((guint32)size);
+  if (layout->family == FC_FAMILY_RIFX && walk->turned && size > left && turned < left) size = turned;
   if (layout->counts_header && size < (guint64)length) return FALSE;
   if (layout->counts_header) size -= (guint64)length;
   chunk->offset = at + length;
@@ -181,18 +186,29 @@ gboolean fc_chunks_front_is_there(const fc_input *input) {
 }
 
 /* Entries as libsndfile finds them: it takes kinds of lists for words, wherever they stand, and sizes for
- * numbers of 32 bits with a sign. What reaches less far beyond the list it passes by. */
+ * numbers of 32 bits with a sign, and what is called as samples are for these. What reaches less far beyond
+ * the list it passes by, and a list of the third kind it reads in another way. */
 static gboolean is_endless(const fc_chunk_layout *layout, const guint8 *data, gsize size) {
   static const char *const kinds[] = {"adtl", "INFO", "exif"};
+  if (size >= 4 && memcmp(data, kinds[2], 4) == 0) return FALSE;
   for (gsize at = 0; size - at >= 8;) {
     gboolean kind = FALSE;
     for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) kind |= memcmp(data + at, kinds[i], 4) == 0;
+    if (memcmp(data + at, kinds[2], 4) == 0 || memcmp(data + at, layout->samples, 4) == 0) return TRUE;
     guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, data + at + 4, 4);
     if (entry > G_MAXINT32 / 2) return TRUE;
     if (entry + (entry & 1) > size - at) return FALSE;
     at += (gsize)(entry + (entry & 1));
   }
   return FALSE;
+}
+
+/* More comments in AIFF than there is room for: libsndfile reads on behind them, once for each such chunk. */
+static gboolean has_more_comments(const fc_chunk_layout *layout, const guint8 *data, gsize size) {
+  gsize at = 2, count = size >= 2 ? (gsize)fc_chunk_get(layout, data, 2) : 0;
+  while (count && size - at >= 8)
+    at += MIN(8 + (gsize)fc_chunk_get(layout, data + at + 6, 2), size - at), count--;
+  return count > 0;
 }
 
 gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk) {
@@ -205,15 +221,26 @@ gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk) {
          is_endless(layout, data, size);
 }
 
+/* Of a chunk whose content begins at `data`, of which `left` bytes are there. */
+static gboolean is_odd(const fc_chunk_layout *layout, const guint8 *id, guint64 size, const guint8 *data,
+                       gsize left) {
+  gboolean list = memcmp(id, "LIST", 4) == 0, comments = memcmp(id, "COMT", 4) == 0;
+  /* As a number with a sign the size leads back; and libsndfile takes the kind of a list for a list. */
+  if (!plausible_id(id, 4) || size > G_MAXINT32 || memcmp(id, "INFO", 4) == 0) return TRUE;
+  if ((list || comments) && size > left) return TRUE;
+  return (list && is_endless(layout, data, (gsize)size)) ||
+         (comments && has_more_comments(layout, data, (gsize)size));
+}
+
 gboolean fc_chunks_front_is_odd(const fc_input *input) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   const guint8 *chunk;
+  int formats = 0; /* libsndfile takes what is in a second one for chunks */
   for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
     if (memcmp(chunk, layout->samples, 4) == 0) return FALSE;
     gsize left = (gsize)(input->head + input->head_size - (chunk + 8));
-    if (!plausible_id(chunk, 4)) return TRUE;
-    if (memcmp(chunk, "LIST", 4) == 0 && (size > left || is_endless(layout, chunk + 8, (gsize)size)))
-      return TRUE;
+    formats += memcmp(chunk, "fmt ", 4) == 0;
+    if (formats > 1 || is_odd(layout, chunk, size, chunk + 8, left)) return TRUE;
   }
   return FALSE;
 }

@@ -46,12 +46,13 @@ void fc_chunks_free(fc_chunks *chunks);
 const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size);
 /* Whether the first bytes reach the chunk of the samples, if it is a file that has one. */
 gboolean fc_chunks_front_is_there(const fc_input *input);
-/* Whether they hold a chunk ahead of the samples whose id is no word, or a list that is endless or not all
- * there. */
+/* Whether they hold a chunk ahead of the samples that leads libsndfile astray: its id is no word, its size
+ * too large, a list is endless, or not all there. */
 gboolean fc_chunks_front_is_odd(const fc_input *input);
 
 /* Whether a chunk of a seekable file is a LIST with an entry so large that libsndfile steps back from it, and
- * goes round for minutes; or one that cannot be read, or is too large to be looked at. */
+ * goes round for minutes, or that it takes for samples; or one that cannot be read, or is too large to be
+ * looked at. */
 gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk);
 
 /* Is it what a writer leaves in a size that it cannot fill in? */

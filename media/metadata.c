@@ -245,8 +245,18 @@ static void warn_of_pipe(const fc_input *input, const fc_media_options *options)
                   input->name, more ? "has" : "may have");
 }
 
+/* What RIFX says of places may be in the order of bytes of RIFF as well. */
+static void warn_of_turned(const fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (is_among(chunk->id, "cart cue  smpl"))
+      fc_media_warn(options, "%s: its chunk %.4s, in big-endian WAV of no known order of bytes, is left out",
+                    input->name, (const char *)chunk->id);
+  }
+}
+
 /* FALSE when there is no memory. */
-static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
+static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input, const fc_chunks *chunks,
                          const fc_media_options *options) {
   read_known(metadata, file);
   fc_flac_blocks_read(input, TRUE, &metadata->blocks);
@@ -255,7 +265,7 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input,
       metadata->placeless_blocks.failed)
     return FALSE;
   if (!input->seekable) warn_of_pipe(input, options);
-  g_autoptr(fc_chunks) chunks = input->seekable ? fc_chunks_read(input, NULL) : NULL;
+  if (chunks && chunks->family == FC_FAMILY_RIFX) warn_of_turned(input, chunks, options);
   if (!chunks || !names_of(family_of(chunks->family))) return TRUE;
   if (chunks->stray)
     fc_media_warn(options,
@@ -275,7 +285,7 @@ fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, 
   metadata->rate = (int)like->format.rate;
   metadata->frames = like->format.extent[FC_AXIS_X];
   fc_input *input = fc_audio_source_input(like);
-  if (!read_all(metadata, file, input, options))
+  if (!read_all(metadata, file, input, fc_audio_source_chunks(like), options))
     fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
   else if (fc_input_check(input, error))
     return g_steal_pointer(&metadata);

@@ -22,16 +22,24 @@ static gboolean is_tag(const guint8 *at) {
   return memcmp(at, "ID3", 3) == 0;
 }
 
-/* Behind the tags; -1: there is nothing. */
-static gint64 skip_tags(fc_input *input) {
+/* Behind the tags, with a footer or without; -1: there is nothing. */
+static gint64 skip_tags(fc_input *input, gboolean footers) {
   guint8 head[TAG_HEAD];
   gint64 at = 0;
   while (fc_input_read_at(input, at, head, sizeof head, NULL) == sizeof head) {
     if (!is_tag(head)) return at;
-    gint64 size = (gint64)head[6] << 21 | (gint64)head[7] << 14 | (gint64)head[8] << 7 | head[9];
-    at += TAG_HEAD + size + (head[5] & 0x10 ? TAG_HEAD : 0);
+    gint64 size = 0;
+    for (int i = 6; i < TAG_HEAD; i++) size = size << 7 | (head[i] & 0x7f);
+    at += TAG_HEAD + size + (footers && (head[5] & 0x10) ? TAG_HEAD : 0);
   }
   return -1;
+}
+
+gboolean fc_mpeg_tags_are_right(fc_input *input) {
+  guint8 next[FRAME_HEAD];
+  gint64 start = skip_tags(input, FALSE);
+  if (start < 0 || fc_input_read_at(input, start, next, sizeof next, NULL) != sizeof next) return FALSE;
+  return (next[0] == 0xff && next[1] >= 0xe0) || memcmp(next, "fLaC", 4) == 0;
 }
 
 /* A frame of the same version, layer and rate. */
@@ -53,7 +61,7 @@ static gint64 counted(const guint8 *frame) {
 
 gboolean fc_mpeg_goes_on(fc_input *input) {
   guint8 first[FRONT], next[FRAME_HEAD];
-  gint64 start = skip_tags(input);
+  gint64 start = skip_tags(input, TRUE);
   if (start < 0 || fc_input_read_at(input, start, first, FRONT, NULL) != FRONT) return FALSE;
   gint64 bytes = counted(first), end = start + bytes;
   if (!bytes || input->size - end < LEAST) return FALSE;

@@ -13,6 +13,10 @@ G_BEGIN_DECLS
  * delivers what the header counts. */
 gboolean fc_mpeg_goes_on(fc_input *input);
 
+/* Whether behind the tags that a seekable file begins with, as libsndfile passes them by, there is MP3 or
+ * FLAC: anything else it reads as well, as it is. */
+gboolean fc_mpeg_tags_are_right(fc_input *input);
+
 G_END_DECLS
 
 #endif

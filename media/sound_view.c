@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sound_view.c - see sound_view.h: a header of our own making, then the file's samples.
+ * sound_view.c - see sound_view.h: a header of our own making, then the file's samples, then a table of
+ * packets.
  */
 #include "media/sound_view.h"
 
@@ -8,26 +9,48 @@
 #include <string.h>
 
 #include "media/blob.h"
-#include "media/chunks.h"
 
-/* The largest chunk that goes into the header, and what libsndfile reads of one. */
-#define CHUNK_MAX 65536
-/* All that may stand ahead of the samples of a CAF file. */
-#define FRONT_MAX ((gint64)64 << 20)
+/* libsndfile keeps no more than 100 KB of all chunks, of which CAF's samples may be half. */
+#define ROOM 32768
+/* And another one for the table of packets, which it does not keep. */
+#define TABLE_MAX ((gint64)64 << 20)
 
 /* The largest MPEG frame is 60 times the smallest. */
 #define FAR 64
 
+/* Reads and moves that opening any sound may take, and one more for so many bytes. */
+#define CALLS       ((gint64)1 << 20)
+#define CALLS_EVERY 64
+
 struct fc_sound_view {
   fc_input *input;
-  fc_blob header;
+  fc_blob header, tail;            /* ahead of the samples, and behind them */
   gint64 samples_at, samples_size; /* in the file */
   gint64 position;
+  gint64 calls; /* that are left */
   fc_sound_end end;
 };
 
 static gint64 size_of(const fc_sound_view *view) {
-  return (gint64)view->header.size + view->samples_size;
+  return (gint64)view->header.size + view->samples_size + (gint64)view->tail.size;
+}
+
+/* ---- how long it may take ------------------------------------------------ */
+
+void fc_sound_view_allow(fc_sound_view *view, gint64 bytes) {
+  if (view->calls >= 0) view->calls = CALLS + size_of(view) / CALLS_EVERY + bytes / CALLS_EVERY;
+}
+
+gboolean fc_sound_view_check(const fc_sound_view *view, GError **error) {
+  return view->calls >= 0 ||
+         fc_fail(error, FC_IO, "%s: is damaged: libsndfile does not come to an end with it",
+                 view->input->name);
+}
+
+/* It has failed for good then. */
+static gboolean may_go_on(fc_sound_view *view) {
+  if (view->calls >= 0) view->calls--;
+  return view->calls >= 0;
 }
 
 /* ---- libsndfile's file ------------------------------------------------- */
@@ -45,27 +68,37 @@ static gint64 end_of(const fc_sound_view *view, gint64 offset) {
 
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
   fc_sound_view *view = data;
-  gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? view->position : end_of(view, offset);
-  if (from + offset < 0 || (whence == SEEK_END && view->end == FC_SOUND_NO_END)) return -1;
-  return view->position = from + offset;
+  gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? view->position : end_of(view, offset), to;
+  if (!may_go_on(view) || __builtin_add_overflow(from, offset, &to) || to < 0) return -1;
+  if (whence == SEEK_END && view->end == FC_SOUND_NO_END) return -1;
+  return view->position = to;
 }
 
 static sf_count_t vio_tell(void *data) {
-  return ((fc_sound_view *)data)->position;
+  fc_sound_view *view = data;
+  return may_go_on(view) ? view->position : vio_size(view);
+}
+
+/* What there is at `at` of a part in memory. */
+static gint64 read_blob(const fc_blob *blob, gint64 at, void *to, gint64 size) {
+  gint64 got = CLAMP((gint64)blob->size - at, 0, size);
+  if (got) memcpy(to, blob->data + at, (gsize)got);
+  return got;
+}
+
+static gint64 read_samples(const fc_sound_view *view, gint64 at, void *to, gint64 size) {
+  gint64 some = CLAMP(view->samples_size - at, 0, size);
+  return some ? MAX(fc_input_read_at(view->input, view->samples_at + at, to, (gsize)some, NULL), 0) : 0;
 }
 
 static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   fc_sound_view *view = data;
-  gint64 header = view->header.size, got = 0;
-  if (view->position < header) {
-    got = MIN(size, header - view->position);
-    memcpy(to, view->header.data + view->position, (gsize)got);
-  } else if (view->position < size_of(view)) {
-    gint64 at = view->position - header;
-    gssize read_now = fc_input_read_at(view->input, view->samples_at + at, to,
-                                       (gsize)MIN(size, view->samples_size - at), NULL);
-    got = MAX(read_now, 0);
-  }
+  char *bytes = to;
+  gint64 header = (gint64)view->header.size, tail = header + view->samples_size, at = view->position, got = 0;
+  if (!may_go_on(view) || size <= 0) return 0;
+  if (at < header) got = read_blob(&view->header, at, bytes, size);
+  if (at + got >= header) got += read_samples(view, at + got - header, bytes + got, size - got);
+  if (at + got >= tail) got += read_blob(&view->tail, at + got - tail, bytes + got, size - got);
   view->position += got;
   return got;
 }
@@ -78,56 +111,119 @@ SF_VIRTUAL_IO fc_sound_view_vio = {vio_size, vio_seek, vio_read, vio_write, vio_
 
 /* ---- the header -------------------------------------------------------- */
 
-static gboolean is_known(const guint8 *id) {
-  static const char *const known[] = {"ds64", "fmt ", "fact", "bext", "LIST", "cart"};
-  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (memcmp(id, known[i], 4) == 0) return TRUE;
+/* What libsndfile reads no samples without, and what it understands beside them. Behind a cart and cue points
+ * it takes RIFX for RIFF, samples too. */
+typedef struct known_chunks {
+  fc_family family;
+  const char *vital, *useful;
+} known_chunks;
+
+static const known_chunks known[] = {
+    {FC_FAMILY_RIFF, "fmt  fact", "bext cart cue  smpl LIST"},
+    {FC_FAMILY_RIFX, "fmt  fact", "bext LIST"},
+    {FC_FAMILY_W64, "fmt  fact", ""},
+    {FC_FAMILY_AIFF, "COMM", "NAME AUTH (c)  ANNO APPL MARK INST CHAN"},
+    {FC_FAMILY_CAF, "desc kuki", "chan info"},
+};
+
+typedef struct maker {
+  fc_sound_view *view;
+  const fc_chunk_layout *layout;
+  const fc_chunks *chunks;
+  gsize align; /* libsndfile knows of no padding in RF64 */
+} maker;
+
+/* `words` are ids of four characters, apart by a blank. */
+static gboolean is_among(const guint8 *id, const char *words) {
+  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
+    if (memcmp(id, words + at, 4) == 0) return TRUE;
   return FALSE;
 }
 
-static void add_chunk(fc_sound_view *view, const fc_chunk *chunk) {
-  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
-  gsize size = (gsize)chunk->size, whole = 8 + size + (size & 1);
-  guint8 *to = fc_blob_grow(&view->header, whole);
-  if (!to) return;
-  memset(to, 0, whole);
-  memcpy(to, chunk->id, 4);
-  fc_chunk_put(layout, to + 4, size, 4);
-  if (fc_input_read_at(view->input, chunk->offset, to + 8, size, NULL) != (gssize)size)
-    view->header.size -= whole;
+static const fc_chunk *chunk_at(const fc_chunks *chunks, guint i) {
+  return &g_array_index(chunks->items, fc_chunk, i);
 }
 
-/* Sizes of RF64 stand in a chunk of their own, and are all ones where RIFF has them. */
-static void make_header(fc_sound_view *view, const fc_chunks *chunks) {
-  gboolean wide = memcmp(view->input->head, "RF64", 4) == 0;
-  fc_blob_put(&view->header, view->input->head, 4);
-  fc_blob_put(&view->header, "\xff\xff\xff\xffWAVE", 8);
-  for (guint i = 0; i < chunks->items->len; i++) {
-    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (is_known(chunk->id) && chunk->size >= 0 && chunk->size <= CHUNK_MAX &&
-        !fc_chunk_is_endless_list(view->input, chunk))
-      add_chunk(view, chunk);
+/* A kind comes once, as libsndfile goes through the whole of what another one promises each time; but for
+ * lists, which are texts or labels. */
+static gboolean is_repeated(const fc_chunks *chunks, guint i) {
+  if (memcmp(chunk_at(chunks, i)->id, "LIST", 4) == 0) return FALSE;
+  for (guint k = 0; k < i; k++)
+    if (memcmp(chunk_at(chunks, k)->id, chunk_at(chunks, i)->id, 4) == 0) return TRUE;
+  return FALSE;
+}
+
+/* Its id and size. */
+static void put_head(const maker *make, fc_blob *to, const guint8 *id, guint64 size) {
+  const fc_chunk_layout *layout = make->layout;
+  guint8 field[8];
+  int head = layout->id_bytes + layout->size_bytes;
+  if (layout->size_bytes == 4) size = MIN(size, G_MAXUINT32);
+  fc_blob_put(to, id, layout->id_bytes);
+  fc_chunk_put(layout, field, size + (layout->counts_header ? (guint64)head : 0), layout->size_bytes);
+  fc_blob_put(to, field, layout->size_bytes);
+}
+
+static void put_padding(const maker *make, fc_blob *to, guint64 size) {
+  static const guint8 zeros[8];
+  fc_blob_put(to, zeros, (make->align - size % make->align) % make->align);
+}
+
+/* The whole chunk, if it can be read. */
+static void put_chunk(const maker *make, fc_blob *to, const fc_chunk *chunk) {
+  gsize before = to->size, size = (gsize)chunk->size;
+  put_head(make, to, chunk->id, size);
+  guint8 *bytes = fc_blob_grow(to, size);
+  if (bytes && fc_input_read_at(make->view->input, chunk->offset, bytes, size, NULL) != (gssize)size)
+    to->size = before;
+  else
+    put_padding(make, to, size);
+}
+
+/* As far as there is room for them. */
+static void put_chunks(const maker *make, fc_blob *to, const char *words, gint64 room) {
+  for (guint i = 0; i < make->chunks->items->len; i++) {
+    const fc_chunk *chunk = chunk_at(make->chunks, i);
+    gint64 left = MIN(room - (gint64)to->size, make->view->input->size - chunk->offset);
+    if ((int)i != make->chunks->data && is_among(chunk->id, words) && !is_repeated(make->chunks, i) &&
+        chunk->size >= 0 && chunk->size <= left && !fc_chunk_is_endless_list(make->view->input, chunk))
+      put_chunk(make, to, chunk);
   }
-  fc_blob_put(&view->header, "data", 4);
-  fc_blob_put_little(&view->header, wide ? G_MAXUINT32 : MIN((guint64)view->samples_size, G_MAXUINT32), 4);
 }
 
-/* All ahead of the samples as it is, but for their size. */
-static gboolean make_caf_header(fc_sound_view *view) {
-  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_CAF);
-  if (view->samples_at > FRONT_MAX) return FALSE;
-  gsize size = (gsize)view->samples_at;
-  guint8 *to = fc_blob_grow(&view->header, size);
-  if (!to || fc_input_read_at(view->input, 0, to, size, NULL) != (gssize)size) return FALSE;
-  fc_chunk_put(layout, to + size - layout->size_bytes, (guint64)view->samples_size, layout->size_bytes);
-  return TRUE;
+/* Where a size of RF64 is all ones, it stands here: that of the file, of the samples, frames, no others. */
+static void put_ds64(const maker *make) {
+  fc_blob *to = &make->view->header;
+  put_head(make, to, (const guint8 *)"ds64", 28);
+  fc_blob_put_little(to, (guint64)make->view->samples_size, 8);
+  fc_blob_put_little(to, (guint64)make->view->samples_size, 8);
+  fc_blob_put_little(to, 0, 8);
+  fc_blob_put_little(to, 0, 4);
 }
 
-static gboolean make_view(fc_sound_view *view, const fc_chunks *chunks) {
-  if (chunks->family == FC_FAMILY_CAF) return chunks->missing > 0 && make_caf_header(view);
-  if (chunks->family != FC_FAMILY_RIFF) return FALSE;
-  make_header(view, chunks);
-  return !view->header.failed;
+/* What libsndfile needs goes ahead of the samples. All else goes behind them, where it does no harm that it
+ * reads further than a chunk goes; but for samples of more bytes than it can be told of. */
+static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
+  maker make = {view, fc_chunk_layout_at(view->input), chunks, 1};
+  const fc_chunk_layout *layout = make.layout;
+  gboolean wide = memcmp(view->input->head, "RF64", 4) == 0, four = layout->size_bytes == 4;
+  const known_chunks *words = known;
+  while (words->family != layout->family) words++;
+  if (!wide) make.align = layout->align;
+  fc_blob_put(&view->header, view->input->head, layout->file_header);
+  if (wide) put_ds64(&make);
+  put_chunks(&make, &view->header, words->vital, ROOM);
+  guint64 samples = wide ? G_MAXUINT32 : (guint64)view->samples_size;
+  if (chunks->data >= 0) put_head(&make, &view->header, chunk_at(chunks, (guint)chunks->data)->id, samples);
+  if (*words->useful && (wide || !four || samples < G_MAXUINT32)) {
+    put_padding(&make, &view->tail, (guint64)view->samples_size);
+    put_chunks(&make, &view->tail, words->useful, ROOM);
+    if (layout->family == FC_FAMILY_CAF) put_chunks(&make, &view->tail, "pakt", TABLE_MAX);
+  }
+  if (view->header.failed || !layout->total_at) return;
+  guint64 total = (guint64)size_of(view) - layout->total_leaves_out;
+  if (four) total = wide ? G_MAXUINT32 : MIN(total, G_MAXUINT32);
+  fc_chunk_put(layout, view->header.data + layout->total_at, total, layout->size_bytes);
 }
 
 fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end) {
@@ -138,24 +234,17 @@ fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end) {
   return view;
 }
 
-gboolean fc_sound_view_is_needed(fc_input *input) {
-  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, NULL);
-  if (!chunks) return FALSE;
-  for (guint i = 0; i < chunks->items->len; i++)
-    if (fc_chunk_is_endless_list(input, &g_array_index(chunks->items, fc_chunk, i))) return TRUE;
-  return FALSE;
-}
-
-fc_sound_view *fc_sound_view_new(fc_input *input) {
-  g_autoptr(fc_chunks) chunks = fc_chunks_read(input, NULL);
-  if (!chunks || chunks->data < 0) return NULL;
-  const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
-  gint64 left = input->size - samples->offset;
+fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks) {
   fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
-  view->samples_at = samples->offset;
-  view->samples_size = samples->size >= 0 ? MIN(samples->size, left) : left;
-  if (make_view(view, chunks)) return view;
+  if (chunks->data >= 0) {
+    const fc_chunk *samples = chunk_at(chunks, (guint)chunks->data);
+    gint64 left = input->size - samples->offset;
+    view->samples_at = samples->offset;
+    view->samples_size = samples->size >= 0 ? MIN(samples->size, left) : left;
+  }
+  make_view(view, chunks);
+  if (!view->header.failed && !view->tail.failed) return view;
   fc_sound_view_free(view);
   return NULL;
 }
@@ -163,5 +252,6 @@ fc_sound_view *fc_sound_view_new(fc_input *input) {
 void fc_sound_view_free(fc_sound_view *view) {
   if (!view) return;
   fc_blob_clear(&view->header);
+  fc_blob_clear(&view->tail);
   g_free(view);
 }

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sound_view.h - files as libsndfile can read them: RF64 and WAV without the chunks that it does
- * not know, which throw it off when the size of one is odd, or its id no word; and CAF that is cut
- * off as if what is there were all. Any other file as it is: libsndfile takes what cannot be read for
- * the end, or for zeros, and this way the input remembers it.
+ * sound_view.h - files as libsndfile can read them. Of a file of chunks it sees those that it makes something
+ * of, each kind once and the samples last, whatever else is in it: it takes sizes for numbers with a sign,
+ * goes on behind what is too short, and on such ways round and round; and chunks of an odd size or without a
+ * name throw it off. Any other file it sees as it is, but for no longer than reading it can take: libsndfile
+ * takes what cannot be read for the end, or for zeros, and this way the input remembers it.
  */
 #ifndef FC_MEDIA_SOUND_VIEW_H
 #define FC_MEDIA_SOUND_VIEW_H
 
 #include "media/audio.h"
+#include "media/chunks.h"
 
 G_BEGIN_DECLS
 
 typedef struct fc_sound_view fc_sound_view;
 
-/* Whether libsndfile must not see a seekable file as it is: WAV with a list that is endless, see chunks.h. */
-gboolean fc_sound_view_is_needed(fc_input *input);
-
-/* Of RF64, WAV or CAF; NULL when the file has no samples, nothing is to be changed, or there is no memory.
- * `input` is borrowed. */
-fc_sound_view *fc_sound_view_new(fc_input *input);
+/* Of a file of chunks; NULL when there is no memory. `input` is borrowed. */
+fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks);
 /* Of a seekable input, as it is, but perhaps for what is told of its end. */
 typedef enum fc_sound_end { FC_SOUND_END, FC_SOUND_NO_END, FC_SOUND_FAR_END } fc_sound_end;
 fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end);
@@ -27,6 +25,11 @@ void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
 
 /* For sf_open_virtual, with the view as its data. */
 extern SF_VIRTUAL_IO fc_sound_view_vio;
+
+/* Ahead of each call of libsndfile: so many reads and moves it may make, some for each byte of the file and
+ * of what is asked for; with more it is at the end of the file, and has failed. */
+void fc_sound_view_allow(fc_sound_view *view, gint64 bytes);
+gboolean fc_sound_view_check(const fc_sound_view *view, GError **error);
 
 G_END_DECLS
 

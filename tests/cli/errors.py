@@ -103,6 +103,57 @@ class Inputs(Bad):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.read("pipe.wav"), self.read("out.wav"))
 
+    def riff(self, *chunks, big=b""):
+        """A sound of 32 zeros, with chunks (id, content, size that it says) ahead of them; `big` in another container."""
+        order, form = (">", b"FORM") if big in (b"AIFF", b"RIFX") else ("<", b"RIFF")
+        head = {b"AIFF": b"COMM" + struct.pack(">IhIh", 18, 1, 32, 16) + b"\x40\x0b\xfa" + bytes(7)}.get(
+            big, b"fmt " + struct.pack(order + "IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16))
+        samples = b"SSND" + struct.pack(">I", 72) + bytes(72) if big == b"AIFF" else b"data" + struct.pack(order + "I", 64) + bytes(64)
+        for kind, content, *size in chunks:
+            head += kind + struct.pack(order + "I", *(size or [len(content)])) + content + bytes(len(content) % 2)
+        body = (big if big == b"AIFF" else b"WAVE") + head + samples
+        return (big if big == b"RIFX" else form) + struct.pack(order + "I", len(body)) + body
+
+    def test_chunks_that_lead_astray(self):
+        """What libsndfile would go round in for ever, or for minutes, or take for samples: a list by the name of its kind or
+        within another chunk, comments of which each promises all that follows, a list that holds samples of its own."""
+        endless = b"adtl" + b"ltx1" + struct.pack("<I", 0xfffffff4) + bytes(16)
+        comments = b"\xff\xff" + bytes(7) + b"\6" + bytes(6)
+        for ending, chunks, big in (("wav", [(b"INFO", endless)], b""),
+                                    ("wav", [(b"fmt ", b"LIST" + struct.pack("<I", len(endless)) + endless)], b""),
+                                    ("wav", [(b"LIST", b"adtl" + b"ltx1" + struct.pack(">I", 0xfffffff4) + bytes(16))], b"RIFX"),
+                                    ("wav", [(b"LIST", b"INFO" + b"data" + struct.pack("<I", 20) + b"\1" * 20)], b""),
+                                    ("wav", [(b"cue ", struct.pack("<I", 2500))] * 99, b""),
+                                    ("aiff", [(b"COMT", comments)] * 3000, b"AIFF"),
+                                    ("aiff", [(b"MARK", struct.pack(">H", 2500))] * 3000, b"AIFF")):
+            data = self.riff(*chunks, big=big)
+            self.write("astray." + ending, data)
+            for source, pipe in (("astray." + ending, {}), ("-", {"input": data})):
+                done = self.run_command("-i", source, "-o", "-", "--format", "raw", "-q", text=False, timeout=10, **pipe)
+                if done.returncode == 1 and pipe:
+                    self.assertIn(b" is cut off: it ends after 0 of 32 frames", done.stderr)
+                else:
+                    self.assertEqual((done.returncode, done.stdout), (0, bytes(64)), (chunks[0][0], done.stderr))
+            self.write("tag.mp3", b"ID3\4\0\0\0\0\0\x10" + bytes(16) + data)
+            self.expect(1, "tag.mp3: cannot be read as MP3: behind its tag there is neither MP3 nor FLAC", "-i", "tag.mp3")
+
+    def test_chunks_of_more_than_two_gigabytes(self):
+        """Which libsndfile takes for a step back. They are there: nothing but holes on the disk."""
+        size = 0xffffff00
+        riff, aiff = self.riff((b"JUNK", b"", size)), self.riff((b"FVER", b"", size), big=b"AIFF")
+        for ending, head in (("wav", riff), ("aiff", aiff)):
+            cut = head.index(struct.pack("<I", size) if ending == "wav" else struct.pack(">I", size)) + 4
+            with open(self.path("large." + ending), "wb") as file:
+                file.write(head[:cut])
+                try:
+                    file.seek(size, 1)
+                except OSError:
+                    self.skipTest("no file may be as large here")
+                file.write(head[cut:])
+            done = self.run_command("-i", "large." + ending, "-o", "-", "--format", "raw", "-q", text=False, timeout=10)
+            os.remove(self.path("large." + ending))
+            self.assertEqual((done.returncode, done.stdout), (0, bytes(64)), done.stderr)
+
     def test_a_list_that_is_cut_off_in_a_pipe(self):
         """It has no rows: that the first element is not whole is not said where others are."""
         harness.write_npy(self.path("list.npy"), (7,), range(7))

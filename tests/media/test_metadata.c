@@ -295,7 +295,8 @@ static void make_known(const char *path, int format) {
   sf_command(file, SFC_SET_CART_INFO, &cart, sizeof cart);
   sf_command(file, SFC_SET_CUE, &cues, sizeof cues);
   sf_command(file, SFC_SET_INSTRUMENT, &instrument, sizeof instrument);
-  short samples[400] = {0};
+  short samples[400];
+  for (short i = 0; i < 400; i++) samples[i] = i;
   g_assert_cmpint(sf_writef_short(file, samples, 200), ==, 200);
   sf_close(file);
 }
@@ -310,30 +311,34 @@ static char *cues_of(SNDFILE *file) {
   return g_string_free(places, FALSE);
 }
 
-static void test_known_to_libsndfile(void) {
+/* Big-endian WAV: libsndfile takes its samples for little-endian where it has met cue points or a cart, and
+ * has written the sizes behind them so itself. */
+static void test_big_endian(void) {
   g_autofree char *in = scratch("big.wav"), *out = scratch("little.wav");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  static const char *const left_out[] = {"cart", "cue ", "smpl"};
   SF_INFO info = {0};
   SF_BROADCAST_INFO broadcast = {0};
-  SF_CART_INFO cart = {0};
-  SF_INSTRUMENT instrument = {0};
   make_known(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG);
   bytes b = load(in);
   g_assert_cmpmem(b.data, 4, "RIFX", 4);
   clear_bytes(&b);
-  assert_copies(in, out);
+  const copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+  g_assert_true(copy(&job, NULL));
+  g_assert_cmpuint(lines->len, ==, G_N_ELEMENTS(left_out));
+  for (guint i = 0; i < lines->len; i++) {
+    g_autofree char *said = g_strdup_printf(
+        "%s: its chunk %s, in big-endian WAV of no known order of bytes, is left out", in, left_out[i]);
+    g_assert_cmpstr(lines->pdata[i], ==, said);
+  }
   g_assert_true(has_chunk(out, "bext", "a description"));
   SNDFILE *file = sf_open(out, SFM_READ, &info);
   g_assert_nonnull(file);
   g_assert_true(sf_command(file, SFC_GET_BROADCAST_INFO, &broadcast, sizeof broadcast));
   g_assert_cmpstr(broadcast.description, ==, "a description");
-  g_assert_true(sf_command(file, SFC_GET_CART_INFO, &cart, sizeof cart));
-  g_assert_cmpstr(cart.title, ==, "a cart");
-  g_assert_true(sf_command(file, SFC_GET_INSTRUMENT, &instrument, sizeof instrument));
-  g_assert_cmpint(instrument.basenote, ==, 61);
-  g_assert_cmpint(instrument.loop_count, ==, 1);
-  g_assert_cmpuint(instrument.loops[0].start, ==, 10);
-  g_autofree char *places = cues_of(file);
-  g_assert_cmpstr(places, ==, "16 77");
+  short samples[400];
+  g_assert_cmpint(sf_readf_short(file, samples, 300), ==, 200);
+  for (short i = 0; i < 400; i++) g_assert_cmpint(samples[i], ==, i);
   sf_close(file);
 }
 
@@ -617,7 +622,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/metadata/aiff-and-caf", test_aiff_and_caf);
   g_test_add_func("/media/metadata/flac", test_flac);
   g_test_add_func("/media/metadata/strings", test_strings);
-  g_test_add_func("/media/metadata/known-to-libsndfile", test_known_to_libsndfile);
+  g_test_add_func("/media/metadata/big-endian", test_big_endian);
   g_test_add_func("/media/metadata/cues", test_cues);
   g_test_add_func("/media/metadata/lost", test_lost);
   g_test_add_func("/media/metadata/pipe", test_pipe);
