@@ -32,7 +32,7 @@ typedef struct audio_source {
   SF_INFO info;
   gint64 position;
   gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
-  gboolean cut_told, damage_told, chain_told;
+  gboolean cut_told, damage_told, remark_told;
 } audio_source;
 
 static gboolean is_mpeg(const audio_source *source) {
@@ -96,9 +96,10 @@ static gboolean end_well(audio_source *source, GError **error) {
     source->damage_told = TRUE;
     return judge(source, damage, error);
   }
-  if (source->ogg && fc_ogg_pipe_is_chain(source->ogg) && !source->chain_told) {
-    source->chain_told = TRUE;
-    fc_media_warn(&source->options, "%s: %s", source->base.name, FC_OGG_CHAIN);
+  const char *remark = source->ogg && !source->remark_told ? fc_ogg_pipe_remark(source->ogg) : NULL;
+  if (remark) {
+    source->remark_told = TRUE;
+    fc_media_warn(&source->options, "%s: %s", source->base.name, remark);
   }
   gboolean early = source->promised != FC_UNKNOWN && source->position < source->promised;
   if (is_mpeg(source) && source->position == 0)

@@ -45,6 +45,7 @@ static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **
   gboolean whole = at >= 0 && page_size(tail + at, size - at) <= size - at && (tail[at + 5] & OGG_END);
   fc_ogg_watch watch = {0};
   if (whole && !fc_ogg_watch_file(&watch, input, error)) return FALSE;
+  if (watch.beside) length->remark = FC_OGG_BESIDE;
   length->fault = whole ? fc_ogg_watch_fault(&watch) : g_strdup(FC_OGG_CUT);
   return TRUE;
 }

@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 #define FC_OGG_CUT "is cut off: its last page is not the end of a stream"
 /* And of one that others are joined to, of which libsndfile reads the first. */
 #define FC_OGG_CHAIN "holds streams one after another; the first is read, and what follows is left out"
+/* Or that others are mixed with. */
+#define FC_OGG_BESIDE "holds streams side by side; the first is read, and the others are left out"
 
 typedef struct fc_audio_length {
   gint64 frames;      /* FC_UNKNOWN: only the end will tell */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "media/audio_length.h"
 #include "media/ogg_watch.h"
 #include "media/reader.h"
 
@@ -65,7 +66,7 @@ void fc_ogg_pipe_free(fc_ogg_pipe *pipe) {
 
 gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
   const fc_ogg_watch *watch = &pipe->watch;
-  *whole = watch->chain || (watch->ended && watch->held < MARK);
+  *whole = watch->chain || (watch->beside ? watch->over : watch->ended && watch->held < MARK);
   if (pipe->problem && error) *error = g_error_copy(pipe->problem);
   return pipe->problem == NULL;
 }
@@ -85,8 +86,8 @@ gboolean fc_ogg_is_chain(fc_input *input) {
   }
 }
 
-gboolean fc_ogg_pipe_is_chain(const fc_ogg_pipe *pipe) {
-  return pipe->watch.chain;
+const char *fc_ogg_pipe_remark(const fc_ogg_pipe *pipe) {
+  return pipe->watch.beside ? FC_OGG_BESIDE : pipe->watch.chain ? FC_OGG_CHAIN : NULL;
 }
 
 char *fc_ogg_pipe_fault(const fc_ogg_pipe *pipe) {

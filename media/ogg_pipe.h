@@ -18,15 +18,16 @@ fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input);
 void fc_ogg_pipe_free(fc_ogg_pipe *pipe); /* NULL is allowed */
 
 /* Whether what has been read ends with a whole page that says it is the last, or another stream follows such
- * a page. FALSE with an error when the pipe could not be read. */
+ * a page, or it has come to that page of the first of streams side by side. FALSE with an error when the pipe
+ * could not be read. */
 gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error);
 
 /* Whether a file holds streams one after another. Libsndfile, which looks for the length at its end, finds
  * that of another one than it reads: as from a pipe it is read right. */
 gboolean fc_ogg_is_chain(fc_input *input);
 
-/* Whether another stream was seen to follow the one that is read. */
-gboolean fc_ogg_pipe_is_chain(const fc_ogg_pipe *pipe);
+/* What is to be said of other streams that were seen beside or behind the one that is read, or NULL. */
+const char *fc_ogg_pipe_remark(const fc_ogg_pipe *pipe);
 
 /* What is wrong with what has been read, if something is, see ogg_watch.h; g_free. */
 char *fc_ogg_pipe_fault(const fc_ogg_pipe *pipe);

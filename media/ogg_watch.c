@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-#define MARK     4 /* "OggS" */
-#define FLAGS_AT 5
-#define FIRST    2 /* of the flags: this page begins a stream */
-#define LAST     4 /* this page ends the stream */
-#define SUM_AT   22
-#define BLOCK    65536
+#define MARK      4 /* "OggS" */
+#define FLAGS_AT  5
+#define FIRST     2 /* of the flags: this page begins a stream */
+#define LAST      4 /* this page ends the stream */
+#define NUMBER_AT 14
+#define SUM_AT    22
+#define BLOCK     65536
 
 /* Polynomial 0x04c11db7, most significant bit first, from 0, not inverted; four bits at a time. */
 guint32 fc_ogg_sum(guint32 sum, const guint8 *data, gsize size) {
@@ -40,11 +41,18 @@ static void begin_page(fc_ogg_watch *watch) {
   for (gsize i = FC_OGG_HEADER; i < watch->held; i++) watch->left += watch->header[i];
 }
 
+static gboolean is_of_first(const fc_ogg_watch *watch) {
+  return memcmp(watch->header + NUMBER_AT, &watch->first, sizeof watch->first) == 0;
+}
+
 static void end_page(fc_ogg_watch *watch) {
   guint32 said;
   memcpy(&said, watch->header + SUM_AT, sizeof said);
   if (GUINT32_FROM_LE(said) != watch->sum) find_damage(watch);
+  if (!watch->any) memcpy(&watch->first, watch->header + NUMBER_AT, sizeof watch->first);
   watch->ended = (watch->header[FLAGS_AT] & LAST) != 0;
+  watch->over |= watch->ended && is_of_first(watch);
+  watch->beside |= !watch->over && (watch->header[FLAGS_AT] & FIRST) && !is_of_first(watch);
   watch->any = TRUE;
   watch->held = 0;
 }

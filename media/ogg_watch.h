@@ -25,6 +25,9 @@ typedef struct fc_ogg_watch {
   gboolean any;     /* there was a page */
   gboolean ended;   /* the last whole page was the last of a stream */
   gboolean chain;   /* and another has begun behind it */
+  guint32 first;    /* the number of the stream that began first */
+  gboolean over;    /* it has ended */
+  gboolean beside;  /* another has begun before it has gone on */
   gboolean damaged; /* a page is not what its checksum is of, or there is something between pages */
   gint64 damaged_at;
 } fc_ogg_watch;

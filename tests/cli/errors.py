@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bad input: each gives one line that names the file, the place and the mend, the right
 exit status, no output, and leaves the output that was there as it was."""
+import itertools
 import json
 import os
 import random
@@ -201,6 +202,42 @@ class Inputs(Bad):
             self.assertIn(f"from byte {pages[-1] + 7} on", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
             self.write("more." + ending, whole + b"Of no use" * 99)
             self.succeed("-i", "more." + ending, "-o", "out.wav")
+
+    def test_streams_side_by_side(self):
+        """The first is read, wherever it ends, from a pipe as well; where it is cut off, that is said."""
+        def pages_of(name):
+            data = self.read(name)
+            starts = [at for at in range(len(data)) if data[at:at + 4] == b"OggS"]
+            return [data[a:b] for a, b in zip(starts, starts[1:] + [len(data)])]
+
+        def numbered(page):
+            page, total = bytearray(page), 0
+            page[14:18], page[22:26] = b"\7\0\0\0", bytes(4)
+            for byte in page:
+                total ^= byte << 24
+                for _ in range(8):
+                    total = total << 1 ^ (0x104c11db7 if total >> 31 else 0)
+            page[22:26] = struct.pack("<I", total)
+            return bytes(page)
+
+        for name, length in (("short", 4000), ("long", 20000)):
+            harness.write_wav(self.path(name + ".wav"), [i * 37 % 20000 - 10000 for i in range(length)])
+            self.succeed("-i", name + ".wav", "-o", name + ".ogg", "-q")
+            self.succeed("-i", name + ".ogg", "-o", name + ".raw")
+        said = "holds streams side by side; the first is read, and the others are left out"
+        for first, other in (("short", "long"), ("long", "short")):
+            a, b = pages_of(first + ".ogg"), [numbered(page) for page in pages_of(other + ".ogg")]
+            pairs = itertools.zip_longest(a, b, fillvalue=b"")
+            self.write("both.ogg", b"".join(itertools.chain.from_iterable(pairs)))
+            for source, pipe in (("both.ogg", {}), ("-", {"input": self.read("both.ogg")})):
+                done = self.run_command("-i", source, "-o", "-", "--format", "raw", text=False, **pipe)
+                name = "standard input" if pipe else source
+                self.assertEqual((done.returncode, done.stderr.decode()), (0, f"filterchain: warning: {name}: {said}\n"))
+                self.assertEqual(done.stdout, self.read(first + ".raw"))
+            cut = b"".join(a[:2] + b[:2] + a[2:-1] + b[2:3])
+            done = self.run_command("-i", "-", "-o", "out.wav", input=cut, text=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"standard input: is cut off: its last page is not the end of a stream", done.stderr)
 
     def test_a_table_of_packets(self):
         """ALAC in CAF: what it leads to is no more than there is of it, which is told; what libsndfile prints on standard
