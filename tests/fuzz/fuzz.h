@@ -18,6 +18,9 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
 /* A file in memory with this content; its path, valid until the next call. */
 const char *fuzz_file(const guint8 *data, gsize size);
 
+/* The same through a pipe, to be read once; no more than a pipe holds. */
+const char *fuzz_pipe(const guint8 *data, gsize size);
+
 /* A file descriptor path to write to that keeps nothing. */
 const char *fuzz_sink(void);
 

@@ -2,13 +2,17 @@
 /*
  * fuzz_audio.c - sound files of every container: opened by their content, read to the
  * end, and copied with their metadata into a container that the first byte chooses, which also
- * says how far into the sound the copy begins.
+ * says how far into the sound the copy begins, and whether it comes through a pipe.
  *
  * libsndfile itself is not ours to mend; what it hands over is checked by us.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "media/internal.h"
+
+/* First bytes from here on are of pipes. */
+#define PIPED    200
+#define PIPE_MAX 65536
 
 /* Is it a sound file by its content? Images have a target of their own. */
 static gboolean is_sound(const char *path, const fc_media_options *options) {
@@ -20,10 +24,12 @@ static gboolean is_sound(const char *path, const fc_media_options *options) {
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
   static const char *const containers[] = {"wav", "flac", "aiff", "caf", "w64"};
   if (size < 1) return 0;
+  gboolean piped = data[0] >= PIPED && size > 1 && size <= PIPE_MAX;
   fc_media_options options = fuzz_options();
   const char *path = fuzz_file(data + 1, size - 1);
   if (!is_sound(path, &options)) return 0;
   for (int cut = 0; cut < 2; cut++) {
+    if (piped) path = fuzz_pipe(data + 1, size - 1);
     options.allow_truncated = cut;
     options.out_format = containers[data[0] % G_N_ELEMENTS(containers)];
     fc_source *source = fc_media_open(path, &options, NULL);

@@ -165,7 +165,7 @@ def placed(made):
 
 
 def sounds(command):
-    """The first byte tells the target where to copy to."""
+    """The first byte tells the target where to copy to, and whether it comes through a pipe."""
     made = {"wav_16": wav(), "wav_8": wav(bits=8), "wav_24": wav(bits=24, channels=2), "wav_32": wav(bits=32), "wav_f32": wav(3, 32),
             "wav_f64": wav(3, 64), "wav_ulaw": wav(7, 8), "wav_alaw": wav(6, 8), "wav_metadata": wav(extra=metadata()), "wav_cut": wav()[:60],
             "au": b".snd" + struct.pack(">IIIII", 24, 40, 3, RATE, 1) + bytes(40)}
@@ -181,7 +181,8 @@ def sounds(command):
                     made["by_" + ending] = file.read()
             else:
                 print(done.stderr.decode().strip())
-    return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made)}
+    piped = {"pipe_" + name: bytes([200]) + made[name] for name in ("wav_metadata", "by_aiff", "by_ogg", "by_opus", "au") if name in made}
+    return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made), **piped}
 
 
 # ---- what the child says ------------------------------------------------------

@@ -37,6 +37,19 @@ const char *fuzz_file(const guint8 *data, gsize size) {
   return path;
 }
 
+const char *fuzz_pipe(const guint8 *data, gsize size) {
+  static int fd = -1;
+  static char path[64];
+  int ends[2];
+  if (fd >= 0) close(fd);
+  g_assert_cmpint(pipe2(ends, O_CLOEXEC | O_NONBLOCK), ==, 0);
+  g_assert_cmpint(write(ends[1], data, size), ==, (gssize)size);
+  close(ends[1]);
+  fd = ends[0];
+  g_snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return path;
+}
+
 const char *fuzz_sink(void) {
   static int fd = -1;
   static char path[64];
