@@ -172,13 +172,6 @@ static gboolean fail_open(audio_source *source, const fc_file_format *format, GE
   if (strstr(why, "SF_INFO struct incomplete"))
     return fc_fail(error, FC_IO, "%s: cannot be read as %s: its header gives no sample rate, or no channels",
                    source->base.name, format->title);
-  /* Of which less was looked at than it takes to pass odd chunks by. */
-  if (!source->input->seekable && source->input->head_size == FC_INPUT_HEAD &&
-      !fc_chunks_front_is_there(source->input))
-    return fc_fail(error, FC_IO,
-                   "%s: cannot be read as %s from a pipe: more than 64 KB stand ahead of its samples; name "
-                   "the file, or use <",
-                   source->base.name, format->title);
   while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
   if (source->chunks && source->chunks->missing > 0)
     return fc_fail(error, FC_IO, "%s: is cut off, and cannot be read as %s: %s", source->base.name,
@@ -228,13 +221,17 @@ static gboolean open_mpeg(audio_source *source, const fc_file_format *format, GE
   return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }
 
-/* As it is where nothing of it leads libsndfile astray, and with it what it reads of a pipe. */
+/* A pipe is kept where libsndfile would go astray, or might: not all that is ahead of the samples was seen.
+ */
+static gboolean must_be_kept(const fc_input *input, const fc_file_format *format) {
+  return !streams(format) || !fc_chunks_front_is_there(input) || fc_chunks_front_is_odd(input);
+}
+
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
   fc_input *input = source->input;
   gboolean pages = format->sndfile == SF_FORMAT_OGG && memcmp(input->head, "OggS", 4) == 0;
   if (pages && (!input->seekable || fc_ogg_is_chain(input))) return open_ogg_pipe(source, format, error);
-  gboolean keep = !streams(format) || fc_chunks_front_is_odd(input);
-  if (keep && !fc_input_make_seekable(input, error)) return FALSE;
+  if (must_be_kept(input, format) && !fc_input_make_seekable(input, error)) return FALSE;
   if (!input->seekable) return open_descriptor(source, format, error);
   gboolean tag = memcmp(input->head, "ID3", 3) == 0;
   if (tag && !fc_mpeg_tags_are_right(input))

@@ -229,20 +229,19 @@ static const char *known_from_pipe(fc_family family) {
  * first bytes tell. Some writers count the eight bytes of the header in. */
 static void warn_of_pipe(const fc_input *input, const fc_media_options *options) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  guint64 at = 0, size, total = 0;
+  guint64 at = 0, size, total = layout ? fc_chunk_get(layout, input->head + layout->total_at, 4) : 0;
   const guint8 *chunk;
-  gboolean more = FALSE, all_seen = !layout || layout->id_bytes != 4;
-  if (layout) total = fc_chunk_get(layout, input->head + layout->total_at, 4);
-  while (!more && !all_seen && (chunk = fc_chunks_peek(input, &at, &size))) {
-    all_seen = memcmp(chunk, layout->samples, 4) == 0;
-    more = all_seen ? !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
-                          total + layout->total_leaves_out > at + 8
-                    : !is_among(chunk, known_from_pipe(layout->family));
+  gboolean more = FALSE, samples = FALSE;
+  while (!more && !samples && (chunk = fc_chunks_peek(input, &at, &size))) {
+    samples = memcmp(chunk, layout->samples, 4) == 0;
+    more = samples ? !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
+                         total + layout->total_leaves_out > at + 8
+                   : !is_among(chunk, known_from_pipe(layout->family));
   }
-  if (more || !all_seen)
+  if (more)
     fc_media_warn(options,
-                  "%s: %s more in it than its samples, which a pipe does not keep: name the file, or use <",
-                  input->name, more ? "has" : "may have");
+                  "%s: has more in it than its samples, which a pipe does not keep: name the file, or use <",
+                  input->name);
 }
 
 /* What RIFX says of places may be in the order of bytes of RIFF as well. */
