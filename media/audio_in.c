@@ -17,6 +17,7 @@
 #include "media/chunks.h"
 #include "media/mpeg_front.h"
 #include "media/ogg_pipe.h"
+#include "media/sound_front.h"
 #include "media/sound_view.h"
 
 #define MPEG_FRAME 1152
@@ -221,10 +222,11 @@ static gboolean open_mpeg(audio_source *source, const fc_file_format *format, GE
   return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }
 
-/* A pipe is kept where libsndfile would go astray, or might: not all that is ahead of the samples was seen.
- */
+/* A pipe is kept where libsndfile would go astray, or might: not all that is ahead of the samples was seen;
+ * and where it needs more than what comes next. */
 static gboolean must_be_kept(const fc_input *input, const fc_file_format *format) {
-  return !streams(format) || !fc_chunks_front_is_there(input) || fc_chunks_front_is_odd(input);
+  return !streams(format) || !fc_chunks_front_is_there(input) || fc_chunks_front_is_odd(input) ||
+         !fc_sound_front_is_plain(input);
 }
 
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {

@@ -385,19 +385,33 @@ static void test_cut(void) {
   }
 }
 
-/* Through a pipe as from a file: the same sound, and a cut is noticed. */
+/* Through a pipe as from a file: the same sound, and a cut is noticed. From a pipe itself libsndfile reads
+ * some samples that are packed in blocks as nothing, and goes on with silence where others end too soon. */
 static void test_cut_in_pipe(void) {
   static const struct {
     const char *name;
-    int format;
-  } files[] = {{"q.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},   {"q.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
-               {"q.au", SF_FORMAT_AU | SF_FORMAT_PCM_16},     {"q.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
-               {"q.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16}, {"q.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
-               {"q.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS}};
+    int format, channels;
+  } files[] = {{"q.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 2},
+               {"q.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 2},
+               {"q.au", SF_FORMAT_AU | SF_FORMAT_PCM_16, 2},
+               {"q.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16, 2},
+               {"q.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 2},
+               {"q.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 2},
+               {"q.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 2},
+               {"q-ima.wav", SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, 2},
+               {"q-ms.wav", SF_FORMAT_WAV | SF_FORMAT_MS_ADPCM, 2},
+               {"q-gsm.wav", SF_FORMAT_WAV | SF_FORMAT_GSM610, 1},
+               {"q-g721.wav", SF_FORMAT_WAV | SF_FORMAT_G721_32, 1},
+               {"q-ulaw.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW, 2},
+               {"q-ima.aiff", SF_FORMAT_AIFF | SF_FORMAT_IMA_ADPCM, 1},
+               {"q-ulaw.aiff", SF_FORMAT_AIFF | SF_FORMAT_ULAW, 2},
+               {"q-g723.au", SF_FORMAT_AU | SF_FORMAT_G723_24, 1},
+               {"q-alaw.au", SF_FORMAT_AU | SF_FORMAT_ALAW, 2},
+               {"q-wide.wav", SF_FORMAT_WAVEX | SF_FORMAT_FLOAT, 2}};
   for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
     g_autofree char *whole = scratch(files[i].name), *out = scratch("q-out.wav"),
                     *want = scratch("q-want.wav");
-    make_sound(whole, files[i].format, 48000, 2, 30000);
+    make_sound(whole, files[i].format, 48000, files[i].channels, 30000);
     assert_copies(whole, want);
     pipe_in(whole, out, 3000);
     assert_same_sound(out, want);

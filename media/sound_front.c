@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* sound_front.c - see sound_front.h. */
+#include "media/sound_front.h"
+
+#include <string.h>
+
+#include "media/chunks.h"
+
+/* Where in a chunk it says how the samples are packed. */
+enum { WAV_TAG = 0, WAV_EXTENDED = 24, AIFF_KIND = 18, AU_ENCODING = 12 };
+
+static gboolean wav_is_plain(const fc_chunk_layout *layout, const guint8 *fmt, guint64 size) {
+  enum { PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, EXTENSIBLE = 0xfffe };
+  guint64 tag = size >= WAV_TAG + 2 ? fc_chunk_get(layout, fmt + WAV_TAG, 2) : 0;
+  if (tag == EXTENSIBLE && size >= WAV_EXTENDED + 2) tag = fc_chunk_get(layout, fmt + WAV_EXTENDED, 2);
+  return tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW;
+}
+
+/* AIFF-C says it in a word, AIFF has no other samples. */
+static gboolean aiff_is_plain(const fc_input *input, const guint8 *comm, guint64 size) {
+  static const char *const words[] = {"NONE", "twos", "sowt", "in24", "in32", "ni24", "ni32", "fl32",
+                                      "FL32", "fl64", "FL64", "ulaw", "ULAW", "alaw", "ALAW", "raw "};
+  if (memcmp(input->head + 8, "AIFF", 4) == 0) return TRUE;
+  for (gsize i = 0; i < G_N_ELEMENTS(words) && size >= AIFF_KIND + 4; i++)
+    if (memcmp(comm + AIFF_KIND, words[i], 4) == 0) return TRUE;
+  return FALSE;
+}
+
+static gboolean au_is_plain(const fc_input *input) {
+  enum { LAST_LINEAR = 7, ALAW = 27 };
+  gboolean big = memcmp(input->head, ".snd", 4) == 0;
+  if (input->head_size < AU_ENCODING + 4 || (!big && memcmp(input->head, "dns.", 4) != 0)) return FALSE;
+  const fc_chunk_layout *order = fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
+  guint64 encoding = fc_chunk_get(order, input->head + AU_ENCODING, 4);
+  return encoding <= LAST_LINEAR || encoding == ALAW;
+}
+
+gboolean fc_sound_front_is_plain(const fc_input *input) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  const guint8 *chunk;
+  if (!layout) return au_is_plain(input);
+  const char *word = layout->family == FC_FAMILY_AIFF ? "COMM" : "fmt ";
+  for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
+    if (memcmp(chunk, word, 4) != 0) continue;
+    size = MIN(size, (guint64)(input->head + input->head_size - (chunk + 8)));
+    return layout->family == FC_FAMILY_AIFF ? aiff_is_plain(input, chunk + 8, size)
+                                            : wav_is_plain(layout, chunk + 8, size);
+  }
+  return FALSE;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sound_front.h - what the first bytes of a sound tell of how it may be read from a pipe.
+ */
+#ifndef FC_MEDIA_SOUND_FRONT_H
+#define FC_MEDIA_SOUND_FRONT_H
+
+#include "media/internal.h"
+
+G_BEGIN_DECLS
+
+/* Whether the samples of WAV, AIFF and AU stand one by one. From a pipe libsndfile reads those that are
+ * packed in blocks wrongly, or not at all: where they are cut off it delivers silence, as long as the header
+ * says. */
+gboolean fc_sound_front_is_plain(const fc_input *input);
+
+G_END_DECLS
+
+#endif
