@@ -50,6 +50,12 @@ void fc_chunk_put_id(const fc_chunk_layout *layout, guint8 *to, const guint8 *id
   if (memcmp(id, "LIST", 4) == 0) memcpy(to, list, sizeof list);
 }
 
+gboolean fc_chunk_id_is_among(const guint8 *id, const char *words) {
+  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
+    if (memcmp(id, words + at, 4) == 0) return TRUE;
+  return FALSE;
+}
+
 /* Writers that cannot go back leave one of these in the size: 0xffffffff (ffmpeg),
  * 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the
  * rest of a frame or plus a header. */

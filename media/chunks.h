@@ -55,6 +55,9 @@ gboolean fc_chunks_front_is_odd(const fc_input *input);
  * looked at. */
 gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk);
 
+/* Whether an id begins as one of `words`: ids of four characters, apart by a blank. */
+gboolean fc_chunk_id_is_among(const guint8 *id, const char *words);
+
 /* Is it what a writer leaves in a size that it cannot fill in? */
 gboolean fc_chunk_size_is_placeholder(guint64 size);
 

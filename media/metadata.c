@@ -69,13 +69,6 @@ static const chunk_names *names_of(fc_family family) {
   return NULL;
 }
 
-/* `words` are ids of four characters, apart by a blank. */
-static gboolean is_among(const guint8 *id, const char *words) {
-  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
-    if (memcmp(id, words + at, 4) == 0) return TRUE;
-  return FALSE;
-}
-
 /* A LIST that holds labels of cue points. */
 static gboolean is_label_list(const fc_meta_chunk *chunk) {
   return memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "adtl", 4) == 0;
@@ -152,7 +145,7 @@ static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_me
   gsize room = BYTES_MAX;
   for (guint i = 0; known && i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if ((int)i == chunks->data || is_among(chunk->id, known->layout)) continue;
+    if ((int)i == chunks->data || fc_chunk_id_is_among(chunk->id, known->layout)) continue;
     fc_meta_chunk copy = {.before = (int)i < chunks->data};
     read_result result = read_chunk(input, chunk, &room, &copy);
     if (result == NO_MEMORY) return NULL;
@@ -236,7 +229,7 @@ static void warn_of_pipe(const fc_input *input, const fc_media_options *options)
     samples = memcmp(chunk, layout->samples, 4) == 0;
     more = samples ? !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
                          total + layout->total_leaves_out > at + 8
-                   : !is_among(chunk, known_from_pipe(layout->family));
+                   : !fc_chunk_id_is_among(chunk, known_from_pipe(layout->family));
   }
   if (more)
     fc_media_warn(options,
@@ -248,7 +241,7 @@ static void warn_of_pipe(const fc_input *input, const fc_media_options *options)
 static void warn_of_turned(const fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (is_among(chunk->id, "cart cue  smpl"))
+    if (fc_chunk_id_is_among(chunk->id, "cart cue  smpl"))
       fc_media_warn(options, "%s: its chunk %.4s, in big-endian WAV of no known order of bytes, is left out",
                     input->name, (const char *)chunk->id);
   }
@@ -480,14 +473,14 @@ static GArray *translate(const fc_metadata *metadata, const fc_audio_spec *spec,
 /* Left out as the samples that it counts are no longer those. */
 static gboolean is_stale(const fc_metadata *metadata, const fc_meta_chunk *chunk, const chunk_names *known,
                          const fc_audio_spec *spec) {
-  gboolean place = is_among(chunk->id, known->places) || is_label_list(chunk);
+  gboolean place = fc_chunk_id_is_among(chunk->id, known->places) || is_label_list(chunk);
   return (place && !has_places(metadata, spec)) ||
-         (is_among(chunk->id, known->seats) && metadata->channels != spec->channels);
+         (fc_chunk_id_is_among(chunk->id, known->seats) && metadata->channels != spec->channels);
 }
 
 static gboolean is_movable(const fc_meta_chunk *chunk, const chunk_names *known) {
-  return is_among(chunk->id, known->places) || is_label_list(chunk) || memcmp(chunk->id, "bext", 4) == 0 ||
-         memcmp(chunk->id, "cart", 4) == 0;
+  return fc_chunk_id_is_among(chunk->id, known->places) || is_label_list(chunk) ||
+         memcmp(chunk->id, "bext", 4) == 0 || memcmp(chunk->id, "cart", 4) == 0;
 }
 
 /* Puts what a part of the sound says in the place of what all of it does. FALSE when there is no memory. */
@@ -614,9 +607,10 @@ static const struct {
 static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chunk, target to) {
   gboolean texts = memcmp(chunk->id, "LIST", 4) == 0 && !is_label_list(chunk);
   if (texts) return (to & TO_TEXTS) != 0;
-  gboolean cues = is_among(chunk->id, "cue  MARK");
+  gboolean cues = fc_chunk_id_is_among(chunk->id, "cue  MARK");
   for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)
-    if (carried[i].family == metadata->family && (carried[i].to & to) && is_among(chunk->id, carried[i].ids))
+    if (carried[i].family == metadata->family && (carried[i].to & to) &&
+        fc_chunk_id_is_among(chunk->id, carried[i].ids))
       return !cues || has_cues(metadata);
   return FALSE;
 }

@@ -10,8 +10,8 @@
 
 #include "media/blob.h"
 
-/* libsndfile keeps no more than 100 KB of all chunks, of which CAF's samples may be half. */
-#define ROOM 32768
+/* libsndfile keeps no more than 64 KB of all chunks, or 100 KB where half of it are CAF's samples. */
+#define ROOM 49152
 /* And another one for the table of packets, which it does not keep. */
 #define TABLE_MAX ((gint64)64 << 20)
 
@@ -133,13 +133,6 @@ typedef struct maker {
   gsize align; /* libsndfile knows of no padding in RF64 */
 } maker;
 
-/* `words` are ids of four characters, apart by a blank. */
-static gboolean is_among(const guint8 *id, const char *words) {
-  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
-    if (memcmp(id, words + at, 4) == 0) return TRUE;
-  return FALSE;
-}
-
 static const fc_chunk *chunk_at(const fc_chunks *chunks, guint i) {
   return &g_array_index(chunks->items, fc_chunk, i);
 }
@@ -185,8 +178,9 @@ static void put_chunks(const maker *make, fc_blob *to, const char *words, gint64
   for (guint i = 0; i < make->chunks->items->len; i++) {
     const fc_chunk *chunk = chunk_at(make->chunks, i);
     gint64 left = MIN(room - (gint64)to->size, make->view->input->size - chunk->offset);
-    if ((int)i != make->chunks->data && is_among(chunk->id, words) && !is_repeated(make->chunks, i) &&
-        chunk->size >= 0 && chunk->size <= left && !fc_chunk_is_endless_list(make->view->input, chunk))
+    if ((int)i != make->chunks->data && fc_chunk_id_is_among(chunk->id, words) &&
+        !is_repeated(make->chunks, i) && chunk->size >= 0 && chunk->size <= left &&
+        !fc_chunk_is_endless_list(make->view->input, chunk))
       put_chunk(make, to, chunk);
   }
 }
