@@ -88,7 +88,8 @@ static gint64 read_blob(const fc_blob *blob, gint64 at, void *to, gint64 size) {
 
 static gint64 read_samples(const fc_sound_view *view, gint64 at, void *to, gint64 size) {
   gint64 some = CLAMP(view->samples_size - at, 0, size);
-  return some ? MAX(fc_input_read_at(view->input, view->samples_at + at, to, (gsize)some, NULL), 0) : 0;
+  gssize got = some ? fc_input_read_at(view->input, view->samples_at + at, to, (gsize)some, NULL) : 0;
+  return MAX(got, 0);
 }
 
 static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
