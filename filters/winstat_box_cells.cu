@@ -3,6 +3,7 @@
 // winstat_box_cells.cu - launches the kernel of winstat_box_cells.cuh.
 #include "filters/winstat_box_cells.cuh"
 #include "filters/winstat_box_launch.cuh"
+#include "filters/winstat_march.cuh"
 
 namespace winstat {
 
@@ -80,17 +81,9 @@ template <typename T> static fc_status launch(cell_args a, int64_t frames, cudaS
   const auto kernel = box_cells<T>;
   const int64_t bytes =
       static_cast<int64_t>(sizeof(float)) * a.slots * (CELL_SLOT + (a.y.segments > 1 ? BOX_THREADS : 0));
-  int each = 0, device = 0, processors = 1;
-  if (!fc_allow_shared(kernel, bytes)) return FC_OK;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, BOX_THREADS, static_cast<size_t>(bytes)) !=
-          cudaSuccess ||
-      cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
-    fc_forget_error(); // others may yet do it
-    return FC_OK;
-  }
-  if (each < 2) return FC_OK;
-  split_rows(&a, frames, static_cast<int64_t>(processors) * each);
+  const int64_t resident = march_resident(kernel, BOX_THREADS, bytes, 2);
+  if (resident == 0) return FC_OK;
+  split_rows(&a, frames, resident);
   const int64_t items = frames * a.planes * a.splits, blocks = (items + a.cells - 1) / a.cells * a.strips;
   if (items > INT32_MAX - CELL_SEGMENTS || blocks > INT32_MAX) return FC_OK;
   a.items = static_cast<uint32_t>(items);

@@ -62,19 +62,10 @@ template <class L>
 static fc_status launch_march(box_args a, int64_t frames, cudaStream_t stream, bool *done) {
   const auto kernel = box_march<L>;
   const int64_t bytes = sizeof(float) * a.slots * (RUN * L::pitch + (a.y.segments > 1 ? BOX_THREADS : 0));
-  int each = 0, device = 0, processors = 1;
-  if (!fc_allow_shared(kernel, bytes)) return FC_OK;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, BOX_THREADS, static_cast<size_t>(bytes)) !=
-          cudaSuccess ||
-      cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
-    fc_forget_error(); // the general kernel may yet do it
-    return FC_OK;
-  }
-  if (each < 2) return FC_OK;
+  const int64_t resident = march_resident(kernel, BOX_THREADS, bytes, 2);
+  if (resident == 0) return FC_OK;
   const int64_t strips = a.strips * frames * a.planes;
-  const march_splits s = march_splits_of((a.rows - a.y0 + RUN - 1) / RUN, a.y.warm, strips,
-                                         static_cast<int64_t>(processors) * each);
+  const march_splits s = march_splits_of((a.rows - a.y0 + RUN - 1) / RUN, a.y.warm, strips, resident);
   a.blocks = s.steps, a.splits = s.splits;
   if (strips * a.splits > INT32_MAX) return FC_OK;
   kernel<<<static_cast<unsigned>(strips * a.splits), BOX_THREADS, bytes, stream>>>(a);

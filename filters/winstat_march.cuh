@@ -8,15 +8,17 @@
 
 namespace winstat {
 
-// Blocks of a kernel that the device holds at once; 0 where it has not so much shared memory.
-template <typename K> static inline int64_t march_resident(K kernel, int threads, int64_t bytes) {
+// Blocks of a kernel that the device holds at once; 0 where a multiprocessor has not so much shared memory,
+// or holds less than `least`.
+template <typename K>
+static inline int64_t march_resident(K kernel, int threads, int64_t bytes, int least = 1) {
   int each = 0, device = 0, processors = 1;
   if (fc_allow_shared(kernel, bytes) &&
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, static_cast<size_t>(bytes)) ==
           cudaSuccess &&
       cudaGetDevice(&device) == cudaSuccess &&
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
-    return static_cast<int64_t>(processors) * each;
+    return each < least ? 0 : static_cast<int64_t>(processors) * each;
   fc_forget_error();
   return 0;
 }
