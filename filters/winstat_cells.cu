@@ -9,12 +9,21 @@ constexpr int64_t CELL_CHANNELS = 8; // side by side, at most
 // Strips of a row that is cut into rows, and rows that it is worth.
 constexpr int64_t CELL_FOLLOW = 8, CELL_FOLLOW_ROWS = 64;
 
-// Whether windows see nothing else along an axis of one sample.
+// Whether the constant is a number of single precision.
+static bool finite(const fc_edges &edges, const fc_view &in) {
+  return in.dtype == FC_F32 && (edges.code & 0x7f800000u) != 0x7f800000u;
+}
+
+// Whether windows see nothing else along an axis of one sample, but for the constant.
 static void fold(seen *s, int axis, int of_view, const fc_edges *edges, bool extremes) {
   const bool alone = s->in.shape[of_view] == 1 && s->in.extent[of_view] == 1 && s->in.origin[of_view] == 0;
   const bool filled = edges && constant(edges->border);
-  if (!alone || s->w.before[axis] + s->w.after[axis] == 0 || (filled ? !extremes : !(s->w.shrink || edges)))
-    return;
+  if (!alone || s->w.before[axis] + s->w.after[axis] == 0 || !(filled || s->w.shrink || edges)) return;
+  if (filled && !extremes) {
+    if (axis == 0 || !finite(*edges, s->in)) return;
+    s->alone = static_cast<int32_t>(s->w.before[1] + s->w.after[1] + 1);
+    s->at = static_cast<int32_t>(s->w.before[1]);
+  }
   s->filled = s->filled || filled;
   if (axis == 0) s->times = static_cast<int32_t>(s->w.before[0] + s->w.after[0] + 1);
   s->w.before[axis] = s->w.after[axis] = 0;
@@ -48,7 +57,7 @@ static void join(seen *s) {
 
 seen seen_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
              bool extremes) {
-  seen s = {*w, *in, *out, 1, false};
+  seen s = {*w, *in, *out, 1, false, 0, 0};
   fold(&s, 0, FC_AXIS_X, edges, extremes), fold(&s, 1, FC_AXIS_Y, edges, extremes);
   turn(&s), join(&s);
   for (fc_view *v : {&s.in, &s.out})

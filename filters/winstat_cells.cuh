@@ -64,6 +64,9 @@ struct seen {
   fc_view in, out;
   int32_t times;
   bool filled; // windows see the border's constant besides, of which extremes want to know no more
+  // Of windows of `alone` rows those of variances see but one that is not the constant, number `at` of them;
+  // else 0.
+  int32_t alone, at;
 };
 seen seen_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
              bool extremes);

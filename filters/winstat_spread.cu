@@ -28,6 +28,22 @@ static spread_shares shares_of(int window) {
   return s;
 }
 
+static spread_alone alone_of(int rows, int at) {
+  spread_alone a = {};
+  const int suffix = rows < SPREAD_ROWS ? rows : SPREAD_ROWS;
+  const bool begins = at < suffix;
+  a.rows = rows, a.own = at == suffix - 1;
+  a.real[0] = begins ? suffix - at : 0, a.real[1] = begins ? 0 : at - SPREAD_ROWS + 1;
+  a.last[0] = suffix, a.last[1] = rows - suffix;
+  for (int part = 0; part < 2; part++)
+    a.first[part] = a.own ? 1 : a.real[part] > 0 ? a.real[part] : a.last[part] + 1;
+  for (int n = 1; n <= SPREAD_MOST; n++) {
+    const float count = static_cast<float>(n);
+    a.over[n] = 1 / count, a.share[n] = (count - 1) / count;
+  }
+  return a;
+}
+
 static spread_args spread_args_of(const seen &s, const fc_edges *edges, int which, int step,
                                   uint32_t *notes) {
   spread_args d = {};
@@ -36,12 +52,28 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
   a->skew = 0;
   d.c.x0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_X], SPREAD_ROWS));
   d.c.y0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_Y], SPREAD_ROWS));
-  for (int k = 0; k < 2; k++)
-    d.over[k] = 1.0f / static_cast<float>(a->window[k]), d.shares[k] = shares_of(a->window[k]);
+  if (s.alone > 0) d.alone = alone_of(s.alone, s.at);
+  for (int k = 0; k < 2; k++) {
+    const int window = k == 1 && s.alone > 0 ? s.alone : a->window[k];
+    d.over[k] = 1.0f / static_cast<float>(window), d.shares[k] = shares_of(window);
+  }
   d.times = s.times, d.over_times = 1.0f / static_cast<float>(s.times);
   d.root = s.w.stat[which] == FC_WINSTAT_STD, d.dtype = s.out.dtype;
   d.store = fc_dev_map_of<float>(s.out.kind, s.out.dtype), d.notes = notes;
   return d;
+}
+
+template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cudaStream_t stream) {
+  typedef spread_room room;
+  peak_args *a = &d.c.p;
+  const auto kernel = spread_march<ALONE>;
+  a->slots = a->y.warm + 2;
+  const int64_t bytes = sizeof(float) * static_cast<int64_t>(a->slots + 2) * room::STEP,
+                resident = march_resident(kernel, room::THREADS, bytes),
+                blocks = cells_split(&d.c, s, resident);
+  if (resident == 0 || blocks > INT32_MAX) return FC_UNSUPPORTED;
+  kernel<<<static_cast<unsigned>(blocks), room::THREADS, static_cast<size_t>(bytes), stream>>>(d);
+  return fc_launch_status();
 }
 
 fc_status run_spread(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
@@ -56,14 +88,7 @@ fc_status run_spread(const fc_winstat *w, const fc_view *in, const fc_edges *edg
     d = spread_args_of(s, edges, which, 1, notes);
     if (!cells_fit(&d.c, s, shape)) return FC_UNSUPPORTED;
   }
-  peak_args *a = &d.c.p;
-  a->slots = a->y.warm + 2;
-  const int64_t bytes = sizeof(float) * static_cast<int64_t>(a->slots + 2) * room::STEP,
-                resident = march_resident(spread_march, room::THREADS, bytes),
-                blocks = cells_split(&d.c, s, resident);
-  if (resident == 0 || blocks > INT32_MAX) return FC_UNSUPPORTED;
-  spread_march<<<static_cast<unsigned>(blocks), room::THREADS, static_cast<size_t>(bytes), stream>>>(d);
-  return fc_launch_status();
+  return s.alone > 0 ? launch<true>(d, s, stream) : launch<false>(d, s, stream);
 }
 
 } // namespace winstat

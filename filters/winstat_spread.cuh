@@ -17,8 +17,6 @@
 #ifndef FC_FILTERS_WINSTAT_SPREAD_CUH
 #define FC_FILTERS_WINSTAT_SPREAD_CUH
 
-#include <type_traits>
-
 #include "filters/copy_async.cuh"
 #include "filters/winstat_cells.cuh"
 
@@ -40,6 +38,15 @@ struct spread_shares {
   float share[SPREAD_ROWS], weight[SPREAD_ROWS];
 };
 
+// Of windows of `rows` rows all but one, number `at`, are the constant; else 0. Samples are taken in by
+// Welford's steps, first the suffix of the window's first 16 rows and then what follows these: step n is the
+// first of either that is not of the constant alone, which is no distance from itself, and the last.
+struct spread_alone {
+  int32_t rows, real[2], first[2], last[2];            // `real`: the step of that row, or 0
+  int32_t own;                                         // all is relative to that row
+  float over[SPREAD_MOST + 1], share[SPREAD_MOST + 1]; // 1 / n and (n - 1) / n
+};
+
 struct spread_args {
   cell_args c;
   int32_t root, dtype;
@@ -47,6 +54,7 @@ struct spread_args {
   float over[2];    // 1 / window
   float over_times; // and of that
   spread_shares shares[2];
+  spread_alone alone;
   fc_dev_map<float> store;
   uint32_t *notes;
 };
@@ -132,9 +140,10 @@ __device__ __forceinline__ void spread_copy(const cell_args &c, const spread_col
 struct moments {
   float mean, squares;
   // One more, the n-th (Welford 1962); and one that has squared deviations itself.
-  __device__ __forceinline__ void add(float distance, float n) {
+  __device__ __forceinline__ void add(float distance, float n) { step(distance, 1 / n, (n - 1) / n); }
+  __device__ __forceinline__ void step(float distance, float over, float share) {
     const float d = plus(distance, -mean);
-    mean = __fmaf_rn(d, 1 / n, mean), squares = __fmaf_rn(times(d, (n - 1) / n), d, squares);
+    mean = __fmaf_rn(d, over, mean), squares = __fmaf_rn(times(d, share), d, squares);
   }
   __device__ __forceinline__ void add(float distance, float more, float n) {
     add(distance, n), squares = plus(squares, more);
@@ -225,6 +234,31 @@ __device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_s
   }
 }
 
+// What spread_sixteen makes of columns of which all but one sample, v[k], are the constant.
+template <int ROWS, class Put>
+__device__ __forceinline__ void spread_column_alone(const spread_args &d, const float (&v)[ROWS], Put put) {
+  const spread_alone &a = d.alone;
+  const float constant = __uint_as_float(static_cast<uint32_t>(d.c.p.edges.code));
+  moments m[2][ROWS];
+#pragma unroll
+  for (int part = 0; part < 2; part++) {
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) m[part][k] = {0, 0};
+#pragma unroll 1
+    for (int n = a.first[part]; n <= a.last[part]; n++) {
+      const float over = a.over[n], share = a.share[n];
+      const bool real = n == a.real[part];
+#pragma unroll
+      for (int k = 0; k < ROWS; k++)
+        m[part][k].step(plus(real ? v[k] : constant, -(a.own ? v[k] : constant)), over, share);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < ROWS; k++)
+    put(k, a.rows > SPREAD_ROWS ? moments::join(m[0][k], m[1][k], d.shares[1].share[0], d.shares[1].weight[0])
+                                : m[0][k]);
+}
+
 // ---- the march ----------------------------------------------------------------------
 
 // A thread's column of results: of rows first .. last - 1.
@@ -289,6 +323,8 @@ __device__ __forceinline__ void spread_store(const spread_args &a, const spread_
     if (k >= first && k < last) spread_store_any(a, to, from[k * spread_room::ROW]);
 }
 
+// ALONE: of a column's samples all but one are the constant.
+template <bool ALONE>
 __global__ void __launch_bounds__(spread_room::THREADS, 4)
     spread_march(const __grid_constant__ spread_args d) {
   typedef spread_room room;
@@ -327,31 +363,45 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
                   samples + after(a.y.warm + 1) * STEP + place);
     fc_commit_copies();
     if (source.seen) {
+      // Infinities have no variance.
+      auto put = [&](int k, const moments &m) {
+        float *const to = means + place + k * ROW;
+        to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
+      };
       const float *const block_of[4] = {samples + slot * STEP + place, samples + after(1) * STEP + place,
                                         samples + after(2) * STEP + place,
                                         samples + after(a.slots > 3 ? 3 : 2) * STEP + place};
-      spread_sixteen(
-          a.y, d.shares[1],
-          [&](int s, int k) {
-            const float *const now = s == 0 ? block_of[0] : s == 1 ? block_of[1] : block_of[2];
-            const float *const next = s == 0 ? block_of[1] : s == 1 ? block_of[2] : block_of[3];
-            return k < ROWS ? now[k * ROW] : next[(k - ROWS) * ROW];
-          },
-          [&](int k, float, const moments &m) {
-            float *const to = means + place + k * ROW;
-            // Infinities have no variance.
-            to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
-          });
+      if constexpr (ALONE) {
+        constexpr int HALF = ROWS / 2;
+#pragma unroll 1
+        for (int half = 0; half < ROWS; half += HALF) {
+          float v[HALF];
+#pragma unroll
+          for (int k = 0; k < HALF; k++) v[k] = block_of[0][(half + k) * ROW];
+          spread_column_alone(d, v, [&](int k, const moments &m) { put(half + k, m); });
+        }
+      } else {
+        spread_sixteen(
+            a.y, d.shares[1],
+            [&](int s, int k) {
+              const float *const now = s == 0 ? block_of[0] : s == 1 ? block_of[1] : block_of[2];
+              const float *const next = s == 0 ? block_of[1] : s == 1 ? block_of[2] : block_of[3];
+              return k < ROWS ? now[k * ROW] : next[(k - ROWS) * ROW];
+            },
+            [&](int k, float, const moments &m) { put(k, m); });
+      }
     }
     __syncthreads();
     float v[ROWS], *const line = means + begins;
     if (live) {
       const float *const own = samples + after(held / ROWS) * STEP + begins + (held % ROWS - mine) * ROW;
+      const bool constant = ALONE && !d.alone.own;
+      const float beyond = __uint_as_float(static_cast<uint32_t>(a.edges.code));
       spread_sixteen(
           a.x, d.shares[0],
           [&](int s, int k) {
             const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
-            return column_moments{own[at], line[at], line[STEP + at]};
+            return column_moments{constant ? beyond : own[at], line[at], line[STEP + at]};
           },
           [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, d.over[0]); });
     }
