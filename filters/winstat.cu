@@ -680,10 +680,9 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
-// Which of the statistics that are no sums have kernels that make a window along both axes at once.
+// Which of the statistics have kernels, other than those of sums, that make a window along both axes at once.
 static unsigned others_taken(const call &c) {
-  const bool bytes = spread_bytes_take(c.w, c.in, c.out);
-  return (bytes || spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
+  return spread_bytes_take(c.w, c.in, c.edges, c.out) | (spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
          (extremes_take(c.w, c.in, c.edges, c.out) ? EXTREMES : 0);
 }
 
@@ -691,7 +690,7 @@ static fc_status run_others(const call &c, unsigned taken) {
   fc_status status = FC_OK;
   for (int i = 0; i < c.w->n_stats && status == FC_OK; i++) {
     const unsigned bit = 1u << c.w->stat[i];
-    if (taken & DEVIATIONS & bit)
+    if (taken & ~EXTREMES & bit)
       status = (c.in->dtype == FC_U8 ? run_spread_bytes : run_spread)(c.w, c.in, c.edges, c.out, i, c.notes,
                                                                       c.stream);
     if (taken & EXTREMES & bit) status = run_extremes(c.w, c.in, c.edges, c.out, i, c.stream);
@@ -743,7 +742,7 @@ static fc_status run_codes(const call &c, unsigned left) {
 // Those of the statistics that `mask` has.
 static fc_status run_all(const call &c, unsigned mask) {
   if (fc_view_count(c.out) == 0) return FC_OK;
-  const unsigned strips = strips_take(c.w, c.in) & mask, others = others_taken(c) & mask;
+  const unsigned others = others_taken(c) & mask, strips = strips_take(c.w, c.in) & mask & ~others;
   const unsigned left = mask & ~strips & ~others;
   bool done = false;
   fc_status status = run_rows(c, &done);
@@ -777,10 +776,11 @@ static fc_status run_edges(const call &c) {
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
     if (c.in->origin[a] != 0 || c.in->shape[a] != c.in->extent[a]) return FC_UNSUPPORTED;
   if (fc_view_count(c.out) == 0) return FC_OK;
-  const unsigned wanted = wanted_of(c.w), others = wanted & ~TOTALS, sums = wanted & TOTALS;
-  if (others & ~others_taken(c)) return FC_UNSUPPORTED;
+  const unsigned wanted = wanted_of(c.w), others = wanted & others_taken(c), sums = wanted & ~others;
+  if (sums & ~TOTALS) return FC_UNSUPPORTED;
   fc_status status = FC_OK;
-  if (sums) status = in_runs(c.w, c.in) ? run_all(c, sums) : run_box_edges(c, sums, strips_take(c.w, c.in));
+  if (sums)
+    status = in_runs(c.w, c.in) ? run_all(c, sums) : run_box_edges(c, sums, strips_take(c.w, c.in) & sums);
   return status == FC_OK ? run_others(c, others) : status;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// winstat_bytes.cuh - what kernels for means of bytes share: bytes from shared memory, codes of means, and
+// winstat_bytes.cuh - what kernels for sums of bytes share: bytes from shared memory, codes of means, and
 // results.
 #ifndef FC_FILTERS_WINSTAT_BYTES_CUH
 #define FC_FILTERS_WINSTAT_BYTES_CUH
+
+#include <type_traits>
 
 #include "filters/winstat_samples.cuh"
 
@@ -13,6 +15,16 @@ namespace winstat {
 static inline int bytes_skew(const char *out, int64_t row, int64_t plane, int64_t frame) {
   const uint64_t steps = static_cast<uint64_t>(row | plane | frame | 16), least = steps & (~steps + 1);
   return static_cast<int>(16 - least + reinterpret_cast<uintptr_t>(out) % least);
+}
+
+// f(std::integral_constant<int, n>) for n channels that lie side by side, up to four.
+template <class F> static inline fc_status with_channels(int channels, F f) {
+  switch (channels) {
+  case 2: return f(std::integral_constant<int, 2>{});
+  case 3: return f(std::integral_constant<int, 3>{});
+  case 4: return f(std::integral_constant<int, 4>{});
+  default: return f(std::integral_constant<int, 1>{});
+  }
 }
 
 // What stands for byte i of a row, ELSEWHERE for the constant.
@@ -26,8 +38,9 @@ __device__ __forceinline__ int bytes_source(const ends &edges, int i, int lo, in
 }
 
 // WORDS words from byte at % 16 of x[] on, which is used up.
-template <int WORDS>
-__device__ __forceinline__ void bytes_shift(uint32_t (&v)[WORDS], uint32_t (&x)[WORDS + 4], int at) {
+template <int WORDS, int HELD>
+__device__ __forceinline__ void bytes_shift(uint32_t (&v)[WORDS], uint32_t (&x)[HELD], int at) {
+  static_assert(HELD >= WORDS + 4, "words that one from anywhere on may see");
   const bool two = at & 8, one = at & 4;
 #pragma unroll
   for (int k = 0; k < WORDS + 2; k++) x[k] = two ? x[k + 2] : x[k];
@@ -73,15 +86,20 @@ __device__ __forceinline__ uint32_t bytes_mean_exact(int32_t sum, int32_t n, flo
 }
 
 // Results of bytes i, i + 1, ... of a row of `count` that lie `step` apart: row + i is at a multiple of 16,
-// if that is 1.
+// or 8 for words that are no whole quads, if that is 1.
 template <int WORDS>
 __device__ __forceinline__ void bytes_give(const uint32_t (&v)[WORDS], char *row, int i, int count,
                                            int step) {
   if (step == 1 && i >= 0 && i + 4 * WORDS <= count) {
+    if (WORDS % 4 == 0) {
 #pragma unroll
-    for (int k = 0; k < WORDS / 4; k++)
-      *reinterpret_cast<uint4 *>(row + i + 16 * k) =
-          make_uint4(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+      for (int k = 0; k + 3 < WORDS; k += 4)
+        *reinterpret_cast<uint4 *>(row + i + 4 * k) = make_uint4(v[k], v[k + 1], v[k + 2], v[k + 3]);
+    } else {
+#pragma unroll
+      for (int k = 0; k + 1 < WORDS; k += 2)
+        *reinterpret_cast<uint2 *>(row + i + 4 * k) = make_uint2(v[k], v[k + 1]);
+    }
     return;
   }
 #pragma unroll

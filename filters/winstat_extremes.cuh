@@ -14,9 +14,8 @@
 #ifndef FC_FILTERS_WINSTAT_EXTREMES_CUH
 #define FC_FILTERS_WINSTAT_EXTREMES_CUH
 
-#include <type_traits>
-
 #include "filters/copy_async.cuh"
+#include "filters/winstat_number.cuh"
 #include "filters/winstat_samples.cuh"
 #include "filters/winstat_slide16.cuh"
 
@@ -232,28 +231,6 @@ __device__ __forceinline__ void peak_long(peak<T> core, At at, Tail tail, Put pu
   for (int k = 0; k < PEAK_ROWS; k++) {
     put(k, P::least(suffix[k], core));
     if (k + 1 < PEAK_ROWS) core = P::least(core, tail(PART + k));
-  }
-}
-
-// f(std::integral_constant<int, n>) for n of 1 to 16.
-template <class F> __device__ __forceinline__ void with_number(int n, F f) {
-  switch (n) {
-  case 1: f(std::integral_constant<int, 1>{}); break;
-  case 2: f(std::integral_constant<int, 2>{}); break;
-  case 3: f(std::integral_constant<int, 3>{}); break;
-  case 4: f(std::integral_constant<int, 4>{}); break;
-  case 5: f(std::integral_constant<int, 5>{}); break;
-  case 6: f(std::integral_constant<int, 6>{}); break;
-  case 7: f(std::integral_constant<int, 7>{}); break;
-  case 8: f(std::integral_constant<int, 8>{}); break;
-  case 9: f(std::integral_constant<int, 9>{}); break;
-  case 10: f(std::integral_constant<int, 10>{}); break;
-  case 11: f(std::integral_constant<int, 11>{}); break;
-  case 12: f(std::integral_constant<int, 12>{}); break;
-  case 13: f(std::integral_constant<int, 13>{}); break;
-  case 14: f(std::integral_constant<int, 14>{}); break;
-  case 15: f(std::integral_constant<int, 15>{}); break;
-  default: f(std::integral_constant<int, 16>{}); break;
   }
 }
 

@@ -107,12 +107,7 @@ fc_status run_line_bytes(const fc_winstat *w, const fc_view *in, const fc_edges 
   const int channels = together(in, out);
   const bytes_args a = bytes_args_of(w, in, edges, out, channels);
   const int64_t frames = in->shape[FC_AXIS_N];
-  switch (channels) {
-  case 2: return launch<2>(a, frames, stream, done);
-  case 3: return launch<3>(a, frames, stream, done);
-  case 4: return launch<4>(a, frames, stream, done);
-  default: return launch<1>(a, frames, stream, done);
-  }
+  return with_channels(channels, [&](auto c) { return launch<decltype(c)::value>(a, frames, stream, done); });
 }
 
 } // namespace winstat

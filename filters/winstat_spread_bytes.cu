@@ -41,7 +41,7 @@ static deviation_args deviation_args_of(const fc_winstat *w, const fc_view *in, 
   return d;
 }
 
-bool spread_bytes_take(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+static bool march_takes(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   const int step = side_by_side(in);
   const int64_t most = 1 << 28, channels = in->shape[FC_AXIS_C];
   if (in->shape[FC_AXIS_Y] < DEVIATION_ROWS) return false; // a step makes as many
@@ -52,6 +52,20 @@ bool spread_bytes_take(const fc_winstat *w, const fc_view *in, const fc_view *ou
   if (in->shape[FC_AXIS_X] * step > most || in->shape[FC_AXIS_Y] > most || channels > most) return false;
   deviation_args d = deviation_args_of(w, in, nullptr, out, 0, step, nullptr);
   return fit(&d) && march_resident(deviation_march<true>, DEVIATION_THREADS, bytes_of(d)) > 0;
+}
+
+unsigned spread_bytes_take(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                           const fc_view *out) {
+  unsigned taken = 0;
+  if (in->dtype != FC_U8) return 0;
+  const bool marches = march_takes(w, in, out);
+  for (int i = 0; i < w->n_stats; i++) {
+    const int stat = w->stat[i];
+    bool done = marches && (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD);
+    if (!done) run_box_squares(w, in, edges, out, i, true, nullptr, nullptr, &done);
+    if (done) taken |= 1u << stat;
+  }
+  return taken;
 }
 
 template <bool BYTES> static fc_status launch(deviation_args d, int64_t frames, cudaStream_t stream) {
@@ -70,6 +84,9 @@ template <bool BYTES> static fc_status launch(deviation_args d, int64_t frames, 
 
 fc_status run_spread_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                            int which, uint32_t *notes, cudaStream_t stream) {
+  bool done = false;
+  const fc_status status = run_box_squares(w, in, edges, out, which, false, notes, stream, &done);
+  if (status != FC_OK || done) return status;
   deviation_args d = deviation_args_of(w, in, edges, out, which, side_by_side(in), notes);
   if (!fit(&d)) return FC_UNSUPPORTED;
   return out->dtype == FC_U8 ? launch<true>(d, in->shape[FC_AXIS_N], stream)

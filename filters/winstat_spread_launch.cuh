@@ -19,10 +19,16 @@ bool spread_takes(const fc_winstat *w, const fc_view *in);
 fc_status run_spread(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                      int which, uint32_t *notes, cudaStream_t stream);
 
-// The same of bytes, where nothing is in the way of it. They are the same to the bit whoever makes them.
-bool spread_bytes_take(const fc_winstat *w, const fc_view *in, const fc_view *out);
+// The same of bytes, and root mean squares, where nothing is in the way of it: which of these are wanted and
+// taken. They are the same to the bit whoever makes them.
+unsigned spread_bytes_take(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out);
 fc_status run_spread_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                            int which, uint32_t *notes, cudaStream_t stream);
+
+// run_spread_bytes for windows of moderate size whose results are bytes, `done` if that can; `only_ask`:
+// whether it could.
+fc_status run_box_squares(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                          int which, bool only_ask, uint32_t *notes, cudaStream_t stream, bool *done);
 
 } // namespace winstat
 

@@ -7,6 +7,7 @@
  */
 #include <cuda_runtime_api.h>
 
+#include "core/plugin.h"
 #include "tests/filters/border.h"
 #include "tests/filters/winstat_check.h"
 
@@ -185,11 +186,11 @@ static void check_rounded(const sample_case *t, const fc_winstat *w) {
 }
 
 /* The same, and however the output is cut. */
-static void check_pieces(const sample_case *t, const fc_winstat *w) {
+static void check_pieces(const sample_case *t, const fc_winstat *w, source_fn source) {
   const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
   picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo);
   picture out = output_for(t, w), cut = output_for(t, w);
-  picture_fill(&in, source_random, 0, 0);
+  picture_fill(&in, source, 0, 0);
   picture device_in = to_device(&in), device_out = to_device(&out), device_cut = to_device(&cut);
   run_cuda(w, &device_in.view, &device_out.view);
   run_pieces(w, &device_in.view, &device_cut.view);
@@ -470,8 +471,95 @@ static void test_bytes(int rounds) {
                          : t.shape[FC_AXIS_X] < 3000 ? random_int(1, 8)
                                                      : random_int(1, 2);
     fc_winstat_init(&w, &stats[i % 20 == 19], 1, t.columns, t.rows, t.shrink, t.compute);
-    check_pieces(&t, &w);
+    check_pieces(&t, &w, source_random);
     check_edges(&t, &w, t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
+  }
+}
+
+/* The two codes that lie furthest apart, of which windows of an even number of samples have roots that lie
+ * halfway between two codes; and two that lie next to each other. */
+static double source_corners(int dtype, double parameter) {
+  (void)dtype, (void)parameter;
+  return random_int(0, 1) ? 255 : 0;
+}
+static double source_flat(int dtype, double parameter) {
+  (void)dtype, (void)parameter;
+  return (double)random_int(90, 91);
+}
+
+/* Whether codes were cut off is said where, and only where, the CPU says it. */
+static void check_notes(const sample_case *t, const fc_winstat *w, source_fn source) {
+  const int64_t halo[2][2] = {{w->before[0], w->after[0]}, {w->before[1], w->after[1]}};
+  picture in = picture_new(t->kind, t->dtype, t->layout, t->shape, halo), out = output_for(t, w);
+  uint32_t cpu[FC_NOTES] = {0}, got[FC_NOTES] = {0};
+  void *notes = NULL, *device_scratch = NULL;
+  picture_fill(&in, source, 0, 0);
+  picture device_in = to_device(&in), device_out = to_device(&out);
+  void *scratch = aligned_alloc(64, (fc_winstat_cpu_scratch(w, &in.view) + 63) / 64 * 64);
+  fc_winstat_cpu(w, &in.view, &out.view, scratch, cpu);
+  free(scratch);
+  if (cudaMalloc(&notes, sizeof got) != cudaSuccess || cudaMemset(notes, 0, sizeof got) != cudaSuccess ||
+      cudaMalloc(&device_scratch, fc_winstat_cuda_scratch(w, &in.view) + 1) != cudaSuccess)
+    abort();
+  CHECK(fc_winstat_cuda(w, &device_in.view, &device_out.view, device_scratch, notes, NULL) == FC_OK,
+        "launch");
+  cudaMemcpy(got, notes, sizeof got, cudaMemcpyDeviceToHost);
+  CHECK(memcmp(cpu, got, sizeof got) == 0, "%s: notes %u %u, on the CPU %u %u", describe(t), got[0], got[1],
+        cpu[0], cpu[1]);
+  cudaFree(notes), cudaFree(device_scratch), cudaFree(device_in.memory.base),
+      cudaFree(device_out.memory.base);
+  guarded_free(&in.memory), guarded_free(&out.memory);
+}
+
+/* Variances and root mean squares of bytes: windows that end in a lane's chunk of a row anywhere, channels
+ * side by side and in planes, results that begin anywhere, narrow images and those of several strips and
+ * splits, and single rows and columns, some so long that they are cut into rows. */
+static void test_squares(int rounds) {
+  static const int64_t wide[] = {1, 2, 7, 15, 31, 32, 33, 64, 100, 224, 500, 777, 1030, 1500},
+                       tall[] = {1, 2, 3, 8, 17, 33, 70, 200}, frames[] = {1, 1, 2, 9};
+  static const int32_t stats[] = {FC_WINSTAT_STD, FC_WINSTAT_VAR, FC_WINSTAT_RMS, FC_WINSTAT_STD};
+  static const source_fn sources[] = {source_random, source_corners, source_flat};
+  for (int i = 0; i < rounds; i++) {
+    sample_case t = {.kind = (int)random_int(0, 2), .dtype = FC_U8, .out_dtype = FC_U8, .compute = FC_F32};
+    fc_winstat w;
+    t.columns = 1 + i % 34, t.rows = t.kind == FC_AUDIO ? 1 : i % 5 == 4 ? 17 : random_int(1, 16);
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = random_int(0, 3) ? t.layout : PACKED;
+    t.shape[FC_AXIS_C] = random_int(1, 5), t.shape[FC_AXIS_X] = PICK(wide);
+    t.shape[FC_AXIS_Y] = t.kind == FC_AUDIO ? 1 : PICK(tall);
+    t.shape[FC_AXIS_N] = t.shape[FC_AXIS_X] < 200 ? PICK(frames) : 1;
+    if (i % 6 == 5) { /* a single row, or column */
+      const int row = t.kind == FC_AUDIO || random_int(0, 1);
+      t.shape[FC_AXIS_X] = t.shape[FC_AXIS_Y] = t.shape[FC_AXIS_N] = 1, t.shape[FC_AXIS_C] = random_int(1, 3);
+      const int cut = i % 24 == 23;
+      t.shape[row ? FC_AXIS_X : FC_AXIS_Y] =
+          cut ? random_int(430000, 470000) / t.shape[FC_AXIS_C] : random_int(1000, 9000);
+      if (cut && row && t.rows > 2) t.rows = 2; /* it would be mostly halo */
+      if (cut && !row && t.columns > 3) t.columns = 3;
+    }
+    fc_winstat_init(&w, stats + i % 3, 1 + (i % 10 == 8), t.columns, t.rows, 0, t.compute);
+    check_pieces(&t, &w, sources[i / 3 % 3]);
+    check_notes(&t, &w, sources[i / 3 % 3]);
+    for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++) check_edges(&t, &w, border);
+  }
+}
+
+/* Variances of floats where windows see the border's constant above and below a single row, or beside a
+ * single column. */
+static void test_alone(int rounds) {
+  static const int64_t lengths[] = {1, 3, 16, 40, 100, 700, 3000, 9001};
+  static const int32_t stats[] = {FC_WINSTAT_STD, FC_WINSTAT_VAR};
+  for (int i = 0; i < rounds; i++) {
+    sample_case t = {.kind = FC_ARRAY, .dtype = FC_F32, .out_dtype = FC_F32, .compute = FC_F32};
+    fc_winstat w;
+    const int row = (int)random_int(0, 2) > 0;
+    const int64_t across = random_int(1, 33), around = 2 + i % 32;
+    t.columns = row ? across : around, t.rows = row ? around : across;
+    t.layout = (int)random_int(0, LAYOUTS - 1), t.out_layout = (int)random_int(0, LAYOUTS - 1);
+    t.shape[FC_AXIS_C] = random_int(1, 3), t.shape[FC_AXIS_N] = random_int(1, 3);
+    t.shape[FC_AXIS_X] = t.shape[FC_AXIS_Y] = 1, t.shape[row ? FC_AXIS_X : FC_AXIS_Y] = PICK(lengths);
+    fc_winstat_init(&w, stats + i % 2, 1, t.columns, t.rows, 0, t.compute);
+    const int border = random_int(0, 1) ? FC_BORDER_ZERO : FC_BORDER_CONSTANT;
+    CHECK(check_edges(&t, &w, border) == FC_OK, "%s: refused", describe(&t));
   }
 }
 
@@ -646,6 +734,8 @@ int main(int argc, char **argv) {
   }
   random_start(20261122);
   test_bytes(argc > 1 ? atoi(argv[1]) : 240 / trial_step());
+  test_squares(argc > 1 ? atoi(argv[1]) : 272 / trial_step());
+  test_alone(argc > 1 ? atoi(argv[1]) : 96 / trial_step());
   test_offset();
   test_extreme();
   test_tall();
