@@ -53,8 +53,8 @@ inline __device__ __noinline__ uint32_t deviation_exact(const deviation_args &a,
 }
 
 // The byte of a window: in single precision, unless that is too near to what is rounded otherwise. The error
-// is below 2^-21 of codes up to 255.
-__device__ __forceinline__ uint32_t deviation_code(const deviation_args &a, uint2 v) {
+// is below 2^-21 of codes up to 255. Of a window that is not `wanted` nothing is noted.
+__device__ __forceinline__ uint32_t deviation_code(const deviation_args &a, uint2 v, bool wanted) {
   constexpr float ROUND = 12582912.0f; // 1.5 2^23: what is added to it is rounded
   float code = a.count > DEVIATION_MOST
                    ? __ull2float_rn(static_cast<uint64_t>(a.count) * v.y - static_cast<uint64_t>(v.x) * v.x)
@@ -62,7 +62,7 @@ __device__ __forceinline__ uint32_t deviation_code(const deviation_args &a, uint
   if (a.root) asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(code));
   code = times(code, a.over);
   const float rounded = plus(code, ROUND), apart = plus(code, -plus(rounded, -ROUND));
-  if (fabsf(apart) > 0.4998f || code > a.top) return deviation_exact(a, v.x, v.y);
+  if (fabsf(apart) > 0.4998f || code > a.top) return wanted ? deviation_exact(a, v.x, v.y) : 0;
   return (__float_as_uint(rounded) + static_cast<uint32_t>(a.store.bias)) & 0xff;
 }
 
@@ -106,13 +106,13 @@ __device__ __forceinline__ void deviation_along(uint2 (&v)[DEVIATION_RUN], const
               [&](auto n) { deviation_slide<decltype(n)::value>(v, sum, line, line + w.segments); });
 }
 
-// The codes of a lane's windows, four a word.
+// The codes of a lane's windows, of which the first `wanted` are, four a word.
 __device__ __forceinline__ void deviation_codes(const deviation_args &a, const uint2 (&v)[DEVIATION_RUN],
-                                                uint32_t (&codes)[DEVIATION_RUN / 4]) {
+                                                int wanted, uint32_t (&codes)[DEVIATION_RUN / 4]) {
 #pragma unroll
   for (int k = 0; k < DEVIATION_RUN / 4; k++) codes[k] = 0;
 #pragma unroll
-  for (int k = 0; k < DEVIATION_RUN; k++) codes[k / 4] |= deviation_code(a, v[k]) << (k % 4 * 8);
+  for (int k = 0; k < DEVIATION_RUN; k++) codes[k / 4] |= deviation_code(a, v[k], k < wanted) << (k % 4 * 8);
 }
 
 // A row of results from where a warp has them in shared memory, pixel by pixel.
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(DEVIATION_THREADS)
     if (live) deviation_along(v, line, a.x);
     if (BYTES) {
       uint32_t codes[RUN / 4];
-      if (live) deviation_codes(d, v, codes);
+      if (live) deviation_codes(d, v, row < a.rows ? pixels - run * RUN : 0, codes);
       __syncwarp();
       uint8_t *const bytes = reinterpret_cast<uint8_t *>(own) + run * RUN * C + channel;
       if (live) {
