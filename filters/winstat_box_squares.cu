@@ -88,6 +88,9 @@ static squares_args squares_args_of(const fc_winstat *w, const fc_view *in, cons
 
 // ---- launching -----------------------------------------------------------------------
 
+// Strips with ends of rows take longer than others, so that there are more of them than work at once.
+constexpr int64_t WAVES = 4;
+
 template <int C>
 static fc_status launch(squares_args a, int64_t frames, bool only_ask, cudaStream_t stream, bool *done) {
   constexpr int CHUNK = squares_chunk<C>::BYTES;
@@ -95,7 +98,7 @@ static fc_status launch(squares_args a, int64_t frames, bool only_ask, cudaStrea
   *done = false;
   if (!byte_cut_columns<C, CHUNK>(&a.b, frames, CHUNK)) return FC_OK;
   const int64_t resident = march_resident(kernel, 32 * STRIP_WARPS, 0) * STRIP_WARPS,
-                warps = resident > 0 ? byte_cut_rows(&a.b, frames, resident) : 0;
+                warps = resident > 0 ? byte_cut_rows(&a.b, frames, WAVES * resident) : 0;
   if (warps == 0) return FC_OK;
   *done = true;
   if (only_ask) return FC_OK;
