@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // dither.cu - triangular noise on a CUDA device, bit for bit that of dither.c. What binds is the mixing of 64
-// bits: once a sample, and three times for what a row and channel begin with, which is therefore worked
-// out once for all of a block's samples of them, by as many threads as there are such: for long dense rows,
-// which go by packs of 16 bytes (add_packed), and for others, an element at a time (add_lines), unless they
-// are so short that there are hardly more samples (add_elements).
+// bits: once a sample, and three times for what a row and channel begin with. Dense memory goes by packs of
+// 16 bytes, however short the rows in it are, and each warp works out what those of its part begin with; of a
+// column, whose samples are rows, each thread for its own (add_packed). Others go an element at a time, and a
+// block's threads work out the beginnings of its lines (add_lines), unless they are so short that there are
+// hardly more samples (add_elements).
 #include "filters/dither.h"
 #include "filters/dither_math.h"
 #include "filters/lines_runs.cuh"
@@ -16,13 +17,11 @@ constexpr int THREADS = 256;
 constexpr int EACH = 4, TILE = THREADS * EACH; // elements of a thread and of a block, of shorter lines
 constexpr int MOST_CHANNELS = 256;             // side by side in a line
 constexpr int LEAST_LINE = 8;                  // samples of a channel whose state is worth keeping
-// A dense line by packs has at least so many threads, more than there are elements beside its packs, so that
-// four lines share a block at the most; its channels share a table with what a pack adds to them.
-constexpr int FEWEST_DENSE = 64, MOST_TOGETHER = THREADS / FEWEST_DENSE, MOST_DENSE_CHANNELS = 48;
-constexpr int LEAST_DENSE = 1024; // elements of a line, or its hashes are many
+constexpr int MOST_DENSE_CHANNELS = 48;        // of a dense run by packs
+constexpr int LEAST_DENSE = 1024;              // elements of it
 
 template <typename F> struct noise {
-  uint64_t hash;                                  // of the seed
+  uint64_t hash, frame;                           // of the seed, and with the view's first frame
   int64_t n, y, x, c;                             // the place of the view's first sample in the signal
   F unit;                                         // of the noise's numbers
   int channels;                                   // side by side in a line; 1: a line is of one channel
@@ -37,10 +36,14 @@ __device__ __forceinline__ double sum(double v, int32_t units, double unit) {
   return __dadd_rn(v, __dmul_rn(units, unit));
 }
 
+template <typename F> __device__ __forceinline__ uint64_t frame_hash(const noise<F> &a, int64_t n) {
+  return n == 0 ? a.frame : fc_dither_hash(a.hash, a.n + n);
+}
+
 // The state for the first sample of a row and channel, less what a sample's place in the view adds.
 template <typename F>
 __device__ __forceinline__ uint64_t state_of(const noise<F> &a, int64_t n, int64_t y, int64_t c) {
-  const uint64_t hash = fc_dither_hash(fc_dither_hash(a.hash, a.n + n), a.y + y);
+  const uint64_t hash = fc_dither_hash(frame_hash(a, n), a.y + y);
   return fc_dither_hash(hash, a.c + c) + static_cast<uint64_t>(a.x) * FC_DITHER_GROWTH;
 }
 
@@ -49,74 +52,182 @@ __device__ __forceinline__ uint64_t growth(int x) {
   return static_cast<uint64_t>(static_cast<uint32_t>(x)) * FC_DITHER_GROWTH;
 }
 
-// ---- dense lines ---------------------------------------------------------------
+// ---- dense runs ----------------------------------------------------------------
 
-// Packs of a thread: 16 elements at least, or 32 where they take no more registers.
-template <typename T, typename U> constexpr int PACKS = fc_pack<T, U>::size > 8 ? 2 : 4;
+// Lines without a gap between them are a run: one, those of a frame, or those of all frames. A warp has a
+// unit of a run: some turns of as many packs as its lanes load at once.
+constexpr int RUN_WARPS = 4;
+template <typename T, typename U> constexpr int MOST_TURNS = fc_pack<T, U>::size / 2;
+template <typename T, typename U> constexpr int PACKS = 16 / fc_pack<T, U>::size; // of a lane at once
+constexpr int TURN = 32 * 16;                                                     // elements
+constexpr int MANY_UNITS = 16384; // before they have more turns
 
-// A line has blockDim.x threads, and a block blockDim.y lines.
+struct dense_runs {
+  fc_lines firsts;                                   // the lines that runs begin with
+  int length, line, rows;                            // elements of a run and of a line; lines of a frame
+  int units, each, turns;                            // in all, of a run, and those of a unit
+  int stride, room;                                  // states of a line and of a warp in shared memory
+  fc_dev_divider by_line, by_rows, by_each, by_more; // by_more: states of a line that no hash makes
+};
+
+// Where the states of a pack's samples come from.
+enum state_source {
+  OF_LINES,    // of a channel, no shorter than a pack: the first of each line is in shared memory
+  OF_CHANNELS, // the first of each line, as many as its channels and what a pack adds to them
+  OF_SAMPLES,  // a column, where each begins a line
+};
+
+// The states of `count` lines, the run's from `line` on.
+template <int SOURCE, typename F>
+__device__ __forceinline__ void fill_states(uint64_t *table, const noise<F> &a, const dense_runs &r,
+                                            const fc_dev_line &l, int line, int count) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int i = lane; i < count * a.channels; i += 32) {
+    const int which = a.by_channels.quotient(i), c = i - which * a.channels;
+    const int n = r.by_rows.quotient(line + which), y = line + which - n * r.rows;
+    table[which * r.stride + c] = state_of(a, l.n + n, l.y + y, l.c + c);
+  }
+  __syncwarp();
+  if constexpr (SOURCE == OF_CHANNELS) {
+    const int more = r.stride - a.channels;
+    for (int i = lane; i < count * more; i += 32) {
+      const int which = r.by_more.quotient(i), j = a.channels + i - which * more;
+      const int x = a.by_channels.quotient(j);
+      uint64_t *states = table + which * r.stride;
+      states[j] = states[j - x * a.channels] + growth(x);
+    }
+    __syncwarp();
+  }
+}
+
+// Adds the noise to a pack that begins with the run's element i. ENDS: a line may end in it.
+template <bool ENDS, typename F, int N>
+__device__ __forceinline__ void add_to_line(F (&v)[N], const noise<F> &a, const uint64_t *states, int at,
+                                            int left) {
+  uint64_t state = states[0] + growth(at);
+  const uint64_t next = ENDS ? states[1] - growth(left) : 0;
+#pragma unroll
+  for (int e = 0; e < N; e++) {
+    if (ENDS && e == left) state = next;
+    v[e] = sum(v[e], fc_dither_units(state + growth(e)), a.unit);
+  }
+}
+
+template <bool ENDS, typename F, int N>
+__device__ __forceinline__ void add_to_channels(F (&v)[N], const noise<F> &a, const dense_runs &r,
+                                                const uint64_t *states, int at, int left) {
+  const int x = a.by_channels.quotient(at);
+  const uint64_t *first = states + (at - x * a.channels), *next = states + (r.stride - left);
+  uint64_t grown = growth(x);
+#pragma unroll
+  for (int e = 0; e < N; e++) {
+    if (ENDS && e == left) first = next, next += r.stride - r.line, left += r.line, grown = 0;
+    v[e] = sum(v[e], fc_dither_units(first[e] + grown), a.unit);
+  }
+}
+
+template <int SOURCE, typename F, int N>
+__device__ __forceinline__ void add_noise(F (&v)[N], const noise<F> &a, const dense_runs &r,
+                                          const uint64_t *table, int line, int i) {
+  const int mine = r.by_line.quotient(i), at = i - mine * r.line, left = r.line - at;
+  const uint64_t *states = table + (mine - line) * r.stride;
+  const bool none = __all_sync(~0u, left >= N);
+  if constexpr (SOURCE == OF_LINES) {
+    if (none)
+      add_to_line<false>(v, a, states, at, left);
+    else
+      add_to_line<true>(v, a, states, at, left);
+  } else {
+    if (none)
+      add_to_channels<false>(v, a, r, states, at, left);
+    else
+      add_to_channels<true>(v, a, r, states, at, left);
+  }
+}
+
+// The same to a column's, whose first line is y; `hash` is its frame's.
+template <typename F, int N>
+__device__ __forceinline__ void add_to_column(F (&v)[N], const noise<F> &a, uint64_t hash, int64_t y,
+                                              int64_t c) {
+  const uint64_t first = hash + static_cast<uint64_t>(a.y + y + 1) * FC_DITHER_GROWTH;
+#pragma unroll
+  for (int e = 0; e < N; e++) {
+    const uint64_t state = fc_dither_hash(fc_dither_mix(first + growth(e)), a.c + c);
+    v[e] = sum(v[e], fc_dither_units(state + static_cast<uint64_t>(a.x) * FC_DITHER_GROWTH), a.unit);
+  }
+}
+
+// The elements of a run ahead of its packs and behind them.
 template <typename F, typename T, typename U>
-__global__ void __launch_bounds__(THREADS)
-    add_packed(fc_dev_view in, fc_dev_view out, fc_lines lines, noise<F> a, uint32_t *notes) {
+__device__ __forceinline__ void add_ends(const noise<F> &a, const dense_runs &r, const fc_dev_line &l,
+                                         const fc_packs &p, const char *from, char *to, uint32_t *notes) {
+  const int head = static_cast<int>(p.head), packed = static_cast<int>(p.body) - head;
+  for (int i = static_cast<int>(threadIdx.x % 32); i < r.length - packed; i += 32) {
+    const int at = i < head ? i : i + packed;
+    const int line = r.by_line.quotient(at), within = at - line * r.line;
+    const int x = a.by_channels.quotient(within), n = r.by_rows.quotient(line);
+    const uint64_t state =
+        state_of(a, l.n + n, l.y + line - n * r.rows, l.c + within - x * a.channels) + growth(x);
+    const F v = fc_dev_load<F, T>(from + static_cast<int64_t>(at) * static_cast<int>(sizeof(T)), a.in);
+    fc_dev_store<F, U>(to + static_cast<int64_t>(at) * static_cast<int>(sizeof(U)),
+                       sum(v, fc_dither_units(state), a.unit), a.out, notes);
+  }
+}
+
+template <int SOURCE, typename F, typename T, typename U>
+__global__ void __launch_bounds__(32 * RUN_WARPS)
+    add_packed(fc_dev_view in, fc_dev_view out, const __grid_constant__ dense_runs r,
+               const __grid_constant__ noise<F> a, uint32_t *notes) {
   constexpr int N = fc_pack<T, U>::size, SIZE = static_cast<int>(sizeof(T)), K = PACKS<T, U>;
-  // The state where a pack begins with channel c is that at c, and those of its other elements follow.
-  __shared__ uint64_t tables[MOST_TOGETHER][MOST_DENSE_CHANNELS + N];
-  uint64_t *table = tables[threadIdx.y];
-  const int64_t count = lines.frames * lines.rows * lines.channels;
-  const int apart = static_cast<int>(blockDim.x),
-            first = static_cast<int>(blockIdx.x) * apart * K + threadIdx.x;
-  const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
+  extern __shared__ uint64_t room[];
+  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+  uint64_t *table = room + warp * r.room;
+  const int unit = static_cast<int>(blockIdx.x) * RUN_WARPS + warp;
+  if (unit >= r.units) return;
+  const int run = r.by_each.quotient(unit), part = unit - run * r.each;
+  const fc_dev_line l = fc_dev_line_of(r.firsts, run);
+  const char *from = in.at(l.n, l.y, 0, l.c);
+  char *to = out.at(l.n, l.y, 0, l.c);
+  const fc_packs p = fc_packs_of<T, U>(from, to, r.length);
+  const int head = static_cast<int>(p.head), body = static_cast<int>(p.body);
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + p.head * SIZE) % 4);
+  int first = head + part * r.turns * TURN;
+  const int end = min(first + r.turns * TURN, body);
+  if (part == 0) add_ends<F, T, U>(a, r, l, p, from, to, notes);
+  if (first >= end) return;
+  const int line = r.by_line.quotient(first);
+  uint64_t hash = 0;
+  if constexpr (SOURCE == OF_SAMPLES)
+    hash = frame_hash(a, l.n);
+  else
+    fill_states<SOURCE>(table, a, r, l, line, r.by_line.quotient(end - 1) - line + 2);
   fc_dev_noted noted = {false, false};
-  for (int64_t base = static_cast<int64_t>(blockIdx.y) * blockDim.y; base < count; base += step) {
-    const bool live = base + threadIdx.y < count;
-    const fc_dev_line l = fc_dev_line_of(lines, live ? base + threadIdx.y : base);
-    const char *from = in.at(l.n, l.y, 0, l.c);
-    char *to = out.at(l.n, l.y, 0, l.c);
-    const fc_packs p = fc_packs_of<T, U>(from, to, lines.length);
-    const int head = static_cast<int>(p.head), body = live ? static_cast<int>(p.body) : 0;
-    const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + p.head * SIZE) % 4);
+#pragma unroll 1
+  for (; first < end; first += TURN) {
     fc_packed<T, N> x[K];
     uint32_t last[K];
 #pragma unroll
     for (int k = 0; k < K; k++) {
-      const int i = head + (first + k * apart) * N;
-      if (i >= body) continue;
+      const int i = min(first + (k * 32 + lane) * N, end - N);
       if (p.alike)
         fc_words_load(x[k].word, from + static_cast<int64_t>(i) * SIZE);
       else
         fc_words_load_askew(x[k].word, &last[k], from + static_cast<int64_t>(i) * SIZE, askew);
     }
-    for (int j = threadIdx.x; j < a.channels + N - 1; j += apart) {
-      const int x_on = a.by_channels.quotient(j);
-      table[j] = state_of(a, l.n, l.y, l.c + j - x_on * a.channels) + growth(x_on);
-    }
-    __syncthreads();
 #pragma unroll
     for (int k = 0; k < K; k++) {
-      const int i = head + (first + k * apart) * N;
-      if (i >= body) break;
+      const int own = first + (k * 32 + lane) * N, i = min(own, end - N);
       if (!p.alike) fc_words_shift(x[k].word, last[k], askew);
-      const int place = a.by_channels.quotient(i);
-      const uint64_t grown = growth(place);
-      const uint64_t *states = table + (i - place * a.channels);
       F v[N];
       fc_packed<U, N> y;
       fc_packed_values(v, x[k], a.in);
-#pragma unroll
-      for (int e = 0; e < N; e++) v[e] = sum(v[e], fc_dither_units(states[e] + grown), a.unit);
+      if constexpr (SOURCE == OF_SAMPLES)
+        add_to_column(v, a, hash, l.y + i, l.c);
+      else
+        add_noise<SOURCE>(v, a, r, table, line, i);
       fc_packed_codes(y, v, a.out, noted, notes);
-      fc_words_store(to + static_cast<int64_t>(i) * static_cast<int>(sizeof(U)), y.word);
+      if (own == i) fc_words_store(to + static_cast<int64_t>(i) * static_cast<int>(sizeof(U)), y.word);
     }
-    // The elements ahead of the packs and behind them.
-    const int at = first < head ? first : first + static_cast<int>(p.count) * N;
-    if (live && blockIdx.x == 0 && at < lines.length) {
-      const int place = a.by_channels.quotient(at);
-      const F v = fc_dev_load<F, T>(from + static_cast<int64_t>(at) * SIZE, a.in);
-      fc_dev_store<F, U>(to + static_cast<int64_t>(at) * static_cast<int>(sizeof(U)),
-                         sum(v, fc_dither_units(table[at - place * a.channels] + growth(place)), a.unit),
-                         a.out, notes);
-    }
-    __syncthreads();
   }
   noted.tell(notes);
 }
@@ -203,32 +314,68 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
 
 // ---- host ------------------------------------------------------------------------
 
-// FC_UNSUPPORTED where that kernel is not for these lines.
-template <typename F, typename T>
-fc_status launch_packed(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out,
-                        const fc_lines &lines, cudaStream_t stream, uint32_t *notes) {
-  if (lines.in_step != sizeof(T) || lines.out_step != static_cast<int64_t>(fc_dtype_size(out.dtype)) ||
-      lines.length < LEAST_DENSE || a.channels > MOST_DENSE_CHANNELS)
-    return FC_UNSUPPORTED;
-  const int64_t count = lines.frames * lines.rows * lines.channels;
-  const bool common = fc_with_common<F>(out.dtype, T{}, [&](auto u) {
-    using U = decltype(u);
-    constexpr int N = fc_pack<T, U>::size, K = PACKS<T, U>;
-    const int64_t packs = lines.length / N;
-    unsigned threads = FEWEST_DENSE;
-    while (threads < THREADS && static_cast<int64_t>(threads) * K < packs) threads *= 2;
-    const unsigned together = THREADS / threads;
-    const dim3 grid(fc_blocks(packs, static_cast<int64_t>(threads) * K, INT32_MAX),
-                    fc_blocks(count, together, 65535));
-    add_packed<F, T, U><<<grid, dim3(threads, together), 0, stream>>>(in, out, lines, a, notes);
-  });
-  return common ? fc_launch_status() : FC_UNSUPPORTED;
+// Runs of what `lines` became when those without gaps between them were merged.
+dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int channels, int pack) {
+  dense_runs r = {};
+  r.firsts = merged, r.length = static_cast<int>(merged.length);
+  r.line = static_cast<int>(lines.length), r.rows = static_cast<int>(lines.rows);
+  r.by_line = fc_dev_divider_of(r.line), r.by_rows = fc_dev_divider_of(r.rows);
+  r.stride = pack > 1 ? min(r.line, channels + pack - 1) : 1;
+  r.by_more = fc_dev_divider_of(r.stride - channels);
+  return r;
 }
 
+// Splits them into units; false if there are too many.
+bool split_runs(dense_runs *r, int pack, int most_turns) {
+  const int64_t runs = r->firsts.frames * r->firsts.rows * r->firsts.channels;
+  const int64_t parts = (r->length / pack * pack + TURN - 1) / TURN;
+  for (r->turns = 1; r->turns < most_turns && runs * parts >= 2 * r->turns * MANY_UNITS;) r->turns *= 2;
+  const auto states = [&] { return ((r->turns * TURN - 2) / r->line + 3) * r->stride; };
+  while (r->turns > 1 && states() * RUN_WARPS * sizeof(uint64_t) > 40 << 10) r->turns /= 2;
+  r->room = states();
+  r->each = static_cast<int>((parts + r->turns - 1) / r->turns), r->by_each = fc_dev_divider_of(r->each);
+  if (runs > INT32_MAX / r->each - RUN_WARPS) return false;
+  r->units = static_cast<int>(runs) * r->each;
+  return true;
+}
+
+template <int SOURCE, typename F, typename T, typename U>
+fc_status launch_runs(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out, dense_runs r,
+                      cudaStream_t stream, uint32_t *notes) {
+  if (!split_runs(&r, fc_pack<T, U>::size, MOST_TURNS<T, U>)) return FC_UNSUPPORTED;
+  const size_t bytes = SOURCE == OF_SAMPLES ? 0 : sizeof(uint64_t) * static_cast<size_t>(r.room) * RUN_WARPS;
+  add_packed<SOURCE, F, T, U>
+      <<<fc_blocks(r.units, RUN_WARPS, INT32_MAX), 32 * RUN_WARPS, bytes, stream>>>(in, out, r, a, notes);
+  return fc_launch_status();
+}
+
+// FC_UNSUPPORTED where that kernel is not for these lines, of which none is longer than 32 bits count.
+template <typename F, typename T, typename U>
+fc_status launch_packed(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out,
+                        const fc_lines &lines, const fc_lines &merged, cudaStream_t stream, uint32_t *notes) {
+  constexpr int N = fc_pack<T, U>::size;
+  if (lines.length == 1 && merged.rows == 1 && lines.rows >= LEAST_DENSE) {
+    // A frame a run, that samples of a run are lines of one.
+    fc_lines column = lines;
+    column.rows = 1, column.length = lines.rows;
+    return launch_runs<OF_SAMPLES, F, T, U>(a, in, out, dense_runs_of(lines, column, 1, 1), stream, notes);
+  }
+  if (merged.length < LEAST_DENSE || a.channels > MOST_DENSE_CHANNELS) return FC_UNSUPPORTED;
+  if (a.channels == 1 && lines.length >= N)
+    return launch_runs<OF_LINES, F, T, U>(a, in, out, dense_runs_of(lines, merged, 1, 1), stream, notes);
+  return launch_runs<OF_CHANNELS, F, T, U>(a, in, out, dense_runs_of(lines, merged, a.channels, N), stream,
+                                           notes);
+}
+
+// `merged` are the same lines where those without gaps between them are one.
 template <typename F, typename T>
 fc_status launch_lines(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out,
-                       const fc_lines &lines, cudaStream_t stream, uint32_t *notes) {
-  const fc_status status = launch_packed<F, T>(a, in, out, lines, stream, notes);
+                       const fc_lines &lines, const fc_lines &merged, cudaStream_t stream, uint32_t *notes) {
+  fc_status status = FC_UNSUPPORTED;
+  if (lines.in_step == sizeof(T) && lines.out_step == static_cast<int64_t>(fc_dtype_size(out.dtype)))
+    fc_with_common<F>(out.dtype, T{}, [&](auto u) {
+      status = launch_packed<F, T, decltype(u)>(a, in, out, lines, merged, stream, notes);
+    });
   if (status != FC_UNSUPPORTED) return status;
   if (lines.length < LEAST_LINE * a.channels) {
     const fc_dev_runs r = fc_dev_runs_of(lines, in, out);
@@ -250,24 +397,25 @@ fc_status launch(const fc_dither *d, const fc_view *in, const fc_view *out, cuda
   const fc_lines lines = fc_lines_of(in, out, channels <= MOST_CHANNELS);
   if (lines.frames * lines.rows * lines.channels == 0) return FC_OK;
   const int together = lines.channels == 1 ? static_cast<int>(channels) : 1;
-  noise<F> a = {fc_dither_mix(d->seed + FC_DITHER_GROWTH),
-                out->origin[FC_AXIS_N],
-                out->origin[FC_AXIS_Y],
-                out->origin[FC_AXIS_X],
-                out->origin[FC_AXIS_C],
-                static_cast<F>(d->step * 0x1p-24),
-                together,
-                fc_dev_divider_of(together),
-                fc_dev_divider_of(lines.rows),
-                {},
-                fc_dev_map_of<F>(in->kind, in->dtype),
-                fc_dev_map_of<F>(out->kind, out->dtype)};
+  noise<F> a = {};
+  a.hash = fc_dither_mix(d->seed + FC_DITHER_GROWTH),
+  a.frame = fc_dither_hash(a.hash, out->origin[FC_AXIS_N]);
+  a.n = out->origin[FC_AXIS_N], a.y = out->origin[FC_AXIS_Y];
+  a.x = out->origin[FC_AXIS_X], a.c = out->origin[FC_AXIS_C];
+  a.unit = static_cast<F>(d->step * 0x1p-24);
+  a.channels = together, a.by_channels = fc_dev_divider_of(together),
+  a.by_rows = fc_dev_divider_of(lines.rows);
+  a.in = fc_dev_map_of<F>(in->kind, in->dtype), a.out = fc_dev_map_of<F>(out->kind, out->dtype);
+  fc_lines merged = lines;
+  fc_lines_merge(&merged, in, out, 1);
+  if (merged.length > FC_RUN_LONGEST) merged = lines, fc_lines_merge(&merged, in, out, 0);
+  const bool whole = merged.length <= FC_RUN_LONGEST; // else a line is a run, or a stretch of it
   return fc_for_stretches(
       lines, fc_dev_view_of(in), fc_dev_view_of(out), together,
       [&](const fc_lines &stretch, const fc_dev_view &from, const fc_dev_view &to, int64_t ahead) {
         a.x = out->origin[FC_AXIS_X] + ahead / together;
         a.by_length = fc_dev_divider_of(stretch.length);
-        return launch_lines<F, T>(a, from, to, stretch, stream, notes);
+        return launch_lines<F, T>(a, from, to, stretch, whole ? merged : stretch, stream, notes);
       });
 }
 

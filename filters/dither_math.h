@@ -16,10 +16,26 @@
 /* What the state of SplitMix64 grows by from number to number: 2^64 by the golden ratio. */
 #define FC_DITHER_GROWTH 0x9e3779b97f4a7c15u
 
+/* The low 64 bits of a product. In words on a device, where a compiler's own takes four instructions for
+ * three: it adds up what goes into the upper word apart. */
+FC_DITHER_FN uint64_t fc_dither_times(uint64_t z, uint64_t by) {
+#ifdef __CUDA_ARCH__
+  uint32_t low, high;
+  asm("{\n\t.reg .u64 w;\n\t.reg .u32 h;\n\t"
+      "mul.wide.u32 w, %2, %4;\n\tmov.b64 {%0, h}, w;\n\t"
+      "mad.lo.u32 h, %2, %5, h;\n\tmad.lo.u32 %1, %3, %4, h;\n\t}"
+      : "=r"(low), "=r"(high)
+      : "r"((uint32_t)z), "r"((uint32_t)(z >> 32)), "r"((uint32_t)by), "r"((uint32_t)(by >> 32)));
+  return (uint64_t)high << 32 | low;
+#else
+  return z * by;
+#endif
+}
+
 /* SplitMix64's mixing of a state: variant 13 of D. Stafford's. */
 FC_DITHER_FN uint64_t fc_dither_mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z = fc_dither_times(z ^ (z >> 30), 0xbf58476d1ce4e5b9u);
+  z = fc_dither_times(z ^ (z >> 27), 0x94d049bb133111ebu);
   return z ^ (z >> 31);
 }
 

@@ -64,8 +64,10 @@ static inline void trial_pointwise(trial *t, int64_t channels) {
     p->factors = p->compute == FC_F64 ? (const void *)t->factors_f64 : (const void *)t->factors_f32;
 }
 
-/* Widths around the sizes of tiles, blocks and lanes. */
+/* Widths around the sizes of tiles, blocks and lanes; now and then a column or short rows, enough for
+ * them to be taken together. */
 static inline void trial_shape(trial_kind kind, int64_t shape[FC_AXES]) {
+  static const int64_t tall[] = {1023, 1024, 1299, 2051}, narrow[] = {1, 1, 1, 2, 5, 16, 37};
   static const int64_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 64, 255, 257, 1025, 2049, 17001};
   static const int64_t few[] = {1, 1, 1, 2, 3, 4, 7};
   shape[FC_AXIS_N] = random_int(0, 3);
@@ -73,6 +75,10 @@ static inline void trial_shape(trial_kind kind, int64_t shape[FC_AXES]) {
   shape[FC_AXIS_X] = random_of(sizes, 13);
   shape[FC_AXIS_C] = random_of(few, 7);
   if (random_int(0, 19) == 0) shape[FC_AXIS_C] = TRIAL_CHANNELS, shape[FC_AXIS_X] = random_int(0, 5);
+  if (random_int(0, 9) == 0) {
+    shape[FC_AXIS_Y] = random_of(tall, 4), shape[FC_AXIS_X] = random_of(narrow, 7);
+    shape[FC_AXIS_C] = random_int(1, 4);
+  }
   if (kind == TRIAL_STRETCH && shape[FC_AXIS_N] == 0) shape[FC_AXIS_N] = 1;
 }
 
