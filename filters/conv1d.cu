@@ -16,8 +16,8 @@
 //
 // Sums run in the order that conv1d.h lays down, so both give the same bits, as does
 // any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
-// elsewhere (conv1d_quads.cu, conv1d_bytes.cu, conv1d_tiles.cu, conv1d_pixels.cu, conv1d_rows.cu,
-// conv1d_short.cu, conv1d_single.cu), where a border can be made as well.
+// elsewhere (conv1d_quads.cu, conv1d_bytes.cu, conv1d_tiles.cu, conv1d_vectors.cu, conv1d_pixels.cu,
+// conv1d_rows.cu, conv1d_short.cu, conv1d_single.cu), where a border can be made as well.
 #include "filters/conv1d.h"
 #include "filters/conv1d_bytes.cuh"
 #include "filters/conv1d_columns.cuh"
@@ -27,6 +27,7 @@
 #include "filters/conv1d_short.cuh"
 #include "filters/conv1d_single.cuh"
 #include "filters/conv1d_tiles.cuh"
+#include "filters/conv1d_vectors.cuh"
 #include "filters/copy_async.cuh"
 #include "filters/cuda.cuh"
 
@@ -569,6 +570,7 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
   if (status == FC_UNSUPPORTED) status = fc_conv1d_rows(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_bytes(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_vectors(c, in, edges, out, stream);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_columns(c, in, edges, out, stream, notes);
   return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// conv1d_pixels.cu - short masks along rows of three or four interleaved channels of u8, i16, u16 and f32.
+// conv1d_pixels.cu - short masks along rows of three or four interleaved channels of u8, i16 and u16, or of
+// f32 on one side.
 //
 // As conv1d_tiles.cu, but that a stretch of a warp's tile is a channel of 256 pixels: samples are sorted by
 // channel on their way into shared memory. A lane loads eight pixels, which it can sort in its
@@ -172,16 +173,6 @@ __global__ void __launch_bounds__(32 * WARPS, 4)
 
 // ---- launching -------------------------------------------------------------
 
-// Whether pixels are adjacent, and begin where words may be aligned.
-bool fits(const fc_view *v, int64_t channels) {
-  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
-  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
-  for (int axis = FC_AXIS_N; axis <= FC_AXIS_Y; axis++)
-    if (v->shape[axis] > 1) bits |= v->stride[axis];
-  return v->stride[FC_AXIS_C] == size && v->stride[FC_AXIS_X] == channels * size &&
-         bits % (channels == 3 ? size : 4 * size) == 0;
-}
-
 template <typename T, typename U, int C>
 fc_status launch(pixels_args a, const fc_conv1d *c, const fc_view *out, cudaStream_t stream) {
   fc_window_taps<1> list = {};
@@ -201,8 +192,9 @@ fc_status fc_conv1d_pixels(const fc_conv1d *c, const fc_view *in, const fc_edges
   const int64_t channels = out->shape[FC_AXIS_C];
   pixels_args a = {};
   if (c->axis != FC_AXIS_X || c->compute != FC_F32 || c->masks != 1 || c->taps > FC_WINDOW_TAPS ||
-      (channels != 3 && channels != 4) || !fits(in, channels) || !fits(out, channels) ||
-      out->shape[FC_AXIS_X] < SHORTEST || !fc_window_ends_of(&a.ends, c, in, edges, out, 1))
+      (channels != 3 && channels != 4) || !fc_window_pixels(in, channels) ||
+      !fc_window_pixels(out, channels) || out->shape[FC_AXIS_X] < SHORTEST ||
+      !fc_window_ends_of(&a.ends, c, in, edges, out, 1))
     return FC_UNSUPPORTED;
   a.in = fc_dev_view_of(in), a.out = fc_dev_view_of(out);
   a.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
@@ -212,6 +204,9 @@ fc_status fc_conv1d_pixels(const fc_conv1d *c, const fc_view *in, const fc_edges
   return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
     using T = decltype(from);
     using U = decltype(to);
-    return channels == 3 ? launch<T, U, 3>(a, c, out, stream) : launch<T, U, 4>(a, c, out, stream);
+    if constexpr (!fc_is_code<T> && !fc_is_code<U>)
+      return FC_UNSUPPORTED; // conv1d_vectors.cu
+    else
+      return channels == 3 ? launch<T, U, 3>(a, c, out, stream) : launch<T, U, 4>(a, c, out, stream);
   });
 }

@@ -10,8 +10,8 @@
 #include "filters/conv1d.h"
 
 // The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are rows of
-// some length, of three or four channels, of the types of conv1d_tiles.cuh, with one mask of up to 128 taps.
-// `edges`, unless NULL: `in` is the whole signal.
+// some length, of three or four channels, of the types of conv1d_tiles.cuh but f32 on both sides, with one
+// mask of up to 128 taps. `edges`, unless NULL: `in` is the whole signal.
 fc_status fc_conv1d_pixels(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                            cudaStream_t stream, uint32_t *notes);
 

@@ -184,8 +184,8 @@ __device__ __forceinline__ fc_window_row fc_window_row_of(const fc_window_rows &
 // False where 32 bits do not count them. `along`: outputs of a row, of which `tile` are a tile; several turns
 // where there are warps enough for a device.
 static inline bool fc_window_rows_of(fc_window_rows *a, const fc_view *out, int64_t along, int64_t tile,
-                                     int64_t planes) {
-  constexpr int64_t most = INT32_MAX - FC_WINDOW_WARPS, most_turns = 8, enough = 8192;
+                                     int64_t planes, int64_t most_turns = 8) {
+  constexpr int64_t most = INT32_MAX - FC_WINDOW_WARPS, enough = 8192;
   const int64_t rows = out->shape[FC_AXIS_Y], images = out->shape[FC_AXIS_N];
   const int64_t tiles = (along + FC_WINDOW_EACH - 1 + tile - 1) / tile;
   const int64_t turns = fc_view_count(out) / tile / enough;
@@ -198,6 +198,16 @@ static inline bool fc_window_rows_of(fc_window_rows *a, const fc_view *out, int6
   a->by_row = fc_dev_divider_of(units), a->by_image = fc_dev_divider_of(rows);
   a->by_plane = fc_dev_divider_of(planes);
   return true;
+}
+
+// Whether pixels of three or four channels are adjacent, and begin where words may be aligned.
+static inline bool fc_window_pixels(const fc_view *v, int64_t channels) {
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
+  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
+  for (int axis = FC_AXIS_N; axis <= FC_AXIS_Y; axis++)
+    if (v->shape[axis] > 1) bits |= v->stride[axis];
+  return v->stride[FC_AXIS_C] == size && v->stride[FC_AXIS_X] == channels * size &&
+         bits % (channels == 3 ? size : 4 * size) == 0;
 }
 
 // Calls f with a value of the element type: of those that these kernels know, of which one is f32 or both are
