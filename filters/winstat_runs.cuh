@@ -172,12 +172,14 @@ template <bool SUMS, bool SQUARES> struct quantities {
   static __device__ __forceinline__ float of(int q, float v) { return SUMS && q == 0 ? v : times(v, v); }
 };
 
-// Samples from the beginning of a segment on.
-template <int N> __device__ __forceinline__ void read_segment(float (&x)[N], const float *tile, int segment) {
+// Samples from the beginning of a segment on, whose words are where they would be but for bits `turn` of that
+// place.
+template <int N>
+__device__ __forceinline__ void read_segment(float (&x)[N], const float *tile, int segment, int turn = 0) {
 #pragma unroll
   for (int k = 0; k < N / 4; k++) {
     const int first = 4 * quarter(4 * (segment + k / 4));
-    const float4 q = *reinterpret_cast<const float4 *>(tile + (first ^ k % 4 * 4));
+    const float4 q = *reinterpret_cast<const float4 *>(tile + (first ^ k % 4 * 4 ^ turn));
     x[4 * k] = q.x, x[4 * k + 1] = q.y, x[4 * k + 2] = q.z, x[4 * k + 3] = q.w;
   }
 }
@@ -190,17 +192,21 @@ __device__ __forceinline__ void quantity_of(int q, float (&y)[N], const float (&
 
 // ---- whole segments -----------------------------------------------------------------
 
+struct no_turn {
+  __device__ __forceinline__ int operator()(int) const { return 0; }
+};
+
 // m.ahead[]: of each of `count` segments what its group has before it. m.groups[]: each group's sum, from
-// `group` on.
-template <class S>
+// `group` on. turn(segment): as in read_segment.
+template <class S, class Turn = no_turn>
 __device__ __forceinline__ void scan_segments(const runs &s, const run_memory &m, const float *tile,
-                                              int count, int group) {
+                                              int count, int group, Turn turn = {}) {
   const int size = 1 << s.bits, place = threadIdx.x & (size - 1);
 #pragma unroll 1
   for (int i = threadIdx.x; i < count; i += RUN_THREADS) { // warps as a whole
     const int segment = s.scanned + i, which = group + (i >> s.bits);
     float x[RUN], y[RUN], total[S::COUNT];
-    read_segment(x, tile, segment);
+    read_segment(x, tile, segment, turn(segment));
 #pragma unroll
     for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), total[q] = sum16(y);
 #pragma unroll
@@ -259,9 +265,9 @@ __device__ __forceinline__ void sum_between(const runs &s, const run_memory &m, 
 template <class S> struct short_windows {
   template <int W>
   static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float *const &tile,
-                                             const int &segment) {
+                                             const int &segment, const int &turn) {
     float x[(RUN + W + 2) / 4 * 4], y[(RUN + W + 2) / 4 * 4];
-    read_segment(x, tile, segment);
+    read_segment(x, tile, segment, turn);
 #pragma unroll
     for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), slide_short<W>(v[q], y);
   }
@@ -271,24 +277,24 @@ template <class S> struct short_windows {
 template <class S> struct long_windows {
   template <int W>
   static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float (&core)[S::COUNT],
-                                             const float *const &tile, const int &segment) {
+                                             const float *const &tile, const int &segment, const int &turn) {
     float x[(RUN + W + 2) / 4 * 4], y[(RUN + W + 2) / 4 * 4];
-    read_segment(x, tile, segment);
+    read_segment(x, tile, segment, turn);
 #pragma unroll
     for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, y, x), add_ends<W>(v[q], core[q], y);
   }
 };
 
-// The windows that begin in a thread's segment.
+// The windows that begin in a thread's segment; turn: as in read_segment.
 template <class S>
 __device__ __forceinline__ void make_windows(const runs &s, const run_memory &m, float (&v)[S::COUNT][RUN],
-                                             const float *tile, int segment, int group) {
+                                             const float *tile, int segment, int group, int turn = 0) {
   if (s.x.segments == 0) {
-    with_window<short_windows<S>>(s.x.reach + 1, v, tile, segment);
+    with_window<short_windows<S>>(s.x.reach + 1, v, tile, segment, turn);
     return;
   }
   float x[RUN], core[S::COUNT];
-  read_segment(x, tile, segment);
+  read_segment(x, tile, segment, turn);
 #pragma unroll
   for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, v[q], x), suffixes(v[q]), core[q] = v[q][0];
   if (s.x.segments > 1) {
@@ -298,7 +304,7 @@ __device__ __forceinline__ void make_windows(const runs &s, const run_memory &m,
     for (int q = 0; q < S::COUNT; q++) core[q] = 0;
   }
   const int end = segment + s.apart;
-  with_window<long_windows<S>>(s.x.rest + 1, v, core, tile, end);
+  with_window<long_windows<S>>(s.x.rest + 1, v, core, tile, end, turn);
 }
 
 // ---- out ----------------------------------------------------------------------------

@@ -74,6 +74,8 @@ static void cut_rows(short_args *a, int32_t quantities) {
   a->lanes = a->along ? 7 : lanes_of(*a, columns, size, quantities);
   const int32_t whole = segments_of(*a, a->lanes, size);
   a->plane = whole * RUN, a->rows = rows_of(*a, whole, a->lanes, quantities);
+  a->turns = c == 1 ? 0 : whole % 2 == 0 ? 24 : 8; // segments may change places in pairs
+  a->by_line = fc_dev_divider_of(whole), a->by_channels = fc_dev_divider_of(c);
   s.scan = s.x.segments < 2 ? 0 : up_to(a->rows * c * whole, GROUP), s.totals = s.scan >> s.bits;
   a->words = a->rows * c * a->plane;
   if (a->words < s.scan * RUN) a->words = s.scan * RUN;

@@ -28,7 +28,8 @@ struct short_args {
   int32_t second;                       // the quantity whose results come last
   int32_t rows;                         // of a block
   int32_t pieces, each;                 // of a row; segments of one that windows begin in, in whole groups
-  int32_t plane;                        // words of a line
+  int32_t plane, turns;                 // words of a line; bits of a word's place that differ by channel
+  fc_dev_divider by_line, by_channels;  // segments of a line
   int32_t lanes;                        // 1 << lanes threads share a row
   int32_t along;                        // threads go along rows, not from one to the next
   int32_t words;                        // of a tile
@@ -36,9 +37,18 @@ struct short_args {
   int32_t tall_before, repeated;        // rows that windows see ahead; as single_args
 };
 
-// Where word i of a tile is.
-__device__ __forceinline__ int short_word(int i) {
-  return i ^ (i >> 5 & 3) << 2;
+// Lines of channels that lie side by side differ in where words of a column are among the banks.
+__device__ __forceinline__ int short_turn(const short_args &a, int c) {
+  return c << 3 & a.turns;
+}
+// Where word x of channel c of a row of a tile is.
+__device__ __forceinline__ int short_word(const short_args &a, int row, int c, int x) {
+  const int i = (row * a.channels + c) * a.plane + x;
+  return i ^ (i >> 5 & 3) << 2 ^ short_turn(a, c);
+}
+// The channel of a line.
+__device__ __forceinline__ int short_channel(const short_args &a, int line) {
+  return line - a.by_channels.quotient(line) * a.channels;
 }
 
 // One block's piece: its rows, the column of its first sample, and of its windows' results lo .. hi - 1.
@@ -112,13 +122,37 @@ __device__ __forceinline__ void short_copy(float *to, int step, const char *from
 __device__ __forceinline__ void short_edge(const short_args &a, const short_piece &p, float *tile, int step,
                                            const char *in, int64_t bytes, int row, int x, int c, int count) {
   const line_args &l = a.line;
-  float *to = tile + short_word((row * a.channels + c) * a.plane + x - p.x);
+  float *to = tile + short_word(a, row, c, x - p.x);
   const int source = l.edges.on ? border_source(l.edges.border, x, l.columns) : -1;
   if (source >= 0) {
     short_copy(to, step, in + row * l.row_in + 4ll * (source * a.row_in + c), bytes, count);
     return;
   }
   for (int k = 0; k < count; k++, to += step) *to = __uint_as_float(static_cast<uint32_t>(l.edges.code));
+}
+
+// The same along rows, of columns x .. x + columns - 1: what stands for them is a constant or, but for a turn
+// on the way, as far apart as they are.
+__device__ __forceinline__ void short_edges(const short_args &a, const short_piece &p, const short_way &w,
+                                            float *tile, const char *in, int x, int columns) {
+  const line_args &l = a.line;
+  if (columns <= 0) return;
+  const int border = l.edges.border, far = columns - 1;
+  const int first = l.edges.on ? border_source(border, x, l.columns) : -1,
+            apart = first < 0 ? 0 : border_source(border, x + far, l.columns) - first;
+  const int step = border == FC_BORDER_REPLICATE ? 0 : apart == far ? 1 : -1;
+  const bool evenly = apart == far * step && (step >= 0 || border != FC_BORDER_WRAP);
+  const float outside = __uint_as_float(static_cast<uint32_t>(l.edges.code));
+  short_each(a, w, columns, a.channels, a.over_channels, [&](int row, int column, int c, int count) {
+    float *to = tile + short_word(a, row, c, x + column - p.x);
+    const char *from = in + row * l.row_in + 4ll * ((first + step * column) * a.row_in + c);
+    if (first < 0)
+      for (int k = 0; k < count; k++, to += RUN_THREADS) *to = outside;
+    else if (evenly)
+      short_copy(to, RUN_THREADS, from, 4ll * RUN_THREADS * a.row_in * step, count);
+    else
+      for (; column < columns; column += RUN_THREADS) short_edge(a, p, tile, 0, in, 0, row, x + column, c, 1);
+  });
 }
 
 // Begins to copy what the piece's windows see.
@@ -132,19 +166,19 @@ __device__ __forceinline__ void short_load(const short_args &a, const short_piec
   const char *in = l.in + p.in;
   short_each(a, w, hi - lo, channels, a.over_channels, [&](int row, int column, int c, int count) {
     const int x = lo + column;
-    short_copy(tile + short_word((row * channels + c) * a.plane + x - p.x), w.step,
-               in + row * l.row_in + 4ll * (x * a.row_in + c), bytes, count);
+    short_copy(tile + short_word(a, row, c, x - p.x), w.step, in + row * l.row_in + 4ll * (x * a.row_in + c),
+               bytes, count);
   });
   // What stands beyond the ends.
-  short_each(a, w, beyond, channels, a.over_channels, [&](int row, int column, int c, int count) {
-    if (!a.along) {
+  if (a.along) {
+    short_edges(a, p, w, tile, in, seen[0], ahead);
+    short_edges(a, p, w, tile, in, hi, beyond - ahead);
+  } else {
+    short_each(a, w, beyond, channels, a.over_channels, [&](int row, int column, int c, int count) {
       short_edge(a, p, tile, w.step, in, bytes, row, column < ahead ? seen[0] + column : hi + column - ahead,
                  c, count);
-      return;
-    }
-    for (; column < beyond; column += RUN_THREADS)
-      short_edge(a, p, tile, 0, in, 0, row, column < ahead ? seen[0] + column : hi + column - ahead, c, 1);
-  });
+    });
+  }
   fc_commit_copies();
 }
 
@@ -159,8 +193,7 @@ __device__ __forceinline__ void short_give(const short_args &a, const short_piec
              [&](int row, int column, int which, int count) {
                const int later = QUANTITIES > 1 && which >= channels, c = later ? which - channels : which;
                const int q = QUANTITIES > 1 ? later ^ (a.second ^ 1) : 0, x = p.lo + column;
-               const float *here =
-                   tile + q * a.words + short_word((row * channels + c) * a.plane + x - l.before - p.x);
+               const float *here = tile + q * a.words + short_word(a, row, c, x - l.before - p.x);
                char *to = (QUANTITIES > 1 ? l.out[q] : l.out[a.second]) + p.out + row * l.row_out +
                           4ll * (x * a.row_out) + 4ll * a.result * c;
 #pragma unroll 4
@@ -191,11 +224,11 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
     const bool live = mine < count;
     // The others of a warp go along with a whole group.
     const int i = live ? mine : base + static_cast<int>(threadIdx.x) % (1 << l.s.bits);
-    const int line = i / a.each, begin = i - line * a.each;
+    const int line = i / a.each, begin = i - line * a.each, turn = short_turn(a, short_channel(a, line));
     const int segment = line * each + begin, x = p.x + l.before + begin * RUN;
     float v[S::COUNT][RUN];
     if (base + static_cast<int>(threadIdx.x & ~31u) < count) {
-      make_windows<S>(l.s, m, v, tile, segment, 0);
+      make_windows<S>(l.s, m, v, tile, segment, 0, turn);
 #pragma unroll
       for (int q = 0; q < S::COUNT; q++)
         if (TALL) short_tall(a, v[q]);
@@ -208,7 +241,7 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
     for (int q = 0; q < S::COUNT; q++)
 #pragma unroll
       for (int k = 0; k < RUN / 4; k++)
-        *reinterpret_cast<float4 *>(tile + q * a.words + (4 * quarter(4 * segment) ^ 4 * k)) =
+        *reinterpret_cast<float4 *>(tile + q * a.words + (4 * quarter(4 * segment) ^ 4 * k ^ turn)) =
             make_float4(v[q][4 * k], v[q][4 * k + 1], v[q][4 * k + 2], v[q][4 * k + 3]);
   }
 }
@@ -228,7 +261,9 @@ __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
   fc_await_copies();
   __syncthreads();
   if (s.scan > 0) {
-    scan_segments<S>(s, m, tile, s.scan, 0);
+    scan_segments<S>(s, m, tile, s.scan, 0, [&](int segment) {
+      return short_turn(a, short_channel(a, a.by_line.quotient(segment)));
+    });
     __syncthreads();
   }
   short_windows_of<SUMS, SQUARES, TALL>(a, p, m, tile);
