@@ -203,8 +203,9 @@ fc_status run_march(const fc_conv2d *op, const fc_march &m, cudaStream_t stream)
 using way_of = fc_status (*)(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 const way_of with_border[] = {fc_conv2d_narrow_bytes, fc_conv2d_narrow, fc_conv2d_floats, fc_conv2d_bytes,
                               run_march};
-const way_of to_edges[] = {fc_conv2d_narrow_bytes, fc_conv2d_narrow, fc_conv2d_line, fc_conv2d_thin,
-                           fc_conv2d_thin_bytes,   fc_conv2d_floats, fc_conv2d_bytes};
+const way_of to_edges[] = {fc_conv2d_narrow_bytes, fc_conv2d_narrow, fc_conv2d_line,
+                           fc_conv2d_line_bytes,   fc_conv2d_thin,   fc_conv2d_thin_bytes,
+                           fc_conv2d_floats,       fc_conv2d_bytes};
 
 template <int N>
 fc_status run_first(const way_of (&ways)[N], const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {

@@ -9,8 +9,8 @@
 // that of the store. The order of sums is that of the marching kernels, so the bits are.
 //
 // Where outputs' rows do not begin at multiples of 8 bytes, RAGGED, a lane's bytes are shifted together with
-// those of the lane before, so that all stores are still of 8 bytes. The first lane of a warp is there for
-// the second's sake alone.
+// those of the lane before, so that all stores are still of 8 bytes but those at the ends of a warp's
+// columns.
 #ifndef FC_FILTERS_CONV2D_BYTES_CUH
 #define FC_FILTERS_CONV2D_BYTES_CUH
 
@@ -35,14 +35,8 @@ template <int K> struct fc_byte_mask {
   uint32_t nothing; // 0
 };
 
-// Columns that a block has for itself, of GROUPS for each thread.
-template <bool RAGGED> constexpr int fc_byte_width = FC_BYTE_COLUMNS *(RAGGED ? 31 : 32) * FC_BYTE_WARPS;
-
-// Of a thread, its first column of those that a block's first group has.
-template <bool RAGGED> __device__ __forceinline__ int fc_byte_first(void) {
-  const int thread = threadIdx.x;
-  return FC_BYTE_COLUMNS * (RAGGED ? thread - thread / 32 : thread);
-}
+// Columns that a block has, of one group.
+constexpr int FC_BYTE_WIDTH = FC_BYTE_COLUMNS * FC_BAND_THREADS;
 
 // A thread's window of a row: bytes from its first column's first on.
 template <int K, int STEP> struct fc_byte_window {
@@ -70,6 +64,57 @@ template <int K, int STEP> struct fc_byte_window {
     return __uint_as_float(__byte_perm(word[i / 4], 0, 0x4440 + i % 4));
   }
 };
+
+// ---- sums down ---------------------------------------------------------------
+
+// Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are shared out to.
+template <int K> struct fc_byte_layout {
+  static constexpr int rows = K <= 5   ? 4
+                              : K <= 9 ? 2
+                                       : 1,
+                       stages = K <= 3 ? 4 : 8,
+                       blocks = K <= 3   ? 8
+                                : K <= 5 ? 4
+                                : K <= 7 ? 5
+                                         : 3;
+};
+
+template <int K> struct fc_byte_sums {
+  static constexpr int ROWS = K - 1 + fc_byte_layout<K>::rows;
+  float of[ROWS][FC_BYTE_COLUMNS];
+};
+
+// Adds a row to the sums it belongs to: tap j to those of the output j rows up.
+template <int K, int STEP>
+__device__ __forceinline__ void fc_byte_scatter(int u, const fc_byte_mask<K> &mask,
+                                                const fc_byte_window<K, STEP> &w, fc_byte_sums<K> &sum) {
+#pragma unroll
+  for (int i = 0; i < K; i++) {
+    float v[FC_BYTE_COLUMNS];
+#pragma unroll
+    for (int e = 0; e < FC_BYTE_COLUMNS; e++) v[e] = w[i * STEP + e];
+#pragma unroll
+    for (int j = 0; j < K; j++)
+#pragma unroll
+      for (int e = 0; e < FC_BYTE_COLUMNS; e++) {
+        float &to = sum.of[u + K - 1 - j][e];
+        to = fmaf(mask.tap[i][j], v[e], to);
+      }
+    if (K > 3) asm volatile("" ::: "memory"); // taps stay in uniform registers, see conv2d_floats.cu
+  }
+}
+
+// Of all rows, once those of a batch are done.
+template <int K> __device__ __forceinline__ void fc_byte_next(fc_byte_sums<K> &sum) {
+  constexpr int BATCH = fc_byte_layout<K>::rows, COLUMNS = FC_BYTE_COLUMNS;
+#pragma unroll
+  for (int i = 0; i < sum.ROWS * COLUMNS; i++)
+    sum.of[i / COLUMNS][i % COLUMNS] =
+        i / COLUMNS < K - 1 ? sum.of[i / COLUMNS + BATCH < sum.ROWS ? i / COLUMNS + BATCH : 0][i % COLUMNS]
+                            : 0;
+}
+
+// ---- outputs -----------------------------------------------------------------
 
 // Sums as bytes, clamped.
 struct fc_byte_codes {
@@ -100,10 +145,10 @@ struct fc_byte_place {
   bool whole, some;  // it stores 8 bytes of every row, or fewer
 };
 
-template <bool RAGGED> __device__ __forceinline__ fc_byte_place fc_byte_place_at(int column, int width) {
-  const bool there = column < width + (RAGGED ? FC_BYTE_COLUMNS : 0) && !(RAGGED && threadIdx.x % 32 == 0);
-  const bool whole = column >= (RAGGED ? FC_BYTE_COLUMNS : 0) && column + FC_BYTE_COLUMNS <= width;
-  return {column, width, there && whole, there && !whole};
+// Of 8 columns from `column` on, which may begin before the row, or beyond its end.
+__device__ __forceinline__ fc_byte_place fc_byte_place_of(int column, int width) {
+  const bool whole = column >= 0 && column + FC_BYTE_COLUMNS <= width;
+  return {column, width, whole, !whole && column < width};
 }
 
 // Bytes [0, 8) of which those are stored that belong to columns of the row, the first being `column`.
@@ -128,37 +173,46 @@ __device__ __forceinline__ uint32_t fc_byte_seen(const float (&sum)[FC_BYTE_COLU
   return seen;
 }
 
+// Stores bytes that belong anywhere, by a warp whose lanes have adjacent columns. What is the last lane's
+// comes to stand before the first lane's, in 8 bytes of which some belong to the end of the warp's columns
+// and some to their beginning, and which are stored by a lane each.
+__device__ __forceinline__ void fc_byte_store_joined(const fc_byte_place &p, char *to, fc_byte_codes c) {
+  constexpr int COLUMNS = 32 * FC_BYTE_COLUMNS;
+  const int lane = threadIdx.x % 32, back = static_cast<int>(reinterpret_cast<uintptr_t>(to) % 8);
+  const uint32_t first = __shfl_sync(~0u, c.word[0], lane + 31),
+                 second = __shfl_sync(~0u, c.word[1], lane + 31);
+  const uint32_t bits = back % 4 * 8, w0 = c.word[0], w1 = c.word[1];
+  const uint32_t x = back < 4 ? second : first, y = back < 4 ? w0 : second, z = back < 4 ? w1 : w0;
+  c.word[0] = __funnelshift_l(x, y, bits), c.word[1] = __funnelshift_l(y, z, bits);
+  to -= back;
+  const uint32_t low = __shfl_sync(~0u, c.word[0], 0), high = __shfl_sync(~0u, c.word[1], 0);
+  if (lane > 0 && p.whole)
+    *reinterpret_cast<uint2 *>(to) = make_uint2(c.word[0], c.word[1]);
+  else if (lane > 0 && p.column - back < p.width) // if of nothing else, of what was the lane's before
+    fc_byte_store_some(to, c, p.column - back, p.width);
+  const int further = (1 - FC_BYTE_COLUMNS) * lane + (lane < back ? COLUMNS : 0); // from this lane's on
+  if (lane < FC_BYTE_COLUMNS && p.column - back + further < p.width)
+    to[further] = static_cast<char>((lane < 4 ? low : high) >> lane % 4 * 8);
+}
+
 template <bool RAGGED>
 __device__ __forceinline__ void fc_byte_store(const fc_byte_place &p, char *to,
                                               const float (&sum)[FC_BYTE_COLUMNS], uint32_t &seen) {
   uint32_t all;
-  fc_byte_codes c = fc_byte_codes_of(sum, all);
-  int back = 0;
-  if (RAGGED) {
-    const uint32_t first = __shfl_up_sync(~0u, c.word[0], 1), second = __shfl_up_sync(~0u, c.word[1], 1);
-    back = static_cast<int>(reinterpret_cast<uintptr_t>(to) % 8);
-    const uint32_t bits = back % 4 * 8, w0 = c.word[0], w1 = c.word[1];
-    const uint32_t x = back < 4 ? second : first, y = back < 4 ? w0 : second, z = back < 4 ? w1 : w0;
-    c.word[0] = __funnelshift_l(x, y, bits), c.word[1] = __funnelshift_l(y, z, bits);
-  }
-  to -= back;
+  const fc_byte_codes c = fc_byte_codes_of(sum, all);
+  if (RAGGED) fc_byte_store_joined(p, to, c);
   if (p.whole) {
-    *reinterpret_cast<uint2 *>(to) = make_uint2(c.word[0], c.word[1]);
+    if (!RAGGED) *reinterpret_cast<uint2 *>(to) = make_uint2(c.word[0], c.word[1]);
     seen |= all;
   } else if (p.some) {
+    if (!RAGGED) fc_byte_store_some(to, c, p.column, p.width);
     seen |= fc_byte_seen(sum, p);
-    fc_byte_store_some(to, c, p.column - back, p.width);
   }
 }
 
-// Of the block's first group: the band, with a group's room to its left where a warp's first lane is
-// another's last.
-template <bool RAGGED, int GROUPS> __device__ __forceinline__ fc_band_way fc_byte_band(const fc_band &b) {
-  fc_band_way way = fc_band_of_width<1, GROUPS * fc_byte_width<RAGGED>>(b, blockIdx.x, gridDim.x);
-  if (!RAGGED) return way;
-  way.in -= FC_BYTE_COLUMNS, way.out -= FC_BYTE_COLUMNS, way.x -= FC_BYTE_COLUMNS;
-  way.lo += FC_BYTE_COLUMNS, way.hi += FC_BYTE_COLUMNS, way.width += FC_BYTE_COLUMNS;
-  return way;
+// The band of a block that takes GROUPS.
+template <int GROUPS> __device__ __forceinline__ fc_band_way fc_byte_band(const fc_band &b) {
+  return fc_band_of_width<1, GROUPS * FC_BYTE_WIDTH>(b, blockIdx.x, gridDim.x);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -171,13 +225,12 @@ static inline bool fc_byte_has_engine(const void *kernel) {
 }
 
 // Bands of GROUPS, for windows of `rows_down` rows.
-template <bool RAGGED, int GROUPS> static inline fc_band fc_byte_band_of(const fc_march &m, int rows_down) {
-  constexpr int WIDTH = GROUPS * fc_byte_width<RAGGED>;
+template <int GROUPS> static inline fc_band fc_byte_band_of(const fc_march &m, int rows_down) {
+  constexpr int WIDTH = GROUPS * FC_BYTE_WIDTH;
   fc_band b = fc_band_of(m, GROUPS, 0);
-  b.bands =
-      (m.columns + (RAGGED ? FC_BYTE_COLUMNS - 1 : 0) + WIDTH - 1) / WIDTH; // what is left over is stored too
+  b.bands = (m.columns + WIDTH - 1) / WIDTH;
   b.rows_down = rows_down;
-  b.pitch = (GROUPS * 8 * FC_BAND_THREADS + b.margin + 2 * 16 + 15) / 16 * 16;
+  b.pitch = (WIDTH + b.margin + 2 * 16 + 15) / 16 * 16;
   return b;
 }
 

@@ -24,6 +24,7 @@ fc_status fc_conv2d_thin(const fc_conv2d *op, const fc_march &m, cudaStream_t st
 // an engine for bulk copies (sm_90).
 fc_status fc_conv2d_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_conv2d_narrow_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
+fc_status fc_conv2d_line_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_conv2d_thin_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
 #endif

@@ -10,12 +10,13 @@
 // more, and for the row where its length is not NY, they are read from shared memory.
 //
 // Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
-// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_bytes.cu. Images of few rows whose border is
-// made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of small ones, and of f32
-// those of several channels, sepconv_ways.cu and sepconv_ways_bytes.cu; and sepconv_narrow.cu.
+// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_quads_bytes.cu and sepconv_bytes.cu. Images of
+// few rows whose border is made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of
+// small ones, and of f32 those of several channels, sepconv_ways.cu and sepconv_ways_bytes.cu; and
+// sepconv_narrow.cu.
 //
 // Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
-// along by every thread for itself. The sums run in the same order in all but sepconv_bytes.cu.
+// along by every thread for itself. The sums run in the same order in all but those of bytes.
 #include "filters/conv2d_march.cuh"
 #include "filters/conv2d_tiles.cuh"
 #include "filters/narrow.cuh"
@@ -287,7 +288,8 @@ static fc_status run_small(const fc_sepconv *op, const fc_march &m, cudaStream_t
 
 // What bands are for; FC_UNSUPPORTED otherwise.
 static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const fc_status status = fc_sepconv_floats(op, m, stream);
+  fc_status status = fc_sepconv_floats(op, m, stream);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_quads_bytes(op, m, stream);
   return status == FC_UNSUPPORTED ? fc_sepconv_bytes(op, m, stream) : status;
 }
 

@@ -40,6 +40,9 @@ fc_status fc_sepconv_line(const fc_sepconv *op, const fc_march &m, cudaStream_t 
 // f32 to f32 of images of few rows whose border is to be made, one term. The bits are those of sepconv.cu.
 fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
+// Short masks of u8 to u8, as fc_sepconv_bytes.
+fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
 // The same two of u8 to u8. The bits are those of fc_sepconv_bytes.
 fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // sepconv_bytes.cu - separable filters of u8 images in bands (conv2d_band.cuh), the sums along
-// by the integer matrix units (sepconv_digits.cuh), those down by multiply-adds.
+// by the integer matrix units (sepconv_digits.cuh), those down by multiply-adds. Short masks have
+// sepconv_quads_bytes.cu, too.
 //
 // Down, a kernel of N rows serves all masks of fewer, whose other taps are 0; rows beyond the
 // mask's are not read, and what lies in their place is some finite number. Where rows begin at
@@ -17,7 +18,7 @@ namespace {
 template <int N, bool RAGGED> struct layout_of {
   static constexpr int rows = N >= 23 || (RAGGED && N <= 7) ? 4 : 8, stages = 4;
   static constexpr int groups = N <= (RAGGED ? 7 : 9) ? 2 : 1;
-  static constexpr int blocks = N <= 3              ? (RAGGED ? 6 : 5)
+  static constexpr int blocks = N <= 3              ? 5
                                 : N <= 7            ? (RAGGED ? 4 : 3)
                                 : N == 9 || N >= 19 ? (N == 31 ? 2 : 3)
                                 : RAGGED            ? 5
@@ -106,58 +107,48 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks
 // ---- launching -------------------------------------------------------------
 
 template <int N, int KS, bool RAGGED>
-fc_status launch(const fc_sepconv *op, const fc_march &m, const fc_band &b, const taps_of<N> &t,
-                 cudaStream_t stream) {
+fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  using layout = layout_of<N, RAGGED>;
   const auto kernel = band_kernel<N, KS, RAGGED>;
   if (!fc_has_units(reinterpret_cast<const void *>(kernel))) return FC_UNSUPPORTED;
-  const int rows = layout_of<N, RAGGED>::stages * layout_of<N, RAGGED>::rows;
-  return fc_band_launch(kernel, b, m, t, static_cast<int>(sizeof(fc_digits<KS>)) + 4 * rows * b.pitch, op->ny,
-                        stream);
-}
-
-template <int N, bool RAGGED> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   taps_of<N> t = {};
   const int exponent = fc_read_bytes_taps(op, m.step, &t.along);
   for (int64_t j = 0; j < op->ny; j++) t.y[j] = ldexpf(static_cast<const float *>(op->y)[j], -exponent);
-  fc_band b = fc_bytes_band_of(op, m, layout_of<N, RAGGED>::groups);
-  b.overlap = m.columns >= layout_of<N, RAGGED>::groups * FC_BAND_WIDTH && (RAGGED || m.columns % 2 == 0);
+  fc_band b = fc_bytes_band_of(op, m, layout::groups);
+  b.overlap = m.columns >= layout::groups * FC_BAND_WIDTH && (RAGGED || m.columns % 2 == 0);
+  const int bytes = static_cast<int>(sizeof(fc_digits<KS>)) + 4 * layout::stages * layout::rows * b.pitch;
+  return fc_band_launch(kernel, b, m, t, bytes, op->ny, stream);
+}
+
+// By the kernel of the least N, of those there are, that is as many rows as the mask has.
+template <int KS, bool RAGGED, int... N>
+fc_status choose(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_status status = FC_UNSUPPORTED;
+  (void)((op->ny <= N && (status = launch<N, KS, RAGGED>(op, m, stream), true)) || ...);
+  return status;
+}
+
+fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   switch (fc_digit_steps(m)) {
-  case 1: return launch<N, 1, RAGGED>(op, m, b, t, stream);
-  case 2: return launch<N, 2, RAGGED>(op, m, b, t, stream);
-  case 3: return launch<N, 3, RAGGED>(op, m, b, t, stream);
-  case 4: return launch<N, 4, RAGGED>(op, m, b, t, stream);
-  case 5:
-    return launch < N, N == 31 ? 5 : 4, RAGGED > (op, m, b, t, stream); // only of the longest, see below
+  case 1: return choose<1, true, 7, 15, 31>(op, m, stream);
+  case 2: return choose<2, true, 7, 15, 31>(op, m, stream);
+  case 3: return choose<3, true, 7, 15, 31>(op, m, stream);
+  case 4: return choose<4, true, 7, 31>(op, m, stream);
+  case FC_DIGIT_STEPS: return choose<FC_DIGIT_STEPS, true, 31>(op, m, stream);
   default: return FC_UNSUPPORTED;
   }
 }
 
-// Of the mask that the kernel is for: the widest windows have one only.
-int64_t rows_of(const fc_sepconv *op, const fc_march &m) {
-  return fc_digit_steps(m) == FC_DIGIT_STEPS ? 31 : op->ny;
-}
-
-fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const int64_t n = rows_of(op, m);
-  if (n <= 3) return launch<3, true>(op, m, stream);
-  if (n <= 7) return launch<7, true>(op, m, stream);
-  if (n <= 15) return launch<15, true>(op, m, stream);
-  if (n <= 31) return launch<31, true>(op, m, stream);
-  return FC_UNSUPPORTED;
-}
-
+// The wider windows are, the fewer masks have few rows.
 fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const int64_t n = rows_of(op, m);
-  if (n <= 3) return launch<3, false>(op, m, stream);
-  if (n <= 5) return launch<5, false>(op, m, stream);
-  if (n <= 7) return launch<7, false>(op, m, stream);
-  if (n <= 9) return launch<9, false>(op, m, stream);
-  if (n <= 11) return launch<11, false>(op, m, stream);
-  if (n <= 15) return launch<15, false>(op, m, stream);
-  if (n <= 19) return launch<19, false>(op, m, stream);
-  if (n <= 23) return launch<23, false>(op, m, stream);
-  if (n <= 31) return launch<31, false>(op, m, stream);
-  return FC_UNSUPPORTED;
+  switch (fc_digit_steps(m)) {
+  case 1: return choose<1, false, 3, 5, 7, 9, 11, 15, 19, 23, 31>(op, m, stream);
+  case 2: return choose<2, false, 7, 9, 11, 15, 19, 23, 31>(op, m, stream);
+  case 3: return choose<3, false, 7, 15, 23, 31>(op, m, stream);
+  case 4: return choose<4, false, 7, 15, 31>(op, m, stream);
+  case FC_DIGIT_STEPS: return choose<FC_DIGIT_STEPS, false, 31>(op, m, stream);
+  default: return FC_UNSUPPORTED;
+  }
 }
 
 } // namespace

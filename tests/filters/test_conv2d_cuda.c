@@ -415,6 +415,20 @@ static void check_lines(int dense, int dtype) {
   CHECK(taken > cases / 2 || cases < 8, "%d of %d", taken, cases);
 }
 
+/* Bytes by short masks, whose rows begin at every place in a word, of few rows and of more. */
+static void check_words(int dense) {
+  static const int64_t heights[] = {2, 5, 8, 21};
+  for (int64_t taps = 3; taps <= 7; taps += 2)
+    for (int64_t channels = 1; channels <= 4; channels++)
+      for (int64_t width = 1019; width < 1031; width += 1 + channels % 2) {
+        if (!is_mine() || trial_skipped()) continue;
+        const int64_t shape[FC_AXES] = {random_int(1, 2), heights[random_int(0, 3)],
+                                        random_int(0, 1) ? width : width / channels, channels};
+        check_border(dense, FC_U8, dense ? taps : random_int(1, 7), taps, shape,
+                     (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
+      }
+}
+
 /* Every number of taps that has a kernel of its own, every number of channels that has. */
 static void check_all_kernels(int dense) {
   for (int64_t taps = 3; taps <= (dense ? 15 : 31); taps += 2)
@@ -456,6 +470,7 @@ static void check_randomly(int dense) {
   check_edges(dense, FC_F32, my_share(150 / step));
   check_lines(dense, FC_F32);
   check_lines(dense, FC_U8);
+  check_words(dense);
   check_edges(dense, FC_U8, my_share(250 / step));
   for (int dtype = FC_U8; dtype <= FC_F32; dtype++) check_narrow(dense, dtype, my_share(60 / step));
 }
