@@ -25,13 +25,20 @@ static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_e
   a.inside[0] = a.b.lo[0] / channels, a.inside[1] = a.b.hi[0] / channels;
   const int32_t area = a.b.across * a.b.tall;
   a.over = 1.0f / static_cast<float>(area), a.shrink = w->shrink;
-  a.exactly = a.shrink || (area % 2 == 0 && (area & (area - 1)) != 0);
+  a.exactly = area % 2 == 0 && (area & (area - 1)) != 0;
+  if (a.shrink && !a.exactly) {
+    const int32_t ahead = a.inside[0] + static_cast<int32_t>(w->before[0]),
+                  behind = a.b.columns + static_cast<int32_t>(w->after[0]) - a.inside[1];
+    a.rim = (ahead < a.b.columns ? ahead : a.b.columns) * channels;
+    a.rims = a.rim + behind * channels;
+    if (a.rims > a.b.bytes) a.rims = a.b.bytes;
+  }
   return a;
 }
 
 template <int C> static fc_status launch(sums_args a, int64_t frames, cudaStream_t stream, bool *done) {
   constexpr int CHUNK = sums_chunk<C>::bytes;
-  const auto kernel = box_bytes<C>;
+  const auto kernel = a.shrink ? box_bytes<C, true> : box_bytes<C, false>;
   if (!byte_cut_columns<C, CHUNK>(&a.b, frames, 16)) return FC_OK;
   a.far = a.b.window / CHUNK, a.rest = a.b.window % CHUNK;
   for (int k = 0; k < sums_chunk<C>::sums; k++)

@@ -20,7 +20,8 @@ constexpr int SUMS_SLACK = 256; // of a row of sums, for windows of lanes that n
 struct sums_args {
   byte_strips b;
   int32_t shrink, inside[2]; // of windows that shrink only columns inside[] count
-  int32_t exactly;           // means may lie halfway between two codes, or are of fewer samples
+  int32_t exactly;           // means may lie halfway between two codes
+  int32_t rim, rims;         // bytes whose windows shrink along x: ahead in a row, and in all
   float over;
   int32_t far, rest; // a window is so many chunks, and bytes
   uint32_t part[24]; // of a chunk's words of sums those of the first `rest`
@@ -101,7 +102,7 @@ template <int C> __device__ __forceinline__ int sums_inside(const sums_args &a, 
 }
 
 // From what leaves windows to what enters them: the codes of a chunk, from byte i of row y on.
-template <int C, bool EXACTLY>
+template <int C, bool EXACTLY, bool SHRINKS>
 __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
                                            const uint32_t (&leave)[sums_chunk<C>::sums],
                                            const uint32_t (&enter)[sums_chunk<C>::sums],
@@ -116,7 +117,7 @@ __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
       uint32_t &sum = s.of[(4 * k + b) % C];
       const int half = 2 * k + b / 2, at = i + 4 * k + b;
       if (EXACTLY) {
-        const int n = !a.shrink                   ? a.b.across * a.b.tall
+        const int n = !SHRINKS                    ? a.b.across * a.b.tall
                       : at >= 0 && at < a.b.bytes ? sums_inside<C>(a, at, y)
                                                   : 1;
         code[b] = bytes_mean_exact(static_cast<int32_t>(sum - NUMBER), n, 1.0f / static_cast<float>(n));
@@ -130,9 +131,34 @@ __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
   }
 }
 
+// Codes of the rims of a row, a lane each: other windows of the row are whole, and divide by one number. `to`
+// is where the lane's cell has its results, NULL if nowhere.
+template <int C>
+__device__ __forceinline__ void sums_rims(const sums_args &d, const uint16_t *sums, int begin, int start,
+                                          int y, char *to) {
+  const byte_strips &a = d.b;
+  __syncwarp(); // codes that are none are there
+#pragma unroll 1
+  for (int base = 0; base < a.cells * d.rims; base += 32) { // the same for all lanes
+    const int j = base + static_cast<int>(threadIdx.x % 32), cell = j / d.rims, k = j - cell * d.rims,
+              of = cell < a.cells ? cell * a.lanes : 0;
+    const int row = __shfl_sync(ALL, y, of), i = k < d.rim ? k : a.bytes - d.rims + k;
+    char *const out =
+        reinterpret_cast<char *>(__shfl_sync(ALL, reinterpret_cast<unsigned long long>(to), of));
+    const int first = begin - static_cast<int>(reinterpret_cast<uintptr_t>(out) & 15);
+    if (cell >= a.cells || !out || i < first || i >= first + a.made) continue;
+    const uint16_t *seen = sums + of * sums_chunk<C>::bytes + i - a.before - start;
+    int32_t sum = 0;
+#pragma unroll 5
+    for (int x = 0; x < a.across; x++) sum += seen[x * C];
+    const int n = sums_inside<C>(d, i, row);
+    out[i] = static_cast<char>(bytes_mean_exact(sum, n, 1.0f / static_cast<float>(n)));
+  }
+}
+
 // ---- the march ----------------------------------------------------------------------
 
-template <int C>
+template <int C, bool SHRINK>
 __global__ void __launch_bounds__(32 * STRIP_WARPS, C == 3 ? 3 : 6)
     box_bytes(const __grid_constant__ sums_args d) {
   typedef sums_chunk<C> chunk;
@@ -176,11 +202,16 @@ __global__ void __launch_bounds__(32 * STRIP_WARPS, C == 3 ? 3 : 6)
     bytes_take(leave, raw, at);
     const sums_of<C> s = sums_begin<C>(d, leave);
     bytes_take(enter, raw, at + 2 * a.window);
-    if (d.exactly)
-      sums_slide<C, true>(d, s, leave, enter, codes, i, y);
+    const bool wanted = p.live && y < p.end;
+    const bool shrinks =
+        SHRINK &&
+        __any_sync(ALL, wanted && (y - a.above < a.lo[1] || y - a.above + a.tall > a.hi[1])); // along y
+    if (d.exactly || shrinks)
+      sums_slide<C, true, SHRINK>(d, s, leave, enter, codes, i, y);
     else
-      sums_slide<C, false>(d, s, leave, enter, codes, i, y);
-    if (p.live && y < p.end && p.place * chunk::bytes < a.made) bytes_give(codes, out, i, a.bytes, 1);
+      sums_slide<C, false, false>(d, s, leave, enter, codes, i, y);
+    if (wanted && p.place * chunk::bytes < a.made) bytes_give(codes, out, i, a.bytes, 1);
+    if (SHRINK && d.rims > 0 && !shrinks) sums_rims<C>(d, sums, p.begin, p.start, y, wanted ? out : nullptr);
     sums_row_by<C, false>(v, old);
   }
 }

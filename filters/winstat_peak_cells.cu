@@ -3,6 +3,7 @@
 // winstat_peak_cells.cu - launches the kernel of winstat_peak_cells.cuh.
 #include "filters/winstat_extremes_launch.cuh"
 #include "filters/winstat_march.cuh"
+#include "filters/winstat_peak_bytes_launch.cuh"
 #include "filters/winstat_peak_cells.cuh"
 
 namespace winstat {
@@ -11,6 +12,8 @@ namespace winstat {
 constexpr int32_t CELLS_MOST = 33;
 // Rows of images that are worth it, sixteen being made at once.
 constexpr int64_t CELL_ROWS = 4;
+// ... of bytes, which strips of warps make as well.
+constexpr int64_t CELL_TALL = 64;
 
 // Whether what stands beyond the ends along axis `axis`, in windows of `before` and `after`, is in no window
 // that does not hold it anyway.
@@ -28,6 +31,23 @@ static bool rows_alike(const fc_view &v) {
   return v.stride[FC_AXIS_Y] % 4 == 0 && (v.shape[FC_AXIS_N] == 1 || v.stride[FC_AXIS_N] % 4 == 0) &&
          (v.shape[FC_AXIS_C] == 1 || v.stride[FC_AXIS_C] % 4 == 0 ||
           v.stride[FC_AXIS_X] > v.stride[FC_AXIS_C]);
+}
+
+// Bytes from pixel to pixel where a pixel is one byte of a few, as is a channel of an image or what turns out
+// to be a row of it, else 0.
+static int sole_bytes(const seen &s) {
+  const int64_t apart = s.in.stride[FC_AXIS_X];
+  return s.in.dtype == FC_U8 && s.in.shape[FC_AXIS_C] == 1 && apart > 1 && apart <= 4 &&
+                 s.out.stride[FC_AXIS_X] == apart && s.in.shape[FC_AXIS_X] < 1 << 26 &&
+                 s.in.shape[FC_AXIS_Y] < 1 << 28
+             ? static_cast<int>(apart)
+             : 0;
+}
+
+// Whether bytes are faster here than in strips of warps: words of tall images that begin in words.
+static bool cells_suit(const peak_args &a, int step) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(a.in) | reinterpret_cast<uintptr_t>(a.out);
+  return begin % 4 == 0 && !a.ragged && a.words && step != 3 && a.rows >= CELL_TALL;
 }
 
 // What no window sees, or what stands beyond.
@@ -65,7 +85,8 @@ fc_status run_peak_cells(const fc_winstat *w, const fc_view *in, const fc_edges 
                          int which, bool only_ask, cudaStream_t stream, bool *done) {
   *done = false;
   const seen s = seen_of(w, in, edges, out, true);
-  const int step = channels_of(s), size = static_cast<int>(fc_dtype_size(in->dtype));
+  const int apart = sole_bytes(s), step = apart ? apart : channels_of(s),
+            size = static_cast<int>(fc_dtype_size(in->dtype));
   if (step == 0) return FC_OK;
   for (int k = 0; k < 2; k++) {
     if (s.w.before[k] + s.w.after[k] >= CELLS_MOST) return FC_OK;
@@ -83,8 +104,12 @@ fc_status run_peak_cells(const fc_winstat *w, const fc_view *in, const fc_edges 
   switch (in->dtype) {
   case FC_F32: return launch<float, false>(d, s, only_ask, stream, done);
   case FC_U8:
-    return step > 1 ? launch<uint8_t, true>(d, s, only_ask, stream, done)
-                    : launch<uint8_t, false>(d, s, only_ask, stream, done);
+    if (!apart && cells_suit(*a, step)) {
+      const fc_status status = step > 1 ? launch<uint8_t, true>(d, s, only_ask, stream, done)
+                                        : launch<uint8_t, false>(d, s, only_ask, stream, done);
+      if (status != FC_OK || *done) return status;
+    }
+    return run_peak_bytes(*a, s.in.shape[FC_AXIS_N], s.filled, apart > 0, only_ask, stream, done);
   default:
     return step > 1 ? launch<uint16_t, true>(d, s, only_ask, stream, done)
                     : launch<uint16_t, false>(d, s, only_ask, stream, done);

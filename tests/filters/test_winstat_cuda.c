@@ -631,6 +631,33 @@ static void test_narrow(int rounds) {
   }
 }
 
+/* Extremes of bytes, and means in windows that shrink, by kernels that make both axes at once: rows that
+ * begin anywhere, strips and cells of warps, windows of one to several pieces. */
+static void test_bytes_of_boxes(int rounds) {
+  static const int64_t sides[] = {1, 2, 3, 5, 8, 9, 10, 15, 18, 19, 27, 28, 31, 33},
+                       widths[] = {1, 2, 5, 16, 31, 33, 100, 224, 479, 481, 700, 1025},
+                       heights[] = {1, 2, 8, 17, 40, 75}, lengths[] = {1030, 3000, 9001, 40000};
+  static const int32_t stats[] = {FC_WINSTAT_MIN, FC_WINSTAT_MAX, FC_WINSTAT_MEAN};
+  for (int i = 0; i < rounds; i++) {
+    fc_winstat w;
+    sample_case t = {.kind = i % 2 ? FC_IMAGE : FC_ARRAY, .dtype = FC_U8, .out_dtype = FC_U8};
+    const int stat = (int)random_int(0, 2);
+    t.compute = FC_F32, t.shrink = stat == 2 || i % 7 == 6;
+    t.columns = sides[i % 14], t.rows = random_int(0, 3) ? PICK(sides) : 1;
+    t.layout = (int)random_int(0, LAYOUTS - 1);
+    t.out_layout = random_int(0, 3) ? t.layout : (int)random_int(0, LAYOUTS - 1);
+    t.shape[FC_AXIS_N] = random_int(0, 2) ? 1 : random_int(2, 9), t.shape[FC_AXIS_C] = random_int(1, 5);
+    t.shape[FC_AXIS_X] = PICK(widths), t.shape[FC_AXIS_Y] = PICK(heights);
+    if (i % 9 == 8) {
+      const int row = (int)random_int(0, 1);
+      t.shape[row ? FC_AXIS_Y : FC_AXIS_X] = 1, t.shape[row ? FC_AXIS_X : FC_AXIS_Y] = PICK(lengths);
+    }
+    fc_winstat_init(&w, &stats[stat], 1, t.columns, t.rows, t.shrink, t.compute);
+    check_rounded(&t, &w);
+    check_edges(&t, &w, t.shrink ? FC_BORDER_NONE : (int)random_int(FC_BORDER_ZERO, FC_BORDER_WRAP));
+  }
+}
+
 /* What cannot be made on the way is refused as a whole. */
 static void test_edges_refused(void) {
   static const int32_t stats[][2] = {{FC_WINSTAT_SUM, FC_WINSTAT_VAR}, {FC_WINSTAT_SUM, FC_WINSTAT_MAX}};
@@ -749,6 +776,7 @@ int main(int argc, char **argv) {
   test_edges_refused();
   test_cells(argc > 1 ? atoi(argv[1]) / 2 : 160 / trial_step());
   test_short(argc > 1 ? atoi(argv[1]) : 300 / trial_step());
+  test_bytes_of_boxes(argc > 1 ? atoi(argv[1]) : 252 / trial_step());
   test_narrow(argc > 1 ? atoi(argv[1]) : 110 / trial_step());
   test_edges_others(argc > 1 ? atoi(argv[1]) : 260 / trial_step());
   test_edges(argc > 1 ? atoi(argv[1]) : 330 / trial_step());
