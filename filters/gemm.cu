@@ -3,51 +3,49 @@
 // gemm.cu - C = alpha A B + beta C on a CUDA device. The first of these that can:
 //
 //   gemm_thin   one side and k at most 16, in f64 8
+//   gemm_short  k at most 16, in f64 8
 //   gemm_tma    sm_90, and matrices that its copy engine can read
-//   gemm_dmma   f64 on the tensor cores of sm_80 and later
+//   gemm_dmma   sums of doubles on the tensor cores of sm_80 and later
 //   gemm_tile   anything
 //
-// Their sums are the same, to the bit.
+// Their sums are the same, to the bit: one chain of fused multiply-adds in ascending k, in f64, or in f32 for
+// matrices of f32 and where fc_gemm_widens says so in f64.
 #include "filters/gemm.h"
 #include "filters/gemm_dmma.cuh"
 #include "filters/gemm_result.cuh"
+#include "filters/gemm_short.cuh"
 #include "filters/gemm_thin.cuh"
 #include "filters/gemm_tile.cuh"
 #include "filters/gemm_tma.h"
 
 namespace {
 
-// Rows of A, or columns of B, `across` bytes apart.
-template <typename F> struct operand {
+// Rows of A, or columns of B, `across` bytes apart: elements F, for sums S.
+template <typename F, typename S> struct operand {
   const char *data;
   int64_t across, along;
   bool along_fast;
   __device__ __forceinline__ const char *at(int64_t i) const { return data + i * across; }
-  __device__ __forceinline__ F load(const char *from) const { return *reinterpret_cast<const F *>(from); }
+  __device__ __forceinline__ S load(const char *from) const { return *reinterpret_cast<const F *>(from); }
 };
 
-template <typename F> operand<F> operand_of(const void *data, int64_t across, int64_t along) {
+template <typename F, typename S> operand<F, S> operand_of(const void *data, int64_t across, int64_t along) {
   const int64_t size = sizeof(F);
-  operand<F> o = {static_cast<const char *>(data), across * size, along * size, along == 1};
+  operand<F, S> o = {static_cast<const char *>(data), across * size, along * size, along == 1};
   return o;
 }
 
 // FC_UNSUPPORTED where tensor cores are of no use.
-fc_status on_tensor_cores(int64_t m, int64_t n, int64_t k, const operand<double> &a, const operand<double> &b,
-                          const fc_gemm_result<double> &c, cudaStream_t stream) {
+template <typename F>
+fc_status on_tensor_cores(int64_t m, int64_t n, int64_t k, const operand<F, double> &a,
+                          const operand<F, double> &b, const fc_gemm_result<F, double> &c,
+                          cudaStream_t stream) {
   const fc_mma_operand rows = {a.data, a.across, a.along, m}, columns = {b.data, b.across, b.along, n};
-  return fc_dmma_product(rows, columns, k, c, stream);
+  return fc_dmma_product<F>(rows, columns, k, c, stream);
 }
-fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float> &, const operand<float> &,
-                          const fc_gemm_result<float> &, cudaStream_t) {
+fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float, float> &,
+                          const operand<float, float> &, const fc_gemm_result<float> &, cudaStream_t) {
   return FC_UNSUPPORTED;
-}
-
-fc_status by_copy_engine(const fc_gemm *g, float, cudaStream_t stream) {
-  return fc_gemm_tma_f32(g, stream);
-}
-fc_status by_copy_engine(const fc_gemm *g, double, cudaStream_t stream) {
-  return fc_gemm_tma_f64(g, stream);
 }
 
 // Vectors that are multiplied by a small matrix: the columns of B, or the rows of A.
@@ -66,38 +64,47 @@ template <typename F> fc_status thin_product(const fc_gemm *g, cudaStream_t stre
   return fc_thin_product(t, stream);
 }
 
-template <typename F> fc_status tiled_product(const fc_gemm *g, cudaStream_t stream) {
-  const operand<F> a = operand_of<F>(g->a, g->a_row, g->a_col), b = operand_of<F>(g->b, g->b_col, g->b_row);
-  const fc_gemm_result<F> c = fc_gemm_result_of<F>(g);
-  const fc_status status = g->k > 0 ? on_tensor_cores(g->m, g->n, g->k, a, b, c, stream) : FC_UNSUPPORTED;
-  return status == FC_UNSUPPORTED ? fc_tile_product<F, 0>(g->m, g->n, g->k, a, b, c, stream) : status;
+template <typename F> fc_status short_product(const fc_gemm *g, cudaStream_t stream) {
+  if (g->k > FC_SHORT_LARGEST<F>) return FC_UNSUPPORTED;
+  const fc_short<F> t = {static_cast<const F *>(g->a),
+                         static_cast<const F *>(g->b),
+                         g->m,
+                         g->n,
+                         g->a_row,
+                         g->a_col,
+                         g->b_row,
+                         g->b_col,
+                         0,
+                         fc_gemm_result_of<F>(g),
+                         static_cast<int>(g->k)};
+  return fc_short_product(t, stream);
 }
 
-// The pieces of k one after the other.
-template <typename F> fc_status product_in_pieces(const fc_gemm *g, cudaStream_t stream) {
-  const int64_t piece = fc_gemm_piece<F>(g->k);
-  const F *a = static_cast<const F *>(g->a), *b = static_cast<const F *>(g->b);
-  fc_gemm part = *g;
-  fc_status status = FC_OK;
-  int64_t k = 0;
-  do { // once at least: with k = 0, C = beta C
-    part.k = g->k - k < piece ? g->k - k : piece;
-    part.a = a + k * g->a_col, part.b = b + k * g->b_row;
-    part.beta = k ? 1 : g->beta;
-    status = tiled_product<F>(&part, stream);
-    k += piece;
-  } while (status == FC_OK && k < g->k);
-  return status;
+template <typename F, typename S> fc_status tiled_product(const fc_gemm *g, cudaStream_t stream) {
+  const operand<F, S> a = operand_of<F, S>(g->a, g->a_row, g->a_col),
+                      b = operand_of<F, S>(g->b, g->b_col, g->b_row);
+  const fc_gemm_result<F, S> c = fc_gemm_result_of<F, S>(g);
+  const fc_status status = g->k > 0 ? on_tensor_cores(g->m, g->n, g->k, a, b, c, stream) : FC_UNSUPPORTED;
+  return status == FC_UNSUPPORTED ? fc_tile_product<S, 0>(g->m, g->n, g->k, a, b, c, stream) : status;
+}
+
+fc_status product(const fc_gemm *g, float, cudaStream_t stream) {
+  if (!fc_gemm_widens(g->k)) return tiled_product<float, float>(g, stream);
+  const fc_status status = fc_gemm_tma_f32(g, stream);
+  return status == FC_UNSUPPORTED ? tiled_product<float, double>(g, stream) : status;
+}
+fc_status product(const fc_gemm *g, double, cudaStream_t stream) {
+  const fc_status status = g->k > 0 ? fc_gemm_tma_f64(g, stream) : FC_UNSUPPORTED;
+  return status == FC_UNSUPPORTED ? tiled_product<double, double>(g, stream) : status;
 }
 
 template <typename F> fc_status multiply(const fc_gemm *given, cudaStream_t stream) {
   fc_gemm g = fc_gemm_by_rows(given);
   if (g.alpha == 0) g.k = 0;
   if (g.m == 0 || g.n == 0) return FC_OK;
-  fc_status status = FC_UNSUPPORTED;
-  if (g.k > 0) status = thin_product<F>(&g, stream);
-  if (g.k > 0 && status == FC_UNSUPPORTED) status = by_copy_engine(&g, F(), stream);
-  return status == FC_UNSUPPORTED ? product_in_pieces<F>(&g, stream) : status;
+  fc_status status = g.k > 0 ? thin_product<F>(&g, stream) : FC_UNSUPPORTED;
+  if (g.k > 0 && status == FC_UNSUPPORTED) status = short_product<F>(&g, stream);
+  return status == FC_UNSUPPORTED ? product(&g, F(), stream) : status;
 }
 
 } // namespace

@@ -13,7 +13,8 @@
  * the strides or where a tile of the computation begins, so that a product
  * computed in pieces is the product computed whole, bit for bit. CPU and CUDA, and
  * different instruction sets, agree to rounding. Error: |error| <= about k * eps * (|A||B|),
- * in practice sqrt(k) * eps.
+ * in practice sqrt(k) * eps. GPUs of sm_90 make sums of more than 16 products of f32 in f64,
+ * which is faster there, and round once.
  *
  * No allocation, no threads; re-entrant. Cost 2mnk flop. The CPU version is the
  * blocked and packed one of Goto and van de Geijn, "Anatomy of high-performance
@@ -54,23 +55,23 @@ FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
 FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 
 /* The same, to the bit, with scratch to copy matrices to whose lines of adjacent elements begin at no
- * multiples of 16 bytes: such products of f32, 128 and more on every side, take a quarter longer without, on
- * sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until the stream
+ * multiples of 16 bytes: such products, 128 and more on every side, take up to three times as long without,
+ * on sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until the stream
  * has come so far; 0, and then it may be NULL, where nothing is copied. */
 FC_FILTERS_API size_t fc_gemm_padded_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, void *stream);
 
-/* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): two to
- * three times as fast on sm_90 where all sides are large, and slower than fc_gemm_cuda where m or n is below
- * about 200: which of the two is called decides over the bits, so that is the caller's to choose, for all
- * pieces alike. Each element is split into 11 and up to 13 significant bits, and the product of the lesser
- * halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products, in
- * older chips 16, are added up in f32. So the error is at most about that of fc_gemm_cuda
- * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to it. NaN, infinities and the
- * largest numbers give what they do there, on sm_90: a sum that is not finite is computed again, one product
- * after the other. Elsewhere an infinite element makes NaN of its row or column, as one within 2^-12 of the
- * largest number may, and a NaN whose upper fraction bits are all set (which is what GPUs make) counts as 0.
- * The small halves of elements below 2^-100 are lost. A product in pieces is still the product computed
+/* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): half as
+ * fast again to twice as fast on sm_90 where all sides are large, and slower than fc_gemm_cuda where m or n
+ * is below about 200: which of the two is called decides over the bits, so that is the caller's to choose,
+ * for all pieces alike. Each element is split into 11 and up to 13 significant bits, and the product of the
+ * lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products,
+ * in older chips 16, are added up in f32. So the error is at most about that of sums made in f32
+ * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to fc_gemm_cuda. NaN, infinities
+ * and the largest numbers give what they do there, on sm_90: a sum that is not finite is computed again, one
+ * product after the other. Elsewhere an infinite element makes NaN of its row or column, as one within 2^-12
+ * of the largest number may, and a NaN whose upper fraction bits are all set (which is what GPUs make) counts
+ * as 0. The small halves of elements below 2^-100 are lost. A product in pieces is still the product computed
  * whole, bit for bit, on the same kind of device.
  *
  * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// gemm_dmma.cuh - products of f64 matrices on the tensor cores of sm_80 and later: the arithmetic of
-// gemm_mma.cuh. Every sum takes its products in ascending k, whatever the tile. Internal to filters/.
+// gemm_dmma.cuh - products of f64 matrices, and of f32 ones in f64, on the tensor cores of sm_80 and later:
+// the arithmetic of gemm_mma.cuh. Every sum takes its products in ascending k, whatever the tile. Internal to
+// filters/.
 #ifndef FC_FILTERS_GEMM_DMMA_CUH
 #define FC_FILTERS_GEMM_DMMA_CUH
 
@@ -25,15 +26,15 @@ __device__ __forceinline__ void fc_dmma(double (&c)[4], const double (&a)[4], co
 #endif
 }
 
-template <int BM, int BN, int WARPS_M, int WARPS_N>
-struct fc_dmma_tile : fc_mma_shape<double, BM, BN, WARPS_M, WARPS_N> {
-  using shape = fc_mma_shape<double, BM, BN, WARPS_M, WARPS_N>;
+template <typename F, int BM, int BN, int WARPS_M, int WARPS_N>
+struct fc_dmma_tile : fc_mma_shape<F, BM, BN, WARPS_M, WARPS_N> {
+  using shape = fc_mma_shape<F, BM, BN, WARPS_M, WARPS_N>;
   using shape::MI, shape::NI;
   static constexpr int STAGES = 3, BLOCKS = 1;
   double sum[MI][NI][4] = {};
 
   template <class A, class B>
-  __device__ __forceinline__ void multiply(const double *a, const double *b, int row, int col, int q) {
+  __device__ __forceinline__ void multiply(const F *a, const F *b, int row, int col, int q) {
 #pragma unroll
     for (int p = 0; p < FC_MMA_BK; p += 8) {
       double x[MI][4], y[NI][2];
@@ -54,15 +55,15 @@ struct fc_dmma_tile : fc_mma_shape<double, BM, BN, WARPS_M, WARPS_N> {
 };
 
 // FC_UNSUPPORTED where the device has no such units, or the product is too flat to fill them.
-template <class C>
+template <typename F, class C>
 static inline fc_status fc_dmma_product(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k,
                                         const C &c, cudaStream_t stream) {
   const int processors = fc_mma_processors();
   if (a.limit <= 16 || b.limit <= 16 || processors == 0) return FC_UNSUPPORTED;
   const int64_t large = ((a.limit + 63) / 64) * ((b.limit + 127) / 128);
   // A product of few large tiles would leave processors idle.
-  if (large >= processors) return fc_mma_orders<fc_dmma_tile<64, 128, 1, 4>>(a, b, k, c, stream);
-  return fc_mma_orders<fc_dmma_tile<64, 64, 2, 2>>(a, b, k, c, stream);
+  if (large >= processors) return fc_mma_orders<fc_dmma_tile<F, 64, 128, 1, 4>>(a, b, k, c, stream);
+  return fc_mma_orders<fc_dmma_tile<F, 64, 64, 2, 2>>(a, b, k, c, stream);
 }
 
 #endif

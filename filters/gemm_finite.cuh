@@ -17,18 +17,16 @@
 // The matrices as they were given: rows of A, columns of B.
 struct fc_plain_operands {
   const float *a, *b;
-  int64_t a_across, a_along, b_across, b_along, k, piece;
+  int64_t a_across, a_along, b_across, b_along, k;
 
   // A NaN stays one whatever is added, so its sum is not gone on with.
-  __device__ __forceinline__ float sum(int64_t i, int64_t j) const {
+  __device__ __forceinline__ double sum(int64_t i, int64_t j) const {
     const float *x = a + i * a_across, *y = b + j * b_across;
-    float s = 0, total = 0;
+    double s = 0;
 #pragma unroll 1
-    for (int64_t p = 0, left = piece; p < k && s == s; p++, left--) {
-      if (left == 0) total += s, s = 0, left = piece;
-      s = fmaf(x[p * a_along], y[p * b_along], s);
-    }
-    return total + s;
+    for (int64_t p = 0; p < k && s == s; p++)
+      s = fma(static_cast<double>(x[p * a_along]), static_cast<double>(y[p * b_along]), s);
+    return s;
   }
 };
 
@@ -39,8 +37,7 @@ static inline fc_plain_operands fc_plain_operands_of(const fc_gemm *g) {
           g->a_col,
           g->b_col,
           g->b_row,
-          g->k,
-          fc_gemm_piece<float>(g->k)};
+          g->k};
 }
 
 template <int COUNT> __device__ __forceinline__ bool fc_all_finite(const float (&sum)[COUNT]) {

@@ -19,22 +19,36 @@ template <typename F> struct lines {
   int64_t along(void) const { return by_k ? 1 : pitch_to; }
 };
 
-// A warp a line.
-template <typename F> __device__ void copy_lines(const lines<F> &l, int64_t first, int64_t stride) {
-  for (int64_t i = first; i < l.count; i += stride) {
-    const F *from = l.from + i * l.pitch;
-    F *to = l.to + i * l.pitch_to;
-#pragma unroll 8
-    for (int64_t e = threadIdx.x % 32; e < l.length; e += 32) to[e] = from[e * l.step];
-  }
+// What a warp copies at a time: all of it is read before any is written, so that reads do not wait for each
+// other.
+constexpr int EACH = 8, STRETCH = 32 * EACH;
+
+template <typename F> __host__ __device__ int64_t stretches(const lines<F> &l) {
+  return l.count * ((l.length + STRETCH - 1) / STRETCH);
+}
+
+template <typename F> __device__ void copy_stretch(const lines<F> &l, int64_t stretch) {
+  const int64_t of_line = (l.length + STRETCH - 1) / STRETCH, i = stretch / of_line;
+  const int64_t first = (stretch - i * of_line) * STRETCH + threadIdx.x % 32;
+  const F *from = l.from + i * l.pitch;
+  F *to = l.to + i * l.pitch_to, v[EACH];
+#pragma unroll
+  for (int u = 0; u < EACH; u++)
+    if (first + 32 * u < l.length) v[u] = from[(first + 32 * u) * l.step];
+#pragma unroll
+  for (int u = 0; u < EACH; u++)
+    if (first + 32 * u < l.length) to[first + 32 * u] = v[u];
 }
 
 template <typename F>
 __global__ void __launch_bounds__(THREADS) pad_kernel(const lines<F> a, const lines<F> b) {
-  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32;
+  const int64_t of_a = stretches(a), all = of_a + stretches(b);
   const int64_t stride = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
-  copy_lines(a, warp, stride);
-  copy_lines(b, warp, stride);
+  for (int64_t s = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32; s < all; s += stride)
+    if (s < of_a)
+      copy_stretch(a, s);
+    else
+      copy_stretch(b, s - of_a);
 }
 
 // One operand's, none where it can be read as it lies. Those adjacent along neither side become so along k.
@@ -71,16 +85,15 @@ template <typename F> fc_status multiply(const fc_gemm *given, char *scratch, cu
   p.a.to = reinterpret_cast<F *>(scratch), p.b.to = reinterpret_cast<F *>(scratch + p.bytes_a());
   if (p.a.count > 0) g.a = p.a.to, g.a_row = p.a.across(), g.a_col = p.a.along();
   if (p.b.count > 0) g.b = p.b.to, g.b_col = p.b.across(), g.b_row = p.b.along();
-  const int64_t most = p.a.count > p.b.count ? p.a.count : p.b.count;
-  pad_kernel<F><<<fc_blocks(most, THREADS / 32, 132 * 8), THREADS, 0, stream>>>(p.a, p.b);
+  const int64_t all = stretches(p.a) + stretches(p.b);
+  pad_kernel<F><<<fc_blocks(all, THREADS / 32, INT32_MAX), THREADS, 0, stream>>>(p.a, p.b);
   const fc_status status = fc_launch_status();
   return status == FC_OK ? fc_gemm_cuda(&g, stream) : status;
 }
 
 // What is copied takes longer than it gains where each element is used seldom, or soon done without.
 bool gains(const fc_gemm *g) {
-  return fc_gemm_check(g) == FC_OK && g->type == FC_F32 && g->alpha != 0 && g->m >= 128 && g->n >= 128 &&
-         g->k >= 128;
+  return fc_gemm_check(g) == FC_OK && g->alpha != 0 && g->m >= 128 && g->n >= 128 && g->k >= 128;
 }
 
 } // namespace

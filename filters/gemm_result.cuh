@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// gemm_result.cuh - where the sums of a product go, how they are cut, and which way round it is computed.
+// gemm_result.cuh - in what sums are made and where they go, and which way round a product is computed.
 // Internal to the .cu files of filters/.
 #ifndef FC_FILTERS_GEMM_RESULT_CUH
 #define FC_FILTERS_GEMM_RESULT_CUH
@@ -16,31 +16,37 @@ __device__ __forceinline__ double fc_times(double a, double b) {
   return __dmul_rn(a, b);
 }
 
-// C = alpha sum + beta C, by columns (gemm_tile.cuh).
-template <typename F> struct fc_gemm_result {
+// alpha sum + beta C, rounded to an element once.
+template <typename F, typename S> __device__ __forceinline__ void fc_gemm_put(F *to, S sum, S alpha, S beta) {
+  const S v = fc_times(alpha, sum);
+  *to = static_cast<F>(beta == S(0) ? v : fma(beta, static_cast<S>(*to), v));
+}
+
+// C of elements F and sums S, by columns (gemm_tile.cuh).
+template <typename F, typename S = F> struct fc_gemm_result {
   F *data;
   int64_t row, col;
-  F alpha, beta;
+  S alpha, beta;
   __device__ __forceinline__ F *at(int64_t j) const { return data + j * col; }
-  __device__ __forceinline__ F start(int64_t) const { return F(0); }
-  __device__ __forceinline__ void store(F *column, int64_t i, F sum) const {
-    F *to = column + i * row;
-    *to = beta == F(0) ? alpha * sum : fma(beta, *to, alpha * sum);
+  __device__ __forceinline__ S start(int64_t) const { return S(0); }
+  __device__ __forceinline__ void store(F *column, int64_t i, S sum) const {
+    fc_gemm_put(column + i * row, sum, alpha, beta);
   }
 };
 
-template <typename F> static inline fc_gemm_result<F> fc_gemm_result_of(const fc_gemm *g) {
+template <typename F, typename S = F> static inline fc_gemm_result<F, S> fc_gemm_result_of(const fc_gemm *g) {
   return {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha), static_cast<F>(g->beta)};
 }
 
-// Sums over some k of floats are cut: each so many steps are one chain of fused multiply-adds in ascending k,
-// and C takes one after the other, beta C + alpha first, then + alpha second and so on. That goes by k alone,
-// so that where a product is cut into parts of C changes nothing; and blocks may make them at the same time,
-// since who adds them keeps to their order. A multiple of 64, or all. In f64, and of more steps, adding them
-// takes longer than idle processors did (tests/bench/NOTES.md).
-template <typename F> static inline int64_t fc_gemm_piece(int64_t k) {
-  if (sizeof(F) == 4 && k >= 768 && k < 2048) return ((k + 1) / 2 + 63) / 64 * 64;
-  return k > 0 ? k : 1;
+// Whether sums over so many products of floats are made of doubles, on the current device: chips of sm_90
+// multiply these on their tensor cores as fast as other units multiply floats, and get along with small tiles
+// (tests/bench/NOTES.md). Products of two floats are exact there. Up to 16, memory is the limit
+// (gemm_thin.cuh).
+static inline bool fc_gemm_widens(int64_t k) {
+  int device = 0, major = 0;
+  return k > 16 && cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+         major == 9;
 }
 
 // Neighbouring threads write neighbouring columns: a column-major C is computed as the transpose,

@@ -343,7 +343,7 @@ template <class S> fc_status product_by(const layout &l, int64_t k, char *scratc
   fc_tma_work work;
   operands o;
   const fc_tma_encoder encode = fc_tma_find_encoder();
-  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k, k) ||
+  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k) ||
       !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
       !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, k) ||
       !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||

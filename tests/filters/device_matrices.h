@@ -23,6 +23,15 @@ static inline void from_device(const matrix *m, const matrix *d) {
   cudaMemcpy(m->memory.base, d->memory.base, m->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
 }
 
+/* The host's, and the three on the device. */
+static inline void free_matrices(matrix *const *host, int hosts, const matrix *a, const matrix *b,
+                                 const matrix *c) {
+  for (int n = 0; n < hosts; n++) matrix_free(host[n]);
+  cudaFree(a->memory.base);
+  cudaFree(b->memory.base);
+  cudaFree(c->memory.base);
+}
+
 static inline fc_gemm product_of(const matrix *a, const matrix *b, const matrix *c, double alpha,
                                  double beta) {
   return (fc_gemm){.type = c->type,

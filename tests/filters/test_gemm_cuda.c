@@ -22,8 +22,9 @@ static const int64_t aligned[][3] = {
     {64, 20000, 60}, {20000, 20, 4},   {50000, 8, 8},    {12, 50000, 16},  {1, 1044, 332},
     {1040, 1, 328},  {3, 520, 260},    {516, 4, 392},    {132, 1028, 132}, {36, 1028, 260},
     {68, 260, 1032}, {100, 68, 4100},  {36, 36, 6148},   {1, 260, 3080},   {516, 1, 1540},
+    {100, 68, 16},   {100, 68, 20},    {516, 388, 2052}, {1540, 1156, 68}, {260, 1284, 1028},
 };
-/* Of so many tiles that each is made by one block, and its pieces by as many; lines at any address. */
+/* Of more tiles than there are blocks; lines at any address. */
 static const int64_t large[][3] = {{2180, 2304, 772}, {1801, 2305, 3075}};
 static const double factors[] = {1, 0, -1, 0.7};
 
@@ -104,14 +105,7 @@ static void check_large(int type, const int64_t *shape, int orders, double alpha
   CHECK(matrix_intact(&got), "wrote beyond C, %" PRId64 "x%" PRId64, m, n);
   CHECK(fc_gemm_ref(&part) == FC_OK, "reference");
   compare(&got, &c, k, i, i + 40, j, j + 50);
-  cudaFree(da.memory.base);
-  cudaFree(db.memory.base);
-  cudaFree(dc.memory.base);
-  matrix_free(&got);
-  matrix_free(&alone);
-  matrix_free(&a);
-  matrix_free(&b);
-  matrix_free(&c);
+  free_matrices((matrix *[]){&got, &alone, &a, &b, &c}, 5, &da, &db, &dc);
 }
 
 /* Takes the matrices. */
@@ -130,15 +124,7 @@ static void check_product(matrix a, matrix b, matrix c, double alpha, double bet
   CHECK(matrix_intact(&got), "wrote beyond C, %" PRId64 "x%" PRId64, m, n);
   check_pieces(&device, &dc, &before, &got);
   check_padded(&device, &dc, &before, &got);
-
-  cudaFree(da.memory.base);
-  cudaFree(db.memory.base);
-  cudaFree(dc.memory.base);
-  matrix_free(&got);
-  matrix_free(&before);
-  matrix_free(&a);
-  matrix_free(&b);
-  matrix_free(&c);
+  free_matrices((matrix *[]){&got, &before, &a, &b, &c}, 5, &da, &db, &dc);
 }
 
 static void check_shape(int type, int64_t m, int64_t n, int64_t k, double alpha, double beta) {
@@ -149,6 +135,31 @@ static void check_aligned(int type, const int64_t *shape, int orders, double alp
   matrix a = matrix_dense(type, shape[0], shape[2], orders & 1),
          b = matrix_dense(type, shape[2], shape[1], orders & 2);
   check_product(a, b, matrix_dense(type, shape[0], shape[1], orders & 4), alpha, beta);
+}
+
+/* What is no number or infinite: as the reference has it. */
+static void check_special(int type, int orders) {
+  enum { M = 68, N = 132, K = 100 };
+  static const double special[] = {NAN, INFINITY, -INFINITY, 0};
+  matrix a = matrix_dense(type, M, K, orders & 1), b = matrix_dense(type, K, N, orders & 2),
+         c = matrix_dense(type, M, N, 1);
+  for (int s = 0; s < 4; s++) {
+    matrix_set(&a, 5 + 9 * s, 7 + 11 * s, special[s]);
+    matrix_set(&b, 3 + 13 * s, 2 + 17 * s, special[s]);
+    matrix_set(&b, 7 + 11 * s, 60 + s, special[3 - s]);
+  }
+  matrix da = to_device(&a), db = to_device(&b), dc = to_device(&c), got = matrix_copy(&c);
+  fc_gemm host = product_of(&a, &b, &c, 1, 0), device = product_of(&da, &db, &dc, 1, 0);
+  CHECK(fc_gemm_cuda(&device, NULL) == FC_OK && fc_gemm_ref(&host) == FC_OK, "special");
+  from_device(&got, &dc);
+  int wrong = 0;
+  for (int64_t i = 0; i < M; i++)
+    for (int64_t j = 0; j < N; j++) {
+      const double x = matrix_get(&got, i, j), right = matrix_get(&c, i, j);
+      wrong += !(isnan(right) ? isnan(x) : isinf(right) ? x == right : fabs(x - right) <= 1e-4);
+    }
+  CHECK(wrong == 0, "%d of what is no common number, orders %d", wrong, orders);
+  free_matrices((matrix *[]){&a, &b, &c, &got}, 4, &da, &db, &dc);
 }
 
 int main(void) {
@@ -177,5 +188,7 @@ int main(void) {
       for (int orders = 0; orders < 4; orders++)
         if (!trial_skipped())
           check_large(type, large[s], orders, factors[random_int(0, 3)], factors[random_int(0, 3)]);
+  for (int type = FC_F32; type <= FC_F64; type++)
+    for (int orders = 0; orders < 4; orders++) check_special(type, orders);
   return check_result();
 }

@@ -42,6 +42,16 @@ static matrix exact_product(const matrix *a, const matrix *b, const matrix *c, d
   return dc;
 }
 
+/* With sums of floats: those of fc_gemm_cuda may be better. */
+static matrix plain_product(const matrix *a, const matrix *b, const matrix *c, double alpha, double beta) {
+  matrix plain = matrix_copy(c);
+  const fc_gemm g = product_of(a, b, &plain, alpha, beta);
+  void *scratch = aligned_alloc(64, (fc_gemm_scratch(&g) + 64) / 64 * 64);
+  CHECK(scratch && fc_gemm_cpu(&g, scratch) == FC_OK, "plain product");
+  free(scratch);
+  return plain;
+}
+
 /* `any`: by the instructions that all such devices have. */
 static fc_status run_split(const fc_gemm *g, int any) {
   void *scratch = NULL;
@@ -95,18 +105,13 @@ static int check_way(const fc_gemm *g, int any, const matrix *dc, const matrix *
 /* Ways in which the device can. Takes the matrices. */
 static int check_product(matrix a, matrix b, matrix c, double alpha, double beta) {
   matrix before = matrix_copy(&c), want = exact_product(&a, &b, &c, alpha, beta);
-  matrix da = to_device(&a), db = to_device(&b), dc = to_device(&c), plain = matrix_copy(&c);
-  fc_gemm g = product_of(&da, &db, &dc, alpha, beta);
-  CHECK(fc_gemm_cuda(&g, NULL) == FC_OK, "plain product");
-  from_device(&plain, &dc);
+  matrix da = to_device(&a), db = to_device(&b), dc = to_device(&c),
+         plain = plain_product(&a, &b, &c, alpha, beta);
+  const fc_gemm g = product_of(&da, &db, &dc, alpha, beta);
   const double of_plain = error_of(&plain, &want);
   const int ways =
       check_way(&g, 0, &dc, &before, &want, of_plain) + check_way(&g, 1, &dc, &before, &want, of_plain);
-  matrix *all[] = {&a, &b, &c, &before, &want, &plain};
-  for (int n = 0; n < 6; n++) matrix_free(all[n]);
-  cudaFree(da.memory.base);
-  cudaFree(db.memory.base);
-  cudaFree(dc.memory.base);
+  free_matrices((matrix *[]){&a, &b, &c, &before, &want, &plain}, 6, &da, &db, &dc);
   return ways;
 }
 
@@ -146,11 +151,7 @@ static void check_special(int in_b, int orders) {
                                 : fabs(x - right) <= 1e-5 * (1 + fabs(right)));
     }
   CHECK(wrong == 0, "%d of what is no common number in %s, orders %d", wrong, in_b ? "B" : "A", orders);
-  matrix *all[] = {&a, &b, &c, &want, &got};
-  for (int n = 0; n < 5; n++) matrix_free(all[n]);
-  cudaFree(da.memory.base);
-  cudaFree(db.memory.base);
-  cudaFree(dc.memory.base);
+  free_matrices((matrix *[]){&a, &b, &c, &want, &got}, 5, &da, &db, &dc);
 }
 
 int main(void) {
