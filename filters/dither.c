@@ -9,16 +9,11 @@
 
 /* ---- the noise ---------------------------------------------------------------- */
 
-/* The state for the sample at x = 0 of a line, given by its place in the view. */
-static uint64_t line_state(const fc_dither *d, const fc_view *v, int64_t n, int64_t y, int64_t c) {
-  uint64_t hash = fc_dither_mix(d->seed + FC_DITHER_GROWTH);
-  hash = fc_dither_hash(hash, v->origin[FC_AXIS_N] + n);
-  hash = fc_dither_hash(hash, v->origin[FC_AXIS_Y] + y);
-  return fc_dither_hash(hash, v->origin[FC_AXIS_C] + c);
-}
-
-static uint64_t state_at(uint64_t line, const fc_view *v, int64_t x) {
-  return line + (uint64_t)(v->origin[FC_AXIS_X] + x) * FC_DITHER_GROWTH;
+/* The state for a sample, given by its place in the view. */
+static uint64_t state_of(const fc_dither *d, const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
+  const int64_t *first = v->origin;
+  return fc_dither_frame(d->seed, first[FC_AXIS_N] + n) +
+         fc_dither_place(first[FC_AXIS_Y] + y, first[FC_AXIS_X] + x, first[FC_AXIS_C] + c);
 }
 
 static double rounded(double v, int compute) {
@@ -37,7 +32,7 @@ fc_status fc_dither_ref(const fc_dither *d, const fc_view *in, const fc_view *ou
     for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
       for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
         for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          uint64_t state = state_at(line_state(d, out, at[0], at[1], at[3]), out, at[2]);
+          uint64_t state = state_of(d, out, at[0], at[1], at[2], at[3]);
           double noise = rounded(fc_dither_units(state) * unit_of(d), d->compute), v;
           fc_load_f64(&v, fc_view_at(in, at[0], at[1], at[2], at[3]), 0, 1, in->kind, in->dtype);
           v = rounded(rounded(v, d->compute) + noise, d->compute);
@@ -64,14 +59,14 @@ typedef struct walk {
   uint32_t *notes;
 } walk;
 
-static void dither_line(const walk *w, const char *from, char *to, int64_t length, uint64_t line) {
+static void dither_line(const walk *w, const char *from, char *to, int64_t length, uint64_t first) {
   const fc_view *in = w->in, *out = w->out;
   int64_t in_step = in->stride[FC_AXIS_X], out_step = out->stride[FC_AXIS_X];
   int compute = w->d->compute;
   double unit = unit_of(w->d);
   for (int64_t x = 0; x < length; x += TILE) {
     int64_t count = length - x < TILE ? length - x : TILE;
-    uint64_t state = state_at(line, out, x);
+    uint64_t state = first + (uint64_t)x * FC_DITHER_GROWTH;
     void *values = w->direct ? to + x * out_step : w->scratch;
     fc_load(values, compute, from + x * in_step, in_step, count, in->kind, in->dtype);
     if (compute == FC_F64)
@@ -94,6 +89,6 @@ fc_status fc_dither_cpu(const fc_dither *d, const fc_view *in, const fc_view *ou
     for (int64_t y = 0; y < l.rows; y++)
       for (int64_t c = 0; c < l.channels; c++)
         dither_line(&w, fc_view_at(in, n, y, 0, c), fc_view_at(out, n, y, 0, c), l.length,
-                    line_state(d, out, n, y, c));
+                    state_of(d, out, n, y, 0, c));
   return FC_OK;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // dither.cu - triangular noise on a CUDA device, bit for bit that of dither.c. What binds is the mixing of 64
-// bits: once a sample, and three times for what a row and channel begin with. Dense memory goes by packs of
-// 16 bytes, however short the rows in it are, and each warp works out what those of its part begin with; of a
-// column, whose samples are rows, each thread for its own (add_packed). Others go an element at a time, and a
-// block's threads work out the beginnings of its lines (add_lines), unless they are so short that there are
-// hardly more samples (add_elements).
+// bits, once a sample. Dense memory goes by packs of 16 bytes, however short the rows in it are: the state of
+// a sample is that of its pack's first, plus a constant for each step from there, and what ends of pixels and
+// rows on the way add. Others go an element at a time.
 #include "filters/dither.h"
 #include "filters/dither_math.h"
 #include "filters/lines_runs.cuh"
@@ -13,19 +11,15 @@
 
 namespace {
 
-constexpr int THREADS = 256;
-constexpr int EACH = 4, TILE = THREADS * EACH; // elements of a thread and of a block, of shorter lines
-constexpr int MOST_CHANNELS = 256;             // side by side in a line
-constexpr int LEAST_LINE = 8;                  // samples of a channel whose state is worth keeping
-constexpr int MOST_DENSE_CHANNELS = 48;        // of a dense run by packs
-constexpr int LEAST_DENSE = 1024;              // elements of it
+constexpr int LEAST_DENSE = 1024; // elements of a dense run by packs
 
 template <typename F> struct noise {
-  uint64_t hash, frame;                           // of the seed, and with the view's first frame
-  int64_t n, y, x, c;                             // the place of the view's first sample in the signal
-  F unit;                                         // of the noise's numbers
-  int channels;                                   // side by side in a line; 1: a line is of one channel
-  fc_dev_divider by_channels, by_rows, by_length; // rows of a frame, elements of a line
+  uint64_t seed, origin;               // origin: what the view's y, x and c add to its states
+  uint64_t frame;                      // the state of its first sample
+  int64_t n;                           // of the view's first frame in the signal
+  F unit;                              // of the noise's numbers
+  int channels;                        // side by side in a line; 1: a line is of one channel
+  fc_dev_divider by_channels, by_rows; // rows of a frame
   fc_dev_map<F> in, out;
 };
 
@@ -36,20 +30,20 @@ __device__ __forceinline__ double sum(double v, int32_t units, double unit) {
   return __dadd_rn(v, __dmul_rn(units, unit));
 }
 
-template <typename F> __device__ __forceinline__ uint64_t frame_hash(const noise<F> &a, int64_t n) {
-  return n == 0 ? a.frame : fc_dither_hash(a.hash, a.n + n);
+// What grows by so much a step, in so many.
+__device__ __forceinline__ uint64_t grown(int steps, uint64_t by) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(steps)) * by;
 }
 
-// The state for the first sample of a row and channel, less what a sample's place in the view adds.
-template <typename F>
-__device__ __forceinline__ uint64_t state_of(const noise<F> &a, int64_t n, int64_t y, int64_t c) {
-  const uint64_t hash = fc_dither_hash(frame_hash(a, n), a.y + y);
-  return fc_dither_hash(hash, a.c + c) + static_cast<uint64_t>(a.x) * FC_DITHER_GROWTH;
-}
+// The frame that a thread is at: which one of those it comes by, and the state of its first sample. Mixed
+// only where frames change.
+struct known_frame {
+  int64_t n;
+  uint64_t state;
+};
 
-// How much the state grows by in x samples.
-__device__ __forceinline__ uint64_t growth(int x) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(x)) * FC_DITHER_GROWTH;
+template <typename F> __device__ __forceinline__ uint64_t frame_state(const noise<F> &a, int64_t n) {
+  return n == 0 ? a.frame : fc_dither_frame(a.seed, a.n + n) + a.origin;
 }
 
 // ---- dense runs ----------------------------------------------------------------
@@ -62,98 +56,76 @@ template <typename T, typename U> constexpr int PACKS = 16 / fc_pack<T, U>::size
 constexpr int TURN = 32 * 16;                                                     // elements
 constexpr int MANY_UNITS = 16384; // before they have more turns
 
+// A run's axes are the channels side by side, columns and rows of its lines, the innermost first, less those
+// of one step.
 struct dense_runs {
-  fc_lines firsts;                                   // the lines that runs begin with
-  int length, line, rows;                            // elements of a run and of a line; lines of a frame
-  int units, each, turns;                            // in all, of a run, and those of a unit
-  int stride, room;                                  // states of a line and of a warp in shared memory
-  fc_dev_divider by_line, by_rows, by_each, by_more; // by_more: states of a line that no hash makes
+  fc_lines firsts;        // the lines that runs begin with
+  int length;             // elements of a run
+  int units, each, turns; // in all, of a run, and those of a unit
+  fc_dev_divider by_each;
+  int size[3]; // of the axes
+  fc_dev_divider by_size[3];
+  int line, frame;    // elements of the first two axes and of all three, or more than a run has
+  uint64_t step[3];   // what states grow by along an axis
+  uint64_t jump[3];   // ... and at its end besides
+  uint64_t ahead[16]; // ... and over the elements of a pack, along the innermost
+  uint32_t starts[2]; // bit i: i is a multiple of the first axis's size, of the line's elements
 };
 
-// Where the states of a pack's samples come from.
-enum state_source {
-  OF_LINES,    // of a channel, no shorter than a pack: the first of each line is in shared memory
-  OF_CHANNELS, // the first of each line, as many as its channels and what a pack adds to them
-  OF_SAMPLES,  // a column, where each begins a line
+// A place in a run: its state, and how many elements are left of the axes there, of the frame too.
+struct dense_place {
+  uint64_t state;
+  int n, left[3];
 };
 
-// The states of `count` lines, the run's from `line` on.
-template <int SOURCE, typename F>
-__device__ __forceinline__ void fill_states(uint64_t *table, const noise<F> &a, const dense_runs &r,
-                                            const fc_dev_line &l, int line, int count) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int i = lane; i < count * a.channels; i += 32) {
-    const int which = a.by_channels.quotient(i), c = i - which * a.channels;
-    const int n = r.by_rows.quotient(line + which), y = line + which - n * r.rows;
-    table[which * r.stride + c] = state_of(a, l.n + n, l.y + y, l.c + c);
+// `frame` is kept from place to place.
+template <typename F>
+__device__ __forceinline__ dense_place place_of(const noise<F> &a, const dense_runs &r, const fc_dev_line &l,
+                                                known_frame &frame, int i) {
+  const int pixel = r.by_size[0].quotient(i), row = r.by_size[1].quotient(pixel),
+            n = r.by_size[2].quotient(row);
+  const int within = i - pixel * r.size[0];
+  if (n != frame.n) {
+    frame.n = n;
+    frame.state = frame_state(a, l.n + n) + fc_dither_place(l.y, 0, l.c);
   }
-  __syncwarp();
-  if constexpr (SOURCE == OF_CHANNELS) {
-    const int more = r.stride - a.channels;
-    for (int i = lane; i < count * more; i += 32) {
-      const int which = r.by_more.quotient(i), j = a.channels + i - which * more;
-      const int x = a.by_channels.quotient(j);
-      uint64_t *states = table + which * r.stride;
-      states[j] = states[j - x * a.channels] + growth(x);
-    }
-    __syncwarp();
-  }
+  dense_place p;
+  p.state = frame.state + grown(within, r.step[0]) + grown(pixel - row * r.size[1], r.step[1]) +
+            grown(row - n * r.size[2], r.step[2]);
+  p.n = n, p.left[0] = r.size[0] - within, p.left[1] = r.line - (i - row * r.line);
+  p.left[2] = r.frame - (i - n * r.frame);
+  return p;
 }
 
-// Adds the noise to a pack that begins with the run's element i. ENDS: a line may end in it.
-template <bool ENDS, typename F, int N>
-__device__ __forceinline__ void add_to_line(F (&v)[N], const noise<F> &a, const uint64_t *states, int at,
-                                            int left) {
-  uint64_t state = states[0] + growth(at);
-  const uint64_t next = ENDS ? states[1] - growth(left) : 0;
+// Adds the noise to a pack. ENDS: axes that may end in it, of which 3 is the frame, once at most; `next`:
+// what the state then grows by besides.
+template <int ENDS, typename F, int N>
+__device__ __forceinline__ void add_to_pack(F (&v)[N], const noise<F> &a, const dense_runs &r,
+                                            const dense_place &p, uint64_t next) {
+  uint64_t state = p.state;
+  const uint32_t pixels = r.starts[0] << min(p.left[0], 31), rows = r.starts[1] << min(p.left[1], 31);
 #pragma unroll
   for (int e = 0; e < N; e++) {
-    if (ENDS && e == left) state = next;
-    v[e] = sum(v[e], fc_dither_units(state + growth(e)), a.unit);
+    if (ENDS > 0 && e > 0 && (pixels >> e & 1)) state += r.jump[0];
+    if (ENDS > 1 && e > 0 && (rows >> e & 1)) state += r.jump[1];
+    if (ENDS > 2 && e == p.left[2]) state += next;
+    v[e] = sum(v[e], fc_dither_units(state + r.ahead[e]), a.unit);
   }
 }
 
-template <bool ENDS, typename F, int N>
-__device__ __forceinline__ void add_to_channels(F (&v)[N], const noise<F> &a, const dense_runs &r,
-                                                const uint64_t *states, int at, int left) {
-  const int x = a.by_channels.quotient(at);
-  const uint64_t *first = states + (at - x * a.channels), *next = states + (r.stride - left);
-  uint64_t grown = growth(x);
-#pragma unroll
-  for (int e = 0; e < N; e++) {
-    if (ENDS && e == left) first = next, next += r.stride - r.line, left += r.line, grown = 0;
-    v[e] = sum(v[e], fc_dither_units(first[e] + grown), a.unit);
-  }
-}
-
-template <int SOURCE, typename F, int N>
-__device__ __forceinline__ void add_noise(F (&v)[N], const noise<F> &a, const dense_runs &r,
-                                          const uint64_t *table, int line, int i) {
-  const int mine = r.by_line.quotient(i), at = i - mine * r.line, left = r.line - at;
-  const uint64_t *states = table + (mine - line) * r.stride;
-  const bool none = __all_sync(~0u, left >= N);
-  if constexpr (SOURCE == OF_LINES) {
-    if (none)
-      add_to_line<false>(v, a, states, at, left);
-    else
-      add_to_line<true>(v, a, states, at, left);
-  } else {
-    if (none)
-      add_to_channels<false>(v, a, r, states, at, left);
-    else
-      add_to_channels<true>(v, a, r, states, at, left);
-  }
-}
-
-// The same to a column's, whose first line is y; `hash` is its frame's.
+// To that which begins with the run's element i; all of a warp at once.
 template <typename F, int N>
-__device__ __forceinline__ void add_to_column(F (&v)[N], const noise<F> &a, uint64_t hash, int64_t y,
-                                              int64_t c) {
-  const uint64_t first = hash + static_cast<uint64_t>(a.y + y + 1) * FC_DITHER_GROWTH;
-#pragma unroll
-  for (int e = 0; e < N; e++) {
-    const uint64_t state = fc_dither_hash(fc_dither_mix(first + growth(e)), a.c + c);
-    v[e] = sum(v[e], fc_dither_units(state + static_cast<uint64_t>(a.x) * FC_DITHER_GROWTH), a.unit);
+__device__ __forceinline__ void add_noise(F (&v)[N], const noise<F> &a, const dense_runs &r,
+                                          const fc_dev_line &l, known_frame &frame, int i) {
+  const dense_place p = place_of(a, r, l, frame, i);
+  if (__all_sync(~0u, p.left[0] >= N)) {
+    add_to_pack<0>(v, a, r, p, 0);
+  } else if (__all_sync(~0u, p.left[1] >= N)) {
+    add_to_pack<1>(v, a, r, p, 0);
+  } else {
+    uint64_t next = 0;
+    if (p.left[2] < N) next = frame_state(a, l.n + p.n + 1) - frame_state(a, l.n + p.n) + r.jump[2];
+    add_to_pack<3>(v, a, r, p, next);
   }
 }
 
@@ -162,26 +134,22 @@ template <typename F, typename T, typename U>
 __device__ __forceinline__ void add_ends(const noise<F> &a, const dense_runs &r, const fc_dev_line &l,
                                          const fc_packs &p, const char *from, char *to, uint32_t *notes) {
   const int head = static_cast<int>(p.head), packed = static_cast<int>(p.body) - head;
+  known_frame frame = {-1, 0};
   for (int i = static_cast<int>(threadIdx.x % 32); i < r.length - packed; i += 32) {
     const int at = i < head ? i : i + packed;
-    const int line = r.by_line.quotient(at), within = at - line * r.line;
-    const int x = a.by_channels.quotient(within), n = r.by_rows.quotient(line);
-    const uint64_t state =
-        state_of(a, l.n + n, l.y + line - n * r.rows, l.c + within - x * a.channels) + growth(x);
+    const uint64_t state = place_of(a, r, l, frame, at).state;
     const F v = fc_dev_load<F, T>(from + static_cast<int64_t>(at) * static_cast<int>(sizeof(T)), a.in);
     fc_dev_store<F, U>(to + static_cast<int64_t>(at) * static_cast<int>(sizeof(U)),
                        sum(v, fc_dither_units(state), a.unit), a.out, notes);
   }
 }
 
-template <int SOURCE, typename F, typename T, typename U>
+template <typename F, typename T, typename U>
 __global__ void __launch_bounds__(32 * RUN_WARPS)
     add_packed(fc_dev_view in, fc_dev_view out, const __grid_constant__ dense_runs r,
                const __grid_constant__ noise<F> a, uint32_t *notes) {
   constexpr int N = fc_pack<T, U>::size, SIZE = static_cast<int>(sizeof(T)), K = PACKS<T, U>;
-  extern __shared__ uint64_t room[];
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  uint64_t *table = room + warp * r.room;
   const int unit = static_cast<int>(blockIdx.x) * RUN_WARPS + warp;
   if (unit >= r.units) return;
   const int run = r.by_each.quotient(unit), part = unit - run * r.each;
@@ -195,12 +163,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS)
   const int end = min(first + r.turns * TURN, body);
   if (part == 0) add_ends<F, T, U>(a, r, l, p, from, to, notes);
   if (first >= end) return;
-  const int line = r.by_line.quotient(first);
-  uint64_t hash = 0;
-  if constexpr (SOURCE == OF_SAMPLES)
-    hash = frame_hash(a, l.n);
-  else
-    fill_states<SOURCE>(table, a, r, l, line, r.by_line.quotient(end - 1) - line + 2);
+  known_frame frame = {-1, 0};
   fc_dev_noted noted = {false, false};
 #pragma unroll 1
   for (; first < end; first += TURN) {
@@ -221,10 +184,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS)
       F v[N];
       fc_packed<U, N> y;
       fc_packed_values(v, x[k], a.in);
-      if constexpr (SOURCE == OF_SAMPLES)
-        add_to_column(v, a, hash, l.y + i, l.c);
-      else
-        add_noise<SOURCE>(v, a, r, table, line, i);
+      add_noise(v, a, r, l, frame, i);
       fc_packed_codes(y, v, a.out, noted, notes);
       if (own == i) fc_words_store(to + static_cast<int64_t>(i) * static_cast<int>(sizeof(U)), y.word);
     }
@@ -234,79 +194,45 @@ __global__ void __launch_bounds__(32 * RUN_WARPS)
 
 // ---- any others ------------------------------------------------------------------
 
-// A block has a tile of the elements of all lines one after the other: where those that it touches begin is
-// in shared memory, and the states of their channels. `most`: lines that a tile may touch.
-template <typename F, typename T>
-__global__ void __launch_bounds__(THREADS)
-    add_lines(fc_dev_view in, fc_dev_view out, fc_lines lines, noise<F> a, int most, uint32_t *notes) {
-  extern __shared__ uint64_t room[];
-  char **from = reinterpret_cast<char **>(room), **to = from + most;
-  uint64_t *states = room + 2 * most;
-  const int64_t all = lines.frames * lines.rows * lines.channels * lines.length,
-                begin = blockIdx.x * static_cast<int64_t>(TILE);
-  const int length = static_cast<int>(lines.length);
-  const int64_t line =
-      begin >> 32 ? begin / length : static_cast<uint32_t>(begin) / static_cast<uint32_t>(length);
-  const int ahead = static_cast<int>(begin - line * length); // of its first line, not its own
-  const int elements = static_cast<int>(min(all - begin, static_cast<int64_t>(TILE)));
-  const int touched = a.by_length.quotient(ahead + elements - 1) + 1;
-  for (int i = threadIdx.x; i < touched; i += THREADS) {
-    const fc_dev_line l = fc_dev_line_of(lines, line + i);
-    from[i] = in.at(l.n, l.y, 0, l.c), to[i] = out.at(l.n, l.y, 0, l.c);
-  }
-  for (int i = threadIdx.x; i < touched * a.channels; i += THREADS) {
-    const int which = a.by_channels.quotient(i);
-    const fc_dev_line l = fc_dev_line_of(lines, line + which);
-    states[i] = state_of(a, l.n, l.y, l.c + i - which * a.channels);
-  }
-  __syncthreads();
-  F v[EACH];
-  int row[EACH], at[EACH];
-#pragma unroll
-  for (int k = 0; k < EACH; k++) {
-    const int i = k * THREADS + static_cast<int>(threadIdx.x);
-    row[k] = a.by_length.quotient(ahead + i), at[k] = ahead + i - row[k] * length;
-    if (i < elements) v[k] = fc_dev_load<F, T>(from[row[k]] + at[k] * lines.in_step, a.in);
-  }
-#pragma unroll
-  for (int k = 0; k < EACH; k++) {
-    if (k * THREADS + static_cast<int>(threadIdx.x) >= elements) break;
-    const int x = a.by_channels.quotient(at[k]), channel = at[k] - x * a.channels;
-    const int32_t units = fc_dither_units(states[row[k] * a.channels + channel] + growth(x));
-    char *sample = to[row[k]] + at[k] * lines.out_step;
-    if (out.dtype == in.dtype)
-      fc_dev_store<F, T>(sample, sum(v[k], units, a.unit), a.out, notes);
-    else
-      fc_dev_store_any<F>(sample, out.dtype, sum(v[k], units, a.unit), a.out, notes);
-  }
-}
-
-// Lines of few elements: each of these finds its state itself.
-template <typename F, typename T>
+// PLAIN: lines of one channel and frame at a time, and a type that stays.
+template <bool PLAIN, typename F, typename T>
 __global__ void __launch_bounds__(FC_RUN_THREADS)
-    add_elements(fc_dev_view in, fc_dev_view out, const __grid_constant__ fc_dev_runs r, noise<F> a,
-                 uint32_t *notes) {
+    add_elements(fc_dev_view in, fc_dev_view out, const __grid_constant__ fc_dev_runs r,
+                 const __grid_constant__ noise<F> a, uint32_t *notes) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const bool same = out.dtype == in.dtype;
+  const bool same = PLAIN || out.dtype == in.dtype, frames = !PLAIN && r.frames > 1;
   fc_dev_noted noted = {false, false};
   for (int64_t plane = blockIdx.y; plane < r.planes; plane += gridDim.y) {
     const fc_dev_line at = fc_dev_plane_of(r, plane);
     const fc_dev_run run = fc_dev_run_of(r, in, out, at);
-    F v[FC_RUN_EACH];
+    if (run.elements <= 0) break;
+    known_frame frame = {-1, 0};
+    const uint64_t first = frames ? 0 : frame_state(a, at.n) + fc_dither_place(run.line, 0, at.c);
+    T code[FC_RUN_EACH];
 #pragma unroll
-    for (int k = 0; k < FC_RUN_EACH; k++)
-      if (32 * k + lane < run.elements)
-        v[k] = fc_dev_get<F, T>(fc_dev_spot_in(r, run, fc_dev_spot_of(r, run, 32 * k + lane)), a.in);
+    for (int k = 0; k < FC_RUN_EACH; k++) { // all on their way at once: beyond the end the last one again
+      const fc_dev_spot spot = fc_dev_spot_of(r, run, min(32 * k + lane, run.elements - 1));
+      code[k] = *reinterpret_cast<const T *>(fc_dev_spot_in(r, run, spot));
+    }
 #pragma unroll
     for (int k = 0; k < FC_RUN_EACH; k++) {
       if (32 * k + lane >= run.elements) break;
       const fc_dev_spot spot = fc_dev_spot_of(r, run, 32 * k + lane);
-      const int x = a.by_channels.quotient(spot.at), c = spot.at - x * a.channels;
-      const int64_t line = run.line + spot.line;
-      const int64_t n = r.frames == 1 ? 0 : r.rows == 1 ? line : a.by_rows.quotient(static_cast<int>(line));
-      const uint64_t state = state_of(a, at.n + n, line - n * r.rows, at.c + c) + growth(x);
-      fc_dev_put<F, T>(fc_dev_spot_out(r, run, spot), out.dtype, same,
-                       sum(v[k], fc_dither_units(state), a.unit), a.out, noted, notes);
+      uint64_t state = first + grown(spot.line, FC_DITHER_ROWS);
+      if (frames) {
+        const int line = static_cast<int>(run.line) + spot.line, n = a.by_rows.quotient(line);
+        if (n != frame.n) frame = {n, frame_state(a, at.n + n) + fc_dither_place(0, 0, at.c)};
+        state = frame.state + grown(line - n * static_cast<int>(r.rows), FC_DITHER_ROWS);
+      }
+      if constexpr (PLAIN) {
+        state += grown(spot.at, FC_DITHER_GROWTH);
+      } else {
+        const int x = a.by_channels.quotient(spot.at), c = spot.at - x * a.channels;
+        state += grown(x, FC_DITHER_GROWTH) + grown(c, FC_DITHER_CHANNELS);
+      }
+      const F v = fc_dev_get<F, T>(reinterpret_cast<const char *>(&code[k]), a.in);
+      fc_dev_put<F, T>(fc_dev_spot_out(r, run, spot), out.dtype, same, sum(v, fc_dither_units(state), a.unit),
+                       a.out, noted, notes);
     }
   }
   noted.tell(notes);
@@ -314,14 +240,34 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
 
 // ---- host ------------------------------------------------------------------------
 
-// Runs of what `lines` became when those without gaps between them were merged.
-dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int channels, int pack) {
+// Multiples of n among the first 32 numbers, as bits.
+uint32_t multiples_of(int64_t n) {
+  uint32_t bits = 1;
+  for (int64_t i = n; i < 32; i += n) bits |= uint32_t{1} << i;
+  return bits;
+}
+
+// Runs of what `lines` became when those without gaps between them were merged, none of which is longer than
+// 32 bits count.
+dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int channels) {
+  const int64_t sizes[] = {channels, lines.length / channels, lines.rows};
+  const uint64_t steps[] = {FC_DITHER_CHANNELS, FC_DITHER_GROWTH, FC_DITHER_ROWS};
   dense_runs r = {};
   r.firsts = merged, r.length = static_cast<int>(merged.length);
-  r.line = static_cast<int>(lines.length), r.rows = static_cast<int>(lines.rows);
-  r.by_line = fc_dev_divider_of(r.line), r.by_rows = fc_dev_divider_of(r.rows);
-  r.stride = pack > 1 ? min(r.line, channels + pack - 1) : 1;
-  r.by_more = fc_dev_divider_of(r.stride - channels);
+  int axes = 0;
+  for (int i = 0; i < 3; i++)
+    if (sizes[i] > 1)
+      r.size[axes] = static_cast<int>(min(sizes[i], FC_RUN_LONGEST)), r.step[axes++] = steps[i];
+  for (; axes < 3; axes++) r.size[axes] = 1;
+  for (int i = 0; i < 3; i++) {
+    r.by_size[i] = fc_dev_divider_of(r.size[i]);
+    r.jump[i] = (i < 2 ? r.step[i + 1] : 0) - static_cast<uint64_t>(r.size[i]) * r.step[i];
+  }
+  for (int e = 0; e < 16; e++) r.ahead[e] = static_cast<uint64_t>(e) * r.step[0];
+  const int64_t line = int64_t{r.size[0]} * r.size[1], most = INT32_MAX;
+  r.line = static_cast<int>(min(line, most));
+  r.frame = static_cast<int>(line < most ? min(line * r.size[2], most) : most);
+  r.starts[0] = multiples_of(r.size[0]), r.starts[1] = multiples_of(line);
   return r;
 }
 
@@ -330,41 +276,23 @@ bool split_runs(dense_runs *r, int pack, int most_turns) {
   const int64_t runs = r->firsts.frames * r->firsts.rows * r->firsts.channels;
   const int64_t parts = (r->length / pack * pack + TURN - 1) / TURN;
   for (r->turns = 1; r->turns < most_turns && runs * parts >= 2 * r->turns * MANY_UNITS;) r->turns *= 2;
-  const auto states = [&] { return ((r->turns * TURN - 2) / r->line + 3) * r->stride; };
-  while (r->turns > 1 && states() * RUN_WARPS * sizeof(uint64_t) > 40 << 10) r->turns /= 2;
-  r->room = states();
   r->each = static_cast<int>((parts + r->turns - 1) / r->turns), r->by_each = fc_dev_divider_of(r->each);
   if (runs > INT32_MAX / r->each - RUN_WARPS) return false;
   r->units = static_cast<int>(runs) * r->each;
   return true;
 }
 
-template <int SOURCE, typename F, typename T, typename U>
-fc_status launch_runs(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out, dense_runs r,
-                      cudaStream_t stream, uint32_t *notes) {
-  if (!split_runs(&r, fc_pack<T, U>::size, MOST_TURNS<T, U>)) return FC_UNSUPPORTED;
-  const size_t bytes = SOURCE == OF_SAMPLES ? 0 : sizeof(uint64_t) * static_cast<size_t>(r.room) * RUN_WARPS;
-  add_packed<SOURCE, F, T, U>
-      <<<fc_blocks(r.units, RUN_WARPS, INT32_MAX), 32 * RUN_WARPS, bytes, stream>>>(in, out, r, a, notes);
-  return fc_launch_status();
-}
-
-// FC_UNSUPPORTED where that kernel is not for these lines, of which none is longer than 32 bits count.
+// FC_UNSUPPORTED where that kernel is not for these lines: short ones, and frames smaller than a pack.
 template <typename F, typename T, typename U>
 fc_status launch_packed(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out,
                         const fc_lines &lines, const fc_lines &merged, cudaStream_t stream, uint32_t *notes) {
   constexpr int N = fc_pack<T, U>::size;
-  if (lines.length == 1 && merged.rows == 1 && lines.rows >= LEAST_DENSE) {
-    // A frame a run, that samples of a run are lines of one.
-    fc_lines column = lines;
-    column.rows = 1, column.length = lines.rows;
-    return launch_runs<OF_SAMPLES, F, T, U>(a, in, out, dense_runs_of(lines, column, 1, 1), stream, notes);
-  }
-  if (merged.length < LEAST_DENSE || a.channels > MOST_DENSE_CHANNELS) return FC_UNSUPPORTED;
-  if (a.channels == 1 && lines.length >= N)
-    return launch_runs<OF_LINES, F, T, U>(a, in, out, dense_runs_of(lines, merged, 1, 1), stream, notes);
-  return launch_runs<OF_CHANNELS, F, T, U>(a, in, out, dense_runs_of(lines, merged, a.channels, N), stream,
-                                           notes);
+  if (merged.length < LEAST_DENSE) return FC_UNSUPPORTED;
+  dense_runs r = dense_runs_of(lines, merged, a.channels);
+  if (r.frame < N || !split_runs(&r, N, MOST_TURNS<T, U>)) return FC_UNSUPPORTED;
+  add_packed<F, T, U>
+      <<<fc_blocks(r.units, RUN_WARPS, INT32_MAX), 32 * RUN_WARPS, 0, stream>>>(in, out, r, a, notes);
+  return fc_launch_status();
 }
 
 // `merged` are the same lines where those without gaps between them are one.
@@ -377,16 +305,10 @@ fc_status launch_lines(const noise<F> &a, const fc_dev_view &in, const fc_dev_vi
       status = launch_packed<F, T, decltype(u)>(a, in, out, lines, merged, stream, notes);
     });
   if (status != FC_UNSUPPORTED) return status;
-  if (lines.length < LEAST_LINE * a.channels) {
-    const fc_dev_runs r = fc_dev_runs_of(lines, in, out);
-    add_elements<F, T><<<fc_dev_runs_grid(r), FC_RUN_THREADS, 0, stream>>>(in, out, r, a, notes);
-    return fc_launch_status();
-  }
-  const int64_t count = lines.frames * lines.rows * lines.channels, touched = (TILE - 2) / lines.length + 2;
-  const int most = static_cast<int>(touched < count ? touched : count);
-  const size_t bytes = sizeof(uint64_t) * static_cast<size_t>(most * (2 + a.channels));
-  add_lines<F, T><<<fc_blocks(count * lines.length, TILE, INT32_MAX), THREADS, bytes, stream>>>(
-      in, out, lines, a, most, notes);
+  const fc_dev_runs r = fc_dev_runs_of(lines, in, out);
+  const bool plain = r.frames == 1 && a.channels == 1 && out.dtype == in.dtype;
+  const auto kernel = plain ? add_elements<true, F, T> : add_elements<false, F, T>;
+  kernel<<<fc_dev_runs_grid(r), FC_RUN_THREADS, 0, stream>>>(in, out, r, a, notes);
   return fc_launch_status();
 }
 
@@ -394,14 +316,11 @@ template <typename F, typename T>
 fc_status launch(const fc_dither *d, const fc_view *in, const fc_view *out, cudaStream_t stream,
                  uint32_t *notes) {
   const int64_t channels = out->shape[FC_AXIS_C];
-  const fc_lines lines = fc_lines_of(in, out, channels <= MOST_CHANNELS);
+  const fc_lines lines = fc_lines_of(in, out, channels <= FC_RUN_LONGEST);
   if (lines.frames * lines.rows * lines.channels == 0) return FC_OK;
   const int together = lines.channels == 1 ? static_cast<int>(channels) : 1;
   noise<F> a = {};
-  a.hash = fc_dither_mix(d->seed + FC_DITHER_GROWTH),
-  a.frame = fc_dither_hash(a.hash, out->origin[FC_AXIS_N]);
-  a.n = out->origin[FC_AXIS_N], a.y = out->origin[FC_AXIS_Y];
-  a.x = out->origin[FC_AXIS_X], a.c = out->origin[FC_AXIS_C];
+  a.seed = d->seed, a.n = out->origin[FC_AXIS_N];
   a.unit = static_cast<F>(d->step * 0x1p-24);
   a.channels = together, a.by_channels = fc_dev_divider_of(together),
   a.by_rows = fc_dev_divider_of(lines.rows);
@@ -413,8 +332,9 @@ fc_status launch(const fc_dither *d, const fc_view *in, const fc_view *out, cuda
   return fc_for_stretches(
       lines, fc_dev_view_of(in), fc_dev_view_of(out), together,
       [&](const fc_lines &stretch, const fc_dev_view &from, const fc_dev_view &to, int64_t ahead) {
-        a.x = out->origin[FC_AXIS_X] + ahead / together;
-        a.by_length = fc_dev_divider_of(stretch.length);
+        a.origin = fc_dither_place(out->origin[FC_AXIS_Y], out->origin[FC_AXIS_X] + ahead / together,
+                                   out->origin[FC_AXIS_C]);
+        a.frame = fc_dither_frame(a.seed, a.n) + a.origin;
         return launch_lines<F, T>(a, from, to, stretch, whole ? merged : stretch, stream, notes);
       });
 }

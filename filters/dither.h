@@ -8,9 +8,10 @@
  * Vanderkooy: Quantization and Dither, J. Audio Eng. Soc. 40 (1992)).
  *
  * The noise is a function of the seed and of the sample's position n, y, x, c in the whole signal
- * (view.origin), and of nothing else: a and b are the upper 24 bits of the halves of number x of the
- * sequence SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA
- * 2014), which begins at a hash of seed, n, y and c by the same mixing function.
+ * (view.origin), and of nothing else: a and b are the upper 24 bits of the halves of SplitMix64's mixing
+ * (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014) of a state, the sum of
+ * a hash of seed and n and of multiples, by y, x and c, of constants. Along x these are the numbers of that
+ * generator one after the other; a step along any other axis costs as little, an addition.
  *
  * NaN and infinities stay. The noise is rounded once in the compute type (not at all where step is a power
  * of two), and the sum once, in every version: results are the same to the bit.

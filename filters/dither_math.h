@@ -13,8 +13,14 @@
 #define FC_DITHER_FN static inline
 #endif
 
-/* What the state of SplitMix64 grows by from number to number: 2^64 by the golden ratio. */
-#define FC_DITHER_GROWTH 0x9e3779b97f4a7c15u
+/* What the state grows by from place to place: along x what that of SplitMix64 does from number to number,
+ * 2^64 by the golden ratio; down the rows and from channel to channel 2^64 by the plastic number (the root of
+ * p^3 = p + 1, which does in two dimensions what the golden ratio does in one: M. Roberts's sequence R2) and
+ * by its square. No two places within 2^20 columns, 2^16 rows and 64 channels of each other have states
+ * closer than 712579, or alike in their lower 48 bits. */
+#define FC_DITHER_GROWTH   0x9e3779b97f4a7c15u
+#define FC_DITHER_ROWS     0xc13fa9a902a6328fu
+#define FC_DITHER_CHANNELS 0x91e10da5c79e7b1du
 
 /* The low 64 bits of a product. In words on a device, where a compiler's own takes four instructions for
  * three: it adds up what goes into the upper word apart. */
@@ -42,6 +48,16 @@ FC_DITHER_FN uint64_t fc_dither_mix(uint64_t z) {
 /* A hash with one more number in it. */
 FC_DITHER_FN uint64_t fc_dither_hash(uint64_t hash, int64_t value) {
   return fc_dither_mix(hash + ((uint64_t)value + 1) * FC_DITHER_GROWTH);
+}
+
+/* What the states of a frame's samples have in common. */
+FC_DITHER_FN uint64_t fc_dither_frame(uint64_t seed, int64_t n) {
+  return fc_dither_hash(fc_dither_mix(seed + FC_DITHER_GROWTH), n);
+}
+
+/* And what they have besides. */
+FC_DITHER_FN uint64_t fc_dither_place(int64_t y, int64_t x, int64_t c) {
+  return (uint64_t)y * FC_DITHER_ROWS + (uint64_t)x * FC_DITHER_GROWTH + (uint64_t)c * FC_DITHER_CHANNELS;
 }
 
 /* a - b in units of 2^-24, which a float holds exactly. */

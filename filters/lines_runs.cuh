@@ -61,13 +61,18 @@ __device__ __forceinline__ fc_dev_spot fc_dev_spot_of(const fc_dev_runs &r, cons
   return {line, run.ahead + i - line * r.length};
 }
 
+// So many steps of a stride, which alone may be negative: two multiplications instead of three.
+__device__ __forceinline__ int64_t fc_dev_steps(int steps, int64_t stride) {
+  return static_cast<int64_t>(static_cast<uint32_t>(steps) * static_cast<uint64_t>(stride));
+}
+
 __device__ __forceinline__ const char *fc_dev_spot_in(const fc_dev_runs &r, const fc_dev_run &run,
                                                       const fc_dev_spot &s) {
-  return run.from + s.line * r.in_line + s.at * r.in_step;
+  return run.from + fc_dev_steps(s.line, r.in_line) + fc_dev_steps(s.at, r.in_step);
 }
 __device__ __forceinline__ char *fc_dev_spot_out(const fc_dev_runs &r, const fc_dev_run &run,
                                                  const fc_dev_spot &s) {
-  return run.to + s.line * r.out_line + s.at * r.out_step;
+  return run.to + fc_dev_steps(s.line, r.out_line) + fc_dev_steps(s.at, r.out_step);
 }
 
 // Lines up to FC_RUN_LONGEST, and not none.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_dither.c - the noise of dither: its moments, range and distribution, its independence from
- * neighbour to neighbour on every axis, what it does to the rounding of a soft tone; and every
- * instruction set against the reference to the bit, on random views, cut and in place.
+ * neighbour to neighbour along every axis and across them, what it does to the rounding of a soft tone; and
+ * every instruction set against the reference to the bit, on random views, cut and in place.
  */
 #include "filters/dither.h"
 #include "filters/dither_kernels.h"
@@ -23,13 +23,14 @@ static void run(fc_dither d, const fc_view *in, const fc_view *out, uint32_t not
 /* ---- statistics ---------------------------------------------------------------- */
 
 /* The noise alone, of step 1: what becomes of zeros. */
-static double (*noise_new(uint64_t seed))[COLUMNS][CHANNELS] {
+static double (*noise_new(uint64_t seed, int64_t n))[COLUMNS][CHANNELS] {
   const int64_t shape[FC_AXES] = {1, ROWS, COLUMNS, CHANNELS};
   double(*noise)[COLUMNS][CHANNELS] = calloc(ROWS, sizeof *noise);
   if (!noise) abort();
   fc_view v = {.size = sizeof v, .dtype = FC_F64, .kind = FC_IMAGE, .device = FC_HOST, .data = noise};
   memcpy(v.shape, shape, sizeof shape);
   memcpy(v.extent, shape, sizeof shape);
+  v.origin[FC_AXIS_N] = n;
   v.stride[3] = 8, v.stride[2] = 8 * CHANNELS, v.stride[1] = v.stride[0] = 8 * CHANNELS * COLUMNS;
   run((fc_dither){FC_F64, fc_isa_best(), seed, 1}, &v, &v, NULL);
   return noise;
@@ -80,21 +81,33 @@ static void check_correlation(const double *u, int lag, const char *who) {
   CHECK(fabs(squares) < 5 / sqrt(count), "%s: correlation of squares %g", who, squares);
 }
 
+/* The same with other noise of as many elements. */
+static void check_apart(const double *u, double (*other)[COLUMNS][CHANNELS], const char *who) {
+  const double *v = &other[0][0][0];
+  double both = 0;
+  for (int i = 0; i < TOTAL; i++) both += u[i] * v[i] * 6 / TOTAL;
+  CHECK(fabs(both) < 5 / sqrt(TOTAL), "%s: correlation %g", who, both);
+  free(other);
+}
+
 static void check_statistics(uint64_t seed) {
-  double *u = &noise_new(seed)[0][0][0], *other = &noise_new(seed + 1)[0][0][0], both = 0;
+  static const int lags[][3] = {{0, 0, 1},  {0, 1, 0},  {0, 2, 0}, {0, 3, 0},  {0, 64, 0},
+                                {1, 0, 0},  {2, 0, 0},  {3, 0, 0}, {8, 0, 0},  {1, 1, 0},
+                                {1, -1, 0}, {1, 2, 0},  {2, 1, 0}, {1, 0, 1},  {1, 0, -1},
+                                {0, 1, 1},  {0, 1, -1}, {1, 1, 1}, {3, -5, 1}, {13, 21, 0}};
+  double *u = &noise_new(seed, 0)[0][0][0];
   char who[64];
   snprintf(who, sizeof who, "seed %" PRIu64, seed);
   check_moments(u, who);
   check_distribution(u, who);
-  check_correlation(u, 1, "channels");
-  check_correlation(u, CHANNELS, "neighbours");
-  check_correlation(u, 3 * CHANNELS, "three apart");
-  check_correlation(u, COLUMNS * CHANNELS, "rows");
-  check_correlation(u, COLUMNS * CHANNELS + 2, "diagonals");
-  for (int i = 0; i < TOTAL; i++) both += u[i] * other[i] * 6 / TOTAL;
-  CHECK(fabs(both) < 5 / sqrt(TOTAL), "the next seed's noise correlates: %g", both);
+  for (size_t i = 0; i < sizeof lags / sizeof *lags; i++) {
+    const int *l = lags[i];
+    snprintf(who, sizeof who, "%d rows, %d columns, %d channels apart", l[0], l[1], l[2]);
+    check_correlation(u, (l[0] * COLUMNS + l[1]) * CHANNELS + l[2], who);
+  }
+  check_apart(u, noise_new(seed + 1, 0), "the next seed's");
+  check_apart(u, noise_new(seed, 1), "the next frame's");
   free(u);
-  free(other);
 }
 
 /* ---- what it is for ------------------------------------------------------------- */
