@@ -59,11 +59,12 @@ gboolean fc_chunk_id_is_among(const guint8 *id, const char *words) {
 /* Writers that cannot go back leave one of these in the size: 0xffffffff (ffmpeg),
  * 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the
  * rest of a frame or plus a header. */
+#define SIZE_MOST ((guint64)1 << 62) /* what is more is none either */
 gboolean fc_chunk_size_is_placeholder(guint64 size) {
   const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
     if (size + SLACK >= known[i] && size <= known[i] + 44) return TRUE;
-  return size >= (guint64)1 << 62;
+  return size >= SIZE_MOST;
 }
 
 typedef struct chunk_walk {
@@ -138,7 +139,7 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
   if (layout->counts_header && size < (guint64)length) return FALSE;
   if (layout->counts_header) size -= (guint64)length;
   chunk->offset = at + length;
-  chunk->size = (gint64)MIN(size, (guint64)G_MAXINT64 / 2);
+  chunk->size = (gint64)MIN(size, SIZE_MOST);
   return may_be_chunk(walk, chunk, at);
 }
 
@@ -255,7 +256,7 @@ static gint64 total_of(const chunk_walk *walk) {
   const fc_chunk_layout *layout = walk->layout;
   if (!layout->total_at) return -1;
   guint64 size = fc_chunk_get(layout, walk->input->head + layout->total_at, layout->size_bytes);
-  return (gint64)MIN(size, (guint64)G_MAXINT64 / 2) + layout->total_leaves_out;
+  return (gint64)MIN(size, SIZE_MOST) + layout->total_leaves_out;
 }
 
 /* The file ends sooner than it says, though no chunk is cut: what came last is gone.

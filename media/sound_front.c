@@ -10,16 +10,16 @@
 enum { WAV_TAG = 0, WAV_EXTENDED = 24, AIFF_KIND = 18, AU_ENCODING = 12 };
 
 static gboolean wav_is_plain(const fc_chunk_layout *layout, const guint8 *fmt, guint64 size) {
-  enum { PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, EXTENSIBLE = 0xfffe };
+  enum { PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, MP3 = 0x55, EXTENSIBLE = 0xfffe };
   guint64 tag = size >= WAV_TAG + 2 ? fc_chunk_get(layout, fmt + WAV_TAG, 2) : 0;
   if (tag == EXTENSIBLE && size >= WAV_EXTENDED + 2) tag = fc_chunk_get(layout, fmt + WAV_EXTENDED, 2);
-  return tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW;
+  return tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW || tag == MP3;
 }
 
 /* AIFF-C says it in a word, AIFF has no other samples. */
 static gboolean aiff_is_plain(const fc_input *input, const guint8 *comm, guint64 size) {
-  static const char *const words[] = {"NONE", "twos", "sowt", "in24", "in32", "ni24", "ni32", "fl32",
-                                      "FL32", "fl64", "FL64", "ulaw", "ULAW", "alaw", "ALAW", "raw "};
+  static const char *const words[] = {"NONE", "twos", "sowt", "in24", "in32", "23ni", "fl32", "FL32",
+                                      "fl64", "FL64", "ulaw", "ULAW", "alaw", "ALAW", "raw "};
   if (memcmp(input->head + 8, "AIFF", 4) == 0) return TRUE;
   for (gsize i = 0; i < G_N_ELEMENTS(words) && size >= AIFF_KIND + 4; i++)
     if (memcmp(comm + AIFF_KIND, words[i], 4) == 0) return TRUE;
@@ -35,16 +35,25 @@ static gboolean au_is_plain(const fc_input *input) {
   return encoding <= LAST_LINEAR || encoding == ALAW;
 }
 
+/* In a pipe libsndfile does not pass by what AIFF lets stand ahead of the first sample, and takes a size that
+ * was never set for that of no samples. */
+static gboolean samples_are_plain(const fc_chunk_layout *layout, const guint8 *data, guint64 size,
+                                  guint64 left) {
+  if (layout->family == FC_FAMILY_AIFF) return left >= 4 && fc_chunk_get(layout, data, 4) == 0;
+  return size > 0;
+}
+
 gboolean fc_sound_front_is_plain(const fc_input *input) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   const guint8 *chunk;
   if (!layout) return au_is_plain(input);
-  const char *word = layout->family == FC_FAMILY_AIFF ? "COMM" : "fmt ";
+  gboolean aiff = layout->family == FC_FAMILY_AIFF, plain = FALSE;
   for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
-    if (memcmp(chunk, word, 4) != 0) continue;
-    size = MIN(size, (guint64)(input->head + input->head_size - (chunk + 8)));
-    return layout->family == FC_FAMILY_AIFF ? aiff_is_plain(input, chunk + 8, size)
-                                            : wav_is_plain(layout, chunk + 8, size);
+    guint64 left = MIN(size, (guint64)(input->head + input->head_size - (chunk + 8)));
+    if (memcmp(chunk, layout->samples, 4) == 0)
+      return plain && samples_are_plain(layout, chunk + 8, size, left);
+    if (memcmp(chunk, aiff ? "COMM" : "fmt ", 4) == 0)
+      plain = aiff ? aiff_is_plain(input, chunk + 8, left) : wav_is_plain(layout, chunk + 8, left);
   }
   return FALSE;
 }

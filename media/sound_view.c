@@ -11,7 +11,7 @@
 #include "media/blob.h"
 
 /* libsndfile keeps no more than 64 KB of all chunks, or 100 KB where half of it are CAF's samples. */
-#define ROOM 49152
+#define ROOM 65000
 /* And another one for the table of packets, which it does not keep. */
 #define TABLE_MAX ((gint64)64 << 20)
 
@@ -26,6 +26,7 @@ struct fc_sound_view {
   fc_input *input;
   fc_blob header, tail;            /* ahead of the samples, and behind them */
   gint64 samples_at, samples_size; /* in the file */
+  gint64 padding;                  /* of the samples, with which the tail begins */
   gint64 position;
   gint64 calls; /* that are left */
   fc_sound_end end;
@@ -37,8 +38,8 @@ static gint64 size_of(const fc_sound_view *view) {
 
 /* ---- how long it may take ------------------------------------------------ */
 
-void fc_sound_view_allow(fc_sound_view *view, gint64 bytes) {
-  if (view->calls >= 0) view->calls = CALLS + size_of(view) / CALLS_EVERY + bytes / CALLS_EVERY;
+void fc_sound_view_allow(fc_sound_view *view, gint64 values) {
+  if (view->calls >= 0) view->calls = CALLS + size_of(view) / CALLS_EVERY + values / CALLS_EVERY;
 }
 
 gboolean fc_sound_view_check(const fc_sound_view *view, GError **error) {
@@ -92,11 +93,14 @@ static gint64 read_samples(const fc_sound_view *view, gint64 at, void *to, gint6
   return MAX(got, 0);
 }
 
+/* What begins among the samples ends with them: libsndfile reads whole blocks of what it decodes, and makes
+ * silence of those that end sooner. */
 static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   fc_sound_view *view = data;
   char *bytes = to;
   gint64 header = (gint64)view->header.size, tail = header + view->samples_size, at = view->position, got = 0;
   if (!may_go_on(view) || size <= 0) return 0;
+  if (at >= header && at < tail) size = MIN(size, tail + view->padding - at);
   if (at < header) got = read_blob(&view->header, at, bytes, size);
   if (at + got >= header) got += read_samples(view, at + got - header, bytes + got, size - got);
   if (at + got >= tail) got += read_blob(&view->tail, at + got - tail, bytes + got, size - got);
@@ -138,12 +142,21 @@ static const fc_chunk *chunk_at(const fc_chunks *chunks, guint i) {
   return &g_array_index(chunks->items, fc_chunk, i);
 }
 
+/* Is it the samples', empty, endless, or not all there? */
+static gboolean is_left_out(const maker *make, guint i) {
+  const fc_input *input = make->view->input;
+  const fc_chunk *chunk = chunk_at(make->chunks, i);
+  return (int)i == make->chunks->data || chunk->size <= 0 || chunk->size > input->size - chunk->offset ||
+         fc_chunk_is_endless_list(make->view->input, chunk);
+}
+
 /* A kind comes once, as libsndfile goes through the whole of what another one promises each time; but for
- * lists, which are texts or labels. */
-static gboolean is_repeated(const fc_chunks *chunks, guint i) {
-  if (memcmp(chunk_at(chunks, i)->id, "LIST", 4) == 0) return FALSE;
+ * lists, which are texts or labels, and remarks. */
+static gboolean is_repeated(const maker *make, guint i) {
+  const guint8 *id = chunk_at(make->chunks, i)->id;
+  if (fc_chunk_id_is_among(id, "LIST ANNO")) return FALSE;
   for (guint k = 0; k < i; k++)
-    if (memcmp(chunk_at(chunks, k)->id, chunk_at(chunks, i)->id, 4) == 0) return TRUE;
+    if (memcmp(chunk_at(make->chunks, k)->id, id, 4) == 0 && !is_left_out(make, k)) return TRUE;
   return FALSE;
 }
 
@@ -178,15 +191,14 @@ static void put_chunk(const maker *make, fc_blob *to, const fc_chunk *chunk) {
 static void put_chunks(const maker *make, fc_blob *to, const char *words, gint64 room) {
   for (guint i = 0; i < make->chunks->items->len; i++) {
     const fc_chunk *chunk = chunk_at(make->chunks, i);
-    gint64 left = MIN(room - (gint64)to->size, make->view->input->size - chunk->offset);
-    if ((int)i != make->chunks->data && fc_chunk_id_is_among(chunk->id, words) &&
-        !is_repeated(make->chunks, i) && chunk->size >= 0 && chunk->size <= left &&
-        !fc_chunk_is_endless_list(make->view->input, chunk))
+    if (fc_chunk_id_is_among(chunk->id, words) && chunk->size <= room - (gint64)to->size &&
+        !is_left_out(make, i) && !is_repeated(make, i))
       put_chunk(make, to, chunk);
   }
 }
 
-/* Where a size of RF64 is all ones, it stands here: that of the file, of the samples, frames, no others. */
+/* Where a size of RF64 is all ones, it stands here: the file's, for which that of the samples will do, the
+ * samples', frames, no others. */
 static void put_ds64(const maker *make) {
   fc_blob *to = &make->view->header;
   put_head(make, to, (const guint8 *)"ds64", 28);
@@ -196,8 +208,8 @@ static void put_ds64(const maker *make) {
   fc_blob_put_little(to, 0, 4);
 }
 
-/* What libsndfile needs goes ahead of the samples. All else goes behind them, where it does no harm that it
- * reads further than a chunk goes; but for samples of more bytes than it can be told of. */
+/* What libsndfile needs goes ahead of the samples. All else goes behind them, where samples are safe from
+ * what it makes of a chunk; but for samples of more bytes than it can be told of. */
 static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   maker make = {view, fc_chunk_layout_at(view->input), chunks, 1};
   const fc_chunk_layout *layout = make.layout;
@@ -212,7 +224,8 @@ static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   if (chunks->data >= 0) put_head(&make, &view->header, chunk_at(chunks, (guint)chunks->data)->id, samples);
   if (*words->useful && (wide || !four || samples < G_MAXUINT32)) {
     put_padding(&make, &view->tail, (guint64)view->samples_size);
-    put_chunks(&make, &view->tail, words->useful, ROOM);
+    view->padding = (gint64)view->tail.size;
+    put_chunks(&make, &view->tail, words->useful, ROOM - (gint64)view->header.size);
     if (layout->family == FC_FAMILY_CAF) put_chunks(&make, &view->tail, "pakt", TABLE_MAX);
   }
   if (view->header.failed || !layout->total_at) return;

@@ -26,9 +26,10 @@ void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
 /* For sf_open_virtual, with the view as its data. */
 extern SF_VIRTUAL_IO fc_sound_view_vio;
 
-/* Ahead of each call of libsndfile: so many reads and moves it may make, some for each byte of the file and
- * of what is asked for; with more it is at the end of the file, and has failed. */
-void fc_sound_view_allow(fc_sound_view *view, gint64 bytes);
+/* Ahead of each call of libsndfile, which is asked for so many values: so many reads and moves it may make,
+ * some for each of them and for each byte of the file; with more it is at the end of the file, and has
+ * failed. */
+void fc_sound_view_allow(fc_sound_view *view, gint64 values);
 gboolean fc_sound_view_check(const fc_sound_view *view, GError **error);
 
 G_END_DECLS

@@ -471,6 +471,93 @@ static void test_unknown_flac(void) {
   clear_bytes(&b);
 }
 
+/* ---- headers by hand ---- */
+
+static gsize place_of(const bytes *b, const char *id) {
+  gsize at = 0;
+  while (at + 4 <= b->size && memcmp(b->data + at, id, 4) != 0) at++;
+  g_assert_cmpuint(at + 4, <=, b->size);
+  return at;
+}
+
+static void put32(guint8 *to, gboolean big, guint32 value) {
+  value = big ? GUINT32_TO_BE(value) : GUINT32_TO_LE(value);
+  memcpy(to, &value, 4);
+}
+
+static void save_with_total(const char *path, GByteArray *file, gboolean big) {
+  put32(file->data + 4, big, file->len - 8);
+  g_assert_true(g_file_set_contents(path, (const char *)file->data, file->len, NULL));
+}
+
+/* What is behind samples whose last block is not whole is no part of it. */
+static void test_text_behind_blocks(void) {
+  static const int codecs[] = {SF_FORMAT_IMA_ADPCM, SF_FORMAT_MS_ADPCM, SF_FORMAT_GSM610, SF_FORMAT_G721_32,
+                               SF_FORMAT_NMS_ADPCM_16};
+  g_autofree char *whole = scratch("tb.wav"), *bare = scratch("tb-bare.wav"), *text = scratch("tb-text.wav"),
+                  *want = scratch("tb-want.wav"), *got = scratch("tb-got.wav");
+  for (gsize i = 0; i < G_N_ELEMENTS(codecs); i++) {
+    make_sound(whole, SF_FORMAT_WAV | codecs[i], 8000, 1, 5000);
+    bytes b = load(whole);
+    gsize data = place_of(&b, "data");
+    guint32 size = (guint32)(b.size - data - 8) / 2 * 2 - 24;
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    g_byte_array_append(file, b.data, (guint)data + 8 + size);
+    put32(file->data + data + 4, FALSE, size);
+    save_with_total(bare, file, FALSE);
+    guint8 list[8 + 4 + 8 + 200] = "LIST----INFOINAM";
+    put32(list + 4, FALSE, sizeof list - 8);
+    put32(list + 16, FALSE, 200);
+    memset(list + 20, 'x', 199);
+    g_byte_array_append(file, list, sizeof list);
+    save_with_total(text, file, FALSE);
+    assert_copies(bare, want);
+    assert_copies(text, got);
+    assert_same_sound(got, want);
+    clear_bytes(&b);
+  }
+}
+
+/* Headers that say where the samples are, or how many, in a way that libsndfile does not follow in a pipe. */
+static void test_odd_headers_in_pipe(void) {
+  g_autofree char *whole = scratch("oh.aiff"), *odd = scratch("oh-odd.aiff"), *out = scratch("oh-out.wav"),
+                  *want = scratch("oh-want.wav"), *wav = scratch("oh.wav"), *never = scratch("oh-never.wav"),
+                  *caf = scratch("oh.caf"), *endless = scratch("oh-endless.caf");
+  static const guint8 filler[16] = "no samples yet..",
+                      minus_one[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+  make_sound(whole, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 48000, 2, 3000);
+  assert_copies(whole, want);
+  bytes b = load(whole);
+  gsize ssnd = place_of(&b, "SSND");
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, b.data, (guint)ssnd + 16);
+  g_byte_array_append(file, filler, sizeof filler);
+  g_byte_array_append(file, b.data + ssnd + 16, (guint)(b.size - ssnd - 16));
+  put32(file->data + ssnd + 4, TRUE, (guint32)(b.size - ssnd - 8 + sizeof filler));
+  put32(file->data + ssnd + 8, TRUE, sizeof filler);
+  save_with_total(odd, file, TRUE);
+  pipe_in(odd, out, 3000);
+  assert_same_sound(out, want);
+  clear_bytes(&b);
+
+  make_sound(wav, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 3000);
+  b = load(wav);
+  put32(b.data + 4, FALSE, 0);
+  put32(b.data + place_of(&b, "data") + 4, FALSE, 0);
+  g_assert_true(g_file_set_contents(never, (const char *)b.data, (gssize)b.size, NULL));
+  pipe_in(never, out, 3000);
+  assert_same_sound(out, want);
+  clear_bytes(&b);
+
+  make_sound(caf, SF_FORMAT_CAF | SF_FORMAT_PCM_16, 48000, 2, 3000);
+  b = load(caf);
+  memcpy(b.data + place_of(&b, "data") + 4, minus_one, sizeof minus_one);
+  g_assert_true(g_file_set_contents(endless, (const char *)b.data, (gssize)b.size, NULL));
+  assert_copies(endless, out);
+  assert_same_sound(out, want);
+  clear_bytes(&b);
+}
+
 /* Of a sound that is whole in its samples what stood behind them may be gone: the header counts it. */
 static void test_cut_behind(void) {
   g_autofree char *in = scratch("behind.wav"), *out = scratch("behind-out.wav");
@@ -678,6 +765,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/audio/refusals", test_refusals);
   g_test_add_func("/media/audio/cut", test_cut);
   g_test_add_func("/media/audio/cut-in-pipe", test_cut_in_pipe);
+  g_test_add_func("/media/audio/text-behind-blocks", test_text_behind_blocks);
+  g_test_add_func("/media/audio/odd-headers-in-pipe", test_odd_headers_in_pipe);
   g_test_add_func("/media/audio/cut-behind", test_cut_behind);
   g_test_add_func("/media/audio/unknown-flac", test_unknown_flac);
   g_test_add_func("/media/audio/unfinished-header", test_unfinished_header);
