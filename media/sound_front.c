@@ -37,10 +37,13 @@ static gboolean au_is_plain(const fc_input *input) {
 
 /* In a pipe libsndfile does not pass by what AIFF lets stand ahead of the first sample, and takes a size that
  * was never set for that of no samples. */
-static gboolean samples_are_plain(const fc_chunk_layout *layout, const guint8 *data, guint64 size,
-                                  guint64 left) {
-  if (layout->family == FC_FAMILY_AIFF) return left >= 4 && fc_chunk_get(layout, data, 4) == 0;
-  return size > 0;
+static gboolean samples_are_plain(const fc_input *input, const guint8 *data, guint64 size) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  guint64 offset = (guint64)(data - input->head), total;
+  if (layout->family == FC_FAMILY_AIFF)
+    return offset + 4 <= input->head_size && fc_chunk_get(layout, data, 4) == 0;
+  total = fc_chunk_get(layout, input->head + layout->total_at, 4) + layout->total_leaves_out;
+  return size > 0 || total > offset;
 }
 
 gboolean fc_sound_front_is_plain(const fc_input *input) {
@@ -50,8 +53,7 @@ gboolean fc_sound_front_is_plain(const fc_input *input) {
   gboolean aiff = layout->family == FC_FAMILY_AIFF, plain = FALSE;
   for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
     guint64 left = MIN(size, (guint64)(input->head + input->head_size - (chunk + 8)));
-    if (memcmp(chunk, layout->samples, 4) == 0)
-      return plain && samples_are_plain(layout, chunk + 8, size, left);
+    if (memcmp(chunk, layout->samples, 4) == 0) return plain && samples_are_plain(input, chunk + 8, size);
     if (memcmp(chunk, aiff ? "COMM" : "fmt ", 4) == 0)
       plain = aiff ? aiff_is_plain(input, chunk + 8, left) : wav_is_plain(layout, chunk + 8, left);
   }
