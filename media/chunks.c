@@ -112,6 +112,9 @@ static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
   walk->chunks->data = (int)walk->chunks->items->len;
   gint64 left = walk->input->size - chunk->offset;
   gboolean never_set = chunk->size == 0 && left > 0 && walk->total <= chunk->offset;
+  /* There may be more than such a size can say. */
+  never_set |= !walk->has_ds64 && chunk->size == G_MAXUINT32 &&
+               walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
   if (never_set || (chunk->size > left && fc_chunk_size_is_placeholder((guint64)chunk->size))) {
     walk->chunks->open_ended = TRUE;
     chunk->size = -1;

@@ -213,11 +213,13 @@ static void put_ds64(const maker *make) {
 static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   maker make = {view, fc_chunk_layout_at(view->input), chunks, 1};
   const fc_chunk_layout *layout = make.layout;
-  gboolean wide = memcmp(view->input->head, "RF64", 4) == 0, four = layout->size_bytes == 4;
+  gboolean riff = layout->family == FC_FAMILY_RIFF, four = layout->size_bytes == 4;
+  gboolean wide = riff && (view->input->head[1] == 'F' || view->samples_size >= G_MAXUINT32);
   const known_chunks *words = known;
   while (words->family != layout->family) words++;
   if (!wide) make.align = layout->align;
   fc_blob_put(&view->header, view->input->head, layout->file_header);
+  if (wide && !view->header.failed) memcpy(view->header.data, "RF64", 4); /* of more than RIFF can say */
   if (wide) put_ds64(&make);
   put_chunks(&make, &view->header, words->vital, ROOM);
   guint64 samples = wide ? G_MAXUINT32 : (guint64)view->samples_size;

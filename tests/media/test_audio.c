@@ -686,6 +686,24 @@ static void test_large_input(void) {
   }
 }
 
+/* More than the sizes of WAV can say, which its writer could not go back to. */
+static void test_large_and_unfinished(void) {
+  const gint64 frames = (gint64)5 << 29;
+  guint8 header[128];
+  g_autofree char *path = scratch("large.wav");
+  header_of(1000, 1, header);
+  memset(header + 4, 0xff, 4);
+  memset(header + 40, 0xff, 4);
+  store(path, header, 44);
+  g_assert_cmpint(truncate(path, 44 + frames * 2), ==, 0);
+  GError *error = NULL;
+  fc_source *source = fc_media_open(path, NULL, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, frames);
+  source->free(source);
+  g_remove(path);
+}
+
 /* ---- equal runs, numbers ------------------------------------------------ */
 
 /* Two runs, more than a second apart, give the same bytes: no time, no random number. */
@@ -775,6 +793,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/audio/no-end-of-reading", test_no_end_of_reading);
   g_test_add_func("/media/audio/large-header", test_large_header);
   g_test_add_func("/media/audio/large-input", test_large_input);
+  g_test_add_func("/media/audio/large-and-unfinished", test_large_and_unfinished);
   g_test_add_func("/media/audio/pipe-in", test_pipe_in);
   g_test_add_func("/media/audio/pipe-out", test_pipe_out);
   g_test_add_func("/media/audio/equal-runs", test_equal_runs);
