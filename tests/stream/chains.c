@@ -8,6 +8,10 @@
 
 #define ATTEMPTS 30
 
+/* Values that a chain may make of one, at any of its links: three overlapping transforms one after another
+ * make ten thousand, and then nothing else is tried for an hour. */
+#define GROWTH 32
+
 gboolean chain_takes(fc_context *context, const char *const *stages, const fc_format *in, fc_format *out) {
   g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, NULL);
   memset(out, 0, sizeof *out);
@@ -49,6 +53,24 @@ GPtrArray *stages_for(fc_context *context, const fc_format *in, gboolean gpu) {
   return stages;
 }
 
+static double count_of(const fc_format *f) {
+  return (double)f->extent[0] * (double)f->extent[1] * (double)f->extent[2] * (double)f->extent[3];
+}
+
+/* Takes `stages` apart for a time: `length` of them, which take the format. */
+static gboolean grows_beyond(fc_context *context, char **stages, guint length, const fc_format *in) {
+  gboolean beyond = FALSE;
+  for (guint n = 1; !beyond && n <= length; n++) {
+    char *rest = stages[n];
+    fc_format out;
+    stages[n] = NULL;
+    beyond = !chain_takes(context, (const char *const *)stages, in, &out) ||
+             count_of(&out) > GROWTH * count_of(in);
+    stages[n] = rest;
+  }
+  return beyond;
+}
+
 char **random_chain(fc_context *context, const GPtrArray *stages, const fc_format *in, dice *d) {
   for (int i = 0; i < ATTEMPTS && stages->len; i++) {
     GPtrArray *chain = g_ptr_array_new();
@@ -59,7 +81,9 @@ char **random_chain(fc_context *context, const GPtrArray *stages, const fc_forma
     g_ptr_array_add(chain, NULL);
     char **texts = (char **)g_ptr_array_free(chain, FALSE);
     fc_format out;
-    if (chain_takes(context, (const char *const *)texts, in, &out)) return texts;
+    if (chain_takes(context, (const char *const *)texts, in, &out) &&
+        !grows_beyond(context, texts, (guint)length, in))
+      return texts;
     g_strfreev(texts);
   }
   return NULL;

@@ -13,8 +13,8 @@
  * with g_ptr_array_unref. */
 GPtrArray *stages_for(fc_context *context, const fc_format *in, gboolean gpu);
 
-/* 2 to 5 random stages which together take the format, as a vector that ends with NULL; NULL
- * when none was found in some attempts. g_strfreev. */
+/* 2 to 5 random stages which together take the format and make at most some dozens of values of one, as a
+ * vector that ends with NULL; NULL when none was found in some attempts. g_strfreev. */
 char **random_chain(fc_context *context, const GPtrArray *stages, const fc_format *in, dice *d);
 
 /* Whether a chain takes the format, and what it makes of it; `stages` ends with NULL. */
