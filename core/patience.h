@@ -2,7 +2,7 @@
 /*
  * patience.h - waiting for a condition, but never for ever: who waits looks again after a second,
  * and may repeat what it told others. The C library's condition variables can lose a wake-up when several
- * threads wait (glibc 2.27 to 2.40, bug 25847). Whether that is what once hung a test here is not known.
+ * threads wait (glibc 2.27 to 2.40, bug 25847).
  */
 #ifndef FC_CORE_PATIENCE_H
 #define FC_CORE_PATIENCE_H

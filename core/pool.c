@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.c - see pool.h. Workers sleep on a condition between loops and take indices
- * from an atomic counter within one; nothing is allocated per loop. If a thread
- * cannot be started the others, down to the caller alone, do its work. Locks are POSIX
- * ones here and throughout the engine, because ThreadSanitizer cannot see into GLib's.
+ * pool.c - see pool.h. Workers sleep between loops, each on a semaphore of its own, and take indices from an
+ * atomic counter within one; nothing is allocated per loop. If a thread cannot be started the others, down to
+ * the caller alone, do its work.
+ *
+ * A worker is in a loop from when it finds it open until it leaves it. The caller closes the loop once no
+ * index is left and waits for those inside alone: one that wakes up later finds it closed and sleeps on, so
+ * that a loop never lasts for the sake of a thread that has nothing to do. Each that is woken wakes two more
+ * while there are indices, so that 31 wake-ups are not one after another the caller's.
+ *
+ * Semaphores, not condition variables: those of glibc 2.27 to 2.40 can lose a wake-up when several threads
+ * wait (bug 25847). ThreadSanitizer sees into them and into GLib's atomics, but not into GLib's locks.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -11,30 +18,39 @@
 #include "core/pool.h"
 
 #include "core/groups.h"
-#include "core/patience.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 
-struct fc_pool {
-  int threads;
-  guint started; /* workers running, without the caller */
-  GThread **workers;
-  pthread_mutex_t mutex;
-  pthread_cond_t wake, done;
-  guint64 generation; /* counts loops; guarded by mutex */
-  guint busy;         /* workers still in the current loop; guarded by mutex */
-  gboolean stop;
-  fc_pool_body body;
-  void *data;
-  guint count;
-  gint next; /* atomic */
-};
+#define CLOSED (1 << 30)
 
 typedef struct worker {
   fc_pool *pool;
-  guint number;
+  guint number; /* from 1: 0 is the caller */
+  sem_t go;     /* posted once too often at times, which costs a look */
+  GThread *thread;
 } worker;
+
+struct fc_pool {
+  int threads;
+  guint started;   /* workers running, without the caller */
+  worker *workers; /* number N at N - 1 */
+  gint stop;       /* atomic */
+  /* The loop: read by workers inside it only. */
+  fc_pool_body body;
+  void *data;
+  guint count, helpers;
+  gint next;   /* atomic */
+  gint inside; /* atomic: how many workers are in it, and CLOSED */
+  sem_t left;  /* posted by the last to leave a closed one */
+};
+
+/* ---- loops ------------------------------------------------------------ */
+
+static void pass(sem_t *semaphore) {
+  while (sem_wait(semaphore) != 0) continue; /* EINTR */
+}
 
 static void take_indices(fc_pool *pool, guint number) {
   for (;;) {
@@ -44,24 +60,58 @@ static void take_indices(fc_pool *pool, guint number) {
   }
 }
 
+static void wake_two(fc_pool *pool, guint number) {
+  for (guint n = 2 * number + 1; n <= 2 * number + 2 && n <= pool->helpers; n++)
+    if ((guint)g_atomic_int_get(&pool->next) < pool->count) sem_post(&pool->workers[n - 1].go);
+}
+
 static gpointer work(gpointer data) {
   worker *me = data;
   fc_pool *pool = me->pool;
-  guint64 seen = 0;
-  pthread_mutex_lock(&pool->mutex);
   for (;;) {
-    while (!pool->stop && pool->generation == seen) pthread_cond_wait(&pool->wake, &pool->mutex);
-    if (pool->stop) break;
-    seen = pool->generation;
-    pthread_mutex_unlock(&pool->mutex);
-    take_indices(pool, me->number);
-    pthread_mutex_lock(&pool->mutex);
-    if (--pool->busy == 0) pthread_cond_signal(&pool->done);
+    pass(&me->go);
+    if (g_atomic_int_get(&pool->stop)) return NULL;
+    if (!(g_atomic_int_add(&pool->inside, 1) & CLOSED)) {
+      wake_two(pool, me->number);
+      take_indices(pool, me->number);
+    }
+    if (g_atomic_int_add(&pool->inside, -1) == (CLOSED | 1)) sem_post(&pool->left);
   }
-  pthread_mutex_unlock(&pool->mutex);
-  g_free(me);
-  return NULL;
 }
+
+/* So many, if they can be had. */
+static void start_workers(fc_pool *pool, guint wanted) {
+  while (pool->started < wanted) {
+    worker *me = &pool->workers[pool->started];
+    *me = (worker){.pool = pool, .number = pool->started + 1};
+    sem_init(&me->go, 0, 0);
+    me->thread = g_thread_try_new("filterchain", work, me, NULL);
+    if (!me->thread) {
+      sem_destroy(&me->go);
+      pool->threads = (int)pool->started + 1;
+      return;
+    }
+    pool->started++;
+  }
+}
+
+void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data) {
+  if (count <= 1 || pool->threads <= 1) {
+    for (guint i = 0; i < count; i++) body(i, 0, data);
+    return;
+  }
+  start_workers(pool, MIN(count, (guint)pool->threads) - 1);
+  pool->body = body, pool->data = data, pool->count = count;
+  pool->helpers = MIN(count - 1, pool->started);
+  g_atomic_int_set(&pool->next, 0);
+  g_atomic_int_add(&pool->inside, -CLOSED);
+  wake_two(pool, 0);
+  take_indices(pool, 0);
+  g_atomic_int_add(&pool->inside, CLOSED);
+  while (g_atomic_int_get(&pool->inside) != CLOSED) pass(&pool->left);
+}
+
+/* ---- crews ------------------------------------------------------------ */
 
 /* Read once: the files take longer than a small image. */
 static pthread_once_t quota_once = PTHREAD_ONCE_INIT;
@@ -82,10 +132,9 @@ int fc_processors(void) {
 fc_pool *fc_pool_new(int threads) {
   fc_pool *pool = g_new0(fc_pool, 1);
   pool->threads = threads > 0 ? threads : fc_processors();
-  pool->workers = g_new0(GThread *, pool->threads);
-  pthread_mutex_init(&pool->mutex, NULL);
-  pthread_cond_init(&pool->wake, NULL);
-  fc_cond_init(&pool->done);
+  pool->workers = g_new0(worker, pool->threads);
+  pool->inside = CLOSED;
+  sem_init(&pool->left, 0, 0);
   return pool;
 }
 
@@ -93,50 +142,15 @@ int fc_pool_threads(const fc_pool *pool) {
   return pool->threads;
 }
 
-static void start_workers(fc_pool *pool) {
-  while ((int)pool->started + 1 < pool->threads) {
-    worker *me = g_new(worker, 1);
-    *me = (worker){pool, pool->started + 1};
-    GThread *thread = g_thread_try_new("filterchain", work, me, NULL);
-    if (!thread) {
-      g_free(me);
-      pool->threads = (int)pool->started + 1;
-      return;
-    }
-    pool->workers[pool->started++] = thread;
-  }
-}
-
-void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data) {
-  if (count <= 1 || pool->threads <= 1) {
-    for (guint i = 0; i < count; i++) body(i, 0, data);
-    return;
-  }
-  start_workers(pool);
-  pthread_mutex_lock(&pool->mutex);
-  pool->body = body, pool->data = data, pool->count = count;
-  g_atomic_int_set(&pool->next, 0);
-  pool->busy = pool->started;
-  pool->generation++;
-  pthread_cond_broadcast(&pool->wake);
-  pthread_mutex_unlock(&pool->mutex);
-  take_indices(pool, 0);
-  pthread_mutex_lock(&pool->mutex);
-  while (pool->busy > 0)
-    if (fc_cond_wait(&pool->done, &pool->mutex) != 0) pthread_cond_broadcast(&pool->wake);
-  pthread_mutex_unlock(&pool->mutex);
-}
-
 void fc_pool_free(fc_pool *pool) {
   if (!pool) return;
-  pthread_mutex_lock(&pool->mutex);
-  pool->stop = TRUE;
-  pthread_cond_broadcast(&pool->wake);
-  pthread_mutex_unlock(&pool->mutex);
-  for (guint i = 0; i < pool->started; i++) g_thread_join(pool->workers[i]);
-  pthread_mutex_destroy(&pool->mutex);
-  pthread_cond_destroy(&pool->wake);
-  pthread_cond_destroy(&pool->done);
+  g_atomic_int_set(&pool->stop, TRUE);
+  for (guint i = 0; i < pool->started; i++) sem_post(&pool->workers[i].go);
+  for (guint i = 0; i < pool->started; i++) {
+    g_thread_join(pool->workers[i].thread);
+    sem_destroy(&pool->workers[i].go);
+  }
+  sem_destroy(&pool->left);
   g_free(pool->workers);
   g_free(pool);
 }
