@@ -419,8 +419,11 @@ double fc_plan_bytes(const fc_plan *plan) {
 }
 
 /* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
- * in the caches, large enough to hide a launch on a GPU. */
+ * in the caches, large enough to hide a launch on a GPU. A thread's share of a chunk must be worth waking it
+ * for: 32 threads took twice as long over shares of 32 KB as 8 did over 128 KB. */
 #define CPU_CHUNK_BYTES (1 << 20)
+#define CPU_SHARE_BYTES (128 << 10)
+#define CPU_CHUNK_MOST  (8 << 20)
 #define CPU_ALONE_BYTES (4 << 20) /* what a worker begins and ends with costs more than the caches */
 #define GPU_CHUNK_BYTES (16 << 20)
 #define BAND_BYTES      (16 << 20) /* of an image: most are less, and gain nothing by further threads */
@@ -603,7 +606,12 @@ static double across(const fc_plan *plan, guint link) {
   return count;
 }
 
-static gint64 natural_chunk(const fc_plan *plan) {
+static double cpu_chunk_bytes(int threads) {
+  int n = threads > 0 ? threads : fc_processors();
+  return CLAMP((double)CPU_SHARE_BYTES * n, CPU_CHUNK_BYTES, CPU_CHUNK_MOST);
+}
+
+static gint64 natural_chunk(const fc_plan *plan, int threads) {
   double per_element = 1;
   gint64 halo = 0, align = 1;
   for (guint l = 0; l <= plan->n; l++) {
@@ -617,7 +625,7 @@ static gint64 natural_chunk(const fc_plan *plan) {
   double budget = plan->alone               ? CPU_ALONE_BYTES
                   : plan->device != FC_HOST ? GPU_CHUNK_BYTES
                   : plan->cut == FC_AXIS_Y  ? BAND_BYTES
-                                            : CPU_CHUNK_BYTES;
+                                            : cpu_chunk_bytes(threads);
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, HALO_WORTH * halo);
@@ -703,7 +711,8 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint ha
       return fc_fail(error, FC_NO_MEMORY, "not enough memory, and a stage needs the whole signal at once");
     return check_fits(plan, error);
   }
-  plan->chunk = options && options->chunk > 0 ? options->chunk : natural_chunk(plan);
+  plan->chunk =
+      options && options->chunk > 0 ? options->chunk : natural_chunk(plan, options ? options->threads : 0);
   /* No more than there is: measuring stages make room for a chunk of their own. */
   gint64 most = 1;
   for (guint l = 0; l <= plan->n && most >= 0; l++) {

@@ -314,6 +314,22 @@ class Plans(harness.Case):
         self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
         self.assertEqual(self.files(), ["in.wav"])
 
+    def test_chunks_are_worth_waking_threads_for(self):
+        """A stream's chunk grows with the threads that share it, to a limit; what is written does not change."""
+        chain = ["-i", "long.raw", "--raw", "dtype=f32,channels=1,rate=48000", "-p", "conv1d:[1,2,1]/4", "--device", "cpu"]
+        self.write("long.raw", bytes(4 * 5_000_000))
+        frames = {}
+        for threads in (1, 8, 32, 1000):
+            plan = self.succeed(*chain, "-o", "out.raw", "--dry-run", "-j", str(threads))
+            frames[threads] = int(plan.split("chunks of ")[1].split()[0])
+        self.assertEqual(frames[1], frames[8])
+        self.assertEqual(frames[32], 4 * frames[8])
+        self.assertEqual(frames[1000], 8 * frames[8])
+        self.write("long.raw", bytes(range(1, 61)) * 50_000)
+        for threads in (1, 32):
+            self.succeed(*chain, "-o", f"{threads}.raw", "-j", str(threads))
+        self.assertEqual(self.read("1.raw"), self.read("32.raw"))
+
     def test_dry_run_finds_what_a_run_would(self):
         self.fails(2, "-i", "in.wav", "-o", "out.xyz", "--dry-run")
         self.fails(1, "-i", "no.wav", "-o", "out.wav", "--dry-run")
