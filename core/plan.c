@@ -606,8 +606,10 @@ static double across(const fc_plan *plan, guint link) {
   return count;
 }
 
-static double cpu_chunk_bytes(int threads) {
+/* Of a pipe's sound, which may be live, no more: what comes out is a chunk behind what goes in. */
+static double cpu_chunk_bytes(const fc_plan *plan, int threads) {
   int n = threads > 0 ? threads : fc_processors();
+  if (plan->links[0].extent[plan->cut] < 0) return CPU_CHUNK_BYTES;
   return CLAMP((double)CPU_SHARE_BYTES * n, CPU_CHUNK_BYTES, CPU_CHUNK_MOST);
 }
 
@@ -625,7 +627,7 @@ static gint64 natural_chunk(const fc_plan *plan, int threads) {
   double budget = plan->alone               ? CPU_ALONE_BYTES
                   : plan->device != FC_HOST ? GPU_CHUNK_BYTES
                   : plan->cut == FC_AXIS_Y  ? BAND_BYTES
-                                            : cpu_chunk_bytes(threads);
+                                            : cpu_chunk_bytes(plan, threads);
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, HALO_WORTH * halo);

@@ -28,7 +28,7 @@
 typedef struct worker {
   fc_pool *pool;
   guint number; /* from 1: 0 is the caller */
-  sem_t go;     /* posted once too often at times, which costs a look */
+  sem_t go;     /* of a loop that was over sooner too, which costs a look */
   GThread *thread;
 } worker;
 
@@ -43,7 +43,7 @@ struct fc_pool {
   guint count, helpers;
   gint next;   /* atomic */
   gint inside; /* atomic: how many workers are in it, and CLOSED */
-  sem_t left;  /* posted by the last to leave a closed one */
+  sem_t left;  /* posted by the last to leave, if the caller has closed it before */
 };
 
 /* ---- loops ------------------------------------------------------------ */
@@ -60,6 +60,18 @@ static void take_indices(fc_pool *pool, guint number) {
   }
 }
 
+static gboolean enter(fc_pool *pool) {
+  for (;;) {
+    gint inside = g_atomic_int_get(&pool->inside);
+    if (inside & CLOSED) return FALSE;
+    if (g_atomic_int_compare_and_exchange(&pool->inside, inside, inside + 1)) return TRUE;
+  }
+}
+
+static void leave(fc_pool *pool) {
+  if (g_atomic_int_add(&pool->inside, -1) == (CLOSED | 1)) sem_post(&pool->left);
+}
+
 static void wake_two(fc_pool *pool, guint number) {
   for (guint n = 2 * number + 1; n <= 2 * number + 2 && n <= pool->helpers; n++)
     if ((guint)g_atomic_int_get(&pool->next) < pool->count) sem_post(&pool->workers[n - 1].go);
@@ -71,11 +83,10 @@ static gpointer work(gpointer data) {
   for (;;) {
     pass(&me->go);
     if (g_atomic_int_get(&pool->stop)) return NULL;
-    if (!(g_atomic_int_add(&pool->inside, 1) & CLOSED)) {
-      wake_two(pool, me->number);
-      take_indices(pool, me->number);
-    }
-    if (g_atomic_int_add(&pool->inside, -1) == (CLOSED | 1)) sem_post(&pool->left);
+    if (!enter(pool)) continue;
+    wake_two(pool, me->number);
+    take_indices(pool, me->number);
+    leave(pool);
   }
 }
 
@@ -104,11 +115,10 @@ void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data) {
   pool->body = body, pool->data = data, pool->count = count;
   pool->helpers = MIN(count - 1, pool->started);
   g_atomic_int_set(&pool->next, 0);
-  g_atomic_int_add(&pool->inside, -CLOSED);
+  g_atomic_int_set(&pool->inside, 0);
   wake_two(pool, 0);
   take_indices(pool, 0);
-  g_atomic_int_add(&pool->inside, CLOSED);
-  while (g_atomic_int_get(&pool->inside) != CLOSED) pass(&pool->left);
+  if (g_atomic_int_add(&pool->inside, CLOSED) > 0) pass(&pool->left);
 }
 
 /* ---- crews ------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 /*
  * pool.h - a fixed crew of threads that shares out the indices of a loop.
  *
- * One loop at a time; the calling thread works too. Starts its threads at the first
- * loop with more than one index, so a pool that is never used costs nothing.
+ * One loop at a time; the calling thread works too. A thread is started by the first loop that has an index
+ * for it, so a pool that is never used costs nothing.
  */
 #ifndef FC_CORE_POOL_H
 #define FC_CORE_POOL_H

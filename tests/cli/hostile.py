@@ -201,7 +201,7 @@ class Hostile(harness.Case):
         start = time.monotonic()
         _, said = self.run_bounded("-i", name, "-o", "out.npy")
         self.assertIn("30000 x 30000 pixels are more than the limit of 268435456 (--max-pixels sets it)", said)
-        self.assertLess(time.monotonic() - start, 2)
+        self.assertLess(time.monotonic() - start, 5)
         name = self.write("lie.png", png(100, 100, zeros(30001 * 30000)))
         self.run_bounded("-i", name, "-o", "out.npy")
         name = self.write("profile.png", png(8, 8, zeros(72), before=chunk(b"iCCP", b"p\0\0" + zeros(1 << 30))))
@@ -290,8 +290,10 @@ class Limits(harness.Case):
                         return found
                     continue
                 texts = [self.text_of(f"/proc/{child}/{name}") for name in ("status", "limits")]
-                if "Seccomp:\t2" in texts[0] or "Seccomp:\t1" in texts[0]:
-                    return (*texts, sorted(os.listdir(f"/proc/{child}/fd")))
+                files = sorted(os.listdir(f"/proc/{child}/fd"))
+                over = "State:\tZ" in self.text_of(f"/proc/{child}/status")  # of which none are listed
+                if not over and ("Seccomp:\t2" in texts[0] or "Seccomp:\t1" in texts[0]):
+                    return (*texts, files)
         except OSError:
             pass
         return None

@@ -159,7 +159,9 @@ class Sound(harness.Case):
             child.stdin.flush()
             early = os.read(child.stdout.fileno(), 50000)
             while len(early) < 50000:
-                early += os.read(child.stdout.fileno(), 50000 - len(early))
+                more = os.read(child.stdout.fileno(), 50000 - len(early))
+                self.assertTrue(more, f"ends after {len(early)} bytes")
+                early += more
             rest, said = child.communicate()
         self.assertEqual(child.returncode, 1)
         self.assertRegex(said, rb"\Afilterchain: standard input: is cut off: its last page is not the end of a stream[^\n]*\n\Z")

@@ -49,7 +49,7 @@ class Memory(harness.Case):
         """(the peak, how often it was looked at)"""
         out = [] if stages == ["stats"] else ["-o", "/dev/null", "--format", "raw"]
         chain = [argument for stage in stages for argument in ("-p", stage)]
-        self.succeed("-i", name, *chain, *out, "--device", "cpu", "--trace", "trace.json", timeout=600)
+        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", timeout=600)
         trace = json.loads(self.read("trace.json"))
         seen = [event["args"]["bytes"] for event in trace["traceEvents"] if event["name"] == "resident"]
         self.assertEqual(trace["otherData"]["peak_resident_bytes"], max(seen))
@@ -85,7 +85,7 @@ class Memory(harness.Case):
             self.write("header", b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 2, RATE, RATE * FRAME, FRAME, 16)
                        + b"data\xff\xff\xff\xff")
             command = f"(cat header; head -c {minutes * 60 * RATE * FRAME} /dev/zero) | '{harness.COMMAND}' -i - --allow-truncated -q" \
-                      " -p 'conv1d:[1,2,1]' -o /dev/null --format raw --device cpu --trace trace.json"
+                      " -p 'conv1d:[1,2,1]' -o /dev/null --format raw --device cpu -j 2 --trace trace.json"
             done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=harness.fixed_environment(), check=False,
                                   stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -40,6 +40,16 @@ def number(pattern, text, default=0):
     return int(found[-1]) if found else default
 
 
+def in_place():
+    """Words before a command that has its memory at the same addresses every time, of which libFuzzer's choices are a function
+    too; none where that is not allowed."""
+    words = ["setarch", "-R"]
+    try:
+        return words if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 else []
+    except OSError:
+        return []
+
+
 def run_target(build, name, seconds, seed, keep):
     """One target for so long, from its seeds, in a corpus of its own that is thrown away."""
     seeds = os.path.join(HERE, "seeds", name)
@@ -50,6 +60,8 @@ def run_target(build, name, seconds, seed, keep):
                f"-max_len={MOST.get(name, 4096)}", f"-artifact_prefix={keep}/{name}-", *LIMITS, corpus, seeds]
     if os.path.exists(words):
         command.insert(1, f"-dict={words}")
+    if seed:
+        command = in_place() + command
     environment = {**os.environ, **ENVIRONMENT, "TMPDIR": corpus}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, check=False)
     shutil.rmtree(corpus, ignore_errors=True)

@@ -26,7 +26,11 @@
 #define CUTS    100
 #define CHANGES 1000
 #define USUAL   7
+#ifdef __SANITIZE_ADDRESS__
+#define SECONDS 40
+#else
 #define SECONDS 10
+#endif
 #define MEMORY  ((rlim_t)2 << 30)
 
 /* Sanitizers map terabytes. */

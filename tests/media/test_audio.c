@@ -695,7 +695,10 @@ static void test_large_and_unfinished(void) {
   memset(header + 4, 0xff, 4);
   memset(header + 40, 0xff, 4);
   store(path, header, 44);
-  g_assert_cmpint(truncate(path, 44 + frames * 2), ==, 0);
+  if (truncate(path, 44 + frames * 2) != 0) {
+    g_test_skip("a file of 5 GiB cannot be made here");
+    return;
+  }
   GError *error = NULL;
   fc_source *source = fc_media_open(path, NULL, &error);
   g_assert_no_error(error);

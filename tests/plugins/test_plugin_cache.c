@@ -228,8 +228,12 @@ static void test_stale(place *p, gconstpointer unused) {
 static void test_young(place *p, gconstpointer unused) {
   g_autofree char *path = g_build_filename(p->plugins, "2.so", NULL);
   g_autoptr(fc_plugin_cache) cache = fc_plugin_cache_open(NULL, scan_program);
-  change_time(path);
-  fc_plugin_mark mark = fc_plugin_mark_of(path);
+  fc_plugin_mark mark = {.settled = TRUE};
+  for (int i = 0; i < 50 && mark.settled; i++) { /* a machine that is busy may let it grow old in between */
+    change_time(path);
+    mark = fc_plugin_mark_of(path);
+  }
+  g_assert_false(mark.settled);
   fc_plugin_cache_note(cache, path, &mark, NULL);
   g_assert_false(fc_plugin_cache_lacks(cache, path, "watched_x"));
   settle();
