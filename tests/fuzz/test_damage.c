@@ -31,7 +31,7 @@
 #else
 #define SECONDS 10
 #endif
-#define MEMORY  ((rlim_t)2 << 30)
+#define MEMORY ((rlim_t)2 << 30)
 
 /* Sanitizers map terabytes. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

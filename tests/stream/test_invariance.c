@@ -313,7 +313,7 @@ static char *no_device(fc_context *context, const char *device) {
 }
 
 int main(int argc, char **argv) {
-  settings s = {.parts = 1, .random = 400};
+  settings s = {.parts = 1, .random = 240};
   tally counts = {0};
   if (!read_settings(&s, &argc, &argv)) return 2;
   guint64 seed = s.seed_text ? g_ascii_strtoull(s.seed_text, NULL, 0) : (guint64)g_get_real_time();
