@@ -23,6 +23,8 @@ typedef struct fc_audio_samples {
 
 /* For any format that libsndfile reads. */
 fc_audio_samples fc_audio_samples_of(int format);
+/* Whether it is MPEG, by itself or in WAV. */
+gboolean fc_audio_is_mpeg(int format);
 
 /*
  * The samples to store in a file of type `major`: those of the source they came from

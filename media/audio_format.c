@@ -82,13 +82,13 @@ static int codec_of(const fc_file_format *file, int like) {
   return (like & SF_FORMAT_TYPEMASK) == SF_FORMAT_OGG ? like & SF_FORMAT_SUBMASK : SF_FORMAT_VORBIS;
 }
 
-static gboolean is_mpeg(int format) {
+gboolean fc_audio_is_mpeg(int format) {
   int subtype = format & SF_FORMAT_SUBMASK;
   return subtype >= FC_SF_MPEG_LAYER_I && subtype <= FC_SF_MPEG_LAYER_III;
 }
 
 static gboolean holds(int format, const SF_INFO *wanted) {
-  if (is_mpeg(format)) return FALSE; /* libsndfile says that WAV does, and cannot write it */
+  if (fc_audio_is_mpeg(format)) return FALSE; /* libsndfile says that WAV does, and cannot write it */
   SF_INFO info = *wanted;
   info.format = format;
   return sf_format_check(&info);

@@ -15,12 +15,12 @@
 
 #include "media/audio_length.h"
 #include "media/chunks.h"
-#include "media/mpeg_front.h"
 #include "media/ogg_pipe.h"
 #include "media/sound_front.h"
 #include "media/sound_view.h"
 
-#define MPEG_FRAME 1152
+/* So much at most is lost of what is there of MPEG that is damaged. */
+#define MPEG_PIECE 32
 
 typedef struct audio_source {
   fc_source base;
@@ -37,7 +37,7 @@ typedef struct audio_source {
 } audio_source;
 
 static gboolean is_mpeg(const audio_source *source) {
-  return (source->info.format & SF_FORMAT_TYPEMASK) == FC_SF_MPEG;
+  return fc_audio_is_mpeg(source->info.format);
 }
 
 static gint64 read_some(audio_source *source, void *to, gint64 count) {
@@ -50,13 +50,13 @@ static gint64 read_some(audio_source *source, void *to, gint64 count) {
   }
 }
 
-/* Of what is read at once libsndfile delivers nothing where MPEG turns out to be damaged in it: so it is
- * read by no more than a frame of MPEG. */
+/* Of what is read at once libsndfile delivers nothing where MPEG turns out to be damaged in it: so little of
+ * it is read at once. */
 static gint64 read_frames(audio_source *source, void *to, gint64 count) {
   gint64 done = 0, some, got;
   gsize size = fc_dtype_size(source->base.format.dtype) * (gsize)source->info.channels;
   do {
-    some = is_mpeg(source) ? MIN(MPEG_FRAME, count - done) : count;
+    some = is_mpeg(source) ? MIN(MPEG_PIECE, count - done) : count;
     got = read_some(source, (char *)to + (gsize)done * size, some);
     done += MAX(got, 0);
   } while (got == some && done < count); /* what is wrong is said by the read that met it alone */
@@ -164,20 +164,16 @@ static gboolean streams(const fc_file_format *format) {
 static gboolean fail_open(audio_source *source, const fc_file_format *format, GError **error) {
   if (!fc_input_check(source->input, error)) return FALSE;
   if (source->view && !fc_sound_view_check(source->view, error)) return FALSE;
-  g_autofree char *why = g_strdup(sf_strerror(NULL));
-  g_strdelimit(why, "\r\n", ' ');
+  g_autofree char *its = g_strdup(sf_strerror(NULL));
+  g_strdelimit(its, "\r\n", ' ');
+  while (*its && strchr(". ", its[strlen(its) - 1])) its[strlen(its) - 1] = 0;
+  const char *why = its;
   /* Which it says of an MP3 file without a frame. */
-  if (g_str_has_prefix(why, "File does not exist"))
-    return fc_fail(error, FC_IO, "%s: cannot be read as %s: nothing in it can be decoded", source->base.name,
-                   format->title);
-  if (strstr(why, "SF_INFO struct incomplete"))
-    return fc_fail(error, FC_IO, "%s: cannot be read as %s: its header gives no sample rate, or no channels",
-                   source->base.name, format->title);
-  while (*why && strchr(". ", why[strlen(why) - 1])) why[strlen(why) - 1] = 0;
-  if (source->chunks && source->chunks->missing > 0)
-    return fc_fail(error, FC_IO, "%s: is cut off, and cannot be read as %s: %s", source->base.name,
-                   format->title, why);
-  return fc_fail(error, FC_IO, "%s: cannot be read as %s: %s", source->base.name, format->title, why);
+  if (g_str_has_prefix(its, "File does not exist")) why = "nothing in it can be decoded";
+  if (strstr(its, "SF_INFO struct incomplete")) why = "its header gives no sample rate, or no channels";
+  gboolean cut = source->chunks && source->chunks->missing > 0;
+  return fc_fail(error, FC_IO, "%s: %scannot be read as %s: %s", source->base.name,
+                 cut ? "is cut off, and " : "", format->title, why);
 }
 
 static gboolean open_ogg_pipe(audio_source *source, const fc_file_format *format, GError **error) {
@@ -186,8 +182,7 @@ static gboolean open_ogg_pipe(audio_source *source, const fc_file_format *format
   return source->file || fail_open(source, format, error);
 }
 
-/* A pipe; or what libsndfile counts wrongly in a view, for it begins with a tag. */
-static gboolean open_descriptor(audio_source *source, const fc_file_format *format, GError **error) {
+static gboolean open_pipe(audio_source *source, const fc_file_format *format, GError **error) {
   /* A descriptor of its own: a failed open closes it whatever one asks for. */
   int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return fc_fail(error, FC_IO, "%s: cannot be opened: %s", source->base.name, g_strerror(errno));
@@ -197,9 +192,10 @@ static gboolean open_descriptor(audio_source *source, const fc_file_format *form
          fc_fail(error, FC_IO, "%s: reading failed: %s", source->base.name, sf_strerror(source->file));
 }
 
-static gboolean open_view(audio_source *source, fc_sound_view *view) {
+static gboolean open_view(audio_source *source, fc_sound_end end) {
+  if (source->file) sf_close(g_steal_pointer(&source->file));
   fc_sound_view_free(source->view);
-  source->view = view;
+  fc_sound_view *view = source->view = fc_sound_view_new(source->input, source->chunks, end);
   memset(&source->info, 0, sizeof source->info);
   if (!view) return FALSE;
   fc_sound_view_allow(view, 0);
@@ -213,11 +209,9 @@ static gboolean open_view(audio_source *source, fc_sound_view *view) {
  * be guessed at, only the end says it; then the guess is made of so large a size that it is never too short.
  */
 static gboolean open_mpeg(audio_source *source, const fc_file_format *format, GError **error) {
-  gboolean opened = open_view(source, fc_sound_view_plain(source->input, FC_SOUND_NO_END));
+  gboolean opened = open_view(source, FC_SOUND_NO_END);
   gboolean told = opened && source->info.frames < SF_COUNT_MAX;
-  if (opened) sf_close(g_steal_pointer(&source->file));
-  opened =
-      opened && open_view(source, fc_sound_view_plain(source->input, told ? FC_SOUND_END : FC_SOUND_FAR_END));
+  opened = opened && open_view(source, told ? FC_SOUND_END : FC_SOUND_FAR_END);
   if (!told) source->info.frames = SF_COUNT_MAX;
   return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }
@@ -234,17 +228,11 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   gboolean pages = format->sndfile == SF_FORMAT_OGG && memcmp(input->head, "OggS", 4) == 0;
   if (pages && (!input->seekable || fc_ogg_is_chain(input))) return open_ogg_pipe(source, format, error);
   if (must_be_kept(input, format) && !fc_input_make_seekable(input, error)) return FALSE;
-  if (!input->seekable) return open_descriptor(source, format, error);
-  gboolean tag = memcmp(input->head, "ID3", 3) == 0;
-  if (tag && !fc_mpeg_tags_are_right(input))
-    return fc_input_check(input, error) &&
-           fc_fail(error, FC_IO, "%s: cannot be read as %s: behind its tag there is neither MP3 nor FLAC",
-                   source->base.name, format->title);
+  if (!input->seekable) return open_pipe(source, format, error);
   if (!(source->chunks = fc_chunks_read(input, error))) return FALSE;
   if (format->sndfile == FC_SF_MPEG) return open_mpeg(source, format, error);
-  if (tag) return open_descriptor(source, format, error);
-  gboolean opened = open_view(source, source->chunks->family ? fc_sound_view_new(input, source->chunks)
-                                                             : fc_sound_view_plain(input, FC_SOUND_END));
+  gboolean opened = open_view(source, FC_SOUND_END);
+  if (opened && is_mpeg(source)) return open_mpeg(source, format, error);
   return opened ? fc_input_check(input, error) : fail_open(source, format, error);
 }
 

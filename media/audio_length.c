@@ -18,8 +18,14 @@
 #define OGG_PAGE_MAX 65307
 #define OGG_END      4
 
+/* Of a size that was never set. */
+#define TO_THE_END "the header does not say how long it is; read to the end of the file"
+
+/* In the file, of samples that stand one by one. */
 static gint64 frame_bytes(const SF_INFO *info) {
   fc_audio_samples samples = fc_audio_samples_of(info->format);
+  int subtype = info->format & SF_FORMAT_SUBMASK;
+  if (subtype == SF_FORMAT_ULAW || subtype == SF_FORMAT_ALAW) return info->channels;
   gboolean floats = fc_dtype_is_float(samples.dtype);
   return info->channels * (floats ? (gint64)fc_dtype_size(samples.dtype) : (samples.bits + 7) / 8);
 }
@@ -46,7 +52,8 @@ static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **
   fc_ogg_watch watch = {0};
   if (whole && !fc_ogg_watch_file(&watch, input, error)) return FALSE;
   if (watch.beside) length->remark = FC_OGG_BESIDE;
-  length->fault = whole ? fc_ogg_watch_fault(&watch) : g_strdup(FC_OGG_CUT);
+  length->fault = fc_ogg_watch_fault(&watch);
+  if (!length->fault && !fc_ogg_watch_is_whole(&watch)) length->fault = g_strdup(FC_OGG_CUT);
   return TRUE;
 }
 
@@ -81,16 +88,55 @@ static gboolean count_packets(fc_input *input, const fc_chunks *chunks, fc_audio
   return TRUE;
 }
 
+/* A number of so many bytes in the first chunk with this id; 0: there is none. */
+static guint64 number_in(fc_input *input, const fc_chunks *chunks, const char *id, int at, int bytes) {
+  guint8 field[8];
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (memcmp(chunk->id, id, 4) != 0 || chunk->size < at + bytes) continue;
+    gssize got = fc_input_read_at(input, chunk->offset + at, field, (gsize)bytes, NULL);
+    return got == bytes ? fc_chunk_get(fc_chunk_layout_of(chunks->family), field, bytes) : 0;
+  }
+  return 0;
+}
+
+/* Of samples in blocks libsndfile has all of the last one, and of GSM one more where the byte that makes its
+ * size even could be the first of another. Writers say how many there are, in the last block; libsndfile
+ * itself divides them by the channels. What else they say was not counted. */
+static void leave_out_padding(fc_input *input, const fc_chunks *chunks, const SF_INFO *info, gint64 bytes,
+                              fc_audio_length *length) {
+  enum { BLOCK_BYTES = 12, SAMPLES_IN_BLOCK = 18 };
+  int subtype = info->format & SF_FORMAT_SUBMASK;
+  if (subtype != SF_FORMAT_IMA_ADPCM && subtype != SF_FORMAT_MS_ADPCM && subtype != SF_FORMAT_GSM610) return;
+  gint64 block = (gint64)number_in(input, chunks, "fmt ", SAMPLES_IN_BLOCK, 2),
+         size = (gint64)number_in(input, chunks, "fmt ", BLOCK_BYTES, 2);
+  guint64 said = number_in(input, chunks, "fact", 0, fc_chunk_layout_of(chunks->family)->size_bytes);
+  if (subtype == SF_FORMAT_GSM610 && block && size)
+    length->frames = MIN(length->frames, (bytes + size - 1) / size * block);
+  gboolean divided = info->channels > 1 && said == (guint64)(length->frames / info->channels);
+  if (said > 0 && said <= (guint64)length->frames && (gint64)said > length->frames - block && !divided)
+    length->frames = (gint64)said;
+}
+
+static void compare_mpeg(fc_input *input, gint64 at, gint64 size, fc_audio_length *length) {
+  if (fc_mpeg_goes_on(input, at, size))
+    length->remark = "goes on where its header says that it ends; what follows is left out";
+}
+
 static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
                                fc_audio_length *length, GError **error) {
   if (chunks->data < 0) return TRUE;
-  length->certain = TRUE;
+  const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
+  length->certain = !fc_audio_is_mpeg(info->format);
   if (chunks->missing)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", chunks->missing);
   else if (chunks->open_ended)
-    length->remark = "the header does not say how long it is; read to the end of the file";
-  else
-    cap_frames(info, g_array_index(chunks->items, fc_chunk, chunks->data).size, length);
+    length->remark = TO_THE_END;
+  else {
+    cap_frames(info, samples->size, length);
+    leave_out_padding(input, chunks, info, samples->size, length);
+    if (fc_audio_is_mpeg(info->format)) compare_mpeg(input, samples->offset, samples->size, length);
+  }
   return (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || count_packets(input, chunks, length, error);
 }
 
@@ -105,7 +151,9 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
   size = big ? GUINT32_FROM_BE(size) : GUINT32_FROM_LE(size);
   length->certain = TRUE;
   gint64 missing = (gint64)offset + size - input->size;
-  if (size != 0xffffffff && missing > 0)
+  if (size == 0xffffffff)
+    length->remark = TO_THE_END;
+  else if (missing > 0)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
 }
 
@@ -129,10 +177,7 @@ gboolean fc_audio_length_find(fc_input *input, const fc_chunks *chunks, const SF
   case SF_FORMAT_OGG: return find_ogg_end(input, length, error);
   case SF_FORMAT_AU: compare_au(input, length); return TRUE;
   case SF_FORMAT_FLAC: return TRUE;
-  case FC_SF_MPEG:
-    if (fc_mpeg_goes_on(input))
-      length->remark = "goes on where its header says that it ends; what follows is left out";
-    return fc_input_check(input, error);
+  case FC_SF_MPEG: compare_mpeg(input, 0, input->size, length); return fc_input_check(input, error);
   default: return compare_chunks(input, chunks, info, length, error);
   }
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "media/texts.h"
+
 /* More chunks than any real file has. */
 #define CHUNKS_MAX 4096
 /* Room for the largest sample frame below a size that stands for "not known". */
@@ -146,6 +148,22 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
   return may_be_chunk(walk, chunk, at);
 }
 
+/* Whether a chunk may begin at `at`: it has a name, and is all there. */
+static gboolean is_whole_at(const chunk_walk *walk, gint64 at) {
+  const fc_chunk_layout *layout = walk->layout;
+  guint8 header[8];
+  gssize got = fc_input_read_at(walk->input, at, header, sizeof header, NULL);
+  return got == sizeof header && plausible_id(header, 4) &&
+         fc_chunk_get(layout, header + 4, 4) <= (guint64)(walk->input->size - at) - sizeof header;
+}
+
+/* Where the next chunk begins. Some writers leave out the byte that makes an odd size even. */
+static gint64 place_behind(const chunk_walk *walk, const fc_chunk *chunk) {
+  gint64 end = chunk->offset + chunk->size, align = walk->layout->align,
+         place = chunk->offset + (chunk->size + align - 1) / align * align;
+  return align == 2 && place > end && !is_whole_at(walk, place) && is_whole_at(walk, end) ? end : place;
+}
+
 static gboolean walk_chunks(chunk_walk *walk, GError **error) {
   GError *problem = NULL;
   gint64 at = walk->layout->file_header;
@@ -161,7 +179,7 @@ static gboolean walk_chunks(chunk_walk *walk, GError **error) {
     }
     g_array_append_val(walk->chunks->items, chunk);
     if (!on) break;
-    at = (chunk.offset + chunk.size + walk->layout->align - 1) / walk->layout->align * walk->layout->align;
+    at = place_behind(walk, &chunk);
   }
   if (!problem) return TRUE;
   g_propagate_error(error, problem);
@@ -213,11 +231,15 @@ static gboolean is_endless(const fc_chunk_layout *layout, const guint8 *data, gs
   return FALSE;
 }
 
-/* More comments in AIFF than there is room for: libsndfile reads on behind them, once for each such chunk. */
+/* More comments in AIFF than there is room for, or longer ones, without the byte that makes them even:
+ * libsndfile reads on behind them, once for each such chunk. */
 static gboolean has_more_comments(const fc_chunk_layout *layout, const guint8 *data, gsize size) {
   gsize at = 2, count = size >= 2 ? (gsize)fc_chunk_get(layout, data, 2) : 0;
-  while (count && size - at >= 8)
-    at += MIN(8 + (gsize)fc_chunk_get(layout, data + at + 6, 2), size - at), count--;
+  while (count && size - at >= 8) {
+    gsize comment = 8 + (gsize)fc_chunk_get(layout, data + at + 6, 2);
+    if (comment > size - at || comment >= FC_AIFF_TEXT_MAX) return TRUE;
+    at += comment, count--;
+  }
   return count > 0;
 }
 
@@ -238,6 +260,8 @@ static gboolean is_odd(const fc_chunk_layout *layout, const guint8 *id, guint64 
   /* As a number with a sign the size leads back; and libsndfile takes the kind of a list for a list. */
   if (!plausible_id(id, 4) || size > G_MAXINT32 || memcmp(id, "INFO", 4) == 0) return TRUE;
   if ((list || comments) && size > left) return TRUE;
+  if (layout->family == FC_FAMILY_AIFF && fc_chunk_id_is_among(id, FC_AIFF_TEXTS) && size >= FC_AIFF_TEXT_MAX)
+    return TRUE;
   return (list && is_endless(layout, data, (gsize)size)) ||
          (comments && has_more_comments(layout, data, (gsize)size));
 }
@@ -245,12 +269,13 @@ static gboolean is_odd(const fc_chunk_layout *layout, const guint8 *id, guint64 
 gboolean fc_chunks_front_is_odd(const fc_input *input) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   const guint8 *chunk;
-  int formats = 0; /* libsndfile takes what is in a second one for chunks */
+  int formats = 0; /* libsndfile takes what is in a second one for chunks, and behind some RIFX for RIFF */
   for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
     if (memcmp(chunk, layout->samples, 4) == 0) return FALSE;
     gsize left = (gsize)(input->head + input->head_size - (chunk + 8));
     formats += memcmp(chunk, "fmt ", 4) == 0;
-    if (formats > 1 || is_odd(layout, chunk, size, chunk + 8, left)) return TRUE;
+    gboolean turns = layout->family == FC_FAMILY_RIFX && fc_chunk_id_is_among(chunk, "cart cue ");
+    if (formats > 1 || turns || is_odd(layout, chunk, size, chunk + 8, left)) return TRUE;
   }
   return FALSE;
 }

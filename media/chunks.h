@@ -47,7 +47,7 @@ const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size);
 /* Whether the first bytes reach the chunk of the samples, if it is a file that has one. */
 gboolean fc_chunks_front_is_there(const fc_input *input);
 /* Whether they hold a chunk ahead of the samples that leads libsndfile astray: its id is no word, its size
- * too large, a list is endless, or not all there. */
+ * too large, a list is endless, or not all there; or that turns round how it reads what is behind. */
 gboolean fc_chunks_front_is_odd(const fc_input *input);
 
 /* Whether a chunk of a seekable file is a LIST with an entry so large that libsndfile steps back from it, and

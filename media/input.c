@@ -41,12 +41,13 @@ gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GE
   gsize done = 0;
   if (input->bytes) return read_memory(input, offset, to, size);
   while (done < size) {
-    gssize got = pread(input->fd, (char *)to + done, size - done, offset + (gint64)done);
+    gint64 at = input->begins + offset + (gint64)done;
+    gssize got = pread(input->fd, (char *)to + done, size - done, at);
     if (got == 0) break;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       input->problem = errno;
-      input->problem_at = offset + (gint64)done;
+      input->problem_at = at;
       fc_input_check(input, error);
       return -1;
     }
@@ -93,6 +94,14 @@ static gboolean read_head(fc_input *input, GError **error) {
   if (got < 0) return FALSE;
   input->head_size = (gsize)got;
   return TRUE;
+}
+
+gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error) {
+  input->begins += offset;
+  input->size -= offset;
+  if (lseek(input->fd, input->begins, SEEK_SET) < 0)
+    return fc_fail(error, FC_IO, "%s: reading failed: %s", input->name, g_strerror(errno));
+  return read_head(input, error);
 }
 
 /* Of what is free where a temporary file lies, nine tenths may be taken: a pipe without an end is not to

@@ -22,7 +22,8 @@ typedef struct fc_input {
   int fd;
   const guint8 *bytes; /* NULL, or what is read instead: a file in memory */
   gboolean seekable;
-  gint64 size;       /* bytes; -1 for a pipe */
+  gint64 begins;     /* of a seekable file so many bytes, a tag, are passed over */
+  gint64 size;       /* bytes, without these; -1 for a pipe */
   int problem;       /* errno of the first read at a place that failed; 0 */
   gint64 problem_at; /* and the place */
   gsize head_size;
@@ -38,6 +39,9 @@ gboolean fc_input_make_seekable(fc_input *input, GError **error);
 /* The same of no more than `most` bytes: those that were taken out of the pipe already, and what
  * follows. The file takes the input's place, and begins with them. */
 gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error);
+
+/* Makes a seekable input begin so many bytes later. */
+gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error);
 
 /* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
  * -1 with an error. Whoever takes what cannot be read for the end has fc_input_check called later. */

@@ -6,12 +6,20 @@
 #include "media/metadata.h"
 
 #include "media/flac_front.h"
+#include "media/rifx.h"
 #include "media/sound_memory.h"
+#include "media/sound_view.h"
+#include "media/texts.h"
 
 #include <string.h>
 
 /* All of a file's metadata, cover art included. */
 #define BYTES_MAX ((gsize)64 << 20)
+
+/* Of all texts together that go into a file of another kind: what libsndfile has room for in most headers,
+ * and in CAF's. */
+#define TEXTS_MAX     ((gsize)60000)
+#define CAF_TEXTS_MAX ((gsize)16000)
 
 /* More than libsndfile reads of any file. */
 #define CUES_MAX 65535
@@ -39,6 +47,8 @@ struct fc_metadata {
   gboolean extensible;
   guint32 speakers;
   char *strings[SF_STR_LAST + 1];
+  gsize texts; /* bytes of them */
+  gboolean no_memory;
   SF_BROADCAST_INFO_VAR(HISTORY_MAX) broadcast;
   SF_CART_INFO_VAR(HISTORY_MAX) cart;
   cue_points *cues; /* or NULL */
@@ -114,28 +124,41 @@ static GArray *chunk_array(void) {
   return array;
 }
 
-/* RIFF, RF64 and W64 carry the same chunks; W64's ids begin with RIFF's, but for its
+/* RIFF, RF64, RIFX and W64 carry the same chunks; W64's ids begin with RIFF's, but for its
  * own "list". */
 static fc_family family_of(fc_family family) {
-  return family == FC_FAMILY_W64 ? FC_FAMILY_RIFF : family;
+  return family == FC_FAMILY_W64 || family == FC_FAMILY_RIFX ? FC_FAMILY_RIFF : family;
 }
 
-typedef enum read_result { READ, LEFT_OUT, NO_MEMORY } read_result;
+typedef enum read_result { READ, LEFT_OUT, UNKNOWN, NO_MEMORY } read_result;
 
-/* LEFT_OUT when it is too large, cannot be read or is what the next reader would not come out of. */
-static read_result read_chunk(fc_input *input, const fc_chunk *from, gsize *room, fc_meta_chunk *to) {
+/* LEFT_OUT when it is too large, cannot be read or is what the next reader would not come out of; UNKNOWN
+ * when it is not known what the order of its bytes is. */
+static read_result read_chunk(fc_input *input, const fc_chunk *from, fc_family family, gsize *room,
+                              fc_meta_chunk *to) {
   if (from->size < 0 || (gsize)from->size > *room || from->size > input->size - from->offset) return LEFT_OUT;
   if (fc_chunk_is_endless_list(input, from)) return LEFT_OUT;
   to->size = (gsize)from->size;
   to->data = g_try_malloc(to->size + 1);
   if (!to->data) return NO_MEMORY;
   memcpy(to->id, memcmp(from->id, "list", 4) == 0 ? (const guint8 *)"LIST" : from->id, 4);
-  if (fc_input_read_at(input, from->offset, to->data, to->size, NULL) == (gssize)to->size) {
+  gboolean read = fc_input_read_at(input, from->offset, to->data, to->size, NULL) == (gssize)to->size;
+  if (read && (family != FC_FAMILY_RIFX || fc_rifx_turn(to))) {
     *room -= to->size;
     return READ;
   }
   g_free(to->data);
-  return LEFT_OUT;
+  return read ? UNKNOWN : LEFT_OUT;
+}
+
+static void warn_of_chunk(const fc_input *input, const fc_chunk *chunk, read_result why,
+                          const fc_media_options *options) {
+  if (why == UNKNOWN)
+    fc_media_warn(options, "%s: its chunk %.4s, in big-endian WAV of no known order of bytes, is left out",
+                  input->name, (const char *)chunk->id);
+  else if (why == LEFT_OUT && fc_input_check(input, NULL))
+    fc_media_warn(options, "%s: its chunk %.4s is damaged, too large or cut off, and is left out",
+                  input->name, (const char *)chunk->id);
 }
 
 /* NULL when there is no memory. */
@@ -147,13 +170,10 @@ static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_me
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if ((int)i == chunks->data || fc_chunk_id_is_among(chunk->id, known->layout)) continue;
     fc_meta_chunk copy = {.before = (int)i < chunks->data};
-    read_result result = read_chunk(input, chunk, &room, &copy);
+    read_result result = read_chunk(input, chunk, chunks->family, &room, &copy);
     if (result == NO_MEMORY) return NULL;
-    if (result == READ)
-      g_array_append_val(array, copy);
-    else if (fc_input_check(input, NULL))
-      fc_media_warn(options, "%s: its chunk %.4s is damaged, too large or cut off, and is left out",
-                    input->name, (const char *)chunk->id);
+    if (result == READ) g_array_append_val(array, copy);
+    warn_of_chunk(input, chunk, result, options);
   }
   return g_steal_pointer(&array);
 }
@@ -165,9 +185,9 @@ static void read_speakers(fc_metadata *metadata, fc_input *input, const fc_chunk
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if (memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < 40) continue;
     if (fc_input_read_at(input, chunk->offset, body, sizeof body, NULL) != sizeof body) return;
-    metadata->extensible = body[0] == 0xfe && body[1] == 0xff;
-    if (metadata->extensible)
-      metadata->speakers = (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), body + 20, 4);
+    const fc_chunk_layout *layout = fc_chunk_layout_of(chunks->family);
+    metadata->extensible = fc_chunk_get(layout, body, 2) == 0xfffe;
+    if (metadata->extensible) metadata->speakers = (guint32)fc_chunk_get(layout, body + 20, 4);
     return;
   }
 }
@@ -200,51 +220,111 @@ static void read_known(fc_metadata *metadata, SNDFILE *file) {
 }
 
 /* FALSE when there is no memory. */
-static gboolean read_strings(fc_metadata *metadata, SNDFILE *file) {
-  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) {
-    const char *text = sf_get_string(file, i);
-    if (!text) continue;
-    gsize size = strlen(text) + 1;
-    metadata->strings[i] = g_try_malloc(size);
-    if (!metadata->strings[i]) return FALSE;
-    memcpy(metadata->strings[i], text, size);
-  }
+static gboolean keep_string(fc_metadata *metadata, int which, const char *text, gsize size) {
+  char *to = metadata->strings[which] = g_try_malloc(size + 1);
+  if (!to) return FALSE;
+  memcpy(to, text, size);
+  to[size] = 0;
+  metadata->texts += size;
   return TRUE;
 }
 
-/* What libsndfile finds ahead of the samples of a file that comes through a pipe. */
-static const char *known_from_pipe(fc_family family) {
-  return family == FC_FAMILY_AIFF ? "COMM FVER PEAK NAME AUTH (c)  ANNO MARK INST CHAN"
-                                  : "fmt  fact PEAK JUNK junk PAD  FLLR bext cart cue  smpl LIST";
+/* FALSE when there is no memory. */
+static gboolean read_strings(fc_metadata *metadata, SNDFILE *file) {
+  gboolean kept = TRUE;
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) {
+    const char *text = sf_get_string(file, i);
+    if (text) kept = keep_string(metadata, i, text, strlen(text)) && kept;
+  }
+  return kept;
 }
 
-/* Says when a pipe brings more than libsndfile finds, or something behind the samples, as far as its
- * first bytes tell. Some writers count the eight bytes of the header in. */
+/* What libsndfile has not found. */
+static void add_string(const char *name, int which, const char *text, gsize size, void *data) {
+  fc_metadata *metadata = data;
+  if (which && !metadata->strings[which] && size <= TEXTS_MAX && metadata->texts <= TEXTS_MAX - size)
+    metadata->no_memory |= !keep_string(metadata, which, text, size);
+}
+
+/* Says when a pipe brings something behind the samples, as far as its first bytes tell. Some writers count
+ * the eight bytes of the header in. */
 static void warn_of_pipe(const fc_input *input, const fc_media_options *options) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   guint64 at = 0, size, total = layout ? fc_chunk_get(layout, input->head + layout->total_at, 4) : 0;
   const guint8 *chunk;
-  gboolean more = FALSE, samples = FALSE;
-  while (!more && !samples && (chunk = fc_chunks_peek(input, &at, &size))) {
-    samples = memcmp(chunk, layout->samples, 4) == 0;
-    more = samples ? !fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
-                         total + layout->total_leaves_out > at + 8
-                   : !fc_chunk_id_is_among(chunk, known_from_pipe(layout->family));
+  while ((chunk = fc_chunks_peek(input, &at, &size))) {
+    if (memcmp(chunk, layout->samples, 4) != 0) continue;
+    if (!fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
+        total + layout->total_leaves_out > at + 8)
+      fc_media_warn(
+          options,
+          "%s: has more in it behind its samples, which a pipe does not keep: name the file, or use <",
+          input->name);
+    return;
   }
-  if (more)
-    fc_media_warn(options,
-                  "%s: has more in it than its samples, which a pipe does not keep: name the file, or use <",
-                  input->name);
 }
 
-/* What RIFX says of places may be in the order of bytes of RIFF as well. */
-static void warn_of_turned(const fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
-  for (guint i = 0; i < chunks->items->len; i++) {
-    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (fc_chunk_id_is_among(chunk->id, "cart cue  smpl"))
-      fc_media_warn(options, "%s: its chunk %.4s, in big-endian WAV of no known order of bytes, is left out",
-                    input->name, (const char *)chunk->id);
+/* What libsndfile makes of places in RIFX, which are as in RIFF by now: it is given them as such. FALSE when
+ * there is no memory. */
+static gboolean read_turned(fc_metadata *metadata) {
+  static const guint8 sound[] = "RIFF\0\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x40\x1f\0\0\1\0\x08";
+  g_auto(fc_blob) file = {0};
+  fc_blob_put(&file, sound, sizeof sound);
+  for (guint i = 0; i < metadata->chunks->len; i++) {
+    const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
+    if (!fc_chunk_id_is_among(chunk->id, "cue  smpl LIST")) continue;
+    fc_blob_put(&file, chunk->id, sizeof chunk->id);
+    fc_blob_put_little(&file, chunk->size, 4);
+    fc_blob_put(&file, chunk->data, chunk->size);
+    fc_blob_put_little(&file, 0, chunk->size & 1);
   }
+  fc_blob_put(&file, "data\0\0\0", 8);
+  if (file.failed) return FALSE;
+  fc_input input = {.name = (char *)"RIFX", .fd = -1, .seekable = TRUE, .bytes = file.data};
+  input.size = (gint64)file.size;
+  input.head_size = (gsize)fc_input_read_at(&input, 0, input.head, sizeof input.head, NULL);
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(&input, NULL);
+  fc_sound_view *view = fc_sound_view_new(&input, chunks, FC_SOUND_END);
+  SF_INFO info = {0};
+  if (!view) return FALSE;
+  fc_sound_view_allow(view, 0);
+  SNDFILE *places = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &info, view);
+  gboolean read = !places || read_cues(metadata, places);
+  metadata->has_instrument = places && sf_command(places, SFC_GET_INSTRUMENT, &metadata->instrument,
+                                                  sizeof metadata->instrument) == SF_TRUE;
+  if (places) sf_close(places);
+  fc_sound_view_free(view);
+  return read;
+}
+
+/* The chunks as they are. FALSE when there is no memory. */
+static gboolean read_own(fc_metadata *metadata, fc_input *input, const fc_chunks *chunks,
+                         const fc_media_options *options) {
+  if (!names_of(family_of(chunks->family))) return TRUE;
+  if (chunks->stray)
+    fc_media_warn(options,
+                  "%s: from byte %" G_GINT64_FORMAT " on it holds no chunks, and what that is is left out",
+                  input->name, chunks->stray);
+  metadata->family = family_of(chunks->family);
+  metadata->chunks = read_chunks(input, chunks, options);
+  if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);
+  for (guint i = 0; metadata->chunks && i < metadata->chunks->len; i++)
+    fc_texts_find(metadata->family, &g_array_index(metadata->chunks, fc_meta_chunk, i), add_string, metadata);
+  return metadata->chunks && !metadata->no_memory &&
+         (chunks->family != FC_FAMILY_RIFX || read_turned(metadata));
+}
+
+/* Those ahead of the samples of a pipe are among its first bytes; more may be there, or not. */
+static gboolean read_front(fc_metadata *metadata, const fc_input *input, const fc_media_options *options) {
+  fc_input front = *input;
+  front.bytes = input->head;
+  front.size = (gint64)input->head_size;
+  front.seekable = TRUE;
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
+  if (chunks->data < 0) return TRUE;
+  g_array_set_size(chunks->items, (guint)chunks->data + 1);
+  chunks->stray = 0;
+  return read_own(metadata, &front, chunks, options);
 }
 
 /* FALSE when there is no memory. */
@@ -256,17 +336,10 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input, 
   if (!read_cues(metadata, file) || !read_strings(metadata, file) || metadata->blocks.failed ||
       metadata->placeless_blocks.failed)
     return FALSE;
-  if (!input->seekable) warn_of_pipe(input, options);
-  if (chunks && chunks->family == FC_FAMILY_RIFX) warn_of_turned(input, chunks, options);
-  if (!chunks || !names_of(family_of(chunks->family))) return TRUE;
-  if (chunks->stray)
-    fc_media_warn(options,
-                  "%s: from byte %" G_GINT64_FORMAT " on it holds no chunks, and what that is is left out",
-                  input->name, chunks->stray);
-  metadata->family = family_of(chunks->family);
-  metadata->chunks = read_chunks(input, chunks, options);
-  if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);
-  return metadata->chunks != NULL;
+  if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);
+  if (chunks) return read_own(metadata, input, chunks, options);
+  warn_of_pipe(input, options);
+  return read_front(metadata, input, options);
 }
 
 fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, GError **error) {
@@ -389,40 +462,62 @@ static void apply_broadcast(const fc_metadata *metadata, SNDFILE *file, const fc
              (int)(info.coding_history - (char *)&info) + (int)MIN(info.coding_history_size, HISTORY_MAX));
 }
 
-/* FLAC and Ogg want UTF-8, and libsndfile frees a text twice that is none. What is no UTF-8 in a file that
- * says nothing of it is most often Latin 1. g_free; NULL when there is no memory. */
+/* What is no UTF-8 in a file that says nothing of it is most often Latin 1, as Windows has it: with these in
+ * the place of 32 control characters, and nothing at five of them. */
+static gunichar windows_character(guint8 byte) {
+  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
+  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
+}
+
+/* FLAC, Ogg and CAF want UTF-8, and libsndfile frees a text twice that is none. g_free; NULL when there is no
+ * memory. */
 static char *utf8_of(const char *text) {
+  enum { MOST = 3 }; /* bytes of such a character */
   gsize size = strlen(text), length = 0;
   gboolean as_is = g_utf8_validate(text, -1, NULL);
-  char *to = g_try_malloc(2 * size + 1);
+  char *to = g_try_malloc(MOST * size + 1);
   for (const char *at = text; to && *at; at++) {
-    guint8 byte = (guint8)*at;
-    if (!as_is && byte >= 0x80) {
-      to[length++] = (char)(0xc0 | byte >> 6);
-      byte = 0x80 | (byte & 0x3f);
-    }
-    to[length++] = (char)byte;
+    if (as_is)
+      to[length++] = *at;
+    else
+      length += (gsize)g_unichar_to_utf8(windows_character((guint8)*at), to + length);
   }
   if (to) to[length] = 0;
   return to;
 }
 
 static gboolean apply_string(SNDFILE *file, int which, const char *text, target to) {
-  if (!(to & (TO_FLAC | TO_OGG))) return sf_set_string(file, which, text) == 0;
+  if (!(to & (TO_CAF | TO_FLAC | TO_OGG))) return sf_set_string(file, which, text) == 0;
   g_autofree char *utf8 = utf8_of(text);
   return utf8 && sf_set_string(file, which, utf8) == 0;
+}
+
+/* Whether a kind of file has a place for a text. */
+static gboolean takes_text(target to, int which) {
+  gboolean in_aiff = which == SF_STR_TITLE || which == SF_STR_COPYRIGHT || which == SF_STR_SOFTWARE ||
+                     which == SF_STR_ARTIST || which == SF_STR_COMMENT;
+  return to == TO_AIFF ? in_aiff : to != TO_RIFF || which != SF_STR_LICENSE;
 }
 
 /* Where there is a place for them, for which a warning has been given else. */
 static void apply_strings(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                           const char *name) {
   target to = target_of(spec->samples.format);
-  gboolean stored = TRUE;
-  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
-    if (metadata->strings[i] && *metadata->strings[i])
-      stored = apply_string(file, i, metadata->strings[i], to) && stored;
-  if (!stored && (to & TO_TEXTS))
-    fc_media_warn(spec->options, "%s: the texts of the input cannot all be stored, and are left out", name);
+  gsize room = to == TO_CAF ? CAF_TEXTS_MAX : 2 * TEXTS_MAX, size;
+  g_autoptr(GString) lost = g_string_new(NULL);
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++) {
+    if (!metadata->strings[i] || !(size = strlen(metadata->strings[i]))) continue;
+    if (size <= room && takes_text(to, i) && apply_string(file, i, metadata->strings[i], to))
+      room -= size;
+    else
+      fc_media_add_word(lost, fc_text_name(i));
+  }
+  if (lost->len && (to & TO_TEXTS))
+    fc_media_warn(spec->options, "%s: these texts of the input cannot be stored, and are left out: %s", name,
+                  lost->str);
 }
 
 void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
@@ -615,13 +710,27 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
   return FALSE;
 }
 
+typedef struct lost_texts {
+  const fc_metadata *metadata;
+  GString *names;
+} lost_texts;
+
+/* One that libsndfile knows nothing of, or that is too long. */
+static void add_lost_text(const char *name, int which, const char *text, gsize size, void *data) {
+  const lost_texts *lost = data;
+  if (!which || !lost->metadata->strings[which]) fc_media_add_word(lost->names, name ? name : "texts");
+}
+
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
   static const target own[] = {
       [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
   if (!metadata->chunks || own[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
-    if (is_carried(metadata, chunk, to)) continue;
+    if (is_carried(metadata, chunk, to)) {
+      fc_texts_find(metadata->family, chunk, add_lost_text, &(lost_texts){metadata, lost});
+      continue;
+    }
     g_autofree char *title = title_of(chunk);
     fc_media_add_word(lost, title);
   }

@@ -11,6 +11,9 @@
 
 enum { TAG_HEAD = 10, FRAME_HEAD = 4, FRONT = 64, HAS_FRAMES = 1, HAS_BYTES = 2 };
 
+/* More than anybody puts ahead of a sound. */
+#define TAGS_MAX 64
+
 /* Less than that may be a tag at the end, or the first frame where a writer did not count it. */
 #define LEAST ((gint64)4096)
 
@@ -22,11 +25,11 @@ static gboolean is_tag(const guint8 *at) {
   return memcmp(at, "ID3", 3) == 0;
 }
 
-/* Behind the tags, with a footer or without; -1: there is nothing. */
-static gint64 skip_tags(fc_input *input, gboolean footers) {
+/* Behind the tags at a place, with a footer or without; -1: there is nothing. */
+static gint64 skip_tags(fc_input *input, gint64 at, gboolean footers) {
   guint8 head[TAG_HEAD];
-  gint64 at = 0;
-  while (fc_input_read_at(input, at, head, sizeof head, NULL) == sizeof head) {
+  for (int tags = 0; tags < TAGS_MAX; tags++) {
+    if (fc_input_read_at(input, at, head, sizeof head, NULL) != sizeof head) return -1;
     if (!is_tag(head)) return at;
     gint64 size = 0;
     for (int i = 6; i < TAG_HEAD; i++) size = size << 7 | (head[i] & 0x7f);
@@ -35,11 +38,22 @@ static gint64 skip_tags(fc_input *input, gboolean footers) {
   return -1;
 }
 
-gboolean fc_mpeg_tags_are_right(fc_input *input) {
+/* As libsndfile finds it, which knows of no footer. */
+static gboolean is_mpeg_behind_tags(fc_input *input) {
   guint8 next[FRAME_HEAD];
-  gint64 start = skip_tags(input, FALSE);
-  if (start < 0 || fc_input_read_at(input, start, next, sizeof next, NULL) != sizeof next) return FALSE;
-  return (next[0] == 0xff && next[1] >= 0xe0) || memcmp(next, "fLaC", 4) == 0;
+  gint64 start = skip_tags(input, 0, FALSE);
+  return start >= 0 && fc_input_read_at(input, start, next, sizeof next, NULL) == sizeof next &&
+         next[0] == 0xff && next[1] >= 0xe0;
+}
+
+gboolean fc_mpeg_pass_tags(fc_input *input, GError **error) {
+  if (!is_tag(input->head)) return TRUE;
+  if (!fc_input_make_seekable(input, error)) return FALSE;
+  if (is_mpeg_behind_tags(input)) return TRUE;
+  gint64 start = skip_tags(input, 0, TRUE);
+  if (start >= 0) return fc_input_begin_at(input, start, error);
+  return fc_input_check(input, error) &&
+         fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and there is nothing behind it", input->name);
 }
 
 /* A frame of the same version, layer and rate. */
@@ -59,12 +73,12 @@ static gint64 counted(const guint8 *frame) {
   return 0;
 }
 
-gboolean fc_mpeg_goes_on(fc_input *input) {
+gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size) {
   guint8 first[FRONT], next[FRAME_HEAD];
-  gint64 start = skip_tags(input, TRUE);
+  gint64 start = skip_tags(input, at, TRUE);
   if (start < 0 || fc_input_read_at(input, start, first, FRONT, NULL) != FRONT) return FALSE;
   gint64 bytes = counted(first), end = start + bytes;
-  if (!bytes || input->size - end < LEAST) return FALSE;
+  if (!bytes || at + size - end < LEAST) return FALSE;
   if (fc_input_read_at(input, end, next, sizeof next, NULL) != sizeof next) return FALSE;
   return is_tag(next) || is_like(next, first);
 }

@@ -9,13 +9,13 @@
 
 G_BEGIN_DECLS
 
-/* Whether a seekable file goes on where its header says it ends, as when others were joined to it. Libsndfile
- * delivers what the header counts. */
-gboolean fc_mpeg_goes_on(fc_input *input);
+/* Whether so many bytes of a seekable file go on where the header among them says that they end, as when
+ * others were joined to it. Libsndfile delivers what the header counts. */
+gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size);
 
-/* Whether behind the tags that a seekable file begins with, as libsndfile passes them by, there is MP3 or
- * FLAC: anything else it reads as well, as it is. */
-gboolean fc_mpeg_tags_are_right(fc_input *input);
+/* What stands behind ID3 tags is made to begin there; but for MP3, whose decoder reads the tags. FALSE with
+ * an error when there is nothing. */
+gboolean fc_mpeg_pass_tags(fc_input *input, GError **error);
 
 G_END_DECLS
 

@@ -64,9 +64,12 @@ void fc_ogg_pipe_free(fc_ogg_pipe *pipe) {
   g_free(pipe);
 }
 
-gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
+gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
   const fc_ogg_watch *watch = &pipe->watch;
-  *whole = watch->chain || (watch->beside ? watch->over : watch->ended && watch->held < MARK);
+  guint8 rest[4096];
+  while (watch->beside && watch->running && vio_read(rest, sizeof rest, pipe)) {
+  }
+  *whole = watch->chain || fc_ogg_watch_is_whole(watch);
   if (pipe->problem && error) *error = g_error_copy(pipe->problem);
   return pipe->problem == NULL;
 }

@@ -17,10 +17,10 @@ typedef struct fc_ogg_pipe fc_ogg_pipe;
 fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input);
 void fc_ogg_pipe_free(fc_ogg_pipe *pipe); /* NULL is allowed */
 
-/* Whether what has been read ends with a whole page that says it is the last, or another stream follows such
- * a page, or it has come to that page of the first of streams side by side. FALSE with an error when the pipe
- * could not be read. */
-gboolean fc_ogg_pipe_check(const fc_ogg_pipe *pipe, gboolean *whole, GError **error);
+/* At the end: whether what has been read ends with a whole page that says it is the last, or another stream
+ * follows such a page. Of streams side by side the others are read to their ends too. FALSE with an error
+ * when the pipe could not be read. */
+gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error);
 
 /* Whether a file holds streams one after another. Libsndfile, which looks for the length at its end, finds
  * that of another one than it reads: as from a pipe it is read right. */

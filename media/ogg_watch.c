@@ -51,6 +51,8 @@ static void end_page(fc_ogg_watch *watch) {
   if (GUINT32_FROM_LE(said) != watch->sum) find_damage(watch);
   if (!watch->any) memcpy(&watch->first, watch->header + NUMBER_AT, sizeof watch->first);
   watch->ended = (watch->header[FLAGS_AT] & LAST) != 0;
+  watch->running += (watch->header[FLAGS_AT] & FIRST) != 0;
+  watch->running -= watch->ended && watch->running > 0;
   watch->over |= watch->ended && is_of_first(watch);
   watch->beside |= !watch->over && (watch->header[FLAGS_AT] & FIRST) && !is_of_first(watch);
   watch->any = TRUE;
@@ -98,6 +100,10 @@ gboolean fc_ogg_watch_file(fc_ogg_watch *watch, fc_input *input, GError **error)
   while ((got = fc_input_read_at(input, watch->position, block, BLOCK, error)) > 0)
     fc_ogg_watch_feed(watch, block, (gsize)got);
   return got == 0;
+}
+
+gboolean fc_ogg_watch_is_whole(const fc_ogg_watch *watch) {
+  return watch->ended && watch->over && watch->held < MARK;
 }
 
 char *fc_ogg_watch_fault(const fc_ogg_watch *watch) {

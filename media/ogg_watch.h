@@ -28,6 +28,7 @@ typedef struct fc_ogg_watch {
   guint32 first;    /* the number of the stream that began first */
   gboolean over;    /* it has ended */
   gboolean beside;  /* another has begun before it has gone on */
+  guint running;    /* streams that have begun and not ended */
   gboolean damaged; /* a page is not what its checksum is of, or there is something between pages */
   gint64 damaged_at;
 } fc_ogg_watch;
@@ -36,6 +37,8 @@ typedef struct fc_ogg_watch {
 void fc_ogg_watch_feed(fc_ogg_watch *watch, const guint8 *data, gsize size);
 /* All of a seekable file. FALSE when it cannot be read. */
 gboolean fc_ogg_watch_file(fc_ogg_watch *watch, fc_input *input, GError **error);
+/* Whether it ends with a whole page that is the last of a stream, and the first stream has ended. */
+gboolean fc_ogg_watch_is_whole(const fc_ogg_watch *watch);
 /* What is wrong with what has gone by, if something is; g_free. */
 char *fc_ogg_watch_fault(const fc_ogg_watch *watch);
 

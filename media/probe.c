@@ -4,7 +4,7 @@
  * files that are often met but not read here, so that the message can say what the
  * file is and what to do.
  */
-#include "media/internal.h"
+#include "media/mpeg_front.h"
 
 #include <sndfile.h>
 #include <string.h>
@@ -55,6 +55,8 @@ static const file_mark marks[] = {
     {"\xff\xfa", 2, 0, "mp3", NULL, NULL, 0},
     {"\xff\xf3", 2, 0, "mp3", NULL, NULL, 0},
     {"\xff\xf2", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xe3", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xe2", 2, 0, "mp3", NULL, NULL, 0},
     {"\x89PNG\r\n\x1a\n", 8, 0, "png", NULL, NULL, 0},
     {"\xff\xd8\xff", 3, 0, "jpg", NULL, NULL, 0},
     {"BM", 2, 0, "bmp", NULL, NULL, 0},
@@ -203,12 +205,31 @@ static const fc_file_format *format_named(const char *name, gboolean writing, GE
   return NULL;
 }
 
-const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error) {
-  if (options->in_format) return format_named(options->in_format, FALSE, error);
-  if (options->in_raw) return format_named("raw", FALSE, error);
+static const fc_file_format *format_at(const fc_input *input) {
   const file_mark *mark = mark_of(input);
-  const fc_file_format *format = mark && mark->format ? fc_format_by_name(mark->format) : NULL;
-  if (format) return format;
+  return mark && mark->format ? fc_format_by_name(mark->format) : NULL;
+}
+
+/* An ID3 tag stands ahead of MP3, and some put it ahead of any sound. */
+static const fc_file_format *format_behind_tags(fc_input *input, GError **error) {
+  if (!fc_mpeg_pass_tags(input, error)) return NULL;
+  const fc_file_format *format = format_at(input);
+  if (format && format->open == fc_audio_open) return format;
+  fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and what is behind it is no sound of a kind known here",
+          input->name);
+  return NULL;
+}
+
+const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error) {
+  const fc_file_format *format = format_at(input);
+  gboolean tagged = format && memcmp(input->head, "ID3", 3) == 0;
+  if (options->in_format) {
+    format = format_named(options->in_format, FALSE, error);
+    tagged = tagged && format && format->open == fc_audio_open;
+    return tagged && !fc_mpeg_pass_tags(input, error) ? NULL : format;
+  }
+  if (options->in_raw) return format_named("raw", FALSE, error);
+  if (format) return tagged ? format_behind_tags(input, error) : format;
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
   return named && !has_mark(named) && !describe(input) ? named : fail_unknown(input, error);
 }

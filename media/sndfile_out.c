@@ -180,6 +180,20 @@ static gboolean correct_odd_size(sndfile_encoder *encoder, GError **error) {
   return fc_fail(error, FC_IO, "%s: cannot be completed: what was written cannot be read", encoder->name);
 }
 
+/* ---- CAF ----------------------------------------------------------------- */
+
+/* It knows of no such byte: what follows it would not be found. */
+static gboolean drop_odd_byte(sndfile_encoder *encoder, GError **error) {
+  if (!is_major(encoder, SF_FORMAT_CAF)) return TRUE;
+  guint8 header[12];
+  for (gint64 at = 8; fc_output_read_at(encoder->output, at, header, sizeof header) == sizeof header;) {
+    at += (gint64)sizeof header + (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), header + 4, 8);
+    if (memcmp(header, "data", 4) == 0)
+      return fc_output_size(encoder->output) != at + 1 || fc_output_cut(encoder->output, at, error);
+  }
+  return fc_fail(error, FC_IO, "%s: cannot be completed: what was written cannot be read", encoder->name);
+}
+
 /* ---- the end ------------------------------------------------------------- */
 
 static gboolean sndfile_finish(fc_encoder *base, GError **error) {
@@ -193,7 +207,7 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   if (encoder->problem) return fail_encoder(encoder, error);
   if (problem || (encoder->pages.page && !fc_ogg_pages_complete(&encoder->pages)))
     return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name, sf_error_number(problem));
-  if (!correct_odd_size(encoder, error)) return FALSE;
+  if (!correct_odd_size(encoder, error) || !drop_odd_byte(encoder, error)) return FALSE;
   if (encoder->chunks &&
       !fc_metadata_append(encoder->chunks, family_of(encoder->spec.samples.format), encoder->output, error))
     return FALSE;

@@ -10,10 +10,10 @@
 enum { WAV_TAG = 0, WAV_EXTENDED = 24, AIFF_KIND = 18, AU_ENCODING = 12 };
 
 static gboolean wav_is_plain(const fc_chunk_layout *layout, const guint8 *fmt, guint64 size) {
-  enum { PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, MP3 = 0x55, EXTENSIBLE = 0xfffe };
+  enum { PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, EXTENSIBLE = 0xfffe };
   guint64 tag = size >= WAV_TAG + 2 ? fc_chunk_get(layout, fmt + WAV_TAG, 2) : 0;
   if (tag == EXTENSIBLE && size >= WAV_EXTENDED + 2) tag = fc_chunk_get(layout, fmt + WAV_EXTENDED, 2);
-  return tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW || tag == MP3;
+  return tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW;
 }
 
 /* AIFF-C says it in a word, AIFF has no other samples. */

@@ -9,9 +9,9 @@
 
 G_BEGIN_DECLS
 
-/* Whether the samples of WAV, AIFF and AU stand one by one, where and as many as their header says, or are
- * MP3. From a pipe libsndfile reads those that are packed in blocks wrongly, or not at all: where they are
- * cut off it delivers silence, as long as the header says. */
+/* Whether the samples of WAV, AIFF and AU stand one by one, where and as many as their header says. From a
+ * pipe libsndfile reads those that are packed in blocks wrongly, or not at all: where they are cut off it
+ * delivers silence, as long as the header says, or MP3 as if it were whole. */
 gboolean fc_sound_front_is_plain(const fc_input *input);
 
 G_END_DECLS

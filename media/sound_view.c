@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "media/blob.h"
+#include "media/texts.h"
 
 /* libsndfile keeps no more than 64 KB of all chunks, or 100 KB where half of it are CAF's samples. */
 #define ROOM 65000
@@ -131,6 +132,13 @@ static const known_chunks known[] = {
     {FC_FAMILY_CAF, "desc kuki", "chan info"},
 };
 
+/* Of a family that has chunks. */
+static const known_chunks *known_of(fc_family family) {
+  gsize i = 0;
+  while (i + 1 < G_N_ELEMENTS(known) && known[i].family != family) i++;
+  return &known[i];
+}
+
 typedef struct maker {
   fc_sound_view *view;
   const fc_chunk_layout *layout;
@@ -142,11 +150,23 @@ static const fc_chunk *chunk_at(const fc_chunks *chunks, guint i) {
   return &g_array_index(chunks->items, fc_chunk, i);
 }
 
-/* Is it the samples', empty, endless, or not all there? */
+/* Cue points or marks, of which it says that there are none. */
+static gboolean counts_nothing(const maker *make, const fc_chunk *chunk) {
+  gboolean cues = memcmp(chunk->id, "cue ", 4) == 0, marks = memcmp(chunk->id, "MARK", 4) == 0;
+  guint8 count[4];
+  int bytes = cues ? 4 : 2;
+  return (cues || marks) &&
+         fc_input_read_at(make->view->input, chunk->offset, count, (gsize)bytes, NULL) == bytes &&
+         fc_chunk_get(make->layout, count, bytes) == 0;
+}
+
+/* Is it the samples', empty, endless, too long, or not all there? */
 static gboolean is_left_out(const maker *make, guint i) {
   const fc_input *input = make->view->input;
   const fc_chunk *chunk = chunk_at(make->chunks, i);
-  return (int)i == make->chunks->data || chunk->size <= 0 || chunk->size > input->size - chunk->offset ||
+  gboolean text = make->layout->family == FC_FAMILY_AIFF && fc_chunk_id_is_among(chunk->id, FC_AIFF_TEXTS);
+  return (text && chunk->size >= FC_AIFF_TEXT_MAX) || (int)i == make->chunks->data || chunk->size <= 0 ||
+         chunk->size > input->size - chunk->offset || counts_nothing(make, chunk) ||
          fc_chunk_is_endless_list(make->view->input, chunk);
 }
 
@@ -155,7 +175,7 @@ static gboolean is_left_out(const maker *make, guint i) {
 static gboolean is_repeated(const maker *make, guint i) {
   const guint8 *id = chunk_at(make->chunks, i)->id;
   if (fc_chunk_id_is_among(id, "LIST ANNO")) return FALSE;
-  for (guint k = 0; k < i; k++)
+  for (guint k = i; k-- > 0;)
     if (memcmp(chunk_at(make->chunks, k)->id, id, 4) == 0 && !is_left_out(make, k)) return TRUE;
   return FALSE;
 }
@@ -208,23 +228,38 @@ static void put_ds64(const maker *make) {
   fc_blob_put_little(to, 0, 4);
 }
 
+/* Whether the samples are MP3, which libmpg123 looks for behind them too. */
+static gboolean is_mpeg(const maker *make) {
+  enum { MP3 = 0x55 };
+  guint8 tag[2];
+  for (guint i = 0; i < make->chunks->items->len; i++) {
+    const fc_chunk *chunk = chunk_at(make->chunks, i);
+    if (memcmp(chunk->id, "fmt ", 4) == 0 && !is_left_out(make, i))
+      return fc_input_read_at(make->view->input, chunk->offset, tag, sizeof tag, NULL) == sizeof tag &&
+             fc_chunk_get(make->layout, tag, sizeof tag) == MP3;
+  }
+  return FALSE;
+}
+
 /* What libsndfile needs goes ahead of the samples. All else goes behind them, where samples are safe from
- * what it makes of a chunk; but for samples of more bytes than it can be told of. */
+ * what it makes of a chunk; but for samples of more bytes than it can be told of, and those that are not read
+ * by it, nor to their end. */
 static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   maker make = {view, fc_chunk_layout_at(view->input), chunks, 1};
   const fc_chunk_layout *layout = make.layout;
   gboolean riff = layout->family == FC_FAMILY_RIFF, four = layout->size_bytes == 4;
   gboolean wide = riff && (view->input->head[1] == 'F' || view->samples_size >= G_MAXUINT32);
-  const known_chunks *words = known;
-  while (words->family != layout->family) words++;
+  const known_chunks *words = known_of(layout->family);
   if (!wide) make.align = layout->align;
   fc_blob_put(&view->header, view->input->head, layout->file_header);
   if (wide && !view->header.failed) memcpy(view->header.data, "RF64", 4); /* of more than RIFF can say */
   if (wide) put_ds64(&make);
   put_chunks(&make, &view->header, words->vital, ROOM);
+  gboolean mpeg = is_mpeg(&make);
+  if (mpeg) put_chunks(&make, &view->header, words->useful, ROOM - (gint64)view->header.size);
   guint64 samples = wide ? G_MAXUINT32 : (guint64)view->samples_size;
   if (chunks->data >= 0) put_head(&make, &view->header, chunk_at(chunks, (guint)chunks->data)->id, samples);
-  if (*words->useful && (wide || !four || samples < G_MAXUINT32)) {
+  if (*words->useful && !mpeg && (wide || !four || samples < G_MAXUINT32)) {
     put_padding(&make, &view->tail, (guint64)view->samples_size);
     view->padding = (gint64)view->tail.size;
     put_chunks(&make, &view->tail, words->useful, ROOM - (gint64)view->header.size);
@@ -236,7 +271,7 @@ static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   fc_chunk_put(layout, view->header.data + layout->total_at, total, layout->size_bytes);
 }
 
-fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end) {
+static fc_sound_view *plain_view(fc_input *input, fc_sound_end end) {
   fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
   view->end = end;
@@ -244,9 +279,11 @@ fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end) {
   return view;
 }
 
-fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks) {
+fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_sound_end end) {
+  if (!chunks->family) return plain_view(input, end);
   fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
+  view->end = end;
   if (chunks->data >= 0) {
     const fc_chunk *samples = chunk_at(chunks, (guint)chunks->data);
     gint64 left = input->size - samples->offset;

@@ -16,11 +16,11 @@ G_BEGIN_DECLS
 
 typedef struct fc_sound_view fc_sound_view;
 
-/* Of a file of chunks; NULL when there is no memory. `input` is borrowed. */
-fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks);
-/* Of a seekable input, as it is, but perhaps for what is told of its end. */
+/* What is told of the end: where it is, that there is none, or that it is far away. */
 typedef enum fc_sound_end { FC_SOUND_END, FC_SOUND_NO_END, FC_SOUND_FAR_END } fc_sound_end;
-fc_sound_view *fc_sound_view_plain(fc_input *input, fc_sound_end end);
+
+/* Of a seekable input; NULL when there is no memory. `input` is borrowed. */
+fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_sound_end end);
 void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
 
 /* For sf_open_virtual, with the view as its data. */

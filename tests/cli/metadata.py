@@ -187,6 +187,80 @@ class Wav(harness.Case):
             if endless not in whole.values():
                 self.assertEqual((piped, done.stderr), (whole, b""))
 
+    def test_big_endian(self):
+        """As in RIFF: numbers in the other order of bytes, from a pipe too, and in what libsndfile makes of it."""
+        def turned(kind, body):
+            """The chunk of RIFX that says the same."""
+            body = bytearray(body)
+            numbers = {b"cue ": [(0, 4)] + [(4 + 24 * i + at, 4) for i in range(4) for at in (0, 4, 12, 16, 20)],
+                       b"smpl": [(at, 4) for at in range(0, 36 + 72, 4)], b"plst": [(at, 4) for at in range(0, 28, 4)],
+                       b"bext": [(338, 4), (342, 4), (346, 2)], b"cart": [(680, 4), (688, 4), (696, 4)]}
+            if kind == b"LIST":
+                at = 4
+                while at < len(body):
+                    size, = struct.unpack("<I", body[at + 4:at + 8])
+                    fields = [(at + 4, 4)]
+                    if body[:4] == b"adtl":
+                        fields.append((at + 8, 4))
+                    if body[at:at + 4] == b"ltxt":
+                        fields += [(at + 12, 4)] + [(at + k, 2) for k in (20, 22, 24, 26)]
+                    for place, width in fields:
+                        body[place:place + width] = body[place:place + width][::-1]
+                    at += 8 + size + size % 2
+            for place, width in numbers.get(kind, ()):
+                body[place:place + width] = body[place:place + width][::-1]
+            return chunk(kind, bytes(body), True)
+
+        notes = labels(b"one", b"two!") + chunk(b"ltxt", struct.pack("<II4sHHHH", 2, 30, b"rgn ", 1, 2, 3, 4) + b"word")
+        parts = [(b"bext", bext((5 << 32) + 6)[:346] + b"\1\0" + bytes(254)), (b"cart", cart(100, 700)),
+                 (b"cue ", cues(50, 200, 500, 1000)), (b"smpl", loops((60, 80), (210, 400), (300, 499))), (b"LIST", notes),
+                 (b"plst", struct.pack("<7I", 2, 1, 10, 1, 2, 10, 1)), (b"iXML", b"<x/>"),
+                 (b"LIST", b"INFO" + chunk(b"INAM", b"A title\0"))]
+        fmt = chunk(b"fmt ", struct.pack(">HHIIHH", 1, 1, 8000, 16000, 2, 16), True)
+        data = chunk(b"data", struct.pack(f">{FRAMES}h", *range(FRAMES)), True)
+        some = b"".join(turned(*part) for part in parts)
+        for body, ahead in ((b"WAVE" + fmt + some + data, True), (b"WAVE" + fmt + data + some, False)):
+            rifx, riff = b"RIFX" + struct.pack(">I", len(body)) + body, wav(*(chunk(*part) for part in parts))
+            for stages in ([], ["crop:start=100:length=400"]):
+                said = "not in what is kept of the input, and left out: 2 cue points, 1 loop" if stages else ""
+                self.assertEqual(self.filtered(rifx, *stages, said=said), self.filtered(riff, *stages, said=said))
+                if ahead:
+                    arguments = [word for stage in stages for word in ("-p", stage)]
+                    done = self.run_command("-i", "-", "-o", "piped.wav", *arguments, input=rifx, text=False)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(chunks_of(self.read("piped.wav")), chunks_of(self.read("out.wav")))
+        self.write("in.wav", rifx)
+        self.run_command("-i", "in.wav", "-o", "out.aiff")
+        self.write("in.wav", riff)
+        self.run_command("-i", "in.wav", "-o", "same.aiff")
+        self.assertEqual(chunks_of(self.read("out.aiff"))[b"MARK"], chunks_of(self.read("same.aiff"))[b"MARK"])
+        body = b"WAVE" + fmt + chunk(b"acid", bytes(24), True) + data
+        self.write("in.wav", b"RIFX" + struct.pack(">I", len(body)) + body)
+        done = self.run_command("-i", "in.wav", "-o", "out.wav")
+        self.assertIn("its chunk acid, in big-endian WAV of no known order of bytes, is left out", done.stderr)
+
+    def test_big_endian_and_damaged(self):
+        """Counts and sizes beyond the end, entries that are cut off."""
+        for kind, body in ((b"cue ", b"\0\0\1\0" * 9), (b"cue ", b"\xff" * 30), (b"cue ", b"\1"), (b"smpl", b"\xff" * 41), (b"plst", b"\xff" * 9),
+                           (b"LIST", b"adtllabl\0\0\0\1\0\0\0\1"), (b"LIST", b"adtllabl\xff\xff\xff\xff\1\0\0\0"), (b"LIST", b"adtlltxt\0\0\0\5\1\0\0\0\1"),
+                           (b"LIST", b"ad"), (b"bext", bytes(346) + b"\1"), (b"cart", bytes(682))):
+            body = b"WAVE" + chunk(b"fmt ", struct.pack(">HHIIHH", 1, 1, 8000, 16000, 2, 16), True) + chunk(kind, body, True) + \
+                chunk(b"data", bytes(200), True)
+            self.write("in.wav", b"RIFX" + struct.pack(">I", len(body)) + body)
+            for out in ("out.wav", "out.aiff"):
+                done = self.run_command("-i", "in.wav", "-o", out, "-p", "crop:start=3")
+                self.assertEqual(done.returncode, 0, (kind, done.stderr))
+
+    def test_a_second_list_of_cue_points(self):
+        """The first that has any counts."""
+        for data, out, kind in ((wav(chunk(b"cue ", cues()), chunk(b"cue ", cues(50, 200)), chunk(b"cue ", cues(7))), "out.aiff", b"MARK"),
+                                (aiff(chunk(b"MARK", b"\0\0", True), chunk(b"MARK", struct.pack(">HHIBxHIBx", 2, 1, 50, 0, 2, 200, 0), True)),
+                                 "out.wav", b"cue ")):
+            after = self.filtered(data, out=out)[kind]
+            places = [place for _, _, place in cue_places(after)] if kind == b"cue " else \
+                [struct.unpack(">I", after[at:at + 4])[0] for at in (4, 12)]
+            self.assertEqual((places, len(after)), ([50, 200], 52 if kind == b"cue " else 18), kind)
+
     def test_into_aiff(self):
         """By way of libsndfile."""
         after = self.filtered(self.rich(), "crop:start=100", out="out.aiff",
@@ -253,6 +327,15 @@ def caf_regions(*regions):
 
 
 class Caf(harness.Case):
+    def test_an_odd_number_of_bytes(self):
+        """No byte makes them even there: what follows them is found."""
+        self.write("in.caf", caf((b"uuid", b"y" * 16)).replace(struct.pack(">5I", 0, 2, 1, 1, 16), struct.pack(">5I", 0, 1, 1, 1, 8)))
+        self.succeed("-i", "in.caf", "-p", "crop:length=333", "-o", "out.caf")
+        self.succeed("-i", "out.caf", "-p", "gain:1", "-o", "again.caf")
+        for name in ("out.caf", "again.caf"):
+            after = caf_chunks(self.read(name))
+            self.assertEqual((after[b"uuid"], len(after[b"data"])), (b"y" * 16, 4 + 333))
+
     def test_a_part(self):
         self.write("in.caf", caf((b"mark", caf_marks((1, 50), (2, 200.5), (3, 1000))),
                                  (b"regn", caf_regions([(4, 20), (5, 300)], [(6, 150), (7, 300)]))))
@@ -292,7 +375,8 @@ def flac_blocks(data):
 class Texts(harness.Case):
     def test_in_no_encoding(self):
         """FLAC and Ogg have UTF-8; libsndfile frees a text twice that is none. Elsewhere the bytes are kept."""
-        for name, stored in ((b"Zo\xeb", "Zo\u00eb"), ("Zo\u00eb".encode(), "Zo\u00eb"), (b"\xff\xfe\x80", "\u00ff\u00fe\x80")):
+        for name, stored in ((b"Zo\xeb", "Zo\u00eb"), ("Zo\u00eb".encode(), "Zo\u00eb"), (b"\xff\xfe\x80", "\u00ff\u00fe\u20ac"),
+                             (b"\x93a\x94 \x80 \x96 \x92\x81\x9f", "\u201ca\u201d \u20ac \u2013 \u2019\x81\u0178")):
             self.write("in.aiff", aiff(chunk(b"NAME", b"A title", True), chunk(b"AUTH", name, True)))
             for ending in ("flac", "ogg"):
                 self.succeed("-i", "in.aiff", "-o", "out." + ending)
@@ -301,6 +385,53 @@ class Texts(harness.Case):
                     self.assertIn(b"=" + text.encode(), data)
             self.succeed("-i", "in.aiff", "-o", "out.wav")
             self.assertIn(name, self.read("out.wav"))
+
+
+    def both_ways(self, data, out):
+        """What comes of it by name, and of it through a pipe, which must be the same; what is said, without the name."""
+        ending = self.write("in." + {b"RIFF": "wav", b"FORM": "aiff", b"caff": "caf"}[data[:4]], data)
+        done = self.run_command("-i", ending, "-o", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = self.read(out)
+        piped = self.run_command("-i", "-", "-o", out, input=data, text=False)
+        self.assertEqual((piped.returncode, piped.stderr.decode()), (0, done.stderr.replace(ending, "standard input")))
+        self.assertEqual(self.read(out), made)
+        return made, done.stderr.replace("filterchain: warning: " + out + ": ", "").strip()
+
+    def test_long_ones(self):
+        """libsndfile leaves out long ones and all behind them, or refuses the file."""
+        for length in (100, 2046, 2047, 5000, 9000, 15000):
+            text = b"".join(b"%d, " % i for i in range(length))[:length]
+            riff = wav(chunk(b"LIST", b"INFO" + chunk(b"ICMT", text) + chunk(b"INAM", b"A title\0") + chunk(b"IPRD", b"An album")))
+            form = aiff(chunk(b"ANNO", text, True), chunk(b"NAME", b"A title", True))
+            both = caf((b"info", struct.pack(">I", 2) + b"comments\0" + text + b"\0title\0A title\0"))
+            for data in (riff, form, both):
+                for out in ("out.wav", "out.aiff", "out.caf", "out.flac", "out.ogg", "out.w64"):
+                    made, said = self.both_ways(data, out)
+                    self.assertEqual((made.count(text), made.count(b"A title")), (1, 1), (data[:4], length, out))
+                    album = data is riff and out == "out.aiff"
+                    self.assertEqual(said, "these texts of the input cannot be stored, and are left out: album" if album else "")
+                self.succeed("-i", "out.aiff", "-o", "back.wav")
+                self.assertIn(text, self.read("back.wav"))
+
+    def test_too_long_and_unknown_ones(self):
+        """They are named, each once."""
+        data = wav(chunk(b"LIST", b"INFO" + chunk(b"ICMT", b"x" * 20000) + chunk(b"IENG", b"Who") + chunk(b"INAM", b"A title\0")))
+        made, said = self.both_ways(data, "out.caf")
+        self.assertIn(b"A title", made)
+        self.assertEqual(sorted(said.splitlines()), ["CAF has no place for what else is in the input, and it is left out: IENG",
+                                                     "these texts of the input cannot be stored, and are left out: comment"])
+        data = wav(chunk(b"LIST", b"INFO" + chunk(b"ICMT", b"x" * 70000) + chunk(b"\1\2\3\4", b"Who") + chunk(b"INAM", b"A title\0")))
+        made, said = self.both_ways(data, "out.flac")
+        self.assertIn(b"A title", made)
+        self.assertEqual(said, "FLAC has no place for what else is in the input, and it is left out: ICMT, texts")
+
+    def test_comments_that_reach_too_far(self):
+        """In a pipe libsndfile reads on behind them, among the samples."""
+        for body in (struct.pack(">HIHH", 1, 0, 0, 900) + b"far", struct.pack(">HIHH3sx", 2, 0, 0, 3, b"odd") + struct.pack(">IHH2s", 0, 0, 2, b"ok"),
+                     struct.pack(">HIHH", 1, 0, 0, 9000) + bytes(9000)):
+            self.both_ways(aiff(chunk(b"COMT", body, True)), "out.wav")
+            self.assertEqual(chunks_of(self.read("out.wav"))[b"data"], struct.pack(f"<{FRAMES}h", *range(FRAMES)))
 
 
 class Flac(harness.Case):

@@ -164,6 +164,44 @@ def placed(made):
             bytes([100]) + b"ID3\3\0\0\0\0\0\x10" + bytes(16) + (b"\xff\xfb\x90\xc4" + bytes(413)) * 2}
 
 
+def numbered(ogg):
+    """The pages of a stream, with another number."""
+    pages = [bytearray(b"OggS" + page) for page in ogg.split(b"OggS")[1:]]
+    for page in pages:
+        total, page[14:18], page[22:26] = 0, b"\7\0\0\0", bytes(4)
+        for byte in page:
+            total ^= byte << 24
+            for _ in range(8):
+                total = total << 1 ^ (0x104c11db7 if total >> 31 else 0)
+        page[22:26] = struct.pack("<I", total)
+    return pages
+
+
+def foreign(made):
+    """As other programs write them: MP3 in WAV, blocks of which the last is filled up, big-endian WAV, a tag ahead of AIFF, streams
+    side by side, long texts."""
+    def packed(tag, block, frames, data):
+        head = struct.pack("<HHIIHHHH", tag, 1, RATE, RATE, block, 4, 2, frames) + bytes(10 if tag == 0x55 else 0)
+        body = b"WAVE" + riff_chunk(b"fmt ", head) + riff_chunk(b"fact", struct.pack("<I", frames + 9)) + riff_chunk(b"data", data)
+        return b"RIFF" + struct.pack("<I", len(body)) + body
+
+    def big(kind, data):
+        return kind + struct.pack(">I", len(data)) + data + b"\0" * (len(data) & 1)
+    labels = big(b"LIST", b"adtl" + big(b"labl", struct.pack(">I", 1) + b"one\0") + big(b"ltxt", struct.pack(">II4sHHHH", 1, 9, b"rgn ", 0, 0, 0, 0)))
+    cue = big(b"cue ", struct.pack(">I", 1) + struct.pack(">II4sIII", 1, 3, b"data", 0, 0, 3))
+    smpl = big(b"smpl", struct.pack(">9I", 0, 0, 0, 60, 0, 0, 0, 1, 0) + struct.pack(">6I", 0, 0, 1, 5, 0, 0))
+    body = b"WAVE" + big(b"fmt ", struct.pack(">HHIIHH", 1, 1, RATE, RATE * 2, 2, 16)) + cue + labels + smpl + big(b"data", bytes(range(80)))
+    rifx = b"RIFX" + struct.pack(">I", len(body)) + body
+    text = riff_chunk(b"LIST", b"INFO" + riff_chunk(b"ICMT", b"long" * 600) + riff_chunk(b"INAM", b"\x93seed\x94") + riff_chunk(b"IXYZ", b"odd"))
+    pages = [b"OggS" + page for page in made["by_ogg"].split(b"OggS")[1:]]
+    beside = b"".join(bytes(page) for pair in zip(pages, numbered(made["by_ogg"])) for page in pair)
+    return {"mp3_in_wav": b"\0" + packed(0x55, 1, 1, (b"\xff\xfb\x10\xc4" + bytes(100)) * 4), "ima": b"\1" + packed(17, 36, 65, bytes(range(72))),
+            "gsm": b"\2" + packed(49, 65, 320, bytes(range(130))), "rifx": bytes([10]) + rifx, "pipe_rifx": bytes([202]) + rifx,
+            "tag_aiff": b"\3" + b"ID3\4\0\x10\0\0\0\5" + bytes(15) + made["by_aiff"], "ogg_beside": b"\4" + beside,
+            "pipe_beside": bytes([200]) + beside, "long_text": b"\3" + wav(extra=text), "wav_no_padding":
+            b"\2" + wav(bits=8, frames=21, extra=b"")[:-1] + riff_chunk(b"LIST", b"INFO" + riff_chunk(b"INAM", b"odd"))}
+
+
 def sounds(command):
     """The first byte tells the target where to copy to, and whether it comes through a pipe."""
     made = {"wav_16": wav(), "wav_8": wav(bits=8), "wav_24": wav(bits=24, channels=2), "wav_32": wav(bits=32), "wav_f32": wav(3, 32),
@@ -182,7 +220,8 @@ def sounds(command):
             else:
                 print(done.stderr.decode().strip())
     piped = {"pipe_" + name: bytes([200]) + made[name] for name in ("wav_metadata", "by_aiff", "by_ogg", "by_opus", "au") if name in made}
-    return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made), **piped}
+    return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made), **piped,
+            **foreign(made)}
 
 
 # ---- what the child says ------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <sndfile.h>
 #include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "media/quantise.h"
@@ -136,6 +137,35 @@ gboolean copy(const copy_job *job, GError **error) {
          pump(source, sink, &format, job->chunk ? job->chunk : chunk, error) && sink->commit(sink, error);
   if (sink) sink->free(sink);
   source->free(source);
+  return done;
+}
+
+typedef struct pipe_feed {
+  int to;
+  const bytes *from;
+  gsize piece;
+} pipe_feed;
+
+static gpointer feed_thread(gpointer data) {
+  pipe_feed *feed = data;
+  for (gsize done = 0; done < feed->from->size; done += feed->piece)
+    if (write(feed->to, feed->from->data + done, MIN(feed->piece, feed->from->size - done)) < 0) break;
+  close(feed->to);
+  return NULL;
+}
+
+gboolean copy_through_pipe(const bytes *from, gsize piece, const copy_job *job, GError **error) {
+  int between[2];
+  signal(SIGPIPE, SIG_IGN);
+  g_assert_cmpint(pipe(between), ==, 0);
+  pipe_feed feed = {between[1], from, piece};
+  GThread *thread = g_thread_new("feed", feed_thread, &feed);
+  g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[0]);
+  copy_job piped = *job;
+  piped.in = path;
+  gboolean done = copy(&piped, error);
+  close(between[0]);
+  g_thread_join(thread);
   return done;
 }
 

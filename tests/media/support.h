@@ -36,6 +36,8 @@ typedef struct copy_job {
 } copy_job;
 
 gboolean copy(const copy_job *job, GError **error);
+/* Its input is a pipe, into which `from` is put in pieces of so many bytes. */
+gboolean copy_through_pipe(const bytes *from, gsize piece, const copy_job *job, GError **error);
 void assert_copies(const char *in, const char *out);
 /* The copy fails with this code and message (NULL: any); the output is as it was, and
  * no temporary is left. */

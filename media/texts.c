@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* texts.c - see texts.h. LIST INFO of RIFF, four chunks of AIFF, and CAF's info. */
+#include "media/texts.h"
+
+#include <string.h>
+
+enum { LIST_HEAD = 4, ENTRY_HEAD = 8, COUNT = 4, LONGEST = 32 };
+
+static const struct {
+  int which;
+  const char *riff, *aiff, *caf; /* NULL: there is none */
+} known[] = {{SF_STR_TITLE, "INAM", "NAME", "title"},     {SF_STR_COPYRIGHT, "ICOP", "(c) ", "copyright"},
+             {SF_STR_SOFTWARE, "ISFT", NULL, "software"}, {SF_STR_ARTIST, "IART", "AUTH", "artist"},
+             {SF_STR_COMMENT, "ICMT", "ANNO", "comment"}, {SF_STR_COMMENT, NULL, NULL, "comments"},
+             {SF_STR_DATE, "ICRD", NULL, "date"},         {SF_STR_ALBUM, "IPRD", NULL, "album"},
+             {SF_STR_LICENSE, NULL, NULL, "license"},     {SF_STR_TRACKNUMBER, "ITRK", NULL, "tracknumber"},
+             {SF_STR_GENRE, "IGNR", NULL, "genre"}};
+
+const char *fc_text_name(int which) {
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (known[i].which == which) return known[i].caf;
+  return "text";
+}
+
+static int which_of(fc_family family, const char *name) {
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++) {
+    const char *its = family == FC_FAMILY_RIFF   ? known[i].riff
+                      : family == FC_FAMILY_AIFF ? known[i].aiff
+                                                 : known[i].caf;
+    if (its && strcmp(its, name) == 0) return known[i].which;
+  }
+  return 0;
+}
+
+/* A name of so many bytes at most, or less where it ends, with what is found under it. */
+static void tell(fc_family family, const guint8 *id, gsize length, const guint8 *text, gsize size,
+                 fc_text_found found, void *data) {
+  char name[LONGEST + 1] = "";
+  length = strnlen((const char *)id, length);
+  size = strnlen((const char *)text, size);
+  gboolean word = length > 0 && length <= LONGEST && id[0] != ' ';
+  for (gsize i = 0; word && i < length; i++) word = id[i] >= ' ' && id[i] <= '~' && id[i] != ',';
+  if (word) memcpy(name, id, length);
+  if (size) found(word ? name : NULL, which_of(family, name), (const char *)text, size, data);
+}
+
+static void find_riff(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
+  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
+  gsize at = LIST_HEAD;
+  if (memcmp(chunk->id, "LIST", 4) != 0 || chunk->size < LIST_HEAD || memcmp(chunk->data, "INFO", 4) != 0)
+    return;
+  while (at < chunk->size && chunk->size - at >= ENTRY_HEAD) {
+    const guint8 *entry = chunk->data + at;
+    gsize left = chunk->size - at - ENTRY_HEAD, size = (gsize)fc_chunk_get(layout, entry + 4, 4);
+    size = MIN(size, left);
+    tell(FC_FAMILY_RIFF, entry, 4, entry + ENTRY_HEAD, size, found, data);
+    at += ENTRY_HEAD + size + (size & 1);
+  }
+}
+
+/* Pairs of a key and what it is of. */
+static void find_caf(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
+  gsize at = COUNT;
+  while (memcmp(chunk->id, "info", 4) == 0 && at < chunk->size) {
+    const guint8 *key = chunk->data + at;
+    gsize length = strnlen((const char *)key, chunk->size - at);
+    at = MIN(at + length + 1, chunk->size);
+    gsize size = strnlen((const char *)chunk->data + at, chunk->size - at);
+    tell(FC_FAMILY_CAF, key, length, chunk->data + at, size, found, data);
+    at += size + 1;
+  }
+}
+
+void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found found, void *data) {
+  if (family == FC_FAMILY_RIFF) find_riff(chunk, found, data);
+  if (family == FC_FAMILY_CAF) find_caf(chunk, found, data);
+  if (family == FC_FAMILY_AIFF && fc_chunk_id_is_among(chunk->id, FC_AIFF_TEXTS))
+    tell(FC_FAMILY_AIFF, chunk->id, 4, chunk->data, chunk->size, found, data);
+}

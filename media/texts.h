@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * texts.h - the texts in a sound's chunks: libsndfile leaves out long ones, and what stands behind them.
+ */
+#ifndef FC_MEDIA_TEXTS_H
+#define FC_MEDIA_TEXTS_H
+
+#include "media/places.h"
+
+G_BEGIN_DECLS
+
+/* As AIFF has texts, libsndfile refuses files with one of this size. */
+#define FC_AIFF_TEXTS    "NAME AUTH (c)  ANNO"
+#define FC_AIFF_TEXT_MAX 8190
+
+/* A text: `size` bytes without an end. `which` is libsndfile's number of it, or 0 where it has none; `name`
+ * is what the chunk calls it, or NULL when that is no word. */
+typedef void (*fc_text_found)(const char *name, int which, const char *text, gsize size, void *data);
+
+/* Every text of a chunk as a file of `family` has it, that is not empty. */
+void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found found, void *data);
+
+/* "title", "comment"; static. */
+const char *fc_text_name(int which);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_foreign.c - sound files as other programs write them, which libsndfile reads otherwise, or not at all:
+ * by name and from a pipe they come in whole, and where they are cut off that is said.
+ */
+#include <glib/gstdio.h>
+#include <sndfile.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "media/internal.h"
+#include "tests/media/support.h"
+
+/* ---- putting files together ----------------------------------------------- */
+
+static void put(GByteArray *to, guint32 value, int size) {
+  for (int i = 0; i < size; i++) g_byte_array_append(to, &(guint8){(guint8)(value >> 8 * i)}, 1);
+}
+
+static void put_chunk(GByteArray *to, const char *id, const void *data, gsize size) {
+  g_byte_array_append(to, (const guint8 *)id, 4);
+  put(to, (guint32)size, 4);
+  g_byte_array_append(to, data, (guint)size);
+  if (size & 1) put(to, 0, 1);
+}
+
+static void put_total(GByteArray *file) {
+  guint32 total = GUINT32_TO_LE(file->len - 8);
+  memcpy(file->data + 4, &total, 4);
+}
+
+/* The first place where this stands. */
+static gsize place_of(const bytes *b, const char *what) {
+  gsize at = 0;
+  while (at + strlen(what) <= b->size && memcmp(b->data + at, what, strlen(what)) != 0) at++;
+  g_assert_cmpuint(at + strlen(what), <=, b->size);
+  return at;
+}
+
+/* ---- reading them ----------------------------------------------------------- */
+
+/* The samples, as they are in both ways of reading; the copy job's warnings go to its lines. */
+static bytes samples_of(const char *in, const copy_job *how) {
+  g_autofree char *named = scratch("named.raw"), *piped = scratch("piped.raw");
+  copy_job job = *how;
+  GError *error = NULL;
+  bytes b = load(in);
+  job.in = in, job.out = named, job.dtype = FC_F32;
+  copy(&job, &error);
+  g_assert_no_error(error);
+  job.out = piped;
+  copy_through_pipe(&b, 3000, &job, &error);
+  g_assert_no_error(error);
+  assert_same_bytes(named, piped);
+  clear_bytes(&b);
+  return load(named);
+}
+
+/* Both ways it is an error that begins so behind the name. */
+static void assert_fails(const char *in, const char *said) {
+  g_autofree char *out = scratch("failed.raw"), *named = g_strdup_printf("%s: %s", in, said);
+  GError *error = NULL;
+  bytes b = load(in);
+  assert_copy_fails(&(copy_job){.in = in, .out = out, .dtype = FC_F32}, FC_IO, named);
+  g_assert_false(copy_through_pipe(&b, 3000, &(copy_job){.out = out, .dtype = FC_F32}, &error));
+  g_assert_true(g_str_has_suffix(error->message, said));
+  g_error_free(error);
+  clear_bytes(&b);
+}
+
+/* ---- MP3 in WAV --------------------------------------------------------------- */
+
+typedef struct mpeg_case {
+  int rate, channels;
+  gboolean counted; /* the first frame says how many there are */
+} mpeg_case;
+
+/* A stream, and in `path` the WAV file around it, as ffmpeg writes one: it counts what its encoder has added,
+ * too. */
+static bytes make_mpeg(const mpeg_case *c, const char *path) {
+  g_autofree char *bare = scratch("bare.mp3");
+  make_sound(bare, FC_SF_MPEG | FC_SF_MPEG_LAYER_III, c->rate, c->channels, c->rate / 2);
+  bytes b = load(bare);
+  gsize first = 4 + 36; /* no frame is smaller */
+  while (!c->counted && (b.data[first] != b.data[0] || b.data[first + 1] != b.data[1] ||
+                         (b.data[first + 2] & 0x0c) != (b.data[2] & 0x0c)))
+    first++;
+  if (!c->counted) memmove(b.data, b.data + first, b.size -= first);
+  store(bare, b.data, b.size);
+  g_autoptr(GByteArray) file = g_byte_array_new(), fmt = g_byte_array_new();
+  put(fmt, 0x55, 2), put(fmt, (guint32)c->channels, 2), put(fmt, (guint32)c->rate, 4), put(fmt, 8000, 4);
+  put(fmt, 1152, 2), put(fmt, 0, 2), put(fmt, 12, 2), put(fmt, 1, 2), put(fmt, 2, 4), put(fmt, 1152, 2);
+  put(fmt, 1, 2), put(fmt, 1393, 2);
+  g_byte_array_append(file, (const guint8 *)"RIFF\0\0\0\0WAVE", 12);
+  put_chunk(file, "fmt ", fmt->data, fmt->len);
+  put_chunk(file, "fact", &(guint32){GUINT32_TO_LE((guint32)c->rate / 2 + 9999)}, 4);
+  put_chunk(file, "LIST",
+            "INFOINAM\x10\0\0\0\xff\xfb"
+            "data of a song",
+            28);
+  put_chunk(file, "data", b.data, b.size);
+  put_chunk(file, "LIST",
+            "INFOICMT\x10\0\0\0\xff\xfb"
+            "behind of it..",
+            28);
+  put_total(file);
+  store(path, file->data, file->len);
+  return b;
+}
+
+/* However many places it is cut off at, and whatever else stands around it. */
+static void cut_mpeg(const char *whole, const bytes *stream, const bytes *all) {
+  g_autofree char *part = scratch("part.wav"), *bare = scratch("part.mp3");
+  bytes b = load(whole);
+  gsize data = b.size - 36 - (stream->size & 1) - stream->size;
+  for (gsize k = 1; k <= 18; k++) {
+    gsize missing = k < 4 ? k : stream->size * k / 25;
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    const copy_job allow = {.options = {.allow_truncated = TRUE, .log = keep_line, .log_data = lines}};
+    g_autofree char *cut = g_strdup_printf("is cut off: %" G_GSIZE_FORMAT " bytes are missing", missing),
+                    *said = g_strdup_printf("%s; --allow-truncated takes what is there", cut);
+    store(part, b.data, data + stream->size - missing);
+    assert_fails(part, said);
+    bytes some = samples_of(part, &allow);
+    g_assert_nonnull(strstr(lines->pdata[0], cut));
+    store(bare, stream->data, stream->size - missing);
+    bytes same = samples_of(bare, &allow);
+    g_assert_cmpmem(some.data, some.size, same.data, same.size);
+    g_assert_cmpmem(some.data, some.size, all->data, some.size);
+    g_assert_cmpuint(some.size, >, k < 13 ? all->size / 5 : 0);
+    clear_bytes(&some);
+    clear_bytes(&same);
+  }
+  store(part, b.data, data + 9);
+  assert_fails(part, "is cut off, and cannot be read as WAV: nothing in it can be decoded");
+  clear_bytes(&b);
+}
+
+static void test_mp3_in_wav(void) {
+  static const mpeg_case cases[] = {{44100, 1, FALSE}, {48000, 2, TRUE},  {32000, 2, FALSE},
+                                    {22050, 1, TRUE},  {16000, 2, FALSE}, {8000, 1, FALSE}};
+  SF_INFO info = {.samplerate = 48000, .channels = 2, .format = FC_SF_MPEG | FC_SF_MPEG_LAYER_III};
+  if (!sf_format_check(&info)) {
+    g_test_skip("this libsndfile writes no MP3");
+    return;
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *in = scratch("in.wav"), *bare = scratch("bare.mp3"), *flac = scratch("out.flac");
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    const copy_job strict = {.options = {.log = keep_line, .log_data = lines}};
+    bytes stream = make_mpeg(&cases[i], in), got = samples_of(in, &strict), want = samples_of(bare, &strict);
+    g_assert_cmpuint(want.size, >=, (gsize)(cases[i].rate / 2 * cases[i].channels) * 4);
+    g_assert_cmpmem(got.data, got.size, want.data, want.size);
+    g_assert_cmpuint(lines->len, ==, 0);
+    assert_copies(in, flac);
+    bytes texts = load(flac);
+    place_of(&texts, "data of a song");
+    place_of(&texts, "behind of it..");
+    clear_bytes(&texts);
+    cut_mpeg(in, &stream, &want);
+    clear_bytes(&stream);
+    clear_bytes(&got);
+    clear_bytes(&want);
+  }
+}
+
+/* ---- samples in blocks ---------------------------------------------------------- */
+
+static gsize frames_of(const char *path) {
+  const copy_job strict = {0};
+  bytes b = samples_of(path, &strict);
+  gsize frames = b.size / 4;
+  clear_bytes(&b);
+  return frames;
+}
+
+/* The last block is filled up; how much of it is sound stands in the header. What cannot be that is not
+ * believed. */
+static void test_filled_blocks(void) {
+  static const struct {
+    int format;
+    guint32 block;
+  } files[] = {{SF_FORMAT_WAV | SF_FORMAT_GSM610, 320},
+               {SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, 505},
+               {SF_FORMAT_WAV | SF_FORMAT_MS_ADPCM, 500},
+               {SF_FORMAT_W64 | SF_FORMAT_IMA_ADPCM, 505}};
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    g_autofree char *path = scratch("blocks.wav");
+    guint32 block = files[i].block, blocks = 5100 / block + 1, all = blocks * block;
+    make_sound(path, files[i].format, 8000, 1, 5100);
+    bytes b = load(path);
+    gboolean wide = (files[i].format & SF_FORMAT_TYPEMASK) == SF_FORMAT_W64;
+    gsize fact = place_of(&b, "fact") + (wide ? 24 : 8);
+    const struct {
+      guint32 said, are;
+    } cases[] = {{5100, 5100},       {all, all},       {all - block + 1, all - block + 1},
+                 {all - block, all}, {all + 1, all},   {1, all},
+                 {0, all},           {0xffffffff, all}};
+    for (gsize k = 0; k < G_N_ELEMENTS(cases); k++) {
+      for (int n = 0; n < 4; n++) b.data[fact + (gsize)n] = (guint8)(cases[k].said >> 8 * n);
+      store(path, b.data, b.size);
+      g_assert_cmpuint(frames_of(path), ==, cases[k].are);
+    }
+    clear_bytes(&b);
+  }
+}
+
+/* Nine blocks of GSM are an odd number of bytes, of which the one that makes them even begins no tenth. Of
+ * two channels libsndfile itself writes half of how many there are. */
+static void test_blocks_that_mislead(void) {
+  g_autofree char *path = scratch("mislead.wav");
+  for (int fact = 0; fact < 2; fact++) {
+    make_sound(path, SF_FORMAT_WAV | SF_FORMAT_GSM610, 8000, 1, 9 * 320);
+    bytes b = load(path);
+    if (!fact) memcpy(b.data + place_of(&b, "fact"), "JUNK", 4);
+    store(path, b.data, b.size);
+    g_assert_cmpuint(frames_of(path), ==, 9 * 320);
+    clear_bytes(&b);
+  }
+  for (int blocks = 1; blocks <= 3; blocks++) {
+    make_sound(path, SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, 44100, 2, 2041 * blocks);
+    g_assert_cmpuint(frames_of(path) / 2, ==, 2041 * blocks);
+  }
+}
+
+/* ---- an odd number of bytes ------------------------------------------------------- */
+
+/* Samples of an odd size with what follows them, a byte apart or not. */
+static void make_odd(const char *path, gboolean aiff, gboolean padded, gboolean more) {
+  g_autofree char *wav = scratch("plain.wav"), *plain = scratch(aiff ? "plain.aiff" : "plain.wav");
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  make_sound(wav, SF_FORMAT_WAV | SF_FORMAT_PCM_U8, 8000, 1, 1001);
+  if (aiff) assert_copies(wav, plain);
+  bytes b = load(plain);
+  gsize end = place_of(&b, aiff ? "SSND" : "data") + 8 + (aiff ? 8 : 0) + 1001;
+  g_byte_array_append(file, b.data, (guint)end + (padded ? 1 : 0));
+  static const char list[] = "LIST\x1a\0\0\0INFOINAM\5\0\0\0four\0\0IART\0\0\0\0cue \4\0\0\0\0\0\0",
+                    names[] = "NAME\0\0\0\4fourANNO\0\0\0\3odd\0AUTH\0\0\0\2me";
+  if (more)
+    g_byte_array_append(file, (const guint8 *)(aiff ? names : list), aiff ? sizeof names - 1 : sizeof list);
+  if (aiff)
+    for (int i = 0; i < 4; i++) file->data[4 + i] = (guint8)((file->len - 8) >> 8 * (3 - i));
+  else
+    put_total(file);
+  store(path, file->data, file->len);
+  clear_bytes(&b);
+}
+
+static void test_no_padding(void) {
+  g_autofree char *padded = scratch("padded"), *bare = scratch("bare"), *part = scratch("part"),
+                  *out = scratch("out.wav"), *same = scratch("same.wav");
+  const copy_job strict = {0};
+  for (int i = 0; i < 4; i++) {
+    gboolean aiff = i & 1, more = i < 2;
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    make_odd(padded, aiff, TRUE, more);
+    make_odd(bare, aiff, FALSE, more);
+    bytes want = samples_of(padded, &strict), got = samples_of(bare, &strict), b = load(bare);
+    g_assert_cmpuint(want.size, ==, 1001 * 4);
+    g_assert_cmpmem(got.data, got.size, want.data, want.size);
+    assert_copies(padded, same);
+    copy_job job = {.in = bare, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+    g_assert_true(copy(&job, NULL));
+    assert_same_bytes(out, same);
+    g_assert_cmpuint(lines->len, ==, 0);
+    for (gsize k = 0; more && k < 12; k++) {
+      store(part, b.data,
+            b.size - 9 - k); /* among what follows, of which the last may be no more than a head */
+      assert_copy_fails(&(copy_job){.in = part, .out = same, .dtype = -1}, FC_IO, NULL);
+    }
+    for (gsize k = 0; k < 10; k++) {
+      store(part, b.data, 900 - k * 70);
+      assert_copy_fails(&(copy_job){.in = part, .out = same, .dtype = -1}, FC_IO, NULL);
+    }
+    clear_bytes(&want);
+    clear_bytes(&got);
+    clear_bytes(&b);
+  }
+}
+
+/* ---- a size that was never set -------------------------------------------------------- */
+
+/* As ffmpeg, sox and arecord leave it in what they send into a pipe, whatever the samples. */
+static void test_never_set(void) {
+  static const int subtypes[] = {SF_FORMAT_PCM_U8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_FLOAT,
+                                 SF_FORMAT_DOUBLE, SF_FORMAT_ULAW,   SF_FORMAT_ALAW};
+  static const guint32 sizes[] = {0xffffffff, 0x7ffff000, 0x80000000, 0};
+  g_autofree char *whole = scratch("whole.wav"), *open = scratch("open.wav");
+  const copy_job strict = {0};
+  for (gsize i = 0; i < 2 * G_N_ELEMENTS(subtypes); i++) {
+    make_sound(whole, SF_FORMAT_WAV | subtypes[i / 2], 8000, 1 + (i & 1), 5000);
+    bytes want = samples_of(whole, &strict), b = load(whole);
+    gsize data = place_of(&b, "data");
+    for (gsize k = 0; k < G_N_ELEMENTS(sizes); k++) {
+      guint32 size = GUINT32_TO_LE(sizes[k]), total = sizes[k] ? size : 0;
+      memcpy(b.data + data + 4, &size, 4);
+      memcpy(b.data + 4, &total, 4);
+      store(open, b.data, b.size);
+      bytes got = samples_of(open, &strict);
+      g_assert_cmpmem(got.data, got.size, want.data, want.size);
+      clear_bytes(&got);
+    }
+    clear_bytes(&want);
+    clear_bytes(&b);
+  }
+}
+
+/* ---- tags ahead --------------------------------------------------------------------- */
+
+/* ID3 ahead of any sound is passed over, of whatever size and with a footer. */
+static void test_tag_ahead(void) {
+  static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,  SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM,
+                                SF_FORMAT_RF64 | SF_FORMAT_PCM_24, SF_FORMAT_W64 | SF_FORMAT_FLOAT,
+                                SF_FORMAT_AIFF | SF_FORMAT_PCM_16, SF_FORMAT_AU | SF_FORMAT_PCM_16,
+                                SF_FORMAT_CAF | SF_FORMAT_PCM_16,  SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                                SF_FORMAT_OGG | SF_FORMAT_VORBIS};
+  static const guint8 small[10 + 20] = {'I', 'D', '3', 3, 0, 0, 0, 0, 0, 20},
+                                 footed[10 + 256 + 10] = {'I', 'D', '3', 4, 0, 0x10, 0, 0, 2, 0};
+  g_autofree char *plain = scratch("plain"), *tagged = scratch("tagged"), *part = scratch("part"),
+                  *out = scratch("out.wav");
+  const copy_job strict = {0};
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
+    make_sound(plain, formats[i], 48000, 1, 30000);
+    bytes want = samples_of(plain, &strict), b = load(plain);
+    for (int tags = 1; tags <= 3; tags++) {
+      g_autoptr(GByteArray) file = g_byte_array_new();
+      g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+      if (tags & 1) g_byte_array_append(file, small, sizeof small);
+      if (tags & 2) g_byte_array_append(file, footed, sizeof footed);
+      g_byte_array_append(file, b.data, (guint)b.size);
+      store(tagged, file->data, file->len);
+      bytes got = samples_of(tagged, &strict);
+      g_assert_cmpmem(got.data, got.size, want.data, want.size);
+      clear_bytes(&got);
+      g_assert_true(copy(
+          &(copy_job){
+              .in = tagged, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}},
+          NULL));
+      g_assert_cmpuint(lines->len, ==, 1);
+      g_assert_true(g_str_has_suffix(lines->pdata[0], "tagged: the ID3 tag that it begins with is left out"));
+      for (gsize k = 1; k < 8; k++) {
+        store(part, file->data, file->len * k / 8);
+        assert_copy_fails(
+            &(copy_job){.in = part, .out = plain, .dtype = FC_F32, .options = {.out_format = "raw"}}, FC_IO,
+            NULL);
+      }
+    }
+    clear_bytes(&want);
+    clear_bytes(&b);
+  }
+  store(tagged, footed, sizeof footed);
+  assert_fails(tagged, "begins with an ID3 tag, and there is nothing behind it");
+  g_autofree guint8 *text = g_malloc0(sizeof small + 100);
+  memcpy(text, small, sizeof small);
+  memset(text + sizeof small, 'x', 100);
+  store(tagged, text, sizeof small + 100);
+  assert_fails(tagged, "begins with an ID3 tag, and what is behind it is no sound of a kind known here");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/foreign/mp3-in-wav", test_mp3_in_wav);
+  g_test_add_func("/media/foreign/filled-blocks", test_filled_blocks);
+  g_test_add_func("/media/foreign/blocks-that-mislead", test_blocks_that_mislead);
+  g_test_add_func("/media/foreign/no-padding", test_no_padding);
+  g_test_add_func("/media/foreign/never-set", test_never_set);
+  g_test_add_func("/media/foreign/tag-ahead", test_tag_ahead);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
