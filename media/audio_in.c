@@ -164,6 +164,11 @@ static gboolean streams(const fc_file_format *format) {
 static gboolean fail_open(audio_source *source, const fc_file_format *format, GError **error) {
   if (!fc_input_check(source->input, error)) return FALSE;
   if (source->view && !fc_sound_view_check(source->view, error)) return FALSE;
+  if (source->chunks && !source->view)
+    return fc_fail(error, FC_NO_MEMORY, "%s: no memory for what is ahead of its samples", source->base.name);
+  if (source->chunks && source->chunks->data < 0 && source->chunks->more)
+    return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %u chunks ahead of its samples",
+                   source->base.name, source->chunks->items->len);
   g_autofree char *its = g_strdup(sf_strerror(NULL));
   g_strdelimit(its, "\r\n", ' ');
   while (*its && strchr(". ", its[strlen(its) - 1])) its[strlen(its) - 1] = 0;
@@ -238,8 +243,9 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
 
 static gboolean find_length(audio_source *source, GError **error) {
   fc_audio_length length;
-  if (!fc_audio_length_find(source->input, source->chunks, &source->info, &length, error)) return FALSE;
+  gboolean found = fc_audio_length_find(source->input, source->chunks, &source->info, &length, error);
   g_autofree char *fault = length.fault;
+  if (!found) return FALSE;
   if (fault && !judge(source, fault, error)) return FALSE;
   if (length.remark) fc_media_warn(&source->options, "%s: %s", source->base.name, length.remark);
   source->promised = length.frames;

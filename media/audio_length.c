@@ -13,13 +13,11 @@
 /* Longer than any recording, shorter than what libsndfile says when it does not know. */
 #define FRAMES_MAX ((gint64)1 << 48)
 
-/* The last page of an Ogg stream lies in the last 64 KiB, its largest size, and bit 2
- * of its flags ends the stream. */
-#define OGG_PAGE_MAX 65307
-#define OGG_END      4
-
 /* Of a size that was never set. */
 #define TO_THE_END "the header does not say how long it is; read to the end of the file"
+
+#define GOES_ON "goes on where its header says that it ends; what follows is left out"
+#define WRAPPED "its sizes were counted beyond 4 GiB from 0 again; all of it is read"
 
 /* In the file, of samples that stand one by one. */
 static gint64 frame_bytes(const SF_INFO *info) {
@@ -30,27 +28,9 @@ static gint64 frame_bytes(const SF_INFO *info) {
   return info->channels * (floats ? (gint64)fc_dtype_size(samples.dtype) : (samples.bits + 7) / 8);
 }
 
-/* Offset of the last "OggS" in the tail of a file, or -1. */
-static gssize last_page(const guint8 *tail, gssize size) {
-  for (gssize at = size - 27; at >= 0; at--)
-    if (memcmp(tail + at, "OggS", 4) == 0) return at;
-  return -1;
-}
-
-static gssize page_size(const guint8 *page, gssize left) {
-  gssize header = 27 + page[26], size = header;
-  for (gssize i = 27; i < header && i < left; i++) size += page[i];
-  return size;
-}
-
 static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **error) {
-  g_autofree guint8 *tail = g_malloc(OGG_PAGE_MAX);
-  gssize size = fc_input_read_at(input, MAX(input->size - OGG_PAGE_MAX, 0), tail, OGG_PAGE_MAX, error);
-  if (size < 0) return FALSE;
-  gssize at = last_page(tail, size);
-  gboolean whole = at >= 0 && page_size(tail + at, size - at) <= size - at && (tail[at + 5] & OGG_END);
   fc_ogg_watch watch = {0};
-  if (whole && !fc_ogg_watch_file(&watch, input, error)) return FALSE;
+  if (!fc_ogg_watch_file(&watch, input, error)) return FALSE;
   if (watch.beside) length->remark = FC_OGG_BESIDE;
   length->fault = fc_ogg_watch_fault(&watch);
   if (!length->fault && !fc_ogg_watch_is_whole(&watch)) length->fault = g_strdup(FC_OGG_CUT);
@@ -69,11 +49,17 @@ static void cap_frames(const SF_INFO *info, gint64 bytes, fc_audio_length *lengt
     length->frames = MIN(length->frames, bytes / frame_bytes(info));
 }
 
+static gboolean is_alac(int format) {
+  int subtype = format & SF_FORMAT_SUBMASK;
+  return subtype >= SF_FORMAT_ALAC_16 && subtype <= SF_FORMAT_ALAC_32;
+}
+
 /* Of packets CAF has a table that begins with how many frames they hold; libsndfile has as many as it made of
  * the rest of it. */
-static gboolean count_packets(fc_input *input, const fc_chunks *chunks, fc_audio_length *length,
-                              GError **error) {
+static gboolean count_packets(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
+                              fc_audio_length *length, GError **error) {
   guint8 head[16];
+  if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || !is_alac(info->format)) return TRUE;
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if (memcmp(chunk->id, "pakt", 4) != 0 || chunk->size < (gint64)sizeof head) continue;
@@ -118,9 +104,16 @@ static void leave_out_padding(fc_input *input, const fc_chunks *chunks, const SF
     length->frames = (gint64)said;
 }
 
+/* Of families whose sizes have 32 bits libsndfile is told as RF64 what does not fit, but of these two it
+ * cannot be. */
+static gboolean is_too_long(const fc_input *input, const fc_chunks *chunks) {
+  const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
+  gint64 size = samples->size < 0 ? input->size - samples->offset : samples->size;
+  return (chunks->family == FC_FAMILY_RIFX || chunks->family == FC_FAMILY_AIFF) && size > G_MAXUINT32;
+}
+
 static void compare_mpeg(fc_input *input, gint64 at, gint64 size, fc_audio_length *length) {
-  if (fc_mpeg_goes_on(input, at, size))
-    length->remark = "goes on where its header says that it ends; what follows is left out";
+  if (fc_mpeg_goes_on(input, at, size)) length->remark = GOES_ON;
 }
 
 static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
@@ -130,14 +123,18 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
   length->certain = !fc_audio_is_mpeg(info->format);
   if (chunks->missing)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", chunks->missing);
+  else if (is_too_long(input, chunks))
+    length->fault = g_strdup("holds more than the 4 GiB of samples that can be read of such a file");
   else if (chunks->open_ended)
     length->remark = TO_THE_END;
   else {
     cap_frames(info, samples->size, length);
     leave_out_padding(input, chunks, info, samples->size, length);
     if (fc_audio_is_mpeg(info->format)) compare_mpeg(input, samples->offset, samples->size, length);
+    if (chunks->wrapped) length->remark = WRAPPED;
+    if (chunks->joined) length->remark = GOES_ON;
   }
-  return (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || count_packets(input, chunks, length, error);
+  return count_packets(input, chunks, info, length, error);
 }
 
 /* .snd or its little-endian twin: offset and size of the samples. */
@@ -155,6 +152,8 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
     length->remark = TO_THE_END;
   else if (missing > 0)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
+  else if (size == 0 && missing < 0)
+    length->remark = "its header says that it holds no samples; what follows it is left out";
 }
 
 /* A pipe has no size to compare with: the header is believed, unless what it says is

@@ -107,21 +107,44 @@ static gboolean read_ds64(chunk_walk *walk, const fc_chunk *chunk, GError **erro
   return TRUE;
 }
 
+/* A writer that counted in 32 bits has lost the same number of times 4 GiB of the samples as of the file. */
+static void unwrap(chunk_walk *walk, fc_chunk *chunk) {
+  gint64 lost = walk->total > chunk->offset ? walk->input->size - walk->total : 0;
+  if (walk->layout->size_bytes != 4 || walk->has_ds64 || lost <= 0 || lost & G_MAXUINT32) return;
+  walk->chunks->wrapped = TRUE;
+  walk->total += lost, chunk->size += lost;
+}
+
+/* What a writer leaves who does not know. Where as much is there it is not a size that happens to be so, if
+ * the file goes on beyond where it would end; or if it is the largest there is, twice. */
+static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
+  gint64 left = walk->input->size - chunk->offset, end = MAX(walk->total, chunk->offset + chunk->size);
+  if (chunk->size == 0) return left > 0 && walk->total <= chunk->offset;
+  if (!fc_chunk_size_is_placeholder((guint64)chunk->size)) return FALSE;
+  if (chunk->size > left) return TRUE;
+  if (walk->layout->size_bytes != 4 || walk->has_ds64) return FALSE;
+  gboolean ones =
+      chunk->size == G_MAXUINT32 && walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
+  return ones || walk->input->size > end + SLACK;
+}
+
 /* TRUE when the walk goes on behind the samples. */
 static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
   if (walk->has_ds64 && chunk->size == 0xffffffff)
     chunk->size = (gint64)MIN(walk->data64, (guint64)G_MAXINT64);
   walk->chunks->data = (int)walk->chunks->items->len;
-  gint64 left = walk->input->size - chunk->offset;
-  gboolean never_set = chunk->size == 0 && left > 0 && walk->total <= chunk->offset;
-  /* There may be more than such a size can say. */
-  never_set |= !walk->has_ds64 && chunk->size == G_MAXUINT32 &&
-               walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
-  if (never_set || (chunk->size > left && fc_chunk_size_is_placeholder((guint64)chunk->size))) {
+  if (was_never_set(walk, chunk)) {
     walk->chunks->open_ended = TRUE;
     chunk->size = -1;
-  }
+  } else
+    unwrap(walk, chunk);
   return chunk->size >= 0;
+}
+
+/* Two files one behind the other: the second is none of the first one's chunks. */
+static gboolean begins_another(const chunk_walk *walk, const fc_chunk *chunk, gint64 at) {
+  return walk->chunks->data >= 0 && walk->total >= 0 && at >= walk->total &&
+         memcmp(chunk->id, walk->layout->magic, 4) == 0;
 }
 
 /* Reads the header of the chunk at `at`; FALSE at the end of what makes sense. In RIFX libsndfile writes the
@@ -169,6 +192,7 @@ static gboolean walk_chunks(chunk_walk *walk, GError **error) {
   gint64 at = walk->layout->file_header;
   fc_chunk chunk;
   while (walk->chunks->items->len < CHUNKS_MAX && read_header(walk, at, &chunk, &problem)) {
+    if ((walk->chunks->joined = begins_another(walk, &chunk, at))) break;
     gboolean samples = memcmp(chunk.id, walk->layout->samples, 4) == 0 && walk->chunks->data < 0;
     if (memcmp(chunk.id, "ds64", 4) == 0 && !read_ds64(walk, &chunk, &problem)) break;
     gboolean on = !samples || meet_samples(walk, &chunk);
@@ -181,6 +205,8 @@ static gboolean walk_chunks(chunk_walk *walk, GError **error) {
     if (!on) break;
     at = place_behind(walk, &chunk);
   }
+  if (walk->chunks->items->len == CHUNKS_MAX && read_header(walk, at, &chunk, &problem))
+    walk->chunks->more = at;
   if (!problem) return TRUE;
   g_propagate_error(error, problem);
   return FALSE;

@@ -19,8 +19,13 @@
 #define HEAD_WANTED 64
 /* A file may be looked at anywhere later. */
 #define HEAD_OF_FILE 512
-/* For the rest of a sound's front a pipe is waited for, in moments of 2 ms without anything new. */
-#define PATIENCE 100
+/* For the rest of a sound's front a pipe is waited for, in moments of 2 ms without anything new; then its
+ * writer may be waiting for us. Where that cannot be seen it is taken to be after 10 s, or 0.2 s of a pipe
+ * that holds as much as a full one may. */
+#define MOMENT       2000000
+#define PAUSE        5
+#define PATIENCE     100
+#define PATIENCE_END 5000
 
 char *fc_display_name(const char *path, const char *standard) {
   return g_strdup(strcmp(path, "-") == 0 ? standard : path);
@@ -61,9 +66,23 @@ static gboolean hung_up(int fd) {
   return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLHUP | POLLERR));
 }
 
-/* Duplicates what waits in the pipe. A writer may give its header in drops. */
+/* Whether nothing more goes into the pipe before something comes out. How many bytes it then holds depends on
+ * the pieces that they came in; its other end, which Linux lets be opened by the number of this one, knows.
+ */
+static gboolean is_full(const fc_input *input, int idle) {
+  if (idle < PAUSE) return FALSE;
+  g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", input->fd);
+  struct pollfd end = {open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), POLLOUT, 0};
+  if (end.fd < 0) return idle > (input->head_size < FC_INPUT_HEAD / 2 ? PATIENCE_END : PATIENCE);
+  gboolean full = poll(&end, 1, 0) == 0;
+  close(end.fd);
+  return full;
+}
+
+/* Duplicates what waits in the pipe. A writer may give its header in drops, and take its time: what is made
+ * of the sound must not depend on that. */
 static gboolean peek_through(fc_input *input, const int between[2]) {
-  const struct timespec moment = {0, 2 * 1000 * 1000};
+  const struct timespec moment = {0, MOMENT};
   for (int idle = 0;; idle++) {
     gboolean last = hung_up(input->fd);
     gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
@@ -74,7 +93,7 @@ static gboolean peek_through(fc_input *input, const int between[2]) {
     if ((gsize)got > input->head_size) idle = 0;
     input->head_size = (gsize)got;
     if (got == 0 || got == FC_INPUT_HEAD || last) return TRUE;
-    if (got >= HEAD_WANTED && (idle > PATIENCE || fc_chunks_front_is_there(input))) return TRUE;
+    if (got >= HEAD_WANTED && (fc_chunks_front_is_there(input) || is_full(input, idle))) return TRUE;
     nanosleep(&moment, NULL);
   }
 }

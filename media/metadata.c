@@ -6,6 +6,7 @@
 #include "media/metadata.h"
 
 #include "media/flac_front.h"
+#include "media/id3.h"
 #include "media/rifx.h"
 #include "media/sound_memory.h"
 #include "media/sound_view.h"
@@ -49,6 +50,7 @@ struct fc_metadata {
   char *strings[SF_STR_LAST + 1];
   gsize texts; /* bytes of them */
   gboolean no_memory;
+  GString *others; /* words for what nothing here reads */
   SF_BROADCAST_INFO_VAR(HISTORY_MAX) broadcast;
   SF_CART_INFO_VAR(HISTORY_MAX) cart;
   cue_points *cues; /* or NULL */
@@ -305,6 +307,10 @@ static gboolean read_own(fc_metadata *metadata, fc_input *input, const fc_chunks
     fc_media_warn(options,
                   "%s: from byte %" G_GINT64_FORMAT " on it holds no chunks, and what that is is left out",
                   input->name, chunks->stray);
+  if (chunks->more)
+    fc_media_warn(options,
+                  "%s: holds more than %u chunks; those from byte %" G_GINT64_FORMAT " on are left out",
+                  input->name, chunks->items->len, chunks->more);
   metadata->family = family_of(chunks->family);
   metadata->chunks = read_chunks(input, chunks, options);
   if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);
@@ -323,7 +329,7 @@ static gboolean read_front(fc_metadata *metadata, const fc_input *input, const f
   g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
   if (chunks->data < 0) return TRUE;
   g_array_set_size(chunks->items, (guint)chunks->data + 1);
-  chunks->stray = 0;
+  chunks->stray = chunks->more = 0;
   return read_own(metadata, &front, chunks, options);
 }
 
@@ -337,6 +343,7 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input, 
       metadata->placeless_blocks.failed)
     return FALSE;
   if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);
+  if (input->seekable) fc_id3_name_others(input, metadata->others);
   if (chunks) return read_own(metadata, input, chunks, options);
   warn_of_pipe(input, options);
   return read_front(metadata, input, options);
@@ -346,6 +353,7 @@ fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, 
   SNDFILE *file = fc_audio_source_file(like);
   if (!file) return NULL;
   g_autoptr(fc_metadata) metadata = g_new0(fc_metadata, 1);
+  metadata->others = g_string_new(NULL);
   metadata->channels = (int)like->format.extent[FC_AXIS_C];
   metadata->rate = (int)like->format.rate;
   metadata->frames = like->format.extent[FC_AXIS_X];
@@ -366,6 +374,7 @@ void fc_metadata_free(fc_metadata *metadata) {
   fc_blob_clear(&metadata->blocks);
   fc_blob_clear(&metadata->placeless_blocks);
   fc_blob_clear(&metadata->part_blocks);
+  if (metadata->others) g_string_free(metadata->others, TRUE);
   g_free(metadata->cues);
   for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
   g_free(metadata);
@@ -382,23 +391,27 @@ static gboolean has_places(const fc_metadata *metadata, const fc_audio_spec *spe
 static fc_places places_in(const fc_metadata *metadata, const fc_audio_spec *spec) {
   return (fc_places){.lead = spec->adrift ? 0 : spec->lead,
                      .frames = spec->frames,
-                     .stretch = (double)spec->rate / MAX(metadata->rate, 1)};
+                     .stretch = (double)spec->rate / MAX(metadata->rate, 1),
+                     .nowhere = spec->adrift};
 }
 
 /* Nothing is done to what a whole sound says, right or not. */
 static gboolean is_part(const fc_metadata *metadata, const fc_audio_spec *spec) {
   gboolean shorter =
       spec->frames != FC_UNKNOWN && metadata->frames != FC_UNKNOWN && spec->frames < metadata->frames;
-  return metadata->rate != spec->rate || (!spec->adrift && (spec->lead != 0 || shorter));
+  return metadata->rate != spec->rate || spec->adrift || spec->lead != 0 || shorter;
 }
 
 static void warn_of_places(const fc_places *places, const fc_media_options *options, const char *name) {
   g_autofree char *cues = g_strdup_printf("%u cue point%s", places->cues, places->cues == 1 ? "" : "s");
   g_autofree char *loops = g_strdup_printf("%u loop%s", places->loops, places->loops == 1 ? "" : "s");
-  if (places->cues || places->loops)
-    fc_media_warn(options, "%s: not in what is kept of the input, and left out: %s%s%s", name,
-                  places->cues ? cues : "", places->cues && places->loops ? ", " : "",
-                  places->loops ? loops : "");
+  g_autofree char *timers = g_strdup_printf("%u timer%s", places->timers, places->timers == 1 ? "" : "s");
+  g_autoptr(GString) words = g_string_new(NULL);
+  if (places->cues) fc_media_add_word(words, cues);
+  if (places->loops) fc_media_add_word(words, loops);
+  if (places->timers) fc_media_add_word(words, timers);
+  if (words->len)
+    fc_media_warn(options, "%s: not in what is kept of the input, and left out: %s", name, words->str);
 }
 
 static gboolean has_cues(const fc_metadata *metadata) {
@@ -713,22 +726,27 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
 typedef struct lost_texts {
   const fc_metadata *metadata;
   GString *names;
+  guint seen; /* a bit for each kind of text */
 } lost_texts;
 
-/* One that libsndfile knows nothing of, or that is too long. */
+/* One that libsndfile knows nothing of, that is too long, or the second of its kind. */
 static void add_lost_text(const char *name, int which, const char *text, gsize size, void *data) {
-  const lost_texts *lost = data;
-  if (!which || !lost->metadata->strings[which]) fc_media_add_word(lost->names, name ? name : "texts");
+  lost_texts *lost = data;
+  gboolean again = which && lost->seen >> which & 1;
+  if (which) lost->seen |= 1u << which;
+  if (!which || again || !lost->metadata->strings[which])
+    fc_media_add_word(lost->names, name ? name : "texts");
 }
 
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
   static const target own[] = {
       [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
+  lost_texts texts = {metadata, lost, 0};
   if (!metadata->chunks || own[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
     if (is_carried(metadata, chunk, to)) {
-      fc_texts_find(metadata->family, chunk, add_lost_text, &(lost_texts){metadata, lost});
+      fc_texts_find(metadata->family, chunk, add_lost_text, &texts);
       continue;
     }
     g_autofree char *title = title_of(chunk);
@@ -743,6 +761,7 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   g_autoptr(GString) lost = g_string_new(NULL);
   add_lost_chunks(metadata, to, lost);
   if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, lost);
+  fc_media_add_word(lost, metadata->others->str);
   fc_media_warn_lost(spec->options, name, title, lost);
 }
 

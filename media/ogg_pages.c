@@ -6,27 +6,18 @@
 
 #include "media/ogg_watch.h"
 
-#define SERIAL_AT 14
-#define SUM_AT    22
-#define SERIAL    1
-
-static void put32(guint8 *to, guint32 value) {
-  for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> 8 * i);
-}
+#define SERIAL 1
 
 /* Size of the page that begins the data, or 0 while that cannot be told. */
 static gsize page_size(const guint8 *data, gsize size) {
-  if (size < FC_OGG_HEADER || size < FC_OGG_HEADER + (gsize)data[26]) return 0;
-  gsize page = FC_OGG_HEADER + (gsize)data[26];
-  for (int i = 0; i < data[26]; i++) page += data[FC_OGG_HEADER + i];
-  return page;
+  return fc_ogg_header_is_whole(data, size) ? fc_ogg_page_size(data) : 0;
 }
 
 static gboolean write_page(fc_ogg_pages *pages, gsize size, GError **error) {
   guint8 *page = pages->page->data;
-  put32(page + SERIAL_AT, SERIAL);
-  put32(page + SUM_AT, 0);
-  put32(page + SUM_AT, fc_ogg_sum(0, page, size));
+  fc_ogg_put(page + FC_OGG_SERIAL_AT, SERIAL);
+  fc_ogg_put(page + FC_OGG_SUM_AT, 0);
+  fc_ogg_put(page + FC_OGG_SUM_AT, fc_ogg_sum(0, page, size));
   if (!fc_output_write(pages->output, page, size, error)) return FALSE;
   g_byte_array_remove_range(pages->page, 0, (guint)size);
   return TRUE;
@@ -36,7 +27,7 @@ gboolean fc_ogg_pages_write(fc_ogg_pages *pages, const void *from, gsize size, G
   gsize whole;
   g_byte_array_append(pages->page, from, (guint)size);
   while ((whole = page_size(pages->page->data, pages->page->len)) && whole <= pages->page->len) {
-    if (memcmp(pages->page->data, "OggS", 4) != 0)
+    if (memcmp(pages->page->data, FC_OGG_MARK, FC_OGG_MARK_SIZE) != 0)
       return fc_fail(error, FC_FATAL, "an Ogg page begins wrongly");
     if (!write_page(pages, whole, error)) return FALSE;
   }

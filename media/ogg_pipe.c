@@ -8,11 +8,6 @@
 #include "media/ogg_watch.h"
 #include "media/reader.h"
 
-#define MARK     4 /* "OggS" */
-#define HEADER   FC_OGG_HEADER
-#define FLAGS_AT 5
-#define FIRST    2 /* of the flags: this page begins a stream */
-
 struct fc_ogg_pipe {
   fc_reader reader;
   GError *problem;
@@ -76,16 +71,15 @@ gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
 
 /* Streams that run side by side all begin before any of them goes on. */
 gboolean fc_ogg_is_chain(fc_input *input) {
-  guint8 page[HEADER + 255];
+  guint8 page[FC_OGG_HEADER_MOST];
   gboolean begun = FALSE;
-  for (gint64 at = 0;;) {
-    gssize got = fc_input_read_at(input, at, page, sizeof page, NULL), header = HEADER;
-    if (got < HEADER || memcmp(page, "OggS", MARK) != 0) return FALSE;
-    gboolean first = (page[FLAGS_AT] & FIRST) != 0;
+  for (gint64 at = 0;; at += (gint64)fc_ogg_page_size(page)) {
+    gssize got = fc_input_read_at(input, at, page, sizeof page, NULL);
+    if (got < 0 || !fc_ogg_header_is_whole(page, (gsize)got)) return FALSE;
+    if (memcmp(page, FC_OGG_MARK, FC_OGG_MARK_SIZE) != 0) return FALSE;
+    gboolean first = (page[FC_OGG_FLAGS_AT] & FC_OGG_FIRST) != 0;
     if (first && begun) return TRUE;
     begun |= !first;
-    header += page[HEADER - 1], at += header;
-    for (gssize i = HEADER; i < MIN(header, got); i++) at += page[i];
   }
 }
 

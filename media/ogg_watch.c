@@ -4,13 +4,8 @@
 
 #include <string.h>
 
-#define MARK      4 /* "OggS" */
-#define FLAGS_AT  5
-#define FIRST     2 /* of the flags: this page begins a stream */
-#define LAST      4 /* this page ends the stream */
-#define NUMBER_AT 14
-#define SUM_AT    22
-#define BLOCK     65536
+#define MARK  FC_OGG_MARK_SIZE
+#define BLOCK 65536
 
 /* Polynomial 0x04c11db7, most significant bit first, from 0, not inverted; four bits at a time. */
 guint32 fc_ogg_sum(guint32 sum, const guint8 *data, gsize size) {
@@ -35,46 +30,50 @@ static void begin_page(fc_ogg_watch *watch) {
   static const guint8 nothing[4];
   if (watch->stray && watch->any) find_damage(watch);
   watch->stray = FALSE;
-  watch->sum = fc_ogg_sum(0, watch->header, SUM_AT);
+  watch->sum = fc_ogg_sum(0, watch->header, FC_OGG_SUM_AT);
   watch->sum = fc_ogg_sum(watch->sum, nothing, sizeof nothing);
-  watch->sum = fc_ogg_sum(watch->sum, watch->header + SUM_AT + 4, watch->held - SUM_AT - 4);
-  for (gsize i = FC_OGG_HEADER; i < watch->held; i++) watch->left += watch->header[i];
+  watch->sum = fc_ogg_sum(watch->sum, watch->header + FC_OGG_SUM_AT + 4, watch->held - FC_OGG_SUM_AT - 4);
+  watch->left = (gint64)fc_ogg_content(watch->header);
 }
 
-static gboolean is_of_first(const fc_ogg_watch *watch) {
-  return memcmp(watch->header + NUMBER_AT, &watch->first, sizeof watch->first) == 0;
+/* Of the stream that is read: one that is missing, or there twice, has a checksum that is right. */
+static void number_page(fc_ogg_watch *watch) {
+  guint32 number = fc_ogg_get(watch->header + FC_OGG_NUMBER_AT);
+  if (watch->any && number != watch->number + 1) find_damage(watch);
+  watch->number = number;
 }
 
 static void end_page(fc_ogg_watch *watch) {
-  guint32 said;
-  memcpy(&said, watch->header + SUM_AT, sizeof said);
-  if (GUINT32_FROM_LE(said) != watch->sum) find_damage(watch);
-  if (!watch->any) memcpy(&watch->first, watch->header + NUMBER_AT, sizeof watch->first);
-  watch->ended = (watch->header[FLAGS_AT] & LAST) != 0;
-  watch->running += (watch->header[FLAGS_AT] & FIRST) != 0;
+  guint32 serial = fc_ogg_get(watch->header + FC_OGG_SERIAL_AT);
+  guint8 flags = watch->header[FC_OGG_FLAGS_AT];
+  if (fc_ogg_get(watch->header + FC_OGG_SUM_AT) != watch->sum) find_damage(watch);
+  if (!watch->any) watch->first = serial;
+  gboolean of_first = serial == watch->first;
+  if (of_first && !watch->over) number_page(watch);
+  watch->ended = (flags & FC_OGG_LAST) != 0;
+  watch->running += (flags & FC_OGG_FIRST) != 0;
   watch->running -= watch->ended && watch->running > 0;
-  watch->over |= watch->ended && is_of_first(watch);
-  watch->beside |= !watch->over && (watch->header[FLAGS_AT] & FIRST) && !is_of_first(watch);
+  watch->over |= watch->ended && of_first;
+  watch->beside |= !watch->over && (flags & FC_OGG_FIRST) && !of_first;
   watch->any = TRUE;
   watch->held = 0;
 }
 
 static gboolean header_is_whole(const fc_ogg_watch *watch) {
-  return watch->held >= FC_OGG_HEADER &&
-         watch->held == FC_OGG_HEADER + (gsize)watch->header[FC_OGG_HEADER - 1];
+  return fc_ogg_header_is_whole(watch->header, watch->held);
 }
 
 /* One more byte of a header; what begins otherwise than one is passed over. */
 static void take_header(fc_ogg_watch *watch, guint8 byte) {
   if (watch->held == 0) watch->begins = watch->position;
   watch->header[watch->held++] = byte;
-  if (watch->held <= MARK && memcmp(watch->header, "OggS", watch->held) != 0) {
+  if (watch->held <= MARK && memcmp(watch->header, FC_OGG_MARK, watch->held) != 0) {
     watch->stray = TRUE;
     watch->held = byte == 'O';
     watch->header[0] = byte;
     watch->begins = watch->position;
   }
-  watch->chain |= watch->ended && watch->held == FLAGS_AT + 1 && (byte & FIRST);
+  watch->chain |= watch->ended && watch->held == FC_OGG_FLAGS_AT + 1 && (byte & FC_OGG_FIRST);
   if (header_is_whole(watch)) begin_page(watch);
 }
 

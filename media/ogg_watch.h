@@ -7,29 +7,30 @@
 #define FC_MEDIA_OGG_WATCH_H
 
 #include "media/internal.h"
+#include "media/ogg_page.h"
 
 G_BEGIN_DECLS
-
-#define FC_OGG_HEADER 27 /* bytes of a page's, and as many sizes as the last of them says */
 
 /* Empty when zeroed. */
 typedef struct fc_ogg_watch {
   gint64 position; /* bytes that have gone by */
   /* The page in hand: so much of its header, and how much of its content is to come. */
-  guint8 header[FC_OGG_HEADER + 255];
+  guint8 header[FC_OGG_HEADER_MOST];
   gsize held;
   gint64 left;
   guint32 sum;
   gint64 begins;
-  gboolean stray;   /* since the last page there was something else */
-  gboolean any;     /* there was a page */
-  gboolean ended;   /* the last whole page was the last of a stream */
-  gboolean chain;   /* and another has begun behind it */
-  guint32 first;    /* the number of the stream that began first */
-  gboolean over;    /* it has ended */
-  gboolean beside;  /* another has begun before it has gone on */
-  guint running;    /* streams that have begun and not ended */
-  gboolean damaged; /* a page is not what its checksum is of, or there is something between pages */
+  gboolean stray;  /* since the last page there was something else */
+  gboolean any;    /* there was a page */
+  gboolean ended;  /* the last whole page was the last of a stream */
+  gboolean chain;  /* and another has begun behind it */
+  guint32 first;   /* the serial number of the stream that began first */
+  guint32 number;  /* of its last page */
+  gboolean over;   /* it has ended */
+  gboolean beside; /* another has begun before it has gone on */
+  guint running;   /* streams that have begun and not ended */
+  gboolean
+      damaged; /* a page is not what its checksum is of, does not follow the one before, or not at once */
   gint64 damaged_at;
 } fc_ogg_watch;
 

@@ -170,16 +170,18 @@ static void move_labels(const fc_places *places, fc_meta_chunk *chunk) {
   chunk->size = end;
 }
 
-/* Timers of a cart chunk: what they are for, and where. */
-static void move_timers(const fc_places *places, fc_meta_chunk *chunk) {
+/* Timers of a cart chunk: what they are for, and where. They alone of a chunk that stays all the same. */
+static void move_timers(fc_places *places, fc_meta_chunk *chunk) {
   for (int i = 0; i < TIMERS; i++) {
     guint8 *timer = chunk->data + TIMERS_AT + i * TIMER;
     guint32 at = get(little(), timer + 4, 4);
     if (memcmp(timer, "\0\0\0\0", 4) == 0) continue;
-    if (move(places, &at))
+    if (!places->nowhere && places->stretch == 1 && move(places, &at)) {
       fc_chunk_put(little(), timer + 4, at, 4);
-    else
+    } else {
       memset(timer, 0, TIMER);
+      places->timers++;
+    }
   }
 }
 
@@ -191,7 +193,7 @@ static void move_clock(const fc_places *places, fc_meta_chunk *chunk) {
   fc_chunk_put(little(), at + 4, high, 4);
 }
 
-static void move_riff(const fc_places *places, fc_meta_chunk *chunk) {
+static void move_riff(fc_places *places, fc_meta_chunk *chunk) {
   if (is(chunk, "cue ", CUE_HEAD)) move_cues(places, chunk);
   if (is(chunk, "smpl", LOOPS_HEAD)) move_loops(places, chunk);
   if (is(chunk, "plst", PLAY_HEAD)) move_plays(places, chunk);
@@ -327,7 +329,7 @@ gboolean fc_places_find(fc_places *places, fc_family family, const GArray *chunk
   return !places->gone.failed && !places->kept.failed;
 }
 
-void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *chunk) {
+void fc_places_move(fc_places *places, fc_family family, fc_meta_chunk *chunk) {
   gboolean regions;
   if (family == FC_FAMILY_RIFF) move_riff(places, chunk);
   if (family == FC_FAMILY_AIFF) move_aiff(places, chunk);
@@ -371,7 +373,10 @@ void fc_places_move_loops(fc_places *places, SF_INSTRUMENT *instrument) {
 void fc_places_move_clock(const fc_places *places, guint32 *low, guint32 *high) {
   guint64 was = (guint64)*high << 32 | *low, back = places->lead < 0 ? (guint64)-places->lead : 0;
   /* Half a day at any rate is far from where a double has gaps. */
-  if (places->stretch != 1) was = (guint64)((double)was * places->stretch + 0.5);
+  if (places->stretch != 1) {
+    double stretched = (double)was * places->stretch + 0.5;
+    was = stretched < 0x1p64 ? (guint64)stretched : G_MAXUINT64;
+  }
   guint64 begins = back ? was - MIN(was, back) : was + (guint64)places->lead;
   *low = (guint32)begins, *high = (guint32)(begins >> 32);
 }

@@ -26,7 +26,9 @@ typedef struct fc_meta_chunk {
 typedef struct fc_places {
   gint64 lead, frames; /* the part begins with frame `lead`, and has so many; FC_UNKNOWN: to the end */
   double stretch;      /* how many frames one has become: then only the time of day has a meaning */
+  gboolean nowhere;    /* no frame is one of the whole sound's, at this rate or another */
   guint cues, loops;   /* that were left out */
+  guint timers;        /* likewise, of a cart */
   fc_blob gone;        /* their ids, of 4 bytes each, in rising order */
   fc_blob kept;        /* RIFF: ids of the others, each with its new place behind it, likewise */
 } fc_places;
@@ -35,7 +37,7 @@ typedef struct fc_places {
  * when there is no memory. */
 gboolean fc_places_find(fc_places *places, fc_family family, const GArray *chunks);
 /* Moves what a chunk says, in place: it does not become larger. */
-void fc_places_move(const fc_places *places, fc_family family, fc_meta_chunk *chunk);
+void fc_places_move(fc_places *places, fc_family family, fc_meta_chunk *chunk);
 void fc_places_clear(fc_places *places);
 
 /* The same of what libsndfile has read. */

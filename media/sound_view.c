@@ -171,10 +171,10 @@ static gboolean is_left_out(const maker *make, guint i) {
 }
 
 /* A kind comes once, as libsndfile goes through the whole of what another one promises each time; but for
- * lists, which are texts or labels, and remarks. */
+ * lists, which are texts or labels, and texts by themselves, of which it takes the last. */
 static gboolean is_repeated(const maker *make, guint i) {
   const guint8 *id = chunk_at(make->chunks, i)->id;
-  if (fc_chunk_id_is_among(id, "LIST ANNO")) return FALSE;
+  if (fc_chunk_id_is_among(id, "LIST " FC_AIFF_TEXTS)) return FALSE;
   for (guint k = i; k-- > 0;)
     if (memcmp(chunk_at(make->chunks, k)->id, id, 4) == 0 && !is_left_out(make, k)) return TRUE;
   return FALSE;

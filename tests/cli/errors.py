@@ -201,6 +201,13 @@ class Inputs(Bad):
                                  (0, f"filterchain: warning: bad.{ending}: {said}; what is there is taken"))
             self.write("bad." + ending, whole[:pages[-1]] + b"no page" + whole[pages[-1]:])
             self.assertIn(f"from byte {pages[-1] + 7} on", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
+            gone, twice = whole[:pages[3]] + whole[pages[4]:], whole[:pages[4]] + whole[pages[3]:]
+            for bad, at in ((gone, pages[3]), (twice, pages[4])):  # each page is right by itself
+                self.write("bad." + ending, bad)
+                self.assertIn(f"from byte {at} on is not what was written", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
+                done = self.run_command("-i", "-", "-o", "out.wav", input=bad, text=False)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.succeed("-q", "-i", "bad." + ending, "-o", "out.wav", "--allow-truncated")
             self.write("more." + ending, whole + b"Of no use" * 99)
             self.succeed("-i", "more." + ending, "-o", "out.wav")
 

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Whole jobs: sound and images through the command, judged by a direct computation here."""
+import fcntl
 import json
 import os
 import random
 import re
 import struct
 import subprocess
+import time
 
 import harness
 
+F_SETPIPE_SZ = 1031  # of fcntl(2) on Linux
 MASK = [0.5, -0.25, 0.125, 0.3, 0.325, -0.1, 0.05]
 
 
@@ -167,6 +170,45 @@ class Sound(harness.Case):
         self.assertRegex(said, rb"\Afilterchain: standard input: is cut off: its last page is not the end of a stream[^\n]*\n\Z")
         self.succeed("-i", "in.ogg", "-o", "whole.au")
         self.assertEqual((early + rest)[24:], self.read("whole.au")[24:len(early + rest)])
+
+    def through(self, data, out, pause_at=None, capacity=None):
+        """What is said of a sound from a pipe whose writer pauses, or that holds so little."""
+        reading, writing = os.pipe()
+        if capacity:
+            fcntl.fcntl(writing, F_SETPIPE_SZ, capacity)
+        with subprocess.Popen([harness.COMMAND, "-i", "-", "-p", "gain:1", "-o", out], cwd=self.folder, stdin=reading,
+                              env=harness.fixed_environment(), stderr=subprocess.PIPE) as child:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                if pause_at:
+                    pipe.write(data[:pause_at])
+                    pipe.flush()
+                    time.sleep(0.7)
+                for at in range(pause_at or 0, len(data), 3000):  # which fill a page each
+                    pipe.write(data[at:at + 3000])
+                    pipe.flush()
+            said = child.communicate(timeout=60)[1]
+        self.assertEqual(child.returncode, 0, said)
+        return said
+
+    def test_a_writer_that_takes_its_time(self):
+        """Does not change what is made of its sound; and none waits for one that waits for it."""
+        def chunk(name, content):
+            return name + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
+
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        data = self.read("in.wav")
+        for size in (200, 20000, 55000, 90000):
+            with self.subTest(ahead=size):
+                ahead = data[:36] + chunk(b"abcd", bytes(size)) + data[36:]
+                ahead = ahead[:4] + struct.pack("<I", len(ahead) - 8) + ahead[8:]
+                said = self.through(ahead, "fast.wav")
+                for how in ({"pause_at": 100}, {"capacity": 4096}, {"pause_at": 100, "capacity": 4096}):
+                    slow = self.through(ahead, "slow.wav", **how)
+                    if size < 4000 or "capacity" not in how:
+                        self.assertEqual((slow, self.read("slow.wav")), (said, self.read("fast.wav")), how)
+                    elif how:
+                        self.assertGreaterEqual(len(self.read("slow.wav")), len(data))
 
     def test_ogg_streams_one_after_another(self):
         """Of which the first is read: that there are more is told, be it a file or a pipe."""

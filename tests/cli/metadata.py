@@ -92,7 +92,7 @@ class Wav(harness.Case):
 
     def test_a_part(self):
         after = self.filtered(self.rich(), "crop:start=100:length=400", "gain:1",
-                              said="not in what is kept of the input, and left out: 2 cue points, 1 loop")
+                              said="not in what is kept of the input, and left out: 2 cue points, 1 loop, 1 timer")
         self.assertEqual(cue_places(after[b"cue "]), [(2, 100, 100), (3, 400, 400)])
         self.assertEqual(after[b"smpl"], struct.pack("<9I", 1, 2, 3, 60, 0, 0, 0, 2, 4) +
                          struct.pack("<6I", 2, 0, 110, 300, 0, 0) + struct.pack("<6I", 3, 0, 200, 399, 0, 0) + b"data")
@@ -118,7 +118,7 @@ class Wav(harness.Case):
 
     def test_the_beginning(self):
         after = self.filtered(self.rich(), "crop:length=300",
-                              said="not in what is kept of the input, and left out: 2 cue points, 2 loops")
+                              said="not in what is kept of the input, and left out: 2 cue points, 2 loops, 1 timer")
         self.assertEqual([place for _, _, place in cue_places(after[b"cue "])], [50, 200])
         self.assertEqual(after[b"bext"], bext(5 << 32))
 
@@ -127,6 +127,8 @@ class Wav(harness.Case):
         self.write("in.wav", self.rich())
         done = self.run_command("-i", "in.wav", "-o", "out.wav", "-p", "conv1d:[1,2,3,4]:mode=valid")
         self.assertEqual(done.stderr.count("no longer fits the samples, and is left out\n"), 4, done.stderr)
+        self.assertEqual(done.stderr.count("out.wav: not in what is kept of the input, and left out: 2 timers\n"), 1, done.stderr)
+        self.assertEqual(chunks_of(self.read("out.wav"))[b"cart"], cart())
         self.assertEqual(set(chunks_of(self.read("out.wav"))), {b"fmt ", b"data", b"bext", b"cart"})
 
     def test_another_rate(self):
@@ -135,6 +137,23 @@ class Wav(harness.Case):
         done = self.run_command("-i", self.write("in.wav", self.rich()), "-o", "out.wav", "-p", "matrix:half.txt:block=2:axis=x")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(chunks_of(self.read("out.wav"))[b"bext"], bext(5 << 31))
+        self.assertIn("left out: 2 timers\n", done.stderr)
+        self.assertEqual(chunks_of(self.read("out.wav"))[b"cart"], cart())
+        self.write("twice.txt", "1\n1\n")
+        self.succeed("-i", self.write("in.wav", wav(chunk(b"bext", bext((1 << 64) - 1)))), "-o", "out.wav", "-p", "matrix:twice.txt:block=1:axis=x")
+        self.assertEqual(chunks_of(self.read("out.wav"))[b"bext"], bext((1 << 64) - 1))
+
+    def test_more_chunks_than_are_looked_at(self):
+        """Behind the samples they are left out with a word, ahead of them nothing is found."""
+        many = chunk(b"abcd", b"12") * 5000
+        plain = wav()
+        data = plain + many
+        self.write("in.wav", data[:4] + struct.pack("<I", len(data) - 8) + data[8:])
+        done = self.run_command("-i", "in.wav", "-o", "out.wav")
+        self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: in.wav: holds more than 4096 chunks; those from "
+                                                          f"byte {len(plain) + 4094 * 10} on are left out\n"))
+        self.write("in.wav", wav(many))
+        self.assertEqual(self.fails(1, "-i", "in.wav", "-o", "out.wav"), "in.wav: holds more than 4096 chunks ahead of its samples")
 
     def test_damaged(self):
         """Counts beyond the end, entries that are cut off, and sizes that lead out."""
@@ -222,7 +241,7 @@ class Wav(harness.Case):
         for body, ahead in ((b"WAVE" + fmt + some + data, True), (b"WAVE" + fmt + data + some, False)):
             rifx, riff = b"RIFX" + struct.pack(">I", len(body)) + body, wav(*(chunk(*part) for part in parts))
             for stages in ([], ["crop:start=100:length=400"]):
-                said = "not in what is kept of the input, and left out: 2 cue points, 1 loop" if stages else ""
+                said = "not in what is kept of the input, and left out: 2 cue points, 1 loop, 1 timer" if stages else ""
                 self.assertEqual(self.filtered(rifx, *stages, said=said), self.filtered(riff, *stages, said=said))
                 if ahead:
                     arguments = [word for stage in stages for word in ("-p", stage)]
@@ -426,12 +445,54 @@ class Texts(harness.Case):
         self.assertIn(b"A title", made)
         self.assertEqual(said, "FLAC has no place for what else is in the input, and it is left out: ICMT, texts")
 
+    def test_two_of_a_kind(self):
+        """Of which others have but one."""
+        made, said = self.both_ways(aiff(chunk(b"AUTH", b"first ", True), chunk(b"AUTH", b"second", True), chunk(b"NAME", b"A title ", True)),
+                                    "out.wav")
+        self.assertIn(b"A title", made)
+        self.assertEqual(said, "WAV has no place for what else is in the input, and it is left out: AUTH")
+
     def test_comments_that_reach_too_far(self):
         """In a pipe libsndfile reads on behind them, among the samples."""
         for body in (struct.pack(">HIHH", 1, 0, 0, 900) + b"far", struct.pack(">HIHH3sx", 2, 0, 0, 3, b"odd") + struct.pack(">IHH2s", 0, 0, 2, b"ok"),
                      struct.pack(">HIHH", 1, 0, 0, 9000) + bytes(9000)):
             self.both_ways(aiff(chunk(b"COMT", body, True)), "out.wav")
             self.assertEqual(chunks_of(self.read("out.wav"))[b"data"], struct.pack(f"<{FRAMES}h", *range(FRAMES)))
+
+
+class Mpeg(harness.Case):
+    """Of an ID3 tag libsndfile reads some texts; the rest is named."""
+    FRAMES = [(b"TIT2", b"\0a title"), (b"APIC", b"\0image/png\0\3\0" + bytes(300)), (b"TCOM", b"\0us"), (b"APIC", b"\0image/png\0\4\0x")]
+
+    def tagged(self, version):
+        frames = b""
+        for kind, body in self.FRAMES:
+            size = len(body)
+            if version == 2:
+                frames += {b"TIT2": b"TT2", b"APIC": b"PIC", b"TCOM": b"TCM"}[kind] + struct.pack(">I", size)[1:] + body
+            else:
+                frames += kind + struct.pack(">I", size if version == 3 else size >> 7 << 8 | size & 127) + b"\0\0" + body
+        frames += bytes(50)
+        tag = b"ID3" + bytes([version, 0, 0, 0, 0, len(frames) >> 7, len(frames) & 127])
+        return tag + frames + (b"\xff\xfb\x90\x64" + bytes(413)) * 30
+
+    def test_what_a_tag_holds(self):
+        for version in (2, 3, 4):
+            for ending, title in (("wav", "WAV"), ("flac", "FLAC")):
+                with self.subTest(version=version, ending=ending):
+                    done = self.run_command("-i", self.write("in.mp3", self.tagged(version)), "-o", "out." + ending)
+                    word = "TCM" if version == 2 else "TCOM"
+                    self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.{ending}: {title} has no place for what "
+                                                                      f"else is in the input, and it is left out: picture, {word}\n"))
+                    self.assertIn(b"a title", self.read("out." + ending))
+
+    def test_damaged(self):
+        """Sizes that lead anywhere."""
+        good = self.tagged(3)
+        for at in range(3, 40):
+            for value in (0, 0x7f, 0xff):
+                self.write("in.mp3", good[:at] + bytes([value]) + good[at + 1:])
+                self.assertIn(self.run_command("-i", "in.mp3", "-o", "out.wav", timeout=20).returncode, (0, 1))
 
 
 class Flac(harness.Case):
