@@ -25,6 +25,7 @@ typedef struct fc_audio_samples {
 fc_audio_samples fc_audio_samples_of(int format);
 /* Whether it is MPEG, by itself or in WAV. */
 gboolean fc_audio_is_mpeg(int format);
+gboolean fc_audio_is_alac(int format);
 
 /*
  * The samples to store in a file of type `major`: those of the source they came from

@@ -87,8 +87,17 @@ gboolean fc_audio_is_mpeg(int format) {
   return subtype >= FC_SF_MPEG_LAYER_I && subtype <= FC_SF_MPEG_LAYER_III;
 }
 
+gboolean fc_audio_is_alac(int format) {
+  int subtype = format & SF_FORMAT_SUBMASK;
+  return subtype >= SF_FORMAT_ALAC_16 && subtype <= SF_FORMAT_ALAC_32;
+}
+
+/* ALAC is not written: of packets of 16 KB and more, as 24 bits or noise make them, libsndfile writes the
+ * table beyond its memory; and the packets into a file in the folder for temporary ones, which stays there
+ * when we are ended, and without which it crashes. What is in it can be had again as PCM. */
 static gboolean holds(int format, const SF_INFO *wanted) {
   if (fc_audio_is_mpeg(format)) return FALSE; /* libsndfile says that WAV does, and cannot write it */
+  if (fc_audio_is_alac(format)) return FALSE;
   SF_INFO info = *wanted;
   info.format = format;
   return sf_format_check(&info);

@@ -9,6 +9,7 @@
 
 #include "media/mpeg_front.h"
 #include "media/ogg_watch.h"
+#include "media/sound_front.h"
 
 /* Longer than any recording, shorter than what libsndfile says when it does not know. */
 #define FRAMES_MAX ((gint64)1 << 48)
@@ -49,17 +50,12 @@ static void cap_frames(const SF_INFO *info, gint64 bytes, fc_audio_length *lengt
     length->frames = MIN(length->frames, bytes / frame_bytes(info));
 }
 
-static gboolean is_alac(int format) {
-  int subtype = format & SF_FORMAT_SUBMASK;
-  return subtype >= SF_FORMAT_ALAC_16 && subtype <= SF_FORMAT_ALAC_32;
-}
-
 /* Of packets CAF has a table that begins with how many frames they hold; libsndfile has as many as it made of
  * the rest of it. */
 static gboolean count_packets(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
                               fc_audio_length *length, GError **error) {
   guint8 head[16];
-  if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || !is_alac(info->format)) return TRUE;
+  if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || !fc_audio_is_alac(info->format)) return TRUE;
   for (guint i = 0; i < chunks->items->len; i++) {
     const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
     if (memcmp(chunk->id, "pakt", 4) != 0 || chunk->size < (gint64)sizeof head) continue;
@@ -121,9 +117,10 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
   if (chunks->data < 0) return TRUE;
   const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
   length->certain = !fc_audio_is_mpeg(info->format);
-  if (chunks->missing)
+  if (chunks->missing) {
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", chunks->missing);
-  else if (is_too_long(input, chunks))
+    leave_out_padding(input, chunks, info, MIN(samples->size, input->size - samples->offset), length);
+  } else if (is_too_long(input, chunks))
     length->fault = g_strdup("holds more than the 4 GiB of samples that can be read of such a file");
   else if (chunks->open_ended)
     length->remark = TO_THE_END;
@@ -137,23 +134,15 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
   return count_packets(input, chunks, info, length, error);
 }
 
-/* .snd or its little-endian twin: offset and size of the samples. */
 static void compare_au(fc_input *input, fc_audio_length *length) {
-  guint32 offset, size;
-  if (input->head_size < 12) return;
-  memcpy(&offset, input->head + 4, 4);
-  memcpy(&size, input->head + 8, 4);
-  gboolean big = input->head[0] == '.';
-  offset = big ? GUINT32_FROM_BE(offset) : GUINT32_FROM_LE(offset);
-  size = big ? GUINT32_FROM_BE(size) : GUINT32_FROM_LE(size);
+  gint64 offset, size;
+  if (!fc_sound_front_au(input, &offset, &size)) return;
   length->certain = TRUE;
-  gint64 missing = (gint64)offset + size - input->size;
-  if (size == 0xffffffff)
+  gint64 missing = offset + size - input->size;
+  if (size < 0)
     length->remark = TO_THE_END;
   else if (missing > 0)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
-  else if (size == 0 && missing < 0)
-    length->remark = "its header says that it holds no samples; what follows it is left out";
 }
 
 /* A pipe has no size to compare with: the header is believed, unless what it says is

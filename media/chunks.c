@@ -118,11 +118,12 @@ static void unwrap(chunk_walk *walk, fc_chunk *chunk) {
 /* What a writer leaves who does not know. Where as much is there it is not a size that happens to be so, if
  * the file goes on beyond where it would end; or if it is the largest there is, twice. */
 static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
-  gint64 left = walk->input->size - chunk->offset, end = MAX(walk->total, chunk->offset + chunk->size);
+  gint64 left = walk->input->size - chunk->offset;
   if (chunk->size == 0) return left > 0 && walk->total <= chunk->offset;
   if (!fc_chunk_size_is_placeholder((guint64)chunk->size)) return FALSE;
   if (chunk->size > left) return TRUE;
   if (walk->layout->size_bytes != 4 || walk->has_ds64) return FALSE;
+  gint64 end = MAX(walk->total, chunk->offset + chunk->size);
   gboolean ones =
       chunk->size == G_MAXUINT32 && walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
   return ones || walk->input->size > end + SLACK;
@@ -239,19 +240,43 @@ gboolean fc_chunks_front_is_there(const fc_input *input) {
   return FALSE;
 }
 
+/* A list in memory, or in a file: then so much of it is held at a time, for memory may be refused. */
+typedef struct list_view {
+  const guint8 *data; /* or NULL */
+  fc_input *input;
+  gint64 offset;
+  gsize size;
+  gsize window_at, held;
+  guint8 window[4096];
+} list_view;
+
+/* The eight bytes at a place of the list, or NULL where they cannot be read. */
+static const guint8 *entry_at(list_view *list, gsize at) {
+  if (list->data) return list->data + at;
+  if (at < list->window_at || at + 8 > list->window_at + list->held) {
+    gssize got =
+        fc_input_read_at(list->input, list->offset + (gint64)at, list->window, sizeof list->window, NULL);
+    list->window_at = at, list->held = (gsize)MAX(got, 0);
+    if (list->held < 8) return NULL;
+  }
+  return list->window + (at - list->window_at);
+}
+
 /* Entries as libsndfile finds them: it takes kinds of lists for words, wherever they stand, and sizes for
  * numbers of 32 bits with a sign, and what is called as samples are for these. What reaches less far beyond
  * the list it passes by, and a list of the third kind it reads in another way. */
-static gboolean is_endless(const fc_chunk_layout *layout, const guint8 *data, gsize size) {
+static gboolean is_endless(const fc_chunk_layout *layout, list_view *list) {
   static const char *const kinds[] = {"adtl", "INFO", "exif"};
-  if (size >= 4 && memcmp(data, kinds[2], 4) == 0) return FALSE;
-  for (gsize at = 0; size - at >= 8;) {
+  for (gsize at = 0; list->size - at >= 8;) {
+    const guint8 *id = entry_at(list, at);
     gboolean kind = FALSE;
-    for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) kind |= memcmp(data + at, kinds[i], 4) == 0;
-    if (memcmp(data + at, kinds[2], 4) == 0 || memcmp(data + at, layout->samples, 4) == 0) return TRUE;
-    guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, data + at + 4, 4);
+    if (!id) return TRUE;
+    if (memcmp(id, kinds[2], 4) == 0) return at > 0;
+    for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) kind |= memcmp(id, kinds[i], 4) == 0;
+    if (memcmp(id, layout->samples, 4) == 0) return TRUE;
+    guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, id + 4, 4);
     if (entry > G_MAXINT32 / 2) return TRUE;
-    if (entry + (entry & 1) > size - at) return FALSE;
+    if (entry + (entry & 1) > list->size - at) return FALSE;
     at += (gsize)(entry + (entry & 1));
   }
   return FALSE;
@@ -273,10 +298,8 @@ gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   if (!layout || layout->size_bytes != 4 || memcmp(chunk->id, "LIST", 4) != 0) return FALSE;
   gsize size = (gsize)CLAMP(MIN(chunk->size, input->size - chunk->offset), 0, LIST_MAX + 1);
-  g_autofree guint8 *data = g_try_malloc(size + 1);
-  return size > LIST_MAX || !data ||
-         fc_input_read_at(input, chunk->offset, data, size, NULL) != (gssize)size ||
-         is_endless(layout, data, size);
+  return size > LIST_MAX ||
+         is_endless(layout, &(list_view){.input = input, .offset = chunk->offset, .size = size});
 }
 
 /* Of a chunk whose content begins at `data`, of which `left` bytes are there. */
@@ -288,7 +311,7 @@ static gboolean is_odd(const fc_chunk_layout *layout, const guint8 *id, guint64 
   if ((list || comments) && size > left) return TRUE;
   if (layout->family == FC_FAMILY_AIFF && fc_chunk_id_is_among(id, FC_AIFF_TEXTS) && size >= FC_AIFF_TEXT_MAX)
     return TRUE;
-  return (list && is_endless(layout, data, (gsize)size)) ||
+  return (list && is_endless(layout, &(list_view){.data = data, .size = (gsize)size})) ||
          (comments && has_more_comments(layout, data, (gsize)size));
 }
 

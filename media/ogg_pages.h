@@ -11,14 +11,18 @@
 G_BEGIN_DECLS
 
 typedef struct fc_ogg_pages {
-  fc_output *output; /* borrowed */
-  GByteArray *page;  /* what has come of the page that is not yet whole */
+  const char *name; /* for messages; borrowed, as the output */
+  fc_output *output;
+  GByteArray *page; /* what has come of the page that is not yet whole */
+  gint64 position;  /* that the last page ends at, in samples of the codec */
+  gboolean ended;   /* it was the end of the stream */
 } fc_ogg_pages;
 
 /* Takes the next bytes of the stream, in pieces of any size, and writes whole pages. */
 gboolean fc_ogg_pages_write(fc_ogg_pages *pages, const void *from, gsize size, GError **error);
-/* At the end of the stream nothing may be left over. */
-gboolean fc_ogg_pages_complete(const fc_ogg_pages *pages);
+/* At the end of the stream nothing may be left over, and it ends, not before a position: codecs that had no
+ * memory leave out what they like, without a word. */
+gboolean fc_ogg_pages_complete(const fc_ogg_pages *pages, gint64 position);
 
 G_END_DECLS
 

@@ -12,6 +12,10 @@
 #include "media/metadata.h"
 #include "media/ogg_pages.h"
 
+/* libvorbis looks ahead as far as it has been given samples, and what it makes of them shows: it always gets
+ * so many frames, whatever the chunks. The others gather what they need themselves. */
+#define GATHERED ((gint64)1024)
+
 typedef struct sndfile_encoder {
   fc_encoder base;
   const char *name;
@@ -21,6 +25,8 @@ typedef struct sndfile_encoder {
   gint64 position; /* as libsndfile sees it */
   gint64 size;
   gint64 frames;        /* written */
+  float *gathered;      /* for Vorbis: frames that wait for others; else NULL */
+  gint64 waiting;       /* how many */
   int sample_bytes;     /* of PCM and float samples */
   fc_flac_front front;  /* FLAC with blocks to add: blocks is NULL otherwise */
   fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
@@ -143,11 +149,30 @@ static gint64 write_frames(sndfile_encoder *encoder, const void *frames, gint64 
   }
 }
 
-static gboolean sndfile_write(fc_encoder *base, const void *frames, gint64 count, GError **error) {
-  sndfile_encoder *encoder = (sndfile_encoder *)base;
+static gboolean write_now(sndfile_encoder *encoder, const void *frames, gint64 count, GError **error) {
   gint64 written = write_frames(encoder, frames, count);
   encoder->frames += MAX(written, 0);
   return (written == count && !encoder->problem) || fail_encoder(encoder, error);
+}
+
+static gboolean gather(sndfile_encoder *encoder, const float *frames, gint64 count, GError **error) {
+  const gsize channels = (gsize)encoder->spec.channels;
+  while (count > 0) {
+    gint64 some = MIN(count, GATHERED - encoder->waiting);
+    memcpy(encoder->gathered + (gsize)encoder->waiting * channels, frames,
+           (gsize)some * channels * sizeof *frames);
+    encoder->waiting += some;
+    if (encoder->waiting == GATHERED && !write_now(encoder, encoder->gathered, GATHERED, error)) return FALSE;
+    encoder->waiting %= GATHERED;
+    frames += (gsize)some * channels;
+    count -= some;
+  }
+  return TRUE;
+}
+
+static gboolean sndfile_write(fc_encoder *base, const void *frames, gint64 count, GError **error) {
+  sndfile_encoder *encoder = (sndfile_encoder *)base;
+  return encoder->gathered ? gather(encoder, frames, count, error) : write_now(encoder, frames, count, error);
 }
 
 /* ---- AIFF ---------------------------------------------------------------- */
@@ -196,17 +221,27 @@ static gboolean drop_odd_byte(sndfile_encoder *encoder, GError **error) {
 
 /* ---- the end ------------------------------------------------------------- */
 
+/* Opus counts at 48 kHz, of which all rates that it takes are whole parts. */
+static gboolean is_whole(const sndfile_encoder *encoder) {
+  gboolean opus = (encoder->spec.samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+  gint64 position = encoder->frames * (opus ? 48000 / encoder->spec.rate : 1);
+  return !encoder->pages.page || fc_ogg_pages_complete(&encoder->pages, position);
+}
+
 static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
+  if (encoder->waiting && !write_now(encoder, encoder->gathered, encoder->waiting, error)) return FALSE;
   /* FLAC's header waits for the first samples. */
-  if (encoder->size == 0) sf_command(encoder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
+  if (encoder->size == 0 && is_major(encoder, SF_FORMAT_FLAC))
+    sf_command(encoder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
   if (encoder->frames == 0 && (encoder->spec.samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS)
     return fc_fail(error, FC_INVALID, "%s: Opus cannot hold a sound without samples; use .wav or .flac",
                    encoder->name);
   int problem = sf_close(g_steal_pointer(&encoder->file));
   if (encoder->problem) return fail_encoder(encoder, error);
-  if (problem || (encoder->pages.page && !fc_ogg_pages_complete(&encoder->pages)))
-    return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name, sf_error_number(problem));
+  if (problem || !is_whole(encoder))
+    return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name,
+                   problem ? sf_error_number(problem) : "some of the stream is missing");
   if (!correct_odd_size(encoder, error) || !drop_odd_byte(encoder, error)) return FALSE;
   if (encoder->chunks &&
       !fc_metadata_append(encoder->chunks, family_of(encoder->spec.samples.format), encoder->output, error))
@@ -219,6 +254,7 @@ static void sndfile_free(fc_encoder *base) {
   if (encoder->file) sf_close(encoder->file);
   if (encoder->pages.page) g_byte_array_unref(encoder->pages.page);
   fc_blob_clear(&encoder->front.held);
+  g_free(encoder->gathered);
   g_clear_error(&encoder->problem);
   g_free(encoder);
 }
@@ -229,6 +265,13 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   encoder->sample_bytes = floats ? (int)fc_dtype_size(spec->samples.dtype) : (spec->samples.bits + 7) / 8;
   if (spec->frames > 0 && !check_size(encoder, spec->frames * spec->channels * encoder->sample_bytes, error))
     return FALSE;
+  if ((spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_VORBIS) {
+    gsize size = (gsize)GATHERED * (gsize)spec->channels * sizeof *encoder->gathered;
+    encoder->gathered = g_try_malloc(size);
+    if (!encoder->gathered)
+      return fc_fail(error, FC_NO_MEMORY, "%s: no memory for %" G_GSIZE_FORMAT " bytes of samples",
+                     encoder->name, size);
+  }
   SF_INFO info = {.samplerate = spec->rate, .channels = spec->channels, .format = spec->samples.format};
   encoder->file = sf_open_virtual(&vio, SFM_WRITE, &info, encoder);
   if (!encoder->file) return fail_encoder(encoder, error);
@@ -254,7 +297,8 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->name = name;
   encoder->output = output;
   encoder->spec = *spec;
-  if (is_major(encoder, SF_FORMAT_OGG)) encoder->pages = (fc_ogg_pages){output, g_byte_array_new()};
+  if (is_major(encoder, SF_FORMAT_OGG))
+    encoder->pages = (fc_ogg_pages){.name = name, .output = output, .page = g_byte_array_new()};
   if (is_major(encoder, SF_FORMAT_FLAC))
     encoder->front.blocks = fc_metadata_flac_blocks(spec->metadata, spec, name);
   if (open_file(encoder, error)) return &encoder->base;

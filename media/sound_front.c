@@ -7,7 +7,8 @@
 #include "media/chunks.h"
 
 /* Where in a chunk it says how the samples are packed. */
-enum { WAV_TAG = 0, WAV_EXTENDED = 24, AIFF_KIND = 18, AU_ENCODING = 12 };
+enum { WAV_TAG = 0, WAV_EXTENDED = 24, AIFF_KIND = 18 };
+enum { AU_OFFSET = 4, AU_SIZE = 8, AU_ENCODING = 12, AU_HEAD = 24 };
 
 static gboolean wav_is_plain(const fc_chunk_layout *layout, const guint8 *fmt, guint64 size) {
   enum { PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, EXTENSIBLE = 0xfffe };
@@ -26,13 +27,31 @@ static gboolean aiff_is_plain(const fc_input *input, const guint8 *comm, guint64
   return FALSE;
 }
 
+/* The order of its bytes; NULL: it is no AU. */
+static const fc_chunk_layout *au_order(const fc_input *input) {
+  gboolean big = memcmp(input->head, ".snd", 4) == 0;
+  if (input->head_size < AU_HEAD || (!big && memcmp(input->head, "dns.", 4) != 0)) return NULL;
+  return fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
+}
+
+gboolean fc_sound_front_au(const fc_input *input, gint64 *offset, gint64 *size) {
+  const fc_chunk_layout *order = au_order(input);
+  if (!order) return FALSE;
+  *offset = (gint64)fc_chunk_get(order, input->head + AU_OFFSET, 4);
+  *size = (gint64)fc_chunk_get(order, input->head + AU_SIZE, 4);
+  gboolean behind = input->seekable && input->size > *offset;
+  if (*size == G_MAXUINT32 || (*size == 0 && behind)) *size = -1;
+  return TRUE;
+}
+
+/* Libsndfile takes its size for a number with a sign. */
 static gboolean au_is_plain(const fc_input *input) {
   enum { LAST_LINEAR = 7, ALAW = 27 };
-  gboolean big = memcmp(input->head, ".snd", 4) == 0;
-  if (input->head_size < AU_ENCODING + 4 || (!big && memcmp(input->head, "dns.", 4) != 0)) return FALSE;
-  const fc_chunk_layout *order = fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
+  const fc_chunk_layout *order = au_order(input);
+  gint64 offset, size;
+  if (!order || !fc_sound_front_au(input, &offset, &size)) return FALSE;
   guint64 encoding = fc_chunk_get(order, input->head + AU_ENCODING, 4);
-  return encoding <= LAST_LINEAR || encoding == ALAW;
+  return (encoding <= LAST_LINEAR || encoding == ALAW) && size != 0 && size <= G_MAXINT32 - offset;
 }
 
 /* In a pipe libsndfile does not pass by what AIFF lets stand ahead of the first sample, and takes a size that

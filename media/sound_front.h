@@ -14,6 +14,10 @@ G_BEGIN_DECLS
  * delivers silence, as long as the header says, or MP3 as if it were whole. */
 gboolean fc_sound_front_is_plain(const fc_input *input);
 
+/* Where the samples of AU begin, and how many bytes they are; -1: that was never set. FALSE when it is no AU.
+ * Whether it was, where it says nothing, a pipe does not tell. */
+gboolean fc_sound_front_au(const fc_input *input, gint64 *offset, gint64 *size);
+
 G_END_DECLS
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "media/blob.h"
+#include "media/sound_front.h"
 #include "media/texts.h"
 
 /* libsndfile keeps no more than 64 KB of all chunks, or 100 KB where half of it are CAF's samples. */
@@ -271,16 +272,38 @@ static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   fc_chunk_put(layout, view->header.data + layout->total_at, total, layout->size_bytes);
 }
 
+/* Libsndfile takes the size in AU for a number with a sign, and what was never set for that of no samples:
+ * it sees none in the header, and no more of the file than there are. */
+static void see_au(fc_sound_view *view) {
+  enum { SIZE_AT = 8, SIZE_END = 12 };
+  const guint8 none[] = {0xff, 0xff, 0xff, 0xff};
+  gint64 offset, size;
+  if (!fc_sound_front_au(view->input, &offset, &size) || offset < SIZE_END || offset > view->input->size)
+    return;
+  fc_blob_put(&view->header, view->input->head, SIZE_AT);
+  fc_blob_put(&view->header, none, sizeof none);
+  view->samples_at = SIZE_END;
+  view->samples_size = view->input->size - SIZE_END;
+  if (size >= 0) view->samples_size = MIN(view->samples_size, offset - SIZE_END + size);
+}
+
 static fc_sound_view *plain_view(fc_input *input, fc_sound_end end) {
   fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
   view->end = end;
   view->samples_size = input->size;
+  see_au(view);
   return view;
 }
 
+static fc_sound_view *check_view(fc_sound_view *view) {
+  if (!view->header.failed && !view->tail.failed) return view;
+  fc_sound_view_free(view);
+  return NULL;
+}
+
 fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_sound_end end) {
-  if (!chunks->family) return plain_view(input, end);
+  if (!chunks->family) return check_view(plain_view(input, end));
   fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
   view->end = end;
@@ -291,9 +314,7 @@ fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_so
     view->samples_size = samples->size >= 0 ? MIN(samples->size, left) : left;
   }
   make_view(view, chunks);
-  if (!view->header.failed && !view->tail.failed) return view;
-  fc_sound_view_free(view);
-  return NULL;
+  return check_view(view);
 }
 
 void fc_sound_view_free(fc_sound_view *view) {

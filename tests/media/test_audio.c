@@ -127,6 +127,11 @@ static void test_choices(void) {
       {"c.wav", "c.ogg", SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_VORBIS},
       {"c.wav", "c.opus", SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_OPUS},
       {"c.caf", "c.wav", SF_FORMAT_CAF | SF_FORMAT_ALAC_16, SF_FORMAT_PCM_16},
+      {"c.caf", "d.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_16,
+       SF_FORMAT_PCM_16}, /* an encoder that is not safe */
+      {"c.caf", "d.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_20, SF_FORMAT_PCM_24},
+      {"c.caf", "d.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_24, SF_FORMAT_PCM_24},
+      {"c.caf", "d.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_32, SF_FORMAT_PCM_32},
       {"c.w64", "c.rf64", SF_FORMAT_W64 | SF_FORMAT_DOUBLE, SF_FORMAT_DOUBLE},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(choices); i++) {
@@ -214,6 +219,16 @@ static void test_companded(void) {
   GError *error = NULL;
   g_assert_true(copy(&job, &error));
   assert_same_sound(in, back);
+
+  /* They are given 16 bits: libsndfile looks beyond its tables for a float that is beyond full scale. */
+  fc_source *like = fc_media_open(in, NULL, &error);
+  fc_sink *sink = fc_media_create(out, &job.options, like, &error);
+  fc_format format = like->format;
+  g_assert_cmpint(format.dtype, ==, FC_F32);
+  g_assert_true(sink->accept(sink, &format, &error));
+  g_assert_cmpint(format.dtype, ==, FC_I16);
+  sink->free(sink);
+  like->free(like);
 }
 
 static void test_warns_of_loss(void) {
@@ -586,6 +601,21 @@ static guint64 little(const guint8 *at, int size) {
   return value;
 }
 
+/* A header that is final from the start is not left to stand over less than it says. */
+static void test_less_than_was_said(void) {
+  g_autofree char *path = scratch("less.wav");
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_output) output = fc_output_open(path, 0, &error);
+  const fc_audio_spec spec = {
+      .samples = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, FC_I16, 16}, .rate = 48000, .channels = 1, .frames = 10};
+  static const gint16 samples[9];
+  fc_encoder *encoder = fc_wav_encoder_new("less", output, &spec, &error);
+  g_assert_true(encoder->write(encoder, samples, 9, &error));
+  g_assert_false(encoder->finish(encoder, &error));
+  g_assert_cmpstr(error->message, ==, "less: 9 frames arrived where 10 were due");
+  encoder->free(encoder);
+}
+
 /* Nobody knows yet whether it will be large: there is room for the sizes of RF64. */
 static void test_room_when_unknown(void) {
   g_autofree char *in = scratch("room.wav"), *out = scratch("room-out.wav");
@@ -712,68 +742,6 @@ static void test_large_and_unfinished(void) {
   g_remove(path);
 }
 
-/* Big-endian WAV and AIFF have no way to say so much, and none to be read any further. */
-static void test_large_and_big_endian(void) {
-  static const guint8 rifx[] = "RIFX\xff\xff\xff\xffWAVEfmt \0\0\0\20\0\1\0\1\0\0\37\100\0\0\76\200\0\2\0\20"
-                               "data\xff\xff\xff\xff",
-                      aiff[] = "FORM\xff\xff\xff\xff"
-                               "AIFFCOMM\0\0\0\22\0\1\xff\xff\xff\xff\0\20\100\13\372\0\0\0\0\0\0\0"
-                               "SSND\xff\xff\xff\xff\0\0\0\0\0\0\0\0";
-  const struct {
-    const guint8 *header;
-    gsize size;
-  } files[] = {{rifx, sizeof rifx - 1}, {aiff, sizeof aiff - 1}};
-  g_autofree char *path = scratch("large.big");
-  for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
-    for (gint64 more = 1; more <= 5; more += 4) { /* GiB */
-      store(path, files[i].header, files[i].size);
-      if (truncate(path, (gint64)files[i].size + (more << 30)) != 0) {
-        g_test_skip("no file of 5 GiB can be made here");
-        break;
-      }
-      GError *error = NULL;
-      fc_source *source = fc_media_open(path, NULL, &error);
-      if (more == 1) {
-        g_assert_no_error(error);
-        g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, more << 29);
-        source->free(source);
-      } else {
-        g_assert_error(error, FC_ERROR, FC_IO);
-        g_assert_nonnull(strstr(error->message, "holds more than the 4 GiB of samples that can be read"));
-        g_clear_error(&error);
-      }
-    }
-  g_remove(path);
-}
-
-/* Two files joined: the second is neither sound nor a chunk. */
-static void test_joined(void) {
-  static const char *const names[] = {"j.wav", "j.aiff", "j.w64"};
-  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-    g_autofree char *one = scratch(names[i]), *two = scratch("joined"), *content = NULL;
-    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-    gsize size;
-    make_sound(one,
-               i == 1 ? SF_FORMAT_AIFF | SF_FORMAT_PCM_16
-               : i    ? SF_FORMAT_W64 | SF_FORMAT_PCM_16
-                      : SF_FORMAT_WAV | SF_FORMAT_PCM_16,
-               8000, 1, 100);
-    g_assert_true(g_file_get_contents(one, &content, &size, NULL));
-    g_autoptr(GByteArray) both = g_byte_array_new();
-    for (int k = 0; k < 2; k++) g_byte_array_append(both, (guint8 *)content, (guint)size);
-    store(two, both->data, both->len);
-    fc_media_options options = {.log = keep_line, .log_data = lines};
-    GError *error = NULL;
-    fc_source *source = fc_media_open(two, &options, &error);
-    g_assert_no_error(error);
-    g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, 100);
-    g_assert_cmpuint(lines->len, ==, 1);
-    g_assert_nonnull(
-        strstr(lines->pdata[0], "goes on where its header says that it ends; what follows is left out"));
-    source->free(source);
-  }
-}
-
 /* ---- equal runs, numbers ------------------------------------------------ */
 
 /* Two runs, more than a second apart, give the same bytes: no time, no random number. */
@@ -859,14 +827,13 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/audio/cut-behind", test_cut_behind);
   g_test_add_func("/media/audio/unknown-flac", test_unknown_flac);
   g_test_add_func("/media/audio/unfinished-header", test_unfinished_header);
+  g_test_add_func("/media/audio/less-than-was-said", test_less_than_was_said);
   g_test_add_func("/media/audio/room-when-unknown", test_room_when_unknown);
   g_test_add_func("/media/audio/too-long", test_too_long);
   g_test_add_func("/media/audio/no-end-of-reading", test_no_end_of_reading);
   g_test_add_func("/media/audio/large-header", test_large_header);
   g_test_add_func("/media/audio/large-input", test_large_input);
   g_test_add_func("/media/audio/large-and-unfinished", test_large_and_unfinished);
-  g_test_add_func("/media/audio/large-and-big-endian", test_large_and_big_endian);
-  g_test_add_func("/media/audio/joined", test_joined);
   g_test_add_func("/media/audio/pipe-in", test_pipe_in);
   g_test_add_func("/media/audio/pipe-out", test_pipe_out);
   g_test_add_func("/media/audio/equal-runs", test_equal_runs);

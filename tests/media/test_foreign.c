@@ -305,6 +305,61 @@ static void test_never_set(void) {
   }
 }
 
+/* AU says it in 32 bits without a sign, in either order of bytes, or not at all; what stands behind its
+ * samples is none of them. */
+static void test_sizes_of_au(void) {
+  static const int orders[] = {SF_ENDIAN_BIG, SF_ENDIAN_LITTLE};
+  g_autofree char *whole = scratch("whole.au"), *other = scratch("other.au");
+  const copy_job strict = {0};
+  for (gsize i = 0; i < G_N_ELEMENTS(orders); i++) {
+    make_sound(whole, SF_FORMAT_AU | SF_FORMAT_PCM_16 | orders[i], 8000, 1, 5000);
+    bytes want = samples_of(whole, &strict), b = load(whole);
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    g_byte_array_append(file, b.data, (guint)b.size);
+    g_byte_array_append(file, (const guint8 *)"not one of them", 15);
+    store(other, file->data, file->len);
+    bytes got = samples_of(other, &strict);
+    g_assert_cmpmem(got.data, got.size, want.data, want.size);
+    clear_bytes(&got);
+    for (int never = 0; never < 2; never++) {
+      memset(b.data + 8, never ? 0xff : 0, 4);
+      store(other, b.data, b.size);
+      got = samples_of(other, &strict);
+      g_assert_cmpmem(got.data, got.size, want.data, want.size);
+      clear_bytes(&got);
+    }
+    memset(b.data + 8, 0, 4);
+    store(other, b.data, 24); /* there are none */
+    g_assert_cmpuint(frames_of(other), ==, 0);
+    clear_bytes(&want);
+    clear_bytes(&b);
+  }
+}
+
+static void test_large_au(void) {
+  g_autofree char *path = scratch("large.au");
+  const gint64 size = (gint64)0x90000000;
+  GError *error = NULL;
+  guint8 head[24] = {'.', 's', 'n', 'd', 0, 0, 0,    24,   0x90, 0, 0, 0,
+                     0,   0,   0,   1,   0, 0, 0x1f, 0x40, 0,    0, 0, 1};
+  store(path, head, sizeof head);
+  if (truncate(path, size + 24) != 0) { /* nothing but holes */
+    g_test_skip("no file may be as large here");
+    return;
+  }
+  const fc_media_options options = {0};
+  fc_source *source = fc_media_open(path, &options, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, size);
+  source->free(source);
+  g_assert_cmpint(truncate(path, size - 1000), ==, 0);
+  g_assert_null(fc_media_open(path, &options, &error));
+  g_assert_true(g_str_has_suffix(
+      error->message, "is cut off: 1024 bytes are missing; --allow-truncated takes what is there"));
+  g_error_free(error);
+  g_remove(path);
+}
+
 /* ---- tags ahead --------------------------------------------------------------------- */
 
 /* ID3 ahead of any sound is passed over, of whatever size and with a footer. */
@@ -357,6 +412,68 @@ static void test_tag_ahead(void) {
   assert_fails(tagged, "begins with an ID3 tag, and what is behind it is no sound of a kind known here");
 }
 
+/* Big-endian WAV and AIFF have no way to say so much, and none to be read any further. */
+static void test_large_and_big_endian(void) {
+  static const guint8 rifx[] = "RIFX\xff\xff\xff\xffWAVEfmt \0\0\0\20\0\1\0\1\0\0\37\100\0\0\76\200\0\2\0\20"
+                               "data\xff\xff\xff\xff",
+                      aiff[] = "FORM\xff\xff\xff\xff"
+                               "AIFFCOMM\0\0\0\22\0\1\xff\xff\xff\xff\0\20\100\13\372\0\0\0\0\0\0\0"
+                               "SSND\xff\xff\xff\xff\0\0\0\0\0\0\0\0";
+  const struct {
+    const guint8 *header;
+    gsize size;
+  } files[] = {{rifx, sizeof rifx - 1}, {aiff, sizeof aiff - 1}};
+  g_autofree char *path = scratch("large.big");
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
+    for (gint64 more = 1; more <= 5; more += 4) { /* GiB */
+      store(path, files[i].header, files[i].size);
+      if (truncate(path, (gint64)files[i].size + (more << 30)) != 0) {
+        g_test_skip("no file of 5 GiB can be made here");
+        break;
+      }
+      GError *error = NULL;
+      fc_source *source = fc_media_open(path, NULL, &error);
+      if (more == 1) {
+        g_assert_no_error(error);
+        g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, more << 29);
+        source->free(source);
+      } else {
+        g_assert_error(error, FC_ERROR, FC_IO);
+        g_assert_nonnull(strstr(error->message, "holds more than the 4 GiB of samples that can be read"));
+        g_clear_error(&error);
+      }
+    }
+  g_remove(path);
+}
+
+/* Two files joined: the second is neither sound nor a chunk. */
+static void test_joined(void) {
+  static const char *const names[] = {"j.wav", "j.aiff", "j.w64"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *one = scratch(names[i]), *two = scratch("joined"), *content = NULL;
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    gsize size;
+    make_sound(one,
+               i == 1 ? SF_FORMAT_AIFF | SF_FORMAT_PCM_16
+               : i    ? SF_FORMAT_W64 | SF_FORMAT_PCM_16
+                      : SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+               8000, 1, 100);
+    g_assert_true(g_file_get_contents(one, &content, &size, NULL));
+    g_autoptr(GByteArray) both = g_byte_array_new();
+    for (int k = 0; k < 2; k++) g_byte_array_append(both, (guint8 *)content, (guint)size);
+    store(two, both->data, both->len);
+    fc_media_options options = {.log = keep_line, .log_data = lines};
+    GError *error = NULL;
+    fc_source *source = fc_media_open(two, &options, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, 100);
+    g_assert_cmpuint(lines->len, ==, 1);
+    g_assert_nonnull(
+        strstr(lines->pdata[0], "goes on where its header says that it ends; what follows is left out"));
+    source->free(source);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -365,7 +482,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/blocks-that-mislead", test_blocks_that_mislead);
   g_test_add_func("/media/foreign/no-padding", test_no_padding);
   g_test_add_func("/media/foreign/never-set", test_never_set);
+  g_test_add_func("/media/foreign/sizes-of-au", test_sizes_of_au);
+  g_test_add_func("/media/foreign/large-au", test_large_au);
   g_test_add_func("/media/foreign/tag-ahead", test_tag_ahead);
+  g_test_add_func("/media/foreign/large-and-big-endian", test_large_and_big_endian);
+  g_test_add_func("/media/foreign/joined", test_joined);
   int status = g_test_run();
   scratch_remove();
   return status;

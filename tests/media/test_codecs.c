@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_codecs.c - what codecs make of sound does not show how it came to them, and what they
+ * leave out when they have no memory is noticed.
+ */
+#include <string.h>
+
+#include "media/audio.h"
+#include "media/ogg_pages.h"
+#include "tests/media/support.h"
+
+/* An Ogg stream begins once, also where nothing comes. */
+static void test_empty_ogg(void) {
+  g_autofree char *in = scratch("empty.wav"), *out = scratch("empty.ogg");
+  guint begins = 0;
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 0);
+  assert_copies(in, out);
+  bytes b = load(out);
+  for (gsize at = 0; at + 27 < b.size; at++) begins += memcmp(b.data + at, "OggS\0\2", 6) == 0;
+  g_assert_cmpuint(begins, ==, 1);
+  clear_bytes(&b);
+}
+
+/* One page of packets of these sizes; whether it is taken. */
+static gboolean take_page(fc_ogg_pages *pages, int flags, guint8 position, const guint8 *pieces,
+                          guint8 count) {
+  guint8 page[27 + 4 + 4 * 255] = {'O', 'g', 'g', 'S', 0, (guint8)flags, position, [26] = count};
+  gsize size = 27 + (gsize)count;
+  for (int i = 0; i < count; i++) page[27 + i] = pieces[i], size += pieces[i];
+  g_autoptr(GError) error = NULL;
+  gboolean taken = fc_ogg_pages_write(pages, page, size, &error);
+  if (!taken) g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
+  return taken;
+}
+
+/* What libogg and its codecs do without memory: they leave packets empty, or the rest away, and say nothing.
+ */
+static void test_ogg_without_memory(void) {
+  static const guint8 whole[] = {5, 255, 0}, none[] = {5, 0}, two[] = {255, 0, 0}, rest[] = {0, 7};
+  g_autofree char *path = scratch("pages.ogg");
+  g_autoptr(fc_output) output = fc_output_open(path, 0, NULL);
+  g_autoptr(GByteArray) page = g_byte_array_new();
+  fc_ogg_pages pages = {.name = "pages", .output = output, .page = page};
+  g_assert_false(fc_ogg_pages_complete(&pages, 0));
+  g_assert_true(take_page(&pages, 2, 0, whole, 3));
+  g_assert_true(take_page(&pages, 1, 50, rest, 2));
+  g_assert_false(fc_ogg_pages_complete(&pages, 50));
+  g_assert_true(take_page(&pages, 4, 100, whole, 1));
+  g_assert_true(fc_ogg_pages_complete(&pages, 100));
+  g_assert_false(fc_ogg_pages_complete(&pages, 101));
+  g_assert_false(take_page(&pages, 0, 0, none, 2));
+  g_byte_array_set_size(page, 0);
+  g_assert_false(take_page(&pages, 0, 0, two, 3));
+  g_byte_array_set_size(page, 0);
+  g_assert_false(take_page(&pages, 0, 0, rest, 2));
+}
+
+/* What is written does not depend on how much comes at a time, nor what is read on how much is asked for. */
+static void test_any_chunks(void) {
+  static const struct {
+    const char *name;
+    int format;
+  } kinds[] = {
+      {"k.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_24},   {"k.aiff", SF_FORMAT_AIFF | SF_FORMAT_FLOAT},
+      {"k.au", SF_FORMAT_AU | SF_FORMAT_ULAW},       {"k.caf", SF_FORMAT_CAF | SF_FORMAT_ALAW},
+      {"k.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16}, {"k.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
+      {"k.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS},    {"k-ms.wav", SF_FORMAT_WAV | SF_FORMAT_MS_ADPCM}};
+  static const gint64 chunks[] = {1, 7, 1000, 1024, 3333, 20000};
+  g_autofree char *back = scratch("k-back.wav"), *back_want = scratch("k-want.wav");
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    g_autofree char *in = scratch(kinds[i].name), *name = g_strconcat("out-", kinds[i].name, NULL),
+                    *want_name = g_strconcat("want-", kinds[i].name, NULL);
+    g_autofree char *out = scratch(name), *want = scratch(want_name);
+    make_sound(in, kinds[i].format, 48000, 2, 20000);
+    assert_copies(in, want);
+    assert_copies(in, back_want);
+    for (gsize k = 0; k < G_N_ELEMENTS(chunks); k++) {
+      GError *error = NULL;
+      copy(&(copy_job){.in = in, .out = out, .dtype = -1, .chunk = chunks[k]}, &error);
+      g_assert_no_error(error);
+      assert_same_bytes(out, want);
+      copy(&(copy_job){.in = in, .out = back, .dtype = -1, .chunk = chunks[k]}, &error);
+      g_assert_no_error(error);
+      assert_same_bytes(back, back_want);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/codecs/empty-ogg", test_empty_ogg);
+  g_test_add_func("/media/codecs/ogg-without-memory", test_ogg_without_memory);
+  g_test_add_func("/media/codecs/any-chunks", test_any_chunks);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
