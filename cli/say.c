@@ -20,9 +20,11 @@ static void erase_bar(void) {
 }
 
 static void write_line(const char *before, char *text) {
-  // A name or a plugin's sentence may hold control characters; a message is one line.
-  for (char *c = text; *c; c++)
+  // A name or a plugin's sentence may hold control characters, C1's (in UTF-8) too; a message is one line.
+  for (char *c = text; *c; c++) {
     if ((guchar)*c < ' ' || *c == 127) *c = ' ';
+    if ((guchar)c[0] == 0xc2 && (guchar)c[1] >= 0x80 && (guchar)c[1] < 0xa0) c[0] = c[1] = ' ';
+  }
   g_strchomp(text);
   g_mutex_lock(&mutex);
   erase_bar();

@@ -5,6 +5,7 @@
  */
 #include "core/table.h"
 
+#include "media/blob.h"
 #include "media/internal.h"
 #include "media/quantise.h"
 
@@ -45,51 +46,55 @@ static gboolean fail_large(const fc_source *source, GError **error) {
                  source->name, FC_TABLE_MAX);
 }
 
+static gboolean fail_memory(const fc_source *source, GError **error) {
+  return fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);
+}
+
 /* Appends everything that the source delivers, as real values. */
-static gboolean read_values(fc_source *source, GArray *values, GError **error) {
+static gboolean read_values(fc_source *source, fc_blob *values, GError **error) {
   gint64 each = elements_of(&source->format);
   if (each <= 0) return each == 0 || fail_large(source, error);
   gint64 step = MAX(STEP / each, 1);
   g_autofree void *block = g_try_malloc((gsize)(step * each) * fc_dtype_size(source->format.dtype));
-  if (!block) return fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);
+  if (!block) return fail_memory(source, error);
   for (;;) {
     fc_view view = block_view(&source->format, block, step);
     gint64 got = source->read(source, &view, error);
     if (got <= 0) return got == 0;
-    if ((gint64)values->len + got * each > FC_TABLE_MAX) return fail_large(source, error);
-    guint before = values->len;
+    gsize count = (gsize)(got * each);
+    if (values->size / sizeof(double) + count > FC_TABLE_MAX) return fail_large(source, error);
     view.shape[fc_stream_axis(source->format.kind)] = got;
-    g_array_set_size(values, before + (guint)(got * each));
-    if (!fc_quantise(source->name, &view, 0, &g_array_index(values, double, before), FC_F64, error))
-      return FALSE;
+    guint8 *to = fc_blob_grow(values, count * sizeof(double));
+    if (!to) return fail_memory(source, error);
+    if (!fc_quantise(source->name, &view, 0, to, FC_F64, error)) return FALSE;
   }
 }
 
 /* A sound: a column a channel, one channel as one row. An array: as it lies, its
  * rows those of the table; one column is one row too. */
-static fc_table *table_of(const fc_source *source, const GArray *values, GError **error) {
+static fc_table *table_of(const fc_source *source, const fc_blob *values, GError **error) {
   const fc_format *format = &source->format;
   gint64 cols = format->kind == FC_AUDIO ? format->extent[FC_AXIS_C] : format->extent[FC_AXIS_X];
   if (format->kind != FC_AUDIO && (format->extent[FC_AXIS_C] != 1 || format->extent[FC_AXIS_N] != 1)) {
     fc_fail(error, FC_IO, "%s: a table has one or two dimensions", source->name);
     return NULL;
   }
-  gint64 rows = cols ? (gint64)values->len / cols : 0;
+  gint64 rows = cols ? (gint64)(values->size / sizeof(double)) / cols : 0;
   if (rows < 1 || cols < 1) {
     fc_fail(error, FC_IO, "%s: holds no numbers", source->name);
     return NULL;
   }
   if (cols == 1 && format->kind == FC_AUDIO) cols = rows, rows = 1;
   double rate = format->kind == FC_AUDIO ? format->rate : 0;
-  return fc_table_new(source->name, rows, cols, &g_array_index(values, double, 0), rate, error);
+  return fc_table_new(source->name, rows, cols, (const double *)(const void *)values->data, rate, error);
 }
 
 static fc_table *read_source(fc_input *input, const fc_file_format *format, GError **error) {
   const fc_media_options none = {0};
   fc_source *source = format->open(input, format, &none, error);
   if (!source) return NULL;
-  g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
-  fc_table *table = read_values(source, values, error) ? table_of(source, values, error) : NULL;
+  g_auto(fc_blob) values = {0};
+  fc_table *table = read_values(source, &values, error) ? table_of(source, &values, error) : NULL;
   source->free(source);
   return table;
 }

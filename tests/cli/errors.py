@@ -69,6 +69,16 @@ class Inputs(Bad):
         self.assertRegex(done.stderr, r"\Afilterchain: warning: cut\.wav: [^\n]*\n\Z")
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], harness.read_wav(self.path(self.sound))[0][:200])
 
+    def test_names_that_upset_a_terminal(self):
+        """A message is one line without control characters, an error as well as a warning."""
+        for name in ("two\nlines.wav", "red\x1b[31m.wav", "clear\x9b2J.wav", "bell\7.wav", "back\x7f.wav"):
+            shown = "".join(" " * len(c.encode()) if c < " " or "\x7f" <= c < "\xa0" else c for c in name)
+            self.assertEqual(self.fails(1, "-i", "no" + name, "-o", "out.wav"), f"no{shown}: cannot be opened: No such file or directory")
+            self.write(name, self.read(self.sound)[:444])
+            done = self.run_command("-i", name, "-o", "out.wav", "--allow-truncated")
+            self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: {shown}: is cut off: 400 bytes are missing; "
+                                                              "what is there is taken\n"))
+
     def test_truncated_pipe_is_told_once(self):
         done = self.run_command("-i", "-", "--in-format", "raw", "--raw", "dtype=i16,channels=2,rate=44100",
                                 "-o", "out.wav", "--allow-truncated", input="\1" * 4001)
@@ -155,6 +165,9 @@ class Inputs(Bad):
             done = self.run_command("-i", "large." + ending, "-o", "-", "--format", "raw", "-q", text=False, timeout=10)
             os.remove(self.path("large." + ending))
             self.assertEqual((done.returncode, done.stdout), (0, bytes(64)), done.stderr)
+            done = self.run_command("-i", "-", "-o", "out.wav", input=head, text=False, timeout=10)  # of which nothing is there
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, rb"\Afilterchain: standard input: is cut off[^\n]*\n\Z")
 
     def test_a_list_that_is_cut_off_in_a_pipe(self):
         """It has no rows: that the first element is not whole is not said where others are."""
@@ -208,6 +221,10 @@ class Inputs(Bad):
                 done = self.run_command("-i", "-", "-o", "out.wav", input=bad, text=False)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.succeed("-q", "-i", "bad." + ending, "-o", "out.wav", "--allow-truncated")
+            for page in (pages[3], pages[-1]):  # a cut that no page shows
+                self.write("cut." + ending, whole[:page])
+                said = "cut.{}: is cut off: its last page is not the end of a stream; --allow-truncated takes what is there"
+                self.assertEqual(self.fails(1, "-i", "cut." + ending, "-o", "out.wav"), said.format(ending))
             self.write("more." + ending, whole + b"Of no use" * 99)
             self.succeed("-i", "more." + ending, "-o", "out.wav")
 

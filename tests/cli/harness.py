@@ -208,5 +208,6 @@ def read_png(path):
 
 
 def main():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has had ignored, also by what we start
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # nohup, or a shell's `&`, has had it ignored, also by what we start
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -12,10 +12,13 @@ import signal
 import struct
 import subprocess
 import time
+import unittest
 import zlib
 
 import harness
 
+EVERYTHING = os.environ.get("FILTERCHAIN_TRIALS") == "all"
+STRANGER = 12345  # a user id that nobody has
 SECONDS, MEGABYTES = (40, 3072) if harness.sanitized() else (10, 1024)
 
 
@@ -228,7 +231,7 @@ class Limits(harness.Case):
         self.write("in.wav", bytes(data))
         self.assertRegex(self.fails(1, "-i", "in.wav", "-o", "out.npy"), r"\Ain\.wav: .*channel")
 
-    def start_large(self, *more):
+    def start_large(self, *more, **options):
         """A run on an image that takes a while."""
         if not os.path.exists(self.path("in.png")):
             side = 3000
@@ -237,19 +240,44 @@ class Limits(harness.Case):
             self.write("in.png", png(side, side, zlib.compress(rows, 1)))
         return subprocess.Popen([harness.COMMAND, "-i", "in.png", *more, "-p", "stats", "-q"], cwd=self.folder,
                                 env=harness.fixed_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE)
+                                stderr=subprocess.PIPE, **options)
 
     def test_the_decoders_time(self):
         """What the kernel does to a child that has used up its time: the run ends with a sentence."""
         for _ in range(20):  # until the child is met at work
             run = self.start_large()
-            killed = self.kill_child_of(run)
+            killed = self.signal_child_of(run, signal.SIGKILL)
             said = run.communicate(timeout=60)[1].decode()
             if killed and run.returncode:
                 self.assertRegex(said, r"\Afilterchain: in\.png: decoding was stopped at the limit of \d+ s of processor time\n\Z")
                 self.assertEqual(self.files(), ["in.png"])
                 return
         self.skipTest("the child was too quick to be met")
+
+    @unittest.skipUnless(EVERYTHING, "takes half a minute: FILTERCHAIN_TRIALS=all")
+    def test_a_decoder_that_stands_still(self):
+        """It uses up none of its time: the clock ends it."""
+        for _ in range(20):
+            run = self.start_large()
+            stopped = self.signal_child_of(run, signal.SIGSTOP)
+            said = run.communicate(timeout=120)[1].decode()
+            if stopped and run.returncode:
+                self.assertRegex(said, r"\Afilterchain: in\.png: decoding was stopped at the limit of \d+ s of processor time\n\Z")
+                return
+        self.skipTest("the child was too quick to be met")
+
+    def test_signals_are_the_commands(self):
+        """A terminal sends Ctrl-C to the child too: that goes on, and the command says what happened."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            met = 0
+            for _ in range(20):
+                run = self.start_large()
+                met += self.signal_child_of(run, number)
+                self.assertEqual((run.communicate(timeout=60)[1], run.returncode), (b"", 0), number)
+                if met:
+                    break
+        if not met:
+            self.skipTest("the child was too quick to be met")
 
     def test_what_the_decoder_may_do(self):
         """Looked at from outside while it decodes, as a fork of the command and as a helper's: it has
@@ -259,21 +287,41 @@ class Limits(harness.Case):
         if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
             self.skipTest("/proc does not tell the children here")
         for inputs, depth in (((), 1), (("-i", "in.png", "-i", "in.png"), 2)):
-            seen = None
-            for _ in range(20):
-                run = self.start_large(*inputs)
-                while run.poll() is None and not seen:
-                    seen = self.confined_below(run.pid, depth)
-                run.communicate(timeout=60)
-                if seen:
-                    break
-            self.assertTrue(seen, "no confined decoder was met at work")
-            status, limits, files = seen
+            status, limits, files, _ = self.meet_confined(depth, *inputs)
             self.assertIn("NoNewPrivs:\t1", status)
-            self.assertEqual(files, ["0"] if depth == 1 else [])
+            if files is not None:
+                self.assertEqual(files, ["0"] if depth == 1 else [])
             for line in (r"Max cpu time +1[0-9] +1[0-9] +seconds", r"Max file size +0 +0 ", r"Max core file size +0 +0 ",
                          r"Max address space +[0-9]+ +[0-9]+ "):
                 self.assertRegex(limits, line)
+
+    def test_nobody_may_look_into_the_decoder(self):
+        """Not even whoever started it can attach to it or take its memory: it belongs to the kernel."""
+        if harness.sanitized() or not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+            self.skipTest("no decoder to be seen here")
+        user, options = os.geteuid(), {}
+        if user == 0:  # to whom all belongs
+            user, options = STRANGER, {"user": STRANGER, "group": STRANGER, "extra_groups": []}
+            os.chmod(self.folder, 0o755)
+            try:
+                if self.run_command("--version", **options).returncode:
+                    self.skipTest("the build is closed to others")
+            except OSError:
+                self.skipTest("nobody else is known in this user namespace")
+        for inputs, depth in (((), 1), (("-i", "in.png", "-i", "in.png"), 2)):
+            owners = self.meet_confined(depth, *inputs, **options)[3]
+            self.assertEqual((len(owners), user in owners), (depth, False))
+
+    def meet_confined(self, depth, *inputs, **options):
+        """What confined_below tells of a decoder at work."""
+        for _ in range(20):
+            run, seen = self.start_large(*inputs, **options), None
+            while run.poll() is None and not seen:
+                seen = self.confined_below(run.pid, depth)
+            run.communicate(timeout=60)
+            if seen:
+                return seen
+        return self.fail("no confined decoder was met at work")
 
     @staticmethod
     def text_of(path):
@@ -281,24 +329,25 @@ class Limits(harness.Case):
             return file.read()
 
     def confined_below(self, pid, depth):
-        """(status, limits, descriptors) of a confined process so many generations down, or None."""
+        """(status, limits, descriptors, owners) of a confined process so many generations down, or None. Only the
+        superuser sees the descriptors; the owners are those of the processes from the first generation on."""
         try:
             for child in self.text_of(f"/proc/{pid}/task/{pid}/children").split():
                 if depth > 1:
                     found = self.confined_below(child, depth - 1)
                     if found:
-                        return found
+                        return (*found[:3], [os.stat(f"/proc/{child}/fd").st_uid, *found[3]])
                     continue
                 texts = [self.text_of(f"/proc/{child}/{name}") for name in ("status", "limits")]
-                files = sorted(os.listdir(f"/proc/{child}/fd"))
+                files = sorted(os.listdir(f"/proc/{child}/fd")) if os.geteuid() == 0 else None
                 over = "State:\tZ" in self.text_of(f"/proc/{child}/status")  # of which none are listed
                 if not over and ("Seccomp:\t2" in texts[0] or "Seccomp:\t1" in texts[0]):
-                    return (*texts, files)
+                    return (*texts, files, [os.stat(f"/proc/{child}/fd").st_uid])
         except OSError:
             pass
         return None
 
-    def kill_child_of(self, run):
+    def signal_child_of(self, run, number):
         while run.poll() is None:
             try:
                 children = self.text_of(f"/proc/{run.pid}/task/{run.pid}/children").split()
@@ -307,7 +356,7 @@ class Limits(harness.Case):
             if children:
                 time.sleep(0.01)
                 try:
-                    os.kill(int(children[0]), signal.SIGKILL)
+                    os.kill(int(children[0]), number)
                     return True
                 except ProcessLookupError:
                     return False

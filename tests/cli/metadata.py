@@ -393,7 +393,7 @@ def flac_blocks(data):
 
 class Texts(harness.Case):
     def test_in_no_encoding(self):
-        """FLAC and Ogg have UTF-8; libsndfile frees a text twice that is none. Elsewhere the bytes are kept."""
+        """FLAC, Ogg and CAF have UTF-8; libsndfile frees a text twice that is none. Elsewhere the bytes are kept."""
         for name, stored in ((b"Zo\xeb", "Zo\u00eb"), ("Zo\u00eb".encode(), "Zo\u00eb"), (b"\xff\xfe\x80", "\u00ff\u00fe\u20ac"),
                              (b"\x93a\x94 \x80 \x96 \x92\x81\x9f", "\u201ca\u201d \u20ac \u2013 \u2019\x81\u0178")):
             self.write("in.aiff", aiff(chunk(b"NAME", b"A title", True), chunk(b"AUTH", name, True)))
@@ -402,6 +402,8 @@ class Texts(harness.Case):
                 data = self.read("out." + ending)
                 for text in ("A title", stored):
                     self.assertIn(b"=" + text.encode(), data)
+            self.succeed("-i", "in.aiff", "-o", "out.caf")
+            self.assertIn(b"artist\0" + stored.encode() + b"\0", self.read("out.caf"))
             self.succeed("-i", "in.aiff", "-o", "out.wav")
             self.assertIn(name, self.read("out.wav"))
 
