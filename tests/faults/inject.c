@@ -8,8 +8,8 @@
  *
  * FAULT_CALL: write, sync, rename, malloc, thread, open, truncate, map, fork, close (which is a
  * write, too), large (an allocation of more than what the program works in whatever the data), read,
- * other (what is asked or set of a descriptor or path). Or plain: a file system that knows neither links
- * nor ways of renaming, whatever the number.
+ * other (what is asked or set of a descriptor or path). Or plain: a file system that knows neither links,
+ * nor ways of renaming, nor files without a name, whatever the number.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -187,6 +187,7 @@ EXPORT int open(const char *path, int flags, ...) {
   va_start(ap, flags);
   mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
   va_end(ap);
+  if (lacks((flags & O_TMPFILE) == O_TMPFILE, EOPNOTSUPP)) return -1;
   return fails(OPEN, EMFILE) ? -1 : NEXT(open)(path, flags, mode);
 }
 

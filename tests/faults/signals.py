@@ -5,7 +5,7 @@ old one, also where it is the input, there is nothing beside it, and the status 
 
     signals.py BUILD SOURCE [SEED]
 
-30 runs by default, 200 with FILTERCHAIN_TRIALS=all.
+200 runs; 30 under a sanitizer but with FILTERCHAIN_TRIALS=all.
 """
 import collections
 import random

@@ -6,8 +6,11 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/table.h"
+#include "media/image_child.h"
 #include "media/quantise.h"
 #include "tests/media/support.h"
 
@@ -257,6 +260,39 @@ static void test_npy_cut(void) {
   g_assert_cmpuint(values->len, ==, 12);
 }
 
+/* Arrays of 1 GiB, all holes, that are wanted in memory where there is less: an error, and not the end. */
+static void test_no_memory(void) {
+  enum { ROOM = 512 << 20 };
+  static const struct {
+    const char *order, *shape, *said;
+  } cases[] = {{"False", "1, 1, 1073741824", "no memory for 1073741824 channels"},
+               {"True", "32768, 32768", "no memory for its 1073741824 bytes"}};
+  if (FC_SANITIZED) {
+    g_test_skip("a sanitizer takes terabytes of address space");
+    return;
+  }
+  g_autofree char *path = scratch("holes.npy");
+  struct rlimit before, less;
+  g_assert_cmpint(getrlimit(RLIMIT_AS, &before), ==, 0);
+  less = before;
+  less.rlim_cur = fc_address_space(NULL) + ROOM;
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = g_strdup_printf("{'descr': '|u1', 'fortran_order': %s, 'shape': (%s), }\n",
+                                            cases[i].order, cases[i].shape);
+    g_autofree char *said = g_strdup_printf("%s: %s", path, cases[i].said);
+    g_autoptr(GError) error = NULL;
+    make_npy(path, 1, text, NULL, 0);
+    g_assert_cmpint(truncate(path, (off_t)(10 + strlen(text)) + 1073741824), ==, 0);
+    g_assert_cmpint(setrlimit(RLIMIT_AS, &less), ==, 0);
+    fc_source *source = fc_media_open(path, NULL, &error);
+    g_assert_cmpint(setrlimit(RLIMIT_AS, &before), ==, 0);
+    g_assert_null(source);
+    g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
+    g_assert_cmpstr(error->message, ==, said);
+  }
+  g_remove(path);
+}
+
 static void test_wide_integers(void) {
   g_autofree char *path = scratch("wide.npy");
   gint64 data[] = {1, GINT64_TO_LE((gint64)1 << 53), GINT64_TO_LE(((gint64)1 << 53) + 1)};
@@ -489,6 +525,7 @@ static void test_strides(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
+  g_test_add_func("/media/array/no-memory", test_no_memory);
   g_test_add_func("/media/array/types", test_types);
   g_test_add_func("/media/array/shapes", test_shapes);
   g_test_add_func("/media/array/written-header", test_written_header);

@@ -7,6 +7,7 @@
 #include "media/image_child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,6 +53,11 @@ static void take_memory(void) {
 static void read_input(void) {
   char byte;
   syscall(SYS_read, 0, &byte, 1);
+}
+
+static void say_and_run_on(void) {
+  if (write(0, "", 1) != 1) __builtin_trap();
+  for (volatile guint i = 0;; i++) continue;
 }
 
 static void run_on(void) {
@@ -140,11 +146,45 @@ static void test_attempt(gconstpointer data) {
   munmap(report, SHARED);
 }
 
+/* The process that forked it is killed: nobody would collect it, or stop it sooner than its limits do. */
+static void test_orphan(void) {
+  enum { SECONDS = 5 };
+  static const attempt endless = {"orphan", say_and_run_on, FALSE};
+  int between[2];
+  char byte;
+  fc_decode_report *report = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  g_assert_cmpint(pipe2(between, O_CLOEXEC), ==, 0);
+  current = &endless;
+  pid_t parent = fork();
+  if (parent == 0) {
+    const fc_decode_task task = {.file = (const guint8 *)"",
+                                 .pixels = 1,
+                                 .seconds = 2 * SECONDS,
+                                 .shared = report,
+                                 .shared_size = SHARED,
+                                 .word = between[1],
+                                 .descriptors = 1024};
+    if (fork() == 0) fc_decode_child(&task);
+    close(between[1]);
+    for (;;) pause();
+  }
+  close(between[1]);
+  g_assert_cmpint(read(between[0], &byte, 1), ==, 1); /* it is at work */
+  g_assert_cmpint(kill(parent, SIGKILL), ==, 0);
+  g_assert_cmpint(waitpid(parent, NULL, 0), ==, parent);
+  struct pollfd end = {between[0], POLLIN, 0};
+  g_assert_cmpint(poll(&end, 1, SECONDS * 1000), ==, 1);
+  g_assert_cmpint(read(between[0], &byte, 1), ==, 0);
+  close(between[0]);
+  munmap(report, SHARED);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS(attempts); i++) {
     g_autofree char *name = g_strconcat("/media/child/", attempts[i].name, NULL);
     g_test_add_data_func(name, &attempts[i], test_attempt);
   }
+  g_test_add_func("/media/child/orphan", test_orphan);
   return g_test_run();
 }

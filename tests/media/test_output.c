@@ -112,6 +112,38 @@ static void test_private_meanwhile(void) {
   fc_output_free(output);
 }
 
+/* Whoever may write into the folder, and guesses the name of a temporary, makes us write nowhere else. */
+static void test_name_is_taken(void) {
+  g_autofree char *path = scratch("taken"), *victim = scratch("victim"), *link_at = NULL, *file_at = NULL;
+  g_autofree char *dir = g_path_get_dirname(path);
+  store(victim, OLD, strlen(OLD));
+  for (int planted = 0; planted < 3; planted++) {
+    g_random_set_seed(7);
+    fc_output *output = opened(path, 0);
+    GDir *folder = g_dir_open(dir, 0, NULL);
+    g_autofree char *fresh = NULL;
+    for (const char *name; (name = g_dir_read_name(folder));) {
+      g_autofree char *at = g_build_filename(dir, name, NULL);
+      gboolean ours = name[0] == '.' && g_strcmp0(at, link_at) != 0 && g_strcmp0(at, file_at) != 0;
+      if (ours) g_assert_null(fresh);
+      if (ours) fresh = g_steal_pointer(&at);
+    }
+    g_dir_close(folder);
+    g_assert_nonnull(fresh);
+    fc_output_free(output);
+    if (planted == 0) {
+      link_at = g_steal_pointer(&fresh);
+      g_assert_cmpint(symlink("victim", link_at), ==, 0);
+    } else if (planted == 1) {
+      file_at = g_steal_pointer(&fresh);
+      g_assert_cmpint(link(victim, file_at), ==, 0);
+    }
+  }
+  assert_holds(victim, OLD);
+  g_assert_cmpint(unlink(link_at) + unlink(file_at), ==, 0);
+  g_random_set_seed((guint32)g_get_real_time());
+}
+
 /* The link stays, what it names is replaced; also where nothing is there yet. */
 static void test_symbolic_links(void) {
   g_autofree char *real = scratch("real"), *link = scratch("link"), *second = scratch("second");
@@ -425,6 +457,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/output/old-content-survives", test_old_content_survives);
   g_test_add_func("/media/output/umask-and-mode", test_umask_and_mode);
   g_test_add_func("/media/output/private-meanwhile", test_private_meanwhile);
+  g_test_add_func("/media/output/name-is-taken", test_name_is_taken);
   g_test_add_func("/media/output/symbolic-links", test_symbolic_links);
   g_test_add_func("/media/output/hard-link", test_hard_link);
   g_test_add_func("/media/output/no-clobber", test_no_clobber);

@@ -32,6 +32,46 @@ static void assert_content_fails(const char *name, const char *content, int code
   assert_open_fails(path, NULL, code, message);
 }
 
+/* What is loaded whole is no more than a limit: of a file that is known at once, of a pipe by a byte more. */
+static void test_load_limit(void) {
+  static const guint8 content[5000];
+  g_autofree char *path = scratch("five-thousand");
+  gsize size = 0;
+  store(path, content, sizeof content);
+  for (int i = 0; i < 2; i++) {
+    g_autoptr(fc_input) input = fc_input_open(path, NULL);
+    g_autoptr(GError) error = NULL;
+    g_autofree guint8 *data = fc_input_load(input, i ? 5000 : 4999, &size, &error);
+    g_assert_cmpint(data != NULL, ==, i);
+    if (i) continue;
+    g_autofree char *said = g_strdup_printf("%s: holds 5000 bytes; the limit is 4999", path);
+    g_assert_cmpstr(error->message, ==, said);
+  }
+  g_assert_cmpuint(size, ==, 5000);
+  int between[2];
+  guint8 rest[sizeof content];
+  g_assert_cmpint(pipe(between), ==, 0);
+  g_assert_cmpint(write(between[1], content, sizeof content), ==, sizeof content);
+  close(between[1]);
+  g_autofree char *name = g_strdup_printf("/dev/fd/%d", between[0]);
+  g_autofree char *said = g_strdup_printf("%s: holds more than the limit of 1000 bytes", name);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_input) input = fc_input_open(name, &error);
+  g_assert_no_error(error);
+  g_assert_null(fc_input_load(input, 1000, &size, &error));
+  g_assert_cmpstr(error->message, ==, said);
+  g_assert_cmpint(read(between[0], rest, sizeof rest), ==, 5000 - 1001); /* might have had no end */
+  close(between[0]);
+}
+
+/* Whoever shows what the library says need not look for what upsets a terminal in it. */
+static void test_upsetting_name(void) {
+  g_autoptr(GError) error = NULL;
+  g_assert_null(fc_media_open("/none/two\nlines\x1b[2J\xc2\x9b\x7f\xff.wav", NULL, &error));
+  g_assert_cmpstr(error->message, ==,
+                  "/none/two lines [2J   \xef\xbf\xbd.wav: cannot be opened: No such file or directory");
+}
+
 static void test_wrong_inputs(void) {
   g_autofree char *folder = scratch("folder"), *missing = scratch("missing.wav");
   g_assert_cmpint(g_mkdir(folder, 0755), ==, 0);
@@ -177,6 +217,8 @@ static void test_long_pipe(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
+  g_test_add_func("/media/probe/load-limit", test_load_limit);
+  g_test_add_func("/media/probe/upsetting-name", test_upsetting_name);
   g_test_add_func("/media/probe/wrong-inputs", test_wrong_inputs);
   g_test_add_func("/media/probe/stubs", test_stubs);
   g_test_add_func("/media/probe/content-before-name", test_content_before_name);

@@ -13,6 +13,7 @@
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ static const struct {
 } broken[] = {
     {"abi_old", "is made for plugin ABI 0, this is 1"},
     {"asks_crash", "crashed while being asked what it holds (signal 11, Segmentation fault)"},
+    {"confined", "ended the process while being opened (exit status 64)"},
     {"crash", "crashed while being opened (signal 11, Segmentation fault)"},
     {"entry_v2", "is made for plugin ABI 2, this is 1"},
     {"enum_empty", "operator \"enum_empty\": parameter \"second\": a choice without choices"},
@@ -126,6 +128,25 @@ static void test_broken_trusted(void) {
     g_assert_null(fc_registry_open(r, path, &error));
     expect_error(&error, message);
   }
+}
+
+/* What a plugin starts while it is looked at is ended with it. */
+static void test_leaves_child(void) {
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  g_autofree char *path = fixture("leaves_child"), *lock = NULL;
+  g_autofree char *message = g_strdup_printf("%s ended the process while being opened (exit status 5)", path);
+  int fd = g_file_open_tmp("fc-lock-XXXXXX", &lock, NULL);
+  g_assert_cmpint(fd, >=, 0);
+  g_assert_true(g_setenv("FIXTURE_LOCK", lock, TRUE));
+  GError *error = NULL;
+  g_assert_null(fc_registry_open(r, path, &error));
+  expect_error(&error, message);
+  int left = 1000; /* of 10 ms: a process is not gone the moment it is killed */
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0 && left) g_usleep(10000), left--;
+  g_assert_cmpint(left, >, 0);
+  close(fd);
+  g_unsetenv("FIXTURE_LOCK");
+  g_assert_cmpint(g_remove(lock), ==, 0);
 }
 
 static void test_working(gconstpointer name) {
@@ -388,6 +409,7 @@ int main(int argc, char **argv) {
     g_test_add_data_func(name, working[i], test_working);
   }
   g_test_add_func("/registry/broken-trusted", test_broken_trusted);
+  g_test_add_func("/registry/leaves-child", test_leaves_child);
   g_test_add_func("/registry/folder", test_folder);
   g_test_add_func("/registry/precedence", test_precedence);
   g_test_add_func("/registry/search-order", test_search_order);
