@@ -129,6 +129,7 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
     leave_out_padding(input, chunks, info, samples->size, length);
     if (fc_audio_is_mpeg(info->format)) compare_mpeg(input, samples->offset, samples->size, length);
     if (chunks->wrapped) length->remark = WRAPPED;
+    if (chunks->several) length->remark = "holds samples in several chunks; those of the first are read";
     if (chunks->joined) length->remark = GOES_ON;
   }
   return count_packets(input, chunks, info, length, error);

@@ -194,7 +194,9 @@ static gboolean walk_chunks(chunk_walk *walk, GError **error) {
   fc_chunk chunk;
   while (walk->chunks->items->len < CHUNKS_MAX && read_header(walk, at, &chunk, &problem)) {
     if ((walk->chunks->joined = begins_another(walk, &chunk, at))) break;
-    gboolean samples = memcmp(chunk.id, walk->layout->samples, 4) == 0 && walk->chunks->data < 0;
+    gboolean samples = memcmp(chunk.id, walk->layout->samples, 4) == 0;
+    walk->chunks->several |= samples && walk->chunks->data >= 0 && chunk.size > 0;
+    samples = samples && walk->chunks->data < 0;
     if (memcmp(chunk.id, "ds64", 4) == 0 && !read_ds64(walk, &chunk, &problem)) break;
     gboolean on = !samples || meet_samples(walk, &chunk);
     if (on && chunk.size > walk->input->size - chunk.offset) {

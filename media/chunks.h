@@ -33,6 +33,7 @@ typedef struct fc_chunks {
   int data;            /* index of the samples' chunk, or -1 */
   gboolean open_ended; /* the samples' size was never filled in: they go to the end of the file */
   gboolean wrapped;    /* sizes of more than 4 GiB were counted from 0 again; the samples' is set right */
+  gboolean several;    /* there are more chunks of samples, of which the first is read */
   gboolean joined;     /* another file begins where this one says that it ends: none of its chunks is here */
   gint64 missing;      /* bytes that the file says it has and has not */
   gint64 more;         /* where chunks begin that are more than are looked at; or 0 */

@@ -446,6 +446,28 @@ static void test_large_and_big_endian(void) {
   g_remove(path);
 }
 
+/* Which no writer makes any more; others read the first as well. */
+static void test_two_of_samples(void) {
+  g_autofree char *one = scratch("one.wav"), *two = scratch("two.wav"), *content = NULL;
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  gsize size;
+  make_sound(one, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 100);
+  g_assert_true(g_file_get_contents(one, &content, &size, NULL));
+  g_autoptr(GByteArray) both = g_byte_array_new();
+  g_byte_array_append(both, (guint8 *)content, (guint)size);
+  g_byte_array_append(both, (guint8 *)content + size - 208, 208);
+  both->data[4] = (guint8)(both->len - 8), both->data[5] = (guint8)((both->len - 8) >> 8);
+  store(two, both->data, both->len);
+  fc_media_options options = {.log = keep_line, .log_data = lines};
+  GError *error = NULL;
+  fc_source *source = fc_media_open(two, &options, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, 100);
+  g_assert_cmpuint(lines->len, ==, 1);
+  g_assert_nonnull(strstr(lines->pdata[0], "holds samples in several chunks; those of the first are read"));
+  source->free(source);
+}
+
 /* Two files joined: the second is neither sound nor a chunk. */
 static void test_joined(void) {
   static const char *const names[] = {"j.wav", "j.aiff", "j.w64"};
@@ -487,6 +509,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/tag-ahead", test_tag_ahead);
   g_test_add_func("/media/foreign/large-and-big-endian", test_large_and_big_endian);
   g_test_add_func("/media/foreign/joined", test_joined);
+  g_test_add_func("/media/foreign/two-of-samples", test_two_of_samples);
   int status = g_test_run();
   scratch_remove();
   return status;
