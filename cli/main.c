@@ -105,6 +105,12 @@ static exit_status run(const command *c, char **argv, arguments *a) {
   if (!arguments_parse(a, c->options, argv, &error)) return say_gerror(error);
   say_set_quiet(a->quiet);
   if (!a->verbose) codecs_silence();
+  for (guint i = 0; i < a->plugin_dirs->len; i++) {
+    const char *folder = g_ptr_array_index(a->plugin_dirs, i);
+    if (g_file_test(folder, G_FILE_TEST_IS_DIR)) continue;
+    say_error("--plugin-dir %s: is no folder", folder);
+    return EXIT_USAGE;
+  }
   if (a->help)
     print_help(c);
   else if (a->version)

@@ -221,7 +221,10 @@ static gboolean write_plain(const char *path, const char *text, GError **error) 
 }
 
 gboolean report_write(const char *path, const char *text, GError **error) {
-  if (strcmp(path, "-") == 0) return fputs(text, stdout) >= 0 ? TRUE : fail(error, "standard output");
+  if (strcmp(path, "-") == 0) {
+    fputs(text, stdout); /* what fails is told once, when it is closed */
+    return TRUE;
+  }
   struct stat status;
   gboolean existed = stat(path, &status) == 0;
   if (existed && !S_ISREG(status.st_mode)) return write_plain(path, text, error);

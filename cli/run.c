@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define LINKS_MAX 40 /* one behind another, as the system has it */
+
 typedef struct work {
   const arguments *args;
   fc_chain *chain;
@@ -89,12 +91,75 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   return FALSE;
 }
 
+/* Nor may anything take the place of a table that the chain was made of. */
+static gboolean check_tables(const work *w, GError **error) {
+  const char *sides[] = {w->args->report, w->args->trace};
+  g_autofree const char **tables = fc_chain_files(w->chain);
+  for (guint t = 0; tables[t]; t++) {
+    for (guint i = 0; i < G_N_ELEMENTS(sides); i++)
+      if (sides[i] && !is_stream(sides[i]) && same_file(sides[i], tables[t]))
+        return refuse(error, "%s would overwrite %s", i ? "--trace" : "--report", tables[t]);
+    for (guint i = 0; i < w->outcomes->len; i++) {
+      const outcome *o = g_ptr_array_index(w->outcomes, i);
+      if (o->output && !is_stream(o->output) && same_file(o->output, tables[t]))
+        return refuse(error, "%s would be written to %s, which the chain is made of", o->input, o->output);
+    }
+  }
+  return TRUE;
+}
+
 static gboolean check_side_files(const work *w, GError **error) {
   const char *report = w->args->report, *trace = w->args->trace;
   if (!check_side_file(w, "--report", report, error) || !check_side_file(w, "--trace", trace, error))
     return FALSE;
   if (report && trace && !is_stream(report) && same_file(report, trace))
     return refuse(error, "--report and --trace would both write %s", report);
+  return TRUE;
+}
+
+/* Where a link that leads to nothing leads to, through others; g_free. */
+static char *follow(const char *path) {
+  char *at = g_canonicalize_filename(path, NULL);
+  for (int i = 0; i < LINKS_MAX; i++) {
+    g_autofree char *link = g_file_read_link(at, NULL), *from = at;
+    if (!link) return g_steal_pointer(&from);
+    g_autofree char *folder = g_path_get_dirname(from);
+    at = g_canonicalize_filename(link, folder);
+  }
+  return at;
+}
+
+/* The same for all names of one file, there already or not; NULL of what is no file, as a device, which may
+ * be named twice. g_free. */
+static char *identity_of(const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) return follow(path);
+  if (!S_ISREG(info.st_mode)) return NULL;
+  return g_strdup_printf("%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT, (guint64)info.st_dev,
+                         (guint64)info.st_ino);
+}
+
+/* In a batch no result may take the place of another one, or of another one's input, by whatever name. */
+static gboolean check_batch(const work *w, GError **error) {
+  g_autoptr(GHashTable) inputs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr(GHashTable) outputs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = 0; i < w->outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i);
+    char *identity = o->output ? identity_of(o->input) : NULL;
+    if (identity) g_hash_table_insert(inputs, identity, (gpointer)o->input);
+  }
+  for (guint i = 0; i < w->outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i), *other;
+    g_autofree char *identity = o->output ? identity_of(o->output) : NULL, *own = identity_of(o->input);
+    if (!identity) continue;
+    const char *input = g_hash_table_lookup(inputs, identity);
+    if (input && g_strcmp0(identity, own) != 0)
+      return refuse(error, "%s would be written to %s, which is %s", o->input, o->output, input);
+    if ((other = g_hash_table_lookup(outputs, identity)))
+      return refuse(error, "%s and %s would both be written to one file: %s is %s", other->input, o->input,
+                    o->output, other->output);
+    g_hash_table_insert(outputs, g_steal_pointer(&identity), (gpointer)o);
+  }
   return TRUE;
 }
 
@@ -161,7 +226,7 @@ static gboolean pair_outputs(work *w, GError **error) {
     char *target = folder ? output_within(a, output, input) : g_strdup(output);
     if (!add_outcome(w->outcomes, seen, input, target, error)) return FALSE;
   }
-  return TRUE;
+  return !batch || check_batch(w, error);
 }
 
 static void fill_options(work *w) {
@@ -231,11 +296,13 @@ static gboolean write_reports(const work *w, GError **error) {
 static exit_status stopped_by_signal(const work *w) {
   int number = signals_received();
   // Whoever closed a pipe knows, as with any other program in it.
-  if (number != SIGPIPE)
-    say_error("stopped by %s; %s",
-              number == SIGINT    ? "SIGINT"
-              : number == SIGTERM ? "SIGTERM"
-                                  : "SIGHUP",
+  if (number == SIGPIPE) return EXIT_SIGNAL + number;
+  const char *name = number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+  if (w->outcomes->len > 1)
+    say_error("stopped by %s; %u of %u outputs are in place, and the others are as they were", name, w->done,
+              w->outcomes->len);
+  else
+    say_error("stopped by %s; %s", name,
               w->failed ? "the output is as it was" : "what was complete is in place");
   return EXIT_SIGNAL + number;
 }
@@ -279,7 +346,8 @@ static exit_status run_chain(work *w) {
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !check_not_into_input(w, &error) || !check_side_files(w, &error))
+  if (!pair_outputs(w, &error) || !check_not_into_input(w, &error) || !check_side_files(w, &error) ||
+      !check_tables(w, &error))
     status = say_gerror(error);
   else
     status = w->args->dry_run ? explain_all(w) : run_all(w);

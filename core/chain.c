@@ -79,6 +79,13 @@ const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage) {
   return stage < chain->n ? chain->stages[stage].op : NULL;
 }
 
+const char **fc_chain_files(const fc_chain *chain) {
+  GPtrArray *paths = g_ptr_array_new();
+  for (guint i = 0; i < chain->n; i++) fc_args_add_files(chain->stages[i].args, paths);
+  g_ptr_array_add(paths, NULL);
+  return (const char **)g_ptr_array_free(paths, FALSE);
+}
+
 gboolean fc_stage_prepare(fc_stage *stage, const fc_backend *backend, int device, int compute,
                           const fc_format *in, const fc_format *out, const void **state, GError **error) {
   fc_prepared *p = &stage->prepared;

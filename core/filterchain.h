@@ -99,6 +99,9 @@ FC_API fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, 
 FC_API void fc_chain_free(fc_chain *chain);
 FC_API guint fc_chain_length(const fc_chain *chain);
 FC_API const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage);
+/* Paths of the files that its tables were read from, as they were given, and NULL; g_free, the paths stay the
+ * chain's. */
+FC_API const char **fc_chain_files(const fc_chain *chain);
 
 /* Progress; called at most ten times a second from the thread that runs the chain.
  * `total` is FC_UNKNOWN when it is not known. Return FALSE to stop the run. */

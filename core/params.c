@@ -20,6 +20,7 @@ typedef struct value {
   GArray *floats;
   char *text;
   fc_table *table;
+  gboolean from_file; /* whose path is the text */
 } value;
 
 typedef struct resolved {
@@ -245,6 +246,7 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
     fc_fail(&why, FC_INVALID, "%s: the file name is empty", p->param->name);
   else if (p->load) {
     v->table = p->load(arg->value, mask, p->load_data, &why);
+    v->from_file = TRUE;
     /* Whatever is wrong with the file: the request was a fair one. */
     if (why && why->code != FC_NO_MEMORY) why->code = FC_IO;
   } else
@@ -416,6 +418,12 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
   if (ok) return &r->pub;
   fc_args_free(&r->pub);
   return NULL;
+}
+
+void fc_args_add_files(const fc_args *args, GPtrArray *paths) {
+  const resolved *r = (const resolved *)args;
+  for (guint i = 0; i < r->pub.n; i++)
+    if (r->values[i].from_file) g_ptr_array_add(paths, r->values[i].text);
 }
 
 void fc_args_free(fc_args *args) {

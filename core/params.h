@@ -34,6 +34,9 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
                          void *load_data, GError **error);
 void fc_args_free(fc_args *args); /* NULL is allowed */
 
+/* Paths of the files that were loaded; the arguments keep them. */
+void fc_args_add_files(const fc_args *args, GPtrArray *paths);
+
 /* Does the preset of this parameter parse (files are not opened)? For the registry. */
 gboolean fc_param_check_preset(const fc_param *param, GError **error);
 

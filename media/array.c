@@ -134,8 +134,7 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
   if (!within && promised == FC_UNKNOWN) return TRUE;
   if (!source->options.allow_truncated)
     return fc_fail(error, FC_IO,
-                   "%s: is cut off: it ends after %" G_GINT64_FORMAT
-                   " elements; --allow-truncated takes what is there",
+                   "%s: is cut off: it ends after %" G_GINT64_FORMAT " elements" FC_MEDIA_ADVICE,
                    source->base.name, source->elements);
   if (!source->cut_told)
     fc_media_warn(&source->options,
@@ -275,8 +274,7 @@ static gboolean check_size(array_source *source, GError **error) {
   if (!whole && file->format.kind != FC_AUDIO && (guessed || source->options.allow_truncated))
     return fail_nothing(source, there, error);
   if (!source->options.allow_truncated || file->strided)
-    return fc_fail(error, FC_IO, "%s: %s%s", source->base.name, what,
-                   file->strided ? "" : "; --allow-truncated takes what is there");
+    return fc_fail(error, FC_IO, "%s: %s%s", source->base.name, what, file->strided ? "" : FC_MEDIA_ADVICE);
   fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, what);
   *extent = whole;
   return TRUE;

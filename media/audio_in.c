@@ -66,7 +66,7 @@ static gint64 read_frames(audio_source *source, void *to, gint64 count) {
 /* A file that is not whole is refused, or taken with a warning. */
 static gboolean judge(audio_source *source, const char *fault, GError **error) {
   if (!source->options.allow_truncated)
-    return fc_fail(error, FC_IO, "%s: %s; --allow-truncated takes what is there", source->base.name, fault);
+    return fc_fail(error, FC_IO, "%s: %s" FC_MEDIA_ADVICE, source->base.name, fault);
   fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, fault);
   return TRUE;
 }

@@ -124,13 +124,8 @@ static gboolean check_size(const char *name, const fc_image_check *check, gint64
 
 static gboolean check_whole(const char *name, const fc_image_check *check, const fc_media_options *options,
                             GError **error) {
-  if (!check->cut) return TRUE;
-  if (!options->allow_truncated)
-    return fc_fail(error, FC_IO,
-                   "%s: is cut off: the file ends before the image; --allow-truncated takes what is there",
-                   name);
-  fc_media_warn(options, "%s: is cut off: the file ends before the image; what is there is taken", name);
-  return TRUE;
+  return !check->cut || options->allow_truncated ||
+         fc_fail(error, FC_IO, "%s: is cut off: the file ends before the image" FC_MEDIA_ADVICE, name);
 }
 
 static fc_source *open_loaded(fc_input *input, const fc_file_format *format, const fc_media_options *options,
@@ -144,6 +139,9 @@ static fc_source *open_loaded(fc_input *input, const fc_file_format *format, con
       !check_whole(input->name, &check, options, error) ||
       !fc_image_decode(input->name, file, size, &check, options->decoders, &picture, error))
     return NULL;
+  if (check.cut)
+    fc_media_warn(options, "%s: is cut off: the file ends before the image; what is there is taken",
+                  input->name);
   fc_image_meta *meta = fc_image_meta_read(file, size, picture.channels, check.orientation);
   if (meta) return source_new(input->name, &picture, check.orientation, meta);
   fc_picture_clear(&picture);

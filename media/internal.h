@@ -115,6 +115,9 @@ char *fc_display_name(const char *path, const char *standard);
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Adds a word to a list of them, if it is not in it. */
+/* What ends a sentence of a file that is not whole, where that is the user's to choose. */
+#define FC_MEDIA_ADVICE "; --allow-truncated takes what is there"
+
 void fc_media_add_word(GString *words, const char *word);
 /* The warning that so much of the input, if anything, is not in the output, which is of a format called
  * `title`. */

@@ -74,6 +74,8 @@ static gboolean check(const raw_layout *layout, GError **error) {
   if (layout->dtype < 0) return fc_fail(error, FC_INVALID, "raw layout: dtype is missing, as in " EXAMPLE);
   if (!layout->width != !layout->height)
     return fc_fail(error, FC_INVALID, "raw layout: an image needs both width and height");
+  if (layout->width && layout->rate)
+    return fc_fail(error, FC_INVALID, "raw layout: rate is of a sound, width and height are of images");
   if (!layout->width && !layout->rate)
     return fc_fail(error, FC_INVALID, "raw layout: rate is missing (or width and height), as in " EXAMPLE);
   return TRUE;
@@ -86,6 +88,9 @@ static gboolean parse(const char *text, raw_layout *layout, GError **error) {
     if (!equals)
       return fc_fail(error, FC_INVALID, "raw layout: \"%s\": expected key=value, as in " EXAMPLE, key);
     *equals = 0;
+    for (char **other = parts; other < part; other++)
+      if (strcmp(g_strstrip(*other), g_strchomp(key)) == 0)
+        return fc_fail(error, FC_INVALID, "raw layout: %s is given twice", key);
     if (!set(layout, g_strchomp(key), g_strchug(equals + 1), error)) return FALSE;
   }
   return check(layout, error);

@@ -89,6 +89,12 @@ static fc_table *table_of(const fc_source *source, const fc_blob *values, GError
   return fc_table_new(source->name, rows, cols, (const double *)(const void *)values->data, rate, error);
 }
 
+/* Part of a table is none. */
+static void drop_advice(GError *error) {
+  if (g_str_has_suffix(error->message, FC_MEDIA_ADVICE))
+    error->message[strlen(error->message) - strlen(FC_MEDIA_ADVICE)] = 0;
+}
+
 static fc_table *read_source(fc_input *input, const fc_file_format *format, GError **error) {
   const fc_media_options none = {0};
   fc_source *source = format->open(input, format, &none, error);
@@ -112,5 +118,7 @@ fc_table *fc_media_load_table(const char *path, gboolean ragged, GError **error)
   const fc_file_format *format = fc_probe_input(input, &none, NULL);
   if (!format || !(format->sndfile || strcmp(format->name, "npy") == 0))
     return read_text(input, ragged, error);
-  return read_source(g_steal_pointer(&input), format, error);
+  fc_table *table = read_source(g_steal_pointer(&input), format, error);
+  if (!table && error) drop_advice(*error);
+  return table;
 }

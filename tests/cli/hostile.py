@@ -212,6 +212,33 @@ class Hostile(harness.Case):
             self.assertEqual(self.run_bounded("-i", name, "-o", out)[0], 0)
 
 
+class ClosedJpeg(harness.Case):
+    """Coded data that cannot be all: stb_image takes what is missing for zeros, and says nothing."""
+
+    def setUp(self):
+        super().setUp()
+        harness.write_png(self.path("in.png"), [[x * y % 256 for x in range(64 * 3)] for y in range(48)], 3)
+        self.succeed("-i", "in.png", "-o", "in.jpg")
+
+    def refused(self, data):
+        self.write("bad.jpg", data)
+        self.assertEqual(self.fails(1, "-i", "bad.jpg", "-o", "out.npy"),
+                         "bad.jpg: is cut off: the file ends before the image; --allow-truncated takes what is there")
+        self.assertIn(self.run_command("-i", "bad.jpg", "-o", "out.npy", "--allow-truncated").returncode, (0, 1))
+
+    def test_more_rows_than_there_is_data_for(self):
+        data = bytearray(self.read("in.jpg"))
+        at = data.index(b"\xff\xc0") + 5
+        self.assertEqual(data[at:at + 2], struct.pack(">H", 48))
+        data[at:at + 2] = struct.pack(">H", 9000)
+        self.refused(bytes(data))
+
+    def test_restarts_that_are_missing(self):
+        data = self.read("in.jpg")
+        at = data.index(b"\xff\xda")
+        self.refused(data[:at] + b"\xff\xdd\0\4\0\4" + data[at:])
+
+
 class Limits(harness.Case):
     """Each is named in the error that it makes."""
 

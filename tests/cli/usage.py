@@ -129,6 +129,82 @@ class Stdout(harness.Case):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, b"filterchain: standard output: No space left on device\n")
 
+    def test_told_once(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        for how in (["--json"], ["--report", "-"], []):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([harness.COMMAND, "-i", "in.wav", "-p", "stats", *how], cwd=self.folder, stdout=full,
+                                      env=harness.fixed_environment(), stderr=subprocess.PIPE, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, b"filterchain: standard output: No space left on device\n"), how)
+
+
+class Batch(harness.Case):
+    """No result takes the place of another, of another one's input or of what the chain is made of, by any name."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("out"))
+        for name, value in (("a.png", 200), ("b.png", 60)):
+            harness.write_png(self.path(name), [[value] * 4] * 4, 1)
+
+    def refused(self, said):
+        before = {name: self.read(name) for name in ("a.png", "b.png")}
+        line = self.fails(2, "-i", "a.png", "-i", "b.png", "-p", "gain:0.5", "-o", "out")
+        self.assertEqual(line, said)
+        self.assertEqual({name: self.read(name) for name in ("a.png", "b.png")}, before)
+
+    def test_links(self):
+        os.symlink("../b.png", self.path("out/a.png"))
+        self.refused("a.png would be written to out/a.png, which is b.png")
+        os.unlink(self.path("out/a.png"))
+        os.link(self.path("b.png"), self.path("out/a.png"))
+        self.refused("a.png would be written to out/a.png, which is b.png")
+        os.unlink(self.path("out/a.png"))
+        for there in (False, True):  # a link may lead to nothing yet
+            for name in ("a.png", "b.png"):
+                os.symlink("same.png" if name == "a.png" else "./same.png", self.path("out/" + name))
+            if there:
+                self.write("out/same.png", b"old")
+            self.refused("a.png and b.png would both be written to one file: out/b.png is out/a.png")
+            for name in ("a.png", "b.png"):
+                os.unlink(self.path("out/" + name))
+
+    def test_in_place(self):
+        self.succeed("-i", "a.png", "-i", "b.png", "-p", "gain:0.5", "-o", ".")
+        self.succeed("-i", "a.png", "-i", "b.png", "-o", "out")
+        for name, value in (("a.png", 100), ("b.png", 30)):
+            self.succeed("-i", "out/" + name, "-o", "x.npy")
+            self.assertEqual(self.read("x.npy")[-16:], bytes([value]) * 16)
+
+    def test_tables(self):
+        self.write("mask.txt", "1 2 1\n")
+        os.symlink("mask.txt", self.path("link.txt"))
+        chain = ("-i", "a.png", "-p", "sepconv:mask.txt")
+        for flag in ("--report", "--trace"):
+            self.assertEqual(self.fails(2, *chain, "-o", "x.png", flag, "./link.txt"), f"{flag} would overwrite mask.txt")
+        self.assertEqual(self.fails(2, *chain, "-o", "link.txt", "--format", "png"),
+                         "a.png would be written to link.txt, which the chain is made of")
+        self.assertEqual(self.read("mask.txt"), b"1 2 1\n")
+
+    def test_a_cut_table(self):
+        """Is none: there is nothing to allow."""
+        harness.write_wav(self.path("mask.wav"), harness.tone(100))
+        self.succeed("-i", "mask.wav", "-o", "mask.npy")
+        for name in ("mask.npy", "mask.wav"):
+            self.write(name, self.read(name)[:-3])
+            line = self.fails(1, "-i", "a.png", "-p", "sepconv:" + name, "-o", "x.png", "--allow-truncated")
+            self.assertRegex(line, r"is cut off: [^;]*\Z")
+
+    def test_no_folder_of_plugins(self):
+        self.assertEqual(self.fails(2, "list", "--plugin-dir", "nowhere"), "--plugin-dir nowhere: is no folder")
+
+    def test_raw_layouts_that_contradict_themselves(self):
+        for layout, said in (("dtype=u8,width=7,height=1,width=8", "raw layout: width is given twice"),
+                             ("dtype=u8,rate=8000,width=7,height=1", "raw layout: rate is of a sound, width and height are of images")):
+            self.assertIn(said, self.fails(2, "-i", self.write("in.raw", bytes(70)), "--raw", layout, "-o", "x.npy"))
+
 
 if __name__ == "__main__":
     harness.main()
