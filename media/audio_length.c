@@ -140,9 +140,7 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
   if (!fc_sound_front_au(input, &offset, &size)) return;
   length->certain = TRUE;
   gint64 missing = offset + size - input->size;
-  if (size < 0)
-    length->remark = TO_THE_END;
-  else if (missing > 0)
+  if (size >= 0 && missing > 0)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
 }
 

@@ -13,6 +13,8 @@
 #define CHUNKS_MAX 4096
 /* Room for the largest sample frame below a size that stands for "not known". */
 #define SLACK 1024
+/* More than stands behind the samples of a file whose sizes are right. */
+#define TAIL_MOST (16 << 20)
 /* A longer list is not looked at. */
 #define LIST_MAX (16 << 20)
 
@@ -110,13 +112,16 @@ static gboolean read_ds64(chunk_walk *walk, const fc_chunk *chunk, GError **erro
 /* A writer that counted in 32 bits has lost the same number of times 4 GiB of the samples as of the file. */
 static void unwrap(chunk_walk *walk, fc_chunk *chunk) {
   gint64 lost = walk->total > chunk->offset ? walk->input->size - walk->total : 0;
+  if (walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out) /* which was never set */
+    lost = walk->input->size - chunk->offset - chunk->size;
   if (walk->layout->size_bytes != 4 || walk->has_ds64 || lost <= 0 || lost & G_MAXUINT32) return;
   walk->chunks->wrapped = TRUE;
-  walk->total += lost, chunk->size += lost;
+  walk->total = walk->input->size, chunk->size += lost;
 }
 
-/* What a writer leaves who does not know. Where as much is there it is not a size that happens to be so, if
- * the file goes on beyond where it would end; or if it is the largest there is, twice. */
+/* What a writer leaves who does not know. Where as much is there it may be a size that happens to be so, as
+ * of recorders that begin another file at 2 GiB, with padding or tags behind it: but not if the file goes on
+ * for long, the file's own size is none, or it is the largest there is, twice. */
 static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
   gint64 left = walk->input->size - chunk->offset;
   if (chunk->size == 0) return left > 0 && walk->total <= chunk->offset;
@@ -126,7 +131,8 @@ static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
   gint64 end = MAX(walk->total, chunk->offset + chunk->size);
   gboolean ones =
       chunk->size == G_MAXUINT32 && walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
-  return ones || walk->input->size > end + SLACK;
+  gboolean agree = walk->total >= chunk->offset + chunk->size;
+  return ones || walk->input->size > end + (agree ? TAIL_MOST : SLACK);
 }
 
 /* TRUE when the walk goes on behind the samples. */

@@ -713,7 +713,8 @@ static const struct {
 };
 
 static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chunk, target to) {
-  gboolean texts = memcmp(chunk->id, "LIST", 4) == 0 && !is_label_list(chunk);
+  gboolean texts =
+      memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "INFO", 4) == 0;
   if (texts) return (to & TO_TEXTS) != 0;
   gboolean cues = fc_chunk_id_is_among(chunk->id, "cue  MARK");
   for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)

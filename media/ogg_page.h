@@ -12,6 +12,7 @@ G_BEGIN_DECLS
 #define FC_OGG_MARK        "OggS"
 #define FC_OGG_MARK_SIZE   4
 #define FC_OGG_FLAGS_AT    5
+#define FC_OGG_POSITION_AT 6  /* of the last sample that ends in it; 0 in the pages of headers */
 #define FC_OGG_SERIAL_AT   14 /* of the logical stream that it belongs to */
 #define FC_OGG_NUMBER_AT   18 /* of the page in its stream */
 #define FC_OGG_SUM_AT      22

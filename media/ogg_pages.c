@@ -6,10 +6,9 @@
 
 #include "media/ogg_watch.h"
 
-#define SERIAL      1
-#define POSITION_AT 6
-#define CONTINUED   1
-#define GOES_ON     255 /* the size of a piece that is not the last of its packet */
+#define SERIAL    1
+#define CONTINUED 1
+#define GOES_ON   255 /* the size of a piece that is not the last of its packet */
 
 /* Size of the page that begins the data, or 0 while that cannot be told. */
 static gsize page_size(const guint8 *data, gsize size) {
@@ -30,7 +29,7 @@ static gboolean has_empty_packet(const guint8 *page) {
 
 static gboolean write_page(fc_ogg_pages *pages, gsize size, GError **error) {
   guint8 *page = pages->page->data;
-  memcpy(&pages->position, page + POSITION_AT, sizeof pages->position);
+  memcpy(&pages->position, page + FC_OGG_POSITION_AT, sizeof pages->position);
   pages->position = GINT64_FROM_LE(pages->position);
   pages->ended = (page[FC_OGG_FLAGS_AT] & FC_OGG_LAST) != 0;
   fc_ogg_put(page + FC_OGG_SERIAL_AT, SERIAL);

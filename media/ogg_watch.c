@@ -36,11 +36,15 @@ static void begin_page(fc_ogg_watch *watch) {
   watch->left = (gint64)fc_ogg_content(watch->header);
 }
 
-/* Of the stream that is read: one that is missing, or there twice, has a checksum that is right. */
+/* Of the stream that is read: one that is missing, or there twice, has a checksum that is right. Who joins a
+ * live stream is given its headers, and then what comes now. */
 static void number_page(fc_ogg_watch *watch) {
+  static const guint8 nowhere[8];
   guint32 number = fc_ogg_get(watch->header + FC_OGG_NUMBER_AT);
-  if (watch->any && number != watch->number + 1) find_damage(watch);
+  gboolean joins = watch->headers && number > watch->number;
+  if (watch->any && number != watch->number + 1 && !joins) find_damage(watch);
   watch->number = number;
+  watch->headers = memcmp(watch->header + FC_OGG_POSITION_AT, nowhere, sizeof nowhere) == 0;
 }
 
 static void end_page(fc_ogg_watch *watch) {

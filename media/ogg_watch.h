@@ -20,15 +20,16 @@ typedef struct fc_ogg_watch {
   gint64 left;
   guint32 sum;
   gint64 begins;
-  gboolean stray;  /* since the last page there was something else */
-  gboolean any;    /* there was a page */
-  gboolean ended;  /* the last whole page was the last of a stream */
-  gboolean chain;  /* and another has begun behind it */
-  guint32 first;   /* the serial number of the stream that began first */
-  guint32 number;  /* of its last page */
-  gboolean over;   /* it has ended */
-  gboolean beside; /* another has begun before it has gone on */
-  guint running;   /* streams that have begun and not ended */
+  gboolean stray;   /* since the last page there was something else */
+  gboolean any;     /* there was a page */
+  gboolean ended;   /* the last whole page was the last of a stream */
+  gboolean chain;   /* and another has begun behind it */
+  guint32 first;    /* the serial number of the stream that began first */
+  guint32 number;   /* of its last page */
+  gboolean headers; /* which was one of headers */
+  gboolean over;    /* it has ended */
+  gboolean beside;  /* another has begun before it has gone on */
+  guint running;    /* streams that have begun and not ended */
   gboolean
       damaged; /* a page is not what its checksum is of, does not follow the one before, or not at once */
   gint64 damaged_at;

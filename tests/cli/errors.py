@@ -15,6 +15,18 @@ import harness
 OLD = b"what was here before"
 
 
+def ogg_page(page):
+    """With the checksum that it should have."""
+    page, total = bytearray(page), 0
+    page[22:26] = bytes(4)
+    for byte in page:
+        total ^= byte << 24
+        for _ in range(8):
+            total = total << 1 ^ (0x104c11db7 if total >> 31 else 0)
+    page[22:26] = struct.pack("<I", total)
+    return bytes(page)
+
+
 class Bad(harness.Case):
     def setUp(self):
         super().setUp()
@@ -225,6 +237,13 @@ class Inputs(Bad):
                 self.write("cut." + ending, whole[:page])
                 said = "cut.{}: is cut off: its last page is not the end of a stream; --allow-truncated takes what is there"
                 self.assertEqual(self.fails(1, "-i", "cut." + ending, "-o", "out.wav"), said.format(ending))
+            edges = pages + [len(whole)]
+            joined = b"".join(ogg_page(whole[a:a + 18] + struct.pack("<I", i + 5000) + whole[a + 22:b]) if i > 1 else whole[a:b]
+                              for i, (a, b) in enumerate(zip(edges, edges[1:])))  # as who joins a live stream gets it
+            self.write("live." + ending, joined)
+            self.succeed("-i", "live." + ending, "-o", "out.wav")
+            self.succeed("-i", "whole." + ending, "-o", "all.wav")
+            self.assertEqual(self.read("out.wav"), self.read("all.wav"))
             self.write("more." + ending, whole + b"Of no use" * 99)
             self.succeed("-i", "more." + ending, "-o", "out.wav")
 
@@ -236,14 +255,7 @@ class Inputs(Bad):
             return [data[a:b] for a, b in zip(starts, starts[1:] + [len(data)])]
 
         def numbered(page):
-            page, total = bytearray(page), 0
-            page[14:18], page[22:26] = b"\7\0\0\0", bytes(4)
-            for byte in page:
-                total ^= byte << 24
-                for _ in range(8):
-                    total = total << 1 ^ (0x104c11db7 if total >> 31 else 0)
-            page[22:26] = struct.pack("<I", total)
-            return bytes(page)
+            return ogg_page(page[:14] + b"\7\0\0\0" + page[18:])
 
         for name, length in (("short", 4000), ("long", 20000)):
             harness.write_wav(self.path(name + ".wav"), [i * 37 % 20000 - 10000 for i in range(length)])

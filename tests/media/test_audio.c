@@ -720,6 +720,8 @@ static void test_large_and_unfinished(void) {
       {0x7ffff024, 0x7ffff000, 44 + ((gint64)5 << 30), (gint64)5 << 29, "does not say how long it is"},
       {0x7ffff024, 0x7ffff000, 44 + 0x7ffff000, 0x7ffff000 / 2, NULL},
       {0x80000024, 0x80000000, 44 + 0x80000000ll, 0x80000000ll / 2, NULL},
+      {0x7fffff24, 0x7fffff00, 44 + 0x7fffff00ll + 60000, 0x7fffff00 / 2, NULL},
+      {0xffffffff, 0x40000000, 44 + ((gint64)5 << 30), (gint64)5 << 29, "counted beyond 4 GiB from 0 again"},
       {0x40000024, 0x40000000, 44 + ((gint64)5 << 30), (gint64)5 << 29, "counted beyond 4 GiB from 0 again"},
       {0x40000032, 0x40000000, 58 + ((gint64)9 << 30), (gint64)9 << 29, "counted beyond 4 GiB from 0 again"},
   };
