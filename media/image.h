@@ -89,8 +89,13 @@ void fc_stb_decode(void *arena, gsize arena_size, const guint8 *file, gsize size
 /* Memory that is not given back; NULL when there is none left. */
 typedef void *(*fc_arena_alloc)(gsize size);
 
-/* A whole PNG file from one that was cut off, or NULL (png_mend.c). */
-const guint8 *fc_png_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, gsize *mended);
+/* A PNG file as it is to be decoded, and its size; NULL when there is no memory (png_mend.c). */
+const guint8 *fc_png_mend(const guint8 *file, gsize *size, gboolean cut, fc_arena_alloc alloc);
+/* Does the checksum at the end of the image data fit what was unpacked of them, as many bytes as the header
+ * asks for? Quick, and FALSE also where something stands behind the checksum, or more was packed. */
+gboolean fc_png_sum_fits(const guint8 *file, gsize size, const guint8 *unpacked);
+/* What is wrong with the image data, or NULL: unpacks all of them. */
+const char *fc_png_problem(const guint8 *file, gsize size, fc_arena_alloc alloc);
 
 /* ---- encoding ---------------------------------------------------------- */
 

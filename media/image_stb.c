@@ -71,9 +71,18 @@ static void *arena_realloc(void *memory, gsize size) {
   return moved;
 }
 
+/* The image data of a PNG file as stb_image has unpacked them: they are freed as z->expanded, and nothing is
+ * allocated after that. (Under another name they would be unpacked once more.) */
+static const guint8 *unpacked;
+
+static void release(void *memory, const char *expression) {
+  if (memory && strcmp(expression, "z->expanded") == 0) unpacked = memory;
+  arena_free(memory);
+}
+
 #define STBI_MALLOC(size)          arena_alloc(size)
 #define STBI_REALLOC(memory, size) arena_realloc(memory, size)
-#define STBI_FREE(memory)          arena_free(memory)
+#define STBI_FREE(memory)          release(memory, #memory)
 /* A decoder that doubts itself ends: the parent sees a child that died. */
 #define STBI_ASSERT(condition) ((condition) ? (void)0 : __builtin_trap())
 
@@ -91,7 +100,7 @@ static void *arena_realloc(void *memory, gsize size) {
 #include <stb_image.h>
 
 /* A JPEG file that was cut off, with an end: stb_image takes what is missing for grey, but
- * wants the marker. Too little is left when there is no memory. */
+ * wants the marker. */
 static const guint8 *end_jpeg(const guint8 *file, gsize *size) {
   guint8 *ended = arena_alloc(*size + 2);
   if (!ended) return NULL;
@@ -109,16 +118,31 @@ static gboolean is_png(const guint8 *file, gsize size) {
   return size > 8 && memcmp(file, "\x89PNG", 4) == 0;
 }
 
+/* A wrong checksum, and words for data that stb_image has none for. Costs little where all is well. */
+static void check_png(const guint8 *file, gsize size, fc_stb_result *result) {
+  if (result->pixels && unpacked && fc_png_sum_fits(file, size, unpacked)) return;
+  const char *problem = fc_png_problem(file, size, arena_alloc);
+  if (!problem) return;
+  result->pixels = NULL;
+  result->reason = problem;
+}
+
 void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize size, gint64 max_pixels,
                    gboolean cut, fc_stb_result *result) {
   pool = (arena){.base = memory, .size = memory_size};
   last = 0;
+  unpacked = NULL;
   memset(result, 0, sizeof *result);
-  if (cut && is_png(file, size)) file = fc_png_mend(file, size, arena_alloc, &size);
+  const gboolean png = is_png(file, size);
+  if (png) file = fc_png_mend(file, &size, cut, arena_alloc);
   if (cut && file && is_jpeg(file, size)) file = end_jpeg(file, &size);
+  if (!file) {
+    result->reason = "outofmem";
+    return;
+  }
   int width, height, channels, length = (int)size;
-  if (!file || !stbi_info_from_memory(file, length, &width, &height, &channels)) {
-    result->reason = file ? stbi_failure_reason() : "too little of it is left";
+  if (!stbi_info_from_memory(file, length, &width, &height, &channels)) {
+    result->reason = stbi_failure_reason();
     return;
   }
   if ((gint64)width * height > max_pixels) {
@@ -130,6 +154,7 @@ void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize si
                        ? (void *)stbi_load_16_from_memory(file, length, &width, &height, &channels, 0)
                        : (void *)stbi_load_from_memory(file, length, &width, &height, &channels, 0);
   result->reason = result->pixels ? NULL : stbi_failure_reason();
+  if (png && !cut) check_png(file, size, result);
   result->width = width;
   result->height = height;
   result->channels = channels;

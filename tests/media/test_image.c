@@ -10,7 +10,7 @@
 #include "media/blob.h"
 #include "media/image_child.h"
 #include "media/output.h"
-#include "tests/media/support.h"
+#include "tests/media/images.h"
 
 /* ---- files to read ------------------------------------------------------ */
 
@@ -62,30 +62,6 @@ static GArray *read_image(const char *path, fc_format *format) {
   g_assert_no_error(error);
   source->free(source);
   return values;
-}
-
-static void assert_open_fails(const char *path, int code, const char *message) {
-  GError *error = NULL;
-  g_autofree char *expected = g_strdup_printf("%s: %s", path, message);
-  g_assert_null(fc_media_open(path, NULL, &error));
-  g_assert_error(error, FC_ERROR, code);
-  g_assert_cmpstr(error->message, ==, expected);
-  g_error_free(error);
-}
-
-static void put_big(GByteArray *to, guint32 value, int size) {
-  while (size--) {
-    guint8 byte = (guint8)(value >> 8 * size);
-    g_byte_array_append(to, &byte, 1);
-  }
-}
-
-static void put_chunk(GByteArray *to, const char *type, const void *data, gsize size) {
-  put_big(to, (guint32)size, 4);
-  guint start = to->len;
-  g_byte_array_append(to, (const guint8 *)type, 4);
-  if (size) g_byte_array_append(to, data, (guint)size);
-  put_big(to, (guint32)crc32(0, to->data + start, to->len - start), 4);
 }
 
 /* A PNG whose header says so and so, and that holds nothing else of use. */
@@ -284,13 +260,6 @@ static void test_orientation_jpeg(void) {
 
 /* ---- metadata ------------------------------------------------------------- */
 
-static gboolean contains(const char *path, const void *what, gsize size) {
-  bytes b = load(path);
-  gboolean found = memmem(b.data, b.size, what, size) != NULL;
-  clear_bytes(&b);
-  return found;
-}
-
 /* Profile, texts and EXIF of a PNG are in the next PNG, EXIF also in a JPEG; its
  * orientation is upright, as the pixels now are. */
 static void test_png_metadata(void) {
@@ -363,21 +332,6 @@ static void test_jpeg_metadata(void) {
   clear_bytes(&c);
   g_assert_true(contains(back, "iTXtXML:com.adobe.xmp\0\0\0\0\0<x/>", 30));
   g_assert_true(contains(back, "tEXtComment\0hello", 17));
-}
-
-/* The warning of a copy without the names of the files, or ""; g_free. */
-static char *copy_saying(const char *in, const char *out) {
-  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-  copy_job job = {.in = in, .out = out, .options = {.log = keep_line, .log_data = lines}, .dtype = -1};
-  g_assert_true(copy(&job, NULL));
-  g_assert_cmpuint(lines->len, <=, 1);
-  const char *line = lines->len ? lines->pdata[0] : "", *said = strstr(line, ": ");
-  return g_strdup(said ? said + 2 : line);
-}
-
-static void assert_copy_says(const char *in, const char *out, const char *expected) {
-  g_autofree char *said = copy_saying(in, out);
-  g_assert_cmpstr(said, ==, expected);
 }
 
 /* A PNG of our making with these chunks behind its header. */

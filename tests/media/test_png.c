@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_png.c - PNG files that say one thing and hold another, and what stands beside the pixels of PNG and
+ * JPEG files: it goes over, or is named.
+ */
+#include <string.h>
+#include <zlib.h>
+
+#include "media/image.h"
+#include "tests/media/images.h"
+
+/* ---- files ---------------------------------------------------------------- */
+
+typedef struct png_kind {
+  guint32 width, height;
+  guint8 depth, colour;
+} png_kind;
+
+static GByteArray *begin_png(const png_kind *kind) {
+  GByteArray *png = g_byte_array_new();
+  g_autoptr(GByteArray) header = g_byte_array_new();
+  const guint8 rest[5] = {kind->depth, kind->colour, 0, 0, 0};
+  g_byte_array_append(png, (const guint8 *)"\x89PNG\r\n\x1a\n", 8);
+  put_big(header, kind->width, 4);
+  put_big(header, kind->height, 4);
+  g_byte_array_append(header, rest, sizeof rest);
+  put_chunk(png, "IHDR", header->data, header->len);
+  return png;
+}
+
+static void end_png(const char *path, GByteArray *png) {
+  put_chunk(png, "IEND", NULL, 0);
+  store(path, png->data, png->len);
+}
+
+static GByteArray *pack(const void *rows, gsize size) {
+  uLongf packed = compressBound(size);
+  GByteArray *data = g_byte_array_new();
+  g_byte_array_set_size(data, (guint)packed);
+  g_assert_cmpint(compress(data->data, &packed, rows, size), ==, Z_OK);
+  g_byte_array_set_size(data, (guint)packed);
+  return data;
+}
+
+/* ---- palettes ------------------------------------------------------------- */
+
+static GArray *read_png(const char *path) {
+  GError *error = NULL;
+  fc_source *source = fc_media_open(path, NULL, &error);
+  g_assert_no_error(error);
+  GArray *values = read_all(source, 1, &error);
+  g_assert_no_error(error);
+  source->free(source);
+  return values;
+}
+
+/* Two colours, and pixels that ask for 256: the others are black, and opaque. */
+static void test_beyond_palette(void) {
+  static const guint8 palette[] = {1, 2, 3, 4, 5, 6};
+  g_autofree char *path = scratch("palette.png");
+  guint8 row[257] = {0};
+  for (guint i = 0; i < 256; i++) row[1 + i] = (guint8)i;
+  g_autoptr(GByteArray) data = pack(row, sizeof row);
+  for (guint channels = 3; channels <= 4; channels++) {
+    g_autoptr(GByteArray) png = begin_png(&(png_kind){256, 1, 8, 3});
+    put_chunk(png, "PLTE", palette, sizeof palette);
+    if (channels == 4) put_chunk(png, "tRNS", "\7", 1);
+    put_chunk(png, "IDAT", data->data, data->len / 2); /* all chunks of data are taken */
+    put_chunk(png, "IDAT", data->data + data->len / 2, data->len - data->len / 2);
+    end_png(path, png);
+    g_autoptr(GArray) values = read_png(path);
+    g_assert_cmpuint(values->len, ==, 256 * channels);
+    for (guint i = 0; i < values->len; i++) {
+      guint pixel = i / channels, channel = i % channels;
+      double expected = channel == 3 ? (pixel ? 255 : 7) : pixel < 2 ? palette[pixel * 3 + channel] : 0;
+      g_assert_cmpfloat(g_array_index(values, double, i), ==, expected);
+    }
+  }
+}
+
+/* What stb_image refuses of palettes it still does. */
+static void test_odd_palettes(void) {
+  static const struct {
+    const char *first, *second, *reason;
+    gsize first_size, second_size;
+  } cases[] = {{"PLTE", NULL, "unknown image type", 0, 0}, /* its word for all that it finds early */
+               {"tEXt", NULL, "unknown image type", 3, 0},   {"PLTE", NULL, "unknown image type", 3 * 300, 0},
+               {"PLTE", "ABCD", "unknown image type", 6, 1}, {"PLTE", "tRNS", "bad tRNS len", 6, 3},
+               {"tRNS", "PLTE", "tRNS before PLTE", 1, 6}};
+  static const guint8 zeros[1000] = {0};
+  g_autofree char *path = scratch("odd.png");
+  g_autoptr(GByteArray) data = pack("\0\0\0", 3);
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *message = g_strdup_printf("cannot be decoded: %s", cases[i].reason);
+    g_autoptr(GByteArray) png = begin_png(&(png_kind){2, 1, 8, 3});
+    put_chunk(png, cases[i].first, zeros, cases[i].first_size);
+    if (cases[i].second) put_chunk(png, cases[i].second, zeros, cases[i].second_size);
+    put_chunk(png, "IDAT", data->data, data->len);
+    end_png(path, png);
+    assert_open_fails(path, FC_IO, message);
+  }
+}
+
+/* ---- the checksum of the image data --------------------------------------- */
+
+static void store_with_data(const char *path, const png_kind *kind, const GByteArray *data, guint size) {
+  g_autoptr(GByteArray) png = begin_png(kind);
+  put_chunk(png, "IDAT", data->data, MIN(size, 1));
+  put_chunk(png, "IDAT", data->data + MIN(size, 1), size - MIN(size, 1));
+  end_png(path, png);
+}
+
+/* Of every kind: right, wrong, cut in pieces, or not there. */
+static void test_checksum(void) {
+  static const png_kind kinds[] = {{5, 3, 8, 2}, {9, 3, 1, 0}, {5, 3, 16, 6}, {5, 3, 8, 4}, {5, 3, 16, 0}};
+  g_autofree char *path = scratch("sum.png");
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    static const guint8 channels[] = {1, 0, 3, 0, 2, 0, 4};
+    guint8 rows[256] = {0};
+    gsize row = 1 + (kinds[i].width * kinds[i].depth * channels[kinds[i].colour] + 7) / 8;
+    for (gsize k = 0; k < 3 * row; k++) rows[k] = k % row ? (guint8)(k * 37) : (guint8)(k / row);
+    g_autoptr(GByteArray) data = pack(rows, 3 * row);
+    store_with_data(path, &kinds[i], data, data->len);
+    g_array_unref(read_png(path));
+    store_with_data(path, &kinds[i], data, data->len - 4);
+    assert_open_fails(path, FC_IO, "cannot be decoded: its image data lack their checksum");
+    data->data[data->len - 1] ^= 1;
+    store_with_data(path, &kinds[i], data, data->len);
+    assert_open_fails(path, FC_IO, "cannot be decoded: the checksum of its image data is wrong");
+  }
+}
+
+/* Something behind the checksum or the pixels is passed over, as ever; too little is an error. */
+static void test_odd_data(void) {
+  static const guint8 rows[20] = {0, 1, 2, 3, 4, 5, 6};
+  const png_kind kind = {2, 1, 8, 2};
+  g_autofree char *path = scratch("more.png");
+  g_autoptr(GByteArray) data = pack(rows, 7), more = pack(rows, sizeof rows), less = pack(rows, 6);
+  g_byte_array_append(data, (const guint8 *)"behind", 6);
+  store_with_data(path, &kind, data, data->len);
+  g_array_unref(read_png(path));
+  store_with_data(path, &kind, more, more->len);
+  g_array_unref(read_png(path));
+  more->data[more->len - 1] ^= 1;
+  store_with_data(path, &kind, more, more->len);
+  assert_open_fails(path, FC_IO, "cannot be decoded: the checksum of its image data is wrong");
+  store_with_data(path, &kind, less, less->len);
+  assert_open_fails(path, FC_IO, "cannot be decoded: its image data are less than its pixels");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+  g_test_add_func("/media/png/beyond-palette", test_beyond_palette);
+  g_test_add_func("/media/png/odd-palettes", test_odd_palettes);
+  g_test_add_func("/media/png/checksum", test_checksum);
+  g_test_add_func("/media/png/odd-data", test_odd_data);
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
