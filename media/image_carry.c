@@ -78,7 +78,11 @@ static void take_text(const guint8 *type, const guint8 *body, gsize size, fc_ima
 }
 
 static gboolean is_text(const guint8 *type) {
-  return memcmp(type + 1, "EXt", 3) == 0 || memcmp(type + 1, "TXt", 3) == 0;
+  return fc_image_is_one_of(type, "tEXtzTXtiTXt");
+}
+
+static gboolean is_colour(const guint8 *type) {
+  return fc_image_is_one_of(type, "gAMAcHRMsRGBcICP");
 }
 
 static guint32 big32(const guint8 *at) {
@@ -102,9 +106,17 @@ static void take_colours(const fc_image_meta *meta, GString *lost) {
   gboolean told = meta->profile.size > 0, usual = TRUE;
   for (gsize at = 0, size; (body = fc_image_next_chunk(&meta->pieces, &at, &type, &size));) {
     told |= memcmp(type, "sRGB", 4) == 0;
-    if (!is_text(type)) usual &= is_usual(type, body, size);
+    if (is_colour(type)) usual &= is_usual(type, body, size);
   }
   if (!told && !usual) fc_media_add_word(lost, "gamma and chromaticities");
+}
+
+/* What no other kind of file has a place for. */
+static void name_others(const fc_image_meta *meta, GString *lost) {
+  const guint8 *type;
+  if (meta->background.size) fc_media_add_word(lost, "bKGD");
+  for (gsize at = 0, size; fc_image_next_chunk(&meta->pieces, &at, &type, &size);)
+    if (!is_text(type) && !is_colour(type)) fc_image_add_type(lost, type);
 }
 
 /* Behind a name, a 0 and the method. */
@@ -130,6 +142,12 @@ static void take_comment(const guint8 *body, gsize size, fc_image_words *words, 
   fc_blob_put(&words->comment, body, size);
 }
 
+static void name_segment(int marker, GString *lost) {
+  char name[8];
+  g_snprintf(name, sizeof name, "APP%d", marker & 15);
+  fc_media_add_word(lost, name);
+}
+
 static void take_segments(const fc_blob *segments, fc_image_words *words, GString *lost) {
   const guint8 *body;
   int marker;
@@ -138,10 +156,12 @@ static void take_segments(const fc_blob *segments, fc_image_words *words, GStrin
       take_comment(body, size, words, lost);
     else if (marker == 0xffed)
       fc_media_add_word(lost, "IPTC");
-    else if (memcmp(body + 20, "xap", 3) == 0 && !words->xmp.size)
+    else if (fc_image_begins(body, size, FC_XMP, 29) && !words->xmp.size)
       fc_blob_put(&words->xmp, body + 29, size - 29);
-    else
+    else if (fc_image_begins(body, size, FC_XMP, 29) || fc_image_begins(body, size, FC_XMP_ALL, 35))
       fc_media_add_word(lost, "further XMP");
+    else
+      name_segment(marker, lost);
   }
 }
 
@@ -173,4 +193,5 @@ void fc_image_words_of(const fc_image_meta *meta, fc_image_words *words, GString
   for (gsize at = 0, size; (body = fc_image_next_chunk(&meta->pieces, &at, &type, &size));)
     if (is_text(type)) take_text(type, body, size, words, lost);
   take_colours(meta, lost);
+  name_others(meta, lost);
 }

@@ -12,10 +12,8 @@
 #define SEGMENT_MAX 65533
 #define CHUNK_FRAME 12 /* length, type and checksum */
 
-#define EXIF    "Exif\0\0"
-#define XMP     "http://ns.adobe.com/xap/1.0/\0"
-#define XMP_ALL "http://ns.adobe.com/xmp/extension/\0"
-#define ICC     "ICC_PROFILE\0"
+#define EXIF "Exif\0\0"
+#define ICC  "ICC_PROFILE\0"
 
 static guint32 big(const guint8 *at, int bytes) {
   guint32 value = 0;
@@ -45,30 +43,60 @@ static void put_segment(fc_blob *to, int marker, const void *name, gsize name_si
   fc_blob_put(to, data, size);
 }
 
-static gboolean begins(const guint8 *body, gsize size, const char *with, gsize with_size) {
+gboolean fc_image_begins(const guint8 *body, gsize size, const char *with, gsize with_size) {
   return size >= with_size && memcmp(body, with, with_size) == 0;
 }
 
 /* ---- PNG --------------------------------------------------------------- */
 
-static gboolean is_one_of(const guint8 *type, const char *types) {
+gboolean fc_image_is_one_of(const guint8 *type, const char *types) {
   for (; *types; types += 4)
     if (memcmp(type, types, 4) == 0) return TRUE;
   return FALSE;
 }
 
+/* A file may have as many as it likes. */
+void fc_image_add_type(GString *lost, const guint8 *type) {
+  char name[5] = {0};
+  for (int i = 0; i < 4; i++) name[i] = g_ascii_isalpha(type[i]) ? (char)type[i] : '?';
+  fc_media_add_word(lost, lost->len < 200 ? name : "further chunks");
+}
+
+/* The case of a letter is a bit: the first says that a chunk may be left out, the last that it may be
+ * copied whatever becomes of the pixels. */
+static gboolean is_lower(guint8 letter) {
+  return letter & 32;
+}
+
+/* What a chunk other than the pixels' is for. Where it stands in the picture does not hold once that was
+ * turned; what is said of its colours goes with a profile. */
+static gboolean holds_still(const fc_image_meta *meta, const guint8 *type) {
+  if (meta->turned && fc_image_is_one_of(type, "oFFscaNvvpAg")) return FALSE;
+  return is_lower(type[3]) || fc_image_is_one_of(type, "gAMAcHRMsRGBcICPmDCVcLLI");
+}
+
 static void take_chunk(fc_image_meta *meta, const guint8 *chunk, gsize length) {
   const guint8 *type = chunk + 4, *body = chunk + 8;
-  if (memcmp(type, "eXIf", 4) == 0 && !meta->exif.size) fc_blob_put(&meta->exif, body, length);
-  if (memcmp(type, "pHYs", 4) == 0 && length == 9)
-    meta->density = (fc_density){big(body, 4), big(body + 4, 4), body[8] == 1};
-  if (memcmp(type, "acTL", 4) == 0) fc_media_add_word(meta->lost, "further pictures");
-  if (memcmp(type, "iCCP", 4) == 0) fc_blob_put(&meta->profile, chunk, CHUNK_FRAME + length);
-  if (is_one_of(type, "gAMAcHRMsRGBcICPtEXtzTXtiTXt"))
+  if (fc_image_is_one_of(type, "IHDRIDATIENDtRNS") || (meta->depth == 0 && memcmp(type, "PLTE", 4) == 0))
+    return;
+  if (memcmp(type, "eXIf", 4) == 0) {
+    if (!meta->exif.size) fc_blob_put(&meta->exif, body, length);
+  } else if (memcmp(type, "pHYs", 4) == 0) {
+    if (length == 9) meta->density = (fc_density){big(body, 4), big(body + 4, 4), body[8] == 1};
+  } else if (fc_image_is_one_of(type, "acTLfcTLfdAT"))
+    fc_media_add_word(meta->lost, "further pictures");
+  else if (memcmp(type, "iCCP", 4) == 0)
+    fc_blob_put(&meta->profile, chunk, CHUNK_FRAME + length);
+  else if (memcmp(type, "bKGD", 4) == 0 && !meta->background.size)
+    fc_blob_put(&meta->background, chunk, CHUNK_FRAME + length);
+  else if (is_lower(type[0]) && holds_still(meta, type))
     fc_blob_put(&meta->pieces, chunk, CHUNK_FRAME + length);
+  else
+    fc_image_add_type(meta->lost, type);
 }
 
 static void read_png(fc_image_meta *meta, const guint8 *file, gsize size) {
+  if (size > 25 && file[25] != 3) meta->depth = file[24];
   for (gsize at = 8; size - at >= CHUNK_FRAME;) {
     gsize length = big(file + at, 4);
     if (length > size - at - CHUNK_FRAME) return;
@@ -88,10 +116,12 @@ const guint8 *fc_image_next_chunk(const fc_blob *pieces, gsize *at, const guint8
 
 /* ---- JPEG -------------------------------------------------------------- */
 
-enum { APP0 = 0xffe0, APP1, APP2, APP12 = 0xffec, APP13, APP14, APP15, COM = 0xfffe };
+enum { APP0 = 0xffe0, APP1, APP2, APP8 = 0xffe8, APP11 = 0xffeb, APP14 = 0xffee, APP15, COM = 0xfffe };
 
 static void take_jfif(fc_image_meta *meta, const guint8 *body, gsize size) {
-  if (!begins(body, size, "JFIF", 5) || size < 12) return;
+  gboolean first = fc_image_begins(body, size, "JFIF", 5);
+  if (!first || size > 14) fc_media_add_word(meta->lost, "thumbnail");
+  if (!first || size < 12) return;
   int unit = body[7];
   guint32 x = big(body + 8, 2), y = big(body + 10, 2);
   gboolean inches = unit == 1, metres = inches || unit == 2;
@@ -99,29 +129,28 @@ static void take_jfif(fc_image_meta *meta, const guint8 *body, gsize size) {
   meta->density = (fc_density){(x * times + 63) / 127, (y * times + 63) / 127, metres};
 }
 
-/* Names of what is about nothing but the picture as it was, or cannot go over: what a signature or an index
- * says is not true of another file. */
-static const char *name_of_other(int marker, const guint8 *body, gsize size) {
-  static const char *const names[] = {"APP1", "APP2",  "APP3",  "APP4",  "APP5",  "APP6",  "APP7", "APP8",
-                                      "APP9", "APP10", "APP11", "APP12", "APP13", "APP14", "APP15"};
-  if (marker == APP2 && begins(body, size, "MPF", 4)) return "further pictures";
-  if (marker <= APP0 || marker > APP15 || marker == APP12 || marker == APP14) return NULL;
-  return names[marker - APP1];
+/* Names of what does not hold for another file: an index of what stands behind, a signature, another header;
+ * "" for how the samples were coded, which says nothing of them. */
+static const char *name_of_void(int marker, const guint8 *body, gsize size) {
+  if (marker == APP2 && fc_image_begins(body, size, "MPF", 4)) return "further pictures";
+  if (marker == APP8 && fc_image_begins(body, size, "SPIFF", 6)) return "SPIFF";
+  if (marker == APP11 && fc_image_begins(body, size, "JP", 2)) return "APP11";
+  return marker == APP14 && fc_image_begins(body, size, "Adobe", 5) ? "" : NULL;
 }
 
 /* `body` without marker and length. Profiles come in numbered pieces. */
 static void take_segment(fc_image_meta *meta, int marker, const guint8 *body, gsize size) {
-  gboolean xmp = marker == APP1 && (begins(body, size, XMP, 29) || begins(body, size, XMP_ALL, 35));
-  if (marker == APP0)
+  const char *name = name_of_void(marker, body, size);
+  if (marker == APP0 && (fc_image_begins(body, size, "JFIF", 5) || fc_image_begins(body, size, "JFXX", 5)))
     take_jfif(meta, body, size);
-  else if (marker == APP1 && begins(body, size, EXIF, 6)) {
-    if (!meta->exif.size) fc_blob_put(&meta->exif, body + 6, size - 6);
-  } else if (marker == APP2 && begins(body, size, ICC, 12) && size > 14)
+  else if (marker == APP1 && fc_image_begins(body, size, EXIF, 6) && !meta->exif.size)
+    fc_blob_put(&meta->exif, body + 6, size - 6);
+  else if (marker == APP2 && fc_image_begins(body, size, ICC, 12) && size > 14)
     put_segment(&meta->profile, marker, "", 0, body, size);
-  else if (xmp || marker == APP13 || marker == COM)
+  else if (name && *name)
+    fc_media_add_word(meta->lost, name);
+  else if (!name && ((marker >= APP0 && marker <= APP15) || marker == COM))
     put_segment(&meta->pieces, marker, "", 0, body, size);
-  else if (name_of_other(marker, body, size))
-    fc_media_add_word(meta->lost, name_of_other(marker, body, size));
 }
 
 static void read_jpeg(fc_image_meta *meta, const guint8 *file, gsize size) {
@@ -165,11 +194,12 @@ fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int channels, 
   g_autoptr(fc_image_meta) meta = g_new0(fc_image_meta, 1);
   g_atomic_ref_count_init(&meta->references);
   meta->grey = channels < 3;
+  meta->turned = orientation > 1;
   meta->lost = g_string_new(NULL);
-  if (begins(file, size, "\x89PNG", 4)) meta->family = FC_IMAGES_PNG, read_png(meta, file, size);
-  if (begins(file, size, "\xff\xd8", 2)) meta->family = FC_IMAGES_JPEG, read_jpeg(meta, file, size);
-  if (begins(file, size, "BM", 2)) read_bmp(meta, file, size);
-  const fc_blob *const all[] = {&meta->exif, &meta->icc, &meta->pieces, &meta->profile};
+  if (fc_image_begins(file, size, "\x89PNG", 4)) meta->family = FC_IMAGES_PNG, read_png(meta, file, size);
+  if (fc_image_begins(file, size, "\xff\xd8", 2)) meta->family = FC_IMAGES_JPEG, read_jpeg(meta, file, size);
+  if (fc_image_begins(file, size, "BM", 2)) read_bmp(meta, file, size);
+  const fc_blob *const all[] = {&meta->exif, &meta->icc, &meta->pieces, &meta->profile, &meta->background};
   for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
     if (all[i]->failed) return NULL;
   fc_exif_set_upright(meta->exif.data, meta->exif.size);
@@ -189,6 +219,7 @@ void fc_image_meta_unref(fc_image_meta *meta) {
   fc_blob_clear(&meta->icc);
   fc_blob_clear(&meta->pieces);
   fc_blob_clear(&meta->profile);
+  fc_blob_clear(&meta->background);
   g_string_free(meta->lost, TRUE);
   g_free(meta);
 }
@@ -270,7 +301,7 @@ static void put_comment(fc_blob *to, const fc_blob *text) {
     put_text(to, "tEXt", "Comment\0", 8, text);
 }
 
-void fc_image_meta_for_png(const fc_image_meta *meta, int channels, fc_blob *to, GString *lost) {
+void fc_image_meta_for_png(const fc_image_meta *meta, int channels, int bits, fc_blob *to, GString *lost) {
   g_auto(fc_image_words) words = {0};
   gboolean same_kind = meta->grey == (channels < 3), copied = meta->family == FC_IMAGES_PNG;
   g_string_append(lost, meta->lost->str);
@@ -281,6 +312,10 @@ void fc_image_meta_for_png(const fc_image_meta *meta, int channels, fc_blob *to,
   if (same_kind && words.icc.size) put_profile(to, &words.icc);
   put_density(to, &meta->density);
   if (copied) fc_blob_join(to, &meta->pieces);
+  if (same_kind && bits == meta->depth)
+    fc_blob_join(to, &meta->background);
+  else if (meta->background.size)
+    fc_media_add_word(lost, "bKGD");
   if (words.xmp.size) put_text(to, "iTXt", "XML:com.adobe.xmp\0\0\0\0\0", 22, &words.xmp);
   if (words.comment.size) put_comment(to, &words.comment);
   if (meta->exif.size) put_chunk(to, "eXIf", meta->exif.data, meta->exif.size);
@@ -331,7 +366,7 @@ void fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels, fc_blob *to
                   !(copied && segments_are_of_grey(&meta->profile));
   if (profile && !fits) fc_media_add_word(lost, "colour profile");
   put_whole(to, APP1, EXIF, 6, &meta->exif, "EXIF", lost);
-  put_whole(to, APP1, XMP, 29, &words.xmp, "XMP", lost);
+  put_whole(to, APP1, FC_XMP, 29, &words.xmp, "XMP", lost);
   if (fits && copied) fc_blob_join(to, &meta->profile);
   if (fits) put_profile_segments(to, &words.icc, lost);
   if (copied) fc_blob_join(to, &meta->pieces);
@@ -343,8 +378,9 @@ void fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels, fc_blob *to
 
 void fc_image_meta_for_neither(const fc_image_meta *meta, gboolean keeps_density, GString *lost) {
   g_auto(fc_image_words) words = {0};
-  if (!keeps_density && says_something(&meta->density)) fc_media_add_word(lost, "resolution");
   g_string_append(lost, meta->lost->str);
+  if (says_something(&meta->density) && !(keeps_density && meta->density.metres))
+    fc_media_add_word(lost, "resolution");
   fc_image_words_of(meta, &words, lost);
   if (words.icc.size) fc_media_add_word(lost, "colour profile");
   if (meta->exif.size) fc_media_add_word(lost, "EXIF");

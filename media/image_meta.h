@@ -3,9 +3,10 @@
  * image_meta.h - what an image says beside its pixels, on its way into another: colour
  * profile, EXIF, XMP, comments, resolution.
  *
- * PNG to PNG and JPEG to JPEG goes byte for byte, but for the resolution, which goes into PNG, JPEG and
- * BMP; between PNG and JPEG (and from a BMP file) go profile, EXIF, XMP and comments. What else there is, is
- * told by name. The orientation is set to upright, as the pixels are.
+ * PNG to PNG and JPEG to JPEG goes byte for byte, with chunks and segments that nobody here has heard of, but
+ * for chunks that say of themselves that they do not hold for other pixels, and for the resolution, which
+ * goes into PNG, JPEG and BMP; between PNG and JPEG (and from a BMP file) go profile, EXIF, XMP and comments.
+ * What else there is, is told by name. The orientation is set to upright, as the pixels are.
  */
 #ifndef FC_MEDIA_IMAGE_META_H
 #define FC_MEDIA_IMAGE_META_H
@@ -28,7 +29,7 @@ fc_image_meta *fc_image_source_meta(fc_source *source);
 
 /* Appends chunks to stand between IHDR and IDAT, or segments to stand behind APP0, and to `lost` the names of
  * what is left out. A colour profile is, when grey has become colour, or colour grey. */
-void fc_image_meta_for_png(const fc_image_meta *meta, int channels, fc_blob *to, GString *lost);
+void fc_image_meta_for_png(const fc_image_meta *meta, int channels, int bits, fc_blob *to, GString *lost);
 void fc_image_meta_for_jpeg(const fc_image_meta *meta, int channels, fc_blob *to, GString *lost);
 /* What BMP, which keeps the density, and TGA have no place for. */
 void fc_image_meta_for_neither(const fc_image_meta *meta, gboolean keeps_density, GString *lost);
@@ -53,15 +54,27 @@ typedef enum fc_image_family { FC_IMAGES_OTHER, FC_IMAGES_PNG, FC_IMAGES_JPEG } 
 struct fc_image_meta {
   gatomicrefcount references;
   fc_image_family family;
-  gboolean grey;
+  gboolean grey, turned;
+  int depth; /* bits of a PNG file's samples; 0: of another one, or of a palette */
   fc_density density;
   fc_blob exif; /* a TIFF structure */
   fc_blob icc;  /* the profile of a BMP file */
   /* Chunks or segments, whole and in bounds, that a file of the same family takes as they are; those with
    * the profile apart. */
   fc_blob pieces, profile;
-  GString *lost; /* names of what no file takes */
+  fc_blob background; /* such a chunk, which holds for samples of the same kind */
+  GString *lost;      /* names of what no file takes */
 };
+
+/* What XMP in a JPEG file begins with, and what pieces of more of it do. */
+#define FC_XMP     "http://ns.adobe.com/xap/1.0/\0"
+#define FC_XMP_ALL "http://ns.adobe.com/xmp/extension/\0"
+
+gboolean fc_image_begins(const guint8 *body, gsize size, const char *with, gsize with_size);
+/* Of four letters, in a row of such. */
+gboolean fc_image_is_one_of(const guint8 *type, const char *types);
+/* The type of a chunk is a name as well. */
+void fc_image_add_type(GString *lost, const guint8 *type);
 
 /* The content of such pieces, whatever the family. */
 typedef struct fc_image_words {

@@ -119,7 +119,7 @@ static gboolean place_metadata(image_sink *sink, int channels, GError **error) {
   if (!sink->meta) return TRUE;
   g_autoptr(GString) lost = g_string_new(NULL);
   if (is(sink, "png"))
-    fc_image_meta_for_png(sink->meta, channels, &sink->pieces, lost);
+    fc_image_meta_for_png(sink->meta, channels, sink->dtype == FC_U16 ? 16 : 8, &sink->pieces, lost);
   else if (is(sink, "jpg"))
     fc_image_meta_for_jpeg(sink->meta, channels, &sink->pieces, lost);
   else

@@ -435,7 +435,7 @@ static void test_lost_metadata(void) {
 
 /* A name that is a piece of another one is a name too. */
 static void test_names_of_what_is_lost(void) {
-  g_autofree char *png = scratch("n.png"), *jpg = scratch("n.jpg"), *out = scratch("n2.jpg");
+  g_autofree char *png = scratch("n.png"), *jpg = scratch("n.jpg"), *out = scratch("n2.png");
   make_png(png, 8, 6, 3, FC_U8);
   assert_copies(png, jpg);
   bytes b = load(jpg);
@@ -446,7 +446,7 @@ static void test_names_of_what_is_lost(void) {
   store(jpg, rich->data, rich->len);
   clear_bytes(&b);
   assert_copy_says(jpg, out,
-                   "JPEG has no place for what else is in the input, and it is left out: APP11, APP1");
+                   "PNG has no place for what else is in the input, and it is left out: APP11, APP1");
 }
 
 /* JPEG stores three components of grey too, and a profile of one would be wrong for them. */

@@ -148,6 +148,140 @@ static void test_odd_data(void) {
   assert_open_fails(path, FC_IO, "cannot be decoded: its image data are less than its pixels");
 }
 
+/* ---- what stands beside the pixels ---------------------------------------- */
+
+#define LOST " has no place for what else is in the input, and it is left out: "
+
+typedef struct chunk {
+  const char *type, *data;
+  gsize size;
+} chunk;
+
+/* One pixel, of 8 or 16 bits, or one of a palette. */
+static void store_beside(const char *path, guint8 depth, guint8 colour, const chunk *chunks, gsize count) {
+  static const guint8 zeros[10] = {0};
+  g_autoptr(GByteArray) png = begin_png(&(png_kind){1, 1, depth, colour}),
+                        data = pack(zeros, 1 + (gsize)((colour == 2 ? 3 : 1) * depth + 7) / 8);
+  if (colour == 3) put_chunk(png, "PLTE", "abcdef", 6);
+  for (gsize i = 0; i < count; i++) put_chunk(png, chunks[i].type, chunks[i].data, chunks[i].size);
+  put_chunk(png, "IDAT", data->data, data->len);
+  end_png(path, png);
+}
+
+static gboolean has_chunk(const char *path, const chunk *c) {
+  g_autoptr(GByteArray) whole = g_byte_array_new();
+  put_chunk(whole, c->type, c->data, c->size);
+  return contains(path, whole->data, whole->len);
+}
+
+/* A chunk says of itself whether it holds for other pixels; what is known to goes over too. */
+static void test_chunks(void) {
+  static const chunk kept[] = {{"oFFs", "12345678\0", 9},  {"vpAg", "123456789", 9},
+                               {"teSt", "as it is", 8},    {"mDCV", "mastered on what", 16},
+                               {"cLLI", "how bright", 10}, {"bKGD", "\0\1\0\2\0\3", 6}},
+                     left[] = {{"sBIT", "\5\6\5", 3}, {"tIME", "\7\1\1\1\1\1\1", 7},
+                               {"hIST", "\0\1", 2},   {"sPLT", "name\0\10abcdef", 12},
+                               {"teST", "unsafe", 6}, {"te1T", "odd", 3}};
+  g_autofree char *png = scratch("c.png"), *out = scratch("c2.png"), *jpg = scratch("c.jpg"),
+                  *bmp = scratch("c.bmp"), *tga = scratch("c.tga");
+  store_beside(png, 8, 2, kept, G_N_ELEMENTS(kept));
+  assert_copy_says(png, out, "");
+  for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) g_assert_true(has_chunk(out, &kept[i]));
+  assert_copy_says(png, jpg, "JPEG" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, bmp, "BMP" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, tga, "TGA" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
+  store_beside(png, 8, 2, left, G_N_ELEMENTS(left));
+  assert_copy_says(png, out, "PNG" LOST "sBIT, tIME, hIST, sPLT, teST, te?T");
+  for (gsize i = 0; i < G_N_ELEMENTS(left); i++) g_assert_false(contains(out, left[i].type, 4));
+  assert_copy_says(png, tga, "TGA" LOST "sBIT, tIME, hIST, sPLT, teST, te?T");
+}
+
+/* A background has the numbers of the samples: it holds for those of the same kind. */
+static void test_background(void) {
+  static const chunk of_palette = {"bKGD", "\1", 1}, wide = {"bKGD", "\1\2\3\4\5\6", 6},
+                     grey = {"bKGD", "\0\7", 2}, palette = {"PLTE", "abcdef", 6};
+  g_autofree char *png = scratch("b.png"), *out = scratch("b2.png");
+  store_beside(png, 8, 3, &of_palette, 1);
+  assert_copy_says(png, out, "PNG" LOST "bKGD");
+  g_assert_false(contains(out, "bKGD", 4));
+  store_beside(png, 16, 2, &wide, 1);
+  assert_copy_says(png, out, "");
+  g_assert_true(has_chunk(out, &wide));
+  store_beside(png, 8, 0, &grey, 1);
+  assert_copy_says(png, out, "");
+  g_assert_true(has_chunk(out, &grey));
+  store_beside(png, 4, 0, &grey, 1); /* of 4 bits, which become 8 */
+  assert_copy_says(png, out, "PNG" LOST "bKGD");
+  store_beside(png, 8, 2, &palette, 1); /* a suggestion */
+  assert_copy_says(png, out, "PNG" LOST "PLTE");
+}
+
+/* However many there are. */
+static void test_many_chunks(void) {
+  enum { COUNT = 3000 };
+  g_autofree char *png = scratch("many.png"), *out = scratch("many2.png");
+  g_autofree chunk *chunks = g_new(chunk, COUNT);
+  char types[COUNT][5];
+  for (int i = 0; i < COUNT; i++) {
+    g_snprintf(types[i], 5, "a%c%cZ", 'a' + i % 26, 'A' + i / 26 % 26);
+    chunks[i] = (chunk){types[i], "", 0};
+  }
+  store_beside(png, 8, 2, chunks, COUNT);
+  g_autofree char *said = copy_saying(png, out);
+  g_assert_cmpuint(strlen(said), <, 400);
+  g_assert_true(g_str_has_suffix(said, ", further chunks"));
+}
+
+/* Only the ratio of a pixel's sides: BMP has no place for it. */
+static void test_aspect(void) {
+  static const chunk aspect = {"pHYs", "\0\0\0\2\0\0\0\1\0", 9};
+  g_autofree char *png = scratch("a.png"), *bmp = scratch("a.bmp"), *jpg = scratch("a.jpg"),
+                  *out = scratch("a2.png");
+  store_beside(png, 8, 2, &aspect, 1);
+  assert_copy_says(png, bmp, "BMP" LOST "resolution");
+  assert_copy_says(png, jpg, "");
+  assert_copy_says(png, out, "");
+  g_assert_true(has_chunk(out, &aspect));
+}
+
+/* Segments that nobody knows go from JPEG to JPEG; what does not is named, but for how it was coded. */
+static void test_segments(void) {
+  static const struct {
+    const char *segment, *left_out;
+    gsize size;
+  } cases[] = {{"\xff\xe3\0\6Meta", "", 8},
+               {"\xff\xeb\0\5own", "", 7},
+               {"\xff\xef\0\3!", "", 5},
+               {"\xff\xe1\0\6what", "", 8},
+               {"\xff\xe2\0\5\0\0\0", "", 7},
+               {"\xff\xec\0\7Ducky", "", 9},
+               {"\xff\xee\0\5own", "", 7},
+               {"\xff\xe0\0\6AVI1", "", 8},
+               {"\xff\xee\0\16"
+                "Adobe\0\x64\0\0\0\0\1",
+                NULL, 16},
+               {"\xff\xe0\0\x0cJFXX\0\x13small", "thumbnail", 14},
+               {"\xff\xeb\0\6JP\0\1", "APP11", 8},
+               {"\xff\xe2\0\6MPF", "further pictures", 8}};
+  g_autofree char *png = scratch("s.png"), *plain = scratch("s.jpg"), *jpg = scratch("s2.jpg"),
+                  *out = scratch("s3.jpg");
+  store_beside(png, 8, 2, NULL, 0);
+  assert_copies(png, plain);
+  bytes b = load(plain);
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    gboolean kept = cases[i].left_out && !*cases[i].left_out;
+    g_autofree char *said = g_strdup_printf("JPEG" LOST "%s", cases[i].left_out);
+    g_autoptr(GByteArray) with = g_byte_array_new();
+    g_byte_array_append(with, b.data, 20);
+    g_byte_array_append(with, (const guint8 *)cases[i].segment, (guint)cases[i].size);
+    g_byte_array_append(with, b.data + 20, (guint)b.size - 20);
+    store(jpg, with->data, with->len);
+    assert_copy_says(jpg, out, kept || !cases[i].left_out ? "" : said);
+    g_assert_cmpint(contains(out, cases[i].segment, cases[i].size), ==, kept);
+  }
+  clear_bytes(&b);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -155,6 +289,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/png/odd-palettes", test_odd_palettes);
   g_test_add_func("/media/png/checksum", test_checksum);
   g_test_add_func("/media/png/odd-data", test_odd_data);
+  g_test_add_func("/media/png/chunks", test_chunks);
+  g_test_add_func("/media/png/background", test_background);
+  g_test_add_func("/media/png/many-chunks", test_many_chunks);
+  g_test_add_func("/media/png/aspect", test_aspect);
+  g_test_add_func("/media/png/segments", test_segments);
   int status = g_test_run();
   scratch_remove();
   return status;
