@@ -204,7 +204,10 @@ fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int channels, 
     if (all[i]->failed) return NULL;
   fc_exif_set_upright(meta->exif.data, meta->exif.size);
   fc_density *d = &meta->density;
-  if (orientation >= 5) *d = (fc_density){d->y, d->x, d->metres};
+  if (orientation >= 5) {
+    *d = (fc_density){d->y, d->x, d->metres};
+    fc_exif_exchange_sides(meta->exif.data, meta->exif.size);
+  }
   return g_steal_pointer(&meta);
 }
 

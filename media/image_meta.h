@@ -76,6 +76,10 @@ gboolean fc_image_is_one_of(const guint8 *type, const char *types);
 /* The type of a chunk is a name as well. */
 void fc_image_add_type(GString *lost, const guint8 *type);
 
+/* What a TIFF structure says of width and height, for a picture that was turned on its side (image_exif.c).
+ */
+void fc_exif_exchange_sides(guint8 *data, gsize size);
+
 /* The content of such pieces, whatever the family. */
 typedef struct fc_image_words {
   fc_blob icc, xmp, comment;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/image.h"
+#include "media/image_meta.h"
 #include "tests/media/images.h"
 
 /* ---- files ---------------------------------------------------------------- */
@@ -282,6 +282,70 @@ static void test_segments(void) {
   clear_bytes(&b);
 }
 
+/* An entry of one value, which may be where it is. */
+static void put_entry(GByteArray *to, guint tag, guint type, guint value) {
+  put_big(to, tag, 2);
+  put_big(to, type, 2);
+  put_big(to, 1, 4);
+  put_big(to, type == 3 ? value << 16 : value, 4);
+}
+
+/* Big-endian EXIF of a picture of 4 x 3, or of 3 x 4 once it was turned; the last entry has no other side. */
+static GByteArray *exif_with(guint orientation, guint width, guint height, guint across, guint along,
+                             guint alone) {
+  GByteArray *exif = g_byte_array_new();
+  g_byte_array_append(exif, (const guint8 *)"MM\0*\0\0\0\x08", 8);
+  put_big(exif, 6, 2);
+  put_entry(exif, 0x0100, 3, width);
+  put_entry(exif, 0x0101, 3, height);
+  put_entry(exif, 0x0112, 3, orientation);
+  put_entry(exif, 0x011a, 5, across);
+  put_entry(exif, 0x011b, 5, along);
+  put_entry(exif, 0x8769, 4, 104);
+  g_byte_array_append(exif, (const guint8 *)"\0\0\0\0", 4);
+  put_big(exif, 300, 4), put_big(exif, 1, 4); /* at 86 */
+  put_big(exif, 72, 4), put_big(exif, 1, 4);  /* at 94 */
+  put_big(exif, 0, 2);
+  put_big(exif, 3, 2);
+  put_entry(exif, 0xa002, 4, width);
+  put_entry(exif, 0xa003, 4, height);
+  put_entry(exif, alone, 5, 86);
+  g_byte_array_append(exif, (const guint8 *)"\0\0\0\0", 4);
+  return exif;
+}
+
+/* What EXIF says along and across is exchanged where the picture was laid on its side, in PNG and JPEG. */
+static void test_exif_sides(void) {
+  g_autofree char *png = scratch("e.png"), *out = scratch("e2.png"), *jpg = scratch("e.jpg");
+  for (guint orientation = 1; orientation <= 8; orientation++) {
+    g_autoptr(GByteArray) before = exif_with(orientation, 4, 3, 86, 94, 0xa20f);
+    g_autoptr(GByteArray) after =
+        orientation < 5 ? exif_with(1, 4, 3, 86, 94, 0xa20f) : exif_with(1, 3, 4, 94, 86, 0xa20e);
+    const chunk in = {"eXIf", (const char *)before->data, before->len},
+                expected = {"eXIf", (const char *)after->data, after->len};
+    store_beside(png, 8, 2, &in, 1);
+    assert_copies(png, out);
+    g_assert_true(has_chunk(out, &expected));
+    assert_copies(png, jpg);
+    g_assert_true(contains(jpg, after->data, after->len));
+  }
+}
+
+/* Structures that are cut off, or point into nowhere. */
+static void test_odd_exif(void) {
+  g_autoptr(GByteArray) whole = exif_with(6, 4, 3, 86, 94, 0xa20f);
+  guint32 state = 5;
+  for (guint size = 0; size <= whole->len; size++) {
+    g_autofree guint8 *part = g_memdup2(whole->data, size);
+    fc_exif_exchange_sides(part, size);
+  }
+  for (guint i = 0; i < 20000; i++) {
+    g_autofree guint8 *changed = g_memdup2(whole->data, whole->len);
+    for (int k = 0; k < 3; k++) changed[noise(&state) % whole->len] = (guint8)noise(&state);
+    fc_exif_exchange_sides(changed, whole->len);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -294,6 +358,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/png/many-chunks", test_many_chunks);
   g_test_add_func("/media/png/aspect", test_aspect);
   g_test_add_func("/media/png/segments", test_segments);
+  g_test_add_func("/media/png/exif-sides", test_exif_sides);
+  g_test_add_func("/media/png/odd-exif", test_odd_exif);
   int status = g_test_run();
   scratch_remove();
   return status;
