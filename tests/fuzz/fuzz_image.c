@@ -57,13 +57,13 @@ static guint8 *with_checksums(const guint8 *data, gsize size) {
 
 static void read_meta(const guint8 *file, gsize size) {
   for (int channels = 1; channels <= 4; channels += 2) {
-    g_autoptr(fc_image_meta) meta = fc_image_meta_read(file, size, channels, 1);
+    g_autoptr(fc_image_meta) meta = fc_image_meta_read(file, size, channels, channels == 1 ? 1 : 6);
     g_autoptr(GString) lost = g_string_new(NULL);
     g_auto(fc_blob) chunks = {0}, segments = {0};
     fc_density density = fc_image_meta_density(meta);
     guint8 jfif[5];
     fc_density_for_jpeg(&density, jfif);
-    fc_image_meta_for_png(meta, 3, &chunks, lost);
+    fc_image_meta_for_png(meta, 3, 8, &chunks, lost);
     fc_image_meta_for_jpeg(meta, 3, &segments, lost);
     fc_image_meta_for_neither(meta, FALSE, lost);
   }
