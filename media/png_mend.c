@@ -245,7 +245,8 @@ const char *fc_png_problem(const guint8 *file, gsize size, fc_arena_alloc alloc)
   const guint64 raw = raw_size_of(file, size);
   guint64 read = 0;
   guint8 piece[4096];
-  if (!raw || !begin(&mend)) return NULL;
+  if (!raw) return NULL;
+  if (!begin(&mend)) return "outofmem";
   while (mend.state == Z_OK && read < raw + BEYOND_MAX) read += unpack(&mend, piece, sizeof piece);
   return problem_of(&mend, read >= raw);
 }
