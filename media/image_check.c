@@ -1,54 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_check.c - BMP and TGA: that the bytes of all pixels are there. stb_image takes
- * missing ones for zeros.
+ * image_check.c - BMP and TGA: that they are of a form that is decoded, and that the bytes of
+ * all pixels are there. stb_image takes missing ones for zeros.
  */
-#include "media/image.h"
-
 #include <string.h>
 
-static guint32 little(const guint8 *at, int bytes) {
-  guint32 value = 0;
-  for (int i = 0; i < bytes; i++) value |= (guint32)at[i] << 8 * i;
-  return value;
-}
-
-/* ---- BMP --------------------------------------------------------------- */
+#include "media/bmp_tga.h"
 
 static gboolean is_one_of(guint32 value, const guint8 *set, gsize count) {
   return value < 256 && memchr(set, (int)value, count) != NULL;
 }
 
-static gboolean refuse_bmp(const char *name, const char *what, GError **error) {
-  return fc_fail(error, FC_UNSUPPORTED, "%s: is a BMP file %s, which is not decoded here; convert it to PNG",
-                 name, what);
+static gboolean refuse(const char *name, const char *kind, const char *what, GError **error) {
+  return fc_fail(error, FC_UNSUPPORTED, "%s: is a %s file %s, which is not decoded here; convert it to PNG",
+                 name, kind, what);
+}
+
+/* ---- BMP --------------------------------------------------------------- */
+
+/* What of it is not decoded, or NULL. */
+static const char *odd_in_bmp(const fc_bmp *bmp) {
+  static const guint8 depths[] = {1, 4, 8, 16, 24, 32};
+  if (bmp->coding == 1 || bmp->coding == 2) return "with run-length coding";
+  if (bmp->coding != 0 && bmp->coding != 3) return "with an odd coding";
+  if (!is_one_of(bmp->depth, depths, sizeof depths)) return "of an odd depth";
+  if (bmp->coding == 3 && bmp->depth != 16 && bmp->depth != 32) return "with an odd coding";
+  if (bmp->planes != 1) return "of several planes";
+  for (gsize i = 0; i < G_N_ELEMENTS(bmp->masks); i++)
+    if (__builtin_popcount(bmp->masks[i]) > 8) return "with more than 8 bits a channel";
+  return NULL;
 }
 
 gboolean fc_bmp_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
                       GError **error) {
-  static const guint8 depths[] = {1, 4, 8, 16, 24, 32}, headers[] = {12, 40, 56, 108, 124};
-  if (size < 30) return fc_fail(error, FC_IO, "%s: is cut off within its header", name);
-  guint32 pixels_at = little(file + 10, 4), header = little(file + 14, 4);
-  if (!is_one_of(header, headers, sizeof headers)) return refuse_bmp(name, "of an odd version", error);
-  gboolean old = header == 12;
-  if (size < 14 + (gsize)header) return fc_fail(error, FC_IO, "%s: is cut off within its header", name);
-  check->width = old ? (gint64)little(file + 18, 2) : (gint32)little(file + 18, 4);
-  check->height = old ? (gint64)little(file + 20, 2) : ABS((gint64)(gint32)little(file + 22, 4));
-  guint32 depth = little(file + (old ? 24 : 28), 2), coding = old ? 0 : little(file + 30, 4);
-  if (coding == 1 || coding == 2) return refuse_bmp(name, "with run-length coding", error);
-  if (coding != 0 && coding != 3) return refuse_bmp(name, "with an odd coding", error);
-  if (!is_one_of(depth, depths, sizeof depths)) return refuse_bmp(name, "of an odd depth", error);
-  if (check->width < 1 || check->height < 1) return fc_fail(error, FC_IO, "%s: holds no pixels", name);
-  guint64 row = ((guint64)check->width * depth + 31) / 32 * 4;
+  /* 64 is of OS/2 2.x, which counts codings in its own way. */
+  static const guint8 versions[] = {FC_BMP_OLDEST, 40, 52, 56, 64, 108, 124};
+  fc_bmp bmp;
+  if (size < 2 || memcmp(file, "BM", 2) != 0) return fc_fail(error, FC_IO, "%s: is not a BMP file", name);
+  guint32 version = size < FC_BMP_BEGIN + 4 ? versions[0] : fc_little(file + FC_BMP_BEGIN, 4);
+  if (!is_one_of(version, versions, sizeof versions)) return refuse(name, "BMP", "of an odd version", error);
+  if (!fc_bmp_read(file, size, &bmp)) return fc_fail(error, FC_IO, "%s: is cut off within its header", name);
+  const char *odd = version == 64 && bmp.coding ? "with an odd coding" : odd_in_bmp(&bmp);
+  if (odd) return refuse(name, "BMP", odd, error);
+  if (bmp.width < 1 || bmp.height < 1) return fc_fail(error, FC_IO, "%s: holds no pixels", name);
+  if (bmp.pixels_at < bmp.colours_at)
+    return fc_fail(error, FC_IO, "%s: is damaged: its pixels begin within its header", name);
+  if (bmp.depth <= 8 && !bmp.colours && size > bmp.pixels_at)
+    return fc_fail(error, FC_IO, "%s: is damaged: it has no palette", name);
+  check->width = bmp.width;
+  check->height = bmp.height;
   /* The padding of the last row may be missing. */
-  guint64 needed = row * (guint64)(check->height - 1) + ((guint64)check->width * depth + 7) / 8;
-  check->cut = pixels_at > size || needed > size - pixels_at;
+  guint64 needed = bmp.row * (guint64)(bmp.height - 1) + ((guint64)bmp.width * bmp.depth + 7) / 8;
+  check->cut = bmp.pixels_at > size || needed > size - bmp.pixels_at;
   return TRUE;
 }
 
 /* ---- TGA --------------------------------------------------------------- */
-
-#define TGA_HEADER 18
 
 /* Does a run-length coded image reach its last pixel? */
 static gboolean tga_runs_complete(const guint8 *at, gsize left, guint64 pixels, guint bytes) {
@@ -64,33 +71,54 @@ static gboolean tga_runs_complete(const guint8 *at, gsize left, guint64 pixels, 
   return TRUE;
 }
 
-/* A TGA file has no mark, so the header must make sense as one. */
-static gboolean tga_makes_sense(const guint8 *file, gsize size) {
+/* A TGA file has no mark at its beginning, and the older ones none at all, so the header must make sense as
+ * one. */
+static gboolean is_tga(const guint8 *file, gsize size, const fc_tga *tga) {
+  static const guint8 types[] = {1, 2, 3, 32, 33}, depths[] = {8, 15, 16, 24, 32};
+  static const char mark[] = "TRUEVISION-XFILE."; /* and a zero */
+  if (size >= FC_TGA_HEADER + sizeof mark && memcmp(file + size - sizeof mark, mark, sizeof mark) == 0)
+    return TRUE;
+  return tga->palette <= 1 && is_one_of(tga->type, types, sizeof types) &&
+         is_one_of(tga->depth, depths, sizeof depths) && (tga->type != 1 || tga->palette) && tga->width > 0 &&
+         tga->height > 0;
+}
+
+/* What of it is not decoded, or NULL. */
+static const char *odd_in_tga(const fc_tga *tga) {
   static const guint8 depths[] = {8, 15, 16, 24, 32};
-  if (size < TGA_HEADER || file[1] > 1) return FALSE;
-  int type = file[2] & ~8, depth = file[16];
-  gboolean mapped = type == 1;
-  if (type < 1 || type > 3 || (file[2] & ~11) || mapped != (file[1] == 1)) return FALSE;
-  if (!memchr(depths, depth, sizeof depths) || (mapped && !memchr(depths, file[7], sizeof depths)))
-    return FALSE;
-  return little(file + 12, 2) > 0 && little(file + 14, 2) > 0 && !(file[17] & 0xc0);
+  gboolean mapped = tga->type == 1;
+  if (tga->palette > 1) return "with an odd palette";
+  if (tga->type > 3) return "with an odd coding";
+  if (tga->interleaved) return "with interleaved rows";
+  if (!is_one_of(tga->depth, depths, mapped ? 3 : sizeof depths) || (mapped && tga->depth == 15))
+    return "of an odd depth";
+  if (mapped && !is_one_of(tga->colour_bits, depths, sizeof depths)) return "with colours of an odd depth";
+  /* One that begins at a later index may go beyond the most that there can be from 0. */
+  if (mapped && tga->depth == 16 && tga->first + tga->colours > FC_TGA_COLOURS_MAX)
+    return "with indexes of its palette beyond 65534";
+  return NULL;
 }
 
 gboolean fc_tga_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
                       GError **error) {
-  if (!tga_makes_sense(file, size))
+  fc_tga tga;
+  if (!fc_tga_read(file, size, &tga) || !is_tga(file, size, &tga))
     return fc_fail(error, FC_IO, "%s: is not a TGA file, nor of any other kind known here", name);
-  check->width = little(file + 12, 2);
-  check->height = little(file + 14, 2);
-  guint bytes = (file[16] + 7u) / 8;
-  gsize map = file[1] ? (gsize)little(file + 5, 2) * ((file[7] + 7u) / 8) : 0;
-  gsize at = TGA_HEADER + file[0] + map;
-  guint64 pixels = (guint64)check->width * (guint64)check->height;
-  if (at > size)
+  if (!tga.type || !tga.width || !tga.height) return fc_fail(error, FC_IO, "%s: holds no pixels", name);
+  if (tga.type == 1 && !(tga.palette && tga.colours))
+    return fc_fail(error, FC_IO, "%s: is damaged: it has no palette", name);
+  const char *odd = odd_in_tga(&tga);
+  if (odd) return refuse(name, "TGA", odd, error);
+  check->width = tga.width;
+  check->height = tga.height;
+  check->orientation = tga.from_right ? 2 : 1;
+  guint bytes = (tga.depth + 7) / 8;
+  guint64 pixels = (guint64)tga.width * (guint64)tga.height;
+  if (tga.pixels_at > size)
     check->cut = TRUE;
-  else if (file[2] & 8)
-    check->cut = !tga_runs_complete(file + at, size - at, pixels, bytes);
+  else if (tga.runs)
+    check->cut = !tga_runs_complete(file + tga.pixels_at, size - tga.pixels_at, pixels, bytes);
   else
-    check->cut = pixels * bytes > size - at;
+    check->cut = pixels * bytes > size - tga.pixels_at;
   return TRUE;
 }

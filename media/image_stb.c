@@ -8,7 +8,7 @@
  * mark: decoders free in about the order in which they allocate, and the arena goes
  * away as a whole.
  */
-#include "media/image.h"
+#include "media/bmp_tga.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -127,6 +127,18 @@ static void check_png(const guint8 *file, gsize size, fc_stb_result *result) {
   result->reason = problem;
 }
 
+static gboolean is_bmp(const guint8 *file, gsize size) {
+  return size > 2 && memcmp(file, "BM", 2) == 0;
+}
+
+/* A file that stb_image reads rightly, or NULL: too little of it is left, or there is no memory. */
+static const guint8 *mend(const guint8 *file, gsize *size, gboolean cut) {
+  if (is_png(file, *size)) return fc_png_mend(file, size, cut, arena_alloc);
+  if (is_jpeg(file, *size)) return cut ? end_jpeg(file, size) : file;
+  if (is_bmp(file, *size)) return fc_bmp_mend(file, *size, arena_alloc, size);
+  return fc_tga_mend(file, *size, arena_alloc, size);
+}
+
 void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize size, gint64 max_pixels,
                    gboolean cut, fc_stb_result *result) {
   pool = (arena){.base = memory, .size = memory_size};
@@ -134,8 +146,7 @@ void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize si
   unpacked = NULL;
   memset(result, 0, sizeof *result);
   const gboolean png = is_png(file, size);
-  if (png) file = fc_png_mend(file, &size, cut, arena_alloc);
-  if (cut && file && is_jpeg(file, size)) file = end_jpeg(file, &size);
+  file = mend(file, &size, cut);
   if (!file) {
     result->reason = "outofmem";
     return;

@@ -32,24 +32,31 @@ def png(depth, colour, interlace=0, extra=b"", width=5, height=4):
             + extra + png_chunk(b"IDAT", zlib.compress(raw)) + png_chunk(b"IEND", b""))
 
 
-def bmp(bits=24, width=3, height=2, core=False):
+def bmp(bits=24, width=3, height=2, core=False, gap=0):
     row = b"\x10\x80\xf0\x40"[:bits // 8 or 1] * width
     pixels = (row + b"\0" * (-len(row) % 4)) * height
     palette = bytes(range(4 * 2)) if bits == 1 else bytes(4 * 16) if bits == 4 else b""
     header = struct.pack("<IiiHHIIiiII", 40, width, height, 1, bits, 0, len(pixels), 2835, 2835, len(palette) // 4, 0)
     if core:
         header = struct.pack("<IHHHH", 12, width, height, 1, bits)
-    start = 14 + len(header) + len(palette)
-    return b"BM" + struct.pack("<IHHI", start + len(pixels), 0, 0, start) + header + palette + pixels
+    start = 14 + len(header) + len(palette) + gap
+    return b"BM" + struct.pack("<IHHI", start + len(pixels), 0, 0, start) + header + palette + bytes(gap) + pixels
 
 
-def tga(kind, bits, width=4, height=3):
+def masked_bmp(version, width=3, height=2):
+    """By masks of red, green, blue and, in the version of 56 bytes, alpha."""
+    header = struct.pack("<IiiHHIIiiIIIIII", version, width, -height, 1, 32, 3, 0, 0, 0, 0, 0, 0xff00, 0xff, 0xff000000, 0xff0000)[:version]
+    start = 14 + len(header)
+    return b"BM" + struct.pack("<IHHI", 0, 0, 0, start) + header + bytes(range(4 * width * height))
+
+
+def tga(kind, bits, width=4, height=3, first=0, descriptor=0x20, mapped=False):
     pixel = bytes(range(bits // 8))
     runs = (bytes([0x80 | (width - 1)]) + pixel) * height
     body = runs if kind & 8 else pixel * width * height
-    colours, entries = (b"\x01\x02\x03" * 4, 4) if kind & 3 == 1 else (b"", 0)
-    return struct.pack("<BBBHHBHHHHBB", 0, 1 if entries else 0, kind, 0, entries, 24 if entries else 0, 0, 0, width, height, bits,
-                       0x20) + colours + body
+    colours, entries = (b"\x01\x02\x03" * 4, 4) if kind & 3 == 1 or mapped else (b"", 0)
+    return struct.pack("<BBBHHBHHHHBB", 0, 1 if entries else 0, kind, first, entries, 24 if entries else 0, 0, 0, width, height, bits,
+                       descriptor) + colours + body
 
 
 def jpeg(progressive=False, gray=True, restart=0):
@@ -80,6 +87,10 @@ def images():
     made["png_large_header"] = bytes(large)
     made |= {f"bmp_{bits}": bmp(bits) for bits in (1, 4, 16, 24, 32)} | {"bmp_core": bmp(24, core=True)}
     made |= {f"tga_{kind}_{bits}": tga(kind, bits) for kind, bits in ((1, 8), (2, 16), (2, 24), (2, 32), (3, 8), (9, 8), (10, 24), (11, 8))}
+    made |= {"bmp_core_4": bmp(4, core=True), "bmp_late": bmp(24, gap=5), "bmp_late_4": bmp(4, gap=70)}
+    made |= {f"bmp_masks_{version}": masked_bmp(version) for version in (52, 56)}
+    made |= {"tga_right": tga(10, 24, descriptor=0x10), "tga_first": tga(1, 8, first=3), "tga_first_16": tga(9, 16, first=300),
+             "tga_unused_palette": tga(2, 24, mapped=True), "tga_mark": tga(2, 24, descriptor=0x40) + bytes(8) + b"TRUEVISION-XFILE.\0"}
     made |= {"jpeg_grey": jpeg(), "jpeg_colour": jpeg(gray=False), "jpeg_progressive": jpeg(True), "jpeg_restart": jpeg(restart=1)}
     return made
 

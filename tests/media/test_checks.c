@@ -72,15 +72,16 @@ static void test_headers(void) {
     guint8 value;
     const char *sentence;
   } changes[] = {
+      {0, 'A', "x: is not a BMP file"},
       {14, 41, "x: is a BMP file of an odd version, which is not decoded here; convert it to PNG"},
       {18, 0, "x: holds no pixels"},
       {22, 0, "x: holds no pixels"},
+      {26, 2, "x: is a BMP file of several planes, which is not decoded here; convert it to PNG"},
       {28, 7, "x: is a BMP file of an odd depth, which is not decoded here; convert it to PNG"},
       {30, 1, "x: is a BMP file with run-length coding, which is not decoded here; convert it to PNG"},
       {30, 2, "x: is a BMP file with run-length coding, which is not decoded here; convert it to PNG"},
       {30, 6, "x: is a BMP file with an odd coding, which is not decoded here; convert it to PNG"}};
-  static const guint8 senseless[][2] = {{1, 2}, {2, 0},  {2, 4},   {2, 34},
-                                        {2, 1}, {12, 0}, {16, 12}, {17, 0x80}};
+  static const guint8 senseless[][2] = {{1, 2}, {2, 0}, {2, 4}, {2, 34}, {2, 1}, {12, 0}, {16, 12}};
   enum { SIZE = 54 + 5 * 16 };
   const guint8 bmp[SIZE] = {'B', 'M', [10] = 54, [14] = 40, [18] = 5, [22] = 5, [26] = 1, [28] = 24};
   const guint8 tga[SIZE] = {[2] = 2, [12] = 5, [14] = 5, [16] = 24};
