@@ -134,10 +134,10 @@ static guint64 least_bits(const jpeg_walk *jpeg, const guint8 *body, gsize size,
 }
 
 /* From coded data to the marker after them: 0xff and neither a stuffed zero, nor a
- * restart, nor a fill byte. FALSE at the end of the file, and where what a scan must hold is not there: its
- * end may have been closed up, and stb_image takes what it lacks for zeros. Fewer bits than that of a picture
- * without any detail cannot be told of. */
-static gboolean skip_coded(jpeg_walk *jpeg, const guint8 *scan, gsize size) {
+ * restart, nor a fill byte. FALSE at the end of the file. Where what a scan must hold is not there it is cut
+ * as well: its end may have been closed up, and stb_image takes what it lacks for zeros, and reads on behind
+ * it. Fewer bits than that of a picture without any detail cannot be told of. */
+static gboolean skip_coded(jpeg_walk *jpeg, const guint8 *scan, gsize size, fc_image_check *check) {
   gsize begins = jpeg->at, restarts = 0;
   guint blocks;
   guint64 count = count_units(jpeg, scan, size, &blocks), bits = least_bits(jpeg, scan, size, count * blocks);
@@ -149,8 +149,10 @@ static gboolean skip_coded(jpeg_walk *jpeg, const guint8 *scan, gsize size) {
       continue;
     }
     gboolean enough = !jpeg->interval || restarts + 1 >= units((guint)MIN(count, G_MAXINT32), jpeg->interval);
-    return enough && (jpeg->at - begins) * 8 >= bits;
+    if (!enough || (jpeg->at - begins) * 8 < bits) check->cut = TRUE;
+    return TRUE;
   }
+  check->cut = TRUE;
   return FALSE;
 }
 
@@ -177,17 +179,15 @@ static gboolean walk(jpeg_walk *jpeg, fc_image_check *check, GError **error) {
     if (marker > 0 && left >= 2 && length < 2)
       return fc_fail(error, FC_IO, "%s: is damaged: a segment of no length at byte %" G_GSIZE_FORMAT,
                      jpeg->name, jpeg->at);
-    check->cut = length > left || length == 0;
-    if (check->cut && marker == DHT)
+    gboolean ends = length > left || length == 0;
+    if (ends && marker == DHT)
       return fc_fail(error, FC_IO, "%s: is cut off before its image data", jpeg->name);
-    if (check->cut) return TRUE;
+    check->cut |= ends;
+    if (ends) return TRUE;
     const guint8 *body = jpeg->file + jpeg->at + 2;
     if (!look_at(jpeg, marker, body, length - 2, check, error)) return FALSE;
     jpeg->at += length;
-    if (marker == SOS && !skip_coded(jpeg, body, length - 2)) {
-      check->cut = TRUE;
-      return TRUE;
-    }
+    if (marker == SOS && !skip_coded(jpeg, body, length - 2, check)) return TRUE;
   }
 }
 
