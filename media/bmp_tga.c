@@ -14,16 +14,19 @@ static gsize fitting(gsize at, gsize end, gsize count, gsize each) {
 }
 
 /* A copy that begins with so many zeros, for a header and a palette, and goes on with what is there of
- * `pixels` bytes from a place in the file. */
-static guint8 *begin(const guint8 *file, gsize size, gsize pixels_at, guint64 pixels, gsize zeros,
-                     fc_arena_alloc alloc, gsize *mended) {
+ * `pixels` bytes from a place in the file. `whole`: zeros are in place of those that are not there, for of a
+ * row that ends early stb_image takes nothing. */
+static guint8 *begin(const guint8 *file, gsize size, gsize pixels_at, guint64 pixels, gboolean whole,
+                     gsize zeros, fc_arena_alloc alloc, gsize *mended) {
   gsize there = fitting(pixels_at, size, pixels > size ? size : (gsize)pixels, 1);
-  if (there > G_MAXINT32 - zeros) return NULL; /* stb_image counts in an int */
-  guint8 *to = alloc(zeros + there);
+  guint64 all = whole ? pixels : there;
+  if (all > G_MAXINT32 - zeros) return NULL; /* stb_image counts in an int */
+  guint8 *to = alloc(zeros + (gsize)all);
   if (!to) return NULL;
   memset(to, 0, zeros);
   if (there) memcpy(to + zeros, file + pixels_at, there);
-  *mended = zeros + there;
+  memset(to + zeros + there, 0, (gsize)all - there);
+  *mended = zeros + (gsize)all;
   return to;
 }
 
@@ -80,7 +83,7 @@ const guint8 *fc_bmp_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, 
   fc_bmp bmp;
   if (!fc_bmp_read(file, size, &bmp)) return NULL;
   gsize header = FC_BMP_BEGIN + BMP_MADE, start = header + (bmp.depth <= 8 ? (gsize)4 << bmp.depth : 0);
-  guint8 *to = begin(file, size, bmp.pixels_at, bmp.row * (guint64)bmp.height, start, alloc, mended);
+  guint8 *to = begin(file, size, bmp.pixels_at, bmp.row * (guint64)bmp.height, TRUE, start, alloc, mended);
   if (!to) return NULL;
   memcpy(to, "BM", 2);
   put(to + 10, start, 4);
@@ -128,8 +131,8 @@ const guint8 *fc_tga_mend(const guint8 *file, gsize size, fc_arena_alloc alloc, 
   gsize colours = tga.type != 1 ? 0 : tga.depth == 8 ? 256 : FC_TGA_COLOURS_MAX;
   gsize each = bytes_of(tga.colour_bits), start = FC_TGA_HEADER + colours * each;
   /* A run of one pixel takes a byte more than the pixel. */
-  guint64 most = (guint64)tga.width * (guint64)tga.height * (bytes_of(tga.depth) + 1);
-  guint8 *to = begin(file, size, tga.pixels_at, most, start, alloc, mended);
+  guint64 most = (guint64)tga.width * (guint64)tga.height * (bytes_of(tga.depth) + (tga.runs ? 1 : 0));
+  guint8 *to = begin(file, size, tga.pixels_at, most, !tga.runs, start, alloc, mended);
   if (!to) return NULL;
   to[1] = colours > 0;
   to[2] = (guint8)(tga.type | (tga.runs ? 8 : 0));

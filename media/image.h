@@ -22,8 +22,10 @@ G_BEGIN_DECLS
 
 typedef struct fc_image_check {
   gint64 width, height;
-  int orientation; /* EXIF, 1 to 8 */
-  gboolean cut;    /* the file ends before the image does */
+  int orientation;   /* EXIF, 1 to 8 */
+  gboolean oriented; /* the file has said so: only the first time counts */
+  gboolean cut;      /* the file ends before the image does */
+  gsize end; /* of a file that is cut off: of what is to be decoded, which of JPEG is coded data; 0: all */
 } fc_image_check;
 
 /* FALSE with an error that starts with `name` for what is damaged, of another kind, or
@@ -35,7 +37,7 @@ gboolean fc_jpeg_check(const char *, const guint8 *, gsize, fc_image_check *, GE
 gboolean fc_bmp_check(const char *, const guint8 *, gsize, fc_image_check *, GError **);
 gboolean fc_tga_check(const char *, const guint8 *, gsize, fc_image_check *, GError **);
 
-/* The orientation in a TIFF structure, as EXIF has it; 1 when it says none. */
+/* The orientation in a TIFF structure, as EXIF has it; 1 when it says none (image_exif.c). */
 int fc_exif_orientation(const guint8 *tiff, gsize size);
 /* Makes it say 1. */
 void fc_exif_set_upright(guint8 *tiff, gsize size);

@@ -18,6 +18,17 @@ static gboolean refuse(const char *name, const char *kind, const char *what, GEr
 
 /* ---- BMP --------------------------------------------------------------- */
 
+/* Does each channel have bits of a pixel that adjoin, and that no other has? */
+static gboolean are_masks(const fc_bmp *bmp) {
+  guint32 taken = bmp->depth < 32 ? ~0u << bmp->depth : 0;
+  for (gsize i = 0; i < G_N_ELEMENTS(bmp->masks); i++) {
+    guint32 mask = bmp->masks[i], low = mask & (~mask + 1); /* its lowest bit */
+    if ((mask & taken) || (mask & (mask + low))) return FALSE;
+    taken |= mask;
+  }
+  return TRUE;
+}
+
 /* What of it is not decoded, or NULL. */
 static const char *odd_in_bmp(const fc_bmp *bmp) {
   static const guint8 depths[] = {1, 4, 8, 16, 24, 32};
@@ -28,7 +39,7 @@ static const char *odd_in_bmp(const fc_bmp *bmp) {
   if (bmp->planes != 1) return "of several planes";
   for (gsize i = 0; i < G_N_ELEMENTS(bmp->masks); i++)
     if (__builtin_popcount(bmp->masks[i]) > 8) return "with more than 8 bits a channel";
-  return NULL;
+  return bmp->coding == 3 && !are_masks(bmp) ? "with odd masks" : NULL;
 }
 
 gboolean fc_bmp_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
@@ -52,7 +63,7 @@ gboolean fc_bmp_check(const char *name, const guint8 *file, gsize size, fc_image
   /* The padding of the last row may be missing. */
   guint64 needed = bmp.row * (guint64)(bmp.height - 1) + ((guint64)bmp.width * bmp.depth + 7) / 8;
   check->cut = bmp.pixels_at > size || needed > size - bmp.pixels_at;
-  return TRUE;
+  return bmp.pixels_at < size || fc_fail(error, FC_IO, "%s: is cut off before its pixels", name);
 }
 
 /* ---- TGA --------------------------------------------------------------- */
@@ -114,9 +125,8 @@ gboolean fc_tga_check(const char *name, const guint8 *file, gsize size, fc_image
   check->orientation = tga.from_right ? 2 : 1;
   guint bytes = (tga.depth + 7) / 8;
   guint64 pixels = (guint64)tga.width * (guint64)tga.height;
-  if (tga.pixels_at > size)
-    check->cut = TRUE;
-  else if (tga.runs)
+  if (tga.pixels_at >= size) return fc_fail(error, FC_IO, "%s: is cut off before its pixels", name);
+  if (tga.runs)
     check->cut = !tga_runs_complete(file + tga.pixels_at, size - tga.pixels_at, pixels, bytes);
   else
     check->cut = pixels * bytes > size - tga.pixels_at;

@@ -222,10 +222,12 @@ static fc_decoders_result decode_helped(decode_job *job, fc_decoders *decoders, 
 
 gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const fc_image_check *check,
                          fc_decoders *decoders, fc_picture *picture, GError **error) {
-  decode_job job = {
-      .name = name,
-      .task = {
-          .file = file, .size = size, .pixels = check->width * check->height, .cut = check->cut, .word = -1}};
+  decode_job job = {.name = name,
+                    .task = {.file = file,
+                             .size = check->end ? check->end : size,
+                             .pixels = check->width * check->height,
+                             .cut = check->cut,
+                             .word = -1}};
   job.task.seconds = (int)(SECONDS + job.task.pixels / PIXELS_A_SEC) * (FC_SANITIZED ? 4 : 1);
   job.task.shared_size = arena_for(&job.task, check);
   gsize resident = 0;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_exif.c - what EXIF says of width and height, or along and across, is exchanged when the picture has
- * been turned on its side. Pairs of entries stand in the first directory, and in one of EXIF's own.
+ * image_exif.c - which way up EXIF says that a picture is to be held; and what it says of width and height,
+ * or along and across, is exchanged when the picture has been turned on its side. Pairs of entries stand in
+ * the first directory, and in one of EXIF's own.
  */
 #include "media/image_meta.h"
 
 #include <string.h>
 
-#define ENTRY    12     /* tag, type, count, and the value or where it is */
-#define EXIF_DIR 0x8769 /* whose value is where that directory is */
+#define ENTRY       12 /* tag, type, count, and the value or where it is */
+#define ORIENTATION 0x0112
+#define EXIF_DIR    0x8769 /* whose value is where that directory is */
 
 typedef struct tiff_file {
   guint8 *data;
@@ -32,6 +34,42 @@ static gsize find(const tiff_file *tiff, gsize at, guint tag) {
   return 0;
 }
 
+/* Opens it; FALSE for what has no head of such a file. */
+static gboolean open_tiff(tiff_file *tiff, guint8 *data, gsize size) {
+  *tiff = (tiff_file){data, size, size && data[0] == 'M'};
+  return size >= 8 && (memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0);
+}
+
+/* ---- which way up ------------------------------------------------------ */
+
+/* Where the orientation's value is, of how many bytes; 0 where there is none, or one of another type than
+ * whole numbers. */
+static gsize find_orientation(const tiff_file *tiff, int *bytes) {
+  static const int sizes[] = {0, 1, 0, 2, 4};
+  gsize at = find(tiff, get(tiff, 4, 4), ORIENTATION);
+  guint type = at ? get(tiff, at + 2, 2) : 0;
+  *bytes = type < G_N_ELEMENTS(sizes) ? sizes[type] : 0;
+  return *bytes && get(tiff, at + 4, 4) == 1 ? at + 8 : 0;
+}
+
+int fc_exif_orientation(const guint8 *data, gsize size) {
+  tiff_file tiff;
+  int bytes;
+  if (!open_tiff(&tiff, (guint8 *)data, size)) return 1;
+  gsize at = find_orientation(&tiff, &bytes);
+  guint32 value = at ? get(&tiff, at, bytes) : 1;
+  return value >= 1 && value <= 8 ? (int)value : 1;
+}
+
+void fc_exif_set_upright(guint8 *data, gsize size) {
+  tiff_file tiff;
+  int bytes;
+  gsize at = open_tiff(&tiff, data, size) ? find_orientation(&tiff, &bytes) : 0;
+  for (int i = 0; at && i < bytes; i++) data[at + (gsize)i] = i == (tiff.big ? bytes - 1 : 0);
+}
+
+/* ---- sides ------------------------------------------------------------- */
+
 /* All but the tags, which stand in their order. One that is alone becomes the other: nothing comes between.
  */
 static void exchange(const tiff_file *tiff, gsize directory, guint first) {
@@ -46,8 +84,8 @@ static void exchange(const tiff_file *tiff, gsize directory, guint first) {
 }
 
 void fc_exif_exchange_sides(guint8 *data, gsize size) {
-  if (size < 8 || (memcmp(data, "II*\0", 4) != 0 && memcmp(data, "MM\0*", 4) != 0)) return;
-  const tiff_file tiff = {data, size, data[0] == 'M'};
+  tiff_file tiff;
+  if (!open_tiff(&tiff, data, size)) return;
   gsize main_at = get(&tiff, 4, 4), pointer = find(&tiff, main_at, EXIF_DIR);
   exchange(&tiff, main_at, 0x0100); /* image width and length */
   exchange(&tiff, main_at, 0x011a); /* resolution */

@@ -77,8 +77,7 @@ static gboolean holds_still(const fc_image_meta *meta, const guint8 *type) {
 
 static void take_chunk(fc_image_meta *meta, const guint8 *chunk, gsize length) {
   const guint8 *type = chunk + 4, *body = chunk + 8;
-  if (fc_image_is_one_of(type, "IHDRIDATIENDtRNS") || (meta->depth == 0 && memcmp(type, "PLTE", 4) == 0))
-    return;
+  if (fc_image_is_one_of(type, "IHDRIDATtRNS") || (meta->depth == 0 && memcmp(type, "PLTE", 4) == 0)) return;
   if (memcmp(type, "eXIf", 4) == 0) {
     if (!meta->exif.size) fc_blob_put(&meta->exif, body, length);
   } else if (memcmp(type, "pHYs", 4) == 0) {
@@ -99,7 +98,7 @@ static void read_png(fc_image_meta *meta, const guint8 *file, gsize size) {
   if (size > 25 && file[25] != 3) meta->depth = file[24];
   for (gsize at = 8; size - at >= CHUNK_FRAME;) {
     gsize length = big(file + at, 4);
-    if (length > size - at - CHUNK_FRAME) return;
+    if (length > size - at - CHUNK_FRAME || memcmp(file + at + 4, "IEND", 4) == 0) return;
     take_chunk(meta, file + at, length);
     at += CHUNK_FRAME + length;
   }

@@ -16,6 +16,7 @@
 typedef struct arena {
   char *base;
   gsize size, used;
+  gsize touched; /* bytes that may not be zero any more */
 } arena;
 
 /* Before each block: its size, and whether it was freed. */
@@ -30,6 +31,8 @@ typedef struct block {
 static arena pool;
 static gsize last; /* offset of the last block */
 
+/* Zeros, as memory of the kernel's is: what a decoder leaves out is the same every time, and nothing that
+ * stood there before. */
 static void *arena_alloc(gsize size) {
   gsize rounded = (size + 15) & ~(gsize)15;
   if (rounded < size || pool.size - pool.used < sizeof(block) ||
@@ -39,6 +42,9 @@ static void *arena_alloc(gsize size) {
   *made = (block){.size = rounded, .previous = last};
   last = pool.used;
   pool.used += sizeof(block) + rounded;
+  if ((char *)(made + 1) < pool.base + pool.touched)
+    memset(made + 1, 0, MIN(rounded, (gsize)(pool.base + pool.touched - (char *)(made + 1))));
+  pool.touched = MAX(pool.touched, pool.used);
   return made + 1;
 }
 
@@ -57,13 +63,15 @@ static void *arena_realloc(void *memory, gsize size) {
   if (!memory) return arena_alloc(size);
   block *old = (block *)memory - 1;
   gsize was = old->size;
-  if ((char *)old == pool.base + last) { /* the last one grows where it is */
-    gsize mark = pool.used, before = last;
-    pool.used = last;
-    last = old->previous;
-    void *moved = arena_alloc(size);
-    if (!moved) pool.used = mark, last = before;
-    return moved;
+  gsize rounded = (size + 15) & ~(gsize)15;
+  if ((char *)old == pool.base + last && rounded >= was) { /* the last one grows where it is */
+    gsize more = rounded - was;
+    if (pool.size - pool.used < more) return NULL;
+    if (pool.used < pool.touched) memset(pool.base + pool.used, 0, MIN(more, pool.touched - pool.used));
+    pool.used += more;
+    pool.touched = MAX(pool.touched, pool.used);
+    old->size = rounded;
+    return memory;
   }
   void *moved = arena_alloc(size);
   if (moved) memcpy(moved, memory, MIN(was, size));
@@ -97,14 +105,25 @@ static void release(void *memory, const char *expression) {
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #pragma GCC diagnostic ignored "-Wunused-function" /* stb declares what is left out */
+/* Coefficients of damaged JPEG files overflow there, and make wrong pixels. */
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((no_sanitize("shift", "signed-integer-overflow"))),               \
+                             apply_to = function)
+#endif
 #include <stb_image.h>
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 
-/* A JPEG file that was cut off, with an end: stb_image takes what is missing for grey, but
- * wants the marker. */
+/* A JPEG file that was cut off within coded data, with an end: stb_image takes what is missing for zeros, but
+ * wants the marker, and no code that ends there. */
 static const guint8 *end_jpeg(const guint8 *file, gsize *size) {
-  guint8 *ended = arena_alloc(*size + 2);
+  enum { ZEROS = 8 };
+  guint8 *ended = *size < G_MAXINT32 - ZEROS - 2 ? arena_alloc(*size + ZEROS + 2) : NULL;
   if (!ended) return NULL;
   memcpy(ended, file, *size);
+  memset(ended + *size, 0, ZEROS);
+  *size += ZEROS;
   ended[(*size)++] = 0xff;
   ended[(*size)++] = 0xd9;
   return ended;
@@ -139,6 +158,12 @@ static const guint8 *mend(const guint8 *file, gsize *size, gboolean cut) {
   return fc_tga_mend(file, *size, arena_alloc, size);
 }
 
+/* Some of what is wrong with a JPEG file has no words, and those of the formats tried before stand there. */
+static const char *reason_of(gboolean jpeg) {
+  const char *reason = stbi_failure_reason();
+  return jpeg && strcmp(reason, "bad png sig") == 0 ? "a segment is damaged" : reason;
+}
+
 void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize size, gint64 max_pixels,
                    gboolean cut, fc_stb_result *result) {
   pool = (arena){.base = memory, .size = memory_size};
@@ -153,7 +178,9 @@ void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize si
   }
   int width, height, channels, length = (int)size;
   if (!stbi_info_from_memory(file, length, &width, &height, &channels)) {
-    result->reason = stbi_failure_reason();
+    /* That says it of the last format tried, and this of the one it is. */
+    (void)stbi_load_from_memory(file, length, &width, &height, &channels, 0);
+    result->reason = reason_of(is_jpeg(file, size));
     return;
   }
   if ((gint64)width * height > max_pixels) {
@@ -164,7 +191,7 @@ void fc_stb_decode(void *memory, gsize memory_size, const guint8 *file, gsize si
   result->pixels = result->bits == 16
                        ? (void *)stbi_load_16_from_memory(file, length, &width, &height, &channels, 0)
                        : (void *)stbi_load_from_memory(file, length, &width, &height, &channels, 0);
-  result->reason = result->pixels ? NULL : stbi_failure_reason();
+  result->reason = result->pixels ? NULL : reason_of(is_jpeg(file, size));
   if (png && !cut) check_png(file, size, result);
   result->width = width;
   result->height = height;

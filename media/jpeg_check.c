@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jpeg_check.c - the segments of a JPEG file: size, kind of coding, EXIF orientation,
- * and whether it has an end. stb_image fills what a cut-off file lacks with grey, and
- * says of the kinds it cannot decode only that they are bad.
+ * jpeg_check.c - the segments of a JPEG file: size, kind of coding, EXIF orientation, whether its scans have
+ * what they need, and whether it has an end. stb_image takes zeros for whatever a file lacks - data, a table,
+ * a component - and says of the kinds it cannot decode only that they are bad.
  */
 #include "media/image.h"
 
@@ -17,13 +17,16 @@ enum {
   SOI = 0xd8,
   EOI = 0xd9,
   SOS = 0xda,
+  DQT = 0xdb,
   DRI = 0xdd,
   APP1 = 0xe1
 };
 
-/* Of a component: its id, and how many of its blocks lie side by side and one above another in a unit. */
+/* Of a component: its id, how many of its blocks lie side by side and one above another in a unit, its
+ * quantisation table, and whether there was a scan of it. */
 typedef struct component {
-  guint8 id, across, down;
+  guint8 id, across, down, table;
+  gboolean scanned;
 } component;
 
 typedef struct jpeg_walk {
@@ -33,8 +36,11 @@ typedef struct jpeg_walk {
   /* What the coded data must hold. */
   gboolean progressive;
   guint width, height, interval; /* units between restarts; 0: there are none */
+  gsize data_end;                /* of the last scan that has one; 0: there was none */
   guint n;
   component components[4];
+  guint tables,
+      codes; /* a bit for each quantisation table, and for each Huffman table, of means ahead of others */
 } jpeg_walk;
 
 static guint big16(const guint8 *at) {
@@ -50,13 +56,26 @@ static gboolean refuse(const jpeg_walk *jpeg, const char *kind, GError **error) 
                  jpeg->name, kind);
 }
 
-static void keep_frame(jpeg_walk *jpeg, int marker, const guint8 *body, gsize size) {
+static gboolean damaged(const jpeg_walk *jpeg, const char *what, GError **error) {
+  return fc_fail(error, FC_IO, "%s: is damaged: %s before byte %" G_GSIZE_FORMAT, jpeg->name, what, jpeg->at);
+}
+
+static component *find_component(jpeg_walk *jpeg, guint8 id) {
+  for (guint i = 0; i < jpeg->n; i++)
+    if (jpeg->components[i].id == id) return &jpeg->components[i];
+  return NULL;
+}
+
+static gboolean keep_frame(jpeg_walk *jpeg, int marker, const guint8 *body, gsize size, GError **error) {
   jpeg->progressive = marker == SOF2;
   jpeg->height = big16(body + 1);
   jpeg->width = big16(body + 3);
   jpeg->n = 0;
-  for (const guint8 *c = body + 6; c + 3 <= body + size && jpeg->n < MIN(body[5], 4); c += 3)
-    jpeg->components[jpeg->n++] = (component){c[0], c[1] >> 4, c[1] & 15};
+  for (const guint8 *c = body + 6; c + 3 <= body + size && jpeg->n < MIN(body[5], 4); c += 3) {
+    if (find_component(jpeg, c[0])) return refuse(jpeg, "an odd (two components of one name)", error);
+    jpeg->components[jpeg->n++] = (component){c[0], c[1] >> 4, c[1] & 15, c[2], FALSE};
+  }
+  return jpeg->n == body[5] || damaged(jpeg, "a frame header", error);
 }
 
 static gboolean look_at_frame(jpeg_walk *jpeg, int marker, const guint8 *body, gsize size,
@@ -73,22 +92,62 @@ static gboolean look_at_frame(jpeg_walk *jpeg, int marker, const guint8 *body, g
   check->height = big16(body + 1);
   check->width = big16(body + 3);
   if (!check->height) return refuse(jpeg, "a late-height", error);
-  keep_frame(jpeg, marker, body, size);
-  return TRUE;
+  return keep_frame(jpeg, marker, body, size, error);
 }
 
 /* A Huffman table has 256 codes at most. stb_image counts them only while it writes them
  * down, and so writes beyond its table. */
-static gboolean look_at_codes(const jpeg_walk *jpeg, const guint8 *body, gsize size, GError **error) {
+static gboolean look_at_codes(jpeg_walk *jpeg, const guint8 *body, gsize size, GError **error) {
   while (size) {
     gsize codes = 0, counts = MIN(size, 17);
     for (gsize i = 1; i < counts; i++) codes += body[i];
     if (counts < 17 || codes > 256 || codes > size - 17)
-      return fc_fail(error, FC_IO,
-                     "%s: is damaged: a Huffman table of the wrong size before byte %" G_GSIZE_FORMAT,
-                     jpeg->name, jpeg->at);
+      return damaged(jpeg, "a Huffman table of the wrong size", error);
+    if ((body[0] >> 4) > 1 || (body[0] & 15) > 3) return damaged(jpeg, "a Huffman table of no number", error);
+    jpeg->codes |= 1u << ((body[0] >> 4) * 4 + (body[0] & 15));
     body += 17 + codes;
     size -= 17 + codes;
+  }
+  return TRUE;
+}
+
+static gboolean look_at_tables(jpeg_walk *jpeg, const guint8 *body, gsize size, GError **error) {
+  while (size) {
+    gsize bytes = 1 + (body[0] >> 4 ? 128 : 64);
+    if ((body[0] >> 4) > 1 || (body[0] & 15) > 3 || bytes > size)
+      return damaged(jpeg, "a quantisation table of the wrong size", error);
+    jpeg->tables |= 1u << (body[0] & 15);
+    body += bytes;
+    size -= bytes;
+  }
+  return TRUE;
+}
+
+/* Huffman tables that a scan of a component takes, in bits as of `codes`: for its mean, and for the rest. */
+static guint codes_for(const jpeg_walk *jpeg, guint8 names, const guint8 *way) {
+  guint mean = 1u << (names >> 4 & 3), rest = 16u << (names & 3);
+  if (!jpeg->progressive) return mean | rest;
+  gboolean refines = way[2] >> 4;
+  return way[0] ? rest : refines ? 0 : mean;
+}
+
+/* It must have what it takes. */
+static gboolean look_at_scan(jpeg_walk *jpeg, const guint8 *body, gsize size, GError **error) {
+  gsize n = size ? body[0] : 0;
+  guint named = 0;
+  if (!jpeg->n || n < 1 || n > 4 || size != 1 + 2 * n + 3) return damaged(jpeg, "a scan's header", error);
+  for (gsize i = 0; i < n; i++) {
+    const guint8 *of = body + 1 + 2 * i;
+    component *c = find_component(jpeg, of[0]);
+    guint bit = c ? 1u << (c - jpeg->components) : 0;
+    if (!c || (named & bit)) return damaged(jpeg, "the components of a scan", error);
+    if (!jpeg->codes) return refuse(jpeg, "a motion picture's (it has no Huffman tables of its own)", error);
+    if (codes_for(jpeg, of[1], body + size - 3) & ~jpeg->codes)
+      return damaged(jpeg, "a scan without its Huffman table", error);
+    if (c->table > 3 || !(jpeg->tables >> c->table & 1))
+      return damaged(jpeg, "a scan without its quantisation table", error);
+    named |= bit;
+    c->scanned = TRUE;
   }
   return TRUE;
 }
@@ -97,9 +156,13 @@ static gboolean look_at(jpeg_walk *jpeg, int marker, const guint8 *body, gsize s
                         GError **error) {
   if (is_frame_header(marker)) return look_at_frame(jpeg, marker, body, size, check, error);
   if (marker == DHT) return look_at_codes(jpeg, body, size, error);
+  if (marker == DQT) return look_at_tables(jpeg, body, size, error);
+  if (marker == SOS) return look_at_scan(jpeg, body, size, error);
   if (marker == DRI && size >= 2) jpeg->interval = big16(body);
-  if (marker == APP1 && size > 6 && memcmp(body, "Exif\0\0", 6) == 0)
+  if (marker == APP1 && size > 6 && memcmp(body, "Exif\0\0", 6) == 0 && !check->oriented) {
     check->orientation = fc_exif_orientation(body + 6, size - 6);
+    check->oriented = TRUE;
+  }
   return TRUE;
 }
 
@@ -150,9 +213,12 @@ static gboolean skip_coded(jpeg_walk *jpeg, const guint8 *scan, gsize size, fc_i
     }
     gboolean enough = !jpeg->interval || restarts + 1 >= units((guint)MIN(count, G_MAXINT32), jpeg->interval);
     if (!enough || (jpeg->at - begins) * 8 < bits) check->cut = TRUE;
+    jpeg->data_end = jpeg->at;
     return TRUE;
   }
   check->cut = TRUE;
+  if (begins < jpeg->size) jpeg->data_end = jpeg->size;
+  check->end = jpeg->data_end;
   return FALSE;
 }
 
@@ -166,69 +232,44 @@ static int next_marker(jpeg_walk *jpeg) {
   return jpeg->at < jpeg->size ? jpeg->file[jpeg->at++] : -1;
 }
 
+/* At its end: is there image data, and, of a file that was not cut off, of all components? */
+static gboolean look_at_all(const jpeg_walk *jpeg, const fc_image_check *check, GError **error) {
+  guint scanned = 0;
+  for (guint i = 0; i < jpeg->n; i++) scanned += jpeg->components[i].scanned;
+  if (!jpeg->data_end)
+    return fc_fail(error, FC_IO, "%s: %s", jpeg->name,
+                   check->cut ? "is cut off before its image data" : "holds no image data");
+  return check->cut || scanned == jpeg->n || damaged(jpeg, "no data of a component", error);
+}
+
 static gboolean walk(jpeg_walk *jpeg, fc_image_check *check, GError **error) {
   for (;;) {
     int marker = next_marker(jpeg);
     if (marker == 0)
       return fc_fail(error, FC_IO, "%s: is damaged: no marker at byte %" G_GSIZE_FORMAT, jpeg->name,
                      jpeg->at);
-    if (marker == EOI) return TRUE;
+    if (marker == EOI) break;
     if (marker == 0x01 || (marker >= RST0 && marker <= SOI)) continue;
     gsize left = jpeg->size - jpeg->at;
     gsize length = marker > 0 && left >= 2 ? big16(jpeg->file + jpeg->at) : 0;
     if (marker > 0 && left >= 2 && length < 2)
       return fc_fail(error, FC_IO, "%s: is damaged: a segment of no length at byte %" G_GSIZE_FORMAT,
                      jpeg->name, jpeg->at);
-    gboolean ends = length > left || length == 0;
-    if (ends && marker == DHT)
-      return fc_fail(error, FC_IO, "%s: is cut off before its image data", jpeg->name);
-    check->cut |= ends;
-    if (ends) return TRUE;
+    if (length > left || length == 0) {
+      check->cut = TRUE;
+      check->end = jpeg->data_end;
+      break;
+    }
     const guint8 *body = jpeg->file + jpeg->at + 2;
     if (!look_at(jpeg, marker, body, length - 2, check, error)) return FALSE;
     jpeg->at += length;
-    if (marker == SOS && !skip_coded(jpeg, body, length - 2, check)) return TRUE;
+    if (marker == SOS && !skip_coded(jpeg, body, length - 2, check)) break;
   }
+  return look_at_all(jpeg, check, error);
 }
 
 gboolean fc_jpeg_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
                        GError **error) {
   jpeg_walk jpeg = {.name = name, .file = file, .size = size, .at = 2};
-  if (!walk(&jpeg, check, error)) return FALSE;
-  if (check->width > 0) return TRUE;
-  return fc_fail(error, FC_IO, "%s: %s", name,
-                 check->cut ? "is cut off before it says its size" : "holds no image");
-}
-
-/* ---- EXIF -------------------------------------------------------------- */
-
-static guint32 tiff_get(const guint8 *at, int bytes, gboolean big) {
-  guint32 value = 0;
-  for (int i = 0; i < bytes; i++) value |= (guint32)at[i] << 8 * (big ? bytes - 1 - i : i);
-  return value;
-}
-
-/* Offset of the orientation's value, or 0. */
-static gsize find_orientation(const guint8 *tiff, gsize size) {
-  if (size < 8 || (memcmp(tiff, "II*\0", 4) != 0 && memcmp(tiff, "MM\0*", 4) != 0)) return 0;
-  gboolean big = tiff[0] == 'M';
-  gsize at = tiff_get(tiff + 4, 4, big);
-  if (at > size - 2) return 0;
-  guint32 count = tiff_get(tiff + at, 2, big);
-  for (at += 2; count-- && size - at >= 12; at += 12)
-    if (tiff_get(tiff + at, 2, big) == 0x0112) return at + 8;
-  return 0;
-}
-
-int fc_exif_orientation(const guint8 *tiff, gsize size) {
-  gsize at = find_orientation(tiff, size);
-  guint32 value = at ? tiff_get(tiff + at, 2, tiff[0] == 'M') : 1;
-  return value >= 1 && value <= 8 ? (int)value : 1;
-}
-
-void fc_exif_set_upright(guint8 *tiff, gsize size) {
-  gsize at = find_orientation(tiff, size);
-  if (!at) return;
-  tiff[at] = tiff[0] == 'M' ? 0 : 1;
-  tiff[at + 1] = tiff[0] == 'M' ? 1 : 0;
+  return walk(&jpeg, check, error);
 }

@@ -31,6 +31,23 @@ static gboolean checksum_right(const guint8 *chunk, guint32 length) {
   return crc32(crc32(0, NULL, 0), chunk + 4, length + 4) == big32(chunk + HEADER + length);
 }
 
+static gboolean look_at_header(const char *name, const guint8 *header, GError **error) {
+  /* Bits a sample may have, a bit each, of grey, RGB, indexes, and the first two with alpha. */
+  static const guint depths[] = {0x10116, 0, 0x10100, 0x116, 0x10100, 0, 0x10100};
+  guint depth = header[8], type = header[9];
+  if (type >= G_N_ELEMENTS(depths) || depth > 16 || !(depths[type] >> depth & 1))
+    return fc_fail(error, FC_IO, "%s: is damaged: its header says %u bits of colour type %u", name, depth,
+                   type);
+  return (!header[10] && !header[11] && header[12] <= 1) ||
+         fc_fail(error, FC_IO, "%s: is damaged: its header says compression %d, filters %d and interlace %d",
+                 name, header[10], header[11], header[12]);
+}
+
+/* The case of a type's first letter is a bit that says that the chunk may be passed over. */
+static gboolean is_known(const guint8 *chunk) {
+  return (chunk[4] & 32) || is(chunk, "IHDR") || is(chunk, "PLTE") || is(chunk, "IDAT") || is(chunk, "IEND");
+}
+
 /* One whole chunk. */
 static gboolean look_at(const char *name, const guint8 *file, gsize at, fc_image_check *check,
                         GError **error) {
@@ -44,26 +61,36 @@ static gboolean look_at(const char *name, const guint8 *file, gsize at, fc_image
   if (at == SIGNATURE && (!is(chunk, "IHDR") || length != 13))
     return fail_chunk(name, file, at, "stands where the header should be", error);
   if (at != SIGNATURE && is(chunk, "IHDR")) return fail_chunk(name, file, at, "is a second header", error);
+  if (!is_known(chunk))
+    return fail_chunk(name, file, at, "is of a kind not known here, and says that it is needed", error);
   if (at == SIGNATURE) {
+    if (!look_at_header(name, chunk + HEADER, error)) return FALSE;
     check->width = big32(chunk + HEADER);
     check->height = big32(chunk + HEADER + 4);
   }
-  if (is(chunk, "eXIf")) check->orientation = fc_exif_orientation(chunk + HEADER, length);
+  if (is(chunk, "eXIf") && !check->oriented) {
+    check->orientation = fc_exif_orientation(chunk + HEADER, length);
+    check->oriented = TRUE;
+  }
   return TRUE;
 }
 
 gboolean fc_png_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
                       GError **error) {
   gsize at = SIGNATURE;
+  gboolean data = FALSE;
   for (;;) {
     gsize left = size - MIN(at, size);
     guint32 length = left >= HEADER ? big32(file + at) : 0;
     if (length > CHUNK_MAX) return fail_chunk(name, file, at, "has no sensible length", error);
     check->cut = left < HEADER + 4 || left - HEADER - 4 < length;
+    data = data || (left > HEADER && length && is(file + at, "IDAT"));
     if (check->cut) break;
     if (!look_at(name, file, at, check, error)) return FALSE;
     if (is(file + at, "IEND")) break;
     at += HEADER + length + 4;
   }
-  return check->width > 0 || fc_fail(error, FC_IO, "%s: is cut off before it says its size", name);
+  if (at == SIGNATURE) return fc_fail(error, FC_IO, "%s: is cut off before it says its size", name);
+  return data || fc_fail(error, FC_IO, "%s: %s", name,
+                         check->cut ? "is cut off before its image data" : "holds no image data");
 }

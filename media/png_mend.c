@@ -77,6 +77,7 @@ static gboolean feed(png_mend *mend) {
   while (mend->size - mend->next >= 8) {
     const guint8 *chunk = mend->file + mend->next;
     gsize length = big32(chunk), left = mend->size - mend->next - 8;
+    if (memcmp(chunk + 4, "IEND", 4) == 0) return FALSE;
     mend->next += 8 + MIN(left, length);
     if (left > length) mend->next += MIN(left - length, 4);
     if (memcmp(chunk + 4, "IDAT", 4) != 0) continue;

@@ -89,7 +89,8 @@ static void try_file(const guint8 *file, gsize size, fc_image_checker checker) {
   }
   g_assert_true(check.orientation >= 1 && check.orientation <= 8);
   read_meta(file, size);
-  decode(file, size, check.cut);
+  g_assert_cmpuint(check.end, <=, size);
+  decode(file, check.end ? check.end : size, check.cut);
 }
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {

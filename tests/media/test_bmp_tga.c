@@ -183,7 +183,16 @@ static void test_bmp_refused(void) {
        "is a BMP file with an odd coding, which is not decoded here; convert it to PNG"},
       {{.version = 56, .depth = 32, .coding = 3, .masks = {0x3ff << 20, 0x3ff << 10, 0x3ff}},
        FC_UNSUPPORTED,
-       "is a BMP file with more than 8 bits a channel, which is not decoded here; convert it to PNG"}};
+       "is a BMP file with more than 8 bits a channel, which is not decoded here; convert it to PNG"},
+      {{.version = 56, .depth = 32, .coding = 3, .masks = {0xff, 0xff00, 0x5f0000}},
+       FC_UNSUPPORTED,
+       "is a BMP file with odd masks, which is not decoded here; convert it to PNG"},
+      {{.version = 56, .depth = 32, .coding = 3, .masks = {0xff, 0xff00, 0xff00}},
+       FC_UNSUPPORTED,
+       "is a BMP file with odd masks, which is not decoded here; convert it to PNG"},
+      {{.version = 56, .depth = 16, .coding = 3, .masks = {0xf800, 0x7e0, 0x1f0000}},
+       FC_UNSUPPORTED,
+       "is a BMP file with odd masks, which is not decoded here; convert it to PNG"}};
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     bmp_form form = cases[i].form;
     gboolean early = form.gap == -1u;
@@ -293,6 +302,34 @@ static void test_tga_palettes(void) {
       }
 }
 
+/* Of files that are cut off, what is there, also of the row that they end in, and zeros: not what stood in
+ * the decoder's memory. */
+static void test_cut(void) {
+  const tga_form tga = {2, 24};
+  const bmp_form bmp = {.version = 40, .depth = 24, .width = WIDTH, .height = HEIGHT};
+  const fc_media_options options = {.allow_truncated = TRUE};
+  for (int is_bmp = 0; is_bmp < 2; is_bmp++)
+    for (guint left = 1; left < PIXELS * 3; left++) {
+      guint row = WIDTH * 3, padded = is_bmp ? (row + 3) / 4 * 4 : row,
+            pixels = left / row * padded + left % row;
+      g_autofree char *path = scratch(is_bmp ? "cut.bmp" : "cut.tga");
+      g_autoptr(GByteArray) file = is_bmp ? bmp_begin(&bmp) : tga_begin(&tga);
+      g_autoptr(GError) error = NULL;
+      for (guint i = 0; i < pixels; i++) add_number(file, i % padded < row ? 1 + i : 0, 1);
+      store(path, file->data, file->len);
+      fc_source *source = fc_media_open(path, &options, &error);
+      g_assert_no_error(error);
+      g_autoptr(GArray) values = read_all(source, 1, &error);
+      g_assert_no_error(error);
+      source->free(source);
+      for (guint i = 0; i < PIXELS * 3; i++) {
+        guint y = HEIGHT - 1 - i / row,
+              at = y * padded + i % row / 3 * 3 + 2 - i % 3; /* from below, and BGR */
+        g_assert_cmpfloat(g_array_index(values, double, i), ==, at < pixels ? 1 + at : 0);
+      }
+    }
+}
+
 #define NOT_DECODED ", which is not decoded here; convert it to PNG"
 
 static void test_tga_refused(void) {
@@ -332,6 +369,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/bmp-tga/tga-directions", test_tga_directions);
   g_test_add_func("/media/bmp-tga/tga-palettes", test_tga_palettes);
   g_test_add_func("/media/bmp-tga/tga-refused", test_tga_refused);
+  g_test_add_func("/media/bmp-tga/cut", test_cut);
   int status = g_test_run();
   scratch_remove();
   return status;

@@ -786,7 +786,7 @@ static void test_second_gate(void) {
   clear_bytes(&b);
   make_bare_png(path, FC_IMAGE_SIDE_MAX + 1, 1);
   b = load(path);
-  assert_not_decoded((const char *)b.data, b.size, G_MAXINT64, "unknown image type"); /* its word for it */
+  assert_not_decoded((const char *)b.data, b.size, G_MAXINT64, "too large");
   clear_bytes(&b);
 }
 

@@ -83,9 +83,10 @@ static void test_odd_palettes(void) {
   static const struct {
     const char *first, *second, *reason;
     gsize first_size, second_size;
-  } cases[] = {{"PLTE", NULL, "unknown image type", 0, 0}, /* its word for all that it finds early */
-               {"tEXt", NULL, "unknown image type", 3, 0},   {"PLTE", NULL, "unknown image type", 3 * 300, 0},
-               {"PLTE", "ABCD", "unknown image type", 6, 1}, {"PLTE", "tRNS", "bad tRNS len", 6, 3},
+  } cases[] = {{"PLTE", NULL, "no PLTE", 0, 0},
+               {"tEXt", NULL, "no PLTE", 3, 0},
+               {"PLTE", NULL, "invalid PLTE", 3 * 300, 0},
+               {"PLTE", "tRNS", "bad tRNS len", 6, 3},
                {"tRNS", "PLTE", "tRNS before PLTE", 1, 6}};
   static const guint8 zeros[1000] = {0};
   g_autofree char *path = scratch("odd.png");
@@ -98,6 +99,61 @@ static void test_odd_palettes(void) {
     put_chunk(png, "IDAT", data->data, data->len);
     end_png(path, png);
     assert_open_fails(path, FC_IO, message);
+  }
+}
+
+/* ---- what there is no such PNG of --------------------------------------------- */
+
+/* All kinds of samples, of which fifteen are PNG's. */
+static void test_kinds(void) {
+  g_autofree char *path = scratch("kind.png");
+  g_autoptr(GByteArray) data = pack("\0\0\0\0\0\0\0\0", 9);
+  guint read = 0;
+  for (guint8 colour = 0; colour < 9; colour++)
+    for (guint8 depth = 0; depth < 34; depth++) {
+      g_autofree char *sentence =
+          g_strdup_printf("is damaged: its header says %d bits of colour type %d", depth, colour);
+      g_autoptr(GByteArray) png = begin_png(&(png_kind){1, 1, depth, colour});
+      if (colour == 3) put_chunk(png, "PLTE", "abc", 3);
+      static const guint8 channels[] = {1, 0, 3, 1, 2, 0, 4};
+      gboolean index = colour == 3, few = depth == 1 || depth == 2 || depth == 4;
+      gboolean right = colour < 7 && channels[colour] &&
+                       (depth == 8 || (depth == 16 && !index) || (few && channels[colour] == 1));
+      if (!right) {
+        put_chunk(png, "IDAT", data->data, data->len);
+        end_png(path, png);
+        assert_open_fails(path, FC_IO, sentence);
+        continue;
+      }
+      g_autoptr(GByteArray) own = pack("\0\0\0\0\0\0\0\0", 1 + (channels[colour] * depth + 7u) / 8);
+      put_chunk(png, "IDAT", own->data, own->len);
+      end_png(path, png);
+      g_array_unref(read_png(path));
+      read++;
+    }
+  g_assert_cmpuint(read, ==, 15);
+}
+
+/* A chunk that says that it is needed; none with data; and what stands behind the end, which is looked at no
+ * more than it is taken over. */
+static void test_structure(void) {
+  g_autofree char *path = scratch("structure.png"), *out = scratch("structure-out.png");
+  g_autoptr(GByteArray) data = pack("\0\7", 2);
+  for (int kind = 0; kind < 3; kind++) {
+    g_autoptr(GByteArray) png = begin_png(&(png_kind){1, 1, 8, 0});
+    if (kind == 0) put_chunk(png, "NEED", "", 0);
+    if (kind != 1) put_chunk(png, "IDAT", data->data, data->len);
+    put_chunk(png, "IEND", NULL, 0);
+    if (kind == 2) g_byte_array_append(png, (const guint8 *)"\0\0\0\1abCdx\0\0\0\0", 13);
+    store(path, png->data, png->len);
+    if (kind == 0)
+      assert_open_fails(path, FC_IO,
+                        "chunk NEED at byte 33 is of a kind not known here, and says that it is needed");
+    if (kind == 1) assert_open_fails(path, FC_IO, "holds no image data");
+    if (kind != 2) continue;
+    assert_copies(path, out);
+    g_autoptr(GArray) values = read_png(out);
+    g_assert_cmpfloat(g_array_index(values, double, 0), ==, 7);
   }
 }
 
@@ -351,6 +407,8 @@ int main(int argc, char **argv) {
   scratch_init();
   g_test_add_func("/media/png/beyond-palette", test_beyond_palette);
   g_test_add_func("/media/png/odd-palettes", test_odd_palettes);
+  g_test_add_func("/media/png/kinds", test_kinds);
+  g_test_add_func("/media/png/structure", test_structure);
   g_test_add_func("/media/png/checksum", test_checksum);
   g_test_add_func("/media/png/odd-data", test_odd_data);
   g_test_add_func("/media/png/chunks", test_chunks);
