@@ -74,6 +74,9 @@ SNDFILE *fc_audio_source_file(fc_source *source);
 /* libsndfile's format of it, or 0. */
 int fc_audio_source_format(fc_source *source);
 fc_input *fc_audio_source_input(fc_source *source);
+/* What it is read through, see ogg_pipe.h; NULL for all but Ogg from a pipe, and of streams one after
+ * another. */
+struct fc_ogg_pipe *fc_audio_source_ogg(fc_source *source);
 /* Its chunks, see chunks.h; NULL from a pipe. */
 const struct fc_chunks *fc_audio_source_chunks(fc_source *source);
 

@@ -149,6 +149,10 @@ fc_input *fc_audio_source_input(fc_source *source) {
   return source && source->read == audio_read ? ((audio_source *)source)->input : NULL;
 }
 
+fc_ogg_pipe *fc_audio_source_ogg(fc_source *source) {
+  return source && source->read == audio_read ? ((audio_source *)source)->ogg : NULL;
+}
+
 const fc_chunks *fc_audio_source_chunks(fc_source *source) {
   return source && source->read == audio_read ? ((audio_source *)source)->chunks : NULL;
 }

@@ -9,10 +9,8 @@
 
 #include "media/cue_sheet.h"
 
-enum { STREAMINFO = 0, APPLICATION = 2, TAGS = 4, CUESHEET = 5, PICTURE = 6 };
-
 #define MARK    4 /* "fLaC" */
-#define HEAD    4 /* of a block */
+#define HEAD    FC_FLAC_BLOCK_HEAD
 #define LAST    0x80
 #define ALL_MAX ((gsize)64 << 20)
 
@@ -20,8 +18,25 @@ static gsize block_size(const guint8 *head) {
   return HEAD + ((gsize)head[1] << 16 | (gsize)head[2] << 8 | head[3]);
 }
 
-static gboolean is_kept(int type, gboolean places) {
-  return type == APPLICATION || type == TAGS || type == PICTURE || (type == CUESHEET && places);
+void fc_flac_block_head(guint8 *to, int kind, gsize size) {
+  to[0] = (guint8)kind;
+  for (int i = 1; i < HEAD; i++) to[i] = (guint8)(size >> 8 * (HEAD - 1 - i));
+}
+
+const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size) {
+  if (*at >= blocks->size) return NULL;
+  const guint8 *block = blocks->data + *at;
+  *size = block_size(block) - HEAD;
+  *at += HEAD + *size;
+  return block;
+}
+
+/* What nobody has heard of yet, too; but for the one that stands for no block at all. */
+static gboolean is_kept(int kind, fc_flac_choice choice) {
+  enum { NONE = 127 };
+  if (choice == FC_FLAC_OF_COMMENTS) return kind == FC_FLAC_COMMENTS;
+  if (kind == FC_FLAC_CUESHEET) return choice == FC_FLAC_OF_ALL;
+  return kind == FC_FLAC_APPLICATION || (kind >= FC_FLAC_PICTURE && kind < NONE);
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -39,13 +54,24 @@ static gboolean append_block(fc_input *input, gint64 at, gsize size, fc_blob *to
   return TRUE;
 }
 
-void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks) {
-  if (!input->seekable || input->head_size < MARK || memcmp(input->head, "fLaC", MARK) != 0) return;
+gboolean fc_flac_blocks_read(fc_input *input, fc_flac_choice choice, fc_blob *blocks) {
+  if (!input->seekable || input->head_size < MARK || memcmp(input->head, "fLaC", MARK) != 0) return TRUE;
   guint8 head[HEAD] = {0};
   for (gint64 at = MARK; !(head[0] & LAST); at += (gint64)block_size(head)) {
-    if (fc_input_read_at(input, at, head, HEAD, NULL) != HEAD) return;
-    if (is_kept(head[0] & ~LAST, places) && !append_block(input, at, block_size(head), blocks)) return;
+    if (fc_input_read_at(input, at, head, HEAD, NULL) != HEAD) return FALSE;
+    if (is_kept(head[0] & ~LAST, choice) && !append_block(input, at, block_size(head), blocks)) return FALSE;
   }
+  return TRUE;
+}
+
+gboolean fc_flac_comments_read(fc_input *input, fc_comments *comments) {
+  g_auto(fc_blob) blocks = {0};
+  gboolean whole = fc_flac_blocks_read(input, FC_FLAC_OF_COMMENTS, &blocks);
+  const guint8 *block;
+  for (gsize at = 0, size; (block = fc_flac_block_next(&blocks, &at, &size));)
+    whole &= fc_comments_read(comments, block + HEAD, size);
+  comments->fields.failed |= blocks.failed;
+  return whole;
 }
 
 void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, fc_blob *to, guint *left_out) {
@@ -53,7 +79,7 @@ void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, f
   for (gsize at = 0; at + HEAD <= blocks->size; at += size) {
     const guint8 *block = blocks->data + at;
     size = block_size(block);
-    if (block[0] == CUESHEET)
+    if (block[0] == FC_FLAC_CUESHEET)
       fc_cue_sheet_part(block, size, lead, frames, to, left_out);
     else
       fc_blob_put(to, block, size);
@@ -62,19 +88,14 @@ void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, f
 
 /* ---- writing ----------------------------------------------------------- */
 
-static gboolean has_type(const fc_blob *blocks, int type) {
-  for (gsize at = 0; at + HEAD <= blocks->size; at += block_size(blocks->data + at))
-    if (blocks->data[at] == type) return TRUE;
-  return FALSE;
-}
-
-void fc_flac_blocks_name(const fc_blob *blocks, GString *names) {
-  static const struct {
-    int type;
-    const char *name;
-  } known[] = {{APPLICATION, "application data"}, {CUESHEET, "cue sheet"}, {PICTURE, "picture"}};
-  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (has_type(blocks, known[i].type)) fc_media_add_word(names, known[i].name);
+void fc_flac_blocks_name(const fc_blob *blocks, gboolean pictures, GString *names) {
+  static const char *const known[] = {[FC_FLAC_APPLICATION] = "application data",
+                                      [FC_FLAC_CUESHEET] = "cue sheet",
+                                      [FC_FLAC_PICTURE] = "picture"};
+  const guint8 *block;
+  for (gsize at = 0, size; (block = fc_flac_block_next(blocks, &at, &size));)
+    if (*block != FC_FLAC_PICTURE || pictures)
+      fc_media_add_word(names, *block <= FC_FLAC_PICTURE ? known[*block] : "blocks of unknown kind");
 }
 
 /* Size of the front, once its last block is there; else 0. */
@@ -88,21 +109,31 @@ static gsize front_size(const fc_blob *held) {
   return 0;
 }
 
-/* The encoder's own blocks, but for its tags where there are others, then ours. */
+static void put_comments(const fc_comments *comments, const guint8 *like, fc_blob *to) {
+  gsize at = to->size;
+  fc_blob_put(to, like, HEAD);
+  fc_comments_put(comments, like + HEAD, block_size(like) - HEAD, to);
+  if (!to->failed) fc_flac_block_head(to->data + at, FC_FLAC_COMMENTS, to->size - at - HEAD);
+}
+
+static void mark_last(fc_blob *front) {
+  gsize at = MARK, last = at;
+  for (; at < front->size; at += block_size(front->data + at)) front->data[last = at] &= (guint8)~LAST;
+  front->data[last] |= LAST;
+}
+
+/* The encoder's own blocks, but for its comments where there are others, then ours. */
 static void join(const fc_flac_front *front, fc_blob *joined) {
   const guint8 *own = front->held.data;
   fc_blob_put(joined, own, MARK);
   for (gsize at = MARK; at < front->before; at += block_size(own + at)) {
-    if ((own[at] & ~LAST) == TAGS && has_type(front->blocks, TAGS)) continue;
-    gsize start = joined->size;
-    fc_blob_put(joined, own + at, block_size(own + at));
-    if (!joined->failed) joined->data[start] &= (guint8)~LAST;
+    if ((own[at] & ~LAST) == FC_FLAC_COMMENTS && front->comments)
+      put_comments(front->comments, own + at, joined);
+    else
+      fc_blob_put(joined, own + at, block_size(own + at));
   }
-  gsize at = joined->size;
-  fc_blob_join(joined, front->blocks);
-  if (joined->failed) return;
-  while (at + block_size(joined->data + at) < joined->size) at += block_size(joined->data + at);
-  joined->data[at] |= LAST;
+  if (front->blocks) fc_blob_join(joined, front->blocks);
+  if (!joined->failed) mark_last(joined);
 }
 
 gboolean fc_flac_front_feed(fc_flac_front *front, const void *from, gsize size) {

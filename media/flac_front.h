@@ -6,26 +6,47 @@
 #ifndef FC_MEDIA_FLAC_FRONT_H
 #define FC_MEDIA_FLAC_FRONT_H
 
-#include "media/blob.h"
+#include "media/comments.h"
 
 G_BEGIN_DECLS
 
-/* The blocks worth keeping of a seekable FLAC file, one after the other as they lie in
- * it; nothing of any other. `places`: also those that count samples. */
-void fc_flac_blocks_read(fc_input *input, gboolean places, fc_blob *blocks);
+/* Kinds of them, the bytes ahead of each, and what one can hold. */
+enum fc_flac_kinds {
+  FC_FLAC_APPLICATION = 2,
+  FC_FLAC_COMMENTS = 4,
+  FC_FLAC_CUESHEET = 5,
+  FC_FLAC_PICTURE = 6
+};
+#define FC_FLAC_BLOCK_HEAD 4
+#define FC_FLAC_BLOCK_MAX  ((gsize)0xffffff)
+
+/* Which of them: the comments, all else that is kept, or of that what does not count samples. */
+typedef enum fc_flac_choice { FC_FLAC_OF_COMMENTS, FC_FLAC_OF_ALL, FC_FLAC_WITHOUT_PLACES } fc_flac_choice;
+
+/* The blocks of a seekable FLAC file, one after the other as they lie in it; nothing of any other. FALSE when
+ * not all of them are there, or they are more than what is kept. */
+gboolean fc_flac_blocks_read(fc_input *input, fc_flac_choice choice, fc_blob *blocks);
+/* The fields of all blocks of comments; the same. */
+gboolean fc_flac_comments_read(fc_input *input, fc_comments *comments);
+/* The block at *at, and the size of its content, which is behind its head; NULL behind the last one. */
+const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size);
+/* Writes the head of one. */
+void fc_flac_block_head(guint8 *to, int kind, gsize size);
 
 /* Appends the same blocks as they are of a part of the sound: the frames from `lead` on. `left_out` grows by
  * what cue sheets have beyond it, or ahead. */
 void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, fc_blob *to, guint *left_out);
 
-/* Appends the names of the blocks that no other format of ours takes, apart by commas. */
-void fc_flac_blocks_name(const fc_blob *blocks, GString *names);
+/* Appends the names of the blocks that no other format of ours takes, apart by commas; `pictures`: of those
+ * too, which Ogg takes. */
+void fc_flac_blocks_name(const fc_blob *blocks, gboolean pictures, GString *names);
 
 /* A FLAC file on its way out, whose own blocks are to be joined by these. */
 typedef struct fc_flac_front {
-  const fc_blob *blocks; /* borrowed; or NULL */
-  fc_blob held;          /* what has come of the front */
-  gsize before, after;   /* size of the front as it came, and as it is; 0: not all is there */
+  const fc_blob *blocks;       /* borrowed; or NULL */
+  const fc_comments *comments; /* in the place of the encoder's; the same */
+  fc_blob held;                /* what has come of the front */
+  gsize before, after;         /* size of the front as it came, and as it is; 0: not all is there */
 } fc_flac_front;
 
 /* Takes the next bytes. TRUE when the front is complete: `held` then has everything so

@@ -32,8 +32,12 @@ static gboolean has_word(const GString *words, const char *word) {
   return FALSE;
 }
 
+/* Files can have millions of names, and each would be looked for in all the others. */
 void fc_media_add_word(GString *words, const char *word) {
+  enum { ENOUGH = 2000 };
   if (!*word || has_word(words, word)) return;
+  if (words->len > ENOUGH) word = "and more";
+  if (words->len > ENOUGH && has_word(words, word)) return;
   g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
 }
 

@@ -7,6 +7,7 @@
 
 #include "media/flac_front.h"
 #include "media/id3.h"
+#include "media/ogg_pipe.h"
 #include "media/rifx.h"
 #include "media/sound_memory.h"
 #include "media/sound_view.h"
@@ -44,7 +45,9 @@ struct fc_metadata {
   gint64 frames; /* FC_UNKNOWN */
   /* FLAC's blocks, and those of them that do not count samples. */
   fc_blob blocks, placeless_blocks;
-  fc_blob part_blocks; /* all of a part of the sound; made when asked for */
+  fc_blob part_blocks;  /* all of a part of the sound; made when asked for */
+  fc_comments comments; /* of FLAC and Ogg, whose pictures are blocks */
+  fc_comments kept;     /* what fc_metadata_comments gave out last */
   gboolean extensible;
   guint32 speakers;
   char *strings[SF_STR_LAST + 1];
@@ -333,15 +336,49 @@ static gboolean read_front(fc_metadata *metadata, const fc_input *input, const f
   return read_own(metadata, &front, chunks, options);
 }
 
-/* FALSE when there is no memory. */
-static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input, const fc_chunks *chunks,
-                         const fc_media_options *options) {
-  read_known(metadata, file);
-  fc_flac_blocks_read(input, TRUE, &metadata->blocks);
-  fc_flac_blocks_read(input, FALSE, &metadata->placeless_blocks);
-  if (!read_cues(metadata, file) || !read_strings(metadata, file) || metadata->blocks.failed ||
-      metadata->placeless_blocks.failed)
+/* FALSE when not all of it could be had. */
+static gboolean read_ogg(fc_metadata *metadata, fc_source *like, fc_input *input) {
+  fc_comments *to = &metadata->comments;
+  gboolean whole = input->seekable
+                       ? fc_ogg_comments_read(input, to)
+                       : fc_ogg_headers_comments(fc_ogg_pipe_headers(fc_audio_source_ogg(like)), to);
+  fc_comments_take_pictures(to, &metadata->blocks);
+  fc_blob_join(&metadata->placeless_blocks, &metadata->blocks);
+  return whole;
+}
+
+static gboolean read_flac(fc_metadata *metadata, fc_input *input) {
+  return fc_flac_blocks_read(input, FC_FLAC_OF_ALL, &metadata->blocks) &&
+         fc_flac_blocks_read(input, FC_FLAC_WITHOUT_PLACES, &metadata->placeless_blocks) &&
+         fc_flac_comments_read(input, &metadata->comments);
+}
+
+/* What FLAC and Ogg say. FALSE when there is no memory. */
+static gboolean read_comments(fc_metadata *metadata, fc_source *like, fc_input *input,
+                              const fc_media_options *options) {
+  int format = fc_audio_source_format(like) & SF_FORMAT_TYPEMASK;
+  gboolean whole = TRUE;
+  if (format == SF_FORMAT_OGG) whole = read_ogg(metadata, like, input);
+  if (format == SF_FORMAT_FLAC) whole = read_flac(metadata, input);
+  if (metadata->blocks.failed || metadata->placeless_blocks.failed || metadata->comments.fields.failed)
     return FALSE;
+  if (!whole && fc_input_check(input, NULL))
+    fc_media_warn(
+        options,
+        "%s: some of what it says beside its samples is damaged, too large or cut off, and is left out",
+        input->name);
+  fc_comments_find(&metadata->comments, add_string, metadata);
+  return !metadata->no_memory;
+}
+
+/* FALSE when there is no memory. */
+static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_options *options) {
+  SNDFILE *file = fc_audio_source_file(like);
+  fc_input *input = fc_audio_source_input(like);
+  const fc_chunks *chunks = fc_audio_source_chunks(like);
+  read_known(metadata, file);
+  if (!read_cues(metadata, file) || !read_comments(metadata, like, input, options)) return FALSE;
+  if (!metadata->comments.count && !read_strings(metadata, file)) return FALSE;
   if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);
   if (input->seekable) fc_id3_name_others(input, metadata->others);
   if (chunks) return read_own(metadata, input, chunks, options);
@@ -350,15 +387,14 @@ static gboolean read_all(fc_metadata *metadata, SNDFILE *file, fc_input *input, 
 }
 
 fc_metadata *fc_metadata_read(fc_source *like, const fc_media_options *options, GError **error) {
-  SNDFILE *file = fc_audio_source_file(like);
-  if (!file) return NULL;
+  if (!fc_audio_source_file(like)) return NULL;
   g_autoptr(fc_metadata) metadata = g_new0(fc_metadata, 1);
   metadata->others = g_string_new(NULL);
   metadata->channels = (int)like->format.extent[FC_AXIS_C];
   metadata->rate = (int)like->format.rate;
   metadata->frames = like->format.extent[FC_AXIS_X];
   fc_input *input = fc_audio_source_input(like);
-  if (!read_all(metadata, file, input, fc_audio_source_chunks(like), options))
+  if (!read_all(metadata, like, options))
     fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
   else if (fc_input_check(input, error))
     return g_steal_pointer(&metadata);
@@ -374,6 +410,8 @@ void fc_metadata_free(fc_metadata *metadata) {
   fc_blob_clear(&metadata->blocks);
   fc_blob_clear(&metadata->placeless_blocks);
   fc_blob_clear(&metadata->part_blocks);
+  fc_comments_clear(&metadata->comments);
+  fc_comments_clear(&metadata->kept);
   if (metadata->others) g_string_free(metadata->others, TRUE);
   g_free(metadata->cues);
   for (int i = 0; i <= SF_STR_LAST; i++) g_free(metadata->strings[i]);
@@ -515,6 +553,13 @@ static gboolean takes_text(target to, int which) {
   return to == TO_AIFF ? in_aiff : to != TO_RIFF || which != SF_STR_LICENSE;
 }
 
+static void warn_of_texts(const fc_audio_spec *spec, const char *name, const char *why,
+                          const GString *texts) {
+  if (texts->len)
+    fc_media_warn(spec->options, "%s: these texts of the input %s, and are left out: %s", name, why,
+                  texts->str);
+}
+
 /* Where there is a place for them, for which a warning has been given else. */
 static void apply_strings(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                           const char *name) {
@@ -528,14 +573,17 @@ static void apply_strings(const fc_metadata *metadata, SNDFILE *file, const fc_a
     else
       fc_media_add_word(lost, fc_text_name(i));
   }
-  if (lost->len && (to & TO_TEXTS))
-    fc_media_warn(spec->options, "%s: these texts of the input cannot be stored, and are left out: %s", name,
-                  lost->str);
+  if (to & TO_TEXTS) warn_of_texts(spec, name, "cannot be stored", lost);
+}
+
+/* They go over themselves, whatever libsndfile knows of them. */
+static gboolean takes_comments(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  return metadata->comments.count && (target_of(spec->samples.format) & (TO_FLAC | TO_OGG));
 }
 
 void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                        const char *name) {
-  apply_strings(metadata, file, spec, name);
+  if (!takes_comments(metadata, spec)) apply_strings(metadata, file, spec, name);
   apply_broadcast(metadata, file, spec);
   if (metadata->has_cart)
     sf_command(file, SFC_SET_CART_INFO, (void *)&metadata->cart,
@@ -696,6 +744,30 @@ const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spe
   return blocks->size || blocks->failed ? blocks : NULL;
 }
 
+const fc_comments *fc_metadata_comments(fc_metadata *metadata, const fc_audio_spec *spec, const char *name) {
+  enum {
+    LIBRARY = 4096,          /* more than its name and the numbers need */
+    FLAC_FIELDS_MAX = 100000 /* libFLAC reads no file with more */
+  };
+  gboolean flac = target_of(spec->samples.format) == TO_FLAC;
+  if (!metadata || !(target_of(spec->samples.format) & (TO_FLAC | TO_OGG))) return NULL;
+  g_autoptr(GString) stale = g_string_new(NULL), large = g_string_new(NULL);
+  fc_comments_rules rules = {.places = !is_part(metadata, spec),
+                             .seats = metadata->channels == spec->channels,
+                             .room = flac ? FC_FLAC_BLOCK_MAX - LIBRARY : BYTES_MAX,
+                             .most = flac ? FLAC_FIELDS_MAX : BYTES_MAX,
+                             .stale = stale,
+                             .large = large};
+  const guint8 *block;
+  fc_comments_clear(&metadata->kept);
+  fc_comments_choose(&metadata->comments, &rules, &metadata->kept);
+  for (gsize at = 0, size; !flac && (block = fc_flac_block_next(&metadata->placeless_blocks, &at, &size));)
+    if (*block == FC_FLAC_PICTURE) fc_comments_add_picture(&metadata->kept, block + FC_FLAC_BLOCK_HEAD, size);
+  warn_of_texts(spec, name, "no longer fit the samples", stale);
+  warn_of_texts(spec, name, "cannot be stored", large);
+  return metadata->kept.count || metadata->kept.fields.failed ? &metadata->kept : NULL;
+}
+
 /* ---- what is lost ------------------------------------------------------ */
 
 /* Chunks that libsndfile takes out of one family and puts into another, in its way. */
@@ -739,6 +811,19 @@ static void add_lost_text(const char *name, int which, const char *text, gsize s
     fc_media_add_word(lost->names, name ? name : "texts");
 }
 
+/* Of an ID3 tag ahead of MPEG libsndfile has texts alone; all else has them in chunks or comments. */
+static void add_lost_strings(const fc_metadata *metadata, target to, GString *lost) {
+  if ((to & TO_TEXTS) || metadata->chunks || metadata->comments.count) return;
+  for (int i = SF_STR_FIRST; i <= SF_STR_LAST; i++)
+    if (metadata->strings[i] && *metadata->strings[i]) fc_media_add_word(lost, fc_text_name(i));
+}
+
+static void add_lost_comments(const fc_metadata *metadata, target to, GString *lost) {
+  lost_texts texts = {metadata, lost, (to & TO_TEXTS) ? 0 : ~0U};
+  if (!(to & (TO_FLAC | TO_OGG))) fc_comments_find(&metadata->comments, add_lost_text, &texts);
+  if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, to != TO_OGG, lost);
+}
+
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
   static const target own[] = {
       [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
@@ -761,7 +846,8 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   target to = target_of(spec->samples.format);
   g_autoptr(GString) lost = g_string_new(NULL);
   add_lost_chunks(metadata, to, lost);
-  if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, lost);
+  add_lost_comments(metadata, to, lost);
+  add_lost_strings(metadata, to, lost);
   fc_media_add_word(lost, metadata->others->str);
   fc_media_warn_lost(spec->options, name, title, lost);
 }

@@ -4,8 +4,9 @@
  *
  * Between files of one family (RIFF, RF64 and W64 are one; AIFF; CAF; FLAC) every chunk that
  * is not about the samples' own layout goes over byte for byte: LIST, bext, iXML, cue,
- * smpl, cart, id3, and what nobody here has heard of. Between families goes what
- * libsndfile knows by name: the ten strings, bext, cart, cue points, loops, channel map.
+ * smpl, cart, id3, and what nobody here has heard of; and between FLAC and Ogg every comment and picture.
+ * Between families goes what libsndfile knows by name: the ten strings, bext, cart, cue points, loops,
+ * channel map.
  */
 #ifndef FC_MEDIA_METADATA_H
 #define FC_MEDIA_METADATA_H
@@ -13,6 +14,7 @@
 #include "media/audio.h"
 #include "media/blob.h"
 #include "media/chunks.h"
+#include "media/comments.h"
 #include "media/places.h"
 
 G_BEGIN_DECLS
@@ -46,6 +48,10 @@ guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean
 /* The blocks of a FLAC file for another, which may begin elsewhere or be at another rate; NULL when there are
  * none. Owned by the metadata. */
 const fc_blob *fc_metadata_flac_blocks(fc_metadata *metadata, const fc_audio_spec *spec, const char *name);
+
+/* The comments of FLAC or Ogg for a file of one of them, but for those that no longer hold, which are told
+ * of; NULL when there are none, and for any other file. Owned by the metadata. */
+const fc_comments *fc_metadata_comments(fc_metadata *metadata, const fc_audio_spec *spec, const char *name);
 
 /* Says in a warning which of the input's chunks a file of another kind, called `title`, has no place for. */
 void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,

@@ -18,9 +18,12 @@ G_BEGIN_DECLS
 #define FC_OGG_SUM_AT      22
 #define FC_OGG_SIZES_AT    26 /* how many sizes follow; their sum is that of the content */
 #define FC_OGG_HEADER      27 /* bytes, and the sizes */
-#define FC_OGG_HEADER_MOST (FC_OGG_HEADER + 255)
+#define FC_OGG_SIZES_MOST  255
+#define FC_OGG_HEADER_MOST (FC_OGG_HEADER + FC_OGG_SIZES_MOST)
+#define FC_OGG_PAGE_MOST   (FC_OGG_HEADER_MOST + 255 * FC_OGG_SIZES_MOST)
+#define FC_OGG_GOES_ON     255 /* the size of a piece that is not the last of its packet */
 
-enum fc_ogg_flags { FC_OGG_FIRST = 2, FC_OGG_LAST = 4 }; /* of its stream */
+enum fc_ogg_flags { FC_OGG_CONTINUED = 1, FC_OGG_FIRST = 2, FC_OGG_LAST = 4 }; /* of its stream */
 
 static inline guint32 fc_ogg_get(const guint8 *at) {
   return (guint32)at[0] | (guint32)at[1] << 8 | (guint32)at[2] << 16 | (guint32)at[3] << 24;

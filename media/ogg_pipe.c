@@ -12,6 +12,7 @@ struct fc_ogg_pipe {
   fc_reader reader;
   GError *problem;
   fc_ogg_watch watch;
+  fc_ogg_headers headers;
 };
 
 /* ---- libsndfile's file ----------------------------------------------------- */
@@ -36,6 +37,7 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   if (pipe->problem || size <= 0) return 0;
   gssize got = fc_reader_read(&pipe->reader, to, (gsize)size, &pipe->problem);
   if (got > 0) fc_ogg_watch_feed(&pipe->watch, to, (gsize)got);
+  if (got > 0) fc_ogg_headers_feed(&pipe->headers, to, (gsize)got);
   return MAX(got, 0);
 }
 
@@ -56,7 +58,12 @@ fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input) {
 void fc_ogg_pipe_free(fc_ogg_pipe *pipe) {
   if (!pipe) return;
   g_clear_error(&pipe->problem);
+  fc_ogg_headers_clear(&pipe->headers);
   g_free(pipe);
+}
+
+const fc_ogg_headers *fc_ogg_pipe_headers(const fc_ogg_pipe *pipe) {
+  return &pipe->headers;
 }
 
 gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {

@@ -8,6 +8,7 @@
 #define FC_MEDIA_OGG_PIPE_H
 
 #include "media/audio.h"
+#include "media/ogg_headers.h"
 
 G_BEGIN_DECLS
 
@@ -16,6 +17,9 @@ typedef struct fc_ogg_pipe fc_ogg_pipe;
 /* `input`, which is borrowed, stands at its beginning. */
 fc_ogg_pipe *fc_ogg_pipe_new(fc_input *input);
 void fc_ogg_pipe_free(fc_ogg_pipe *pipe); /* NULL is allowed */
+
+/* Those that have gone by. */
+const fc_ogg_headers *fc_ogg_pipe_headers(const fc_ogg_pipe *pipe);
 
 /* At the end: whether what has been read ends with a whole page that says it is the last, or another stream
  * follows such a page. Of streams side by side the others are read to their ends too. FALSE with an error

@@ -28,7 +28,7 @@ typedef struct sndfile_encoder {
   float *gathered;      /* for Vorbis: frames that wait for others; else NULL */
   gint64 waiting;       /* how many */
   int sample_bytes;     /* of PCM and float samples */
-  fc_flac_front front;  /* FLAC with blocks to add: blocks is NULL otherwise */
+  fc_flac_front front;  /* FLAC with blocks to add: all NULL otherwise */
   fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
   const GArray *chunks; /* to append; NULL: libsndfile has been given what it knows */
   GError *problem;      /* of a write inside libsndfile */
@@ -90,9 +90,14 @@ static gboolean take_flac(sndfile_encoder *encoder, const void *from, gsize size
   return fc_output_write_at(encoder->output, at, from, size, &encoder->problem);
 }
 
+/* FLAC with blocks of ours. */
+static gboolean is_joined(const sndfile_encoder *encoder) {
+  return encoder->front.blocks || encoder->front.comments;
+}
+
 static gboolean take(sndfile_encoder *encoder, const void *from, gsize size) {
   if (encoder->pages.page) return fc_ogg_pages_write(&encoder->pages, from, size, &encoder->problem);
-  if (encoder->front.blocks) return take_flac(encoder, from, size);
+  if (is_joined(encoder)) return take_flac(encoder, from, size);
   if (!fc_output_seekable(encoder->output)) return stream(encoder, from, size);
   if (encoder->position == encoder->size)
     return fc_output_write(encoder->output, from, size, &encoder->problem);
@@ -252,7 +257,7 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
 static void sndfile_free(fc_encoder *base) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   if (encoder->file) sf_close(encoder->file);
-  if (encoder->pages.page) g_byte_array_unref(encoder->pages.page);
+  fc_ogg_pages_clear(&encoder->pages);
   fc_blob_clear(&encoder->front.held);
   g_free(encoder->gathered);
   g_clear_error(&encoder->problem);
@@ -285,7 +290,7 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
     g_propagate_error(error, problem);
     return FALSE;
   }
-  if (spec->metadata && !encoder->chunks && !encoder->front.blocks)
+  if (spec->metadata && !encoder->chunks && !is_joined(encoder))
     fc_metadata_apply(spec->metadata, encoder->file, spec, encoder->name);
   return TRUE;
 }
@@ -297,10 +302,14 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   encoder->name = name;
   encoder->output = output;
   encoder->spec = *spec;
+  const fc_comments *comments = fc_metadata_comments(spec->metadata, spec, name);
   if (is_major(encoder, SF_FORMAT_OGG))
-    encoder->pages = (fc_ogg_pages){.name = name, .output = output, .page = g_byte_array_new()};
-  if (is_major(encoder, SF_FORMAT_FLAC))
+    encoder->pages =
+        (fc_ogg_pages){.name = name, .output = output, .page = g_byte_array_new(), .comments = comments};
+  if (is_major(encoder, SF_FORMAT_FLAC)) {
     encoder->front.blocks = fc_metadata_flac_blocks(spec->metadata, spec, name);
+    encoder->front.comments = comments;
+  }
   if (open_file(encoder, error)) return &encoder->base;
   sndfile_free(&encoder->base);
   return NULL;

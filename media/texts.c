@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* texts.c - see texts.h. LIST INFO of RIFF, four chunks of AIFF, and CAF's info. */
+/* texts.c - see texts.h. LIST INFO of RIFF, four chunks of AIFF, CAF's info, and Vorbis comments. */
 #include "media/texts.h"
 
 #include <string.h>
 
-enum { LIST_HEAD = 4, ENTRY_HEAD = 8, COUNT = 4, LONGEST = 32 };
+enum { LIST_HEAD = 4, ENTRY_HEAD = 8, COUNT = 4, LONGEST = 64 };
 
 static const struct {
   int which;
-  const char *riff, *aiff, *caf; /* NULL: there is none */
-} known[] = {{SF_STR_TITLE, "INAM", "NAME", "title"},     {SF_STR_COPYRIGHT, "ICOP", "(c) ", "copyright"},
-             {SF_STR_SOFTWARE, "ISFT", NULL, "software"}, {SF_STR_ARTIST, "IART", "AUTH", "artist"},
-             {SF_STR_COMMENT, "ICMT", "ANNO", "comment"}, {SF_STR_COMMENT, NULL, NULL, "comments"},
-             {SF_STR_DATE, "ICRD", NULL, "date"},         {SF_STR_ALBUM, "IPRD", NULL, "album"},
-             {SF_STR_LICENSE, NULL, NULL, "license"},     {SF_STR_TRACKNUMBER, "ITRK", NULL, "tracknumber"},
-             {SF_STR_GENRE, "IGNR", NULL, "genre"}};
+  const char *riff, *aiff, *caf, *comment; /* NULL: there is none */
+} known[] = {{SF_STR_TITLE, "INAM", "NAME", "title", "TITLE"},
+             {SF_STR_COPYRIGHT, "ICOP", "(c) ", "copyright", "COPYRIGHT"},
+             {SF_STR_SOFTWARE, "ISFT", NULL, "software", "SOFTWARE"},
+             {SF_STR_SOFTWARE, NULL, NULL, NULL, "ENCODER"},
+             {SF_STR_ARTIST, "IART", "AUTH", "artist", "ARTIST"},
+             {SF_STR_COMMENT, "ICMT", "ANNO", "comment", "COMMENT"},
+             {SF_STR_COMMENT, NULL, NULL, "comments", NULL},
+             {SF_STR_COMMENT, NULL, NULL, NULL, "DESCRIPTION"},
+             {SF_STR_DATE, "ICRD", NULL, "date", "DATE"},
+             {SF_STR_ALBUM, "IPRD", NULL, "album", "ALBUM"},
+             {SF_STR_LICENSE, NULL, NULL, "license", "LICENSE"},
+             {SF_STR_TRACKNUMBER, "ITRK", NULL, "tracknumber", "TRACKNUMBER"},
+             {SF_STR_GENRE, "IGNR", NULL, "genre", "GENRE"}};
 
 const char *fc_text_name(int which) {
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
@@ -26,7 +33,8 @@ static int which_of(fc_family family, const char *name) {
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++) {
     const char *its = family == FC_FAMILY_RIFF   ? known[i].riff
                       : family == FC_FAMILY_AIFF ? known[i].aiff
-                                                 : known[i].caf;
+                      : family == FC_FAMILY_CAF  ? known[i].caf
+                                                 : known[i].comment;
     if (its && strcmp(its, name) == 0) return known[i].which;
   }
   return 0;
@@ -76,4 +84,12 @@ void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found f
   if (family == FC_FAMILY_CAF) find_caf(chunk, found, data);
   if (family == FC_FAMILY_AIFF && fc_chunk_id_is_among(chunk->id, FC_AIFF_TEXTS))
     tell(FC_FAMILY_AIFF, chunk->id, 4, chunk->data, chunk->size, found, data);
+}
+
+void fc_texts_find_comment(const guint8 *field, gsize size, fc_text_found found, void *data) {
+  const guint8 *equals = size ? memchr(field, '=', size) : NULL;
+  gsize length = equals ? (gsize)(equals - field) : 0, head = equals ? length + 1 : 0;
+  guint8 name[LONGEST + 1];
+  for (gsize i = 0; i < MIN(length, sizeof name); i++) name[i] = (guint8)g_ascii_toupper((char)field[i]);
+  tell(FC_FAMILY_NONE, name, MIN(length, sizeof name), field + head, size - head, found, data);
 }

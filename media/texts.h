@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * texts.h - the texts in a sound's chunks: libsndfile leaves out long ones, and what stands behind them.
+ * texts.h - the texts in a sound's chunks and comments: libsndfile leaves out long ones, and what stands
+ * behind them.
  */
 #ifndef FC_MEDIA_TEXTS_H
 #define FC_MEDIA_TEXTS_H
@@ -19,6 +20,9 @@ typedef void (*fc_text_found)(const char *name, int which, const char *text, gsi
 
 /* Every text of a chunk as a file of `family` has it, that is not empty. */
 void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found found, void *data);
+
+/* The same of a field of Vorbis comments, whose names are in capital letters then. */
+void fc_texts_find_comment(const guint8 *field, gsize size, fc_text_found found, void *data);
 
 /* "title", "comment"; static. */
 const char *fc_text_name(int which);

@@ -109,6 +109,16 @@ def tone(count, channels=1, rate=16000):
     return samples
 
 
+def flac_blocks(data):
+    """The metadata blocks of a FLAC file, each its kind and its content, and what follows them."""
+    at, found, last = 4, [], False
+    while not last:
+        last, kind, size = data[at] > 127, data[at] & 127, int.from_bytes(data[at + 1:at + 4], "big")
+        found.append((kind, data[at + 4:at + 4 + size]))
+        at += 4 + size
+    return found, data[at:]
+
+
 def write_wav(path, samples, channels=1, rate=16000):
     with wave.open(path, "wb") as file:
         file.setnchannels(channels)

@@ -382,15 +382,6 @@ def sheet(end, *tracks, cd=False):
     return body + struct.pack(">QB12xx13xB", end, 170 if cd else 255, 0)
 
 
-def flac_blocks(data):
-    at, found, last = 4, [], False
-    while not last:
-        last, kind, size = data[at] > 127, data[at] & 127, int.from_bytes(data[at + 1:at + 4], "big")
-        found.append((kind, data[at + 4:at + 4 + size]))
-        at += 4 + size
-    return found
-
-
 class Texts(harness.Case):
     def test_in_no_encoding(self):
         """FLAC, Ogg and CAF have UTF-8; libsndfile frees a text twice that is none. Elsewhere the bytes are kept."""
@@ -487,6 +478,9 @@ class Mpeg(harness.Case):
                     self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.{ending}: {title} has no place for what "
                                                                       f"else is in the input, and it is left out: picture, {word}\n"))
                     self.assertIn(b"a title", self.read("out." + ending))
+            done = self.run_command("-i", "in.mp3", "-o", "out.au")
+            self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: out.au: AU has no place for what else is in the input, "
+                                                              f"and it is left out: title, picture, {word}\n"))
 
     def test_damaged(self):
         """Sizes that lead anywhere."""
@@ -512,7 +506,7 @@ class Flac(harness.Case):
             return None  # libFLAC looks at it too
         self.assertEqual(done.stderr, said and f"filterchain: warning: out.flac: {said}\n")
         self.succeed("-i", "out.flac", "-o", "out.wav", "-q")
-        found = [body for kind, body in flac_blocks(self.read("out.flac")) if kind == 5]
+        found = [body for kind, body in harness.flac_blocks(self.read("out.flac"))[0] if kind == 5]
         return found[0] if found else None
 
     def test_a_part(self):

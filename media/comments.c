@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* comments.c - see comments.h. Lengths and counts are of 32 bits, the low ones first; in pictures the high
+ * ones. */
+#include "media/comments.h"
+
+#include <string.h>
+
+#include "media/flac_front.h"
+
+enum { NUMBER = 4 };
+
+#define PICTURE "METADATA_BLOCK_PICTURE="
+
+static guint32 little(const guint8 *at) {
+  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, NUMBER);
+}
+
+static guint32 big(const guint8 *at) {
+  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), at, NUMBER);
+}
+
+/* The length of a body's first text, as far as it is there. */
+static gsize first_length(const guint8 *body, gsize size) {
+  return size >= NUMBER ? MIN(little(body), size - NUMBER) : 0;
+}
+
+gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size) {
+  gsize at = NUMBER + first_length(body, size);
+  if (at + NUMBER > size) return FALSE;
+  guint32 left = little(body + at);
+  for (at += NUMBER; left && at + NUMBER <= size; left--, comments->count++) {
+    gsize length = NUMBER + (gsize)little(body + at);
+    if (length > size - at) return FALSE;
+    fc_blob_put(&comments->fields, body + at, length);
+    at += length;
+  }
+  return left == 0;
+}
+
+void fc_comments_clear(fc_comments *comments) {
+  fc_blob_clear(&comments->fields);
+  comments->count = 0;
+}
+
+void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size, fc_blob *to) {
+  gsize name = first_length(like, size);
+  fc_blob_put_little(to, name, NUMBER);
+  if (name) fc_blob_put(to, like + NUMBER, name);
+  fc_blob_put_little(to, comments->count, NUMBER);
+  fc_blob_join(to, &comments->fields);
+}
+
+/* The field at *at, and its size; NULL behind the last one. */
+static const guint8 *next_field(const fc_comments *comments, gsize *at, gsize *size) {
+  if (*at >= comments->fields.size) return NULL;
+  const guint8 *field = comments->fields.data + *at + NUMBER;
+  *size = little(field - NUMBER);
+  *at += NUMBER + *size;
+  return field;
+}
+
+/* One of others, with the length that stands ahead of it. */
+static void add_field(fc_comments *comments, const guint8 *field, gsize size) {
+  fc_blob_put(&comments->fields, field - NUMBER, NUMBER + size);
+  comments->count++;
+}
+
+void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data) {
+  const guint8 *field;
+  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
+    fc_texts_find_comment(field, size, found, data);
+}
+
+/* ---- what holds, and fits ---------------------------------------------------- */
+
+static gboolean begins(const guint8 *field, gsize size, const char *with) {
+  return size >= strlen(with) && g_ascii_strncasecmp((const char *)field, with, strlen(with)) == 0;
+}
+
+static gboolean is_stale(const guint8 *field, gsize size, const fc_comments_rules *rules) {
+  gboolean chapter = begins(field, size, "CHAPTER") && size > 7 && g_ascii_isdigit(field[7]);
+  if (chapter || begins(field, size, "CUESHEET=")) return !rules->places;
+  return begins(field, size, "WAVEFORMATEXTENSIBLE_CHANNEL_MASK=") && !rules->seats;
+}
+
+static void add_name(const char *name, int which, const char *text, gsize size, void *data) {
+  fc_media_add_word(data, name ? name : "texts");
+}
+
+void fc_comments_choose(const fc_comments *comments, const fc_comments_rules *rules, fc_comments *to) {
+  const guint8 *field;
+  for (gsize at = 0, size; (field = next_field(comments, &at, &size));) {
+    gboolean stale = is_stale(field, size, rules);
+    if (!stale && to->count < rules->most && to->fields.size + NUMBER + size <= rules->room)
+      add_field(to, field, size);
+    else
+      fc_texts_find_comment(field, size, add_name, stale ? rules->stale : rules->large);
+  }
+}
+
+/* ---- pictures ---------------------------------------------------------------- */
+
+/* Kind, two texts, four numbers, and the image: libFLAC reads no file in which one of them does not fit. */
+static gboolean is_picture(const guint8 *content, gsize size) {
+  gsize at = NUMBER;
+  for (int i = 0; i < 3; i++) {
+    if (at + NUMBER > size) return FALSE;
+    gsize length = big(content + at);
+    at += NUMBER;
+    if (length > size - at) return FALSE;
+    at += length + (i == 1 ? 4 * NUMBER : 0);
+  }
+  return at == size && size <= FC_FLAC_BLOCK_MAX;
+}
+
+/* FALSE, with nothing appended, when it is no picture. */
+static gboolean append_picture(const guint8 *text, gsize size, fc_blob *blocks) {
+  gint state = 0;
+  guint save = 0;
+  gsize begin = blocks->size;
+  guint8 *block = fc_blob_grow(blocks, FC_FLAC_BLOCK_HEAD + size / 4 * 3 + 3);
+  if (!block) return TRUE; /* it has failed */
+  gsize length = g_base64_decode_step((const char *)text, size, block + FC_FLAC_BLOCK_HEAD, &state, &save);
+  gboolean good = is_picture(block + FC_FLAC_BLOCK_HEAD, length);
+  if (good) fc_flac_block_head(block, FC_FLAC_PICTURE, length);
+  blocks->size = begin + (good ? FC_FLAC_BLOCK_HEAD + length : 0);
+  return good;
+}
+
+void fc_comments_take_pictures(fc_comments *comments, fc_blob *blocks) {
+  fc_comments rest = {.fields.failed = comments->fields.failed};
+  const gsize name = strlen(PICTURE);
+  const guint8 *field;
+  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
+    if (!begins(field, size, PICTURE) || !append_picture(field + name, size - name, blocks))
+      add_field(&rest, field, size);
+  fc_comments_clear(comments);
+  *comments = rest;
+}
+
+void fc_comments_add_picture(fc_comments *comments, const guint8 *content, gsize size) {
+  const gsize name = strlen(PICTURE), text = (size + 2) / 3 * 4;
+  gint state = 0, save = 0;
+  fc_blob_put_little(&comments->fields, name + text, NUMBER);
+  fc_blob_put(&comments->fields, PICTURE, name);
+  /* GLib writes no lines here, but asks for room as if it did. */
+  char *to = (char *)fc_blob_grow(&comments->fields, text + 8);
+  if (!to) return;
+  gsize done = g_base64_encode_step(content, size, FALSE, to, &state, &save);
+  g_base64_encode_close(FALSE, to + done, &state, &save);
+  comments->fields.size -= 8;
+  comments->count++;
+}
