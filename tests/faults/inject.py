@@ -212,6 +212,8 @@ for kind in ("wav", "flac"):
 # What a file has much of, samples or metadata, no library asks for by itself: an error, never an end.
 for kind, length in (("wav", 300000), ("flac", 300000), ("png", 20000)):
     add_test(kind, "large", size=length, metadata=600000)
+for kind, other in (("flac", "ogg"), ("opus", "flac"), ("opus", "ogg")):  # libvorbis asks for comments, and does not look
+    add_test(kind, "large", size=300000, metadata=600000, to=other)
 for kind, length in (("npy", 300000), ("aiff", 300000), ("jpg", 20000), ("bmp", 20000), ("tga", 20000)):
     add_test(kind, "large", size=length)
 add_test("npy", "large", size=300000, columns=True)

@@ -17,13 +17,14 @@ EVERYTHING = ASKED or not harness.sanitized()
 
 
 def with_metadata(data, size):
-    """A WAV, FLAC or PNG file with a chunk or block of so many bytes more."""
+    """A WAV, FLAC or PNG file with a chunk or picture of so many bytes more."""
     body = bytes(size)
     if data[:4] == b"RIFF":
         data += b"iXML" + struct.pack("<I", size) + body
         return data[:4] + struct.pack("<I", len(data) - 8) + data[8:]
     if data[:4] == b"fLaC":
-        return data[:42] + b"\2" + struct.pack(">I", size)[1:] + body + data[42:]
+        picture = struct.pack(">II9s6I", 3, 9, b"image/png", 0, 1, 1, 24, 0, size) + body
+        return data[:42] + b"\6" + struct.pack(">I", len(picture))[1:] + picture + data[42:]
     chunk = b"zTXt" + body
     return data[:33] + struct.pack(">I", size) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:]
 
@@ -63,6 +64,11 @@ class Job(harness.Case):
             os.remove(self.path("mask.raw"))
         return name
 
+    def make_flac(self):
+        """The input as FLAC."""
+        self.succeed("-i", "in.wav", "-o", "in.flac")
+        return self.read("in.flac")
+
     def prepare(self, ending, size=3000, old=OLD, metadata=0, to=None, columns=False, mask=None, stages=()):
         """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
         bytes of metadata in the input, or an array in columns; with 60000 numbers in a mask of this name, and more stages."""
@@ -81,15 +87,19 @@ class Job(harness.Case):
                 self.write(source, (b"\xff\xfb\x90\x64" + bytes(413)) * (size // 100))
                 os.remove(self.path("in.wav"))
             elif ending != "wav":
-                self.succeed("-i", "in.wav", "-o", source)
-                os.remove(self.path("in.wav"))
+                made = "in.wav"
+                if metadata and ending == "opus":  # which has pictures as FLAC does
+                    made = self.write("in.flac", with_metadata(self.make_flac(), metadata))
+                self.succeed("-i", made, "-o", source)
+                for name in {made, "in.wav"}:
+                    os.remove(self.path(name))
             mask = self.make_mask(mask, 60000) if mask else self.write("mask.txt", "0.25 0.5 0.25\n")
             chain = ["conv1d:" + mask, "gain:0.5", *stages]
-        if to:
+        if to and ending == "aiff":
             self.write(source, with_marks(self.read(source)))
         if columns:
             self.write(source, in_columns(self.read(source)))
-        if metadata:
+        if metadata and ending != "opus":
             self.write(source, with_metadata(self.read(source), metadata))
         words = [word for stage in chain for word in ("-p", stage)]
         arguments = ["-i", source, *words, "-o", target, "--device", "cpu", "-j", "2"]

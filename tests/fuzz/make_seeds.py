@@ -175,6 +175,23 @@ def placed(made):
             bytes([100]) + b"ID3\3\0\0\0\0\0\x10" + bytes(16) + (b"\xff\xfb\x90\xc4" + bytes(413)) * 2}
 
 
+def commented(flac, copies):
+    """Fields that libsndfile has no name for, a picture and damage: from FLAC into FLAC and Ogg, from Ogg into FLAC, and from a pipe
+    into Ogg."""
+    def block(kind, body, last=0):
+        return struct.pack(">I", len(body) | (kind | last) << 24) + body
+    fields = [b"COMPOSER=seed", b"ARTIST=one", b"artist=two", b"CHAPTER001=00:00:00.001", b"\xff\x1b=odd", b"none"]
+    words = struct.pack("<I", 0) + struct.pack("<I", len(fields)) + b"".join(struct.pack("<I", len(f)) + f for f in fields)
+    picture = struct.pack(">II9s6I", 3, 9, b"image/png", 0, 1, 1, 24, 0, 5) + b"bytes"
+    rest = flac[46 + int.from_bytes(flac[43:46], "big"):]
+    whole = flac[:42] + block(4, words) + block(6, picture, flac[42] & 128) + rest
+    damaged = flac[:42] + block(4, words[:-9]) + block(77, b"new", flac[42] & 128) + rest
+    made = {"flac_comments": bytes([101]) + whole, "flac_to_ogg": bytes([56]) + whole, "flac_damaged": bytes([1]) + damaged}
+    for name, data in copies(whole, ("ogg", "opus")).items():
+        made[name + "_comments"], made["pipe_" + name + "_comments"] = b"\1" + data, bytes([248]) + data
+    return made
+
+
 def numbered(ogg):
     """The pages of a stream, with another number."""
     pages = [bytearray(b"OggS" + page) for page in ogg.split(b"OggS")[1:]]
@@ -213,26 +230,34 @@ def foreign(made):
             b"\2" + wav(bits=8, frames=21, extra=b"")[:-1] + riff_chunk(b"LIST", b"INFO" + riff_chunk(b"INAM", b"odd"))}
 
 
+def copies_by(command, data, endings):
+    """What the command makes of a sound, by its ending."""
+    made = {}
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "in")
+        with open(source, "wb") as file:
+            file.write(data)
+        for ending in endings:
+            target = os.path.join(folder, "out." + ending)
+            done = subprocess.run([command, "-i", source, "-o", target], stderr=subprocess.PIPE, check=False)
+            if done.returncode == 0:
+                with open(target, "rb") as file:
+                    made[ending] = file.read()
+            else:
+                print(done.stderr.decode().strip())
+    return made
+
+
 def sounds(command):
     """The first byte tells the target where to copy to, and whether it comes through a pipe."""
     made = {"wav_16": wav(), "wav_8": wav(bits=8), "wav_24": wav(bits=24, channels=2), "wav_32": wav(bits=32), "wav_f32": wav(3, 32),
             "wav_f64": wav(3, 64), "wav_ulaw": wav(7, 8), "wav_alaw": wav(6, 8), "wav_metadata": wav(extra=metadata()), "wav_cut": wav()[:60],
             "au": b".snd" + struct.pack(">IIIII", 24, 40, 3, RATE, 1) + bytes(40)}
-    with tempfile.TemporaryDirectory() as folder:
-        source = os.path.join(folder, "in.wav")
-        with open(source, "wb") as file:
-            file.write(wav(frames=64, extra=metadata()))
-        for ending in ("flac", "aiff", "caf", "w64", "ogg", "opus", "rf64", "au"):
-            target = os.path.join(folder, "out." + ending)
-            done = subprocess.run([command, "-i", source, "-o", target], stderr=subprocess.PIPE, check=False)
-            if done.returncode == 0:
-                with open(target, "rb") as file:
-                    made["by_" + ending] = file.read()
-            else:
-                print(done.stderr.decode().strip())
+    made.update((f"by_{ending}", data) for ending, data in copies_by(command, wav(frames=64, extra=metadata()), (
+        "flac", "aiff", "caf", "w64", "ogg", "opus", "rf64", "au")).items())
     piped = {"pipe_" + name: bytes([200]) + made[name] for name in ("wav_metadata", "by_aiff", "by_ogg", "by_opus", "au") if name in made}
     return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made), **piped,
-            **foreign(made)}
+            **foreign(made), **(commented(made["by_flac"], lambda data, endings: copies_by(command, data, endings)) if "by_flac" in made else {})}
 
 
 # ---- what the child says ------------------------------------------------------
