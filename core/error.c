@@ -32,3 +32,8 @@ gboolean fc_fail(GError **error, fc_status code, const char *format, ...) {
   g_free(message);
   return FALSE;
 }
+
+char *fc_size_for_message(double bytes) {
+  const gboolean large = bytes >= 999.5e6; /* below, three digits of it are no thousand */
+  return g_strdup_printf("%.3g %s", bytes / (large ? 1e9 : 1e6), large ? "GB" : "MB");
+}

@@ -41,14 +41,14 @@ static gboolean try_chunks(fit *f, int threads, GError **error) {
 }
 
 static gboolean fail(const fit *f, GError **error) {
-  double limit = (double)f->plan->chain->context->max_memory;
-  g_autofree char *left =
-      f->room < limit ? g_strdup_printf(", of which %.3g GB are left", f->room / 1e9) : g_strdup("");
+  const double most = (double)f->plan->chain->context->max_memory;
+  g_autofree char *takes = fc_size_for_message(f->need), *limit = fc_size_for_message(most),
+                  *room = fc_size_for_message(f->room), *scratch = fc_size_for_message(f->plan->scratch);
+  g_autofree char *left = f->room < most ? g_strdup_printf(", of which %s are left", room) : g_strdup("");
   return fc_fail(
       error, FC_NO_MEMORY,
-      "this would take %.3g GB of memory and the limit is %.3g GB (--max-memory sets it)%s: %s works in "
-      "%.3g GB%s",
-      f->need / 1e9, limit / 1e9, left, f->plan->stages[f->widest].name, f->plan->scratch / 1e9,
+      "this would take %s of memory and the limit is %s (--max-memory sets it)%s: %s works in %s%s", takes,
+      limit, left, f->plan->stages[f->widest].name, scratch,
       f->plan->whole ? ", and a stage needs the whole signal at once" : "");
 }
 

@@ -127,6 +127,13 @@ static gboolean check_range(const parsing *p, double number, const char *word, g
   return fail_value(p, word, length, "is out of range", error);
 }
 
+/* Whether a number that came out as 0 was written as another one. */
+static gboolean is_lost(const char *word, const char *end) {
+  for (; word < end && *word != 'e' && *word != 'E'; word++)
+    if (*word >= '1' && *word <= '9') return TRUE;
+  return FALSE;
+}
+
 /* Whole numbers may be written 48000 or 48e3. */
 static gboolean parse_int(const parsing *p, value *v, const char *word, gsize length, GError **error) {
   double number = 0;
@@ -139,7 +146,8 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
   } else {
     if (fc_number_scan(word, word + length, &number) != word + length)
       return fail_value(p, word, length, "is no number", error);
-    if (number != floor(number)) return fail_value(p, word, length, "is no whole number", error);
+    if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
+      return fail_value(p, word, length, "is no whole number", error);
     if (fabs(number) >= UNLIMITED) return fail_value(p, word, length, "is out of range", error);
     whole = (gint64)number;
   }
@@ -154,6 +162,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   const char *end = word + length;
   const char *after = fc_number_scan(word, end, &number);
   if (!after) return fail_value(p, word, length, "is no finite number", error);
+  gboolean lost = number == 0 && is_lost(word, after);
   gboolean decibel =
       (p->param->flags & FC_PARAM_DECIBEL) && end - after == 2 && g_ascii_strncasecmp(after, "dB", 2) == 0;
   if (decibel)
@@ -161,6 +170,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   else if (after != end)
     return fail_value(p, word, length, "is no number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
+  if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
   if (!check_range(p, number, word, length, error)) return FALSE;
   g_array_append_val(v->floats, number);
   return TRUE;
@@ -214,6 +224,13 @@ static gboolean parse_word(const parsing *p, value *v, const char *word, gsize l
   }
 }
 
+/* So many bytes to the next of `stops`. 3x5 are two numbers, but 0x10 is one, that is not read. */
+static gsize word_length(const char *word, const char *stops) {
+  gsize length = strcspn(word, stops), sign = *word == '-' || *word == '+';
+  gboolean hexadecimal = word[length] == 'x' && length == sign + 1 && word[sign] == '0';
+  return hexadecimal ? strcspn(word, ",") : length;
+}
+
 /* ---- a whole value ----------------------------------------------------- */
 
 static gboolean parse_words(const parsing *p, value *v, const char *text, GError **error) {
@@ -222,7 +239,7 @@ static gboolean parse_words(const parsing *p, value *v, const char *text, GError
   const char *stops = !list ? "" : number ? ",x" : ",";
   guint most = list ? p->param->max_count : 1, count = 0;
   for (const char *word = text;;) {
-    gsize length = strcspn(word, stops);
+    gsize length = word_length(word, stops);
     if (length == 0 && list)
       return fc_fail(error, FC_INVALID, "%s: %s: a value is missing in \"%s\"", p->op, p->param->name, text);
     if (most && ++count > most)

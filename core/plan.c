@@ -665,10 +665,10 @@ static gboolean fits(const fc_plan *plan) {
 static gboolean check_fits(const fc_plan *plan, GError **error) {
   double need = fc_plan_host_bytes(plan), most = (double)plan->chain->context->max_memory;
   if (fits(plan)) return TRUE;
-  g_autofree char *border = wide_border(plan);
+  g_autofree char *border = wide_border(plan), *takes = fc_size_for_message(need),
+                  *limit = fc_size_for_message(most);
   return fc_fail(error, FC_NO_MEMORY,
-                 "this would take %.3g GB of memory and the limit is %.3g GB (--max-memory sets it)%s",
-                 need / 1e9, most / 1e9,
+                 "this would take %s of memory and the limit is %s (--max-memory sets it)%s", takes, limit,
                  *border       ? border
                  : plan->whole ? ": a stage needs the whole signal at once"
                                : "");

@@ -123,9 +123,10 @@ typedef enum fc_param_type {
 /* Flags of a parameter. */
 #define FC_PARAM_MAIN     1u /* a bare value means this one; at most one an operator */
 #define FC_PARAM_REQUIRED 2u
-#define FC_PARAM_LIST     4u  /* bool, int, float, enum: several, apart by ',' or (numbers) 'x' */
-#define FC_PARAM_DECIBEL  8u  /* float: "-6dB" is accepted and means 10^(-6/20) */
-#define FC_PARAM_MASK     16u /* table: rows may have different lengths, and are then joined */
+#define FC_PARAM_LIST                                                                                        \
+  4u /* bool, int, float, enum: several, apart by ',' or (numbers) 'x', but 0x10 is none */
+#define FC_PARAM_DECIBEL 8u  /* float: "-6dB" is accepted and means 10^(-6/20) */
+#define FC_PARAM_MASK    16u /* table: rows may have different lengths, and are then joined */
 
 /* One choice of an enum. With value FC_REFUSED the name is recognised only to be
  * refused, and `doc` is the sentence that says which to use instead. */

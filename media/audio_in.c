@@ -9,12 +9,11 @@
  */
 #include "media/audio.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "media/audio_length.h"
 #include "media/chunks.h"
+#include "media/flac_end.h"
 #include "media/ogg_pipe.h"
 #include "media/sound_front.h"
 #include "media/sound_view.h"
@@ -33,7 +32,7 @@ typedef struct audio_source {
   SF_INFO info;
   gint64 position;
   gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
-  gboolean cut_told, damage_told, remark_told;
+  gboolean cut_told, damage_told, remark_told, behind_told;
 } audio_source;
 
 static gboolean is_mpeg(const audio_source *source) {
@@ -68,6 +67,7 @@ static gboolean judge(audio_source *source, const char *fault, GError **error) {
   if (!source->options.allow_truncated)
     return fc_fail(error, FC_IO, "%s: %s" FC_MEDIA_ADVICE, source->base.name, fault);
   fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, fault);
+  source->behind_told = TRUE; /* where its end is nobody knows */
   return TRUE;
 }
 
@@ -113,6 +113,24 @@ static gboolean end_well(audio_source *source, GError **error) {
   return TRUE;
 }
 
+/* Of files it is known when they are opened, but of FLAC. */
+static gboolean goes_on(audio_source *source) {
+  gboolean flac = (source->info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+  return flac ? fc_flac_goes_on(source->input, fc_sound_view_reached(source->view))
+              : fc_sound_view_goes_on(source->view);
+}
+
+/* At the end of the samples: what comes behind them is not taken. */
+static gboolean look_behind(audio_source *source, GError **error) {
+  if (!source->view || source->behind_told) return TRUE;
+  source->behind_told = TRUE;
+  if (!goes_on(source))
+    return fc_input_check(source->input, error) && fc_sound_view_check(source->view, error);
+  if (fc_sound_view_is_open(source->view)) return judge(source, FC_AUDIO_TOO_LONG, error);
+  fc_media_warn(&source->options, "%s: " FC_AUDIO_GOES_ON, source->base.name);
+  return TRUE;
+}
+
 static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
   audio_source *source = (audio_source *)base;
   gint64 wanted = into->shape[FC_AXIS_X], got = 0;
@@ -123,7 +141,8 @@ static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
   if (!fc_input_check(source->input, error)) return -1;
   if (source->view && !fc_sound_view_check(source->view, error)) return -1;
   if (got < wanted && !end_well(source, error)) return -1;
-  return got;
+  gboolean all = got < wanted || source->position == source->promised;
+  return all && !look_behind(source, error) ? -1 : got;
 }
 
 static void audio_free(fc_source *base) {
@@ -168,7 +187,7 @@ static gboolean streams(const fc_file_format *format) {
 static gboolean fail_open(audio_source *source, const fc_file_format *format, GError **error) {
   if (!fc_input_check(source->input, error)) return FALSE;
   if (source->view && !fc_sound_view_check(source->view, error)) return FALSE;
-  if (source->chunks && !source->view)
+  if (!source->view && !source->ogg)
     return fc_fail(error, FC_NO_MEMORY, "%s: no memory for what is ahead of its samples", source->base.name);
   if (source->chunks && source->chunks->data < 0 && source->chunks->more)
     return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %u chunks ahead of its samples",
@@ -191,20 +210,12 @@ static gboolean open_ogg_pipe(audio_source *source, const fc_file_format *format
   return source->file || fail_open(source, format, error);
 }
 
-static gboolean open_pipe(audio_source *source, const fc_file_format *format, GError **error) {
-  /* A descriptor of its own: a failed open closes it whatever one asks for. */
-  int fd = fcntl(source->input->fd, F_DUPFD_CLOEXEC, 0);
-  if (fd < 0) return fc_fail(error, FC_IO, "%s: cannot be opened: %s", source->base.name, g_strerror(errno));
-  source->file = sf_open_fd(fd, SFM_READ, &source->info, SF_TRUE);
-  if (!source->file) return fail_open(source, format, error);
-  return sf_error(source->file) != SF_ERR_SYSTEM ||
-         fc_fail(error, FC_IO, "%s: reading failed: %s", source->base.name, sf_strerror(source->file));
-}
-
 static gboolean open_view(audio_source *source, fc_sound_end end) {
+  gboolean pipe = !source->input->seekable;
   if (source->file) sf_close(g_steal_pointer(&source->file));
   fc_sound_view_free(source->view);
-  fc_sound_view *view = source->view = fc_sound_view_new(source->input, source->chunks, end);
+  fc_sound_view *view = source->view =
+      pipe ? fc_sound_view_of_pipe(source->input) : fc_sound_view_new(source->input, source->chunks, end);
   memset(&source->info, 0, sizeof source->info);
   if (!view) return FALSE;
   fc_sound_view_allow(view, 0);
@@ -225,11 +236,10 @@ static gboolean open_mpeg(audio_source *source, const fc_file_format *format, GE
   return opened ? fc_input_check(source->input, error) : fail_open(source, format, error);
 }
 
-/* A pipe is kept where libsndfile would go astray, or might: not all that is ahead of the samples was seen;
- * and where it needs more than what comes next. */
+/* A pipe is kept where not all that is ahead of the samples was seen, and where libsndfile needs more than
+ * what comes next. */
 static gboolean must_be_kept(const fc_input *input, const fc_file_format *format) {
-  return !streams(format) || !fc_chunks_front_is_there(input) || fc_chunks_front_is_odd(input) ||
-         !fc_sound_front_is_plain(input);
+  return !streams(format) || !fc_chunks_front_is_there(input) || !fc_sound_front_is_plain(input);
 }
 
 static gboolean open_file(audio_source *source, const fc_file_format *format, GError **error) {
@@ -237,8 +247,7 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   gboolean pages = format->sndfile == SF_FORMAT_OGG && memcmp(input->head, "OggS", 4) == 0;
   if (pages && (!input->seekable || fc_ogg_is_chain(input))) return open_ogg_pipe(source, format, error);
   if (must_be_kept(input, format) && !fc_input_make_seekable(input, error)) return FALSE;
-  if (!input->seekable) return open_pipe(source, format, error);
-  if (!(source->chunks = fc_chunks_read(input, error))) return FALSE;
+  if (input->seekable && !(source->chunks = fc_chunks_read(input, error))) return FALSE;
   if (format->sndfile == FC_SF_MPEG) return open_mpeg(source, format, error);
   gboolean opened = open_view(source, FC_SOUND_END);
   if (opened && is_mpeg(source)) return open_mpeg(source, format, error);
@@ -252,6 +261,7 @@ static gboolean find_length(audio_source *source, GError **error) {
   if (!found) return FALSE;
   if (fault && !judge(source, fault, error)) return FALSE;
   if (length.remark) fc_media_warn(&source->options, "%s: %s", source->base.name, length.remark);
+  if (source->view && fc_sound_view_is_open(source->view)) length.frames = FC_UNKNOWN;
   source->promised = length.frames;
   /* What the file promises may still not be there; only a known end can be announced. */
   source->base.format.extent[FC_AXIS_X] =

@@ -17,7 +17,6 @@
 /* Of a size that was never set. */
 #define TO_THE_END "the header does not say how long it is; read to the end of the file"
 
-#define GOES_ON "goes on where its header says that it ends; what follows is left out"
 #define WRAPPED "its sizes were counted beyond 4 GiB from 0 again; all of it is read"
 
 /* In the file, of samples that stand one by one. */
@@ -109,7 +108,7 @@ static gboolean is_too_long(const fc_input *input, const fc_chunks *chunks) {
 }
 
 static void compare_mpeg(fc_input *input, gint64 at, gint64 size, fc_audio_length *length) {
-  if (fc_mpeg_goes_on(input, at, size)) length->remark = GOES_ON;
+  if (fc_mpeg_goes_on(input, at, size)) length->remark = FC_AUDIO_GOES_ON;
 }
 
 static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
@@ -121,7 +120,7 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", chunks->missing);
     leave_out_padding(input, chunks, info, MIN(samples->size, input->size - samples->offset), length);
   } else if (is_too_long(input, chunks))
-    length->fault = g_strdup("holds more than the 4 GiB of samples that can be read of such a file");
+    length->fault = g_strdup(FC_AUDIO_TOO_LONG);
   else if (chunks->open_ended)
     length->remark = TO_THE_END;
   else {
@@ -130,7 +129,7 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
     if (fc_audio_is_mpeg(info->format)) compare_mpeg(input, samples->offset, samples->size, length);
     if (chunks->wrapped) length->remark = WRAPPED;
     if (chunks->several) length->remark = "holds samples in several chunks; those of the first are read";
-    if (chunks->joined) length->remark = GOES_ON;
+    if (chunks->joined) length->remark = FC_AUDIO_GOES_ON;
   }
   return count_packets(input, chunks, info, length, error);
 }
@@ -142,6 +141,8 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
   gint64 missing = offset + size - input->size;
   if (size >= 0 && missing > 0)
     length->fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
+  else if (size >= 0 && fc_input_goes_on(input, offset + size))
+    length->remark = FC_AUDIO_GOES_ON;
 }
 
 /* A pipe has no size to compare with: the header is believed, unless what it says is

@@ -17,6 +17,11 @@ G_BEGIN_DECLS
 /* Or that others are mixed with. */
 #define FC_OGG_BESIDE "holds streams side by side; the first is read, and the others are left out"
 
+/* Of a sound whose header counts less than there is. */
+#define FC_AUDIO_GOES_ON "goes on behind its own end; what follows is left out"
+/* And one of more than its family can count. */
+#define FC_AUDIO_TOO_LONG "holds more than the 4 GiB of samples that can be read of such a file"
+
 typedef struct fc_audio_length {
   gint64 frames;      /* FC_UNKNOWN: only the end will tell */
   gboolean certain;   /* so many frames are there, for the bytes were counted */

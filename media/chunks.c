@@ -13,6 +13,8 @@
 #define CHUNKS_MAX 4096
 /* Room for the largest sample frame below a size that stands for "not known". */
 #define SLACK 1024
+/* Bytes of a file's header, which some count in. */
+#define COUNTED 8
 /* More than stands behind the samples of a file whose sizes are right. */
 #define TAIL_MOST (16 << 20)
 /* A longer list is not looked at. */
@@ -88,13 +90,36 @@ static gboolean plausible_id(const guint8 *id, gssize size) {
   return TRUE;
 }
 
-/* What has no name may be a chunk all the same, if there is as much of it as it says; zeros fill a file up.
- */
+/* Whether a place is behind the end of which the file tells; of CAF, which does not, behind the samples. */
+static gboolean is_behind(const chunk_walk *walk, gint64 at) {
+  return walk->chunks->data >= 0 && at >= walk->total;
+}
+
+/* What is there is none of the file's chunks: a word for it, if it is anything. */
+static void meet_stray(chunk_walk *walk, gint64 at) {
+  gboolean behind = is_behind(walk, at);
+  if (behind && !fc_input_goes_on(walk->input, at)) return;
+  if (behind)
+    walk->chunks->joined = TRUE;
+  else
+    walk->chunks->stray = at;
+}
+
+/* Of CAF a name tells whether it is a chunk that was cut off. */
+static gboolean is_known(const chunk_walk *walk, const guint8 *id) {
+  return walk->layout->family != FC_FAMILY_CAF ||
+         fc_chunk_id_is_among(id, "desc data kuki pakt chan strg mark regn midi ovvw peak info umid uuid "
+                                  "edct free inst text");
+}
+
+/* What has no name may be a chunk all the same, if there is as much of it as it says, and what stands behind
+ * the end only then; zeros fill a file up. */
 static gboolean may_be_chunk(chunk_walk *walk, const fc_chunk *chunk, gint64 at) {
-  if (plausible_id(chunk->id, 4)) return TRUE;
-  gboolean zeros = memcmp(chunk->id, "\0\0\0\0", 4) == 0;
+  gboolean word = plausible_id(chunk->id, 4), zeros = memcmp(chunk->id, "\0\0\0\0", 4) == 0;
+  gboolean foreign = is_behind(walk, at) && (walk->total >= 0 || !is_known(walk, chunk->id));
+  if (word && !foreign) return TRUE;
   if (!zeros && chunk->size <= walk->input->size - chunk->offset) return TRUE;
-  if (!zeros && (walk->total < 0 || at < walk->total)) walk->chunks->stray = at;
+  if (!zeros || foreign) meet_stray(walk, at);
   return FALSE;
 }
 
@@ -148,9 +173,10 @@ static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
   return chunk->size >= 0;
 }
 
-/* Two files one behind the other: the second is none of the first one's chunks. */
+/* Two files one behind the other: the second is none of the first one's chunks. Some writers count the eight
+ * bytes of the header in. */
 static gboolean begins_another(const chunk_walk *walk, const fc_chunk *chunk, gint64 at) {
-  return walk->chunks->data >= 0 && walk->total >= 0 && at >= walk->total &&
+  return walk->chunks->data >= 0 && at + COUNTED >= walk->total &&
          memcmp(chunk->id, walk->layout->magic, 4) == 0;
 }
 
@@ -162,7 +188,8 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
   guint8 header[24];
   gssize got = fc_input_read_at(walk->input, at, header, (gsize)length, error);
   if (got != length) {
-    if (got > 0 && !layout->total_at && plausible_id(header, got)) walk->chunks->missing = length - got;
+    gboolean caf = got > 0 && !layout->total_at && plausible_id(header, got);
+    if (caf && (got < 4 || is_known(walk, header))) walk->chunks->missing = length - got;
     return FALSE;
   }
   memset(chunk, 0, sizeof *chunk);
@@ -171,7 +198,9 @@ static gboolean read_header(chunk_walk *walk, gint64 at, fc_chunk *chunk, GError
   walk->turned |= memcmp(chunk->id, "cart", 4) == 0 || memcmp(chunk->id, "cue ", 4) == 0;
   guint64 left = (guint64)(walk->input->size - at), turned = GUINT32_SWAP_LE_BE((guint32)size);
   if (layout->family == FC_FAMILY_RIFX && walk->turned && size > left && turned < left) size = turned;
-  if (layout->counts_header && size < (guint64)length) return FALSE;
+  gboolean nonsense = layout->counts_header && size < (guint64)length;
+  if (nonsense && is_behind(walk, at)) meet_stray(walk, at);
+  if (nonsense) return FALSE;
   if (layout->counts_header) size -= (guint64)length;
   chunk->offset = at + length;
   chunk->size = (gint64)MIN(size, SIZE_MOST);
@@ -239,18 +268,8 @@ const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size) 
   return chunk;
 }
 
-gboolean fc_chunks_front_is_there(const fc_input *input) {
-  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  if (!layout || !layout->total_at || layout->id_bytes != 4) return TRUE;
-  const guint8 *chunk;
-  for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));)
-    if (memcmp(chunk, layout->samples, 4) == 0) return TRUE;
-  return FALSE;
-}
-
-/* A list in memory, or in a file: then so much of it is held at a time, for memory may be refused. */
+/* A list in a file, of which so much is held at a time, for memory may be refused. */
 typedef struct list_view {
-  const guint8 *data; /* or NULL */
   fc_input *input;
   gint64 offset;
   gsize size;
@@ -260,7 +279,6 @@ typedef struct list_view {
 
 /* The eight bytes at a place of the list, or NULL where they cannot be read. */
 static const guint8 *entry_at(list_view *list, gsize at) {
-  if (list->data) return list->data + at;
   if (at < list->window_at || at + 8 > list->window_at + list->held) {
     gssize got =
         fc_input_read_at(list->input, list->offset + (gint64)at, list->window, sizeof list->window, NULL);
@@ -273,7 +291,7 @@ static const guint8 *entry_at(list_view *list, gsize at) {
 /* Entries as libsndfile finds them: it takes kinds of lists for words, wherever they stand, and sizes for
  * numbers of 32 bits with a sign, and what is called as samples are for these. What reaches less far beyond
  * the list it passes by, and a list of the third kind it reads in another way. */
-static gboolean is_endless(const fc_chunk_layout *layout, list_view *list) {
+static gboolean is_endless(const fc_chunk_layout *layout, list_view *list, guint64 longest) {
   static const char *const kinds[] = {"adtl", "INFO", "exif"};
   for (gsize at = 0; list->size - at >= 8;) {
     const guint8 *id = entry_at(list, at);
@@ -283,58 +301,19 @@ static gboolean is_endless(const fc_chunk_layout *layout, list_view *list) {
     for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) kind |= memcmp(id, kinds[i], 4) == 0;
     if (memcmp(id, layout->samples, 4) == 0) return TRUE;
     guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, id + 4, 4);
-    if (entry > G_MAXINT32 / 2) return TRUE;
+    if (entry > longest) return TRUE;
     if (entry + (entry & 1) > list->size - at) return FALSE;
     at += (gsize)(entry + (entry & 1));
   }
   return FALSE;
 }
 
-/* More comments in AIFF than there is room for, or longer ones, without the byte that makes them even:
- * libsndfile reads on behind them, once for each such chunk. */
-static gboolean has_more_comments(const fc_chunk_layout *layout, const guint8 *data, gsize size) {
-  gsize at = 2, count = size >= 2 ? (gsize)fc_chunk_get(layout, data, 2) : 0;
-  while (count && size - at >= 8) {
-    gsize comment = 8 + (gsize)fc_chunk_get(layout, data + at + 6, 2);
-    if (comment > size - at || comment >= FC_AIFF_TEXT_MAX) return TRUE;
-    at += comment, count--;
-  }
-  return count > 0;
-}
-
-gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk) {
+gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk, guint64 longest) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   if (!layout || layout->size_bytes != 4 || memcmp(chunk->id, "LIST", 4) != 0) return FALSE;
   gsize size = (gsize)CLAMP(MIN(chunk->size, input->size - chunk->offset), 0, LIST_MAX + 1);
   return size > LIST_MAX ||
-         is_endless(layout, &(list_view){.input = input, .offset = chunk->offset, .size = size});
-}
-
-/* Of a chunk whose content begins at `data`, of which `left` bytes are there. */
-static gboolean is_odd(const fc_chunk_layout *layout, const guint8 *id, guint64 size, const guint8 *data,
-                       gsize left) {
-  gboolean list = memcmp(id, "LIST", 4) == 0, comments = memcmp(id, "COMT", 4) == 0;
-  /* As a number with a sign the size leads back; and libsndfile takes the kind of a list for a list. */
-  if (!plausible_id(id, 4) || size > G_MAXINT32 || memcmp(id, "INFO", 4) == 0) return TRUE;
-  if ((list || comments) && size > left) return TRUE;
-  if (layout->family == FC_FAMILY_AIFF && fc_chunk_id_is_among(id, FC_AIFF_TEXTS) && size >= FC_AIFF_TEXT_MAX)
-    return TRUE;
-  return (list && is_endless(layout, &(list_view){.data = data, .size = (gsize)size})) ||
-         (comments && has_more_comments(layout, data, (gsize)size));
-}
-
-gboolean fc_chunks_front_is_odd(const fc_input *input) {
-  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  const guint8 *chunk;
-  int formats = 0; /* libsndfile takes what is in a second one for chunks, and behind some RIFX for RIFF */
-  for (guint64 at = 0, size; (chunk = fc_chunks_peek(input, &at, &size));) {
-    if (memcmp(chunk, layout->samples, 4) == 0) return FALSE;
-    gsize left = (gsize)(input->head + input->head_size - (chunk + 8));
-    formats += memcmp(chunk, "fmt ", 4) == 0;
-    gboolean turns = layout->family == FC_FAMILY_RIFX && fc_chunk_id_is_among(chunk, "cart cue ");
-    if (formats > 1 || turns || is_odd(layout, chunk, size, chunk + 8, left)) return TRUE;
-  }
-  return FALSE;
+         is_endless(layout, &(list_view){.input = input, .offset = chunk->offset, .size = size}, longest);
 }
 
 static gint64 total_of(const chunk_walk *walk) {
@@ -349,7 +328,7 @@ static gint64 total_of(const chunk_walk *walk) {
 static void compare_total(chunk_walk *walk) {
   fc_chunks *chunks = walk->chunks;
   gint64 behind = walk->total - walk->input->size;
-  if (chunks->missing || chunks->open_ended || walk->total < 0 || behind <= 8) return;
+  if (chunks->missing || chunks->open_ended || walk->total < 0 || behind <= COUNTED) return;
   if (!fc_chunk_size_is_placeholder((guint64)walk->total - walk->layout->total_leaves_out))
     chunks->missing = behind;
 }
@@ -371,4 +350,13 @@ void fc_chunks_free(fc_chunks *chunks) {
   if (!chunks) return;
   g_array_free(chunks->items, TRUE);
   g_free(chunks);
+}
+
+gboolean fc_chunks_front_is_there(const fc_input *input) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  if (!layout || !layout->total_at || layout->id_bytes != 4) return TRUE;
+  fc_input front;
+  fc_input_front(input, &front);
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
+  return chunks->data >= 0;
 }

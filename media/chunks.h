@@ -34,7 +34,7 @@ typedef struct fc_chunks {
   gboolean open_ended; /* the samples' size was never filled in: they go to the end of the file */
   gboolean wrapped;    /* sizes of more than 4 GiB were counted from 0 again; the samples' is set right */
   gboolean several;    /* there are more chunks of samples, of which the first is read */
-  gboolean joined;     /* another file begins where this one says that it ends: none of its chunks is here */
+  gboolean joined;     /* something else, as another file, begins behind the end of this one */
   gint64 missing;      /* bytes that the file says it has and has not */
   gint64 more;         /* where chunks begin that are more than are looked at; or 0 */
   gint64 stray;        /* where what is no chunk begins, ahead of the end that the file says; or 0 */
@@ -50,14 +50,13 @@ void fc_chunks_free(fc_chunks *chunks);
 const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size);
 /* Whether the first bytes reach the chunk of the samples, if it is a file that has one. */
 gboolean fc_chunks_front_is_there(const fc_input *input);
-/* Whether they hold a chunk ahead of the samples that leads libsndfile astray: its id is no word, its size
- * too large, a list is endless, or not all there; or that turns round how it reads what is behind. */
-gboolean fc_chunks_front_is_odd(const fc_input *input);
+/* Whether a chunk of a seekable file is a LIST with an entry of more than `longest` bytes, or one that
+ * libsndfile takes for samples; or that cannot be read, or is too large to be looked at. */
+gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk, guint64 longest);
 
-/* Whether a chunk of a seekable file is a LIST with an entry so large that libsndfile steps back from it, and
- * goes round for minutes, or that it takes for samples; or one that cannot be read, or is too large to be
- * looked at. */
-gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk);
+/* Libsndfile, which takes all lists for some of three kinds, steps back from entries that are longer, and
+ * goes round for minutes; half of it is what any of its versions passes by. */
+#define FC_CHUNK_LIST_ENTRY_MAX ((guint64)G_MAXINT32)
 
 /* Whether an id begins as one of `words`: ids of four characters, apart by a blank. */
 gboolean fc_chunk_id_is_among(const guint8 *id, const char *words);

@@ -123,6 +123,25 @@ gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error) {
   return read_head(input, error);
 }
 
+gboolean fc_input_goes_on(fc_input *input, gint64 offset) {
+  guint8 block[4096];
+  const gint64 most = MIN(input->size, offset + FC_INPUT_LOOK_MOST);
+  gssize got = 1;
+  for (gint64 at = offset; at < most && got > 0; at += got) {
+    got = fc_input_read_at(input, at, block, sizeof block, NULL);
+    for (gssize i = 0; i < got; i++)
+      if (block[i]) return input->size - at - i > FC_INPUT_FEW;
+  }
+  return FALSE;
+}
+
+void fc_input_front(const fc_input *pipe, fc_input *front) {
+  *front = *pipe;
+  front->bytes = pipe->head;
+  front->size = (gint64)pipe->head_size;
+  front->seekable = TRUE;
+}
+
 /* Of what is free where a temporary file lies, nine tenths may be taken: a pipe without an end is not to
  * leave everybody else without a disk. */
 static gint64 room_for(int file) {
@@ -132,11 +151,11 @@ static gint64 room_for(int file) {
 }
 
 static gboolean fail_room(const fc_input *input, gint64 room, GError **error) {
+  g_autofree char *most = fc_size_for_message((double)room);
   return fc_fail(
       error, FC_IO,
-      "%s: brings more than the %.3g GB that may be kept of it in a temporary file (set TMPDIR to a "
-      "larger disk)",
-      input->name, (double)room / 1e9);
+      "%s: brings more than the %s that may be kept of it in a temporary file (set TMPDIR to a larger disk)",
+      input->name, most);
 }
 
 gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error) {

@@ -43,9 +43,20 @@ gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 m
 /* Makes a seekable input begin so many bytes later. */
 gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error);
 
+/* A file of the first bytes of a pipe; it must outlive them. */
+void fc_input_front(const fc_input *pipe, fc_input *front);
+
 /* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
  * -1 with an error. Whoever takes what cannot be read for the end has fc_input_check called later. */
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error);
+/* So many bytes may stand behind a sound without being anything, and any number of zeros, of which so many
+ * are looked at. */
+#define FC_INPUT_FEW       8
+#define FC_INPUT_LOOK_MOST ((gint64)16 << 20)
+/* Milliseconds that a pipe is waited for when all that was promised has come. */
+#define FC_INPUT_PATIENCE 1000
+/* Whether a seekable input has more than that from a place on. */
+gboolean fc_input_goes_on(fc_input *input, gint64 offset);
 /* FALSE with an error once such a read has failed, whoever asked for it. */
 gboolean fc_input_check(const fc_input *input, GError **error);
 

@@ -271,5 +271,7 @@ static gboolean walk(jpeg_walk *jpeg, fc_image_check *check, GError **error) {
 gboolean fc_jpeg_check(const char *name, const guint8 *file, gsize size, fc_image_check *check,
                        GError **error) {
   jpeg_walk jpeg = {.name = name, .file = file, .size = size, .at = 2};
+  if (size < 2 || file[0] != 0xff || file[1] != SOI)
+    return fc_fail(error, FC_IO, "%s: is not a JPEG file", name);
   return walk(&jpeg, check, error);
 }

@@ -135,14 +135,14 @@ static fc_family family_of(fc_family family) {
   return family == FC_FAMILY_W64 || family == FC_FAMILY_RIFX ? FC_FAMILY_RIFF : family;
 }
 
-typedef enum read_result { READ, LEFT_OUT, UNKNOWN, NO_MEMORY } read_result;
+typedef enum read_result { READ, LEFT_OUT, ASTRAY, UNKNOWN, NO_MEMORY } read_result;
 
-/* LEFT_OUT when it is too large, cannot be read or is what the next reader would not come out of; UNKNOWN
- * when it is not known what the order of its bytes is. */
+/* LEFT_OUT when it is too large or cannot be read; ASTRAY when the next reader would not come out of it, or
+ * take samples out of it; UNKNOWN when it is not known what the order of its bytes is. */
 static read_result read_chunk(fc_input *input, const fc_chunk *from, fc_family family, gsize *room,
                               fc_meta_chunk *to) {
   if (from->size < 0 || (gsize)from->size > *room || from->size > input->size - from->offset) return LEFT_OUT;
-  if (fc_chunk_is_endless_list(input, from)) return LEFT_OUT;
+  if (fc_chunk_is_endless_list(input, from, FC_CHUNK_LIST_ENTRY_MAX)) return ASTRAY;
   to->size = (gsize)from->size;
   to->data = g_try_malloc(to->size + 1);
   if (!to->data) return NO_MEMORY;
@@ -160,6 +160,9 @@ static void warn_of_chunk(const fc_input *input, const fc_chunk *chunk, read_res
                           const fc_media_options *options) {
   if (why == UNKNOWN)
     fc_media_warn(options, "%s: its chunk %.4s, in big-endian WAV of no known order of bytes, is left out",
+                  input->name, (const char *)chunk->id);
+  else if (why == ASTRAY && fc_input_check(input, NULL))
+    fc_media_warn(options, "%s: its chunk %.4s would lead other programs astray, and is left out",
                   input->name, (const char *)chunk->id);
   else if (why == LEFT_OUT && fc_input_check(input, NULL))
     fc_media_warn(options, "%s: its chunk %.4s is damaged, too large or cut off, and is left out",
@@ -325,10 +328,8 @@ static gboolean read_own(fc_metadata *metadata, fc_input *input, const fc_chunks
 
 /* Those ahead of the samples of a pipe are among its first bytes; more may be there, or not. */
 static gboolean read_front(fc_metadata *metadata, const fc_input *input, const fc_media_options *options) {
-  fc_input front = *input;
-  front.bytes = input->head;
-  front.size = (gint64)input->head_size;
-  front.seekable = TRUE;
+  fc_input front;
+  fc_input_front(input, &front);
   g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
   if (chunks->data < 0) return TRUE;
   g_array_set_size(chunks->items, (guint)chunks->data + 1);

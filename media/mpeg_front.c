@@ -13,6 +13,9 @@ enum { TAG_HEAD = 10, FRAME_HEAD = 4, FRONT = 64, HAS_FRAMES = 1, HAS_BYTES = 2 
 
 /* More than anybody puts ahead of a sound. */
 #define TAGS_MAX 64
+/* So many bytes of them, and of zeros behind them. */
+#define BYTES_MOST ((gint64)64 << 20)
+#define ZEROS_MOST ((gint64)1 << 20)
 
 /* Less than that may be a tag at the end, or the first frame where a writer did not count it. */
 #define LEAST ((gint64)4096)
@@ -23,6 +26,16 @@ static gint64 get32(const guint8 *at) {
 
 static gboolean is_tag(const guint8 *at) {
   return memcmp(at, "ID3", 3) == 0;
+}
+
+/* The first byte from a place on that is not 0: some fill a tag up behind its end. */
+static gint64 skip_zeros(fc_input *input, gint64 at) {
+  guint8 block[512];
+  const gint64 begin = at, most = at + ZEROS_MOST;
+  for (gssize got; at < most && (got = fc_input_read_at(input, at, block, sizeof block, NULL)) > 0; at += got)
+    for (gssize i = 0; i < got; i++)
+      if (block[i]) return at + i;
+  return begin;
 }
 
 /* Behind the tags at a place, with a footer or without; -1: there is nothing. */
@@ -38,12 +51,18 @@ static gint64 skip_tags(fc_input *input, gint64 at, gboolean footers) {
   return -1;
 }
 
-/* As libsndfile finds it, which knows of no footer. */
+gint64 fc_mpeg_zeros_behind_tags(fc_input *input, gint64 *tags) {
+  *tags = skip_tags(input, 0, FALSE);
+  return *tags < 0 ? 0 : skip_zeros(input, *tags) - *tags;
+}
+
+/* As libsndfile finds it, which knows of no footer; and as it is shown to it, in memory. */
 static gboolean is_mpeg_behind_tags(fc_input *input) {
   guint8 next[FRAME_HEAD];
-  gint64 start = skip_tags(input, 0, FALSE);
-  return start >= 0 && fc_input_read_at(input, start, next, sizeof next, NULL) == sizeof next &&
-         next[0] == 0xff && next[1] >= 0xe0;
+  gint64 tags, zeros = fc_mpeg_zeros_behind_tags(input, &tags);
+  return tags >= 0 && (!zeros || tags < BYTES_MOST) &&
+         fc_input_read_at(input, tags + zeros, next, sizeof next, NULL) == sizeof next && next[0] == 0xff &&
+         next[1] >= 0xe0;
 }
 
 gboolean fc_mpeg_pass_tags(fc_input *input, GError **error) {
@@ -51,7 +70,7 @@ gboolean fc_mpeg_pass_tags(fc_input *input, GError **error) {
   if (!fc_input_make_seekable(input, error)) return FALSE;
   if (is_mpeg_behind_tags(input)) return TRUE;
   gint64 start = skip_tags(input, 0, TRUE);
-  if (start >= 0) return fc_input_begin_at(input, start, error);
+  if (start >= 0) return fc_input_begin_at(input, skip_zeros(input, start), error);
   return fc_input_check(input, error) &&
          fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and there is nothing behind it", input->name);
 }
@@ -76,6 +95,7 @@ static gint64 counted(const guint8 *frame) {
 gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size) {
   guint8 first[FRONT], next[FRAME_HEAD];
   gint64 start = skip_tags(input, at, TRUE);
+  if (start >= 0) start = skip_zeros(input, start);
   if (start < 0 || fc_input_read_at(input, start, first, FRONT, NULL) != FRONT) return FALSE;
   gint64 bytes = counted(first), end = start + bytes;
   if (!bytes || at + size - end < LEAST) return FALSE;

@@ -13,6 +13,10 @@ G_BEGIN_DECLS
  * others were joined to it. Libsndfile delivers what the header counts. */
 gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size);
 
+/* The number of zeros between the `tags` bytes of tags with which a seekable input begins and what is behind
+ * them: libsndfile finds no frame there. */
+gint64 fc_mpeg_zeros_behind_tags(fc_input *input, gint64 *tags);
+
 /* What stands behind ID3 tags is made to begin there; but for MP3, whose decoder reads the tags. FALSE with
  * an error when there is nothing. */
 gboolean fc_mpeg_pass_tags(fc_input *input, GError **error);

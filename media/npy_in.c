@@ -145,7 +145,7 @@ static gboolean lay_out(const char *name, const npy_header *header, fc_array_fil
                    header->dims, DIMS_MAX);
   file->format = (fc_format){
       .size = sizeof(fc_format), .kind = FC_ARRAY, .layout = FC_INTERLEAVED, .extent = {1, 1, 1, 1}};
-  file->dims = header->dims;
+  file->dims = MAX(header->dims, 1); /* of none it is a single number */
   const int *axes = axes_of(header->dims);
   file->outermost = axes[0];
   file->strided = header->fortran && header->dims > 1;
@@ -164,7 +164,10 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
   guint8 prefix[PREFIX + 4];
   gssize got = fc_reader_read(reader, prefix, PREFIX, error);
   if (got < 0) return FALSE;
-  int version = got == PREFIX ? prefix[6] : 0, width = version == 1 ? 2 : 4;
+  if (memcmp(prefix, "\x93NUMPY", MIN((gsize)got, 6)) != 0)
+    return fc_fail(error, FC_IO, "%s: is no .npy file", input->name);
+  if (got < PREFIX) return fc_fail(error, FC_IO, "%s: is cut off within its header", input->name);
+  int version = prefix[6], width = version == 1 ? 2 : 4;
   if (version < 1 || version > 3)
     return fc_fail(error, FC_UNSUPPORTED, "%s: is a .npy file of version %d; read are 1 to 3", input->name,
                    version);
@@ -179,10 +182,11 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
   g_autofree char *text = g_malloc0(length + 1);
   got = fc_reader_read(reader, text, length, error);
   if (got < 0) return FALSE;
-  if ((gsize)got < length || !length || strlen(text) < length)
+  if ((gsize)got < length || !got)
     return fc_fail(error, FC_IO, "%s: is cut off within its header", input->name);
   /* A structure stops the parser, but says enough of itself. */
-  if (!parse(text, header) && strcmp(header->descr, "a structure") != 0)
+  gboolean parsed = strlen(text) == length && parse(text, header);
+  if (!parsed && strcmp(header->descr, "a structure") != 0)
     return fc_fail(error, FC_IO, "%s: its header is damaged", input->name);
   return TRUE;
 }

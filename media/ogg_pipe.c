@@ -66,12 +66,19 @@ const fc_ogg_headers *fc_ogg_pipe_headers(const fc_ogg_pipe *pipe) {
   return &pipe->headers;
 }
 
-gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
+/* Others follow, or run still, or may. */
+static gboolean may_go_on(const fc_ogg_pipe *pipe) {
   const fc_ogg_watch *watch = &pipe->watch;
+  if (watch->chain || (watch->beside && watch->running)) return TRUE;
+  return watch->over && fc_reader_is_ready(&pipe->reader, FC_INPUT_PATIENCE);
+}
+
+gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
+  gboolean file = pipe->reader.input->seekable; /* which was looked through when it was opened */
   guint8 rest[4096];
-  while (watch->beside && watch->running && vio_read(rest, sizeof rest, pipe)) {
+  while (!file && may_go_on(pipe) && vio_read(rest, sizeof rest, pipe)) {
   }
-  *whole = watch->chain || fc_ogg_watch_is_whole(watch);
+  *whole = file || fc_ogg_watch_is_whole(&pipe->watch);
   if (pipe->problem && error) *error = g_error_copy(pipe->problem);
   return pipe->problem == NULL;
 }

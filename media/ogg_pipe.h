@@ -21,9 +21,8 @@ void fc_ogg_pipe_free(fc_ogg_pipe *pipe); /* NULL is allowed */
 /* Those that have gone by. */
 const fc_ogg_headers *fc_ogg_pipe_headers(const fc_ogg_pipe *pipe);
 
-/* At the end: whether what has been read ends with a whole page that says it is the last, or another stream
- * follows such a page. Of streams side by side the others are read to their ends too. FALSE with an error
- * when the pipe could not be read. */
+/* At the end: whether what has been read ends with a whole page that says it is the last. What follows the
+ * stream, or runs beside it, is read to its end too. FALSE with an error when the pipe could not be read. */
 gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error);
 
 /* Whether a file holds streams one after another. Libsndfile, which looks for the length at its end, finds

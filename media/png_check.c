@@ -79,6 +79,8 @@ gboolean fc_png_check(const char *name, const guint8 *file, gsize size, fc_image
                       GError **error) {
   gsize at = SIGNATURE;
   gboolean data = FALSE;
+  if (size < SIGNATURE || memcmp(file, "\x89PNG\r\n\x1a\n", SIGNATURE) != 0)
+    return fc_fail(error, FC_IO, "%s: is not a PNG file", name);
   for (;;) {
     gsize left = size - MIN(at, size);
     guint32 length = left >= HEADER ? big32(file + at) : 0;

@@ -143,18 +143,31 @@ static const file_mark *mark_of(const fc_input *input) {
   return NULL;
 }
 
-/* UTF-8 without control characters; the last character may be cut. */
+/* UTF-8 without control characters; of more than a character, the last one may be cut. */
 static gboolean is_text(const fc_input *input) {
   const char *head = (const char *)input->head, *end;
   for (gsize i = 0; i < input->head_size; i++)
     if ((input->head[i] < 32 && !strchr("\t\n\v\f\r", head[i])) || head[i] == 127) return FALSE;
-  return g_utf8_validate_len(head, input->head_size, &end) || head + input->head_size - end < 4;
+  gsize left = g_utf8_validate_len(head, input->head_size, &end) ? 0 : (gsize)(head + input->head_size - end);
+  return !left || (end > head && g_utf8_get_char_validated(end, (gssize)left) == (gunichar)-2);
 }
 
 /* A P and a digit, as a PGM begins; told apart from text by name only. */
 static gboolean is_pnm(const fc_input *input) {
   return input->head_size > 2 && input->head[0] == 'P' && input->head[1] >= '1' && input->head[1] <= '7' &&
          g_ascii_isspace(input->head[2]);
+}
+
+/* Whether it ends before it could say that it is of this kind, and has begun so. */
+static gboolean is_cut(const fc_input *input, const fc_file_format *format) {
+  for (gsize i = 0; i < G_N_ELEMENTS(marks); i++) {
+    const file_mark *mark = &marks[i];
+    gsize most = MAX((gsize)mark->at + mark->size, mark->second ? mark->second_at + strlen(mark->second) : 0);
+    if (!mark->format || fc_format_by_name(mark->format) != format || mark->at || input->head_size >= most)
+      continue;
+    if (memcmp(input->head, mark->bytes, MIN(mark->size, input->head_size)) == 0) return TRUE;
+  }
+  return FALSE;
 }
 
 static const char *describe(const fc_input *input) {
@@ -174,7 +187,9 @@ static const fc_file_format *fail_unknown(const fc_input *input, GError **error)
   const char *what = describe(input);
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
   g_autofree char *known = names(FALSE);
-  if (what && named)
+  if (named && is_cut(input, named))
+    fc_fail(error, FC_IO, "%s: is cut off within its first bytes", input->name);
+  else if (what && named)
     fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title, what);
   else if (named)
     fc_fail(error, FC_IO, "%s: is not %s %s file, nor of any other kind known here", input->name,

@@ -43,6 +43,11 @@ gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error) {
   return (gssize)done;
 }
 
+gboolean fc_reader_is_ready(const fc_reader *reader, int patience) {
+  struct pollfd coming = {reader->input->fd, POLLIN, 0};
+  return reader->start < reader->end || poll(&coming, 1, patience) > 0;
+}
+
 gboolean fc_reader_spool(fc_reader *reader, gint64 most, GError **error) {
   const guint8 *taken = reader->block + reader->start;
   if (!fc_input_spool(reader->input, taken, reader->end - reader->start, most, error)) return FALSE;

@@ -22,6 +22,9 @@ typedef struct fc_reader {
 /* Fewer than `size` only at the end; -1 with an error. */
 gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error);
 
+/* Whether bytes or the end come within so many milliseconds, so that reading does not wait. */
+gboolean fc_reader_is_ready(const fc_reader *reader, int patience);
+
 /* Keeps what is still to be read from a pipe, `most` bytes of it, in a temporary file, so that its size is
  * known: position 0 of the input is from then on where the reader stands. */
 gboolean fc_reader_spool(fc_reader *reader, gint64 most, GError **error);

@@ -54,13 +54,10 @@ static gboolean au_is_plain(const fc_input *input) {
   return (encoding <= LAST_LINEAR || encoding == ALAW) && size != 0 && size <= G_MAXINT32 - offset;
 }
 
-/* In a pipe libsndfile does not pass by what AIFF lets stand ahead of the first sample, and takes a size that
- * was never set for that of no samples. */
+/* A size of 0 was never set, unless the file's own says that it goes on. */
 static gboolean samples_are_plain(const fc_input *input, const guint8 *data, guint64 size) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   guint64 offset = (guint64)(data - input->head), total;
-  if (layout->family == FC_FAMILY_AIFF)
-    return offset + 4 <= input->head_size && fc_chunk_get(layout, data, 4) == 0;
   total = fc_chunk_get(layout, input->head + layout->total_at, 4) + layout->total_leaves_out;
   return size > 0 || total > offset;
 }

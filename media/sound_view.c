@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "media/blob.h"
+#include "media/mpeg_front.h"
 #include "media/sound_front.h"
+#include "media/sound_pipe.h"
 #include "media/texts.h"
 
 /* libsndfile keeps no more than 64 KB of all chunks, or 100 KB where half of it are CAF's samples. */
@@ -24,12 +26,20 @@
 #define CALLS       ((gint64)1 << 20)
 #define CALLS_EVERY 64
 
+/* Of samples of which a pipe does not say how many they are: more than come, or what 32 bits can say beside
+ * the other chunks. */
+#define ENDLESS ((gint64)1 << 56)
+#define LARGE   ((gint64)G_MAXUINT32 - FC_INPUT_HEAD)
+
 struct fc_sound_view {
   fc_input *input;
+  fc_sound_pipe *pipe;             /* or NULL */
+  gint64 counted;                  /* bytes of a pipe that its header counts */
+  gboolean is_open;                /* it does not count the samples */
   fc_blob header, tail;            /* ahead of the samples, and behind them */
   gint64 samples_at, samples_size; /* in the file */
   gint64 padding;                  /* of the samples, with which the tail begins */
-  gint64 position;
+  gint64 position, reached;
   gint64 calls; /* that are left */
   fc_sound_end end;
 };
@@ -41,10 +51,13 @@ static gint64 size_of(const fc_sound_view *view) {
 /* ---- how long it may take ------------------------------------------------ */
 
 void fc_sound_view_allow(fc_sound_view *view, gint64 values) {
-  if (view->calls >= 0) view->calls = CALLS + size_of(view) / CALLS_EVERY + values / CALLS_EVERY;
+  gint64 size = view->pipe ? FC_INPUT_HEAD : size_of(view);
+  if (view->calls >= 0) view->calls = CALLS + size / CALLS_EVERY + values / CALLS_EVERY;
 }
 
 gboolean fc_sound_view_check(const fc_sound_view *view, GError **error) {
+  if (view->pipe && view->pipe->problem && error) *error = g_error_copy(view->pipe->problem);
+  if (view->pipe && view->pipe->problem) return FALSE;
   return view->calls >= 0 ||
          fc_fail(error, FC_IO, "%s: is damaged: libsndfile does not come to an end with it",
                  view->input->name);
@@ -91,6 +104,7 @@ static gint64 read_blob(const fc_blob *blob, gint64 at, void *to, gint64 size) {
 
 static gint64 read_samples(const fc_sound_view *view, gint64 at, void *to, gint64 size) {
   gint64 some = CLAMP(view->samples_size - at, 0, size);
+  if (view->pipe) return fc_sound_pipe_read_at(view->pipe, view->samples_at + at, to, some);
   gssize got = some ? fc_input_read_at(view->input, view->samples_at + at, to, (gsize)some, NULL) : 0;
   return MAX(got, 0);
 }
@@ -107,6 +121,7 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   if (at + got >= header) got += read_samples(view, at + got - header, bytes + got, size - got);
   if (at + got >= tail) got += read_blob(&view->tail, at + got - tail, bytes + got, size - got);
   view->position += got;
+  view->reached = MAX(view->reached, view->position);
   return got;
 }
 
@@ -168,7 +183,7 @@ static gboolean is_left_out(const maker *make, guint i) {
   gboolean text = make->layout->family == FC_FAMILY_AIFF && fc_chunk_id_is_among(chunk->id, FC_AIFF_TEXTS);
   return (text && chunk->size >= FC_AIFF_TEXT_MAX) || (int)i == make->chunks->data || chunk->size <= 0 ||
          chunk->size > input->size - chunk->offset || counts_nothing(make, chunk) ||
-         fc_chunk_is_endless_list(make->view->input, chunk);
+         fc_chunk_is_endless_list(make->view->input, chunk, FC_CHUNK_LIST_ENTRY_MAX / 2);
 }
 
 /* A kind comes once, as libsndfile goes through the whole of what another one promises each time; but for
@@ -274,17 +289,27 @@ static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
 
 /* Libsndfile takes the size in AU for a number with a sign, and what was never set for that of no samples:
  * it sees none in the header, and no more of the file than there are. */
-static void see_au(fc_sound_view *view) {
+static void see_au(fc_sound_view *view, gint64 all) {
   enum { SIZE_AT = 8, SIZE_END = 12 };
   const guint8 none[] = {0xff, 0xff, 0xff, 0xff};
   gint64 offset, size;
-  if (!fc_sound_front_au(view->input, &offset, &size) || offset < SIZE_END || offset > view->input->size)
-    return;
+  if (!fc_sound_front_au(view->input, &offset, &size) || offset < SIZE_END || offset > all) return;
   fc_blob_put(&view->header, view->input->head, SIZE_AT);
   fc_blob_put(&view->header, none, sizeof none);
   view->samples_at = SIZE_END;
-  view->samples_size = view->input->size - SIZE_END;
+  view->samples_size = all - SIZE_END;
   if (size >= 0) view->samples_size = MIN(view->samples_size, offset - SIZE_END + size);
+}
+
+/* MP3 without the zeros between its tags and its first frame. */
+static void see_tags(fc_sound_view *view) {
+  gint64 tags, zeros;
+  if (memcmp(view->input->head, "ID3", 3) != 0) return;
+  if (!(zeros = fc_mpeg_zeros_behind_tags(view->input, &tags))) return;
+  guint8 *to = fc_blob_grow(&view->header, (gsize)tags);
+  if (to) fc_input_read_at(view->input, 0, to, (gsize)tags, NULL);
+  view->samples_at = tags + zeros;
+  view->samples_size = view->input->size - view->samples_at;
 }
 
 static fc_sound_view *plain_view(fc_input *input, fc_sound_end end) {
@@ -292,7 +317,8 @@ static fc_sound_view *plain_view(fc_input *input, fc_sound_end end) {
   view->input = input;
   view->end = end;
   view->samples_size = input->size;
-  see_au(view);
+  see_au(view, input->size);
+  see_tags(view);
   return view;
 }
 
@@ -317,8 +343,56 @@ fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_so
   return check_view(view);
 }
 
+/* Only the samples of RIFF, which is told of them as RF64, and of AU may be as many as they are. */
+static void make_pipe_view(fc_sound_view *view, const fc_input *pipe) {
+  fc_input front;
+  fc_input_front(pipe, &front);
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
+  if (chunks->data < 0) {
+    gint64 offset, size;
+    see_au(view, ENDLESS);
+    view->is_open = fc_sound_front_au(pipe, &offset, &size) && size < 0;
+    view->counted = view->samples_at + view->samples_size;
+    return;
+  }
+  const fc_chunk_layout *layout = fc_chunk_layout_at(pipe);
+  const fc_chunk *samples = chunk_at(chunks, (guint)chunks->data);
+  view->samples_at = samples->offset;
+  gint64 most = chunks->family == FC_FAMILY_RIFF ? ENDLESS : LARGE;
+  view->is_open = samples->size < 0;
+  view->samples_size = view->is_open ? most : samples->size;
+  view->counted = samples->offset + view->samples_size + (view->samples_size & 1);
+  guint64 total = fc_chunk_get(layout, pipe->head + layout->total_at, 4);
+  if (!fc_chunk_size_is_placeholder(total))
+    view->counted = MAX(view->counted, (gint64)total + layout->total_leaves_out);
+  view->input = &front;
+  make_view(view, chunks);
+}
+
+fc_sound_view *fc_sound_view_of_pipe(fc_input *input) {
+  fc_sound_view *view = g_new0(fc_sound_view, 1);
+  view->pipe = fc_sound_pipe_new(input);
+  view->input = input;
+  make_pipe_view(view, input);
+  view->input = input;
+  return check_view(view);
+}
+
+gboolean fc_sound_view_goes_on(fc_sound_view *view) {
+  return view->pipe && fc_sound_pipe_goes_on(view->pipe, view->counted);
+}
+
+gint64 fc_sound_view_reached(const fc_sound_view *view) {
+  return view->reached;
+}
+
+gboolean fc_sound_view_is_open(const fc_sound_view *view) {
+  return view->is_open;
+}
+
 void fc_sound_view_free(fc_sound_view *view) {
   if (!view) return;
+  fc_sound_pipe_free(view->pipe);
   fc_blob_clear(&view->header);
   fc_blob_clear(&view->tail);
   g_free(view);

@@ -21,7 +21,18 @@ typedef enum fc_sound_end { FC_SOUND_END, FC_SOUND_NO_END, FC_SOUND_FAR_END } fc
 
 /* Of a seekable input; NULL when there is no memory. `input` is borrowed. */
 fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_sound_end end);
+/* Of a pipe that stands at its beginning, and of which that much is seen that its samples stand one by one
+ * (sound_front.h). Where it does not say how many they are, there is no end of them but its own. */
+fc_sound_view *fc_sound_view_of_pipe(fc_input *input);
 void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
+
+/* Whether a pipe of which all samples have been read goes on behind what its header counts; as far as its
+ * family can be told of, where the header does not say. */
+gboolean fc_sound_view_goes_on(fc_sound_view *view);
+/* So many bytes of a file have been read, at least. */
+gint64 fc_sound_view_reached(const fc_sound_view *view);
+/* Whether the samples are as many as come. */
+gboolean fc_sound_view_is_open(const fc_sound_view *view);
 
 /* For sf_open_virtual, with the view as its data. */
 extern SF_VIRTUAL_IO fc_sound_view_vio;

@@ -52,6 +52,16 @@ static void tell(fc_family family, const guint8 *id, gsize length, const guint8 
   if (size) found(word ? name : NULL, which_of(family, name), (const char *)text, size, data);
 }
 
+/* Whether an entry may begin at a place of a list: it has a name, and is all there. */
+static gboolean is_entry_at(const fc_meta_chunk *chunk, gsize at) {
+  if (at > chunk->size || chunk->size - at < ENTRY_HEAD) return FALSE;
+  for (gsize i = 0; i < 4; i++)
+    if (chunk->data[at + i] < ' ' || chunk->data[at + i] > '~') return FALSE;
+  return fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), chunk->data + at + 4, 4) <=
+         chunk->size - at - ENTRY_HEAD;
+}
+
+/* Some writers leave out the byte that makes an odd size even. */
 static void find_riff(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
   const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
   gsize at = LIST_HEAD;
@@ -62,7 +72,8 @@ static void find_riff(const fc_meta_chunk *chunk, fc_text_found found, void *dat
     gsize left = chunk->size - at - ENTRY_HEAD, size = (gsize)fc_chunk_get(layout, entry + 4, 4);
     size = MIN(size, left);
     tell(FC_FAMILY_RIFF, entry, 4, entry + ENTRY_HEAD, size, found, data);
-    at += ENTRY_HEAD + size + (size & 1);
+    at += ENTRY_HEAD + size;
+    if (size & 1 && (is_entry_at(chunk, at + 1) || !is_entry_at(chunk, at))) at++;
   }
 }
 

@@ -68,6 +68,19 @@ class Inputs(Bad):
         self.write("text.wav", "Dear Sir,\nthis is a letter and no sound at all.\n")
         self.expect(1, "text.wav: is not a WAV file but text", "-i", "text.wav", "-p", "conv1d:mask.txt")
 
+    def test_another_kind_than_was_said(self):
+        for name, said in (("npy", "no .npy"), ("png", "not a PNG"), ("jpg", "not a JPEG"), ("bmp", "not a BMP")):
+            self.expect(1, f"in.wav: is {said} file", "-i", self.sound, "--in-format", name, output="out.npy")
+
+    def test_a_few_bytes(self):
+        """Of a mark that is cut off, of a character, and of text."""
+        for name, data, said in (("in.jpg", b"\xff\xd8", "is cut off within its first bytes"),
+                                 ("in.png", b"\x89PNG\r\n", "is cut off within its first bytes"),
+                                 ("in.wav", b"RIFF\x10\0\0\0WAV", "is cut off within its first bytes"),
+                                 ("in.jpg", b"\xc3", "is not a JPEG file, nor of any other kind known here"),
+                                 ("in.jpg", b"Gr\xc3", "is not a JPEG file but text"), ("in.png", b"PNG", "is not a PNG file but text")):
+            self.expect(1, f"{name}: {said}", "-i", self.write(name, data))
+
     def test_truncated_sound(self):
         whole = self.read(self.sound)
         self.write("cut.wav", whole[:444])
@@ -118,7 +131,7 @@ class Inputs(Bad):
         labels = b"adtl" + entry + bytes(16)
         whole = self.read(self.sound)
         self.write("list.wav", whole[:36] + b"LIST" + struct.pack("<I", len(labels)) + labels + whole[36:])
-        said = "its chunk LIST is damaged, too large or cut off, and is left out"
+        said = "its chunk LIST would lead other programs astray, and is left out"
         done = self.run_command("-i", "list.wav", "-p", "gain:1", "-o", "out.wav", timeout=10)
         self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: list.wav: {said}\n"))
         self.assertNotIn(entry, self.read("out.wav"))
@@ -286,6 +299,31 @@ class Inputs(Bad):
                     self.assertIn(b"warning: " + name + b": is cut off: its last page is not the end of a stream", done.stderr)
                     self.assertEqual(done.stdout == self.read(first + ".raw"), all_of_first)
 
+    def test_streams_one_after_another(self):
+        """The first is read. Where another one is cut off the whole is, by name and from a pipe."""
+        for name, seed in (("one", 3), ("two", 4)):
+            noise = random.Random(seed)
+            harness.write_wav(self.path(name + ".wav"), [noise.randrange(-9000, 9000) for _ in range(48000)])
+            self.succeed("-i", name + ".wav", "-o", name + ".ogg")
+        one, two = self.read("one.ogg"), self.read("two.ogg")
+        two = b"".join(ogg_page(b"OggS" + page[:10] + b"\7\0\0\0" + page[14:]) for page in two.split(b"OggS")[1:])
+        self.succeed("-i", "one.ogg", "-o", "one.raw")
+        chain, cut = ("holds streams one after another; the first is read, and what follows is left out",
+                      "is cut off: its last page is not the end of a stream; ")
+        for size in (len(two), len(two) - 1, len(two) // 2, 30):
+            for source, pipe in (("in.ogg", {}), ("-", {"input": one + two[:size]})):
+                self.write("in.ogg", one + two[:size])
+                name = "standard input" if pipe else "in.ogg"
+                done = self.run_command("-i", source, "-o", "-", "--format", "raw", text=False, **pipe)
+                if size == len(two):
+                    self.assertEqual((done.returncode, done.stderr.decode()), (0, f"filterchain: warning: {name}: {chain}\n"))
+                else:
+                    self.assertEqual((done.returncode, done.stderr.decode()),
+                                     (1, f"filterchain: {name}: {cut}--allow-truncated takes what is there\n"))
+                    done = self.run_command("-i", source, "-o", "-", "--format", "raw", "--allow-truncated", text=False, **pipe)
+                    self.assertIn(f"filterchain: warning: {name}: {cut}what is there is taken\n", done.stderr.decode())
+                self.assertEqual(done.stdout, self.read("one.raw"))
+
     def test_a_table_of_packets(self):
         """ALAC in CAF: what it leads to is no more than there is of it, which is told; what libsndfile prints on standard
         output meanwhile comes in between neither samples nor results."""
@@ -313,7 +351,7 @@ class Inputs(Bad):
         head = b"\xff\xfb\x90\x64"
         xing = (head + bytes(32) + b"Xing" + struct.pack(">III", 3, 50, 417 * 51)).ljust(417, b"\0")
         one, tag = xing + (head + bytes(413)) * 50, b"ID3\4\0\0\0\0\0\x10" + bytes(16)
-        told = "goes on where its header says that it ends; what follows is left out"
+        told = "goes on behind its own end; what follows is left out"
         for data, said in ((one, ""), (tag + one, ""), (one + b"TAG" + bytes(125), ""), (one + b"APETAGEX" + bytes(9000), ""),
                            (one + one, told), (tag + one + tag + one, told), (xing[:40] + b"\0\0\0\1" + xing[44:] + one, "")):
             self.write("in.mp3", data)
@@ -461,6 +499,11 @@ class Chains(Bad):
         self.assertEqual(self.files(), [self.sound, "mask.txt"])
         if not tried:
             self.skipTest("no operator has a number with an upper limit")
+
+    def test_numbers_that_are_not_read(self):
+        """Nor taken for others: 0 and 10, or 0."""
+        self.expect(2, "gain: gain: 0x10 is no number: expected a number", "-i", self.sound, "-p", "gain:0x10")
+        self.expect(2, "gain: gain: 1e-400 is too small: expected a number", "-i", self.sound, "-p", "gain:1e-400")
 
     def test_syntax(self):
         self.assertRegex(self.fails(2, "-i", self.sound, "-p", "conv1d:'mask.txt", "-o", "out.wav"), "column 8.*quote")

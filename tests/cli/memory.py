@@ -95,7 +95,7 @@ class Memory(harness.Case):
 
 
 WIDE = "winstat:window=2109423"  # of an image of 40 columns: borders of 6.3 MB a row, three times
-SAID = (r"this would take 0\.019 GB of memory and the limit is 0\.01 GB \(--max-memory sets it\): "
+SAID = (r"this would take 19 MB of memory and the limit is 10 MB \(--max-memory sets it\): "
         r"winstat looks at 1054711 values before and 1054711 after each, in rows of 40")
 
 
@@ -126,8 +126,8 @@ class Limits(harness.Case):
         """What an operator works in comes on top of the border, and is known before anything is touched, in a dry run too."""
         for dry in ([], ["--dry-run"]):
             said = self.fails(1, "-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "30", "-j", "4", *dry)
-            self.assertRegex(said, r"\Athis would take 0\.[0-9]+ GB of memory and the limit is 0\.03 GB \(--max-memory sets it\): "
-                                   r"winstat works in 0\.[0-9]+ GB\Z")
+            self.assertRegex(said, r"\Athis would take [0-9.]+ MB of memory and the limit is 30 MB \(--max-memory sets it\): "
+                                   r"winstat works in [0-9.]+ MB\Z")
         self.assertNotIn("out.png", self.files())
 
     def test_scratch_that_no_chunk_makes_less(self):
@@ -147,7 +147,7 @@ class Limits(harness.Case):
         done = self.run_command(*chain, "-o", "no.wav", "--max-memory", "5")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"(?m)\Afilterchain: running on [^\n]+\n"
-                         r"filterchain: this would take 0\.0[0-9]+ GB of memory and the limit is 0\.005 GB [^\n]*: conv1d works in [^\n]+\n\Z")
+                         r"filterchain: this would take [0-9.]+ MB of memory and the limit is 5 MB [^\n]*: conv1d works in [^\n]+\n\Z")
 
     def need(self, *arguments):
         """Megabytes, as the plan has them."""

@@ -161,7 +161,7 @@ class FullDisks(Places):
         self.addCleanup(feed.kill)
         done = self.run_command("-i", "-", "--in-format", "flac", "-o", "out.wav", env=environment, stdin=feed.stdout)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"\Afilterchain: standard input: brings more than the [0-9.e-]+ GB that may be kept of it "
+        self.assertRegex(done.stderr, r"\Afilterchain: standard input: brings more than the [0-9.]+ MB that may be kept of it "
                                       r"in a temporary file \(set TMPDIR to a larger disk\)\n\Z")
         self.assertEqual(os.listdir(self.path("disk")), [])
 

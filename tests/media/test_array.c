@@ -218,6 +218,22 @@ static void test_hostile_headers(void) {
   assert_npy_fails(path, FC_IO, "its header says that it is 4294967295 bytes long; the limit is 65536");
   store(path, "\x93NUMPY\x01\0\x76\0{'descr'", 18);
   assert_npy_fails(path, FC_IO, "is cut off within its header");
+  store(path, "\x93NUMPY\x01", 7);
+  assert_npy_fails(path, FC_IO, "is cut off within its header");
+  store(path, "\x93NUMPY\x01\0\4\0{}\0 and more", 19);
+  assert_npy_fails(path, FC_IO, "its header is damaged");
+}
+
+/* A number that is no array of any dimension is an array of one. */
+static void test_no_dimension(void) {
+  g_autofree char *path = scratch("number.npy"), *out = scratch("number-out.npy"),
+                  *flat = scratch("flat.npy");
+  float number = 2.5f;
+  make_npy(path, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (), }", &number, sizeof number);
+  assert_copies(path, out);
+  make_npy(path, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", &number, sizeof number);
+  assert_copies(path, flat);
+  assert_same_bytes(out, flat);
 }
 
 /* Random changes to the header: an array or an error. */
@@ -531,6 +547,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/array/written-header", test_written_header);
   g_test_add_func("/media/array/hostile-headers", test_hostile_headers);
   g_test_add_func("/media/array/header-flips", test_header_flips);
+  g_test_add_func("/media/array/no-dimension", test_no_dimension);
   g_test_add_func("/media/array/cut", test_npy_cut);
   g_test_add_func("/media/array/wide-integers", test_wide_integers);
   g_test_add_func("/media/array/raw", test_raw);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "media/internal.h"
+#include "media/sound_view.h"
 #include "tests/media/support.h"
 
 /* ---- putting files together ----------------------------------------------- */
@@ -305,6 +305,40 @@ static void test_never_set(void) {
   }
 }
 
+/* In a pipe more than 4 GiB of samples may follow a size that was never set: libsndfile is told of a file
+ * that has room for them, or of as much as one of its family has. */
+static void test_never_set_in_pipe(void) {
+  static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_AIFF | SF_FORMAT_PCM_16,
+                                SF_FORMAT_AU | SF_FORMAT_PCM_16};
+  static const char *const marks[] = {"data", "SSND", ".snd"};
+  g_autofree char *path = scratch("pipe.sound");
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
+    make_sound(path, formats[i], 8000, 1, 1000);
+    bytes b = load(path);
+    memset(b.data + place_of(&b, marks[i]) + (i < 2 ? 4 : 8), 0xff, 4);
+    int between[2];
+    g_assert_cmpint(pipe(between), ==, 0);
+    g_assert_cmpint(write(between[1], b.data, b.size), ==, b.size);
+    close(between[1]);
+    g_autofree char *name = g_strdup_printf("/dev/fd/%d", between[0]);
+    GError *error = NULL;
+    g_autoptr(fc_input) input = fc_input_open(name, &error);
+    g_assert_no_error(error);
+    SF_INFO info = {0};
+    fc_sound_view *view = fc_sound_view_of_pipe(input);
+    fc_sound_view_allow(view, 0);
+    SNDFILE *file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &info, view);
+    g_assert_nonnull(file);
+    g_assert_cmpint(info.frames, >, i == 1 ? (gint64)0x7ff00000 : (gint64)1 << 50);
+    gint16 frames[1200];
+    g_assert_cmpint(sf_readf_short(file, frames, G_N_ELEMENTS(frames)), ==, 1000);
+    sf_close(file);
+    fc_sound_view_free(view);
+    close(between[0]);
+    clear_bytes(&b);
+  }
+}
+
 /* AU says it in 32 bits without a sign, in either order of bytes, or not at all; what stands behind its
  * samples is none of them. */
 static void test_sizes_of_au(void) {
@@ -370,18 +404,20 @@ static void test_tag_ahead(void) {
                                 SF_FORMAT_CAF | SF_FORMAT_PCM_16,  SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
                                 SF_FORMAT_OGG | SF_FORMAT_VORBIS};
   static const guint8 small[10 + 20] = {'I', 'D', '3', 3, 0, 0, 0, 0, 0, 20},
-                                 footed[10 + 256 + 10] = {'I', 'D', '3', 4, 0, 0x10, 0, 0, 2, 0};
+                                 footed[10 + 256 + 10] = {'I', 'D', '3', 4, 0, 0x10, 0, 0, 2, 0}, zeros[700];
   g_autofree char *plain = scratch("plain"), *tagged = scratch("tagged"), *part = scratch("part"),
                   *out = scratch("out.wav");
   const copy_job strict = {0};
   for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
     make_sound(plain, formats[i], 48000, 1, 30000);
     bytes want = samples_of(plain, &strict), b = load(plain);
-    for (int tags = 1; tags <= 3; tags++) {
+    for (int tags = 1; tags <= 7; tags++) {
+      if (tags == 4) continue;
       g_autoptr(GByteArray) file = g_byte_array_new();
       g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
       if (tags & 1) g_byte_array_append(file, small, sizeof small);
       if (tags & 2) g_byte_array_append(file, footed, sizeof footed);
+      if (tags & 4) g_byte_array_append(file, zeros, sizeof zeros); /* filled up behind the tag */
       g_byte_array_append(file, b.data, (guint)b.size);
       store(tagged, file->data, file->len);
       bytes got = samples_of(tagged, &strict);
@@ -468,32 +504,94 @@ static void test_two_of_samples(void) {
   source->free(source);
 }
 
-/* Two files joined: the second is neither sound nor a chunk. */
-static void test_joined(void) {
-  static const char *const names[] = {"j.wav", "j.aiff", "j.w64"};
-  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-    g_autofree char *one = scratch(names[i]), *two = scratch("joined"), *content = NULL;
-    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-    gsize size;
-    make_sound(one,
-               i == 1 ? SF_FORMAT_AIFF | SF_FORMAT_PCM_16
-               : i    ? SF_FORMAT_W64 | SF_FORMAT_PCM_16
-                      : SF_FORMAT_WAV | SF_FORMAT_PCM_16,
-               8000, 1, 100);
-    g_assert_true(g_file_get_contents(one, &content, &size, NULL));
-    g_autoptr(GByteArray) both = g_byte_array_new();
-    for (int k = 0; k < 2; k++) g_byte_array_append(both, (guint8 *)content, (guint)size);
-    store(two, both->data, both->len);
-    fc_media_options options = {.log = keep_line, .log_data = lines};
-    GError *error = NULL;
-    fc_source *source = fc_media_open(two, &options, &error);
-    g_assert_no_error(error);
-    g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, 100);
-    g_assert_cmpuint(lines->len, ==, 1);
-    g_assert_nonnull(
-        strstr(lines->pdata[0], "goes on where its header says that it ends; what follows is left out"));
-    source->free(source);
+/* What stands behind the end of a sound, be it another one, is neither sound nor a chunk, and that is told,
+ * by name and in a pipe; but of a few bytes, or of zeros. */
+static void test_behind(void) {
+  static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+                                SF_FORMAT_WAV | SF_FORMAT_PCM_U8,
+                                SF_FORMAT_RF64 | SF_FORMAT_PCM_16,
+                                SF_FORMAT_W64 | SF_FORMAT_PCM_16,
+                                SF_FORMAT_AIFF | SF_FORMAT_PCM_16,
+                                SF_FORMAT_AU | SF_FORMAT_PCM_16,
+                                SF_FORMAT_AU | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE,
+                                SF_FORMAT_CAF | SF_FORMAT_PCM_16,
+                                SF_FORMAT_FLAC | SF_FORMAT_PCM_16};
+  static const guint8 zeros[5000], tag[128] = "TAGof the first kind",
+                                   noise[300] = {200, 3, 250, 1, 255, 255, 255, 255};
+  g_autofree char *path = scratch("whole"), *more = scratch("more"), *want = scratch("want.raw");
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
+    gboolean flac = (formats[i] & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+    make_sound(path, formats[i], 8000, 1, 10001);
+    g_assert_true(copy(&(copy_job){.in = path, .out = want, .dtype = FC_F32}, NULL));
+    bytes b = load(path), wanted = load(want);
+    const struct {
+      const guint8 *data;
+      gsize size;
+      guint told;
+    } tails[] = {{zeros, 0, 0},   {zeros, 5000, 0}, {tag, 7, flac},
+                 {noise, 300, 1}, {tag, 128, 1},    {b.data, b.size, 1}};
+    for (gsize k = 0; k < G_N_ELEMENTS(tails); k++) {
+      g_autoptr(GByteArray) file = g_byte_array_new();
+      g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+      const copy_job job = {.options = {.log = keep_line, .log_data = lines}};
+      g_byte_array_append(file, b.data, (guint)b.size);
+      g_byte_array_append(file, tails[k].data, (guint)tails[k].size);
+      store(more, file->data, file->len);
+      bytes got = samples_of(more, &job);
+      g_assert_cmpmem(got.data, got.size, wanted.data, wanted.size);
+      clear_bytes(&got);
+      g_assert_cmpuint(lines->len, ==, 2 * tails[k].told);
+      for (guint line = 0; line < lines->len; line++)
+        g_assert_true(
+            g_str_has_suffix(lines->pdata[line], ": goes on behind its own end; what follows is left out"));
+    }
+    clear_bytes(&b);
+    clear_bytes(&wanted);
   }
+}
+
+/* FLAC's last frame is found by its number, of as many samples as it holds: one, or nearly two, or all. */
+static void test_end_of_flac(void) {
+  static const gint64 frames[] = {1, 4095, 4096, 4097, 8191, 8193, 100000};
+  g_autofree char *path = scratch("in.wav"), *flac = scratch("whole.flac"), *more = scratch("more.flac");
+  for (gsize i = 0; i < 2 * G_N_ELEMENTS(frames); i++) {
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    const copy_job job = {.options = {.log = keep_line, .log_data = lines}};
+    make_sound(path, SF_FORMAT_WAV | (i & 1 ? SF_FORMAT_PCM_24 : SF_FORMAT_PCM_16), i & 1 ? 12345 : 44100,
+               1 + (i & 1), frames[i / 2]);
+    assert_copies(path, flac);
+    bytes b = load(flac), got = samples_of(flac, &job);
+    g_assert_cmpuint(lines->len, ==, 0);
+    clear_bytes(&got);
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    g_byte_array_append(file, b.data, (guint)b.size);
+    g_byte_array_append(file, (const guint8 *)"x", 1);
+    store(more, file->data, file->len);
+    got = samples_of(more, &job);
+    g_assert_cmpuint(lines->len, ==, 2);
+    clear_bytes(&got);
+    clear_bytes(&b);
+  }
+}
+
+/* A chunk of CAF that is cut off is told from what is none. */
+static void test_end_of_caf(void) {
+  g_autofree char *path = scratch("whole.caf"), *part = scratch("part.caf");
+  static const guint8 chunk[12 + 30] = "info\0\0\0\0\0\0\0\36\0\0\0\1title\0a sound";
+  make_sound(path, SF_FORMAT_CAF | SF_FORMAT_PCM_16, 8000, 1, 1000);
+  bytes b = load(path);
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  gsize size = place_of(&b, "data") + 12 + 4 + 2000;
+  g_byte_array_append(file, b.data, (guint)size);
+  g_byte_array_append(file, chunk, sizeof chunk);
+  for (gsize k = 1; k < sizeof chunk; k++) {
+    g_autofree char *said =
+        g_strdup_printf("is cut off: %" G_GSIZE_FORMAT " bytes are missing" FC_MEDIA_ADVICE,
+                        k < 12 ? 12 - k : sizeof chunk - k);
+    store(part, file->data, size + k);
+    assert_fails(part, said);
+  }
+  clear_bytes(&b);
 }
 
 int main(int argc, char **argv) {
@@ -508,7 +606,10 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/large-au", test_large_au);
   g_test_add_func("/media/foreign/tag-ahead", test_tag_ahead);
   g_test_add_func("/media/foreign/large-and-big-endian", test_large_and_big_endian);
-  g_test_add_func("/media/foreign/joined", test_joined);
+  g_test_add_func("/media/foreign/never-set-in-pipe", test_never_set_in_pipe);
+  g_test_add_func("/media/foreign/behind", test_behind);
+  g_test_add_func("/media/foreign/end-of-flac", test_end_of_flac);
+  g_test_add_func("/media/foreign/end-of-caf", test_end_of_caf);
   g_test_add_func("/media/foreign/two-of-samples", test_two_of_samples);
   int status = g_test_run();
   scratch_remove();

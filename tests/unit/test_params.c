@@ -109,6 +109,8 @@ static void test_spellings(void) {
     g_autoptr(fc_args) args = resolve(text);
     g_assert_cmpint(args->argv[FLIP]->ints[0], ==, want);
   }
+  g_autoptr(fc_args) zeros = resolve("conv1d:[1]:weights=0,-0.0,0e-999");
+  g_assert_cmpuint(zeros->argv[WEIGHTS]->count, ==, 3);
   g_autoptr(fc_args) whole = resolve("conv1d:[1]:window=48e3");
   g_assert_cmpint(whole->argv[WINDOW]->ints[0], ==, 48000);
   g_autoptr(fc_args) bells = resolve("conv1d:[1]:level=+20DB");
@@ -139,6 +141,12 @@ static void test_errors(void) {
       {"conv1d:[1]:level=9999dB", "conv1d: level: 9999dB is out of range: expected 0 to 100"},
       {"conv1d:[1]:weights=1,nan", "conv1d: weights: \"nan\" is no finite number: expected a number"},
       {"conv1d:[1]:weights=3dB", "conv1d: weights: 3dB is no number: expected a number"},
+      {"conv1d:[1]:window=0x10", "conv1d: window: 0x10 is no number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=3x0x5", "conv1d: window: 0x5 is no number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:weights=1,-0x10,2", "conv1d: weights: -0x10 is no number: expected a number"},
+      {"conv1d:[1]:weights=1e-400", "conv1d: weights: 1e-400 is too small: expected a number"},
+      {"conv1d:[1]:level=-9999dB", "conv1d: level: -9999dB is too small: expected 0 to 100"},
+      {"conv1d:[1]:seed=-1e-400", "conv1d: seed: -1e-400 is no whole number: expected a whole number"},
       {"conv1d:[1]:seed=99999999999999999999",
        "conv1d: seed: 99999999999999999999 is out of range: expected a whole number"},
       {"conv1d:[1]:border=zer", "conv1d: border: no such choice \"zer\": did you mean \"zero\"?"},
