@@ -14,6 +14,7 @@
 #include "media/audio_length.h"
 #include "media/chunks.h"
 #include "media/flac_end.h"
+#include "media/mpeg_front.h"
 #include "media/ogg_pipe.h"
 #include "media/sound_front.h"
 #include "media/sound_view.h"
@@ -248,7 +249,9 @@ static gboolean open_file(audio_source *source, const fc_file_format *format, GE
   if (pages && (!input->seekable || fc_ogg_is_chain(input))) return open_ogg_pipe(source, format, error);
   if (must_be_kept(input, format) && !fc_input_make_seekable(input, error)) return FALSE;
   if (input->seekable && !(source->chunks = fc_chunks_read(input, error))) return FALSE;
-  if (format->sndfile == FC_SF_MPEG) return open_mpeg(source, format, error);
+  if (format->sndfile == FC_SF_MPEG)
+    return fc_mpeg_begins(input) ? open_mpeg(source, format, error)
+                                 : fc_fail(error, FC_IO, "%s: is not an MP3 file", input->name);
   gboolean opened = open_view(source, FC_SOUND_END);
   if (opened && is_mpeg(source)) return open_mpeg(source, format, error);
   return opened ? fc_input_check(input, error) : fail_open(source, format, error);

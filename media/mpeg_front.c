@@ -65,12 +65,29 @@ static gboolean is_mpeg_behind_tags(fc_input *input) {
          next[1] >= 0xe0;
 }
 
+gboolean fc_mpeg_begins(fc_input *input) {
+  return is_tag(input->head) ? is_mpeg_behind_tags(input) : input->head[0] == 0xff && input->head[1] >= 0xe0;
+}
+
+/* Behind tags and zeros, in any order: libsndfile would pass over a tag by itself, and see the rest of the
+ * file as it is. -1: there is nothing. */
+static gint64 skip_all(fc_input *input) {
+  gint64 at = 0;
+  for (int rounds = 0; rounds < TAGS_MAX && at >= 0; rounds++) {
+    gint64 begin = at;
+    at = skip_tags(input, at, TRUE);
+    if (at >= 0) at = skip_zeros(input, at);
+    if (at == begin) return at;
+  }
+  return -1;
+}
+
 gboolean fc_mpeg_pass_tags(fc_input *input, GError **error) {
   if (!is_tag(input->head)) return TRUE;
   if (!fc_input_make_seekable(input, error)) return FALSE;
   if (is_mpeg_behind_tags(input)) return TRUE;
-  gint64 start = skip_tags(input, 0, TRUE);
-  if (start >= 0) return fc_input_begin_at(input, skip_zeros(input, start), error);
+  gint64 start = skip_all(input);
+  if (start >= 0) return fc_input_begin_at(input, start, error);
   return fc_input_check(input, error) &&
          fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and there is nothing behind it", input->name);
 }

@@ -9,6 +9,10 @@
 
 G_BEGIN_DECLS
 
+/* Whether a seekable file begins with a frame, or tags ahead of one. Of any other libsndfile would try whatever
+ * it knows. */
+gboolean fc_mpeg_begins(fc_input *input);
+
 /* Whether so many bytes of a seekable file go on where the header among them says that they end, as when
  * others were joined to it. Libsndfile delivers what the header counts. */
 gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size);
