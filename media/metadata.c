@@ -53,7 +53,7 @@ struct fc_metadata {
   char *strings[SF_STR_LAST + 1];
   gsize texts; /* bytes of them */
   gboolean no_memory;
-  GString *others; /* words for what nothing here reads */
+  GString *others; /* words for what nothing here reads of an ID3 tag */
   SF_BROADCAST_INFO_VAR(HISTORY_MAX) broadcast;
   SF_CART_INFO_VAR(HISTORY_MAX) cart;
   cue_points *cues; /* or NULL */
@@ -372,6 +372,17 @@ static gboolean read_comments(fc_metadata *metadata, fc_source *like, fc_input *
   return !metadata->no_memory;
 }
 
+/* What AU says ahead of its samples, in which some name the program: a comment elsewhere. */
+static void read_annotation(fc_metadata *metadata, const fc_input *input) {
+  enum { HEAD = 24 };
+  const gboolean big = memcmp(input->head, ".snd", 4) == 0, little = memcmp(input->head, "dns.", 4) == 0;
+  if (!big && !little) return;
+  const fc_chunk_layout *layout = fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
+  guint64 begins = fc_chunk_get(layout, input->head + 4, 4), end = MIN(begins, input->head_size);
+  gsize size = end > HEAD ? strnlen((const char *)input->head + HEAD, (gsize)end - HEAD) : 0;
+  if (size) add_string("annotation", SF_STR_COMMENT, (const char *)input->head + HEAD, size, metadata);
+}
+
 /* FALSE when there is no memory. */
 static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_options *options) {
   SNDFILE *file = fc_audio_source_file(like);
@@ -382,6 +393,7 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
   if (!metadata->comments.count && !read_strings(metadata, file)) return FALSE;
   if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);
   if (input->seekable) fc_id3_name_others(input, metadata->others);
+  read_annotation(metadata, input);
   if (chunks) return read_own(metadata, input, chunks, options);
   warn_of_pipe(input, options);
   return read_front(metadata, input, options);
@@ -790,6 +802,8 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
       memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "INFO", 4) == 0;
   if (texts) return (to & TO_TEXTS) != 0;
   gboolean cues = fc_chunk_id_is_among(chunk->id, "cue  MARK");
+  /* One is in the middle everywhere, and two are left and right. */
+  if (metadata->channels <= 2 && fc_chunk_id_is_among(chunk->id, "chan CHAN")) return TRUE;
   for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)
     if (carried[i].family == metadata->family && (carried[i].to & to) &&
         fc_chunk_id_is_among(chunk->id, carried[i].ids))
@@ -849,8 +863,10 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   add_lost_chunks(metadata, to, lost);
   add_lost_comments(metadata, to, lost);
   add_lost_strings(metadata, to, lost);
-  fc_media_add_word(lost, metadata->others->str);
   fc_media_warn_lost(spec->options, name, title, lost);
+  if (metadata->others->len)
+    fc_media_warn(spec->options, "%s: of the input's ID3 tag these are not read, and left out: %s", name,
+                  metadata->others->str);
 }
 
 /* ---- appending --------------------------------------------------------- */

@@ -9,8 +9,8 @@
 
 G_BEGIN_DECLS
 
-/* Whether a seekable file begins with a frame, or tags ahead of one. Of any other libsndfile would try whatever
- * it knows. */
+/* Whether a seekable file begins with a frame, or tags ahead of one. Of any other libsndfile would try
+ * whatever it knows. */
 gboolean fc_mpeg_begins(fc_input *input);
 
 /* Whether so many bytes of a seekable file go on where the header among them says that they end, as when

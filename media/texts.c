@@ -12,7 +12,8 @@ static const struct {
 } known[] = {{SF_STR_TITLE, "INAM", "NAME", "title", "TITLE"},
              {SF_STR_COPYRIGHT, "ICOP", "(c) ", "copyright", "COPYRIGHT"},
              {SF_STR_SOFTWARE, "ISFT", NULL, "software", "SOFTWARE"},
-             {SF_STR_SOFTWARE, NULL, NULL, NULL, "ENCODER"},
+             {SF_STR_SOFTWARE, NULL, NULL, "encoder", "ENCODER"},
+             {SF_STR_SOFTWARE, NULL, NULL, "encoding application", NULL},
              {SF_STR_ARTIST, "IART", "AUTH", "artist", "ARTIST"},
              {SF_STR_COMMENT, "ICMT", "ANNO", "comment", "COMMENT"},
              {SF_STR_COMMENT, NULL, NULL, "comments", NULL},
@@ -21,6 +22,7 @@ static const struct {
              {SF_STR_ALBUM, "IPRD", NULL, "album", "ALBUM"},
              {SF_STR_LICENSE, NULL, NULL, "license", "LICENSE"},
              {SF_STR_TRACKNUMBER, "ITRK", NULL, "tracknumber", "TRACKNUMBER"},
+             {SF_STR_TRACKNUMBER, "IPRT", NULL, "track number", NULL},
              {SF_STR_GENRE, "IGNR", NULL, "genre", "GENRE"}};
 
 const char *fc_text_name(int which) {

@@ -464,6 +464,42 @@ class Texts(harness.Case):
             self.assertEqual(chunks_of(self.read("out.wav"))[b"data"], struct.pack(f"<{FRAMES}h", *range(FRAMES)))
 
 
+class Texts(harness.Case):
+    """Texts that other programs write under names of their own."""
+
+    def copied(self, name, data, out, said=""):
+        done = self.run_command("-i", self.write(name, data), "-o", out)
+        self.assertEqual((done.returncode, done.stderr), (0, said))
+        return self.read(out)
+
+    def test_annotation(self):
+        """AU's, which goes into a comment; its own writer here has none."""
+        sound = struct.pack(f">{FRAMES}h", *range(FRAMES))
+        for text, begins in ((b"who said it\0", 36), (b"\0\0\0\0", 28), (b"", 24), (b"no end", 30)):
+            file = b".snd" + struct.pack(">IIIII", begins, len(sound), 3, 8000, 1) + text + sound
+            word = text.rstrip(b"\0")
+            lost = "filterchain: warning: out.au: AU has no place for what else is in the input, and it is left out: comment\n" if word else ""
+            self.assertEqual(self.copied("in.au", file, "out.au", lost)[24:], sound)
+            made = self.copied("in.au", file, "out.wav")
+            self.assertEqual(b"ICMT" in made, bool(word))
+            self.assertIn(word, made)
+            self.assertIn(b"comment=" + word if word else b"", self.copied("in.au", file, "out.flac").replace(b"COMMENT", b"comment"))
+
+    def test_track_number(self):
+        body = b"INFO" + chunk(b"IPRT", b"5\0")
+        self.assertIn(b"TRACKNUMBER=5", self.copied("in.wav", wav(chunk(b"LIST", body)), "out.flac").upper())
+
+    def test_of_a_caf_file(self):
+        """The program, and speakers that are where they are anyway."""
+        for channels, tag in ((1, 100 << 16 | 1), (2, 101 << 16 | 2)):
+            form = struct.pack(">d4sIIIII", 8000, b"lpcm", 0, 2 * channels, 1, channels, 16)
+            pieces = ((b"desc", form), (b"chan", struct.pack(">III", tag, 0, 0)), (b"info", struct.pack(">I", 1) + b"encoder\0somebody\0"),
+                      (b"data", bytes(4) + bytes(200 * channels)))
+            file = b"caff\0\1\0\0" + b"".join(kind + struct.pack(">q", len(body)) + body for kind, body in pieces)
+            for ending in ("flac", "wav", "ogg"):
+                self.assertIn(b"somebody", self.copied("in.caf", file, "out." + ending))
+
+
 class Mpeg(harness.Case):
     """Of an ID3 tag libsndfile reads some texts; the rest is named."""
     FRAMES = [(b"TIT2", b"\0a title"), (b"APIC", b"\0image/png\0\3\0" + bytes(300)), (b"TCOM", b"\0us"), (b"APIC", b"\0image/png\0\4\0x")]
@@ -482,16 +518,26 @@ class Mpeg(harness.Case):
 
     def test_what_a_tag_holds(self):
         for version in (2, 3, 4):
-            for ending, title in (("wav", "WAV"), ("flac", "FLAC")):
+            for ending in ("wav", "flac"):
                 with self.subTest(version=version, ending=ending):
                     done = self.run_command("-i", self.write("in.mp3", self.tagged(version)), "-o", "out." + ending)
                     word = "TCM" if version == 2 else "TCOM"
-                    self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.{ending}: {title} has no place for what "
-                                                                      f"else is in the input, and it is left out: picture, {word}\n"))
+                    self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.{ending}: of the input's ID3 tag these are "
+                                                                      f"not read, and left out: picture, {word}\n"))
                     self.assertIn(b"a title", self.read("out." + ending))
             done = self.run_command("-i", "in.mp3", "-o", "out.au")
             self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: out.au: AU has no place for what else is in the input, "
-                                                              f"and it is left out: title, picture, {word}\n"))
+                                                              "and it is left out: title\nfilterchain: warning: out.au: of the input's ID3 tag "
+                                                              f"these are not read, and left out: picture, {word}\n"))
+
+    def test_second_texts(self):
+        """Of each kind there is one; the length is none."""
+        for more, word in (((b"TIT2", b"\0another"), "TIT2"), ((b"COMM", b"\0eng\0a\0"), None), ((b"TLEN", b"\x001000"), None), ((b"TSSE", b"\0us"), None)):
+            self.FRAMES = [(b"TIT2", b"\0a title"), (b"TENC", b"\0us"), more] if word or more[0] != b"TSSE" else [(b"TENC", b"\0us"), more]
+            word = "TSSE" if more[0] == b"TSSE" else word
+            done = self.run_command("-i", self.write("in.mp3", self.tagged(3)), "-o", "out.wav")
+            said = f"filterchain: warning: out.wav: of the input's ID3 tag these are not read, and left out: {word}\n" if word else ""
+            self.assertEqual((done.returncode, done.stderr), (0, said))
 
     def test_zeros_between_tag_and_frames(self):
         """As some fill a tag up without counting it; behind one tag or two."""
