@@ -372,17 +372,6 @@ static gboolean read_comments(fc_metadata *metadata, fc_source *like, fc_input *
   return !metadata->no_memory;
 }
 
-/* What AU says ahead of its samples, in which some name the program: a comment elsewhere. */
-static void read_annotation(fc_metadata *metadata, const fc_input *input) {
-  enum { HEAD = 24 };
-  const gboolean big = memcmp(input->head, ".snd", 4) == 0, little = memcmp(input->head, "dns.", 4) == 0;
-  if (!big && !little) return;
-  const fc_chunk_layout *layout = fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
-  guint64 begins = fc_chunk_get(layout, input->head + 4, 4), end = MIN(begins, input->head_size);
-  gsize size = end > HEAD ? strnlen((const char *)input->head + HEAD, (gsize)end - HEAD) : 0;
-  if (size) add_string("annotation", SF_STR_COMMENT, (const char *)input->head + HEAD, size, metadata);
-}
-
 /* FALSE when there is no memory. */
 static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_options *options) {
   SNDFILE *file = fc_audio_source_file(like);
@@ -393,7 +382,7 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
   if (!metadata->comments.count && !read_strings(metadata, file)) return FALSE;
   if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);
   if (input->seekable) fc_id3_name_others(input, metadata->others);
-  read_annotation(metadata, input);
+  fc_texts_find_annotation(input, add_string, metadata);
   if (chunks) return read_own(metadata, input, chunks, options);
   warn_of_pipe(input, options);
   return read_front(metadata, input, options);

@@ -106,3 +106,13 @@ void fc_texts_find_comment(const guint8 *field, gsize size, fc_text_found found,
   for (gsize i = 0; i < MIN(length, sizeof name); i++) name[i] = (guint8)g_ascii_toupper((char)field[i]);
   tell(FC_FAMILY_NONE, name, MIN(length, sizeof name), field + head, size - head, found, data);
 }
+
+void fc_texts_find_annotation(const fc_input *input, fc_text_found found, void *data) {
+  enum { HEAD = 24 };
+  const gboolean big = memcmp(input->head, ".snd", 4) == 0, little = memcmp(input->head, "dns.", 4) == 0;
+  if (!big && !little) return;
+  const fc_chunk_layout *layout = fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
+  const guint64 end = MIN(fc_chunk_get(layout, input->head + 4, 4), input->head_size);
+  const gsize size = end > HEAD ? strnlen((const char *)input->head + HEAD, (gsize)end - HEAD) : 0;
+  if (size) found("annotation", SF_STR_COMMENT, (const char *)input->head + HEAD, size, data);
+}

@@ -24,6 +24,9 @@ void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found f
 /* The same of a field of Vorbis comments, whose names are in capital letters then. */
 void fc_texts_find_comment(const guint8 *field, gsize size, fc_text_found found, void *data);
 
+/* The text that AU has ahead of its samples, in which some name the program: a comment elsewhere. */
+void fc_texts_find_annotation(const fc_input *input, fc_text_found found, void *data);
+
 /* "title", "comment"; static. */
 const char *fc_text_name(int which);
 
