@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "media/audio_length.h"
+#include "media/channel_order.h"
 #include "media/chunks.h"
 #include "media/flac_end.h"
 #include "media/mpeg_front.h"
@@ -31,6 +32,7 @@ typedef struct audio_source {
   fc_ogg_pipe *ogg;         /* or NULL */
   SNDFILE *file;
   SF_INFO info;
+  const fc_channel_order *order; /* or NULL */
   gint64 position;
   gint64 promised; /* frames that the file said it has; FC_UNKNOWN */
   gboolean cut_told, damage_told, remark_told, behind_told;
@@ -138,6 +140,7 @@ static gint64 audio_read(fc_source *base, const fc_view *into, GError **error) {
   if (source->promised != FC_UNKNOWN) wanted = MIN(wanted, source->promised - source->position);
   if (wanted > 0) got = read_frames(source, into->data, wanted);
   if (got < 0) got = 0;
+  if (source->order) fc_channel_order_undo(source->order, into->data, got);
   source->position += got;
   if (!fc_input_check(source->input, error)) return -1;
   if (source->view && !fc_sound_view_check(source->view, error)) return -1;
@@ -274,6 +277,7 @@ static gboolean find_length(audio_source *source, GError **error) {
 
 static void set_format(audio_source *source) {
   fc_audio_samples samples = fc_audio_samples_of(source->info.format);
+  source->order = fc_channel_order_in(source->input, source->info.format, source->info.channels);
   source->base.format = (fc_format){.size = sizeof(fc_format),
                                     .kind = FC_AUDIO,
                                     .dtype = samples.dtype,

@@ -99,6 +99,21 @@ static void leave_out_padding(fc_input *input, const fc_chunks *chunks, const SF
     length->frames = (gint64)said;
 }
 
+static gboolean stands_one_by_one(int subtype) {
+  gboolean plain = subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
+  return plain || subtype == SF_FORMAT_ULAW || subtype == SF_FORMAT_ALAW;
+}
+
+/* Some writers count what W64 is padded with to whole 8 bytes as samples, but not as frames. */
+static void leave_out_alignment(fc_input *input, const fc_chunks *chunks, const SF_INFO *info, gint64 bytes,
+                                fc_audio_length *length) {
+  gint64 said = (gint64)number_in(input, chunks, "fact", 0, 8);
+  gboolean padded = chunks->family == FC_FAMILY_W64 && stands_one_by_one(info->format & SF_FORMAT_SUBMASK) &&
+                    bytes % 8 == 0;
+  if (padded && said > 0 && said < length->frames && bytes - said * frame_bytes(info) < 8)
+    length->frames = said;
+}
+
 /* Of families whose sizes have 32 bits libsndfile is told as RF64 what does not fit, but of these two it
  * cannot be. */
 static gboolean is_too_long(const fc_input *input, const fc_chunks *chunks) {
@@ -126,6 +141,7 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
   else {
     cap_frames(info, samples->size, length);
     leave_out_padding(input, chunks, info, samples->size, length);
+    leave_out_alignment(input, chunks, info, samples->size, length);
     if (fc_audio_is_mpeg(info->format)) compare_mpeg(input, samples->offset, samples->size, length);
     if (chunks->wrapped) length->remark = WRAPPED;
     if (chunks->several) length->remark = "holds samples in several chunks; those of the first are read";

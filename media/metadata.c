@@ -5,6 +5,7 @@
  */
 #include "media/metadata.h"
 
+#include "media/channel_order.h"
 #include "media/flac_front.h"
 #include "media/id3.h"
 #include "media/ogg_pipe.h"
@@ -378,6 +379,8 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
   fc_input *input = fc_audio_source_input(like);
   const fc_chunks *chunks = fc_audio_source_chunks(like);
   read_known(metadata, file);
+  if (fc_channel_seats_in(input, fc_audio_source_format(like), metadata->channels, metadata->map))
+    metadata->has_map = TRUE;
   if (!read_cues(metadata, file) || !read_comments(metadata, like, input, options)) return FALSE;
   if (!metadata->comments.count && !read_strings(metadata, file)) return FALSE;
   if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);

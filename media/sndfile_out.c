@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "media/channel_order.h"
 #include "media/flac_front.h"
 #include "media/metadata.h"
 #include "media/ogg_pages.h"
@@ -24,8 +25,9 @@ typedef struct sndfile_encoder {
   SNDFILE *file;
   gint64 position; /* as libsndfile sees it */
   gint64 size;
-  gint64 frames;        /* written */
-  float *gathered;      /* for Vorbis: frames that wait for others; else NULL */
+  gint64 frames;                 /* written */
+  const fc_channel_order *order; /* or NULL */
+  float *gathered;      /* for Vorbis, and where there is an order: frames that wait for others; else NULL */
   gint64 waiting;       /* how many */
   int sample_bytes;     /* of PCM and float samples */
   fc_flac_front front;  /* FLAC with blocks to add: all NULL otherwise */
@@ -164,8 +166,11 @@ static gboolean gather(sndfile_encoder *encoder, const float *frames, gint64 cou
   const gsize channels = (gsize)encoder->spec.channels;
   while (count > 0) {
     gint64 some = MIN(count, GATHERED - encoder->waiting);
-    memcpy(encoder->gathered + (gsize)encoder->waiting * channels, frames,
-           (gsize)some * channels * sizeof *frames);
+    float *to = encoder->gathered + (gsize)encoder->waiting * channels;
+    if (encoder->order)
+      fc_channel_order_apply(encoder->order, to, frames, some);
+    else
+      memcpy(to, frames, (gsize)some * channels * sizeof *frames);
     encoder->waiting += some;
     if (encoder->waiting == GATHERED && !write_now(encoder, encoder->gathered, GATHERED, error)) return FALSE;
     encoder->waiting %= GATHERED;
@@ -270,7 +275,8 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   encoder->sample_bytes = floats ? (int)fc_dtype_size(spec->samples.dtype) : (spec->samples.bits + 7) / 8;
   if (spec->frames > 0 && !check_size(encoder, spec->frames * spec->channels * encoder->sample_bytes, error))
     return FALSE;
-  if ((spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_VORBIS) {
+  encoder->order = fc_channel_order_of(spec->samples.format, spec->channels);
+  if (encoder->order || (spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_VORBIS) {
     gsize size = (gsize)GATHERED * (gsize)spec->channels * sizeof *encoder->gathered;
     encoder->gathered = g_try_malloc(size);
     if (!encoder->gathered)

@@ -212,6 +212,24 @@ static void put_padding(const maker *make, fc_blob *to, guint64 size) {
   fc_blob_put(to, zeros, (make->align - size % make->align) % make->align);
 }
 
+/* Of W64 whose format has an extended tag libsndfile does not look which one it stands for, and takes the
+ * samples for integers: it sees the tag itself, of samples that stand one by one, or none that it knows. What
+ * it makes of them does not depend on how many of their bits are said to be valid. */
+static void put_plain_tag(const maker *make, const fc_chunk *chunk, guint8 *body) {
+  enum { EXTENDED = 0xfffe, TYPE_AT = 24, PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, UNKNOWN = 0 };
+  static const guint8 tail[] = {0, 0, 0,   0, 16, 0,   128,
+                                0, 0, 170, 0, 56, 155, 113}; /* of KSDATAFORMAT_SUBTYPE_ */
+  const fc_chunk_layout *layout = make->layout;
+  if (layout->family != FC_FAMILY_W64 || memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < 2 ||
+      fc_chunk_get(layout, body, 2) != EXTENDED)
+    return;
+  guint64 tag = UNKNOWN;
+  if (chunk->size >= TYPE_AT + 2 + (gint64)sizeof tail && memcmp(body + TYPE_AT + 2, tail, sizeof tail) == 0)
+    tag = fc_chunk_get(layout, body + TYPE_AT, 2);
+  gboolean plain = tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW;
+  fc_chunk_put(layout, body, plain ? tag : UNKNOWN, 2);
+}
+
 /* The whole chunk, if it can be read. */
 static void put_chunk(const maker *make, fc_blob *to, const fc_chunk *chunk) {
   gsize before = to->size, size = (gsize)chunk->size;
@@ -219,8 +237,10 @@ static void put_chunk(const maker *make, fc_blob *to, const fc_chunk *chunk) {
   guint8 *bytes = fc_blob_grow(to, size);
   if (bytes && fc_input_read_at(make->view->input, chunk->offset, bytes, size, NULL) != (gssize)size)
     to->size = before;
-  else
+  else {
+    if (bytes) put_plain_tag(make, chunk, bytes);
     put_padding(make, to, size);
+  }
 }
 
 /* As far as there is room for them. */
