@@ -212,22 +212,27 @@ static void put_padding(const maker *make, fc_blob *to, guint64 size) {
   fc_blob_put(to, zeros, (make->align - size % make->align) % make->align);
 }
 
-/* Of W64 whose format has an extended tag libsndfile does not look which one it stands for, and takes the
- * samples for integers: it sees the tag itself, of samples that stand one by one, or none that it knows. What
- * it makes of them does not depend on how many of their bits are said to be valid. */
-static void put_plain_tag(const maker *make, const fc_chunk *chunk, guint8 *body) {
-  enum { EXTENDED = 0xfffe, TYPE_AT = 24, PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, UNKNOWN = 0 };
-  static const guint8 tail[] = {0, 0, 0,   0, 16, 0,   128,
-                                0, 0, 170, 0, 56, 155, 113}; /* of KSDATAFORMAT_SUBTYPE_ */
-  const fc_chunk_layout *layout = make->layout;
-  if (layout->family != FC_FAMILY_W64 || memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < 2 ||
-      fc_chunk_get(layout, body, 2) != EXTENDED)
-    return;
-  guint64 tag = UNKNOWN;
-  if (chunk->size >= TYPE_AT + 2 + (gint64)sizeof tail && memcmp(body + TYPE_AT + 2, tail, sizeof tail) == 0)
-    tag = fc_chunk_get(layout, body + TYPE_AT, 2);
+/* The tag that an extended format stands for, of samples that stand one by one; or one that nobody knows. */
+static guint64 plain_tag(const fc_chunk_layout *layout, const guint8 *body, gint64 size) {
+  enum { TYPE_AT = 24, REST = 14, PCM = 1, FLOAT = 3, ALAW = 6, ULAW = 7, UNKNOWN = 0 };
+  static const guint8 rests[][REST] = {
+      {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71},        /* KSDATAFORMAT_SUBTYPE_ */
+      {0, 0, 0x21, 7, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0}}; /* AMBISONIC_B_FORMAT_ */
+  if (size < TYPE_AT + 2 + REST) return UNKNOWN;
+  guint64 tag = fc_chunk_get(layout, body + TYPE_AT, 2);
   gboolean plain = tag == PCM || tag == FLOAT || tag == ALAW || tag == ULAW;
-  fc_chunk_put(layout, body, plain ? tag : UNKNOWN, 2);
+  for (gsize i = 0; plain && i < G_N_ELEMENTS(rests); i++)
+    if (memcmp(body + TYPE_AT + 2, rests[i], REST) == 0) return tag;
+  return UNKNOWN;
+}
+
+/* Of W64 whose format is extended libsndfile does not look which one it stands for, and takes all samples for
+ * integers: it sees the plain tag. How many bits are valid it does not ask for in any case. */
+static void make_plain(const maker *make, const fc_chunk *chunk, guint8 *body) {
+  enum { EXTENDED = 0xfffe };
+  gboolean format = make->layout->family == FC_FAMILY_W64 && memcmp(chunk->id, "fmt ", 4) == 0;
+  if (format && chunk->size >= 2 && fc_chunk_get(make->layout, body, 2) == EXTENDED)
+    fc_chunk_put(make->layout, body, plain_tag(make->layout, body, chunk->size), 2);
 }
 
 /* The whole chunk, if it can be read. */
@@ -238,7 +243,7 @@ static void put_chunk(const maker *make, fc_blob *to, const fc_chunk *chunk) {
   if (bytes && fc_input_read_at(make->view->input, chunk->offset, bytes, size, NULL) != (gssize)size)
     to->size = before;
   else {
-    if (bytes) put_plain_tag(make, chunk, bytes);
+    if (bytes) make_plain(make, chunk, bytes);
     put_padding(make, to, size);
   }
 }

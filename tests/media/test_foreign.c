@@ -599,6 +599,114 @@ static void test_end_of_caf(void) {
   clear_bytes(&b);
 }
 
+/* ---- W64 -------------------------------------------------------------------- */
+
+typedef struct extended {
+  guint16 type; /* that the tag stands for */
+  int bits, valid;
+  const char *tail; /* of the sub-format, 14 bytes; NULL: the usual one */
+  gint64 frames;    /* that are said; 0: none are */
+} extended;
+
+/* The same with an extended format, and a size that counts what the samples are padded with. */
+static void extend_w64(const char *from, const char *to, const extended *how) {
+  enum { HEADER = 40, CHUNK = 24, FORMAT_END = HEADER + CHUNK + 40, TAG_AT = HEADER + CHUNK };
+  const fc_chunk_layout *w64 = fc_chunk_layout_of(FC_FAMILY_W64);
+  bytes b = load(from);
+  guint8 front[FORMAT_END + CHUNK + 8] = {0}, *type = front + TAG_AT + 24;
+  gsize data = place_of(&b, "data"), size = how->frames ? sizeof front : FORMAT_END;
+  memcpy(front, b.data, TAG_AT + 16);
+  fc_chunk_put(w64, front + HEADER + 16, CHUNK + 40, 8);
+  fc_chunk_put(w64, front + TAG_AT, 0xfffe, 2);
+  fc_chunk_put(w64, front + TAG_AT + 14, (guint64)how->bits, 2);
+  fc_chunk_put(w64, front + TAG_AT + 16, 22, 2);
+  fc_chunk_put(w64, front + TAG_AT + 18, (guint64)how->valid, 2);
+  fc_chunk_put(w64, type, how->type, 2);
+  memcpy(type + 2, how->tail ? how->tail : "\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71", 14);
+  fc_chunk_put_id(w64, front + FORMAT_END, (const guint8 *)"fact");
+  fc_chunk_put(w64, front + FORMAT_END + 16, CHUNK + 8, 8);
+  fc_chunk_put(w64, front + FORMAT_END + CHUNK, (guint64)how->frames, 8);
+  g_autoptr(GByteArray) file = g_byte_array_new();
+  g_byte_array_append(file, front, (guint)size);
+  g_byte_array_append(file, b.data + data, (guint)(b.size - data));
+  while ((file->len - size) % 8) put(file, 0, 1);
+  fc_chunk_put(w64, file->data + size + 16, file->len - size, 8);
+  fc_chunk_put(w64, file->data + 16, file->len, 8);
+  store(to, file->data, file->len);
+  clear_bytes(&b);
+}
+
+/* Of extended formats libsndfile takes all samples for integers. */
+static void test_extended_w64(void) {
+  static const struct {
+    int format, channels;
+    extended how;
+  } files[] = {
+      {SF_FORMAT_FLOAT, 1, {.type = 3, .bits = 32, .valid = 32}},
+      {SF_FORMAT_FLOAT, 6, {.type = 3, .bits = 32, .valid = 32, .frames = 1001}},
+      {SF_FORMAT_DOUBLE, 2, {.type = 3, .bits = 64, .valid = 64}},
+      {SF_FORMAT_ALAW, 6, {.type = 6, .bits = 8, .valid = 8, .frames = 1001}},
+      {SF_FORMAT_ULAW, 8, {.type = 7, .bits = 8, .valid = 8}},
+      {SF_FORMAT_PCM_U8, 4, {.type = 1, .bits = 8, .valid = 8}},
+      {SF_FORMAT_PCM_16, 4, {.type = 1, .bits = 16, .valid = 12}},
+      {SF_FORMAT_PCM_24, 4, {.type = 1, .bits = 24, .valid = 20}},
+      {SF_FORMAT_PCM_32, 4, {.type = 1, .bits = 32, .valid = 24}},
+      {SF_FORMAT_PCM_16,
+       4,
+       {.type = 1, .bits = 16, .valid = 16, .tail = "\0\0\x21\x07\xd3\x11\x86\x44\xc8\xc1\xca\0\0\0"}},
+  };
+  g_autofree char *plain = scratch("plain.w64"), *path = scratch("extended.w64");
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    const gsize values = (gsize)(1001 * files[i].channels);
+    make_sound(plain, SF_FORMAT_W64 | files[i].format, 48000, files[i].channels, 1001);
+    extend_w64(plain, path, &files[i].how);
+    bytes want = samples_of(plain, &(copy_job){0}), got = samples_of(path, &(copy_job){0});
+    g_assert_cmpuint(want.size, ==, values * sizeof(float));
+    g_assert_cmpuint(got.size, >=, want.size);
+    g_assert_cmpmem(got.data, want.size, want.data, want.size);
+    clear_bytes(&want);
+    clear_bytes(&got);
+  }
+}
+
+/* What is in none of these ways is not guessed at. */
+static void test_unknown_w64(void) {
+  static const extended hows[] = {
+      {.type = 2, .bits = 16, .valid = 16},
+      {.type = 0xfffe, .bits = 16, .valid = 16},
+      {.type = 1, .bits = 16, .valid = 16, .tail = "\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x70"},
+  };
+  g_autofree char *plain = scratch("plain.w64"), *path = scratch("unknown.w64");
+  make_sound(plain, SF_FORMAT_W64 | SF_FORMAT_PCM_16, 48000, 2, 1000);
+  for (gsize i = 0; i < G_N_ELEMENTS(hows); i++) {
+    extend_w64(plain, path, &hows[i]);
+    assert_fails(path, "cannot be read as W64: Error in WAV/W64/RF64 file. Malformed 'fmt ' chunk");
+  }
+}
+
+/* What the samples are padded with is none of them, where their number is said. */
+static void test_padded_w64(void) {
+  static const struct {
+    int format, channels;
+    gint64 said, read;
+  } files[] = {
+      {SF_FORMAT_ULAW, 1, 1001, 1001},  {SF_FORMAT_ULAW, 1, 0, 1008},     {SF_FORMAT_ULAW, 1, 1000, 1008},
+      {SF_FORMAT_ULAW, 1, 2000, 1008},  {SF_FORMAT_ALAW, 2, 1001, 1001},  {SF_FORMAT_FLOAT, 1, 1001, 1001},
+      {SF_FORMAT_FLOAT, 1, 1000, 1002}, {SF_FORMAT_FLOAT, 3, 1001, 1001},
+  };
+  g_autofree char *plain = scratch("plain.w64"), *path = scratch("padded.w64");
+  for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+    int format = files[i].format;
+    guint16 type = format == SF_FORMAT_FLOAT ? 3 : format == SF_FORMAT_ALAW ? 6 : 7;
+    int bits = type == 3 ? 32 : 8;
+    make_sound(plain, SF_FORMAT_W64 | format, 8000, files[i].channels, 1001);
+    extend_w64(plain, path, &(extended){.type = type, .bits = bits, .valid = bits, .frames = files[i].said});
+    bytes got = samples_of(path, &(copy_job){0});
+    g_assert_cmpuint(got.size, ==, (gsize)(files[i].read * files[i].channels) * sizeof(float));
+    clear_bytes(&got);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -616,6 +724,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/end-of-flac", test_end_of_flac);
   g_test_add_func("/media/foreign/end-of-caf", test_end_of_caf);
   g_test_add_func("/media/foreign/two-of-samples", test_two_of_samples);
+  g_test_add_func("/media/foreign/extended-w64", test_extended_w64);
+  g_test_add_func("/media/foreign/unknown-w64", test_unknown_w64);
+  g_test_add_func("/media/foreign/padded-w64", test_padded_w64);
   int status = g_test_run();
   scratch_remove();
   return status;
