@@ -73,6 +73,10 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
       return broken(ps, "it passes frames through but asks for a halo or changes their size", error);
   }
+  if (out->extent[FC_AXIS_C] > G_MAXINT32) /* products with it fit 64 bits */
+    return fc_fail(error, FC_INVALID,
+                   "%s: makes %" G_GINT64_FORMAT " channels of %" G_GINT64_FORMAT ", and %d are the most",
+                   ps->name, out->extent[FC_AXIS_C], in->extent[FC_AXIS_C], G_MAXINT32);
   if (ps->border < FC_BORDER_ZERO || ps->border > FC_BORDER_NONE) return broken(ps, "unknown border", error);
   return TRUE;
 }

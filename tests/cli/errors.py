@@ -412,6 +412,13 @@ class Inputs(Bad):
         self.expect(2, "sepconv: works on images and arrays, not on audio", "-i", self.sound, "-p", "sepconv:mask.txt")
         self.expect(2, "dct: sound has no rows: axis=y and axis=xy are for images", "-i", self.sound, "-p", "dct:axis=y")
 
+    def test_too_many_channels(self):
+        """More than memory has room for, and at last more than numbers do."""
+        made = 1026 ** 3 * 1026
+        for stages in (4, 8):
+            self.expect(2, f"stft: makes {made} channels of {1026 ** 3}, and 2147483647 are the most", "-i", self.sound,
+                        *(word for _ in range(stages) for word in ("-p", "stft")))
+
     def test_an_output_that_cannot_hold_it(self):
         """Likewise, whatever it is that it cannot hold."""
         self.expect(2, "out.png: sound cannot be stored as an image; use .wav or .npy", "-i", self.sound, output="out.png")
