@@ -55,6 +55,22 @@ static gboolean broken(fc_plan_stage *ps, const char *what, GError **error) {
   return fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: %s", ps->name, what);
 }
 
+/* Stages may multiply them, one after another: products with what is allowed here fit 64 bits. */
+static gboolean check_extents(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
+                              GError **error) {
+  static const char *const names[FC_AXES] = {"frames", "rows", "columns", "channels"};
+  for (int a = 0; a < FC_AXES; a++) {
+    gboolean time = a == FC_AXIS_N || (a == FC_AXIS_X && out->kind == FC_AUDIO);
+    gint64 most = time ? (gint64)1 << 48 : G_MAXINT32;
+    if (out->extent[a] > most && out->extent[a] > in->extent[a])
+      return fc_fail(error, FC_INVALID,
+                     "%s: makes %" G_GINT64_FORMAT " %s of %" G_GINT64_FORMAT ", and %" G_GINT64_FORMAT
+                     " are the most",
+                     ps->name, out->extent[a], time ? "samples" : names[a], in->extent[a], most);
+  }
+  return TRUE;
+}
+
 /* Holds an operator to what it may answer. */
 static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_format *out, GError **error) {
   if (out->dtype < 0 || out->dtype >= FC_DTYPE_COUNT) return broken(ps, "unknown element type", error);
@@ -73,12 +89,8 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
       return broken(ps, "it passes frames through but asks for a halo or changes their size", error);
   }
-  if (out->extent[FC_AXIS_C] > G_MAXINT32) /* products with it fit 64 bits */
-    return fc_fail(error, FC_INVALID,
-                   "%s: makes %" G_GINT64_FORMAT " channels of %" G_GINT64_FORMAT ", and %d are the most",
-                   ps->name, out->extent[FC_AXIS_C], in->extent[FC_AXIS_C], G_MAXINT32);
   if (ps->border < FC_BORDER_ZERO || ps->border > FC_BORDER_NONE) return broken(ps, "unknown border", error);
-  return TRUE;
+  return check_extents(ps, in, out, error);
 }
 
 static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error) {
