@@ -267,6 +267,7 @@ static gboolean find_length(audio_source *source, GError **error) {
   if (!found) return FALSE;
   if (fault && !judge(source, fault, error)) return FALSE;
   if (length.remark) fc_media_warn(&source->options, "%s: %s", source->base.name, length.remark);
+  source->remark_told = length.remark != NULL;
   if (source->view && fc_sound_view_is_open(source->view)) length.frames = FC_UNKNOWN;
   source->promised = length.frames;
   /* What the file promises may still not be there; only a known end can be announced. */

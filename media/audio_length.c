@@ -31,7 +31,7 @@ static gint64 frame_bytes(const SF_INFO *info) {
 static gboolean find_ogg_end(fc_input *input, fc_audio_length *length, GError **error) {
   fc_ogg_watch watch = {0};
   if (!fc_ogg_watch_file(&watch, input, error)) return FALSE;
-  if (watch.beside) length->remark = FC_OGG_BESIDE;
+  length->remark = fc_ogg_watch_remark(&watch);
   length->fault = fc_ogg_watch_fault(&watch);
   if (!length->fault && !fc_ogg_watch_is_whole(&watch)) length->fault = g_strdup(FC_OGG_CUT);
   return TRUE;

@@ -8,6 +8,8 @@
 #include "media/ogg_watch.h"
 #include "media/reader.h"
 
+#define BEHIND 4096
+
 struct fc_ogg_pipe {
   fc_reader reader;
   GError *problem;
@@ -66,17 +68,20 @@ const fc_ogg_headers *fc_ogg_pipe_headers(const fc_ogg_pipe *pipe) {
   return &pipe->headers;
 }
 
-/* Others follow, or run still, or may. */
-static gboolean may_go_on(const fc_ogg_pipe *pipe) {
+/* So much is to be read behind the stream at once: of others that follow, or run still, what comes; of what
+ * may be there no more than is. 0: that is the end. */
+static gsize wanted_behind(const fc_ogg_pipe *pipe) {
   const fc_ogg_watch *watch = &pipe->watch;
-  if (watch->chain || (watch->beside && watch->running)) return TRUE;
-  return watch->over && fc_reader_is_ready(&pipe->reader, FC_INPUT_PATIENCE);
+  if (watch->position - watch->ends > FC_INPUT_LOOK_MOST) return 0;
+  if (watch->chain || (watch->beside && watch->running)) return BEHIND;
+  return watch->over && fc_reader_is_ready(&pipe->reader, FC_INPUT_PATIENCE) ? 1 : 0;
 }
 
 gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
   gboolean file = pipe->reader.input->seekable; /* which was looked through when it was opened */
-  guint8 rest[4096];
-  while (!file && may_go_on(pipe) && vio_read(rest, sizeof rest, pipe)) {
+  guint8 rest[BEHIND];
+  gsize wanted;
+  while (!file && (wanted = wanted_behind(pipe)) > 0 && vio_read(rest, (sf_count_t)wanted, pipe)) {
   }
   *whole = file || fc_ogg_watch_is_whole(&pipe->watch);
   if (pipe->problem && error) *error = g_error_copy(pipe->problem);
@@ -98,7 +103,7 @@ gboolean fc_ogg_is_chain(fc_input *input) {
 }
 
 const char *fc_ogg_pipe_remark(const fc_ogg_pipe *pipe) {
-  return pipe->watch.beside ? FC_OGG_BESIDE : pipe->watch.chain ? FC_OGG_CHAIN : NULL;
+  return fc_ogg_watch_remark(&pipe->watch);
 }
 
 char *fc_ogg_pipe_fault(const fc_ogg_pipe *pipe) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "media/audio_length.h"
+
 #define MARK  FC_OGG_MARK_SIZE
 #define BLOCK 65536
 
@@ -28,8 +30,8 @@ static void find_damage(fc_ogg_watch *watch) {
 /* Its checksum was made with nothing in its place. */
 static void begin_page(fc_ogg_watch *watch) {
   static const guint8 nothing[4];
-  if (watch->stray && watch->any) find_damage(watch);
-  watch->stray = FALSE;
+  if (watch->any && watch->begins != watch->ends) find_damage(watch);
+  watch->stray = 0;
   watch->sum = fc_ogg_sum(0, watch->header, FC_OGG_SUM_AT);
   watch->sum = fc_ogg_sum(watch->sum, nothing, sizeof nothing);
   watch->sum = fc_ogg_sum(watch->sum, watch->header + FC_OGG_SUM_AT + 4, watch->held - FC_OGG_SUM_AT - 4);
@@ -61,10 +63,18 @@ static void end_page(fc_ogg_watch *watch) {
   watch->beside |= !watch->over && (flags & FC_OGG_FIRST) && !of_first;
   watch->any = TRUE;
   watch->held = 0;
+  watch->ends = watch->position;
 }
 
 static gboolean header_is_whole(const fc_ogg_watch *watch) {
   return fc_ogg_header_is_whole(watch->header, watch->held);
+}
+
+/* Those in hand, but for as many as may be the first of a page. */
+static void pass_over(fc_ogg_watch *watch, gsize kept) {
+  gboolean zero = watch->held == 1 && !watch->header[0];
+  if (watch->stray || !zero) watch->stray += (gint64)(watch->held - kept);
+  watch->held = kept;
 }
 
 /* One more byte of a header; what begins otherwise than one is passed over. */
@@ -72,8 +82,7 @@ static void take_header(fc_ogg_watch *watch, guint8 byte) {
   if (watch->held == 0) watch->begins = watch->position;
   watch->header[watch->held++] = byte;
   if (watch->held <= MARK && memcmp(watch->header, FC_OGG_MARK, watch->held) != 0) {
-    watch->stray = TRUE;
-    watch->held = byte == 'O';
+    pass_over(watch, byte == 'O');
     watch->header[0] = byte;
     watch->begins = watch->position;
   }
@@ -107,6 +116,13 @@ gboolean fc_ogg_watch_file(fc_ogg_watch *watch, fc_input *input, GError **error)
 
 gboolean fc_ogg_watch_is_whole(const fc_ogg_watch *watch) {
   return watch->ended && watch->over && watch->held < MARK;
+}
+
+const char *fc_ogg_watch_remark(const fc_ogg_watch *watch) {
+  if (watch->beside) return FC_OGG_BESIDE;
+  if (watch->chain) return FC_OGG_CHAIN;
+  gboolean goes_on = watch->stray + (gint64)watch->held > FC_INPUT_FEW;
+  return goes_on && fc_ogg_watch_is_whole(watch) ? FC_AUDIO_GOES_ON : NULL;
 }
 
 char *fc_ogg_watch_fault(const fc_ogg_watch *watch) {

@@ -216,7 +216,7 @@ class Inputs(Bad):
         self.assertIn("Xing", self.run_command("-v", "-i", "cut.mp3", "-o", "out.wav", "--allow-truncated").stderr)
 
     def test_an_ogg_page_that_is_not_what_it_was(self):
-        """libsndfile leaves it out without a word. What stands behind the last page does no harm."""
+        """libsndfile leaves it out without a word. What stands behind the last page is told."""
         noise = random.Random(9)
         harness.write_wav(self.path("noise.wav"), [noise.randrange(-9000, 9000) for _ in range(96000)], 2, 48000)
         for ending in ("ogg", "opus"):
@@ -258,7 +258,16 @@ class Inputs(Bad):
             self.succeed("-i", "whole." + ending, "-o", "all.wav")
             self.assertEqual(self.read("out.wav"), self.read("all.wav"))
             self.write("more." + ending, whole + b"Of no use" * 99)
-            self.succeed("-i", "more." + ending, "-o", "out.wav")
+            self.assertEqual(self.fails(0, "-i", "more." + ending, "-o", "out.wav"),
+                             f"warning: more.{ending}: goes on behind its own end; what follows is left out")
+            for many in (b"\0" * (40 << 20), b"y" * (17 << 20)):  # of which as many are looked at in a pipe
+                done = self.run_command("-i", "-", "-o", "out.wav", input=whole + many, text=False)
+                self.assertEqual((done.returncode, b"goes on behind" in done.stderr), (0, many[:1] == b"y"))
+            bad = whole + b"OgxS" + whole[4:]  # another stream, of which the first page is not seen
+            self.write("bad." + ending, bad)
+            self.assertIn("is damaged: what it has from byte", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
+            done = self.run_command("-i", "-", "-o", "out.wav", input=bad, text=False)
+            self.assertIn(b"is damaged: what it has from byte", done.stderr)
 
     def test_streams_side_by_side(self):
         """The first is read, wherever it ends, from a pipe as well; where it is cut off, that is said."""

@@ -222,7 +222,7 @@ class Sound(harness.Case):
         said = "holds streams one after another; the first is read, and what follows is left out"
         lost = "AU has no place for what else is in the input, and it is left out: ENCODER"  # as libsndfile has it in Vorbis
         file = self.run_command("-i", "chain.ogg", "-o", "file.au")
-        self.assertEqual((file.returncode, file.stderr), (0, f"filterchain: warning: file.au: {lost}\nfilterchain: warning: chain.ogg: {said}\n"))
+        self.assertEqual((file.returncode, file.stderr), (0, f"filterchain: warning: chain.ogg: {said}\nfilterchain: warning: file.au: {lost}\n"))
         self.assertEqual(self.read("file.au"), self.read("one.au"))
         with subprocess.Popen(["cat", self.path("chain.ogg")], stdout=subprocess.PIPE) as child:
             pipe = self.run_command("-i", "-", "-o", "pipe.au", stdin=child.stdout)
