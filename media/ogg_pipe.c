@@ -88,18 +88,40 @@ gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error) {
   return pipe->problem == NULL;
 }
 
+/* Moves from where a page begins to where it ends; FALSE: none begins there. */
+static gboolean pass_page(fc_input *input, gint64 *at, gboolean *first) {
+  guint8 page[FC_OGG_HEADER_MOST];
+  gssize got = fc_input_read_at(input, *at, page, sizeof page, NULL);
+  if (got < 0 || !fc_ogg_header_is_whole(page, (gsize)got)) return FALSE;
+  if (memcmp(page, FC_OGG_MARK, FC_OGG_MARK_SIZE) != 0) return FALSE;
+  *first = (page[FC_OGG_FLAGS_AT] & FC_OGG_FIRST) != 0;
+  *at += (gint64)fc_ogg_page_size(page);
+  return TRUE;
+}
+
 /* Streams that run side by side all begin before any of them goes on. */
 gboolean fc_ogg_is_chain(fc_input *input) {
-  guint8 page[FC_OGG_HEADER_MOST];
-  gboolean begun = FALSE;
-  for (gint64 at = 0;; at += (gint64)fc_ogg_page_size(page)) {
-    gssize got = fc_input_read_at(input, at, page, sizeof page, NULL);
-    if (got < 0 || !fc_ogg_header_is_whole(page, (gsize)got)) return FALSE;
-    if (memcmp(page, FC_OGG_MARK, FC_OGG_MARK_SIZE) != 0) return FALSE;
-    gboolean first = (page[FC_OGG_FLAGS_AT] & FC_OGG_FIRST) != 0;
+  gboolean begun = FALSE, first;
+  for (gint64 at = 0; pass_page(input, &at, &first);) {
     if (first && begun) return TRUE;
     begun |= !first;
   }
+  return FALSE;
+}
+
+static gboolean has_page_behind(fc_input *input, gint64 at) {
+  guint8 block[BEHIND + FC_OGG_MARK_SIZE - 1];
+  for (gssize got; (got = fc_input_read_at(input, at, block, sizeof block, NULL)) > 0; at += BEHIND)
+    if (memmem(block, (gsize)got, FC_OGG_MARK, FC_OGG_MARK_SIZE)) return TRUE;
+  return FALSE;
+}
+
+gint64 fc_ogg_end(fc_input *input) {
+  gint64 end = 0;
+  gboolean first;
+  while (pass_page(input, &end, &first)) {
+  }
+  return end > input->size || has_page_behind(input, end) ? input->size : end;
 }
 
 const char *fc_ogg_pipe_remark(const fc_ogg_pipe *pipe) {

@@ -29,6 +29,10 @@ gboolean fc_ogg_pipe_check(fc_ogg_pipe *pipe, gboolean *whole, GError **error);
  * that of another one than it reads: as from a pipe it is read right. */
 gboolean fc_ogg_is_chain(fc_input *input);
 
+/* Where the last page of a seekable file ends: behind it libsndfile does not always find it. Where pages
+ * stand apart, or the last one is cut off, that is the file's end. */
+gint64 fc_ogg_end(fc_input *input);
+
 /* What is to be said of other streams that were seen beside or behind the one that is read, or NULL. */
 const char *fc_ogg_pipe_remark(const fc_ogg_pipe *pipe);
 

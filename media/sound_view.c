@@ -10,6 +10,8 @@
 
 #include "media/blob.h"
 #include "media/mpeg_front.h"
+#include "media/ogg_page.h"
+#include "media/ogg_pipe.h"
 #include "media/sound_front.h"
 #include "media/sound_pipe.h"
 #include "media/texts.h"
@@ -337,6 +339,12 @@ static void see_tags(fc_sound_view *view) {
   view->samples_size = view->input->size - view->samples_at;
 }
 
+/* Ogg, and nothing that stands behind it. */
+static void see_ogg(fc_sound_view *view) {
+  if (memcmp(view->input->head, FC_OGG_MARK, FC_OGG_MARK_SIZE) == 0)
+    view->samples_size = fc_ogg_end(view->input);
+}
+
 static fc_sound_view *plain_view(fc_input *input, fc_sound_end end) {
   fc_sound_view *view = g_new0(fc_sound_view, 1);
   view->input = input;
@@ -344,6 +352,7 @@ static fc_sound_view *plain_view(fc_input *input, fc_sound_end end) {
   view->samples_size = input->size;
   see_au(view, input->size);
   see_tags(view);
+  see_ogg(view);
   return view;
 }
 
