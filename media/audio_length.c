@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "media/mpeg_front.h"
+#include "media/mpeg_end.h"
 #include "media/ogg_watch.h"
 #include "media/sound_front.h"
 

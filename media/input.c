@@ -123,16 +123,20 @@ gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error) {
   return read_head(input, error);
 }
 
-gboolean fc_input_goes_on(fc_input *input, gint64 offset) {
+gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to) {
   guint8 block[4096];
-  const gint64 most = MIN(input->size, offset + FC_INPUT_LOOK_MOST);
+  const gint64 most = MIN(to, from + FC_INPUT_LOOK_MOST);
   gssize got = 1;
-  for (gint64 at = offset; at < most && got > 0; at += got) {
-    got = fc_input_read_at(input, at, block, sizeof block, NULL);
+  for (gint64 at = from; at < most && got > 0; at += got) {
+    got = fc_input_read_at(input, at, block, (gsize)MIN((gint64)sizeof block, most - at), NULL);
     for (gssize i = 0; i < got; i++)
-      if (block[i]) return input->size - at - i > FC_INPUT_FEW;
+      if (block[i]) return at + i;
   }
-  return FALSE;
+  return to;
+}
+
+gboolean fc_input_goes_on(fc_input *input, gint64 offset) {
+  return input->size - fc_input_skip_zeros(input, offset, input->size) > FC_INPUT_FEW;
 }
 
 void fc_input_front(const fc_input *pipe, fc_input *front) {

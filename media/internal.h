@@ -57,6 +57,8 @@ gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GE
 #define FC_INPUT_PATIENCE 1000
 /* Whether a seekable input has more than that from a place on. */
 gboolean fc_input_goes_on(fc_input *input, gint64 offset);
+/* The first byte from one place up to another that is not 0; the other one where there is none. */
+gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to);
 /* FALSE with an error once such a read has failed, whoever asked for it. */
 gboolean fc_input_check(const fc_input *input, GError **error);
 

@@ -8,6 +8,7 @@
 #include "media/channel_order.h"
 #include "media/flac_front.h"
 #include "media/id3.h"
+#include "media/mpeg_end.h"
 #include "media/ogg_pipe.h"
 #include "media/rifx.h"
 #include "media/sound_memory.h"
@@ -383,6 +384,9 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
     metadata->has_map = TRUE;
   if (!read_cues(metadata, file) || !read_comments(metadata, like, input, options)) return FALSE;
   if (!metadata->comments.count && !read_strings(metadata, file)) return FALSE;
+  gboolean mpeg = (fc_audio_source_format(like) & SF_FORMAT_TYPEMASK) == FC_SF_MPEG;
+  if (mpeg && fc_mpeg_has_ape(input))
+    fc_media_warn(options, "%s: the APE tag that it ends with is left out", input->name);
   if (input->begins) fc_media_warn(options, "%s: the ID3 tag that it begins with is left out", input->name);
   if (input->seekable) fc_id3_name_others(input, metadata->others);
   fc_texts_find_annotation(input, add_string, metadata);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mpeg_front.c - see mpeg_front.h. The first frame may hold, where others have samples, "Xing" or "Info",
- * flags of what follows, the number of frames and that of bytes, its own with them.
- */
+/* mpeg_front.c - see mpeg_front.h. */
 #include "media/mpeg_front.h"
 
 #include <string.h>
 
-#include "media/chunks.h"
-
-enum { TAG_HEAD = 10, FRAME_HEAD = 4, FRONT = 64, HAS_FRAMES = 1, HAS_BYTES = 2 };
+enum { TAG_HEAD = 10, FRAME_HEAD = 4 };
 
 /* More than anybody puts ahead of a sound. */
 #define TAGS_MAX 64
@@ -17,25 +12,14 @@ enum { TAG_HEAD = 10, FRAME_HEAD = 4, FRONT = 64, HAS_FRAMES = 1, HAS_BYTES = 2 
 #define BYTES_MOST ((gint64)64 << 20)
 #define ZEROS_MOST ((gint64)1 << 20)
 
-/* Less than that may be a tag at the end, or the first frame where a writer did not count it. */
-#define LEAST ((gint64)4096)
-
-static gint64 get32(const guint8 *at) {
-  return (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), at, 4);
-}
-
 static gboolean is_tag(const guint8 *at) {
   return memcmp(at, "ID3", 3) == 0;
 }
 
 /* The first byte from a place on that is not 0: some fill a tag up behind its end. */
 static gint64 skip_zeros(fc_input *input, gint64 at) {
-  guint8 block[512];
-  const gint64 begin = at, most = at + ZEROS_MOST;
-  for (gssize got; at < most && (got = fc_input_read_at(input, at, block, sizeof block, NULL)) > 0; at += got)
-    for (gssize i = 0; i < got; i++)
-      if (block[i]) return at + i;
-  return begin;
+  const gint64 most = MIN(input->size, at + ZEROS_MOST), behind = fc_input_skip_zeros(input, at, most);
+  return behind < most ? behind : at;
 }
 
 /* Behind the tags at a place, with a footer or without; -1: there is nothing. */
@@ -49,6 +33,11 @@ static gint64 skip_tags(fc_input *input, gint64 at, gboolean footers) {
     at += TAG_HEAD + size + (footers && (head[5] & 0x10) ? TAG_HEAD : 0);
   }
   return -1;
+}
+
+gint64 fc_mpeg_skip_tags(fc_input *input, gint64 at) {
+  gint64 behind = skip_tags(input, at, TRUE);
+  return behind < 0 ? -1 : skip_zeros(input, behind);
 }
 
 gint64 fc_mpeg_zeros_behind_tags(fc_input *input, gint64 *tags) {
@@ -75,8 +64,7 @@ static gint64 skip_all(fc_input *input) {
   gint64 at = 0;
   for (int rounds = 0; rounds < TAGS_MAX && at >= 0; rounds++) {
     gint64 begin = at;
-    at = skip_tags(input, at, TRUE);
-    if (at >= 0) at = skip_zeros(input, at);
+    at = fc_mpeg_skip_tags(input, at);
     if (at == begin) return at;
   }
   return -1;
@@ -90,32 +78,4 @@ gboolean fc_mpeg_pass_tags(fc_input *input, GError **error) {
   if (start >= 0) return fc_input_begin_at(input, start, error);
   return fc_input_check(input, error) &&
          fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and there is nothing behind it", input->name);
-}
-
-/* A frame of the same version, layer and rate. */
-static gboolean is_like(const guint8 *frame, const guint8 *first) {
-  return frame[0] == 0xff && (frame[1] & 0xfe) == (first[1] & 0xfe) && (frame[2] & 0x0c) == (first[2] & 0x0c);
-}
-
-/* The bytes that the first frame counts; 0: it does not. */
-static gint64 counted(const guint8 *frame) {
-  static const int side[] = {9, 17, 32}; /* bytes between header and samples, by version and channels */
-  for (gsize i = 0; i < G_N_ELEMENTS(side); i++) {
-    const guint8 *at = frame + FRAME_HEAD + side[i];
-    if (memcmp(at, "Xing", 4) != 0 && memcmp(at, "Info", 4) != 0) continue;
-    gint64 flags = get32(at + 4);
-    return flags & HAS_BYTES ? get32(at + (flags & HAS_FRAMES ? 12 : 8)) : 0;
-  }
-  return 0;
-}
-
-gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size) {
-  guint8 first[FRONT], next[FRAME_HEAD];
-  gint64 start = skip_tags(input, at, TRUE);
-  if (start >= 0) start = skip_zeros(input, start);
-  if (start < 0 || fc_input_read_at(input, start, first, FRONT, NULL) != FRONT) return FALSE;
-  gint64 bytes = counted(first), end = start + bytes;
-  if (!bytes || at + size - end < LEAST) return FALSE;
-  if (fc_input_read_at(input, end, next, sizeof next, NULL) != sizeof next) return FALSE;
-  return is_tag(next) || is_like(next, first);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpeg_front.h - what MP3 says of itself in its first frame, as far as libsndfile does not tell.
+ * mpeg_front.h - how MP3 begins, and the tags ahead of it and of other sounds.
  */
 #ifndef FC_MEDIA_MPEG_FRONT_H
 #define FC_MEDIA_MPEG_FRONT_H
@@ -13,9 +13,8 @@ G_BEGIN_DECLS
  * whatever it knows. */
 gboolean fc_mpeg_begins(fc_input *input);
 
-/* Whether so many bytes of a seekable file go on where the header among them says that they end, as when
- * others were joined to it. Libsndfile delivers what the header counts. */
-gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size);
+/* Behind tags at a place of a seekable file, and zeros behind them; -1: there is nothing. */
+gint64 fc_mpeg_skip_tags(fc_input *input, gint64 at);
 
 /* The number of zeros between the `tags` bytes of tags with which a seekable input begins and what is behind
  * them: libsndfile finds no frame there. */

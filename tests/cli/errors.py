@@ -356,16 +356,41 @@ class Inputs(Bad):
             json.loads(self.succeed("-i", "packets.caf", "-o", "out.wav", "--dry-run", "--json"))
 
     def test_mp3_joined_to_another(self):
-        """Its header counts the first; that there is more is told. A tag at the end is no more of it."""
+        """Its header counts the first; that there is more is told, whatever it is. Tags and zeros at the end are no more of it, nor is
+        the last frame where the header does not count its own."""
         head = b"\xff\xfb\x90\x64"
         xing = (head + bytes(32) + b"Xing" + struct.pack(">III", 3, 50, 417 * 51)).ljust(417, b"\0")
+        def counting(flags, frames, size):
+            return (head + bytes(32) + b"Xing" + struct.pack(">III", flags, frames, size)).ljust(417, b"\0")
+
+        def ape_end(flags, items):  # of version 2; what says that it has a header is in both
+            return b"APETAGEX" + struct.pack("<IIII8x", 2000, len(items) + 32, 1, flags | 1 << 31)
+
+        items = struct.pack("<II", 5, 0) + b"Title\0named" + bytes(700)
+        first = b"TAG" + bytes(125)
+        ape = ape_end(1 << 29, items) + items + ape_end(0, items)
+        bare = b"APETAGEX" + struct.pack("<IIII8x", 1000, len(items) + 32, 1, 0)
+        lyrics = b"LYRICSBEGININD00002 1LYR03000" + b"la " * 1000
+        lyrics += b"%06dLYRICS200" % len(lyrics)
         one, tag = xing + (head + bytes(413)) * 50, b"ID3\4\0\0\0\0\0\x10" + bytes(16)
+        two = counting(3, 1, 834) + head + bytes(413)
+        short = counting(3, 50, 417 * 50) + one[417:]
         told = "goes on behind its own end; what follows is left out"
-        for data, said in ((one, ""), (tag + one, ""), (one + b"TAG" + bytes(125), ""), (one + b"APETAGEX" + bytes(9000), ""),
-                           (one + one, told), (tag + one + tag + one, told), (xing[:40] + b"\0\0\0\1" + xing[44:] + one, "")):
+        named = "the APE tag that it ends with is left out"
+        sound = self.read(self.sound)
+        for data, said in ((one, ""), (tag + one, ""), (one + first, ""), (one + ape, named), (one + items + bare, named),
+                           (one + bytes(900) + ape + lyrics + first, named), (one + lyrics + first, ""), (one + first + bytes(5000), ""),
+                           (one + bytes(70000), ""), (one + b"seven b", ""), (short, ""), (short + first, ""), (short + ape, named),
+                           (one + one, told), (tag + one + tag + one, told), (one + two, told), (one + tag + two, told), (short + one, told),
+                           (one + sound, told), (one + b"fLaC" + bytes(40) + b"x", told), (one + b"Of no use", told), (short + b"Of no use", told),
+                           (one + two + first, told), (one + ape + sound, told), (one + lyrics, ""), (one + lyrics + sound, told),
+                           (counting(1, 50, 1) + one[417:], ""), (counting(1, 50, 1) + one, "")):
             self.write("in.mp3", data)
             done = self.run_command("-i", "in.mp3", "-o", "out.wav", "--allow-truncated")
-            self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: in.mp3: {said}\n"))
+            self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: in.mp3: {said}\n"), len(data))
+            if said == named:
+                self.succeed("-i", "in.mp3", "-o", "out.raw")
+                said = ""
             head = struct.pack("<HHIIHHHHIHHH", 0x55, 2, 44100, 16000, 1, 0, 12, 1, 2, 417, 1, 0)
             body = b"WAVEfmt " + struct.pack("<I", len(head)) + head + b"data" + struct.pack("<I", len(data)) + data + bytes(len(data) % 2)
             self.write("in.wav", b"RIFF" + struct.pack("<I", len(body)) + body)
