@@ -127,6 +127,8 @@ static gboolean goes_on(audio_source *source) {
 static gboolean look_behind(audio_source *source, GError **error) {
   if (!source->view || source->behind_told) return TRUE;
   source->behind_told = TRUE;
+  if (!source->input->seekable && fc_sound_view_has_more_samples(source->view))
+    fc_media_warn(&source->options, "%s: " FC_AUDIO_SEVERAL, source->base.name);
   if (!goes_on(source))
     return fc_input_check(source->input, error) && fc_sound_view_check(source->view, error);
   if (fc_sound_view_is_open(source->view)) return judge(source, FC_AUDIO_TOO_LONG, error);
@@ -299,6 +301,8 @@ fc_source *fc_audio_open(fc_input *input, const fc_file_format *format, const fc
   if (!open_file(source, format, error)) goto failed;
   set_format(source);
   if (!find_length(source, error)) goto failed;
+  /* Of a sound without samples nothing is read. */
+  if (!input->seekable && source->promised == 0 && !look_behind(source, error)) goto failed;
   return &source->base;
 
 failed:

@@ -81,6 +81,19 @@ static guint64 number_in(fc_input *input, const fc_chunks *chunks, const char *i
   return 0;
 }
 
+/* AIFF counts its frames ahead of them, and libsndfile those that are there. */
+static void count_aiff(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
+                       fc_audio_length *length) {
+  enum { FRAMES_AT = 2 };
+  int subtype = info->format & SF_FORMAT_SUBMASK;
+  if (chunks->family != FC_FAMILY_AIFF || subtype > SF_FORMAT_ALAW || length->frames == FC_UNKNOWN) return;
+  guint64 said = number_in(input, chunks, "COMM", FRAMES_AT, 4);
+  gboolean made_up = fc_chunk_size_is_placeholder(said * (guint64)frame_bytes(info));
+  if (made_up || said <= (guint64)length->frames) return;
+  length->frames = (gint64)said;
+  length->certain = FALSE;
+}
+
 /* Of samples in blocks libsndfile has all of the last one, and of GSM one more where the byte that makes its
  * size even could be the first of another. Writers say how many there are, in the last block; libsndfile
  * itself divides them by the channels. What else they say was not counted. */
@@ -142,9 +155,10 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
     cap_frames(info, samples->size, length);
     leave_out_padding(input, chunks, info, samples->size, length);
     leave_out_alignment(input, chunks, info, samples->size, length);
+    count_aiff(input, chunks, info, length);
     if (fc_audio_is_mpeg(info->format)) compare_mpeg(input, samples->offset, samples->size, length);
     if (chunks->wrapped) length->remark = WRAPPED;
-    if (chunks->several) length->remark = "holds samples in several chunks; those of the first are read";
+    if (chunks->several) length->remark = FC_AUDIO_SEVERAL;
     if (chunks->joined) length->remark = FC_AUDIO_GOES_ON;
   }
   return count_packets(input, chunks, info, length, error);
@@ -163,10 +177,14 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
 
 /* A pipe has no size to compare with: the header is believed, unless what it says is
  * what writers put there who do not know. */
-static void from_pipe(const SF_INFO *info, fc_audio_length *length) {
+static void from_pipe(const fc_input *pipe, const SF_INFO *info, fc_audio_length *length) {
   gboolean made_up = length->frames == FC_UNKNOWN ||
                      fc_chunk_size_is_placeholder((guint64)(info->frames * frame_bytes(info)));
   length->frames = made_up ? FC_UNKNOWN : info->frames;
+  fc_input front;
+  fc_input_front(pipe, &front);
+  g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
+  count_aiff(&front, chunks, info, length);
 }
 
 gboolean fc_audio_length_find(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
@@ -174,7 +192,7 @@ gboolean fc_audio_length_find(fc_input *input, const fc_chunks *chunks, const SF
   *length = (fc_audio_length){.frames = info->frames};
   if (info->frames < 0 || info->frames > FRAMES_MAX) length->frames = FC_UNKNOWN;
   if (!input->seekable) {
-    from_pipe(info, length);
+    from_pipe(input, info, length);
     return TRUE;
   }
   switch (info->format & SF_FORMAT_TYPEMASK) {

@@ -19,6 +19,8 @@ G_BEGIN_DECLS
 
 /* Of a sound whose header counts less than there is. */
 #define FC_AUDIO_GOES_ON "goes on behind its own end; what follows is left out"
+/* Which no writer makes any more. */
+#define FC_AUDIO_SEVERAL "holds samples in several chunks; those of the first are read"
 /* And one of more than its family can count. */
 #define FC_AUDIO_TOO_LONG "holds more than the 4 GiB of samples that can be read of such a file"
 

@@ -43,6 +43,31 @@ static gboolean next_byte(fc_sound_pipe *pipe, guint8 *byte) {
   return fc_reader_is_ready(&pipe->reader, FC_INPUT_PATIENCE) && take(pipe, byte, 1) == 1;
 }
 
+/* FALSE where they do not come soon. */
+static gboolean next_bytes(fc_sound_pipe *pipe, guint8 *to, gint64 count) {
+  for (gint64 i = 0; i < count; i++)
+    if (!next_byte(pipe, to + i)) return FALSE;
+  return TRUE;
+}
+
+static gboolean skip_to(fc_sound_pipe *pipe, gint64 at) {
+  guint8 byte;
+  if (at - pipe->reader.position > FC_INPUT_LOOK_MOST) return FALSE;
+  while (pipe->reader.position < at)
+    if (!next_byte(pipe, &byte)) return FALSE;
+  return pipe->reader.position == at;
+}
+
+gboolean fc_sound_pipe_finds(fc_sound_pipe *pipe, const fc_chunk_layout *layout, gint64 at, gint64 end) {
+  guint8 head[8];
+  while (at + (gint64)sizeof head <= end && skip_to(pipe, at) && next_bytes(pipe, head, sizeof head)) {
+    gint64 size = (gint64)fc_chunk_get(layout, head + 4, 4);
+    if (size && memcmp(head, layout->samples, 4) == 0) return TRUE;
+    at += (gint64)sizeof head + size + (size & 1);
+  }
+  return FALSE;
+}
+
 gboolean fc_sound_pipe_goes_on(fc_sound_pipe *pipe, gint64 end) {
   gint64 looked = 0, meant = 0;
   guint8 byte;

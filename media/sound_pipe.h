@@ -6,6 +6,7 @@
 #ifndef FC_MEDIA_SOUND_PIPE_H
 #define FC_MEDIA_SOUND_PIPE_H
 
+#include "media/chunks.h"
 #include "media/reader.h"
 
 G_BEGIN_DECLS
@@ -21,6 +22,9 @@ void fc_sound_pipe_free(fc_sound_pipe *pipe); /* NULL is allowed */
 
 /* The bytes at `at`, fewer where they end, or have gone by. */
 gint64 fc_sound_pipe_read_at(fc_sound_pipe *pipe, gint64 at, void *to, gint64 size);
+
+/* Whether there are samples among the chunks from one place to another that have not gone by. */
+gboolean fc_sound_pipe_finds(fc_sound_pipe *pipe, const fc_chunk_layout *layout, gint64 at, gint64 end);
 
 /* Whether anything but a few bytes or zeros comes behind the first `end` bytes. Who sends nothing for a
  * second and leaves the pipe open is taken to have sent all. */

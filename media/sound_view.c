@@ -412,6 +412,13 @@ fc_sound_view *fc_sound_view_of_pipe(fc_input *input) {
   return check_view(view);
 }
 
+gboolean fc_sound_view_has_more_samples(fc_sound_view *view) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(view->input);
+  gint64 end = view->samples_at + view->samples_size;
+  return view->pipe && layout && !view->is_open &&
+         fc_sound_pipe_finds(view->pipe, layout, end + (view->samples_size & 1), view->counted);
+}
+
 gboolean fc_sound_view_goes_on(fc_sound_view *view) {
   return view->pipe && fc_sound_pipe_goes_on(view->pipe, view->counted);
 }

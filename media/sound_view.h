@@ -26,6 +26,8 @@ fc_sound_view *fc_sound_view_new(fc_input *input, const fc_chunks *chunks, fc_so
 fc_sound_view *fc_sound_view_of_pipe(fc_input *input);
 void fc_sound_view_free(fc_sound_view *view); /* NULL is allowed */
 
+/* Whether there are other samples in a pipe of which all of the first have been read. */
+gboolean fc_sound_view_has_more_samples(fc_sound_view *view);
 /* Whether a pipe of which all samples have been read goes on behind what its header counts; as far as its
  * family can be told of, where the header does not say. */
 gboolean fc_sound_view_goes_on(fc_sound_view *view);

@@ -499,14 +499,14 @@ static void test_two_of_samples(void) {
   g_byte_array_append(both, (guint8 *)content + size - 208, 208);
   both->data[4] = (guint8)(both->len - 8), both->data[5] = (guint8)((both->len - 8) >> 8);
   store(two, both->data, both->len);
-  fc_media_options options = {.log = keep_line, .log_data = lines};
-  GError *error = NULL;
-  fc_source *source = fc_media_open(two, &options, &error);
-  g_assert_no_error(error);
-  g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, 100);
-  g_assert_cmpuint(lines->len, ==, 1);
-  g_assert_nonnull(strstr(lines->pdata[0], "holds samples in several chunks; those of the first are read"));
-  source->free(source);
+  const copy_job job = {.options = {.log = keep_line, .log_data = lines}};
+  bytes got = samples_of(two, &job);
+  g_assert_cmpuint(got.size, ==, 400);
+  clear_bytes(&got);
+  g_assert_cmpuint(lines->len, ==, 2);
+  for (guint i = 0; i < lines->len; i++)
+    g_assert_true(
+        g_str_has_suffix(lines->pdata[i], ": holds samples in several chunks; those of the first are read"));
 }
 
 /* What stands behind the end of a sound, be it another one, is neither sound nor a chunk, and that is told,
@@ -710,6 +710,38 @@ static void test_padded_w64(void) {
     bytes got = samples_of(path, &(copy_job){0});
     g_assert_cmpuint(got.size, ==, (gsize)(files[i].read * files[i].channels) * sizeof(float));
     clear_bytes(&got);
+
+/* Of AIFF without samples too, what stands behind it is told; and where it counts more of them than there are
+ * it is cut off. */
+static void test_counts_of_aiff(void) {
+  g_autofree char *path = scratch("in.aiff"), *more = scratch("more.aiff");
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  const copy_job job = {.options = {.log = keep_line, .log_data = lines, .allow_truncated = TRUE}};
+  for (gint64 frames = 0; frames <= 1500; frames += 1500) {
+    make_sound(path, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 8000, 1, frames);
+    bytes b = load(path), got;
+    gsize frames_at = place_of(&b, "COMM") + 10;
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    g_byte_array_append(file, b.data, (guint)b.size);
+    for (int i = 0; i < 300; i++) put(file, 0x1357, 2);
+    store(more, file->data, file->len);
+    got = samples_of(more, &job);
+    g_assert_cmpuint(got.size, ==, (gsize)frames * 4);
+    g_assert_cmpuint(lines->len, ==, 2);
+    g_assert_true(
+        g_str_has_suffix(lines->pdata[1], ": goes on behind its own end; what follows is left out"));
+    g_ptr_array_set_size(lines, 0);
+    clear_bytes(&got);
+    if (frames) {
+      memcpy(b.data + frames_at, "\0\0\x7\xd0", 4);
+      store(path, b.data, b.size);
+      assert_fails(path, "is cut off: it ends after 1500 of 2000 frames" FC_MEDIA_ADVICE);
+      got = samples_of(path, &job);
+      g_assert_cmpuint(got.size, ==, (gsize)frames * 4);
+      g_assert_cmpuint(lines->len, ==, 2);
+      clear_bytes(&got);
+    }
+    clear_bytes(&b);
   }
 }
 
@@ -733,6 +765,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/extended-w64", test_extended_w64);
   g_test_add_func("/media/foreign/unknown-w64", test_unknown_w64);
   g_test_add_func("/media/foreign/padded-w64", test_padded_w64);
+  g_test_add_func("/media/foreign/counts-of-aiff", test_counts_of_aiff);
   int status = g_test_run();
   scratch_remove();
   return status;
