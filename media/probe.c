@@ -49,6 +49,7 @@ static const file_mark marks[] = {
     {"dns.", 4, 0, "au", NULL, NULL, 0},
     {"fLaC", 4, 0, "flac", NULL, NULL, 0},
     {"caff", 4, 0, "caf", NULL, NULL, 0},
+    {"OggS", 4, 0, NULL, "FLAC in Ogg; convert it to FLAC", "\177FLAC", 28},
     {"OggS", 4, 0, "ogg", NULL, NULL, 0},
     {"ID3", 3, 0, "mp3", NULL, NULL, 0},
     {"\xff\xfb", 2, 0, "mp3", NULL, NULL, 0},

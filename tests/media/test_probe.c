@@ -93,6 +93,8 @@ static void test_wrong_inputs(void) {
                        "is not a WAV file but an MP4 or M4A file; extract its sound to WAV first");
   assert_content_fails("a.npy", "PK\x03\x04____", FC_IO,
                        "is not a .npy file but a ZIP archive (.npz?); save single arrays as .npy");
+  assert_content_fails("s.oga", "OggS________________________\177FLAC", FC_IO,
+                       "is not an Ogg file but FLAC in Ogg; convert it to FLAC");
   assert_content_fails("s.raw", "\x01\x02\x03\x04", FC_INVALID,
                        "raw samples need a layout, as in --raw dtype=f32,channels=2,rate=48000");
 }
