@@ -49,26 +49,6 @@ static void cap_frames(const SF_INFO *info, gint64 bytes, fc_audio_length *lengt
     length->frames = MIN(length->frames, bytes / frame_bytes(info));
 }
 
-/* Of packets CAF has a table that begins with how many frames they hold; libsndfile has as many as it made of
- * the rest of it. */
-static gboolean count_packets(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
-                              fc_audio_length *length, GError **error) {
-  guint8 head[16];
-  if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || !fc_audio_is_alac(info->format)) return TRUE;
-  for (guint i = 0; i < chunks->items->len; i++) {
-    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (memcmp(chunk->id, "pakt", 4) != 0 || chunk->size < (gint64)sizeof head) continue;
-    gssize got = fc_input_read_at(input, chunk->offset, head, sizeof head, error);
-    if (got < 0) return FALSE;
-    gint64 frames =
-        got == sizeof head ? (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), head + 8, 8) : 0;
-    if (frames <= length->frames || frames > FRAMES_MAX) continue;
-    length->frames = frames;
-    length->certain = FALSE;
-  }
-  return TRUE;
-}
-
 /* A number of so many bytes in the first chunk with this id; 0: there is none. */
 static guint64 number_in(fc_input *input, const fc_chunks *chunks, const char *id, int at, int bytes) {
   guint8 field[8];
@@ -79,6 +59,29 @@ static guint64 number_in(fc_input *input, const fc_chunks *chunks, const char *i
     return got == bytes ? fc_chunk_get(fc_chunk_layout_of(chunks->family), field, bytes) : 0;
   }
   return 0;
+}
+
+/* Of packets CAF has a table that begins with how many frames they hold; libsndfile has as many as it made of
+ * the rest of it. Some writers count the last packet as if it were full. */
+static gboolean count_packets(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
+                              fc_audio_length *length, GError **error) {
+  enum { PACKET_AT = 20 };
+  guint8 head[16];
+  if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_CAF || !fc_audio_is_alac(info->format)) return TRUE;
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (memcmp(chunk->id, "pakt", 4) != 0 || chunk->size < (gint64)sizeof head) continue;
+    gssize got = fc_input_read_at(input, chunk->offset, head, sizeof head, error);
+    if (got < 0) return FALSE;
+    gint64 frames =
+        got == sizeof head ? (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), head + 8, 8) : 0;
+    gint64 packet = (gint64)number_in(input, chunks, "desc", PACKET_AT, 4);
+    gboolean filled = packet && frames % packet == 0 && frames - length->frames < packet;
+    if (frames <= length->frames || frames > FRAMES_MAX || filled) continue;
+    length->frames = frames;
+    length->certain = FALSE;
+  }
+  return TRUE;
 }
 
 /* AIFF counts its frames ahead of them, and libsndfile those that are there. */

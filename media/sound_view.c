@@ -284,6 +284,24 @@ static gboolean is_mpeg(const maker *make) {
   return FALSE;
 }
 
+/* Of ALAC in CAF the depth stands in the decoder's own data, which some wrap in two atoms; in the flags of
+ * the format, where libsndfile looks for it, ffmpeg puts none. */
+static void set_alac_flags(const maker *make) {
+  enum { FORMAT_AT = 28, FLAGS_AT = 32, ATOMS = 24, CONFIG = 24, DEPTH_AT = 5 };
+  guint8 kuki[ATOMS + CONFIG], *header = make->view->header.data;
+  if (make->view->header.size < FLAGS_AT + 4 || memcmp(header + FORMAT_AT, "alac\0\0\0\0", 8) != 0) return;
+  for (guint i = 0; i < make->chunks->items->len; i++) {
+    const fc_chunk *chunk = chunk_at(make->chunks, i);
+    gssize size = (gssize)MIN(chunk->size, (gint64)sizeof kuki);
+    if (memcmp(chunk->id, "kuki", 4) != 0 || size < CONFIG ||
+        fc_input_read_at(make->view->input, chunk->offset, kuki, (gsize)size, NULL) != size)
+      continue;
+    gboolean wrapped = size == sizeof kuki && memcmp(kuki + 4, "frma", 4) == 0;
+    int depth = kuki[DEPTH_AT + (wrapped ? ATOMS : 0)];
+    header[FLAGS_AT + 3] = depth == 16 ? 1 : depth == 20 ? 2 : depth == 24 ? 3 : depth == 32 ? 4 : 0;
+  }
+}
+
 /* What libsndfile needs goes ahead of the samples. All else goes behind them, where samples are safe from
  * what it makes of a chunk; but for samples of more bytes than it can be told of, and those that are not read
  * by it, nor to their end. */
@@ -298,6 +316,7 @@ static void make_view(fc_sound_view *view, const fc_chunks *chunks) {
   if (wide && !view->header.failed) memcpy(view->header.data, "RF64", 4); /* of more than RIFF can say */
   if (wide) put_ds64(&make);
   put_chunks(&make, &view->header, words->vital, ROOM);
+  if (layout->family == FC_FAMILY_CAF && !view->header.failed) set_alac_flags(&make);
   gboolean mpeg = is_mpeg(&make);
   if (mpeg) put_chunks(&make, &view->header, words->useful, ROOM - (gint64)view->header.size);
   guint64 samples = wide ? G_MAXUINT32 : (guint64)view->samples_size;

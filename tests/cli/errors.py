@@ -355,6 +355,30 @@ class Inputs(Bad):
             json.loads(self.succeed("-q", "-i", "packets.caf", "-p", "stats", "--json", "--allow-truncated"))
             json.loads(self.succeed("-i", "packets.caf", "-o", "out.wav", "--dry-run", "--json"))
 
+    def test_packets_as_ffmpeg_counts_them(self):
+        """The depth stands in the data for the decoder alone, bare or in atoms, and the last packet is counted as a full one."""
+        samples = [i * 7 - 300 for i in range(4096 + 100)]
+        for depth, wrapped in ((16, False), (16, True), (24, True)):
+            packets = []
+            for part in (samples[:4096], samples[4096:]):
+                bits = "0" * 19 + f"{len(part) < 4096:d}001" + (f"{len(part):032b}" if len(part) < 4096 else "")  # as they are
+                bits += "".join(f"{sample % (1 << depth):0{depth}b}" for sample in part) + "111"
+                bits += "0" * (-len(bits) % 8)
+                packets.append(int(bits, 2).to_bytes(len(bits) // 8, "big"))
+            table = b"".join(bytes([len(p) >> 14 | 128, len(p) >> 7 & 127 | 128, len(p) & 127]) for p in packets)
+            kuki = struct.pack(">IBBBBBBHIII", 4096, 0, depth, 40, 10, 14, 1, 255, 0, 0, 8000)
+            if wrapped:
+                kuki = struct.pack(">I4s4sI4sI", 12, b"frma", b"alac", 36, b"alac", 0) + kuki
+            data = b"caff\0\1\0\0"
+            for kind, content in ((b"desc", struct.pack(">d4s5I", 8000, b"alac", 0, 0, 4096, 1, 0)), (b"kuki", kuki),
+                                  (b"data", bytes(4) + b"".join(packets)), (b"pakt", struct.pack(">qqii", 2, 8192, 0, 0) + table)):
+                data += kind + struct.pack(">q", len(content)) + content
+            self.write("in.caf", data)
+            for source, pipe in (("in.caf", {}), ("-", {"input": data})):
+                done = self.run_command("-i", source, "-o", "-", "--format", "raw", text=False, **pipe)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertEqual(done.stdout, b"".join(struct.pack("<h" if depth == 16 else "<i", s << (0 if depth == 16 else 32 - depth)) for s in samples))
+
     def test_mp3_joined_to_another(self):
         """Its header counts the first; that there is more is told, whatever it is. Tags and zeros at the end are no more of it, nor is
         the last frame where the header does not count its own."""
