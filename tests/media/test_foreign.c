@@ -710,6 +710,8 @@ static void test_padded_w64(void) {
     bytes got = samples_of(path, &(copy_job){0});
     g_assert_cmpuint(got.size, ==, (gsize)(files[i].read * files[i].channels) * sizeof(float));
     clear_bytes(&got);
+  }
+}
 
 /* Of AIFF without samples too, what stands behind it is told; and where it counts more of them than there are
  * it is cut off. */
