@@ -220,6 +220,17 @@ GArray *read_all(fc_source *source, gint64 chunk, GError **error) {
   return NULL;
 }
 
+GArray *read_file(const char *path, const fc_media_options *options, fc_format *format) {
+  GError *error = NULL;
+  fc_source *source = fc_media_open(path, options, &error);
+  g_assert_no_error(error);
+  if (format) *format = source->format;
+  GArray *values = read_all(source, 1, &error);
+  g_assert_no_error(error);
+  source->free(source);
+  return values;
+}
+
 guint32 noise(guint32 *state) {
   *state = *state * 1664525u + 1013904223u;
   return *state ^ *state >> 15;

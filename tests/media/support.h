@@ -46,6 +46,9 @@ void assert_copy_fails(const copy_job *job, int code, const char *message);
 /* Reads a source to its end as real values (in N, Y, X, C order). */
 GArray *read_all(fc_source *source, gint64 chunk, GError **error);
 
+/* The same of a file that can be read, and its format (or NULL). */
+GArray *read_file(const char *path, const fc_media_options *options, fc_format *format);
+
 /* Dense view over memory, of so many elements of this axis. */
 fc_view view_along(const fc_format *format, fc_axis axis, void *data, gint64 count);
 /* ... of the stream axis. */

@@ -43,17 +43,6 @@ static gsize count_up(const char *descr, int count, guint8 *to) {
   return (gsize)(count * size);
 }
 
-static GArray *read_npy(const char *path, fc_format *format) {
-  GError *error = NULL;
-  fc_source *source = fc_media_open(path, NULL, &error);
-  g_assert_no_error(error);
-  *format = source->format;
-  GArray *values = read_all(source, 1, &error);
-  g_assert_no_error(error);
-  source->free(source);
-  return values;
-}
-
 static void test_types(void) {
   static const struct {
     const char *descr;
@@ -71,7 +60,7 @@ static void test_types(void) {
           g_strdup_printf("{'descr': '%s', 'fortran_order': False, 'shape': (4, 6), }\n", types[i].descr);
       make_npy(path, version, text, data, count_up(types[i].descr, 24, data));
       fc_format format;
-      g_autoptr(GArray) values = read_npy(path, &format);
+      g_autoptr(GArray) values = read_file(path, NULL, &format);
       g_assert_cmpint(format.kind, ==, FC_ARRAY);
       g_assert_cmpint(format.dtype, ==, types[i].dtype);
       g_assert_cmpint(format.extent[FC_AXIS_Y], ==, 4);
@@ -106,7 +95,7 @@ static void test_shapes(void) {
                                               shapes[i].shape, fortran ? "True" : "False");
       make_npy(path, 1, text, data, size);
       fc_format format;
-      g_autoptr(GArray) values = read_npy(path, &format);
+      g_autoptr(GArray) values = read_file(path, NULL, &format);
       g_assert_cmpmem(format.extent, sizeof format.extent, shapes[i].extent, sizeof shapes[i].extent);
       for (guint k = 0; k < values->len; k++) { /* k counts in C order; where does it lie in Fortran's? */
         gint64 rest = k, place = 0;
@@ -122,7 +111,7 @@ static void test_shapes(void) {
       assert_copies(again, third);
       assert_same_bytes(again, third);
       fc_format back;
-      g_autoptr(GArray) same = read_npy(again, &back);
+      g_autoptr(GArray) same = read_file(again, NULL, &back);
       g_assert_cmpmem(back.extent, sizeof back.extent, format.extent, sizeof format.extent);
       g_assert_cmpmem(values->data, values->len * sizeof(double), same->data, same->len * sizeof(double));
     }
@@ -271,7 +260,7 @@ static void test_npy_cut(void) {
   job.options.allow_truncated = TRUE;
   g_assert_true(copy(&job, NULL));
   fc_format format;
-  g_autoptr(GArray) values = read_npy(out, &format);
+  g_autoptr(GArray) values = read_file(out, NULL, &format);
   g_assert_cmpint(format.extent[FC_AXIS_Y], ==, 2);
   g_assert_cmpuint(values->len, ==, 12);
 }
@@ -314,7 +303,7 @@ static void test_wide_integers(void) {
   gint64 data[] = {1, GINT64_TO_LE((gint64)1 << 53), GINT64_TO_LE(((gint64)1 << 53) + 1)};
   make_npy(path, 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", data, 16);
   fc_format format;
-  g_autoptr(GArray) values = read_npy(path, &format);
+  g_autoptr(GArray) values = read_file(path, NULL, &format);
   g_assert_cmpfloat(g_array_index(values, double, 1), ==, 9007199254740992.0);
   make_npy(path, 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }", data, 24);
   assert_npy_fails(path, FC_UNSUPPORTED, "element 2 is an integer beyond 2^53, which f64 cannot hold");

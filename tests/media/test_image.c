@@ -53,17 +53,6 @@ static void make_png(const char *path, gint64 width, gint64 height, int channels
                 .width = width, .height = height, .channels = channels, .dtype = dtype, .pixels = pixels});
 }
 
-static GArray *read_image(const char *path, fc_format *format) {
-  GError *error = NULL;
-  fc_source *source = fc_media_open(path, NULL, &error);
-  g_assert_no_error(error);
-  *format = source->format;
-  GArray *values = read_all(source, 1, &error);
-  g_assert_no_error(error);
-  source->free(source);
-  return values;
-}
-
 /* A PNG whose header says so and so, and that holds nothing else of use. */
 static void make_bare_png(const char *path, guint32 width, guint32 height) {
   g_autoptr(GByteArray) png = g_byte_array_new(), header = g_byte_array_new();
@@ -81,7 +70,7 @@ static void make_bare_png(const char *path, guint32 width, guint32 height) {
 
 static void assert_pixels(const char *path, const void *pixels, const fc_picture *expected) {
   fc_format format;
-  g_autoptr(GArray) values = read_image(path, &format);
+  g_autoptr(GArray) values = read_file(path, NULL, &format);
   g_assert_cmpint(format.kind, ==, FC_IMAGE);
   g_assert_cmpint(format.extent[FC_AXIS_N], ==, 1);
   g_assert_cmpint(format.extent[FC_AXIS_Y], ==, expected->height);
@@ -144,7 +133,7 @@ static void test_jpeg(void) {
   for (int i = 0; i < 100 * 80 * 3; i++) smooth[i] = (guint8)(i / 300 + (i / 3 % 100) + i % 3 * 20);
   write_png(png, &(fc_picture){.width = 100, .height = 80, .channels = 3, .dtype = FC_U8, .pixels = smooth});
   assert_copies(png, jpg);
-  g_autoptr(GArray) values = read_image(jpg, &format);
+  g_autoptr(GArray) values = read_file(jpg, NULL, &format);
   g_assert_cmpint(format.extent[FC_AXIS_X], ==, 100);
   double worst = 0;
   for (guint i = 0; i < values->len; i++)
@@ -216,7 +205,7 @@ static void test_orientation_png(void) {
                                     .dtype = FC_U8,
                                     .pixels = turned[orientation - 1].stored});
       insert_exif(path, orientation, big);
-      g_autoptr(GArray) values = read_image(path, &format);
+      g_autoptr(GArray) values = read_file(path, NULL, &format);
       g_assert_cmpint(format.extent[FC_AXIS_X], ==, 3);
       g_assert_cmpint(format.extent[FC_AXIS_Y], ==, 2);
       for (int i = 0; i < 6; i++) g_assert_cmpfloat(g_array_index(values, double, i), ==, i + 1);
@@ -244,7 +233,7 @@ static void test_orientation_jpeg(void) {
     g_byte_array_append(turned_jpg, b.data + 2, (guint)b.size - 2);
     store(jpg, turned_jpg->data, turned_jpg->len);
     fc_format format;
-    g_autoptr(GArray) values = read_image(jpg, &format);
+    g_autoptr(GArray) values = read_file(jpg, NULL, &format);
     gint64 width = format.extent[FC_AXIS_X];
     g_assert_cmpint(width, ==, orientation >= 5 ? 16 : 32);
     for (int k = 0; k < 4; k++) {
@@ -320,7 +309,7 @@ static void test_jpeg_metadata(void) {
   g_assert_true(contains(out, segments + 37, 26));
   g_assert_true(contains(out, segments + 63, 9));
   fc_format format;
-  g_array_unref(read_image(out, &format));
+  g_array_unref(read_file(out, NULL, &format));
   assert_copies(jpg, back);
   bytes c = load(back);
   const guint8 *profile = memmem(c.data, c.size, "iCCPICC profile\0", 17);

@@ -44,16 +44,6 @@ static GByteArray *pack(const void *rows, gsize size) {
 
 /* ---- palettes ------------------------------------------------------------- */
 
-static GArray *read_png(const char *path) {
-  GError *error = NULL;
-  fc_source *source = fc_media_open(path, NULL, &error);
-  g_assert_no_error(error);
-  GArray *values = read_all(source, 1, &error);
-  g_assert_no_error(error);
-  source->free(source);
-  return values;
-}
-
 /* Two colours, and pixels that ask for 256: the others are black, and opaque. */
 static void test_beyond_palette(void) {
   static const guint8 palette[] = {1, 2, 3, 4, 5, 6};
@@ -68,7 +58,7 @@ static void test_beyond_palette(void) {
     put_chunk(png, "IDAT", data->data, data->len / 2); /* all chunks of data are taken */
     put_chunk(png, "IDAT", data->data + data->len / 2, data->len - data->len / 2);
     end_png(path, png);
-    g_autoptr(GArray) values = read_png(path);
+    g_autoptr(GArray) values = read_file(path, NULL, NULL);
     g_assert_cmpuint(values->len, ==, 256 * channels);
     for (guint i = 0; i < values->len; i++) {
       guint pixel = i / channels, channel = i % channels;
@@ -128,7 +118,7 @@ static void test_kinds(void) {
       g_autoptr(GByteArray) own = pack("\0\0\0\0\0\0\0\0", 1 + (channels[colour] * depth + 7u) / 8);
       put_chunk(png, "IDAT", own->data, own->len);
       end_png(path, png);
-      g_array_unref(read_png(path));
+      g_array_unref(read_file(path, NULL, NULL));
       read++;
     }
   g_assert_cmpuint(read, ==, 15);
@@ -152,7 +142,7 @@ static void test_structure(void) {
     if (kind == 1) assert_open_fails(path, FC_IO, "holds no image data");
     if (kind != 2) continue;
     assert_copies(path, out);
-    g_autoptr(GArray) values = read_png(out);
+    g_autoptr(GArray) values = read_file(out, NULL, NULL);
     g_assert_cmpfloat(g_array_index(values, double, 0), ==, 7);
   }
 }
@@ -177,7 +167,7 @@ static void test_checksum(void) {
     for (gsize k = 0; k < 3 * row; k++) rows[k] = k % row ? (guint8)(k * 37) : (guint8)(k / row);
     g_autoptr(GByteArray) data = pack(rows, 3 * row);
     store_with_data(path, &kinds[i], data, data->len);
-    g_array_unref(read_png(path));
+    g_array_unref(read_file(path, NULL, NULL));
     store_with_data(path, &kinds[i], data, data->len - 4);
     assert_open_fails(path, FC_IO, "cannot be decoded: its image data lack their checksum");
     data->data[data->len - 1] ^= 1;
@@ -194,9 +184,9 @@ static void test_odd_data(void) {
   g_autoptr(GByteArray) data = pack(rows, 7), more = pack(rows, sizeof rows), less = pack(rows, 6);
   g_byte_array_append(data, (const guint8 *)"behind", 6);
   store_with_data(path, &kind, data, data->len);
-  g_array_unref(read_png(path));
+  g_array_unref(read_file(path, NULL, NULL));
   store_with_data(path, &kind, more, more->len);
-  g_array_unref(read_png(path));
+  g_array_unref(read_file(path, NULL, NULL));
   more->data[more->len - 1] ^= 1;
   store_with_data(path, &kind, more, more->len);
   assert_open_fails(path, FC_IO, "cannot be decoded: the checksum of its image data is wrong");
