@@ -35,8 +35,7 @@ const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size) 
 static gboolean is_kept(int kind, fc_flac_choice choice) {
   enum { NONE = 127 };
   if (choice == FC_FLAC_OF_COMMENTS) return kind == FC_FLAC_COMMENTS;
-  if (kind == FC_FLAC_CUESHEET) return choice == FC_FLAC_OF_ALL;
-  return kind == FC_FLAC_APPLICATION || (kind >= FC_FLAC_PICTURE && kind < NONE);
+  return kind == FC_FLAC_APPLICATION || (kind >= FC_FLAC_CUESHEET && kind < NONE);
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -62,6 +61,12 @@ gboolean fc_flac_blocks_read(fc_input *input, fc_flac_choice choice, fc_blob *bl
     if (is_kept(head[0] & ~LAST, choice) && !append_block(input, at, block_size(head), blocks)) return FALSE;
   }
   return TRUE;
+}
+
+void fc_flac_blocks_without_places(const fc_blob *blocks, fc_blob *to) {
+  const guint8 *block;
+  for (gsize at = 0, size; (block = fc_flac_block_next(blocks, &at, &size));)
+    if (*block != FC_FLAC_CUESHEET) fc_blob_put(to, block, HEAD + size);
 }
 
 gboolean fc_flac_comments_read(fc_input *input, fc_comments *comments) {

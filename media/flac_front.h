@@ -20,13 +20,15 @@ enum fc_flac_kinds {
 #define FC_FLAC_BLOCK_HEAD 4
 #define FC_FLAC_BLOCK_MAX  ((gsize)0xffffff)
 
-/* Which of them: the comments, all else that is kept, or of that what does not count samples. */
-typedef enum fc_flac_choice { FC_FLAC_OF_COMMENTS, FC_FLAC_OF_ALL, FC_FLAC_WITHOUT_PLACES } fc_flac_choice;
+/* Which of them: the comments, or all else that is kept. */
+typedef enum fc_flac_choice { FC_FLAC_OF_COMMENTS, FC_FLAC_OF_ALL } fc_flac_choice;
 
 /* The blocks of a seekable FLAC file, one after the other as they lie in it; nothing of any other. FALSE when
  * not all of them are there, or they are more than what is kept. */
 gboolean fc_flac_blocks_read(fc_input *input, fc_flac_choice choice, fc_blob *blocks);
-/* The fields of all blocks of comments; the same. */
+/* Appends those of them that do not count samples. */
+void fc_flac_blocks_without_places(const fc_blob *blocks, fc_blob *to);
+/* The fields of all blocks of comments; as the blocks. */
 gboolean fc_flac_comments_read(fc_input *input, fc_comments *comments);
 /* The block at *at, and the size of its content, which is behind its head; NULL behind the last one. */
 const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size);

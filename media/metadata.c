@@ -351,9 +351,9 @@ static gboolean read_ogg(fc_metadata *metadata, fc_source *like, fc_input *input
 }
 
 static gboolean read_flac(fc_metadata *metadata, fc_input *input) {
-  return fc_flac_blocks_read(input, FC_FLAC_OF_ALL, &metadata->blocks) &&
-         fc_flac_blocks_read(input, FC_FLAC_WITHOUT_PLACES, &metadata->placeless_blocks) &&
-         fc_flac_comments_read(input, &metadata->comments);
+  gboolean whole = fc_flac_blocks_read(input, FC_FLAC_OF_ALL, &metadata->blocks);
+  fc_flac_blocks_without_places(&metadata->blocks, &metadata->placeless_blocks);
+  return whole && fc_flac_comments_read(input, &metadata->comments);
 }
 
 /* What FLAC and Ogg say. FALSE when there is no memory. */
