@@ -11,24 +11,12 @@
 struct fc_channel_order {
   int channels;
   guint8 of[CHANNELS_MAX];
-  gboolean is_wav;         /* the order, though not by itself where the channels are */
-  int seats[CHANNELS_MAX]; /* of WAV's order */
+  gboolean is_wav; /* the order, though not by itself where the channels are */
 };
 
-#define LEFT_RIGHT SF_CHANNEL_MAP_LEFT, SF_CHANNEL_MAP_RIGHT
-#define CENTRE     SF_CHANNEL_MAP_CENTER
-#define LFE        SF_CHANNEL_MAP_LFE
-#define REAR       SF_CHANNEL_MAP_REAR_LEFT, SF_CHANNEL_MAP_REAR_RIGHT
-#define BACK       SF_CHANNEL_MAP_REAR_CENTER
-#define SIDES      SF_CHANNEL_MAP_SIDE_LEFT, SF_CHANNEL_MAP_SIDE_RIGHT
-
 static const fc_channel_order orders[] = {
-    {3, {0, 2, 1}, FALSE, {LEFT_RIGHT, CENTRE}},
-    {4, {0, 1, 2, 3}, TRUE, {LEFT_RIGHT, REAR}},
-    {5, {0, 2, 1, 3, 4}, FALSE, {LEFT_RIGHT, CENTRE, REAR}},
-    {6, {0, 2, 1, 4, 5, 3}, FALSE, {LEFT_RIGHT, CENTRE, LFE, REAR}},
-    {7, {0, 2, 1, 5, 6, 4, 3}, FALSE, {LEFT_RIGHT, CENTRE, LFE, BACK, SIDES}},
-    {8, {0, 2, 1, 6, 7, 4, 5, 3}, FALSE, {LEFT_RIGHT, CENTRE, LFE, REAR, SIDES}},
+    {3, {0, 2, 1}, FALSE},          {4, {0, 1, 2, 3}, TRUE},           {5, {0, 2, 1, 3, 4}, FALSE},
+    {6, {0, 2, 1, 4, 5, 3}, FALSE}, {7, {0, 2, 1, 5, 6, 4, 3}, FALSE}, {8, {0, 2, 1, 6, 7, 4, 5, 3}, FALSE},
 };
 
 static gboolean is_opus(int format) {
@@ -69,10 +57,8 @@ const fc_channel_order *fc_channel_order_in(const fc_input *input, int format, i
   return unless_wav(find_in(input, format, channels));
 }
 
-gboolean fc_channel_seats_in(const fc_input *input, int format, int channels, int *seats) {
-  const fc_channel_order *order = find_in(input, format, channels);
-  if (order) memcpy(seats, order->seats, (gsize)channels * sizeof *seats);
-  return order != NULL;
+gboolean fc_channel_order_is_told(const fc_input *input, int format, int channels) {
+  return find_in(input, format, channels) != NULL;
 }
 
 void fc_channel_order_undo(const fc_channel_order *order, float *frames, gint64 count) {

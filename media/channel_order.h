@@ -24,9 +24,9 @@ void fc_channel_order_undo(const fc_channel_order *order, float *frames, gint64 
 /* The other way. */
 void fc_channel_order_apply(const fc_channel_order *order, float *to, const float *frames, gint64 count);
 
-/* Of what is read, libsndfile's positions of more than two channels, in WAV's order; FALSE where the file
- * does not tell. */
-gboolean fc_channel_seats_in(const fc_input *input, int format, int channels, int *seats);
+/* Of what is read: whether more than two channels are in the codec's order, be it WAV's, and so sit where it
+ * says. */
+gboolean fc_channel_order_is_told(const fc_input *input, int format, int channels);
 
 G_END_DECLS
 

@@ -10,6 +10,7 @@
 enum { NUMBER = 4 };
 
 #define PICTURE "METADATA_BLOCK_PICTURE="
+#define MASK    FC_COMMENTS_MASK "="
 
 static guint32 little(const guint8 *at) {
   return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, NUMBER);
@@ -80,7 +81,7 @@ static gboolean begins(const guint8 *field, gsize size, const char *with) {
 static gboolean is_stale(const guint8 *field, gsize size, const fc_comments_rules *rules) {
   gboolean chapter = begins(field, size, "CHAPTER") && size > 7 && g_ascii_isdigit(field[7]);
   if (chapter || begins(field, size, "CUESHEET=")) return !rules->places;
-  return begins(field, size, "WAVEFORMATEXTENSIBLE_CHANNEL_MASK=") && !rules->seats;
+  return begins(field, size, MASK) && !rules->seats;
 }
 
 static void add_name(const char *name, int which, const char *text, gsize size, void *data) {
@@ -96,6 +97,31 @@ void fc_comments_choose(const fc_comments *comments, const fc_comments_rules *ru
     else
       fc_texts_find_comment(field, size, add_name, stale ? rules->stale : rules->large);
   }
+}
+
+/* ---- speakers ---------------------------------------------------------------- */
+
+gboolean fc_comments_get_mask(const fc_comments *comments, guint32 *mask) {
+  const gsize name = strlen(MASK);
+  const guint8 *field;
+  for (gsize at = 0, size; (field = next_field(comments, &at, &size));) {
+    char digits[16], *end;
+    if (!begins(field, size, MASK "0x") || size - name >= sizeof digits) continue;
+    memcpy(digits, field + name, size - name);
+    digits[size - name] = 0;
+    guint64 value = g_ascii_strtoull(digits, &end, 16);
+    if (end != digits + size - name || !value || value > G_MAXUINT32) continue;
+    *mask = (guint32)value;
+    return TRUE;
+  }
+  return FALSE;
+}
+
+void fc_comments_put_mask(fc_comments *comments, guint32 mask) {
+  g_autofree char *text = g_strdup_printf(MASK "0x%04X", mask);
+  fc_blob_put_little(&comments->fields, strlen(text), NUMBER);
+  fc_blob_put(&comments->fields, text, strlen(text));
+  comments->count++;
 }
 
 /* ---- pictures ---------------------------------------------------------------- */

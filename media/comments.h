@@ -32,6 +32,13 @@ void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size
 /* Every field that is not empty. */
 void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data);
 
+/* The mask of speakers that FLAC has for a comment, as seats.h has it. FALSE: there is none that says
+ * something.
+ */
+#define FC_COMMENTS_MASK "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
+gboolean fc_comments_get_mask(const fc_comments *comments, guint32 *mask);
+void fc_comments_put_mask(fc_comments *comments, guint32 mask);
+
 /* What a copy has no room for, or what is not true in it. */
 typedef struct fc_comments_rules {
   gboolean places, seats; /* fields that count time, or channels, still hold */

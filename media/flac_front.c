@@ -114,11 +114,21 @@ static gsize front_size(const fc_blob *held) {
   return 0;
 }
 
-static void put_comments(const fc_comments *comments, const guint8 *like, fc_blob *to) {
-  gsize at = to->size;
-  fc_blob_put(to, like, HEAD);
-  fc_comments_put(comments, like + HEAD, block_size(like) - HEAD, to);
+/* The encoder's comments, or those in their place, and the mask. */
+static void put_comments(const fc_flac_front *front, const guint8 *own, fc_blob *to) {
+  gsize at = to->size, size = block_size(own) - HEAD;
+  fc_comments all = {0};
+  if (front->comments) {
+    fc_blob_join(&all.fields, &front->comments->fields);
+    all.count = front->comments->count;
+  } else {
+    fc_comments_read(&all, own + HEAD, size);
+  }
+  if (front->mask) fc_comments_put_mask(&all, front->mask);
+  fc_blob_put(to, own, HEAD);
+  fc_comments_put(&all, own + HEAD, size, to);
   if (!to->failed) fc_flac_block_head(to->data + at, FC_FLAC_COMMENTS, to->size - at - HEAD);
+  fc_comments_clear(&all);
 }
 
 static void mark_last(fc_blob *front) {
@@ -127,13 +137,17 @@ static void mark_last(fc_blob *front) {
   front->data[last] |= LAST;
 }
 
+gboolean fc_flac_front_joins(const fc_flac_front *front) {
+  return front->blocks || front->comments || front->mask;
+}
+
 /* The encoder's own blocks, but for its comments where there are others, then ours. */
 static void join(const fc_flac_front *front, fc_blob *joined) {
   const guint8 *own = front->held.data;
   fc_blob_put(joined, own, MARK);
   for (gsize at = MARK; at < front->before; at += block_size(own + at)) {
-    if ((own[at] & ~LAST) == FC_FLAC_COMMENTS && front->comments)
-      put_comments(front->comments, own + at, joined);
+    if ((own[at] & ~LAST) == FC_FLAC_COMMENTS && (front->comments || front->mask))
+      put_comments(front, own + at, joined);
     else
       fc_blob_put(joined, own + at, block_size(own + at));
   }

@@ -47,9 +47,13 @@ void fc_flac_blocks_name(const fc_blob *blocks, gboolean pictures, GString *name
 typedef struct fc_flac_front {
   const fc_blob *blocks;       /* borrowed; or NULL */
   const fc_comments *comments; /* in the place of the encoder's; the same */
+  guint32 mask;                /* of speakers, for a comment behind them; or 0 */
   fc_blob held;                /* what has come of the front */
   gsize before, after;         /* size of the front as it came, and as it is; 0: not all is there */
 } fc_flac_front;
+
+/* Whether there is anything to join. */
+gboolean fc_flac_front_joins(const fc_flac_front *front);
 
 /* Takes the next bytes. TRUE when the front is complete: `held` then has everything so
  * far, with the blocks in it, unless it has failed. */

@@ -5,7 +5,6 @@
  */
 #include "media/metadata.h"
 
-#include "media/channel_order.h"
 #include "media/flac_front.h"
 #include "media/id3.h"
 #include "media/mpeg_end.h"
@@ -50,8 +49,7 @@ struct fc_metadata {
   fc_blob part_blocks;  /* all of a part of the sound; made when asked for */
   fc_comments comments; /* of FLAC and Ogg, whose pictures are blocks */
   fc_comments kept;     /* what fc_metadata_comments gave out last */
-  gboolean extensible;
-  guint32 speakers;
+  fc_seats seats;
   char *strings[SF_STR_LAST + 1];
   gsize texts; /* bytes of them */
   gboolean no_memory;
@@ -60,8 +58,7 @@ struct fc_metadata {
   SF_CART_INFO_VAR(HISTORY_MAX) cart;
   cue_points *cues; /* or NULL */
   SF_INSTRUMENT instrument;
-  gboolean has_broadcast, has_cart, has_instrument, has_map;
-  int map[64];
+  gboolean has_broadcast, has_cart, has_instrument, is_ogg;
 };
 
 /* ---- which chunks ------------------------------------------------------ */
@@ -188,20 +185,6 @@ static GArray *read_chunks(fc_input *input, const fc_chunks *chunks, const fc_me
   return g_steal_pointer(&array);
 }
 
-/* The speaker mask of WAVE_FORMAT_EXTENSIBLE. */
-static void read_speakers(fc_metadata *metadata, fc_input *input, const fc_chunks *chunks) {
-  guint8 body[24];
-  for (guint i = 0; i < chunks->items->len; i++) {
-    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < 40) continue;
-    if (fc_input_read_at(input, chunk->offset, body, sizeof body, NULL) != sizeof body) return;
-    const fc_chunk_layout *layout = fc_chunk_layout_of(chunks->family);
-    metadata->extensible = fc_chunk_get(layout, body, 2) == 0xfffe;
-    if (metadata->extensible) metadata->speakers = (guint32)fc_chunk_get(layout, body + 20, 4);
-    return;
-  }
-}
-
 static gsize size_of_cues(guint32 count) {
   return sizeof(cue_points) + count * sizeof(SF_CUE_POINT);
 }
@@ -224,9 +207,6 @@ static void read_known(fc_metadata *metadata, SNDFILE *file) {
   metadata->has_cart = sf_command(file, SFC_GET_CART_INFO, &metadata->cart, sizeof metadata->cart) == SF_TRUE;
   metadata->has_instrument =
       sf_command(file, SFC_GET_INSTRUMENT, &metadata->instrument, sizeof metadata->instrument) == SF_TRUE;
-  metadata->has_map = metadata->channels <= (int)G_N_ELEMENTS(metadata->map) &&
-                      sf_command(file, SFC_GET_CHANNEL_MAP_INFO, metadata->map,
-                                 metadata->channels * (int)sizeof metadata->map[0]) == SF_TRUE;
 }
 
 /* FALSE when there is no memory. */
@@ -321,7 +301,9 @@ static gboolean read_own(fc_metadata *metadata, fc_input *input, const fc_chunks
                   input->name, chunks->items->len, chunks->more);
   metadata->family = family_of(chunks->family);
   metadata->chunks = read_chunks(input, chunks, options);
-  if (metadata->family == FC_FAMILY_RIFF) read_speakers(metadata, input, chunks);
+  if (metadata->family == FC_FAMILY_RIFF) fc_seats_of_wav(&metadata->seats, input, chunks);
+  if (metadata->chunks)
+    fc_seats_of_layout(&metadata->seats, metadata->family, metadata->chunks, metadata->channels);
   for (guint i = 0; metadata->chunks && i < metadata->chunks->len; i++)
     fc_texts_find(metadata->family, &g_array_index(metadata->chunks, fc_meta_chunk, i), add_string, metadata);
   return metadata->chunks && !metadata->no_memory &&
@@ -361,7 +343,8 @@ static gboolean read_comments(fc_metadata *metadata, fc_source *like, fc_input *
                               const fc_media_options *options) {
   int format = fc_audio_source_format(like) & SF_FORMAT_TYPEMASK;
   gboolean whole = TRUE;
-  if (format == SF_FORMAT_OGG) whole = read_ogg(metadata, like, input);
+  metadata->is_ogg = format == SF_FORMAT_OGG;
+  if (metadata->is_ogg) whole = read_ogg(metadata, like, input);
   if (format == SF_FORMAT_FLAC) whole = read_flac(metadata, input);
   if (metadata->blocks.failed || metadata->placeless_blocks.failed || metadata->comments.fields.failed)
     return FALSE;
@@ -371,6 +354,8 @@ static gboolean read_comments(fc_metadata *metadata, fc_source *like, fc_input *
         "%s: some of what it says beside its samples is damaged, too large or cut off, and is left out",
         input->name);
   fc_comments_find(&metadata->comments, add_string, metadata);
+  fc_seats_of_comments(&metadata->seats, &metadata->comments);
+  fc_seats_of_codec(&metadata->seats, input, fc_audio_source_format(like), metadata->channels);
   return !metadata->no_memory;
 }
 
@@ -380,8 +365,6 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
   fc_input *input = fc_audio_source_input(like);
   const fc_chunks *chunks = fc_audio_source_chunks(like);
   read_known(metadata, file);
-  if (fc_channel_seats_in(input, fc_audio_source_format(like), metadata->channels, metadata->map))
-    metadata->has_map = TRUE;
   if (!read_cues(metadata, file) || !read_comments(metadata, like, input, options)) return FALSE;
   if (!metadata->comments.count && !read_strings(metadata, file)) return FALSE;
   gboolean mpeg = (fc_audio_source_format(like) & SF_FORMAT_TYPEMASK) == FC_SF_MPEG;
@@ -599,9 +582,9 @@ void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audi
                (int)((char *)metadata->cart.tag_text - (char *)&metadata->cart) +
                    (int)MIN(metadata->cart.tag_text_size, HISTORY_MAX));
   apply_places(metadata, file, spec, name);
-  if (metadata->channels == spec->channels && metadata->has_map)
-    sf_command(file, SFC_SET_CHANNEL_MAP_INFO, (void *)metadata->map,
-               metadata->channels * (int)sizeof metadata->map[0]);
+  const fc_seats seats = fc_metadata_seats(metadata, spec);
+  if (!fc_seats_put_layout(&seats, file, spec))
+    fc_media_warn(spec->options, "%s: no memory for where the channels sit, which is left out", name);
 }
 
 /* A WAV file of no length with what libsndfile can carry; FALSE when it cannot be made. */
@@ -612,7 +595,7 @@ static gboolean write_known(const fc_metadata *metadata, fc_sound_memory *to, co
   if (!file) return FALSE;
   fc_audio_spec mono = *spec;
   mono.samples.format = SF_FORMAT_WAV;
-  mono.channels = 0; /* no channel map: the mask goes into our own header */
+  mono.channels = 0; /* the mask goes into our own header */
   fc_metadata_apply(metadata, file, &mono, name);
   return sf_close(file) == 0 && !to->bytes.failed;
 }
@@ -697,36 +680,26 @@ const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const 
   return NULL;
 }
 
-/* libsndfile's channel positions, in the order of the mask's bits. */
-static guint32 mask_of(const int *map, int channels) {
-  static const int positions[] = {SF_CHANNEL_MAP_LEFT,
-                                  SF_CHANNEL_MAP_RIGHT,
-                                  SF_CHANNEL_MAP_CENTER,
-                                  SF_CHANNEL_MAP_LFE,
-                                  SF_CHANNEL_MAP_REAR_LEFT,
-                                  SF_CHANNEL_MAP_REAR_RIGHT,
-                                  SF_CHANNEL_MAP_FRONT_LEFT_OF_CENTER,
-                                  SF_CHANNEL_MAP_FRONT_RIGHT_OF_CENTER,
-                                  SF_CHANNEL_MAP_REAR_CENTER,
-                                  SF_CHANNEL_MAP_SIDE_LEFT,
-                                  SF_CHANNEL_MAP_SIDE_RIGHT};
-  guint32 mask = 0;
-  int last = -1;
-  for (int c = 0; c < channels; c++) {
-    int bit = 0;
-    while (bit < (int)G_N_ELEMENTS(positions) && positions[bit] != map[c]) bit++;
-    /* A mask names channels in rising order only. */
-    if (bit == (int)G_N_ELEMENTS(positions) || bit <= last) return 0;
-    mask |= 1u << (last = bit);
-  }
-  return mask;
+fc_seats fc_metadata_seats(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  return metadata && metadata->channels == spec->channels ? metadata->seats : (fc_seats){0};
 }
 
-guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean *extensible) {
-  gboolean same = metadata && metadata->channels == channels;
-  *extensible = same && metadata->extensible;
-  if (!same) return 0;
-  return metadata->extensible ? metadata->speakers : metadata->has_map ? mask_of(metadata->map, channels) : 0;
+/* Said in comments, and so in those of the copy. */
+static gboolean is_mask_in_comments(const fc_metadata *metadata, target to) {
+  guint32 mask;
+  return (to & (TO_FLAC | TO_OGG)) && fc_comments_get_mask(&metadata->comments, &mask);
+}
+
+guint32 fc_metadata_flac_mask(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  const fc_seats seats = fc_metadata_seats(metadata, spec);
+  return metadata && !is_mask_in_comments(metadata, TO_FLAC) ? fc_seats_of_flac(&seats, spec->channels) : 0;
+}
+
+/* From Ogg into Ogg they go on sitting where they did. */
+static gboolean keeps_seats(const fc_metadata *metadata, const fc_audio_spec *spec) {
+  gboolean same = metadata->is_ogg && target_of(spec->samples.format) == TO_OGG;
+  return metadata->channels == spec->channels &&
+         (same || fc_seats_fit(&metadata->seats, spec) || !metadata->seats.said_by);
 }
 
 static const fc_blob *blocks_of_part(fc_metadata *metadata, const fc_audio_spec *spec, const char *name) {
@@ -762,9 +735,10 @@ const fc_comments *fc_metadata_comments(fc_metadata *metadata, const fc_audio_sp
   if (!metadata || !(target_of(spec->samples.format) & (TO_FLAC | TO_OGG))) return NULL;
   g_autoptr(GString) stale = g_string_new(NULL), large = g_string_new(NULL);
   fc_comments_rules rules = {.places = !is_part(metadata, spec),
-                             .seats = metadata->channels == spec->channels,
+                             .seats = keeps_seats(metadata, spec),
                              .room = flac ? FC_FLAC_BLOCK_MAX - LIBRARY : BYTES_MAX,
-                             .most = flac ? FLAC_FIELDS_MAX : BYTES_MAX,
+                             .most = flac ? FLAC_FIELDS_MAX - (fc_metadata_flac_mask(metadata, spec) != 0)
+                                          : BYTES_MAX,
                              .stale = stale,
                              .large = large};
   const guint8 *block;
@@ -788,9 +762,7 @@ static const struct {
     {FC_FAMILY_RIFF, TO_AIFF, "cue "},
     {FC_FAMILY_AIFF, TO_RIFF, "MARK INST"},
     {FC_FAMILY_AIFF, TO_TEXTS, "NAME AUTH (c)  ANNO"},
-    {FC_FAMILY_AIFF, TO_RIFF | TO_CAF, "CHAN"},
     {FC_FAMILY_CAF, TO_TEXTS, "info strg"},
-    {FC_FAMILY_CAF, TO_RIFF | TO_AIFF, "chan"},
 };
 
 static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chunk, target to) {
@@ -798,8 +770,7 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
       memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "INFO", 4) == 0;
   if (texts) return (to & TO_TEXTS) != 0;
   gboolean cues = fc_chunk_id_is_among(chunk->id, "cue  MARK");
-  /* One is in the middle everywhere, and two are left and right. */
-  if (metadata->channels <= 2 && fc_chunk_id_is_among(chunk->id, "chan CHAN")) return TRUE;
+  if (chunk == metadata->seats.layout) return TRUE; /* or told of by itself */
   for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)
     if (carried[i].family == metadata->family && (carried[i].to & to) &&
         fc_chunk_id_is_among(chunk->id, carried[i].ids))
@@ -817,6 +788,7 @@ typedef struct lost_texts {
 static void add_lost_text(const char *name, int which, const char *text, gsize size, void *data) {
   lost_texts *lost = data;
   gboolean again = which && lost->seen >> which & 1;
+  if (name && g_strcmp0(name, lost->metadata->seats.said_by) == 0) return;
   if (which) lost->seen |= 1u << which;
   if (!which || again || !lost->metadata->strings[which])
     fc_media_add_word(lost->names, name ? name : "texts");
@@ -835,11 +807,12 @@ static void add_lost_comments(const fc_metadata *metadata, target to, GString *l
   if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, to != TO_OGG, lost);
 }
 
+static const target own_targets[] = {
+    [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
+
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
-  static const target own[] = {
-      [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
   lost_texts texts = {metadata, lost, 0};
-  if (!metadata->chunks || own[metadata->family] == to) return;
+  if (!metadata->chunks || own_targets[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
     if (is_carried(metadata, chunk, to)) {
@@ -851,6 +824,21 @@ static void add_lost_chunks(const fc_metadata *metadata, target to, GString *los
   }
 }
 
+/* Unless the chunk that goes over, or the comment, is told of as such. */
+static void add_lost_seats(const fc_metadata *metadata, const fc_audio_spec *spec, target to, GString *lost,
+                           const char *name) {
+  const char *by = metadata->seats.said_by;
+  gboolean chunk = metadata->seats.layout && own_targets[metadata->family] == to;
+  if (!by || chunk || is_mask_in_comments(metadata, to) || keeps_seats(metadata, spec) ||
+      fc_seats_are_usual(&metadata->seats, metadata->channels))
+    return;
+  if (metadata->channels == spec->channels)
+    fc_media_add_word(lost, by);
+  else
+    fc_media_warn(spec->options, "%s: the %s of the input no longer fits the samples, and is left out", name,
+                  by);
+}
+
 void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,
                            const char *name) {
   if (!metadata) return;
@@ -859,6 +847,7 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   add_lost_chunks(metadata, to, lost);
   add_lost_comments(metadata, to, lost);
   add_lost_strings(metadata, to, lost);
+  add_lost_seats(metadata, spec, to, lost, name);
   fc_media_warn_lost(spec->options, name, title, lost);
   if (metadata->others->len)
     fc_media_warn(spec->options, "%s: of the input's ID3 tag these are not read, and left out: %s", name,

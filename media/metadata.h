@@ -5,8 +5,8 @@
  * Between files of one family (RIFF, RF64 and W64 are one; AIFF; CAF; FLAC) every chunk that
  * is not about the samples' own layout goes over byte for byte: LIST, bext, iXML, cue,
  * smpl, cart, id3, and what nobody here has heard of; and between FLAC and Ogg every comment and picture.
- * Between families goes what libsndfile knows by name: the ten strings, bext, cart, cue points, loops,
- * channel map.
+ * Between families goes what libsndfile knows by name: the ten strings, bext, cart, cue points, loops; and
+ * where the channels sit, see seats.h.
  */
 #ifndef FC_MEDIA_METADATA_H
 #define FC_MEDIA_METADATA_H
@@ -16,6 +16,7 @@
 #include "media/chunks.h"
 #include "media/comments.h"
 #include "media/places.h"
+#include "media/seats.h"
 
 G_BEGIN_DECLS
 
@@ -41,9 +42,10 @@ const GArray *fc_metadata_chunks(fc_metadata *metadata, fc_family family, const 
 void fc_metadata_apply(const fc_metadata *metadata, SNDFILE *file, const fc_audio_spec *spec,
                        const char *name);
 
-/* The speaker mask of a WAV file, and whether the extensible form says it; 0 when the
- * number of channels has changed. */
-guint32 fc_metadata_speakers(const fc_metadata *metadata, int channels, gboolean *extensible);
+/* Where the channels sit; nothing is said when their number has changed. */
+fc_seats fc_metadata_seats(const fc_metadata *metadata, const fc_audio_spec *spec);
+/* The mask for FLAC that is not among the comments below; 0: none is needed. */
+guint32 fc_metadata_flac_mask(const fc_metadata *metadata, const fc_audio_spec *spec);
 
 /* The blocks of a FLAC file for another, which may begin elsewhere or be at another rate; NULL when there are
  * none. Owned by the metadata. */

@@ -92,14 +92,9 @@ static gboolean take_flac(sndfile_encoder *encoder, const void *from, gsize size
   return fc_output_write_at(encoder->output, at, from, size, &encoder->problem);
 }
 
-/* FLAC with blocks of ours. */
-static gboolean is_joined(const sndfile_encoder *encoder) {
-  return encoder->front.blocks || encoder->front.comments;
-}
-
 static gboolean take(sndfile_encoder *encoder, const void *from, gsize size) {
   if (encoder->pages.page) return fc_ogg_pages_write(&encoder->pages, from, size, &encoder->problem);
-  if (is_joined(encoder)) return take_flac(encoder, from, size);
+  if (fc_flac_front_joins(&encoder->front)) return take_flac(encoder, from, size);
   if (!fc_output_seekable(encoder->output)) return stream(encoder, from, size);
   if (encoder->position == encoder->size)
     return fc_output_write(encoder->output, from, size, &encoder->problem);
@@ -296,8 +291,8 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
     g_propagate_error(error, problem);
     return FALSE;
   }
-  if (spec->metadata && !encoder->chunks && !is_joined(encoder))
-    fc_metadata_apply(spec->metadata, encoder->file, spec, encoder->name);
+  gboolean own = encoder->chunks || encoder->front.blocks || encoder->front.comments;
+  if (spec->metadata && !own) fc_metadata_apply(spec->metadata, encoder->file, spec, encoder->name);
   return TRUE;
 }
 
@@ -315,6 +310,7 @@ fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc
   if (is_major(encoder, SF_FORMAT_FLAC)) {
     encoder->front.blocks = fc_metadata_flac_blocks(spec->metadata, spec, name);
     encoder->front.comments = comments;
+    encoder->front.mask = fc_metadata_flac_mask(spec->metadata, spec);
   }
   if (open_file(encoder, error)) return &encoder->base;
   sndfile_free(&encoder->base);

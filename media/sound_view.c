@@ -146,8 +146,8 @@ static const known_chunks known[] = {
     {FC_FAMILY_RIFF, "fmt  fact", "bext cart cue  smpl LIST"},
     {FC_FAMILY_RIFX, "fmt  fact", "bext LIST"},
     {FC_FAMILY_W64, "fmt  fact", ""},
-    {FC_FAMILY_AIFF, "COMM", "NAME AUTH (c)  ANNO APPL MARK INST CHAN"},
-    {FC_FAMILY_CAF, "desc kuki", "chan info"},
+    {FC_FAMILY_AIFF, "COMM", "NAME AUTH (c)  ANNO APPL MARK INST"},
+    {FC_FAMILY_CAF, "desc kuki", "info"},
 };
 
 /* Of a family that has chunks. */

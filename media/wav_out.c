@@ -35,8 +35,7 @@ typedef struct wav_encoder {
   gsize header_size;    /* up to the first sample */
   gboolean room;        /* for the sizes of RF64, which it is or may turn out to be */
   const GArray *chunks; /* of fc_meta_chunk; or NULL */
-  guint32 speakers;
-  gboolean extensible;
+  fc_seats seats;
 } wav_encoder;
 
 static gboolean is_w64(const wav_encoder *wav) {
@@ -62,14 +61,14 @@ static void put_padding(fc_blob *to, const wav_encoder *wav) {
   while (!to->failed && to->size % wav->layout->align) fc_blob_put_little(to, 0, 1);
 }
 
-/* More than two channels need the extensible form; fewer keep it. libsndfile does not
- * understand it in W64. */
+/* More than two channels need the extensible form; fewer keep it. In W64 only a mask has need of it. */
 static void put_fmt(fc_blob *to, const wav_encoder *wav) {
   static const guint8 guid_tail[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
                                        0x00, 0x00, 0xaa, 0x00, 0x38, 0x9b, 0x71};
   const fc_audio_spec *spec = &wav->spec;
   gboolean floating = fc_dtype_is_float(spec->samples.dtype);
-  gboolean extensible = !is_w64(wav) && (wav->extensible || spec->channels > 2 || wav->speakers);
+  guint32 mask = is_w64(wav) ? fc_seats_of_w64(&wav->seats, spec) : wav->seats.mask;
+  gboolean extensible = mask || (!is_w64(wav) && (wav->seats.extensible || spec->channels > 2));
   guint32 frame = (guint32)(wav->sample_bytes * spec->channels);
   put_head(to, wav, "fmt ", extensible ? 40 : floating ? 18 : 16);
   fc_blob_put_little(to, extensible ? TAG_EXTENSIBLE : floating ? TAG_FLOAT : TAG_PCM, 2);
@@ -81,7 +80,7 @@ static void put_fmt(fc_blob *to, const wav_encoder *wav) {
   if (extensible || floating) fc_blob_put_little(to, extensible ? 22 : 0, 2);
   if (extensible) {
     fc_blob_put_little(to, (guint64)wav->sample_bytes * 8, 2);
-    fc_blob_put_little(to, wav->speakers, 4);
+    fc_blob_put_little(to, mask, 4);
     fc_blob_put_little(to, floating ? TAG_FLOAT : TAG_PCM, 2);
     fc_blob_put(to, guid_tail, sizeof guid_tail);
   }
@@ -295,7 +294,7 @@ fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_aud
     g_free(wav);
     return NULL;
   }
-  wav->speakers = fc_metadata_speakers(spec->metadata, spec->channels, &wav->extensible);
+  wav->seats = fc_metadata_seats(spec->metadata, spec);
   g_auto(fc_blob) header = {0};
   wav->room = !w64 && (asked_for_rf64(wav) || spec->frames == FC_UNKNOWN ||
                        riff_size(wav, spec->frames, &header) > 0xffffffff);

@@ -225,6 +225,21 @@ class Comments(harness.Case):
                     self.assertEqual(self.copied(data, "out." + name, stage), [gone + said] if said else [])
                     self.assertEqual(said_in(name, self.read("out." + name)), (left, []))
 
+    def test_seats(self):
+        """A channel elsewhere than in the middle: true of an Ogg stream that says it, but no other file can be made one; WAV has a place for it."""
+        field = b"WAVEFORMATEXTENSIBLE_CHANNEL_MASK=0x1"
+        for name in ("flac", "ogg", "opus"):
+            data = self.with_fields(name, [b"TITLE=t", field])
+            for out in ("flac", "ogg", "opus"):
+                fits = out == "flac" or name != "flac"
+                gone = "these texts of the input no longer fit the samples, and are left out: WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
+                self.assertEqual(self.copied(data, "out." + out), [] if fits else [gone])
+                self.assertEqual(said_in(out, self.read("out." + out)), ([b"TITLE=t", field][:1 + fits], []))
+            self.assertEqual(self.copied(data, "out.wav"), [])
+            self.assertEqual(self.read("out.wav")[40:44], b"\1\0\0\0")
+            self.assertEqual(self.copied(data, "out.au"), ["AU has no place for what else is in the input, and it is left out: TITLE, "
+                                                           "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"])
+
     def test_large(self):
         """Of more pages than one, and behind what a pipe holds."""
         large = struct.pack(">II9sI1sIIIII", 3, 9, b"image/png", 1, b"a", 1, 1, 24, 0, 300000) + bytes(range(250)) * 1200

@@ -513,7 +513,8 @@ static void test_speakers_elsewhere(void) {
   sf_close(file);
   assert_copies(in, wav);
   bytes b = load(wav);
-  g_assert_cmpint(b.data[40], ==, 0x3f);
+  g_assert_cmpint(b.data[40], ==, 0x0f); /* at the sides, as others than libsndfile take it */
+  g_assert_cmpint(b.data[41], ==, 0x06);
   clear_bytes(&b);
   assert_copies(wav, back);
   int found[6] = {0};
