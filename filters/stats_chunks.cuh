@@ -214,6 +214,34 @@ template <int COUNT> __device__ __forceinline__ void load_shifted(uint32_t *word
   for (int i = 0; i < COUNT; i++) words[i] = __funnelshift_r(words[i], next[i], askew * 8);
 }
 
+// Those of a chunk that goes on in another row: the words ahead of its split and behind it, each from where
+// it lies, and the one across it, if there is one, an element at a time.
+template <int COUNT, typename T> __device__ __forceinline__ void load_split(uint32_t *words, const run &r) {
+  constexpr int PACK = 4 / sizeof(T);
+  const int lane = threadIdx.x % 32;
+  uint32_t next[COUNT], askew[COUNT];
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) {
+    const int d = (i * 32 + lane) * PACK;
+    const char *from = r.base + d * static_cast<int>(sizeof(T)) + (d < r.split ? 0 : r.gap);
+    const bool one = d >= r.split || d + PACK <= r.split;
+    askew[i] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+    const uint32_t *at = reinterpret_cast<const uint32_t *>(from - askew[i]);
+    words[i] = one ? at[0] : 0, next[i] = one && askew[i] ? at[1] : 0;
+  }
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) words[i] = __funnelshift_r(words[i], next[i], askew[i] * 8);
+  const int across = r.split / PACK;
+  if (r.split % PACK == 0 || across % 32 != lane) return;
+  uint32_t word = 0;
+#pragma unroll
+  for (int k = 0; k < PACK; k++)
+    word |= (static_cast<uint32_t>(r.at<T>(across * PACK + k)) & (~0u >> (32 - 8 * sizeof(T))))
+            << k * (32 / PACK);
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) words[i] = i == across / 32 ? word : words[i];
+}
+
 // Integers in any order, in words; the chunk's first in place of those that are not there.
 template <typename T>
 __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, const char *block, int64_t first,
@@ -231,8 +259,11 @@ __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, con
     return;
   }
   const run r = run_of(l, block, first);
-  if (l.runs && count == FC_STATS_CHUNK && r.split == FC_STATS_CHUNK) {
-    load_shifted<EACH / PACK>(words, r.base);
+  if (PACK > 1 && l.runs && count == FC_STATS_CHUNK) {
+    if (r.split == FC_STATS_CHUNK)
+      load_shifted<EACH / PACK>(words, r.base);
+    else
+      load_split<EACH / PACK, T>(words, r);
     return;
   }
   T v[EACH];
