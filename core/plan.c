@@ -436,10 +436,12 @@ double fc_plan_bytes(const fc_plan *plan) {
 
 /* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay
  * in the caches, large enough to hide a launch on a GPU. A thread's share of a chunk must be worth waking it
- * for: 32 threads took twice as long over shares of 32 KB as 8 did over 128 KB. */
+ * for: over an hour of sound ten operators take 32 threads 0.79 s in shares of 128 KB, and 0.5 s in four
+ * times that. A signal has several chunks for all that, or reading and writing would wait for one another. */
 #define CPU_CHUNK_BYTES (1 << 20)
-#define CPU_SHARE_BYTES (128 << 10)
-#define CPU_CHUNK_MOST  (8 << 20)
+#define CPU_SHARE_BYTES (512 << 10)
+#define CPU_CHUNK_MOST  (16 << 20)
+#define CPU_CHUNKS      8
 #define CPU_ALONE_BYTES (4 << 20) /* what a worker begins and ends with costs more than the caches */
 #define GPU_CHUNK_BYTES (16 << 20)
 #define BAND_BYTES      (16 << 20) /* of an image: most are less, and gain nothing by further threads */
@@ -447,7 +449,8 @@ double fc_plan_bytes(const fc_plan *plan) {
 /* ---- device ----------------------------------------------------------- */
 
 /*
- * Rates that the prediction goes by. Reading and writing files is left out of either: it is done beside.
+ * Rates that the prediction goes by. Files are read and written beside, from and to the page cache at 3 GB/s
+ * (slower media and codecs take longer on either device); a run takes no less.
  * Start-up of a GPU: device count, context, first allocation and what the process takes to end, measured 0.28
  * to 0.4 s on H200 machines. Transfers: 50 GB/s pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned
  * memory is made at 7 GB/s; a stream takes a little of it, and so do bands of an image; one that is not cut
@@ -463,6 +466,7 @@ double fc_plan_bytes(const fc_plan *plan) {
 #define GPU_FLOPS    5e12
 #define CPU_MEMORY   4e9
 #define CPU_FLOPS    10e9
+#define FILES        3e9
 
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
   double flops = 0, bytes = 0, up = 0, down = 0;
@@ -476,12 +480,14 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
     bytes += 2 * size;
   }
   int n = threads > 0 ? threads : fc_processors();
-  *cpu = MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n));
+  double files = plan->files ? MAX(up, down) / FILES : 0;
+  *cpu = MAX(files, MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n)));
   double filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
   if (is_single(plan))
-    *gpu = GPU_START + (up + down) / GPU_PINNED + (up + down) / GPU_TRANSFER + filter;
+    *gpu = GPU_START + (up + down) / GPU_PINNED + MAX(files, (up + down) / GPU_TRANSFER + filter);
   else
-    *gpu = GPU_START + MIN(up + down, GPU_STREAMS) / GPU_PINNED + MAX(MAX(up, down) / GPU_TRANSFER, filter);
+    *gpu = GPU_START + MIN(up + down, GPU_STREAMS) / GPU_PINNED +
+           MAX(files, MAX(MAX(up, down) / GPU_TRANSFER, filter));
 }
 
 static void set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -608,8 +614,10 @@ void fc_plan_leave_device(fc_plan *plan, const GError *why) {
 
 /* ---- chunks ----------------------------------------------------------- */
 
-/* Blocks that stages work in, for each of which there may be a thread. */
+/* Blocks that stages work in, one after another each: at least so many, and one for each thread where those
+ * are no more than this. */
 #define CPU_CHUNK_BLOCKS 4
+#define CPU_BLOCKS_MOST  (32 << 20)
 
 /* The shortest chunk that a halo is worth, in halos: at most an eighth is computed twice. */
 #define HALO_WORTH 8
@@ -622,11 +630,16 @@ static double across(const fc_plan *plan, guint link) {
   return count;
 }
 
-/* Of a pipe's sound, which may be live, no more: what comes out is a chunk behind what goes in. */
-static double cpu_chunk_bytes(const fc_plan *plan, int threads) {
+/* For a signal that the CPU filters in blocks of so many bytes. Of a pipe's sound, which may be live, no more
+ * than must be: what comes out is a chunk behind what goes in. */
+static double cpu_chunk_bytes(const fc_plan *plan, int threads, double per_element, double block) {
   int n = threads > 0 ? threads : fc_processors();
-  if (plan->links[0].extent[plan->cut] < 0) return CPU_CHUNK_BYTES;
-  return CLAMP((double)CPU_SHARE_BYTES * n, CPU_CHUNK_BYTES, CPU_CHUNK_MOST);
+  gint64 extent = plan->links[0].extent[plan->cut];
+  if (extent < 0) return CPU_CHUNK_BYTES;
+  double shares = CLAMP((double)CPU_SHARE_BYTES * n, CPU_CHUNK_BYTES, CPU_CHUNK_MOST);
+  double each = MIN(block * n, CPU_BLOCKS_MOST);
+  double wanted = each < 1 ? shares : ceil(shares / each) * each;
+  return MAX(MIN(wanted, (double)extent * per_element / CPU_CHUNKS), CPU_CHUNK_BYTES);
 }
 
 static gint64 natural_chunk(const fc_plan *plan, int threads) {
@@ -642,8 +655,9 @@ static gint64 natural_chunk(const fc_plan *plan, int threads) {
   }
   double budget = plan->alone               ? CPU_ALONE_BYTES
                   : plan->device != FC_HOST ? GPU_CHUNK_BYTES
-                  : plan->cut == FC_AXIS_Y  ? BAND_BYTES
-                                            : cpu_chunk_bytes(plan, threads);
+                  : plan->cut == FC_AXIS_Y
+                      ? BAND_BYTES
+                      : cpu_chunk_bytes(plan, threads, per_element, (double)align * per_element);
   gint64 chunk = (gint64)MAX(budget / per_element, 1);
   if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, HALO_WORTH * halo);

@@ -40,6 +40,7 @@ typedef struct fc_plan {
   fc_format *links; /* n + 1 */
   int compute;      /* FC_F32 or FC_F64 */
   fc_axis cut;
+  gboolean files;       /* source and sink are files, not memory */
   gboolean rows;        /* source and sink can do images or arrays by rows */
   gboolean whole;       /* some stage needs the whole cut axis at once */
   gboolean measures;    /* some stage measures */

@@ -87,6 +87,7 @@ static gboolean open_ends(fc_chain *chain, const char *input, const char *output
 /* Makes plan and, if it asks for the whole of a signal of unknown length, loads it. */
 static fc_plan *plan_ends(fc_chain *chain, ends *e, const fc_options *o, gboolean load, GError **error) {
   fc_plan *plan = make_plan(chain, e->source, e->sink, o, error);
+  if (plan) plan->files = TRUE;
   if (!plan || !load || !plan->whole || e->source->format.extent[plan->cut] >= 0) return plan;
   fc_plan_free(plan);
   e->source = fc_source_load(e->source, chain->context->frames, error);

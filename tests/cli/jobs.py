@@ -361,19 +361,26 @@ class Plans(harness.Case):
         self.assertEqual(self.files(), ["in.wav"])
 
     def test_chunks_are_worth_waking_threads_for(self):
-        """A stream's chunk grows with the threads that share it, to a limit; what is written does not change."""
-        chain = ["-i", "long.raw", "--raw", "dtype=f32,channels=1,rate=48000", "-p", "conv1d:[1,2,1]/4", "--device", "cpu"]
+        """A stream's chunk grows with the threads that share it and with the blocks that each has, to a limit and
+        to an eighth of the stream; what is written does not change."""
+        self.write("mask.txt", " ".join(["0.001"] * 1023).encode())
+        chain = ["-i", "long.raw", "--raw", "dtype=f32,channels=1,rate=48000", "--device", "cpu"]
+        by_taps, by_blocks = ["-p", "conv1d:[1,2,1]/4"], ["-p", "conv1d:mask.txt:method=fft"]
+
+        def frames(stages, threads):
+            plan = self.succeed(*chain, *stages, "-o", "out.raw", "--dry-run", "-j", str(threads))
+            return int(plan.split("chunks of ")[1].split()[0])
+
+        with open(os.path.join(self.folder, "long.raw"), "wb") as file:
+            file.truncate(4 * 100_000_000)
+        self.assertEqual([frames(by_taps, threads) >> 18 for threads in (1, 2, 8, 32, 1000)], [1, 1, 4, 16, 16])
+        block = frames(by_blocks, 1) // 4
+        self.assertEqual([frames(by_blocks, threads) / block for threads in (1, 8, 16)], [4, 16, 32])
         self.write("long.raw", bytes(4 * 5_000_000))
-        frames = {}
-        for threads in (1, 8, 32, 1000):
-            plan = self.succeed(*chain, "-o", "out.raw", "--dry-run", "-j", str(threads))
-            frames[threads] = int(plan.split("chunks of ")[1].split()[0])
-        self.assertEqual(frames[1], frames[8])
-        self.assertEqual(frames[32], 4 * frames[8])
-        self.assertEqual(frames[1000], 8 * frames[8])
+        self.assertEqual(frames(by_taps, 32), 5_000_000 // 8)
         self.write("long.raw", bytes(range(1, 61)) * 50_000)
         for threads in (1, 32):
-            self.succeed(*chain, "-o", f"{threads}.raw", "-j", str(threads))
+            self.succeed(*chain, *by_taps, "-o", f"{threads}.raw", "-j", str(threads))
         self.assertEqual(self.read("1.raw"), self.read("32.raw"))
 
     def test_dry_run_finds_what_a_run_would(self):
