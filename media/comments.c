@@ -10,6 +10,8 @@
 enum { NUMBER = 4 };
 
 #define PICTURE "METADATA_BLOCK_PICTURE="
+/* Which libsndfile puts ahead of all that it writes into Vorbis. */
+#define LIBRARY "ENCODER=libsndfile"
 
 static guint32 little(const guint8 *at) {
   return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, NUMBER);
@@ -65,17 +67,18 @@ static void add_field(fc_comments *comments, const guint8 *field, gsize size) {
   comments->count++;
 }
 
-void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data) {
-  const guint8 *field;
-  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
-    fc_texts_find_comment(field, size, found, data);
-}
-
-/* ---- what holds, and fits ---------------------------------------------------- */
-
 static gboolean begins(const guint8 *field, gsize size, const char *with) {
   return size >= strlen(with) && g_ascii_strncasecmp((const char *)field, with, strlen(with)) == 0;
 }
+
+void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data) {
+  const guint8 *field;
+  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
+    if (size != strlen(LIBRARY) || !begins(field, size, LIBRARY))
+      fc_texts_find_comment(field, size, found, data);
+}
+
+/* ---- what holds, and fits ---------------------------------------------------- */
 
 static gboolean is_stale(const guint8 *field, gsize size, const fc_comments_rules *rules) {
   gboolean chapter = begins(field, size, "CHAPTER") && size > 7 && g_ascii_isdigit(field[7]);

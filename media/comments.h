@@ -29,7 +29,8 @@ void fc_comments_clear(fc_comments *comments);
 /* Appends a body of these fields and of the name in another one. */
 void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size, fc_blob *to);
 
-/* Every field that is not empty. */
+/* Every field that is not empty; but for libsndfile's own name, which is of the library and not of a program
+ * that somebody used. */
 void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data);
 
 /* What a copy has no room for, or what is not true in it. */

@@ -210,6 +210,23 @@ class Comments(harness.Case):
                 self.assertIn(word if name + out != "opusogg" else b"libopus", data)
                 self.assertNotIn(b"\2\0\0\0us", data)
 
+    def test_the_program(self):
+        """That is not libsndfile, which names itself ahead of it in Vorbis: there and back it is the user's."""
+        texts = b"INFOISFT\x08\0\0\0My prog\0"
+        harness.write_wav(self.path("made.wav"), [0] * FRAMES, rate=RATE)
+        data = self.read("made.wav") + b"LIST" + struct.pack("<I", len(texts)) + texts
+        self.write("made.wav", data[:4] + struct.pack("<I", len(data) - 8) + data[8:])
+        for name in ("ogg", "opus", "flac"):
+            self.succeed("-i", "made.wav", "-o", "there." + name)
+            for out, word in (("wav", b"ISFT"), ("caf", b"software\0")):
+                self.succeed("-i", "there." + name, "-o", "back." + out)
+                self.assertRegex(self.read("back." + out), word + b"[^M]{0,4}My prog")
+        self.assertEqual(said_in("ogg", self.read("there.ogg"))[0][0], b"ENCODER=libsndfile")
+        self.assertEqual(self.copied(self.with_fields("ogg", [b"ENCODER=libsndfile"]), "out.wav"), [])
+        self.assertNotIn(b"ISFT", self.read("out.wav"))
+        self.assertEqual(self.copied(self.with_fields("ogg", [b"ENCODER=libsndfile", b"A=b"]), "out.opus"), [])
+        self.assertEqual(said_in("opus", self.read("out.opus"))[0], [b"ENCODER=libsndfile", b"A=b"])
+
     def test_a_part(self):
         """Times and channels that a field speaks of are not those of another sound."""
         places = [b"CHAPTER001=00:00:00.010", b"CHAPTER001NAME=x", b"cuesheet=TRACK 01 AUDIO"]
