@@ -39,8 +39,16 @@ gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size)
   return left == 0;
 }
 
+void fc_comments_read_behind(fc_comments *comments, const guint8 *body, gsize size) {
+  gsize end = NUMBER + first_length(body, size) + NUMBER + comments->fields.size;
+  if (!comments->fields.failed && end < size && (body[end] & 1))
+    fc_blob_put(&comments->behind, body + end, size - end);
+  comments->fields.failed |= comments->behind.failed;
+}
+
 void fc_comments_clear(fc_comments *comments) {
   fc_blob_clear(&comments->fields);
+  fc_blob_clear(&comments->behind);
   comments->count = 0;
 }
 
@@ -137,8 +145,9 @@ void fc_comments_take_pictures(fc_comments *comments, fc_blob *blocks) {
   for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
     if (!begins(field, size, PICTURE) || !append_picture(field + name, size - name, blocks))
       add_field(&rest, field, size);
-  fc_comments_clear(comments);
-  *comments = rest;
+  fc_blob_clear(&comments->fields);
+  comments->fields = rest.fields;
+  comments->count = rest.count;
 }
 
 void fc_comments_add_picture(fc_comments *comments, const guint8 *content, gsize size) {

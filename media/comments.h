@@ -19,11 +19,15 @@ G_BEGIN_DECLS
 typedef struct fc_comments {
   fc_blob fields; /* each behind its length, as they lie in a file */
   guint32 count;
+  fc_blob behind; /* what Opus has behind them, that is to be kept there */
 } fc_comments;
 
 /* Appends the fields of a body: the library's name, how many there are, and they. FALSE when not all of them
  * are there. */
 gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size);
+/* Of a body of Opus whose fields are all that was read: takes what stands behind them, if its first bit says
+ * that it is to be kept, and is not padding. */
+void fc_comments_read_behind(fc_comments *comments, const guint8 *body, gsize size);
 void fc_comments_clear(fc_comments *comments);
 
 /* Appends a body of these fields and of the name in another one. */

@@ -119,6 +119,10 @@ static target target_of(int format) {
   }
 }
 
+static gboolean is_opus(const fc_audio_spec *spec) {
+  return (spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+}
+
 /* ---- reading ----------------------------------------------------------- */
 
 static void clear_chunk(void *chunk) {
@@ -522,36 +526,9 @@ static void apply_broadcast(const fc_metadata *metadata, SNDFILE *file, const fc
              (int)(info.coding_history - (char *)&info) + (int)MIN(info.coding_history_size, HISTORY_MAX));
 }
 
-/* What is no UTF-8 in a file that says nothing of it is most often Latin 1, as Windows has it: with these in
- * the place of 32 control characters, and nothing at five of them. */
-static gunichar windows_character(guint8 byte) {
-  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
-                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
-                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
-                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
-  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
-}
-
-/* FLAC, Ogg and CAF want UTF-8, and libsndfile frees a text twice that is none. g_free; NULL when there is no
- * memory. */
-static char *utf8_of(const char *text) {
-  enum { MOST = 3 }; /* bytes of such a character */
-  gsize size = strlen(text), length = 0;
-  gboolean as_is = g_utf8_validate(text, -1, NULL);
-  char *to = g_try_malloc(MOST * size + 1);
-  for (const char *at = text; to && *at; at++) {
-    if (as_is)
-      to[length++] = *at;
-    else
-      length += (gsize)g_unichar_to_utf8(windows_character((guint8)*at), to + length);
-  }
-  if (to) to[length] = 0;
-  return to;
-}
-
 static gboolean apply_string(SNDFILE *file, int which, const char *text, target to) {
   if (!(to & (TO_CAF | TO_FLAC | TO_OGG))) return sf_set_string(file, which, text) == 0;
-  g_autofree char *utf8 = utf8_of(text);
+  g_autofree char *utf8 = fc_text_to_utf8(text); /* libsndfile frees a text twice that is none */
   return utf8 && sf_set_string(file, which, utf8) == 0;
 }
 
@@ -770,11 +747,14 @@ const fc_comments *fc_metadata_comments(fc_metadata *metadata, const fc_audio_sp
   const guint8 *block;
   fc_comments_clear(&metadata->kept);
   fc_comments_choose(&metadata->comments, &rules, &metadata->kept);
+  if (is_opus(spec)) fc_blob_join(&metadata->kept.behind, &metadata->comments.behind);
   for (gsize at = 0, size; !flac && (block = fc_flac_block_next(&metadata->placeless_blocks, &at, &size));)
     if (*block == FC_FLAC_PICTURE) fc_comments_add_picture(&metadata->kept, block + FC_FLAC_BLOCK_HEAD, size);
   warn_of_texts(spec, name, "no longer fit the samples", stale);
   warn_of_texts(spec, name, "cannot be stored", large);
-  return metadata->kept.count || metadata->kept.fields.failed ? &metadata->kept : NULL;
+  metadata->kept.fields.failed |= metadata->kept.behind.failed;
+  gboolean any = metadata->kept.count || metadata->kept.behind.size || metadata->kept.fields.failed;
+  return any ? &metadata->kept : NULL;
 }
 
 /* ---- what is lost ------------------------------------------------------ */
@@ -858,6 +838,7 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   g_autoptr(GString) lost = g_string_new(NULL);
   add_lost_chunks(metadata, to, lost);
   add_lost_comments(metadata, to, lost);
+  if (metadata->comments.behind.size && !is_opus(spec)) fc_media_add_word(lost, "data behind the comments");
   add_lost_strings(metadata, to, lost);
   fc_media_warn_lost(spec->options, name, title, lost);
   if (metadata->others->len)

@@ -42,16 +42,19 @@ static int which_of(fc_family family, const char *name) {
   return 0;
 }
 
-/* A name of so many bytes at most, or less where it ends, with what is found under it. */
+/* A name of so many bytes at most, or less where it ends, with what is found under it: behind a zero there
+ * may be more texts, or more zeros. */
 static void tell(fc_family family, const guint8 *id, gsize length, const guint8 *text, gsize size,
                  fc_text_found found, void *data) {
   char name[LONGEST + 1] = "";
   length = strnlen((const char *)id, length);
-  size = strnlen((const char *)text, size);
   gboolean word = length > 0 && length <= LONGEST && id[0] != ' ';
   for (gsize i = 0; word && i < length; i++) word = id[i] >= ' ' && id[i] <= '~' && id[i] != ',';
   if (word) memcpy(name, id, length);
-  if (size) found(word ? name : NULL, which_of(family, name), (const char *)text, size, data);
+  for (gsize at = 0, part; at < size; at += part + 1) {
+    part = strnlen((const char *)text + at, size - at);
+    if (part) found(word ? name : NULL, which_of(family, name), (const char *)text + at, part, data);
+  }
 }
 
 /* Whether an entry may begin at a place of a list: it has a name, and is all there. */
@@ -115,4 +118,29 @@ void fc_texts_find_annotation(const fc_input *input, fc_text_found found, void *
   const guint64 end = MIN(fc_chunk_get(layout, input->head + 4, 4), input->head_size);
   const gsize size = end > HEAD ? strnlen((const char *)input->head + HEAD, (gsize)end - HEAD) : 0;
   if (size) found("annotation", SF_STR_COMMENT, (const char *)input->head + HEAD, size, data);
+}
+
+/* What is no UTF-8 in a file that says nothing of it is most often Latin 1, as Windows has it: with these in
+ * the place of 32 control characters, and nothing at five of them. */
+static gunichar windows_character(guint8 byte) {
+  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
+  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
+}
+
+char *fc_text_to_utf8(const char *text) {
+  enum { MOST = 3 }; /* bytes of such a character */
+  gsize size = strlen(text), length = 0;
+  gboolean as_is = g_utf8_validate(text, -1, NULL);
+  char *to = g_try_malloc(MOST * size + 1);
+  for (const char *at = text; to && *at; at++) {
+    if (as_is)
+      to[length++] = *at;
+    else
+      length += (gsize)g_unichar_to_utf8(windows_character((guint8)*at), to + length);
+  }
+  if (to) to[length] = 0;
+  return to;
 }

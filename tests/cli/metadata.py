@@ -456,6 +456,15 @@ class Texts(harness.Case):
         self.assertIn(b"A title", made)
         self.assertEqual(said, "WAV has no place for what else is in the input, and it is left out: AUTH")
 
+    def test_behind_a_zero(self):
+        """More of a text is told of; zeros that fill it up are none."""
+        for data in (aiff(chunk(b"NAME", b"A\0more", True), chunk(b"AUTH", b"whole\0\0\0", True)),
+                     wav(chunk(b"LIST", b"INFO" + chunk(b"INAM", b"A\0more\0") + chunk(b"IART", b"whole\0\0\0")))):
+            made, said = self.both_ways(data, "out.flac")
+            self.assertIn(b"title=A", made)
+            self.assertIn(b"artist=whole", made)
+            self.assertEqual(said, "FLAC has no place for what else is in the input, and it is left out: " + ("NAME" if data[:4] == b"FORM" else "INAM"))
+
     def test_comments_that_reach_too_far(self):
         """In a pipe libsndfile reads on behind them, among the samples."""
         for body in (struct.pack(">HIHH", 1, 0, 0, 900) + b"far", struct.pack(">HIHH3sx", 2, 0, 0, 3, b"odd") + struct.pack(">IHH2s", 0, 0, 2, b"ok"),
