@@ -76,7 +76,7 @@ typedef struct chunk_names {
 static const chunk_names names[] = {
     {FC_FAMILY_RIFF, "fmt  data fact PEAK ds64 JUNK junk PAD  FLLR filr levl MD5  slnt wavl",
      "cue  smpl plst", "chna"},
-    {FC_FAMILY_AIFF, "COMM SSND FVER PEAK", "MARK INST COMT", "CHAN"},
+    {FC_FAMILY_AIFF, "COMM SSND FVER PEAK", "MARK INST", "CHAN"},
     {FC_FAMILY_CAF, "desc data free peak pakt kuki ovvw", "mark regn inst", "chan"},
 };
 
@@ -622,7 +622,7 @@ static gboolean is_stale(const fc_metadata *metadata, const fc_meta_chunk *chunk
 
 static gboolean is_movable(const fc_meta_chunk *chunk, const chunk_names *known) {
   return fc_chunk_id_is_among(chunk->id, known->places) || is_label_list(chunk) ||
-         memcmp(chunk->id, "bext", 4) == 0 || memcmp(chunk->id, "cart", 4) == 0;
+         fc_chunk_id_is_among(chunk->id, "bext cart COMT");
 }
 
 /* Puts what a part of the sound says in the place of what all of it does. FALSE when there is no memory. */
@@ -767,7 +767,7 @@ static const struct {
 } carried[] = {
     {FC_FAMILY_RIFF, TO_AIFF, "cue "},
     {FC_FAMILY_AIFF, TO_RIFF, "MARK INST"},
-    {FC_FAMILY_AIFF, TO_TEXTS, "NAME AUTH (c)  ANNO"},
+    {FC_FAMILY_AIFF, TO_TEXTS, "NAME AUTH (c)  ANNO COMT"},
     {FC_FAMILY_AIFF, TO_RIFF | TO_CAF, "CHAN"},
     {FC_FAMILY_CAF, TO_TEXTS, "info strg"},
     {FC_FAMILY_CAF, TO_RIFF | TO_AIFF, "chan"},
@@ -776,7 +776,7 @@ static const struct {
 static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chunk, target to) {
   gboolean texts =
       memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "INFO", 4) == 0;
-  if (texts) return (to & TO_TEXTS) != 0;
+  if (texts || (metadata->family == FC_FAMILY_AIFF && fc_text_is_program(chunk))) return (to & TO_TEXTS) != 0;
   gboolean cues = fc_chunk_id_is_among(chunk->id, "cue  MARK");
   /* One is in the middle everywhere, and two are left and right. */
   if (metadata->channels <= 2 && fc_chunk_id_is_among(chunk->id, "chan CHAN")) return TRUE;
@@ -788,17 +788,15 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
 }
 
 typedef struct lost_texts {
-  const fc_metadata *metadata;
+  const fc_metadata *metadata; /* of which the strings go over; NULL: nothing does */
   GString *names;
-  guint seen; /* a bit for each kind of text */
 } lost_texts;
 
-/* One that libsndfile knows nothing of, that is too long, or the second of its kind. */
+/* One that libsndfile knows nothing of, that is too long, or not the one of its kind that goes over. */
 static void add_lost_text(const char *name, int which, const char *text, gsize size, void *data) {
   lost_texts *lost = data;
-  gboolean again = which && lost->seen >> which & 1;
-  if (which) lost->seen |= 1u << which;
-  if (!which || again || !lost->metadata->strings[which])
+  const char *kept = which && lost->metadata ? lost->metadata->strings[which] : NULL;
+  if (!kept || strlen(kept) != size || memcmp(kept, text, size) != 0)
     fc_media_add_word(lost->names, name ? name : "texts");
 }
 
@@ -810,7 +808,7 @@ static void add_lost_strings(const fc_metadata *metadata, target to, GString *lo
 }
 
 static void add_lost_comments(const fc_metadata *metadata, target to, GString *lost) {
-  lost_texts texts = {metadata, lost, (to & TO_TEXTS) ? 0 : ~0U};
+  lost_texts texts = {(to & TO_TEXTS) ? metadata : NULL, lost};
   if (!(to & (TO_FLAC | TO_OGG))) fc_comments_find(&metadata->comments, add_lost_text, &texts);
   if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, to != TO_OGG, lost);
 }
@@ -818,7 +816,7 @@ static void add_lost_comments(const fc_metadata *metadata, target to, GString *l
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
   static const target own[] = {
       [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
-  lost_texts texts = {metadata, lost, 0};
+  lost_texts texts = {metadata, lost};
   if (!metadata->chunks || own[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);

@@ -245,11 +245,13 @@ static void move_instrument(const fc_places *places, fc_meta_chunk *chunk) {
   }
 }
 
-/* Comments stay, also those about a marker. */
+/* Comments stay, also those about a marker, of which there are none at another rate. */
 static void move_remarks(const fc_places *places, fc_meta_chunk *chunk) {
+  const gboolean none = places->nowhere || places->stretch != 1;
   for (gsize at = MARKS_HEAD; at <= chunk->size && chunk->size - at >= REMARK;) {
     gsize size = get(big(), chunk->data + at + 6, 2);
-    if (is_gone(places, get(big(), chunk->data + at + 4, 2))) fc_chunk_put(big(), chunk->data + at + 4, 0, 2);
+    if (none || is_gone(places, get(big(), chunk->data + at + 4, 2)))
+      fc_chunk_put(big(), chunk->data + at + 4, 0, 2);
     at += REMARK + size + (size & 1);
   }
 }

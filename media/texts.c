@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* texts.c - see texts.h. LIST INFO of RIFF, four chunks of AIFF, CAF's info, and Vorbis comments. */
+/* texts.c - see texts.h. LIST INFO of RIFF, six chunks of AIFF, CAF's info, and Vorbis comments. */
 #include "media/texts.h"
 
 #include <string.h>
@@ -11,12 +11,12 @@ static const struct {
   const char *riff, *aiff, *caf, *comment; /* NULL: there is none */
 } known[] = {{SF_STR_TITLE, "INAM", "NAME", "title", "TITLE"},
              {SF_STR_COPYRIGHT, "ICOP", "(c) ", "copyright", "COPYRIGHT"},
-             {SF_STR_SOFTWARE, "ISFT", NULL, "software", "SOFTWARE"},
+             {SF_STR_SOFTWARE, "ISFT", "APPL", "software", "SOFTWARE"},
              {SF_STR_SOFTWARE, NULL, NULL, "encoder", "ENCODER"},
              {SF_STR_SOFTWARE, NULL, NULL, "encoding application", NULL},
              {SF_STR_ARTIST, "IART", "AUTH", "artist", "ARTIST"},
              {SF_STR_COMMENT, "ICMT", "ANNO", "comment", "COMMENT"},
-             {SF_STR_COMMENT, NULL, NULL, "comments", NULL},
+             {SF_STR_COMMENT, NULL, "COMT", "comments", NULL},
              {SF_STR_COMMENT, NULL, NULL, NULL, "DESCRIPTION"},
              {SF_STR_DATE, "ICRD", NULL, "date", "DATE"},
              {SF_STR_ALBUM, "IPRD", NULL, "album", "ALBUM"},
@@ -95,11 +95,41 @@ static void find_caf(const fc_meta_chunk *chunk, fc_text_found found, void *data
   }
 }
 
+gboolean fc_text_is_program(const fc_meta_chunk *chunk) {
+  return chunk->size >= 4 && memcmp(chunk->id, "APPL", 4) == 0 && memcmp(chunk->data, "m3ga", 4) == 0;
+}
+
+/* Each of them has a date, the marker that it is about, or 0, and its length, and is filled up to an even
+ * one. About a marker it is none of the sound; and what follows the last one is nobody knows what. */
+static void find_remarks(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
+  enum { MARKER_AT = 4, SIZE_AT = 6, HEAD = 8, COUNT_BYTES = 2 };
+  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_AIFF);
+  const guint8 *id = chunk->id;
+  if (chunk->size < COUNT_BYTES) return;
+  guint64 left = fc_chunk_get(layout, chunk->data, COUNT_BYTES);
+  gsize at = COUNT_BYTES;
+  for (gsize size; left && chunk->size - at >= HEAD; left--, at += size) {
+    const guint8 *remark = chunk->data + at;
+    gsize length = MIN((gsize)fc_chunk_get(layout, remark + SIZE_AT, 2), chunk->size - at - HEAD);
+    gboolean marker = fc_chunk_get(layout, remark + MARKER_AT, 2) != 0;
+    tell(marker ? FC_FAMILY_NONE : FC_FAMILY_AIFF, id, 4, remark + HEAD, length, found, data);
+    size = MIN(HEAD + length + (length & 1), chunk->size - at);
+  }
+  tell(FC_FAMILY_NONE, id, 4, chunk->data + at, chunk->size - at, found, data);
+}
+
+/* A program's name is behind who says it. */
+static void find_aiff(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
+  const gsize head = fc_text_is_program(chunk) ? 4 : 0;
+  if (head || fc_chunk_id_is_among(chunk->id, FC_AIFF_TEXTS))
+    tell(FC_FAMILY_AIFF, chunk->id, 4, chunk->data + head, chunk->size - head, found, data);
+  if (memcmp(chunk->id, "COMT", 4) == 0) find_remarks(chunk, found, data);
+}
+
 void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found found, void *data) {
   if (family == FC_FAMILY_RIFF) find_riff(chunk, found, data);
   if (family == FC_FAMILY_CAF) find_caf(chunk, found, data);
-  if (family == FC_FAMILY_AIFF && fc_chunk_id_is_among(chunk->id, FC_AIFF_TEXTS))
-    tell(FC_FAMILY_AIFF, chunk->id, 4, chunk->data, chunk->size, found, data);
+  if (family == FC_FAMILY_AIFF) find_aiff(chunk, found, data);
 }
 
 void fc_texts_find_comment(const guint8 *field, gsize size, fc_text_found found, void *data) {

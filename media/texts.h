@@ -22,6 +22,9 @@ typedef void (*fc_text_found)(const char *name, int which, const char *text, gsi
  * as others have no more than one. */
 void fc_texts_find(fc_family family, const fc_meta_chunk *chunk, fc_text_found found, void *data);
 
+/* Whether a chunk of AIFF is the name of a program, as libsndfile writes one. */
+gboolean fc_text_is_program(const fc_meta_chunk *chunk);
+
 /* The same of a field of Vorbis comments, whose names are in capital letters then. */
 void fc_texts_find_comment(const guint8 *field, gsize size, fc_text_found found, void *data);
 
