@@ -66,11 +66,15 @@ gboolean fc_chunk_id_is_among(const guint8 *id, const char *words) {
  * 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the
  * rest of a frame or plus a header. */
 #define SIZE_MOST ((guint64)1 << 62) /* what is more is none either */
-gboolean fc_chunk_size_is_placeholder(guint64 size) {
-  const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
+static gboolean is_near_placeholder(guint64 size, guint64 less, guint64 more) {
+  static const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (size + SLACK >= known[i] && size <= known[i] + 44) return TRUE;
+    if (size + less >= known[i] && size <= known[i] + more) return TRUE;
   return size >= SIZE_MOST;
+}
+
+gboolean fc_chunk_size_is_placeholder(guint64 size) {
+  return is_near_placeholder(size, SLACK, 44);
 }
 
 typedef struct chunk_walk {
@@ -144,13 +148,44 @@ static void unwrap(chunk_walk *walk, fc_chunk *chunk) {
   walk->total = walk->input->size, chunk->size += lost;
 }
 
+/* Where the file ends by its own account, of which the samples end at a place; -1: it has none. What writers
+ * leave whole, or farther from the samples' end than other chunks are long, is none; near it, it may happen
+ * to be as large. */
+static gint64 true_total(const chunk_walk *walk, gint64 samples_end) {
+  if (walk->total < 0) return -1;
+  const guint64 size = (guint64)walk->total - walk->layout->total_leaves_out;
+  const gint64 behind = walk->total - samples_end;
+  gboolean fits = behind >= 0 && behind <= TAIL_MOST;
+  return is_near_placeholder(size, 0, 0) || (!fits && fc_chunk_size_is_placeholder(size)) ? -1 : walk->total;
+}
+
+/* With the byte that makes them even. */
+static gint64 end_of(const fc_chunk *chunk) {
+  return chunk->offset + chunk->size + (chunk->size & 1);
+}
+
+/* Whether a size that may stand for another is one, as the file says that it has chunks behind the samples.
+ */
+static gboolean is_borne_out(const chunk_walk *walk, const fc_chunk *chunk) {
+  const gint64 behind = true_total(walk, end_of(chunk)) - end_of(chunk);
+  return walk->layout->size_bytes == 4 && !walk->has_ds64 && behind > COUNTED && behind <= TAIL_MOST;
+}
+
+/* Whether sizes contradict each other, or are the largest there are: then no file is as long. */
+static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
+  const gint64 ones = (gint64)G_MAXUINT32;
+  gboolean narrow = walk->layout->size_bytes == 4 && !walk->has_ds64;
+  if (narrow && (chunk->size == ones || walk->total == ones + walk->layout->total_leaves_out)) return TRUE;
+  return (guint64)chunk->size >= SIZE_MOST || (walk->total >= 0 && walk->total < chunk->offset + chunk->size);
+}
+
 /* What a writer leaves who does not know. Where as much is there it may be a size that happens to be so, as
  * of recorders that begin another file at 2 GiB, with padding or tags behind it: but not if the file goes on
  * for long, the file's own size is none, or it is the largest there is, twice. */
 static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
   gint64 left = walk->input->size - chunk->offset;
   if (chunk->size == 0) return left > 0 && walk->total <= chunk->offset;
-  if (!fc_chunk_size_is_placeholder((guint64)chunk->size)) return FALSE;
+  if (!fc_chunk_size_is_placeholder((guint64)chunk->size) || is_borne_out(walk, chunk)) return FALSE;
   if (chunk->size > left) return TRUE;
   if (walk->layout->size_bytes != 4 || walk->has_ds64) return FALSE;
   gint64 end = MAX(walk->total, chunk->offset + chunk->size);
@@ -167,9 +202,12 @@ static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
   walk->chunks->data = (int)walk->chunks->items->len;
   if (was_never_set(walk, chunk)) {
     walk->chunks->open_ended = TRUE;
+    walk->chunks->streamed = chunk->size && is_size_of_none(walk, chunk);
     chunk->size = -1;
-  } else
+  } else {
     unwrap(walk, chunk);
+    walk->chunks->end = true_total(walk, end_of(chunk));
+  }
   return chunk->size >= 0;
 }
 
@@ -336,7 +374,7 @@ static void compare_total(chunk_walk *walk) {
 fc_chunks *fc_chunks_read(fc_input *input, GError **error) {
   g_autoptr(fc_chunks) chunks = g_new0(fc_chunks, 1);
   chunks->items = g_array_new(FALSE, FALSE, sizeof(fc_chunk));
-  chunks->data = -1;
+  chunks->data = chunks->end = -1;
   chunk_walk walk = {.input = input, .layout = fc_chunk_layout_at(input), .chunks = chunks};
   if (!walk.layout) return g_steal_pointer(&chunks);
   chunks->family = walk.layout->family;

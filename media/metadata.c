@@ -260,22 +260,15 @@ static void add_string(const char *name, int which, const char *text, gsize size
     metadata->no_memory |= !keep_string(metadata, which, text, size);
 }
 
-/* Says when a pipe brings something behind the samples, as far as its first bytes tell. Some writers count
- * the eight bytes of the header in. */
-static void warn_of_pipe(const fc_input *input, const fc_media_options *options) {
-  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  guint64 at = 0, size, total = layout ? fc_chunk_get(layout, input->head + layout->total_at, 4) : 0;
-  const guint8 *chunk;
-  while ((chunk = fc_chunks_peek(input, &at, &size))) {
-    if (memcmp(chunk, layout->samples, 4) != 0) continue;
-    if (!fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
-        total + layout->total_leaves_out > at + 8)
-      fc_media_warn(
-          options,
-          "%s: has more in it behind its samples, which a pipe does not keep: name the file, or use <",
-          input->name);
-    return;
-  }
+/* Says when a pipe brings something behind the samples, as far as its chunks ahead of them tell. Some writers
+ * count the eight bytes of the header in. */
+static void warn_of_pipe(const fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
+  enum { COUNTED = 8 };
+  const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
+  if (chunks->end > samples->offset + samples->size + (samples->size & 1) + COUNTED)
+    fc_media_warn(
+        options, "%s: has more in it behind its samples, which a pipe does not keep: name the file, or use <",
+        input->name);
 }
 
 /* What libsndfile makes of places in RIFX, which are as in RIFF by now: it is given them as such. FALSE when
@@ -338,6 +331,7 @@ static gboolean read_front(fc_metadata *metadata, const fc_input *input, const f
   fc_input_front(input, &front);
   g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
   if (chunks->data < 0) return TRUE;
+  warn_of_pipe(input, chunks, options);
   g_array_set_size(chunks->items, (guint)chunks->data + 1);
   chunks->stray = chunks->more = 0;
   return read_own(metadata, &front, chunks, options);
@@ -395,7 +389,6 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
   if (input->seekable) fc_id3_name_others(input, metadata->others);
   fc_texts_find_annotation(input, add_string, metadata);
   if (chunks) return read_own(metadata, input, chunks, options);
-  warn_of_pipe(input, options);
   return read_front(metadata, input, options);
 }
 
