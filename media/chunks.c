@@ -171,11 +171,14 @@ static gboolean is_borne_out(const chunk_walk *walk, const fc_chunk *chunk) {
   return walk->layout->size_bytes == 4 && !walk->has_ds64 && behind > COUNTED && behind <= TAIL_MOST;
 }
 
-/* Whether sizes contradict each other, or are the largest there are: then no file is as long. */
+/* Whether sizes contradict each other, or are the largest there are: then no file is as long. With a sign the
+ * largest is a prime, and no whole number of frames. */
 static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
   const gint64 ones = (gint64)G_MAXUINT32;
   gboolean narrow = walk->layout->size_bytes == 4 && !walk->has_ds64;
-  if (narrow && (chunk->size == ones || walk->total == ones + walk->layout->total_leaves_out)) return TRUE;
+  if (narrow && (chunk->size == ones || chunk->size == G_MAXINT32 ||
+                 walk->total == ones + walk->layout->total_leaves_out))
+    return TRUE;
   return (guint64)chunk->size >= SIZE_MOST || (walk->total >= 0 && walk->total < chunk->offset + chunk->size);
 }
 

@@ -446,7 +446,7 @@ static void test_unfinished_header(void) {
     assert_same_bytes(out, whole);
     g_autofree char *said =
         g_strdup_printf("%s: the header does not say how long it is; read to the end of the file", in);
-    g_assert_cmpuint(lines->len, ==, i > 2 && i % 3 ? 1 : 0);
+    g_assert_cmpuint(lines->len, ==, (i / 3 & 1) && i % 3 ? 1 : 0);
     if (lines->len) g_assert_cmpstr(lines->pdata[0], ==, said);
     pipe_in(in, out, 1000);
     assert_same_sound(out, whole);
