@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "media/texts.h"
+#include "media/window.h"
 
 /* More chunks than any real file has. */
 #define CHUNKS_MAX 4096
@@ -309,33 +310,14 @@ const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size) 
   return chunk;
 }
 
-/* A list in a file, of which so much is held at a time, for memory may be refused. */
-typedef struct list_view {
-  fc_input *input;
-  gint64 offset;
-  gsize size;
-  gsize window_at, held;
-  guint8 window[4096];
-} list_view;
-
-/* The eight bytes at a place of the list, or NULL where they cannot be read. */
-static const guint8 *entry_at(list_view *list, gsize at) {
-  if (at < list->window_at || at + 8 > list->window_at + list->held) {
-    gssize got =
-        fc_input_read_at(list->input, list->offset + (gint64)at, list->window, sizeof list->window, NULL);
-    list->window_at = at, list->held = (gsize)MAX(got, 0);
-    if (list->held < 8) return NULL;
-  }
-  return list->window + (at - list->window_at);
-}
-
 /* Entries as libsndfile finds them: it takes kinds of lists for words, wherever they stand, and sizes for
  * numbers of 32 bits with a sign, and what is called as samples are for these. What reaches less far beyond
  * the list it passes by, and a list of the third kind it reads in another way. */
-static gboolean is_endless(const fc_chunk_layout *layout, list_view *list, guint64 longest) {
+static gboolean is_endless(const fc_chunk_layout *layout, fc_window *list, gint64 offset, gsize size,
+                           guint64 longest) {
   static const char *const kinds[] = {"adtl", "INFO", "exif"};
-  for (gsize at = 0; list->size - at >= 8;) {
-    const guint8 *id = entry_at(list, at);
+  for (gsize at = 0; size - at >= 8;) {
+    const guint8 *id = fc_window_see(list, offset + (gint64)at, 8);
     gboolean kind = FALSE;
     if (!id) return TRUE;
     if (memcmp(id, kinds[2], 4) == 0) return at > 0;
@@ -343,7 +325,7 @@ static gboolean is_endless(const fc_chunk_layout *layout, list_view *list, guint
     if (memcmp(id, layout->samples, 4) == 0) return TRUE;
     guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, id + 4, 4);
     if (entry > longest) return TRUE;
-    if (entry + (entry & 1) > list->size - at) return FALSE;
+    if (entry + (entry & 1) > size - at) return FALSE;
     at += (gsize)(entry + (entry & 1));
   }
   return FALSE;
@@ -353,8 +335,8 @@ gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk, guint6
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   if (!layout || layout->size_bytes != 4 || memcmp(chunk->id, "LIST", 4) != 0) return FALSE;
   gsize size = (gsize)CLAMP(MIN(chunk->size, input->size - chunk->offset), 0, LIST_MAX + 1);
-  return size > LIST_MAX ||
-         is_endless(layout, &(list_view){.input = input, .offset = chunk->offset, .size = size}, longest);
+  fc_window list = {.input = input}; /* memory may be refused */
+  return size > LIST_MAX || is_endless(layout, &list, chunk->offset, size, longest);
 }
 
 static gint64 total_of(const chunk_walk *walk) {

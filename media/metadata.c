@@ -349,9 +349,9 @@ static gboolean read_ogg(fc_metadata *metadata, fc_source *like, fc_input *input
 }
 
 static gboolean read_flac(fc_metadata *metadata, fc_input *input) {
-  gboolean whole = fc_flac_blocks_read(input, FC_FLAC_OF_ALL, &metadata->blocks);
+  gboolean whole = fc_flac_front_read(input, &metadata->blocks, &metadata->comments);
   fc_flac_blocks_without_places(&metadata->blocks, &metadata->placeless_blocks);
-  return whole && fc_flac_comments_read(input, &metadata->comments);
+  return whole;
 }
 
 /* What FLAC and Ogg say. FALSE when there is no memory. */

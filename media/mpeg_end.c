@@ -11,6 +11,7 @@
 
 #include "media/chunks.h"
 #include "media/mpeg_front.h"
+#include "media/window.h"
 
 enum { FRAME_HEAD = 4, FRONT = 64 };
 enum { ID3_SIZE = 128, APE_SIZE = 32, APE_BYTES_AT = 12, APE_FLAGS_AT = 20, LYRICS_SIZE = 15 };
@@ -129,28 +130,21 @@ static gint64 frame_size(const guint8 *frame) {
   return rate && kilo ? (half ? 72000 : 144000) * kilo / rate + (frame[2] >> 1 & 1) : 0;
 }
 
-/* Frame by frame through a file, of which so much is held at a time. */
+/* Frame by frame through a file. */
 typedef struct frame_walk {
-  fc_input *input;
+  fc_window window;
   const guint8 *like; /* the first one's header */
   gint64 stop;
-  gint64 window_at, held;
-  guint8 window[16384];
 } frame_walk;
 
 /* The size of a frame that may begin there, of which all are like the first: the decoder passes by what is
  * not, and the kind of samples does not change. 0: none does. */
 static gint64 size_at(frame_walk *walk, gint64 at) {
   enum { VERSION_AND_LAYER = 0xfe, RATE = 0x0c };
-  if (at + FRAME_HEAD > walk->stop) return 0;
-  if (at < walk->window_at || at + FRAME_HEAD > walk->window_at + walk->held) {
-    walk->window_at = MAX(at - (gint64)sizeof walk->window / 2, 0);
-    walk->held = fc_input_read_at(walk->input, walk->window_at, walk->window, sizeof walk->window, NULL);
-    if (at + FRAME_HEAD > walk->window_at + walk->held) return 0;
-  }
-  const guint8 *frame = walk->window + (at - walk->window_at), *like = walk->like;
-  gboolean alike =
-      frame[0] == like[0] && !((frame[1] ^ like[1]) & VERSION_AND_LAYER) && !((frame[2] ^ like[2]) & RATE);
+  const guint8 *like = walk->like,
+               *frame = at + FRAME_HEAD > walk->stop ? NULL : fc_window_see(&walk->window, at, FRAME_HEAD);
+  gboolean alike = frame && frame[0] == like[0] && !((frame[1] ^ like[1]) & VERSION_AND_LAYER) &&
+                   !((frame[2] ^ like[2]) & RATE);
   return alike ? frame_size(frame) : 0;
 }
 
@@ -182,7 +176,7 @@ gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size) {
   if (counts.bytes)
     return has_more(input, end, stop) && (end + own > stop || has_more(input, end + own, stop));
   if (!counts.frames || !own) return FALSE;
-  frame_walk walk = {.input = input, .like = first, .stop = stop};
+  frame_walk walk = {.window.input = input, .like = first, .stop = stop};
   gint64 behind = pass_frames(&walk, start + own, counts.frames);
   return behind >= 0 && has_more(input, behind, stop);
 }
