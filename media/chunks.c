@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/texts.h"
 #include "media/window.h"
 
@@ -37,13 +38,11 @@ const fc_chunk_layout *fc_chunk_layout_of(fc_family family) {
 }
 
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes) {
-  guint64 value = 0;
-  for (int i = 0; i < bytes; i++) value |= (guint64)from[i] << 8 * (layout->big_endian ? bytes - 1 - i : i);
-  return value;
+  return layout->big_endian ? fc_big(from, bytes) : fc_little(from, bytes);
 }
 
 void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int bytes) {
-  for (int i = 0; i < bytes; i++) to[i] = (guint8)(value >> 8 * (layout->big_endian ? bytes - 1 - i : i));
+  (layout->big_endian ? fc_put_big : fc_put_little)(to, value, bytes);
 }
 
 void fc_chunk_put_id(const fc_chunk_layout *layout, guint8 *to, const guint8 *id) {

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/flac_front.h"
 
 enum { NUMBER = 4 };
@@ -13,25 +14,17 @@ enum { NUMBER = 4 };
 /* Which libsndfile puts ahead of all that it writes into Vorbis. */
 #define LIBRARY "ENCODER=libsndfile"
 
-static guint32 little(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, NUMBER);
-}
-
-static guint32 big(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), at, NUMBER);
-}
-
 /* The length of a body's first text, as far as it is there. */
 static gsize first_length(const guint8 *body, gsize size) {
-  return size >= NUMBER ? MIN(little(body), size - NUMBER) : 0;
+  return size >= NUMBER ? MIN(fc_little(body, NUMBER), size - NUMBER) : 0;
 }
 
 gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size) {
   gsize at = NUMBER + first_length(body, size);
   if (at + NUMBER > size) return FALSE;
-  guint32 left = little(body + at);
+  guint32 left = fc_little(body + at, NUMBER);
   for (at += NUMBER; left && at + NUMBER <= size; left--, comments->count++) {
-    gsize length = NUMBER + (gsize)little(body + at);
+    gsize length = NUMBER + (gsize)fc_little(body + at, NUMBER);
     if (length > size - at) return FALSE;
     fc_blob_put(&comments->fields, body + at, length);
     at += length;
@@ -64,7 +57,7 @@ void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size
 static const guint8 *next_field(const fc_comments *comments, gsize *at, gsize *size) {
   if (*at >= comments->fields.size) return NULL;
   const guint8 *field = comments->fields.data + *at + NUMBER;
-  *size = little(field - NUMBER);
+  *size = fc_little(field - NUMBER, NUMBER);
   *at += NUMBER + *size;
   return field;
 }
@@ -116,7 +109,7 @@ static gboolean is_picture(const guint8 *content, gsize size) {
   gsize at = NUMBER;
   for (int i = 0; i < 3; i++) {
     if (at + NUMBER > size) return FALSE;
-    gsize length = big(content + at);
+    gsize length = fc_big(content + at, NUMBER);
     at += NUMBER;
     if (length > size - at) return FALSE;
     at += length + (i == 1 ? 4 * NUMBER : 0);

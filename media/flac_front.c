@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/cue_sheet.h"
 #include "media/window.h"
 
@@ -16,12 +17,12 @@
 #define ALL_MAX ((gsize)64 << 20)
 
 static gsize block_size(const guint8 *head) {
-  return HEAD + ((gsize)head[1] << 16 | (gsize)head[2] << 8 | head[3]);
+  return HEAD + (gsize)fc_big(head + 1, HEAD - 1);
 }
 
 void fc_flac_block_head(guint8 *to, int kind, gsize size) {
   to[0] = (guint8)kind;
-  for (int i = 1; i < HEAD; i++) to[i] = (guint8)(size >> 8 * (HEAD - 1 - i));
+  fc_put_big(to + 1, size, HEAD - 1);
 }
 
 const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "media/chunks.h"
+#include "media/bytes.h"
 #include "media/mpeg_front.h"
 #include "media/window.h"
 
@@ -24,10 +24,6 @@ enum { ID3_SIZE = 128, APE_SIZE = 32, APE_BYTES_AT = 12, APE_FLAGS_AT = 20, LYRI
 #define TAGS_MAX 16
 
 /* ---- tags ----------------------------------------------------------------- */
-
-static guint32 little(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, 4);
-}
 
 static gboolean has_id3(fc_input *input, gint64 at) {
   char mark[3];
@@ -57,7 +53,8 @@ static gint64 tag_before(fc_input *input, gint64 end, gboolean *ape) {
   if (has_id3(input, end - ID3_SIZE)) return ID3_SIZE;
   if (!read_ape(input, end - APE_SIZE, foot)) return lyrics_before(input, end);
   *ape = TRUE;
-  return (gint64)little(foot + APE_BYTES_AT) + (little(foot + APE_FLAGS_AT) & APE_HAS_HEADER ? APE_SIZE : 0);
+  return (gint64)fc_little(foot + APE_BYTES_AT, 4) +
+         (fc_little(foot + APE_FLAGS_AT, 4) & APE_HAS_HEADER ? APE_SIZE : 0);
 }
 
 /* Where the tags begin that end at a place. */
@@ -80,8 +77,8 @@ static gint64 pass_tags(fc_input *input, gint64 at, gint64 stop) {
     at = fc_input_skip_zeros(input, at, stop);
     if (has_id3(input, at))
       at += ID3_SIZE;
-    else if (read_ape(input, at, head) && (little(head + APE_FLAGS_AT) & APE_IS_HEADER))
-      at += APE_SIZE + (gint64)little(head + APE_BYTES_AT);
+    else if (read_ape(input, at, head) && (fc_little(head + APE_FLAGS_AT, 4) & APE_IS_HEADER))
+      at += APE_SIZE + (gint64)fc_little(head + APE_BYTES_AT, 4);
     else
       break;
   }
@@ -105,14 +102,13 @@ typedef struct mpeg_counts {
 static mpeg_counts counted(const guint8 *frame) {
   enum { FRAMES = 1, FRAMES_AND_BYTES = 3 };
   static const int side[] = {9, 17, 32}; /* bytes between header and samples, by version and channels */
-  const fc_chunk_layout *big = fc_chunk_layout_of(FC_FAMILY_AIFF);
   for (gsize i = 0; i < G_N_ELEMENTS(side); i++) {
     const guint8 *at = frame + FRAME_HEAD + side[i];
     if (memcmp(at, "Xing", 4) != 0 && memcmp(at, "Info", 4) != 0) continue;
-    const guint64 flags = fc_chunk_get(big, at + 4, 4);
+    const guint64 flags = fc_big(at + 4, 4);
     mpeg_counts counts = {0};
-    if (flags & FRAMES) counts.frames = (guint32)fc_chunk_get(big, at + 8, 4);
-    if ((flags & FRAMES_AND_BYTES) == FRAMES_AND_BYTES) counts.bytes = (gint64)fc_chunk_get(big, at + 12, 4);
+    if (flags & FRAMES) counts.frames = (guint32)fc_big(at + 8, 4);
+    if ((flags & FRAMES_AND_BYTES) == FRAMES_AND_BYTES) counts.bytes = (gint64)fc_big(at + 12, 4);
     return counts;
   }
   return (mpeg_counts){0};

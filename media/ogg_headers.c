@@ -32,7 +32,7 @@ void fc_ogg_headers_clear(fc_ogg_headers *headers) {
 }
 
 void fc_ogg_headers_take(fc_ogg_headers *headers, const guint8 *page) {
-  guint32 serial = fc_ogg_get(page + FC_OGG_SERIAL_AT);
+  guint32 serial = (guint32)fc_little(page + FC_OGG_SERIAL_AT, 4);
   const guint8 *content = page + FC_OGG_HEADER + page[FC_OGG_SIZES_AT];
   if (!headers->begun) headers->serial = serial;
   headers->begun = TRUE;

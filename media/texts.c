@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
+
 enum { LIST_HEAD = 4, ENTRY_HEAD = 8, COUNT = 4, LONGEST = 64 };
 
 static const struct {
@@ -62,19 +64,17 @@ static gboolean is_entry_at(const fc_meta_chunk *chunk, gsize at) {
   if (at > chunk->size || chunk->size - at < ENTRY_HEAD) return FALSE;
   for (gsize i = 0; i < 4; i++)
     if (chunk->data[at + i] < ' ' || chunk->data[at + i] > '~') return FALSE;
-  return fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), chunk->data + at + 4, 4) <=
-         chunk->size - at - ENTRY_HEAD;
+  return fc_little(chunk->data + at + 4, 4) <= chunk->size - at - ENTRY_HEAD;
 }
 
 /* Some writers leave out the byte that makes an odd size even. */
 static void find_riff(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
-  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_RIFF);
   gsize at = LIST_HEAD;
   if (memcmp(chunk->id, "LIST", 4) != 0 || chunk->size < LIST_HEAD || memcmp(chunk->data, "INFO", 4) != 0)
     return;
   while (at < chunk->size && chunk->size - at >= ENTRY_HEAD) {
     const guint8 *entry = chunk->data + at;
-    gsize left = chunk->size - at - ENTRY_HEAD, size = (gsize)fc_chunk_get(layout, entry + 4, 4);
+    gsize left = chunk->size - at - ENTRY_HEAD, size = (gsize)fc_little(entry + 4, 4);
     size = MIN(size, left);
     tell(FC_FAMILY_RIFF, entry, 4, entry + ENTRY_HEAD, size, found, data);
     at += ENTRY_HEAD + size;
@@ -103,15 +103,14 @@ gboolean fc_text_is_program(const fc_meta_chunk *chunk) {
  * one. About a marker it is none of the sound; and what follows the last one is nobody knows what. */
 static void find_remarks(const fc_meta_chunk *chunk, fc_text_found found, void *data) {
   enum { MARKER_AT = 4, SIZE_AT = 6, HEAD = 8, COUNT_BYTES = 2 };
-  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_AIFF);
   const guint8 *id = chunk->id;
   if (chunk->size < COUNT_BYTES) return;
-  guint64 left = fc_chunk_get(layout, chunk->data, COUNT_BYTES);
+  guint64 left = fc_big(chunk->data, COUNT_BYTES);
   gsize at = COUNT_BYTES;
   for (gsize size; left && chunk->size - at >= HEAD; left--, at += size) {
     const guint8 *remark = chunk->data + at;
-    gsize length = MIN((gsize)fc_chunk_get(layout, remark + SIZE_AT, 2), chunk->size - at - HEAD);
-    gboolean marker = fc_chunk_get(layout, remark + MARKER_AT, 2) != 0;
+    gsize length = MIN((gsize)fc_big(remark + SIZE_AT, 2), chunk->size - at - HEAD);
+    gboolean marker = fc_big(remark + MARKER_AT, 2) != 0;
     tell(marker ? FC_FAMILY_NONE : FC_FAMILY_AIFF, id, 4, remark + HEAD, length, found, data);
     size = MIN(HEAD + length + (length & 1), chunk->size - at);
   }
@@ -144,8 +143,7 @@ void fc_texts_find_annotation(const fc_input *input, fc_text_found found, void *
   enum { HEAD = 24 };
   const gboolean big = memcmp(input->head, ".snd", 4) == 0, little = memcmp(input->head, "dns.", 4) == 0;
   if (!big && !little) return;
-  const fc_chunk_layout *layout = fc_chunk_layout_of(big ? FC_FAMILY_AIFF : FC_FAMILY_RIFF);
-  const guint64 end = MIN(fc_chunk_get(layout, input->head + 4, 4), input->head_size);
+  const guint64 end = MIN((big ? fc_big : fc_little)(input->head + 4, 4), input->head_size);
   const gsize size = end > HEAD ? strnlen((const char *)input->head + HEAD, (gsize)end - HEAD) : 0;
   if (size) found("annotation", SF_STR_COMMENT, (const char *)input->head + HEAD, size, data);
 }
