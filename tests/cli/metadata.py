@@ -509,7 +509,7 @@ class Texts(harness.Case):
             self.assertEqual(chunks_of(self.read("out.wav"))[b"data"], struct.pack(f"<{FRAMES}h", *range(FRAMES)))
 
 
-class Texts(harness.Case):
+class ForeignTexts(harness.Case):
     """Texts that other programs write under names of their own."""
 
     def copied(self, name, data, out, said=""):
