@@ -184,9 +184,9 @@ static void from_pipe(const fc_input *pipe, const SF_INFO *info, fc_audio_length
   fc_input front;
   fc_input_front(pipe, &front);
   g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
-  gboolean made_up = chunks->data >= 0
-                         ? chunks->open_ended
-                         : fc_chunk_size_is_placeholder((guint64)(info->frames * frame_bytes(info)));
+  gboolean made_up = chunks->open_ended;
+  if (chunks->data < 0 && length->frames != FC_UNKNOWN)
+    made_up = fc_chunk_size_is_placeholder((guint64)(info->frames * frame_bytes(info)));
   if (made_up) length->frames = FC_UNKNOWN;
   count_aiff(&front, chunks, info, length);
 }

@@ -159,9 +159,9 @@ static gint64 true_total(const chunk_walk *walk, gint64 samples_end) {
   return is_near_placeholder(size, 0, 0) || (!fits && fc_chunk_size_is_placeholder(size)) ? -1 : walk->total;
 }
 
-/* With the byte that makes them even. */
+/* With the byte that makes them even; far away, where no file ends. */
 static gint64 end_of(const fc_chunk *chunk) {
-  return chunk->offset + chunk->size + (chunk->size & 1);
+  return (guint64)chunk->size >= SIZE_MOST ? G_MAXINT64 : chunk->offset + chunk->size + (chunk->size & 1);
 }
 
 /* Whether a size that may stand for another is one, as the file says that it has chunks behind the samples.
