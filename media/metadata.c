@@ -781,14 +781,15 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
 }
 
 typedef struct lost_texts {
-  const fc_metadata *metadata; /* of which the strings go over; NULL: nothing does */
+  const fc_metadata *metadata;
   GString *names;
+  gboolean none; /* of its strings goes over */
 } lost_texts;
 
 /* One that libsndfile knows nothing of, that is too long, or not the one of its kind that goes over. */
 static void add_lost_text(const char *name, int which, const char *text, gsize size, void *data) {
   lost_texts *lost = data;
-  const char *kept = which && lost->metadata ? lost->metadata->strings[which] : NULL;
+  const char *kept = which && !lost->none ? lost->metadata->strings[which] : NULL;
   if (!kept || strlen(kept) != size || memcmp(kept, text, size) != 0)
     fc_media_add_word(lost->names, name ? name : "texts");
 }
@@ -801,7 +802,7 @@ static void add_lost_strings(const fc_metadata *metadata, target to, GString *lo
 }
 
 static void add_lost_comments(const fc_metadata *metadata, target to, GString *lost) {
-  lost_texts texts = {(to & TO_TEXTS) ? metadata : NULL, lost};
+  lost_texts texts = {metadata, lost, !(to & TO_TEXTS)};
   if (!(to & (TO_FLAC | TO_OGG))) fc_comments_find(&metadata->comments, add_lost_text, &texts);
   if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, to != TO_OGG, lost);
 }
@@ -809,7 +810,7 @@ static void add_lost_comments(const fc_metadata *metadata, target to, GString *l
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
   static const target own[] = {
       [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
-  lost_texts texts = {metadata, lost};
+  lost_texts texts = {metadata, lost, FALSE};
   if (!metadata->chunks || own[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
