@@ -153,7 +153,7 @@ static gboolean compare_chunks(fc_input *input, const fc_chunks *chunks, const S
   } else if (is_too_long(input, chunks))
     length->fault = g_strdup(FC_AUDIO_TOO_LONG);
   else if (chunks->open_ended)
-    length->remark = TO_THE_END;
+    length->remark = chunks->streamed ? NULL : TO_THE_END;
   else {
     cap_frames(info, samples->size, length);
     leave_out_padding(input, chunks, info, samples->size, length);
@@ -181,12 +181,13 @@ static void compare_au(fc_input *input, fc_audio_length *length) {
 /* A pipe has no size to compare with: the header is believed, unless what it says is
  * what writers put there who do not know. */
 static void from_pipe(const fc_input *pipe, const SF_INFO *info, fc_audio_length *length) {
-  gboolean made_up = length->frames == FC_UNKNOWN ||
-                     fc_chunk_size_is_placeholder((guint64)(info->frames * frame_bytes(info)));
-  length->frames = made_up ? FC_UNKNOWN : info->frames;
   fc_input front;
   fc_input_front(pipe, &front);
   g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
+  gboolean made_up = chunks->open_ended;
+  if (chunks->data < 0 && length->frames != FC_UNKNOWN)
+    made_up = fc_chunk_size_is_placeholder((guint64)(info->frames * frame_bytes(info)));
+  if (made_up) length->frames = FC_UNKNOWN;
   count_aiff(&front, chunks, info, length);
 }
 

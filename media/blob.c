@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
+
 #define ROOM_LEAST ((gsize)256)
 
 static gboolean make_room(fc_blob *blob, gsize size) {
@@ -36,12 +38,12 @@ void fc_blob_join(fc_blob *blob, const fc_blob *other) {
 
 void fc_blob_put_little(fc_blob *blob, guint64 value, int bytes) {
   guint8 *to = fc_blob_grow(blob, (gsize)bytes);
-  for (int i = 0; to && i < bytes; i++) to[i] = (guint8)(value >> 8 * i);
+  if (to) fc_put_little(to, value, bytes);
 }
 
 void fc_blob_put_big(fc_blob *blob, guint64 value, int bytes) {
   guint8 *to = fc_blob_grow(blob, (gsize)bytes);
-  for (int i = 0; to && i < bytes; i++) to[i] = (guint8)(value >> 8 * (bytes - 1 - i));
+  if (to) fc_put_big(to, value, bytes);
 }
 
 void fc_blob_clear(fc_blob *blob) {

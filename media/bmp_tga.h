@@ -14,15 +14,10 @@
 #ifndef FC_MEDIA_BMP_TGA_H
 #define FC_MEDIA_BMP_TGA_H
 
+#include "media/bytes.h"
 #include "media/image.h"
 
 G_BEGIN_DECLS
-
-static inline guint32 fc_little(const guint8 *at, int bytes) {
-  guint32 value = 0;
-  for (int i = 0; i < bytes; i++) value |= (guint32)at[i] << 8 * i;
-  return value;
-}
 
 /* Bytes of the header of a BMP file that stand before the one whose size tells the version. */
 #define FC_BMP_BEGIN 14

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/texts.h"
+#include "media/window.h"
 
 /* More chunks than any real file has. */
 #define CHUNKS_MAX 4096
@@ -36,13 +38,11 @@ const fc_chunk_layout *fc_chunk_layout_of(fc_family family) {
 }
 
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes) {
-  guint64 value = 0;
-  for (int i = 0; i < bytes; i++) value |= (guint64)from[i] << 8 * (layout->big_endian ? bytes - 1 - i : i);
-  return value;
+  return layout->big_endian ? fc_big(from, bytes) : fc_little(from, bytes);
 }
 
 void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int bytes) {
-  for (int i = 0; i < bytes; i++) to[i] = (guint8)(value >> 8 * (layout->big_endian ? bytes - 1 - i : i));
+  (layout->big_endian ? fc_put_big : fc_put_little)(to, value, bytes);
 }
 
 void fc_chunk_put_id(const fc_chunk_layout *layout, guint8 *to, const guint8 *id) {
@@ -66,11 +66,15 @@ gboolean fc_chunk_id_is_among(const guint8 *id, const char *words) {
  * 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the
  * rest of a frame or plus a header. */
 #define SIZE_MOST ((guint64)1 << 62) /* what is more is none either */
-gboolean fc_chunk_size_is_placeholder(guint64 size) {
-  const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
+static gboolean is_near_placeholder(guint64 size, guint64 less, guint64 more) {
+  static const guint64 known[] = {0xffffffff, 0x80000000, 0x7fffffff, 0x7ffff000, 0x7f000000};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (size + SLACK >= known[i] && size <= known[i] + 44) return TRUE;
+    if (size + less >= known[i] && size <= known[i] + more) return TRUE;
   return size >= SIZE_MOST;
+}
+
+gboolean fc_chunk_size_is_placeholder(guint64 size) {
+  return is_near_placeholder(size, SLACK, 44);
 }
 
 typedef struct chunk_walk {
@@ -144,13 +148,47 @@ static void unwrap(chunk_walk *walk, fc_chunk *chunk) {
   walk->total = walk->input->size, chunk->size += lost;
 }
 
+/* Where the file ends by its own account, of which the samples end at a place; -1: it has none. What writers
+ * leave whole, or farther from the samples' end than other chunks are long, is none; near it, it may happen
+ * to be as large. */
+static gint64 true_total(const chunk_walk *walk, gint64 samples_end) {
+  if (walk->total < 0) return -1;
+  const guint64 size = (guint64)walk->total - walk->layout->total_leaves_out;
+  const gint64 behind = walk->total - samples_end;
+  gboolean fits = behind >= 0 && behind <= TAIL_MOST;
+  return is_near_placeholder(size, 0, 0) || (!fits && fc_chunk_size_is_placeholder(size)) ? -1 : walk->total;
+}
+
+/* With the byte that makes them even; far away, where no file ends. */
+static gint64 end_of(const fc_chunk *chunk) {
+  return (guint64)chunk->size >= SIZE_MOST ? G_MAXINT64 : chunk->offset + chunk->size + (chunk->size & 1);
+}
+
+/* Whether a size that may stand for another is one, as the file says that it has chunks behind the samples.
+ */
+static gboolean is_borne_out(const chunk_walk *walk, const fc_chunk *chunk) {
+  const gint64 behind = true_total(walk, end_of(chunk)) - end_of(chunk);
+  return walk->layout->size_bytes == 4 && !walk->has_ds64 && behind > COUNTED && behind <= TAIL_MOST;
+}
+
+/* Whether sizes contradict each other, or are the largest there are: then no file is as long. With a sign the
+ * largest is a prime, and no whole number of frames. */
+static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
+  const gint64 ones = (gint64)G_MAXUINT32;
+  gboolean narrow = walk->layout->size_bytes == 4 && !walk->has_ds64;
+  if (narrow && (chunk->size == ones || chunk->size == G_MAXINT32 ||
+                 walk->total == ones + walk->layout->total_leaves_out))
+    return TRUE;
+  return (guint64)chunk->size >= SIZE_MOST || (walk->total >= 0 && walk->total < chunk->offset + chunk->size);
+}
+
 /* What a writer leaves who does not know. Where as much is there it may be a size that happens to be so, as
  * of recorders that begin another file at 2 GiB, with padding or tags behind it: but not if the file goes on
  * for long, the file's own size is none, or it is the largest there is, twice. */
 static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
   gint64 left = walk->input->size - chunk->offset;
   if (chunk->size == 0) return left > 0 && walk->total <= chunk->offset;
-  if (!fc_chunk_size_is_placeholder((guint64)chunk->size)) return FALSE;
+  if (!fc_chunk_size_is_placeholder((guint64)chunk->size) || is_borne_out(walk, chunk)) return FALSE;
   if (chunk->size > left) return TRUE;
   if (walk->layout->size_bytes != 4 || walk->has_ds64) return FALSE;
   gint64 end = MAX(walk->total, chunk->offset + chunk->size);
@@ -167,9 +205,12 @@ static gboolean meet_samples(chunk_walk *walk, fc_chunk *chunk) {
   walk->chunks->data = (int)walk->chunks->items->len;
   if (was_never_set(walk, chunk)) {
     walk->chunks->open_ended = TRUE;
+    walk->chunks->streamed = chunk->size && is_size_of_none(walk, chunk);
     chunk->size = -1;
-  } else
+  } else {
     unwrap(walk, chunk);
+    walk->chunks->end = true_total(walk, end_of(chunk));
+  }
   return chunk->size >= 0;
 }
 
@@ -268,33 +309,14 @@ const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size) 
   return chunk;
 }
 
-/* A list in a file, of which so much is held at a time, for memory may be refused. */
-typedef struct list_view {
-  fc_input *input;
-  gint64 offset;
-  gsize size;
-  gsize window_at, held;
-  guint8 window[4096];
-} list_view;
-
-/* The eight bytes at a place of the list, or NULL where they cannot be read. */
-static const guint8 *entry_at(list_view *list, gsize at) {
-  if (at < list->window_at || at + 8 > list->window_at + list->held) {
-    gssize got =
-        fc_input_read_at(list->input, list->offset + (gint64)at, list->window, sizeof list->window, NULL);
-    list->window_at = at, list->held = (gsize)MAX(got, 0);
-    if (list->held < 8) return NULL;
-  }
-  return list->window + (at - list->window_at);
-}
-
 /* Entries as libsndfile finds them: it takes kinds of lists for words, wherever they stand, and sizes for
  * numbers of 32 bits with a sign, and what is called as samples are for these. What reaches less far beyond
  * the list it passes by, and a list of the third kind it reads in another way. */
-static gboolean is_endless(const fc_chunk_layout *layout, list_view *list, guint64 longest) {
+static gboolean is_endless(const fc_chunk_layout *layout, fc_window *list, gint64 offset, gsize size,
+                           guint64 longest) {
   static const char *const kinds[] = {"adtl", "INFO", "exif"};
-  for (gsize at = 0; list->size - at >= 8;) {
-    const guint8 *id = entry_at(list, at);
+  for (gsize at = 0; size - at >= 8;) {
+    const guint8 *id = fc_window_see(list, offset + (gint64)at, 8);
     gboolean kind = FALSE;
     if (!id) return TRUE;
     if (memcmp(id, kinds[2], 4) == 0) return at > 0;
@@ -302,7 +324,7 @@ static gboolean is_endless(const fc_chunk_layout *layout, list_view *list, guint
     if (memcmp(id, layout->samples, 4) == 0) return TRUE;
     guint64 entry = kind ? 4 : 8 + fc_chunk_get(layout, id + 4, 4);
     if (entry > longest) return TRUE;
-    if (entry + (entry & 1) > list->size - at) return FALSE;
+    if (entry + (entry & 1) > size - at) return FALSE;
     at += (gsize)(entry + (entry & 1));
   }
   return FALSE;
@@ -312,8 +334,8 @@ gboolean fc_chunk_is_endless_list(fc_input *input, const fc_chunk *chunk, guint6
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
   if (!layout || layout->size_bytes != 4 || memcmp(chunk->id, "LIST", 4) != 0) return FALSE;
   gsize size = (gsize)CLAMP(MIN(chunk->size, input->size - chunk->offset), 0, LIST_MAX + 1);
-  return size > LIST_MAX ||
-         is_endless(layout, &(list_view){.input = input, .offset = chunk->offset, .size = size}, longest);
+  fc_window list = {.input = input}; /* memory may be refused */
+  return size > LIST_MAX || is_endless(layout, &list, chunk->offset, size, longest);
 }
 
 static gint64 total_of(const chunk_walk *walk) {
@@ -336,7 +358,7 @@ static void compare_total(chunk_walk *walk) {
 fc_chunks *fc_chunks_read(fc_input *input, GError **error) {
   g_autoptr(fc_chunks) chunks = g_new0(fc_chunks, 1);
   chunks->items = g_array_new(FALSE, FALSE, sizeof(fc_chunk));
-  chunks->data = -1;
+  chunks->data = chunks->end = -1;
   chunk_walk walk = {.input = input, .layout = fc_chunk_layout_at(input), .chunks = chunks};
   if (!walk.layout) return g_steal_pointer(&chunks);
   chunks->family = walk.layout->family;

@@ -32,6 +32,8 @@ typedef struct fc_chunks {
   GArray *items;       /* of fc_chunk */
   int data;            /* index of the samples' chunk, or -1 */
   gboolean open_ended; /* the samples' size was never filled in: they go to the end of the file */
+  gboolean streamed;   /* and what stands in its place is the size of no file: none was to be filled in */
+  gint64 end;          /* of the file, as it says; -1: it does not, or was never filled in */
   gboolean wrapped;    /* sizes of more than 4 GiB were counted from 0 again; the samples' is set right */
   gboolean several;    /* there are more chunks of samples, of which the first is read */
   gboolean joined;     /* something else, as another file, begins behind the end of this one */

@@ -5,32 +5,27 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/flac_front.h"
 
 enum { NUMBER = 4 };
 
 #define PICTURE "METADATA_BLOCK_PICTURE="
 #define MASK    FC_COMMENTS_MASK "="
-
-static guint32 little(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, NUMBER);
-}
-
-static guint32 big(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), at, NUMBER);
-}
+/* Which libsndfile puts ahead of all that it writes into Vorbis. */
+#define LIBRARY "ENCODER=libsndfile"
 
 /* The length of a body's first text, as far as it is there. */
 static gsize first_length(const guint8 *body, gsize size) {
-  return size >= NUMBER ? MIN(little(body), size - NUMBER) : 0;
+  return size >= NUMBER ? MIN(fc_little(body, NUMBER), size - NUMBER) : 0;
 }
 
 gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size) {
   gsize at = NUMBER + first_length(body, size);
   if (at + NUMBER > size) return FALSE;
-  guint32 left = little(body + at);
+  guint32 left = fc_little(body + at, NUMBER);
   for (at += NUMBER; left && at + NUMBER <= size; left--, comments->count++) {
-    gsize length = NUMBER + (gsize)little(body + at);
+    gsize length = NUMBER + (gsize)fc_little(body + at, NUMBER);
     if (length > size - at) return FALSE;
     fc_blob_put(&comments->fields, body + at, length);
     at += length;
@@ -38,8 +33,16 @@ gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size)
   return left == 0;
 }
 
+void fc_comments_read_behind(fc_comments *comments, const guint8 *body, gsize size) {
+  gsize end = NUMBER + first_length(body, size) + NUMBER + comments->fields.size;
+  if (!comments->fields.failed && end < size && (body[end] & 1))
+    fc_blob_put(&comments->behind, body + end, size - end);
+  comments->fields.failed |= comments->behind.failed;
+}
+
 void fc_comments_clear(fc_comments *comments) {
   fc_blob_clear(&comments->fields);
+  fc_blob_clear(&comments->behind);
   comments->count = 0;
 }
 
@@ -55,7 +58,7 @@ void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size
 static const guint8 *next_field(const fc_comments *comments, gsize *at, gsize *size) {
   if (*at >= comments->fields.size) return NULL;
   const guint8 *field = comments->fields.data + *at + NUMBER;
-  *size = little(field - NUMBER);
+  *size = fc_little(field - NUMBER, NUMBER);
   *at += NUMBER + *size;
   return field;
 }
@@ -66,17 +69,18 @@ static void add_field(fc_comments *comments, const guint8 *field, gsize size) {
   comments->count++;
 }
 
-void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data) {
-  const guint8 *field;
-  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
-    fc_texts_find_comment(field, size, found, data);
-}
-
-/* ---- what holds, and fits ---------------------------------------------------- */
-
 static gboolean begins(const guint8 *field, gsize size, const char *with) {
   return size >= strlen(with) && g_ascii_strncasecmp((const char *)field, with, strlen(with)) == 0;
 }
+
+void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data) {
+  const guint8 *field;
+  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
+    if (size != strlen(LIBRARY) || !begins(field, size, LIBRARY))
+      fc_texts_find_comment(field, size, found, data);
+}
+
+/* ---- what holds, and fits ---------------------------------------------------- */
 
 static gboolean is_stale(const guint8 *field, gsize size, const fc_comments_rules *rules) {
   gboolean chapter = begins(field, size, "CHAPTER") && size > 7 && g_ascii_isdigit(field[7]);
@@ -131,7 +135,7 @@ static gboolean is_picture(const guint8 *content, gsize size) {
   gsize at = NUMBER;
   for (int i = 0; i < 3; i++) {
     if (at + NUMBER > size) return FALSE;
-    gsize length = big(content + at);
+    gsize length = fc_big(content + at, NUMBER);
     at += NUMBER;
     if (length > size - at) return FALSE;
     at += length + (i == 1 ? 4 * NUMBER : 0);
@@ -160,8 +164,9 @@ void fc_comments_take_pictures(fc_comments *comments, fc_blob *blocks) {
   for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
     if (!begins(field, size, PICTURE) || !append_picture(field + name, size - name, blocks))
       add_field(&rest, field, size);
-  fc_comments_clear(comments);
-  *comments = rest;
+  fc_blob_clear(&comments->fields);
+  comments->fields = rest.fields;
+  comments->count = rest.count;
 }
 
 void fc_comments_add_picture(fc_comments *comments, const guint8 *content, gsize size) {

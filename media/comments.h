@@ -19,17 +19,22 @@ G_BEGIN_DECLS
 typedef struct fc_comments {
   fc_blob fields; /* each behind its length, as they lie in a file */
   guint32 count;
+  fc_blob behind; /* what Opus has behind them, that is to be kept there */
 } fc_comments;
 
 /* Appends the fields of a body: the library's name, how many there are, and they. FALSE when not all of them
  * are there. */
 gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size);
+/* Of a body of Opus whose fields are all that was read: takes what stands behind them, if its first bit says
+ * that it is to be kept, and is not padding. */
+void fc_comments_read_behind(fc_comments *comments, const guint8 *body, gsize size);
 void fc_comments_clear(fc_comments *comments);
 
 /* Appends a body of these fields and of the name in another one. */
 void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size, fc_blob *to);
 
-/* Every field that is not empty. */
+/* Every field that is not empty; but for libsndfile's own name, which is of the library and not of a program
+ * that somebody used. */
 void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data);
 
 /* The mask of speakers that FLAC has for a comment, as seats.h has it. FALSE: there is none that says

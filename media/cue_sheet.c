@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/chunks.h"
 
 /* In bytes: the block's header; what stands ahead of the tracks; a track ahead of its points; a point. */
@@ -18,14 +19,6 @@ enum { CD = 0x80, END = 255 /* the number of the last track, but on a CD */ };
 typedef struct part {
   gint64 lead, frames;
 } part;
-
-static gint64 get(const guint8 *at) {
-  return (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), at, 8);
-}
-
-static void put(guint8 *to, gint64 value) {
-  fc_chunk_put(fc_chunk_layout_of(FC_FAMILY_CAF), to, (guint64)value, 8);
-}
 
 /* Bytes of the track at `at`; 0: it is cut off. */
 static gsize track_size(const guint8 *track, gsize left) {
@@ -40,8 +33,8 @@ static gboolean is_place(gint64 value) {
 
 /* The place in the part of a point of a track, however far outside. */
 static gint64 place_of(const part *p, const guint8 *track, int point) {
-  gint64 at = get(track + TRACK + point * POINT);
-  return is_place(at) ? get(track) + at - p->lead : G_MAXINT64;
+  gint64 at = (gint64)fc_big(track + TRACK + point * POINT, 8);
+  return is_place(at) ? (gint64)fc_big(track, 8) + at - p->lead : G_MAXINT64;
 }
 
 /* The point at which the part begins is its first one. */
@@ -53,13 +46,13 @@ static int first_point(const part *p, const guint8 *track, int points) {
 
 /* Appends the track with the points that are in the part; FALSE, and nothing is, when none is. */
 static gboolean add_track(const part *p, const guint8 *track, fc_blob *to) {
-  gint64 begins = MAX(get(track) - p->lead, 0);
+  gint64 begins = MAX((gint64)fc_big(track, 8) - p->lead, 0);
   int points = track[POINTS_AT], first = first_point(p, track, points), last = first;
   while (last < points && place_of(p, track, last) < p->frames) last++;
   guint8 *copy = begins < p->frames && last > first ? fc_blob_grow(to, TRACK) : NULL;
   if (!copy) return FALSE;
   memcpy(copy, track, TRACK);
-  put(copy, begins);
+  fc_put_big(copy, (guint64)begins, 8);
   copy[POINTS_AT] = (guint8)(last - first);
   /* They are numbered from 0 or 1 on. */
   const guint8 *from = track + TRACK + first * POINT;
@@ -68,7 +61,7 @@ static gboolean add_track(const part *p, const guint8 *track, fc_blob *to) {
     guint8 *point = fc_blob_grow(to, POINT);
     if (!point) return FALSE;
     memcpy(point, from, POINT);
-    put(point, MAX(place_of(p, track, i), 0) - begins);
+    fc_put_big(point, (guint64)(MAX(place_of(p, track, i), 0) - begins), 8);
     point[8] = (guint8)(from[8] - skipped);
   }
   return TRUE;
@@ -76,7 +69,7 @@ static gboolean add_track(const part *p, const guint8 *track, fc_blob *to) {
 
 /* Whether something of a track is left though another begins at `next`, and it is where it can be. */
 static gboolean is_left(const part *p, const guint8 *track, gint64 next) {
-  return is_place(get(track)) && next > p->lead;
+  return is_place((gint64)fc_big(track, 8)) && next > p->lead;
 }
 
 /* Appends the tracks but for the last; how many, or -1. */
@@ -85,7 +78,7 @@ static int add_tracks(const part *p, const guint8 *at, gsize left, int tracks, f
   for (int i = 0; i + 1 < tracks; i++) {
     gsize size = track_size(at, left);
     if (!size || track_size(at + size, left - size) == 0) return -1;
-    if (is_left(p, at, get(at + size)) && add_track(p, at, to))
+    if (is_left(p, at, (gint64)fc_big(at + size, 8)) && add_track(p, at, to))
       kept++;
     else
       (*left_out)++;
@@ -98,7 +91,7 @@ static gboolean add_end(const part *p, fc_blob *to) {
   guint8 *track = fc_blob_grow(to, TRACK);
   if (!track) return FALSE;
   memset(track, 0, TRACK);
-  put(track, p->frames);
+  fc_put_big(track, (guint64)p->frames, 8);
   track[NUMBER_AT] = END;
   return TRUE;
 }
@@ -117,7 +110,7 @@ gboolean fc_cue_sheet_part(const guint8 *block, gsize size, gint64 lead, gint64 
   guint8 *head = to->data + start;
   gsize length = to->size - start - BLOCK;
   head[1] = (guint8)(length >> 16), head[2] = (guint8)(length >> 8), head[3] = (guint8)length;
-  put(head + BLOCK + LEAD_IN_AT, 0);
+  fc_put_big(head + BLOCK + LEAD_IN_AT, 0, 8);
   head[BLOCK + FLAGS_AT] &= (guint8)~CD;
   head[BLOCK + COUNT_AT] = (guint8)(kept + 1);
   return TRUE;

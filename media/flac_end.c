@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
+
 enum { INFO_AT = 8, INFO_SIZE = 18, HEADER_MOST = 16, BLOCK = 4096 };
 
 /* More than libFLAC reads ahead, and than frames have whose size is not said. */
@@ -19,18 +21,12 @@ typedef struct flac_info {
   gint64 frame;         /* bytes of the largest; 0: not said */
 } flac_info;
 
-static guint64 big(const guint8 *at, int bytes) {
-  guint64 value = 0;
-  while (bytes--) value = value << 8 | *at++;
-  return value;
-}
-
 static gboolean read_info(fc_input *input, flac_info *info) {
   guint8 data[INFO_SIZE];
   if (fc_input_read_at(input, INFO_AT, data, sizeof data, NULL) != sizeof data) return FALSE;
-  info->block = big(data, 2);
-  info->frame = (gint64)big(data + 7, 3);
-  info->total = big(data + 13, 5) & (((guint64)1 << 36) - 1);
+  info->block = fc_big(data, 2);
+  info->frame = (gint64)fc_big(data + 7, 3);
+  info->total = fc_big(data + 13, 5) & (((guint64)1 << 36) - 1);
   return info->total > 0;
 }
 
@@ -64,7 +60,7 @@ static guint64 samples_in(const guint8 *frame, const guint8 **at) {
                     : code < 6 ? (guint64)576 << MAX(code - 2, 0)
                                : (guint64)256 << MAX(code - 8, 0);
   if (code == 6 || code == 7) {
-    samples = big(*at, code - 5) + 1;
+    samples = fc_big(*at, code - 5) + 1;
     *at += code - 5;
   }
   *at += rate == 12 ? 1 : rate == 13 || rate == 14 ? 2 : 0;

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/cue_sheet.h"
+#include "media/window.h"
 
 #define MARK    4 /* "fLaC" */
 #define HEAD    FC_FLAC_BLOCK_HEAD
@@ -15,12 +17,12 @@
 #define ALL_MAX ((gsize)64 << 20)
 
 static gsize block_size(const guint8 *head) {
-  return HEAD + ((gsize)head[1] << 16 | (gsize)head[2] << 8 | head[3]);
+  return HEAD + (gsize)fc_big(head + 1, HEAD - 1);
 }
 
 void fc_flac_block_head(guint8 *to, int kind, gsize size) {
   to[0] = (guint8)kind;
-  for (int i = 1; i < HEAD; i++) to[i] = (guint8)(size >> 8 * (HEAD - 1 - i));
+  fc_put_big(to + 1, size, HEAD - 1);
 }
 
 const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size) {
@@ -32,20 +34,21 @@ const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size) 
 }
 
 /* What nobody has heard of yet, too; but for the one that stands for no block at all. */
-static gboolean is_kept(int kind, fc_flac_choice choice) {
+static gboolean is_kept(int kind) {
   enum { NONE = 127 };
-  if (choice == FC_FLAC_OF_COMMENTS) return kind == FC_FLAC_COMMENTS;
   return kind == FC_FLAC_APPLICATION || (kind >= FC_FLAC_CUESHEET && kind < NONE);
 }
 
 /* ---- reading ----------------------------------------------------------- */
 
 /* FALSE when there is no more of the file, or too much of it. */
-static gboolean append_block(fc_input *input, gint64 at, gsize size, fc_blob *to) {
-  if (to->size + size > ALL_MAX || (gint64)size > input->size - at) return FALSE;
+static gboolean append_block(fc_window *window, gint64 at, gsize size, fc_blob *to) {
+  if (to->size + size > ALL_MAX || (gint64)size > window->input->size - at) return FALSE;
   guint8 *block = fc_blob_grow(to, size);
   if (!block) return FALSE;
-  if (fc_input_read_at(input, at, block, size, NULL) != (gssize)size) {
+  const guint8 *seen = size <= FC_WINDOW_SIZE ? fc_window_see(window, at, size) : NULL;
+  if (seen) memcpy(block, seen, size);
+  if (!seen && fc_input_read_at(window->input, at, block, size, NULL) != (gssize)size) {
     to->size -= size;
     return FALSE;
   }
@@ -53,30 +56,35 @@ static gboolean append_block(fc_input *input, gint64 at, gsize size, fc_blob *to
   return TRUE;
 }
 
-gboolean fc_flac_blocks_read(fc_input *input, fc_flac_choice choice, fc_blob *blocks) {
+static gboolean append_comments(fc_window *window, gint64 at, gsize size, fc_comments *to) {
+  g_auto(fc_blob) block = {0};
+  gboolean whole = to->fields.size + size <= ALL_MAX && append_block(window, at, size, &block) &&
+                   fc_comments_read(to, block.data + HEAD, size - HEAD);
+  to->fields.failed |= block.failed;
+  return whole;
+}
+
+gboolean fc_flac_front_read(fc_input *input, fc_blob *blocks, fc_comments *comments) {
   if (!input->seekable || input->head_size < MARK || memcmp(input->head, "fLaC", MARK) != 0) return TRUE;
-  guint8 head[HEAD] = {0};
-  for (gint64 at = MARK; !(head[0] & LAST); at += (gint64)block_size(head)) {
-    if (fc_input_read_at(input, at, head, HEAD, NULL) != HEAD) return FALSE;
-    if (is_kept(head[0] & ~LAST, choice) && !append_block(input, at, block_size(head), blocks)) return FALSE;
+  fc_window window = {.input = input};
+  gboolean whole = TRUE, last = FALSE;
+  gsize size;
+  for (gint64 at = MARK; !last; at += (gint64)size) {
+    const guint8 *head = fc_window_see(&window, at, HEAD);
+    if (!head) return FALSE;
+    const int kind = head[0] & ~LAST;
+    last = (head[0] & LAST) != 0;
+    size = block_size(head);
+    if (kind == FC_FLAC_COMMENTS) whole &= append_comments(&window, at, size, comments);
+    if (is_kept(kind)) whole &= append_block(&window, at, size, blocks);
   }
-  return TRUE;
+  return whole;
 }
 
 void fc_flac_blocks_without_places(const fc_blob *blocks, fc_blob *to) {
   const guint8 *block;
   for (gsize at = 0, size; (block = fc_flac_block_next(blocks, &at, &size));)
     if (*block != FC_FLAC_CUESHEET) fc_blob_put(to, block, HEAD + size);
-}
-
-gboolean fc_flac_comments_read(fc_input *input, fc_comments *comments) {
-  g_auto(fc_blob) blocks = {0};
-  gboolean whole = fc_flac_blocks_read(input, FC_FLAC_OF_COMMENTS, &blocks);
-  const guint8 *block;
-  for (gsize at = 0, size; (block = fc_flac_block_next(&blocks, &at, &size));)
-    whole &= fc_comments_read(comments, block + HEAD, size);
-  comments->fields.failed |= blocks.failed;
-  return whole;
 }
 
 void fc_flac_blocks_of_part(const fc_blob *blocks, gint64 lead, gint64 frames, fc_blob *to, guint *left_out) {

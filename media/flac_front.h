@@ -20,16 +20,12 @@ enum fc_flac_kinds {
 #define FC_FLAC_BLOCK_HEAD 4
 #define FC_FLAC_BLOCK_MAX  ((gsize)0xffffff)
 
-/* Which of them: the comments, or all else that is kept. */
-typedef enum fc_flac_choice { FC_FLAC_OF_COMMENTS, FC_FLAC_OF_ALL } fc_flac_choice;
-
-/* The blocks of a seekable FLAC file, one after the other as they lie in it; nothing of any other. FALSE when
- * not all of them are there, or they are more than what is kept. */
-gboolean fc_flac_blocks_read(fc_input *input, fc_flac_choice choice, fc_blob *blocks);
+/* Appends what a seekable FLAC file keeps in blocks, one after the other as they lie in it, and the fields of
+ * all of its blocks of comments; nothing of any other. FALSE when not all of them are there, or they are more
+ * than what is kept. */
+gboolean fc_flac_front_read(fc_input *input, fc_blob *blocks, fc_comments *comments);
 /* Appends those of them that do not count samples. */
 void fc_flac_blocks_without_places(const fc_blob *blocks, fc_blob *to);
-/* The fields of all blocks of comments; as the blocks. */
-gboolean fc_flac_comments_read(fc_input *input, fc_comments *comments);
 /* The block at *at, and the size of its content, which is behind its head; NULL behind the last one. */
 const guint8 *fc_flac_block_next(const fc_blob *blocks, gsize *at, gsize *size);
 /* Writes the head of one. */

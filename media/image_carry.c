@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/bytes.h"
 #include "media/image_meta.h"
 
 /* All together: a profile is to fit a JPEG file's 16 MB. */
@@ -85,18 +86,14 @@ static gboolean is_colour(const guint8 *type) {
   return fc_image_is_one_of(type, "gAMAcHRMsRGBcICP");
 }
 
-static guint32 big32(const guint8 *at) {
-  return (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8 | at[3];
-}
-
 /* sRGB, as gamma and chromaticities or as code points have it: what is taken of a file that says nothing. */
 static gboolean is_usual(const guint8 *type, const guint8 *body, gsize size) {
   static const guint32 corners[8] = {31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000};
   if (memcmp(type, "sRGB", 4) == 0) return TRUE;
-  if (memcmp(type, "gAMA", 4) == 0) return size == 4 && labs((long)big32(body) - 45455) < 500;
+  if (memcmp(type, "gAMA", 4) == 0) return size == 4 && labs((long)fc_big(body, 4) - 45455) < 500;
   if (memcmp(type, "cICP", 4) == 0) return size == 4 && body[0] == 1 && body[1] == 13;
   for (gsize i = 0; size == 32 && i < 8; i++)
-    if (labs((long)big32(body + 4 * i) - (long)corners[i]) > 100) return FALSE;
+    if (labs((long)fc_big(body + 4 * i, 4) - (long)corners[i]) > 100) return FALSE;
   return size == 32;
 }
 

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
+
 #define ENTRY       12 /* tag, type, count, and the value or where it is */
 #define ORIENTATION 0x0112
 #define EXIF_DIR    0x8769 /* whose value is where that directory is */
@@ -19,10 +21,7 @@ typedef struct tiff_file {
 } tiff_file;
 
 static guint32 get(const tiff_file *tiff, gsize at, int bytes) {
-  guint32 value = 0;
-  for (int i = 0; i < bytes; i++)
-    value = value << 8 | tiff->data[at + (gsize)(tiff->big ? i : bytes - 1 - i)];
-  return value;
+  return (guint32)(tiff->big ? fc_big : fc_little)(tiff->data + at, bytes);
 }
 
 /* Where the entry of a tag is in the directory at `at`, or 0. */

@@ -8,24 +8,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/bytes.h"
+
 /* A JPEG segment's largest content. */
 #define SEGMENT_MAX 65533
 #define CHUNK_FRAME 12 /* length, type and checksum */
 
 #define EXIF "Exif\0\0"
 #define ICC  "ICC_PROFILE\0"
-
-static guint32 big(const guint8 *at, int bytes) {
-  guint32 value = 0;
-  while (bytes--) value = value << 8 | *at++;
-  return value;
-}
-
-static guint32 little(const guint8 *at, int bytes) {
-  guint32 value = 0;
-  while (bytes--) value = value << 8 | at[bytes];
-  return value;
-}
 
 static void put_chunk(fc_blob *to, const char *type, const void *data, gsize size) {
   fc_blob_put_big(to, size, 4);
@@ -81,7 +71,7 @@ static void take_chunk(fc_image_meta *meta, const guint8 *chunk, gsize length) {
   if (memcmp(type, "eXIf", 4) == 0) {
     if (!meta->exif.size) fc_blob_put(&meta->exif, body, length);
   } else if (memcmp(type, "pHYs", 4) == 0) {
-    if (length == 9) meta->density = (fc_density){big(body, 4), big(body + 4, 4), body[8] == 1};
+    if (length == 9) meta->density = (fc_density){fc_big(body, 4), fc_big(body + 4, 4), body[8] == 1};
   } else if (fc_image_is_one_of(type, "acTLfcTLfdAT"))
     fc_media_add_word(meta->lost, "further pictures");
   else if (memcmp(type, "iCCP", 4) == 0)
@@ -97,7 +87,7 @@ static void take_chunk(fc_image_meta *meta, const guint8 *chunk, gsize length) {
 static void read_png(fc_image_meta *meta, const guint8 *file, gsize size) {
   if (size > 25 && file[25] != 3) meta->depth = file[24];
   for (gsize at = 8; size - at >= CHUNK_FRAME;) {
-    gsize length = big(file + at, 4);
+    gsize length = fc_big(file + at, 4);
     if (length > size - at - CHUNK_FRAME || memcmp(file + at + 4, "IEND", 4) == 0) return;
     take_chunk(meta, file + at, length);
     at += CHUNK_FRAME + length;
@@ -107,7 +97,7 @@ static void read_png(fc_image_meta *meta, const guint8 *file, gsize size) {
 const guint8 *fc_image_next_chunk(const fc_blob *pieces, gsize *at, const guint8 **type, gsize *size) {
   if (pieces->failed || *at >= pieces->size) return NULL;
   const guint8 *chunk = pieces->data + *at;
-  *size = big(chunk, 4);
+  *size = fc_big(chunk, 4);
   *type = chunk + 4;
   *at += CHUNK_FRAME + *size;
   return chunk + 8;
@@ -122,7 +112,7 @@ static void take_jfif(fc_image_meta *meta, const guint8 *body, gsize size) {
   if (!first || size > 14) fc_media_add_word(meta->lost, "thumbnail");
   if (!first || size < 12) return;
   int unit = body[7];
-  guint32 x = big(body + 8, 2), y = big(body + 10, 2);
+  guint32 x = fc_big(body + 8, 2), y = fc_big(body + 10, 2);
   gboolean inches = unit == 1, metres = inches || unit == 2;
   guint32 times = inches ? 5000 : metres ? 12700 : 127; /* of 127ths: an inch has 0.0254 metres */
   meta->density = (fc_density){(x * times + 63) / 127, (y * times + 63) / 127, metres};
@@ -154,8 +144,8 @@ static void take_segment(fc_image_meta *meta, int marker, const guint8 *body, gs
 
 static void read_jpeg(fc_image_meta *meta, const guint8 *file, gsize size) {
   for (gsize at = 2; size - at >= 4;) {
-    int marker = (int)big(file + at, 2);
-    gsize length = big(file + at + 2, 2);
+    int marker = (int)fc_big(file + at, 2);
+    gsize length = fc_big(file + at + 2, 2);
     if (marker == 0xffff) { /* a byte that fills */
       at++;
       continue;
@@ -169,8 +159,8 @@ static void read_jpeg(fc_image_meta *meta, const guint8 *file, gsize size) {
 const guint8 *fc_image_next_segment(const fc_blob *pieces, gsize *at, int *marker, gsize *size) {
   if (pieces->failed || *at >= pieces->size) return NULL;
   const guint8 *segment = pieces->data + *at;
-  *marker = (int)big(segment, 2);
-  *size = big(segment + 2, 2) - 2;
+  *marker = (int)fc_big(segment, 2);
+  *size = fc_big(segment + 2, 2) - 2;
   *at += 4 + *size;
   return segment + 4;
 }
@@ -179,11 +169,11 @@ const guint8 *fc_image_next_segment(const fc_blob *pieces, gsize *at, int *marke
 
 /* Pixels a metre stand in all but the oldest headers, a profile in the newest. */
 static void read_bmp(fc_image_meta *meta, const guint8 *file, gsize size) {
-  gsize header = size >= 54 ? little(file + 14, 4) : 0;
+  gsize header = size >= 54 ? fc_little(file + 14, 4) : 0;
   if (header < 40) return;
-  meta->density = (fc_density){little(file + 38, 4), little(file + 42, 4), TRUE};
-  if (header < 124 || size < 14 + header || little(file + 70, 4) != 0x4d424544) return; /* "MBED" */
-  gsize at = 14 + (gsize)little(file + 126, 4), length = little(file + 130, 4);
+  meta->density = (fc_density){fc_little(file + 38, 4), fc_little(file + 42, 4), TRUE};
+  if (header < 124 || size < 14 + header || fc_little(file + 70, 4) != 0x4d424544) return; /* "MBED" */
+  gsize at = 14 + (gsize)fc_little(file + 126, 4), length = fc_little(file + 130, 4);
   if (at <= size && length <= size - at) fc_blob_put(&meta->icc, file + at, length);
 }
 

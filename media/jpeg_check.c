@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
+
 enum {
   SOF0 = 0xc0,
   SOF2 = 0xc2,
@@ -43,10 +45,6 @@ typedef struct jpeg_walk {
       codes; /* a bit for each quantisation table, and for each Huffman table, of means ahead of others */
 } jpeg_walk;
 
-static guint big16(const guint8 *at) {
-  return (guint)at[0] << 8 | at[1];
-}
-
 static gboolean is_frame_header(int marker) {
   return marker >= SOF0 && marker <= 0xcf && marker != DHT && marker != 0xc8 && marker != 0xcc;
 }
@@ -68,8 +66,8 @@ static component *find_component(jpeg_walk *jpeg, guint8 id) {
 
 static gboolean keep_frame(jpeg_walk *jpeg, int marker, const guint8 *body, gsize size, GError **error) {
   jpeg->progressive = marker == SOF2;
-  jpeg->height = big16(body + 1);
-  jpeg->width = big16(body + 3);
+  jpeg->height = fc_big(body + 1, 2);
+  jpeg->width = fc_big(body + 3, 2);
   jpeg->n = 0;
   for (const guint8 *c = body + 6; c + 3 <= body + size && jpeg->n < MIN(body[5], 4); c += 3) {
     if (find_component(jpeg, c[0])) return refuse(jpeg, "an odd (two components of one name)", error);
@@ -89,8 +87,8 @@ static gboolean look_at_frame(jpeg_walk *jpeg, int marker, const guint8 *body, g
     return refuse(jpeg, kind, error);
   }
   if (body[5] == 4) return refuse(jpeg, "a CMYK", error);
-  check->height = big16(body + 1);
-  check->width = big16(body + 3);
+  check->height = fc_big(body + 1, 2);
+  check->width = fc_big(body + 3, 2);
   if (!check->height) return refuse(jpeg, "a late-height", error);
   return keep_frame(jpeg, marker, body, size, error);
 }
@@ -158,7 +156,7 @@ static gboolean look_at(jpeg_walk *jpeg, int marker, const guint8 *body, gsize s
   if (marker == DHT) return look_at_codes(jpeg, body, size, error);
   if (marker == DQT) return look_at_tables(jpeg, body, size, error);
   if (marker == SOS) return look_at_scan(jpeg, body, size, error);
-  if (marker == DRI && size >= 2) jpeg->interval = big16(body);
+  if (marker == DRI && size >= 2) jpeg->interval = fc_big(body, 2);
   if (marker == APP1 && size > 6 && memcmp(body, "Exif\0\0", 6) == 0 && !check->oriented) {
     check->orientation = fc_exif_orientation(body + 6, size - 6);
     check->oriented = TRUE;
@@ -251,7 +249,7 @@ static gboolean walk(jpeg_walk *jpeg, fc_image_check *check, GError **error) {
     if (marker == EOI) break;
     if (marker == 0x01 || (marker >= RST0 && marker <= SOI)) continue;
     gsize left = jpeg->size - jpeg->at;
-    gsize length = marker > 0 && left >= 2 ? big16(jpeg->file + jpeg->at) : 0;
+    gsize length = marker > 0 && left >= 2 ? fc_big(jpeg->file + jpeg->at, 2) : 0;
     if (marker > 0 && left >= 2 && length < 2)
       return fc_fail(error, FC_IO, "%s: is damaged: a segment of no length at byte %" G_GSIZE_FORMAT,
                      jpeg->name, jpeg->at);

@@ -73,7 +73,7 @@ typedef struct chunk_names {
 static const chunk_names names[] = {
     {FC_FAMILY_RIFF, "fmt  data fact PEAK ds64 JUNK junk PAD  FLLR filr levl MD5  slnt wavl",
      "cue  smpl plst", "chna"},
-    {FC_FAMILY_AIFF, "COMM SSND FVER PEAK", "MARK INST COMT", "CHAN"},
+    {FC_FAMILY_AIFF, "COMM SSND FVER PEAK", "MARK INST", "CHAN"},
     {FC_FAMILY_CAF, "desc data free peak pakt kuki ovvw", "mark regn inst", "chan"},
 };
 
@@ -114,6 +114,10 @@ static target target_of(int format) {
   case SF_FORMAT_OGG: return TO_OGG;
   default: return TO_OTHER;
   }
+}
+
+static gboolean is_opus(const fc_audio_spec *spec) {
+  return (spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -236,22 +240,15 @@ static void add_string(const char *name, int which, const char *text, gsize size
     metadata->no_memory |= !keep_string(metadata, which, text, size);
 }
 
-/* Says when a pipe brings something behind the samples, as far as its first bytes tell. Some writers count
- * the eight bytes of the header in. */
-static void warn_of_pipe(const fc_input *input, const fc_media_options *options) {
-  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  guint64 at = 0, size, total = layout ? fc_chunk_get(layout, input->head + layout->total_at, 4) : 0;
-  const guint8 *chunk;
-  while ((chunk = fc_chunks_peek(input, &at, &size))) {
-    if (memcmp(chunk, layout->samples, 4) != 0) continue;
-    if (!fc_chunk_size_is_placeholder(size) && !fc_chunk_size_is_placeholder(total) &&
-        total + layout->total_leaves_out > at + 8)
-      fc_media_warn(
-          options,
-          "%s: has more in it behind its samples, which a pipe does not keep: name the file, or use <",
-          input->name);
-    return;
-  }
+/* Says when a pipe brings something behind the samples, as far as its chunks ahead of them tell. Some writers
+ * count the eight bytes of the header in. */
+static void warn_of_pipe(const fc_input *input, const fc_chunks *chunks, const fc_media_options *options) {
+  enum { COUNTED = 8 };
+  const fc_chunk *samples = &g_array_index(chunks->items, fc_chunk, chunks->data);
+  if (chunks->end > samples->offset + samples->size + (samples->size & 1) + COUNTED)
+    fc_media_warn(
+        options, "%s: has more in it behind its samples, which a pipe does not keep: name the file, or use <",
+        input->name);
 }
 
 /* What libsndfile makes of places in RIFX, which are as in RIFF by now: it is given them as such. FALSE when
@@ -316,6 +313,7 @@ static gboolean read_front(fc_metadata *metadata, const fc_input *input, const f
   fc_input_front(input, &front);
   g_autoptr(fc_chunks) chunks = fc_chunks_read(&front, NULL);
   if (chunks->data < 0) return TRUE;
+  warn_of_pipe(input, chunks, options);
   g_array_set_size(chunks->items, (guint)chunks->data + 1);
   chunks->stray = chunks->more = 0;
   return read_own(metadata, &front, chunks, options);
@@ -333,9 +331,9 @@ static gboolean read_ogg(fc_metadata *metadata, fc_source *like, fc_input *input
 }
 
 static gboolean read_flac(fc_metadata *metadata, fc_input *input) {
-  gboolean whole = fc_flac_blocks_read(input, FC_FLAC_OF_ALL, &metadata->blocks);
+  gboolean whole = fc_flac_front_read(input, &metadata->blocks, &metadata->comments);
   fc_flac_blocks_without_places(&metadata->blocks, &metadata->placeless_blocks);
-  return whole && fc_flac_comments_read(input, &metadata->comments);
+  return whole;
 }
 
 /* What FLAC and Ogg say. FALSE when there is no memory. */
@@ -374,7 +372,6 @@ static gboolean read_all(fc_metadata *metadata, fc_source *like, const fc_media_
   if (input->seekable) fc_id3_name_others(input, metadata->others);
   fc_texts_find_annotation(input, add_string, metadata);
   if (chunks) return read_own(metadata, input, chunks, options);
-  warn_of_pipe(input, options);
   return read_front(metadata, input, options);
 }
 
@@ -505,36 +502,9 @@ static void apply_broadcast(const fc_metadata *metadata, SNDFILE *file, const fc
              (int)(info.coding_history - (char *)&info) + (int)MIN(info.coding_history_size, HISTORY_MAX));
 }
 
-/* What is no UTF-8 in a file that says nothing of it is most often Latin 1, as Windows has it: with these in
- * the place of 32 control characters, and nothing at five of them. */
-static gunichar windows_character(guint8 byte) {
-  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
-                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
-                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
-                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
-  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
-}
-
-/* FLAC, Ogg and CAF want UTF-8, and libsndfile frees a text twice that is none. g_free; NULL when there is no
- * memory. */
-static char *utf8_of(const char *text) {
-  enum { MOST = 3 }; /* bytes of such a character */
-  gsize size = strlen(text), length = 0;
-  gboolean as_is = g_utf8_validate(text, -1, NULL);
-  char *to = g_try_malloc(MOST * size + 1);
-  for (const char *at = text; to && *at; at++) {
-    if (as_is)
-      to[length++] = *at;
-    else
-      length += (gsize)g_unichar_to_utf8(windows_character((guint8)*at), to + length);
-  }
-  if (to) to[length] = 0;
-  return to;
-}
-
 static gboolean apply_string(SNDFILE *file, int which, const char *text, target to) {
   if (!(to & (TO_CAF | TO_FLAC | TO_OGG))) return sf_set_string(file, which, text) == 0;
-  g_autofree char *utf8 = utf8_of(text);
+  g_autofree char *utf8 = fc_text_to_utf8(text); /* libsndfile frees a text twice that is none */
   return utf8 && sf_set_string(file, which, utf8) == 0;
 }
 
@@ -628,7 +598,7 @@ static gboolean is_stale(const fc_metadata *metadata, const fc_meta_chunk *chunk
 
 static gboolean is_movable(const fc_meta_chunk *chunk, const chunk_names *known) {
   return fc_chunk_id_is_among(chunk->id, known->places) || is_label_list(chunk) ||
-         memcmp(chunk->id, "bext", 4) == 0 || memcmp(chunk->id, "cart", 4) == 0;
+         fc_chunk_id_is_among(chunk->id, "bext cart COMT");
 }
 
 /* Puts what a part of the sound says in the place of what all of it does. FALSE when there is no memory. */
@@ -744,11 +714,14 @@ const fc_comments *fc_metadata_comments(fc_metadata *metadata, const fc_audio_sp
   const guint8 *block;
   fc_comments_clear(&metadata->kept);
   fc_comments_choose(&metadata->comments, &rules, &metadata->kept);
+  if (is_opus(spec)) fc_blob_join(&metadata->kept.behind, &metadata->comments.behind);
   for (gsize at = 0, size; !flac && (block = fc_flac_block_next(&metadata->placeless_blocks, &at, &size));)
     if (*block == FC_FLAC_PICTURE) fc_comments_add_picture(&metadata->kept, block + FC_FLAC_BLOCK_HEAD, size);
   warn_of_texts(spec, name, "no longer fit the samples", stale);
   warn_of_texts(spec, name, "cannot be stored", large);
-  return metadata->kept.count || metadata->kept.fields.failed ? &metadata->kept : NULL;
+  metadata->kept.fields.failed |= metadata->kept.behind.failed;
+  gboolean any = metadata->kept.count || metadata->kept.behind.size || metadata->kept.fields.failed;
+  return any ? &metadata->kept : NULL;
 }
 
 /* ---- what is lost ------------------------------------------------------ */
@@ -761,14 +734,14 @@ static const struct {
 } carried[] = {
     {FC_FAMILY_RIFF, TO_AIFF, "cue "},
     {FC_FAMILY_AIFF, TO_RIFF, "MARK INST"},
-    {FC_FAMILY_AIFF, TO_TEXTS, "NAME AUTH (c)  ANNO"},
+    {FC_FAMILY_AIFF, TO_TEXTS, "NAME AUTH (c)  ANNO COMT"},
     {FC_FAMILY_CAF, TO_TEXTS, "info strg"},
 };
 
 static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chunk, target to) {
   gboolean texts =
       memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4 && memcmp(chunk->data, "INFO", 4) == 0;
-  if (texts) return (to & TO_TEXTS) != 0;
+  if (texts || (metadata->family == FC_FAMILY_AIFF && fc_text_is_program(chunk))) return (to & TO_TEXTS) != 0;
   gboolean cues = fc_chunk_id_is_among(chunk->id, "cue  MARK");
   if (chunk == metadata->seats.layout) return TRUE; /* or told of by itself */
   for (gsize i = 0; i < G_N_ELEMENTS(carried); i++)
@@ -781,16 +754,15 @@ static gboolean is_carried(const fc_metadata *metadata, const fc_meta_chunk *chu
 typedef struct lost_texts {
   const fc_metadata *metadata;
   GString *names;
-  guint seen; /* a bit for each kind of text */
+  gboolean none; /* of its strings goes over */
 } lost_texts;
 
-/* One that libsndfile knows nothing of, that is too long, or the second of its kind. */
+/* One that libsndfile knows nothing of, that is too long, or not the one of its kind that goes over. */
 static void add_lost_text(const char *name, int which, const char *text, gsize size, void *data) {
   lost_texts *lost = data;
-  gboolean again = which && lost->seen >> which & 1;
   if (name && g_strcmp0(name, lost->metadata->seats.said_by) == 0) return;
-  if (which) lost->seen |= 1u << which;
-  if (!which || again || !lost->metadata->strings[which])
+  const char *kept = which && !lost->none ? lost->metadata->strings[which] : NULL;
+  if (!kept || strlen(kept) != size || memcmp(kept, text, size) != 0)
     fc_media_add_word(lost->names, name ? name : "texts");
 }
 
@@ -802,7 +774,7 @@ static void add_lost_strings(const fc_metadata *metadata, target to, GString *lo
 }
 
 static void add_lost_comments(const fc_metadata *metadata, target to, GString *lost) {
-  lost_texts texts = {metadata, lost, (to & TO_TEXTS) ? 0 : ~0U};
+  lost_texts texts = {metadata, lost, !(to & TO_TEXTS)};
   if (!(to & (TO_FLAC | TO_OGG))) fc_comments_find(&metadata->comments, add_lost_text, &texts);
   if (to != TO_FLAC) fc_flac_blocks_name(&metadata->blocks, to != TO_OGG, lost);
 }
@@ -811,7 +783,7 @@ static const target own_targets[] = {
     [FC_FAMILY_RIFF] = TO_RIFF, [FC_FAMILY_AIFF] = TO_AIFF, [FC_FAMILY_CAF] = TO_CAF};
 
 static void add_lost_chunks(const fc_metadata *metadata, target to, GString *lost) {
-  lost_texts texts = {metadata, lost, 0};
+  lost_texts texts = {metadata, lost, FALSE};
   if (!metadata->chunks || own_targets[metadata->family] == to) return;
   for (guint i = 0; i < metadata->chunks->len; i++) {
     const fc_meta_chunk *chunk = &g_array_index(metadata->chunks, fc_meta_chunk, i);
@@ -846,6 +818,7 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   g_autoptr(GString) lost = g_string_new(NULL);
   add_lost_chunks(metadata, to, lost);
   add_lost_comments(metadata, to, lost);
+  if (metadata->comments.behind.size && !is_opus(spec)) fc_media_add_word(lost, "data behind the comments");
   add_lost_strings(metadata, to, lost);
   add_lost_seats(metadata, spec, to, lost, name);
   fc_media_warn_lost(spec->options, name, title, lost);

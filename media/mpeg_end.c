@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mpeg_end.c - see mpeg_end.h. The first frame may hold, where others have samples, "Xing" or "Info", flags
- * of what follows, the number of frames and that of bytes, its own with them. At the end there may be tags
- * after ID3v1, APE and Lyrics3, which are found from behind.
+ * of what follows, the number of frames and that of bytes, its own with them. Where there are no bytes the
+ * frames are counted again, one by one. At the end there may be tags after ID3v1, APE and Lyrics3, which are
+ * found from behind.
  */
 #include "media/mpeg_end.h"
 
 #include <string.h>
 
-#include "media/chunks.h"
+#include "media/bytes.h"
 #include "media/mpeg_front.h"
+#include "media/window.h"
 
-enum { FRAME_HEAD = 4, FRONT = 64, COUNTS = 3 /* frames and bytes */ };
+enum { FRAME_HEAD = 4, FRONT = 64 };
 enum { ID3_SIZE = 128, APE_SIZE = 32, APE_BYTES_AT = 12, APE_FLAGS_AT = 20, LYRICS_SIZE = 15 };
 
 /* That an APE tag begins with its header, and that this is the header. */
@@ -22,10 +24,6 @@ enum { ID3_SIZE = 128, APE_SIZE = 32, APE_BYTES_AT = 12, APE_FLAGS_AT = 20, LYRI
 #define TAGS_MAX 16
 
 /* ---- tags ----------------------------------------------------------------- */
-
-static guint32 little(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_RIFF), at, 4);
-}
 
 static gboolean has_id3(fc_input *input, gint64 at) {
   char mark[3];
@@ -55,7 +53,8 @@ static gint64 tag_before(fc_input *input, gint64 end, gboolean *ape) {
   if (has_id3(input, end - ID3_SIZE)) return ID3_SIZE;
   if (!read_ape(input, end - APE_SIZE, foot)) return lyrics_before(input, end);
   *ape = TRUE;
-  return (gint64)little(foot + APE_BYTES_AT) + (little(foot + APE_FLAGS_AT) & APE_HAS_HEADER ? APE_SIZE : 0);
+  return (gint64)fc_little(foot + APE_BYTES_AT, 4) +
+         (fc_little(foot + APE_FLAGS_AT, 4) & APE_HAS_HEADER ? APE_SIZE : 0);
 }
 
 /* Where the tags begin that end at a place. */
@@ -78,8 +77,8 @@ static gint64 pass_tags(fc_input *input, gint64 at, gint64 stop) {
     at = fc_input_skip_zeros(input, at, stop);
     if (has_id3(input, at))
       at += ID3_SIZE;
-    else if (read_ape(input, at, head) && (little(head + APE_FLAGS_AT) & APE_IS_HEADER))
-      at += APE_SIZE + (gint64)little(head + APE_BYTES_AT);
+    else if (read_ape(input, at, head) && (fc_little(head + APE_FLAGS_AT, 4) & APE_IS_HEADER))
+      at += APE_SIZE + (gint64)fc_little(head + APE_BYTES_AT, 4);
     else
       break;
   }
@@ -94,17 +93,25 @@ static gboolean has_more(fc_input *input, gint64 at, gint64 stop) {
 
 /* ---- frames --------------------------------------------------------------- */
 
-/* The bytes that the first frame counts; 0: it does not. */
-static gint64 counted(const guint8 *frame) {
+typedef struct mpeg_counts {
+  guint32 frames; /* 0: they are not counted */
+  gint64 bytes;   /* the same */
+} mpeg_counts;
+
+/* What the first frame counts. Without the number of frames the decoder takes none of it. */
+static mpeg_counts counted(const guint8 *frame) {
+  enum { FRAMES = 1, FRAMES_AND_BYTES = 3 };
   static const int side[] = {9, 17, 32}; /* bytes between header and samples, by version and channels */
-  const fc_chunk_layout *big = fc_chunk_layout_of(FC_FAMILY_AIFF);
   for (gsize i = 0; i < G_N_ELEMENTS(side); i++) {
     const guint8 *at = frame + FRAME_HEAD + side[i];
     if (memcmp(at, "Xing", 4) != 0 && memcmp(at, "Info", 4) != 0) continue;
-    guint64 flags = fc_chunk_get(big, at + 4, 4);
-    return (flags & COUNTS) == COUNTS ? (gint64)fc_chunk_get(big, at + 12, 4) : 0;
+    const guint64 flags = fc_big(at + 4, 4);
+    mpeg_counts counts = {0};
+    if (flags & FRAMES) counts.frames = (guint32)fc_big(at + 8, 4);
+    if ((flags & FRAMES_AND_BYTES) == FRAMES_AND_BYTES) counts.bytes = (gint64)fc_big(at + 12, 4);
+    return counts;
   }
-  return 0;
+  return (mpeg_counts){0};
 }
 
 /* Bytes of a frame of layer III; 0: that is not known. */
@@ -115,8 +122,44 @@ static gint64 frame_size(const guint8 *frame) {
       {0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0}};
   static const int rates[4] = {44100, 48000, 32000, 0};
   const int version = frame[1] >> 3 & 3, half = version != MPEG_1, quarter = version < MPEG_2;
-  const int rate = rates[frame[2] >> 2 & 3] >> (half + quarter);
-  return rate ? (half ? 72000 : 144000) * kilobits[half][frame[2] >> 4] / rate + (frame[2] >> 1 & 1) : 0;
+  const int rate = rates[frame[2] >> 2 & 3] >> (half + quarter), kilo = kilobits[half][frame[2] >> 4];
+  return rate && kilo ? (half ? 72000 : 144000) * kilo / rate + (frame[2] >> 1 & 1) : 0;
+}
+
+/* Frame by frame through a file. */
+typedef struct frame_walk {
+  fc_window window;
+  const guint8 *like; /* the first one's header */
+  gint64 stop;
+} frame_walk;
+
+/* The size of a frame that may begin there, of which all are like the first: the decoder passes by what is
+ * not, and the kind of samples does not change. 0: none does. */
+static gint64 size_at(frame_walk *walk, gint64 at) {
+  enum { VERSION_AND_LAYER = 0xfe, RATE = 0x0c };
+  const guint8 *like = walk->like,
+               *frame = at + FRAME_HEAD > walk->stop ? NULL : fc_window_see(&walk->window, at, FRAME_HEAD);
+  gboolean alike = frame && frame[0] == like[0] && !((frame[1] ^ like[1]) & VERSION_AND_LAYER) &&
+                   !((frame[2] ^ like[2]) & RATE);
+  return alike ? frame_size(frame) : 0;
+}
+
+/* Where the next one begins; -1: there is none. One that does not stand where the last one ends has another
+ * behind itself. */
+static gint64 find_frame(frame_walk *walk, gint64 at) {
+  if (size_at(walk, at)) return at;
+  for (gint64 size; ++at + FRAME_HEAD <= walk->stop;)
+    if ((size = size_at(walk, at)) && (at + size == walk->stop || size_at(walk, at + size))) return at;
+  return -1;
+}
+
+/* Behind so many frames; -1: there are fewer. */
+static gint64 pass_frames(frame_walk *walk, gint64 at, guint32 frames) {
+  for (gint64 next; frames; frames--) {
+    if ((next = find_frame(walk, at)) < 0) return -1;
+    at = next + size_at(walk, next);
+  }
+  return at;
 }
 
 /* Some writers do not count the first frame itself: then so much less may be what is behind it. */
@@ -124,6 +167,12 @@ gboolean fc_mpeg_goes_on(fc_input *input, gint64 at, gint64 size) {
   guint8 first[FRONT];
   gint64 start = fc_mpeg_skip_tags(input, at), stop = at + size;
   if (start < 0 || fc_input_read_at(input, start, first, FRONT, NULL) != FRONT) return FALSE;
-  gint64 bytes = counted(first), end = start + bytes, other = end + frame_size(first);
-  return bytes && has_more(input, end, stop) && (other > stop || has_more(input, other, stop));
+  const mpeg_counts counts = counted(first);
+  const gint64 own = frame_size(first), end = start + counts.bytes;
+  if (counts.bytes)
+    return has_more(input, end, stop) && (end + own > stop || has_more(input, end + own, stop));
+  if (!counts.frames || !own) return FALSE;
+  frame_walk walk = {.window.input = input, .like = first, .stop = stop};
+  gint64 behind = pass_frames(&walk, start + own, counts.frames);
+  return behind >= 0 && has_more(input, behind, stop);
 }

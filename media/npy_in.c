@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "media/array.h"
+#include "media/bytes.h"
 
 #define PREFIX     8     /* magic and version */
 #define HEADER_MAX 65536 /* NumPy's own limit is 10000 unless the file is trusted */
@@ -173,8 +174,7 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
                    version);
   got = fc_reader_read(reader, prefix + PREFIX, (gsize)width, error);
   if (got < 0) return FALSE;
-  gsize length = 0;
-  for (int i = 0; got == width && i < width; i++) length |= (gsize)prefix[PREFIX + i] << 8 * i;
+  gsize length = got == width ? (gsize)fc_little(prefix + PREFIX, width) : 0;
   if (length > HEADER_MAX)
     return fc_fail(error, FC_IO,
                    "%s: its header says that it is %" G_GSIZE_FORMAT " bytes long; the limit is %d",

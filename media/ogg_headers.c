@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { WHAT = 0, COMMENTS = 1 };
+enum { VORBIS, OPUS };
 
 /* Of all of them, cover art included. */
 #define BYTES_MAX ((gsize)64 << 20)
@@ -13,7 +14,7 @@ enum { WHAT = 0, COMMENTS = 1 };
 static const struct {
   const char *what, *comments;
   int count;
-} codecs[] = {{"\1vorbis", "\3vorbis", 3}, {"OpusHead", "OpusTags", 2}};
+} codecs[] = {[VORBIS] = {"\1vorbis", "\3vorbis", 3}, [OPUS] = {"OpusHead", "OpusTags", 2}};
 
 static gboolean begins(const fc_blob *packet, const char *with) {
   return packet->size >= strlen(with) && memcmp(packet->data, with, strlen(with)) == 0;
@@ -31,7 +32,7 @@ void fc_ogg_headers_clear(fc_ogg_headers *headers) {
 }
 
 void fc_ogg_headers_take(fc_ogg_headers *headers, const guint8 *page) {
-  guint32 serial = fc_ogg_get(page + FC_OGG_SERIAL_AT);
+  guint32 serial = (guint32)fc_little(page + FC_OGG_SERIAL_AT, 4);
   const guint8 *content = page + FC_OGG_HEADER + page[FC_OGG_SIZES_AT];
   if (!headers->begun) headers->serial = serial;
   headers->begun = TRUE;
@@ -81,7 +82,9 @@ gboolean fc_ogg_headers_comments(const fc_ogg_headers *headers, fc_comments *com
   if (codec < 0) return TRUE; /* of which there is no sound either */
   if (headers->whole <= COMMENTS || !begins(packet, codecs[codec].comments)) return FALSE;
   gsize head = strlen(codecs[codec].comments);
-  return fc_comments_read(comments, packet->data + head, packet->size - head);
+  gboolean whole = fc_comments_read(comments, packet->data + head, packet->size - head);
+  if (whole && codec == OPUS) fc_comments_read_behind(comments, packet->data + head, packet->size - head);
+  return whole;
 }
 
 gboolean fc_ogg_comments_read(fc_input *input, fc_comments *comments) {
@@ -106,5 +109,6 @@ void fc_ogg_headers_put(const fc_ogg_headers *headers, const fc_comments *commen
   to->failed |= packet->failed;
   fc_blob_put(to, packet->data, head);
   fc_comments_put(comments, packet->data + head, packet->size - head, to);
-  if (codec == 0) fc_blob_put_little(to, 1, 1);
+  if (codec == VORBIS) fc_blob_put_little(to, 1, 1);
+  if (codec == OPUS) fc_blob_join(to, &comments->behind);
 }

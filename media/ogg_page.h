@@ -5,7 +5,7 @@
 #ifndef FC_MEDIA_OGG_PAGE_H
 #define FC_MEDIA_OGG_PAGE_H
 
-#include <glib.h>
+#include "media/bytes.h"
 
 G_BEGIN_DECLS
 
@@ -24,14 +24,6 @@ G_BEGIN_DECLS
 #define FC_OGG_GOES_ON     255 /* the size of a piece that is not the last of its packet */
 
 enum fc_ogg_flags { FC_OGG_CONTINUED = 1, FC_OGG_FIRST = 2, FC_OGG_LAST = 4 }; /* of its stream */
-
-static inline guint32 fc_ogg_get(const guint8 *at) {
-  return (guint32)at[0] | (guint32)at[1] << 8 | (guint32)at[2] << 16 | (guint32)at[3] << 24;
-}
-
-static inline void fc_ogg_put(guint8 *to, guint32 value) {
-  for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> 8 * i);
-}
 
 /* Of so much of a page, whether all of its header is there. */
 static inline gboolean fc_ogg_header_is_whole(const guint8 *page, gsize held) {

@@ -30,10 +30,10 @@ static gboolean write_page(fc_ogg_pages *pages, guint8 *page, GError **error) {
   memcpy(&pages->position, page + FC_OGG_POSITION_AT, sizeof pages->position);
   pages->position = GINT64_FROM_LE(pages->position);
   pages->ended = (page[FC_OGG_FLAGS_AT] & FC_OGG_LAST) != 0;
-  fc_ogg_put(page + FC_OGG_SERIAL_AT, SERIAL);
-  fc_ogg_put(page + FC_OGG_NUMBER_AT, pages->number++);
-  fc_ogg_put(page + FC_OGG_SUM_AT, 0);
-  fc_ogg_put(page + FC_OGG_SUM_AT, fc_ogg_sum(0, page, size));
+  fc_put_little(page + FC_OGG_SERIAL_AT, SERIAL, 4);
+  fc_put_little(page + FC_OGG_NUMBER_AT, pages->number++, 4);
+  fc_put_little(page + FC_OGG_SUM_AT, 0, 4);
+  fc_put_little(page + FC_OGG_SUM_AT, fc_ogg_sum(0, page, size), 4);
   return fc_output_write(pages->output, page, size, error);
 }
 

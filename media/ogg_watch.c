@@ -42,7 +42,7 @@ static void begin_page(fc_ogg_watch *watch) {
  * live stream is given its headers, and then what comes now. */
 static void number_page(fc_ogg_watch *watch) {
   static const guint8 nowhere[8];
-  guint32 number = fc_ogg_get(watch->header + FC_OGG_NUMBER_AT);
+  guint32 number = (guint32)fc_little(watch->header + FC_OGG_NUMBER_AT, 4);
   gboolean joins = watch->headers && number > watch->number;
   if (watch->any && number != watch->number + 1 && !joins) find_damage(watch);
   watch->number = number;
@@ -50,9 +50,9 @@ static void number_page(fc_ogg_watch *watch) {
 }
 
 static void end_page(fc_ogg_watch *watch) {
-  guint32 serial = fc_ogg_get(watch->header + FC_OGG_SERIAL_AT);
+  guint32 serial = (guint32)fc_little(watch->header + FC_OGG_SERIAL_AT, 4);
   guint8 flags = watch->header[FC_OGG_FLAGS_AT];
-  if (fc_ogg_get(watch->header + FC_OGG_SUM_AT) != watch->sum) find_damage(watch);
+  if (fc_little(watch->header + FC_OGG_SUM_AT, 4) != watch->sum) find_damage(watch);
   if (!watch->any) watch->first = serial;
   gboolean of_first = serial == watch->first;
   if (of_first && !watch->over) number_page(watch);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/view.h"
+#include "media/bytes.h"
 
 /* In bytes: what stands ahead of the entries, and each of them. */
 enum { CUE_HEAD = 4, CUE = 24, LOOPS_HEAD = 36, LOOP = 24, PLAY_HEAD = 4, PLAY = 12 };
@@ -16,17 +17,6 @@ enum { LIST_HEAD = 4, LIST_ENTRY = 8 };
 enum { CLOCK_AT = 338, TIMERS_AT = 684, TIMERS = 8, TIMER = 8 };
 enum { CAF_HEAD = 8, CAF_MARK = 28, CAF_REGION = 12 };
 enum { MARKS_HEAD = 2, MARK = 6, REMARK = 8, INST_LOOPS_AT = 8, INST_LOOP = 6 };
-
-static const fc_chunk_layout *little(void) {
-  return fc_chunk_layout_of(FC_FAMILY_RIFF);
-}
-static const fc_chunk_layout *big(void) {
-  return fc_chunk_layout_of(FC_FAMILY_AIFF);
-}
-
-static guint32 get(const fc_chunk_layout *layout, const guint8 *at, int bytes) {
-  return (guint32)fc_chunk_get(layout, at, bytes);
-}
 
 static gboolean is(const fc_meta_chunk *chunk, const char *id, gsize least) {
   return memcmp(chunk->id, id, 4) == 0 && chunk->size >= least;
@@ -84,10 +74,10 @@ static void keep(fc_meta_chunk *chunk, gsize *end, gsize from, gsize size) {
 /* ---- RIFF --------------------------------------------------------------- */
 
 static void find_cues(fc_places *places, const fc_meta_chunk *chunk) {
-  gsize count = entries(chunk, get(little(), chunk->data, 4), CUE_HEAD, CUE);
+  gsize count = entries(chunk, fc_little(chunk->data, 4), CUE_HEAD, CUE);
   for (gsize i = 0; i < count; i++) {
     const guint8 *cue = chunk->data + CUE_HEAD + i * CUE;
-    guint32 at = get(little(), cue + 20, 4), id = get(little(), cue, 4);
+    guint32 at = fc_little(cue + 20, 4), id = fc_little(cue, 4);
     if (move(places, &at))
       fc_blob_put(&places->kept, (guint32[]){id, at}, 8);
     else
@@ -97,40 +87,40 @@ static void find_cues(fc_places *places, const fc_meta_chunk *chunk) {
 
 /* Its position in the order of play is that of the sample, or nothing. */
 static void move_cues(const fc_places *places, fc_meta_chunk *chunk) {
-  gsize count = entries(chunk, get(little(), chunk->data, 4), CUE_HEAD, CUE), end = CUE_HEAD;
+  gsize count = entries(chunk, fc_little(chunk->data, 4), CUE_HEAD, CUE), end = CUE_HEAD;
   for (gsize i = 0; i < count; i++) {
     guint8 *cue = chunk->data + CUE_HEAD + i * CUE;
-    guint32 at = get(little(), cue + 20, 4), play = get(little(), cue + 4, 4);
+    guint32 at = fc_little(cue + 20, 4), play = fc_little(cue + 4, 4);
     if (!move(places, &at)) continue;
     if (!move(places, &play)) play = 0;
-    fc_chunk_put(little(), cue + 4, play, 4);
-    fc_chunk_put(little(), cue + 20, at, 4);
+    fc_put_little(cue + 4, play, 4);
+    fc_put_little(cue + 20, at, 4);
     keep(chunk, &end, CUE_HEAD + i * CUE, CUE);
   }
-  fc_chunk_put(little(), chunk->data, (end - CUE_HEAD) / CUE, 4);
+  fc_put_little(chunk->data, (end - CUE_HEAD) / CUE, 4);
   chunk->size = end;
 }
 
 static gboolean loop_stays(const fc_places *places, guint8 *loop, gboolean store) {
-  guint32 start = get(little(), loop + 8, 4), end = get(little(), loop + 12, 4);
+  guint32 start = fc_little(loop + 8, 4), end = fc_little(loop + 12, 4);
   if (!move_loop(places, &start, &end)) return FALSE;
-  if (store) fc_chunk_put(little(), loop + 8, start, 4), fc_chunk_put(little(), loop + 12, end, 4);
+  if (store) fc_put_little(loop + 8, start, 4), fc_put_little(loop + 12, end, 4);
   return TRUE;
 }
 
 static void find_loops(fc_places *places, const fc_meta_chunk *chunk) {
-  gsize count = entries(chunk, get(little(), chunk->data + 28, 4), LOOPS_HEAD, LOOP);
+  gsize count = entries(chunk, fc_little(chunk->data + 28, 4), LOOPS_HEAD, LOOP);
   for (gsize i = 0; i < count; i++)
     places->loops += !loop_stays(places, chunk->data + LOOPS_HEAD + i * LOOP, FALSE);
 }
 
 /* Behind the loops may be data of the sampler's own. */
 static void move_loops(const fc_places *places, fc_meta_chunk *chunk) {
-  gsize count = entries(chunk, get(little(), chunk->data + 28, 4), LOOPS_HEAD, LOOP), end = LOOPS_HEAD;
+  gsize count = entries(chunk, fc_little(chunk->data + 28, 4), LOOPS_HEAD, LOOP), end = LOOPS_HEAD;
   for (gsize i = 0; i < count; i++)
     if (loop_stays(places, chunk->data + LOOPS_HEAD + i * LOOP, TRUE))
       keep(chunk, &end, LOOPS_HEAD + i * LOOP, LOOP);
-  fc_chunk_put(little(), chunk->data + 28, (end - LOOPS_HEAD) / LOOP, 4);
+  fc_put_little(chunk->data + 28, (end - LOOPS_HEAD) / LOOP, 4);
   gsize rest = LOOPS_HEAD + count * LOOP;
   keep(chunk, &end, rest, chunk->size - rest);
   chunk->size = end;
@@ -138,32 +128,32 @@ static void move_loops(const fc_places *places, fc_meta_chunk *chunk) {
 
 /* What is played, in order. */
 static void move_plays(const fc_places *places, fc_meta_chunk *chunk) {
-  gsize count = entries(chunk, get(little(), chunk->data, 4), PLAY_HEAD, PLAY), end = PLAY_HEAD;
+  gsize count = entries(chunk, fc_little(chunk->data, 4), PLAY_HEAD, PLAY), end = PLAY_HEAD;
   for (gsize i = 0; i < count; i++)
-    if (!is_gone(places, get(little(), chunk->data + PLAY_HEAD + i * PLAY, 4)))
+    if (!is_gone(places, fc_little(chunk->data + PLAY_HEAD + i * PLAY, 4)))
       keep(chunk, &end, PLAY_HEAD + i * PLAY, PLAY);
-  fc_chunk_put(little(), chunk->data, (end - PLAY_HEAD) / PLAY, 4);
+  fc_put_little(chunk->data, (end - PLAY_HEAD) / PLAY, 4);
   chunk->size = end;
 }
 
 /* A region reaches from its cue point so many samples on: no further than the part does. */
 static void clip_region(const fc_places *places, guint8 *region) {
-  const guint32 *at = place_of(places, get(little(), region, 4));
-  guint32 length = get(little(), region + 4, 4);
+  const guint32 *at = place_of(places, fc_little(region, 4));
+  guint32 length = fc_little(region + 4, 4);
   if (at && places->frames != FC_UNKNOWN && (gint64)length > places->frames - *at)
-    fc_chunk_put(little(), region + 4, (guint64)(places->frames - *at), 4);
+    fc_put_little(region + 4, (guint64)(places->frames - *at), 4);
 }
 
 /* Labels, notes and regions of cue points. */
 static void move_labels(const fc_places *places, fc_meta_chunk *chunk) {
   gsize end = LIST_HEAD;
   for (gsize at = LIST_HEAD; chunk->size - at >= LIST_ENTRY;) {
-    gsize size = get(little(), chunk->data + at + 4, 4), whole = LIST_ENTRY + size + (size & 1);
+    gsize size = fc_little(chunk->data + at + 4, 4), whole = LIST_ENTRY + size + (size & 1);
     whole = MIN(whole, chunk->size - at);
     gboolean names_one = whole >= LIST_ENTRY + 4;
     if (whole >= LIST_ENTRY + 8 && memcmp(chunk->data + at, "ltxt", 4) == 0)
       clip_region(places, chunk->data + at + LIST_ENTRY);
-    if (!names_one || !is_gone(places, get(little(), chunk->data + at + LIST_ENTRY, 4)))
+    if (!names_one || !is_gone(places, fc_little(chunk->data + at + LIST_ENTRY, 4)))
       keep(chunk, &end, at, whole);
     at += whole;
   }
@@ -174,10 +164,10 @@ static void move_labels(const fc_places *places, fc_meta_chunk *chunk) {
 static void move_timers(fc_places *places, fc_meta_chunk *chunk) {
   for (int i = 0; i < TIMERS; i++) {
     guint8 *timer = chunk->data + TIMERS_AT + i * TIMER;
-    guint32 at = get(little(), timer + 4, 4);
+    guint32 at = fc_little(timer + 4, 4);
     if (memcmp(timer, "\0\0\0\0", 4) == 0) continue;
     if (!places->nowhere && places->stretch == 1 && move(places, &at)) {
-      fc_chunk_put(little(), timer + 4, at, 4);
+      fc_put_little(timer + 4, at, 4);
     } else {
       memset(timer, 0, TIMER);
       places->timers++;
@@ -187,10 +177,10 @@ static void move_timers(fc_places *places, fc_meta_chunk *chunk) {
 
 static void move_clock(const fc_places *places, fc_meta_chunk *chunk) {
   guint8 *at = chunk->data + CLOCK_AT;
-  guint32 low = get(little(), at, 4), high = get(little(), at + 4, 4);
+  guint32 low = fc_little(at, 4), high = fc_little(at + 4, 4);
   fc_places_move_clock(places, &low, &high);
-  fc_chunk_put(little(), at, low, 4);
-  fc_chunk_put(little(), at + 4, high, 4);
+  fc_put_little(at, low, 4);
+  fc_put_little(at + 4, high, 4);
 }
 
 static void move_riff(fc_places *places, fc_meta_chunk *chunk) {
@@ -212,30 +202,29 @@ static gsize mark_at(const fc_meta_chunk *chunk, gsize at) {
 }
 
 static void find_marks(fc_places *places, const fc_meta_chunk *chunk) {
-  gsize count = get(big(), chunk->data, 2), size;
+  gsize count = fc_big(chunk->data, 2), size;
   for (gsize at = MARKS_HEAD; count-- && (size = mark_at(chunk, at)); at += size) {
-    guint32 place = get(big(), chunk->data + at + 2, 4);
-    if (!move(places, &place)) leave_out(places, get(big(), chunk->data + at, 2));
+    guint32 place = fc_big(chunk->data + at + 2, 4);
+    if (!move(places, &place)) leave_out(places, fc_big(chunk->data + at, 2));
   }
 }
 
 static void move_marks(const fc_places *places, fc_meta_chunk *chunk) {
-  gsize count = get(big(), chunk->data, 2), end = MARKS_HEAD, left = 0, size;
+  gsize count = fc_big(chunk->data, 2), end = MARKS_HEAD, left = 0, size;
   for (gsize at = MARKS_HEAD; count-- && (size = mark_at(chunk, at)); at += size) {
-    guint32 place = get(big(), chunk->data + at + 2, 4);
+    guint32 place = fc_big(chunk->data + at + 2, 4);
     if (!move(places, &place)) continue;
-    fc_chunk_put(big(), chunk->data + at + 2, place, 4);
+    fc_put_big(chunk->data + at + 2, place, 4);
     keep(chunk, &end, at, size);
     left++;
   }
-  fc_chunk_put(big(), chunk->data, left, 2);
+  fc_put_big(chunk->data, left, 2);
   chunk->size = end;
 }
 
 /* A loop goes from a marker to another. */
 static gboolean loop_is_gone(const fc_places *places, const guint8 *loop) {
-  return get(big(), loop, 2) &&
-         (is_gone(places, get(big(), loop + 2, 2)) || is_gone(places, get(big(), loop + 4, 2)));
+  return fc_big(loop, 2) && (is_gone(places, fc_big(loop + 2, 2)) || is_gone(places, fc_big(loop + 4, 2)));
 }
 
 static void move_instrument(const fc_places *places, fc_meta_chunk *chunk) {
@@ -245,11 +234,12 @@ static void move_instrument(const fc_places *places, fc_meta_chunk *chunk) {
   }
 }
 
-/* Comments stay, also those about a marker. */
+/* Comments stay, also those about a marker, of which there are none at another rate. */
 static void move_remarks(const fc_places *places, fc_meta_chunk *chunk) {
+  const gboolean none = places->nowhere || places->stretch != 1;
   for (gsize at = MARKS_HEAD; at <= chunk->size && chunk->size - at >= REMARK;) {
-    gsize size = get(big(), chunk->data + at + 6, 2);
-    if (is_gone(places, get(big(), chunk->data + at + 4, 2))) fc_chunk_put(big(), chunk->data + at + 4, 0, 2);
+    gsize size = fc_big(chunk->data + at + 6, 2);
+    if (none || is_gone(places, fc_big(chunk->data + at + 4, 2))) fc_put_big(chunk->data + at + 4, 0, 2);
     at += REMARK + size + (size & 1);
   }
 }
@@ -264,13 +254,13 @@ static void move_aiff(const fc_places *places, fc_meta_chunk *chunk) {
 
 /* A marker's frame is a double; whether it is in the part, and its place there if it is to be stored. */
 static gboolean mark_stays(const fc_places *places, guint8 *mark, gboolean store) {
-  guint64 bits = fc_chunk_get(big(), mark + 4, 8);
+  guint64 bits = fc_big(mark + 4, 8);
   double frame;
   memcpy(&frame, &bits, sizeof frame);
   frame -= (double)places->lead;
   if (!(frame >= 0) || (places->frames != FC_UNKNOWN && frame > (double)places->frames)) return FALSE;
   memcpy(&bits, &frame, sizeof bits);
-  if (store) fc_chunk_put(big(), mark + 4, bits, 8);
+  if (store) fc_put_big(mark + 4, bits, 8);
   return TRUE;
 }
 
@@ -278,7 +268,7 @@ static gboolean mark_stays(const fc_places *places, guint8 *mark, gboolean store
 static gsize caf_entry(const fc_meta_chunk *chunk, gsize at, gboolean regions) {
   gsize left = chunk->size - at, marks = 0;
   if (!regions) return left < CAF_MARK ? 0 : CAF_MARK;
-  if (left >= CAF_REGION) marks = get(big(), chunk->data + at + 8, 4);
+  if (left >= CAF_REGION) marks = fc_big(chunk->data + at + 8, 4);
   return left < CAF_REGION || marks > (left - CAF_REGION) / CAF_MARK ? 0 : CAF_REGION + marks * CAF_MARK;
 }
 
@@ -291,19 +281,19 @@ static gboolean entry_stays(const fc_places *places, guint8 *entry, gsize size, 
 }
 
 static void find_caf(fc_places *places, const fc_meta_chunk *chunk, gboolean regions) {
-  gsize count = get(big(), chunk->data + 4, 4), size;
+  gsize count = fc_big(chunk->data + 4, 4), size;
   for (gsize at = CAF_HEAD; count-- && (size = caf_entry(chunk, at, regions)); at += size)
     places->cues += !entry_stays(places, chunk->data + at, size, FALSE);
 }
 
 static void move_caf(const fc_places *places, fc_meta_chunk *chunk, gboolean regions) {
-  gsize count = get(big(), chunk->data + 4, 4), end = CAF_HEAD, left = 0, size;
+  gsize count = fc_big(chunk->data + 4, 4), end = CAF_HEAD, left = 0, size;
   for (gsize at = CAF_HEAD; count-- && (size = caf_entry(chunk, at, regions)); at += size) {
     if (!entry_stays(places, chunk->data + at, size, TRUE)) continue;
     keep(chunk, &end, at, size);
     left++;
   }
-  fc_chunk_put(big(), chunk->data + 4, left, 4);
+  fc_put_big(chunk->data + 4, left, 4);
   chunk->size = end;
 }
 

@@ -8,13 +8,11 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/bytes.h"
+
 #define SIGNATURE 8
 #define HEADER    8 /* length and type */
 #define CHUNK_MAX 0x7fffffffu
-
-static guint32 big32(const guint8 *at) {
-  return (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8 | at[3];
-}
 
 static gboolean is(const guint8 *chunk, const char *type) {
   return memcmp(chunk + 4, type, 4) == 0;
@@ -28,7 +26,7 @@ static gboolean fail_chunk(const char *name, const guint8 *file, gsize at, const
 }
 
 static gboolean checksum_right(const guint8 *chunk, guint32 length) {
-  return crc32(crc32(0, NULL, 0), chunk + 4, length + 4) == big32(chunk + HEADER + length);
+  return crc32(crc32(0, NULL, 0), chunk + 4, length + 4) == fc_big(chunk + HEADER + length, 4);
 }
 
 static gboolean look_at_header(const char *name, const guint8 *header, GError **error) {
@@ -52,7 +50,7 @@ static gboolean is_known(const guint8 *chunk) {
 static gboolean look_at(const char *name, const guint8 *file, gsize at, fc_image_check *check,
                         GError **error) {
   const guint8 *chunk = file + at;
-  guint32 length = big32(chunk);
+  guint32 length = fc_big(chunk, 4);
   if (!checksum_right(chunk, length))
     return fail_chunk(name, file, at, "is damaged: its checksum is wrong", error);
   if (is(chunk, "CgBI"))
@@ -65,8 +63,8 @@ static gboolean look_at(const char *name, const guint8 *file, gsize at, fc_image
     return fail_chunk(name, file, at, "is of a kind not known here, and says that it is needed", error);
   if (at == SIGNATURE) {
     if (!look_at_header(name, chunk + HEADER, error)) return FALSE;
-    check->width = big32(chunk + HEADER);
-    check->height = big32(chunk + HEADER + 4);
+    check->width = fc_big(chunk + HEADER, 4);
+    check->height = fc_big(chunk + HEADER + 4, 4);
   }
   if (is(chunk, "eXIf") && !check->oriented) {
     check->orientation = fc_exif_orientation(chunk + HEADER, length);
@@ -83,7 +81,7 @@ gboolean fc_png_check(const char *name, const guint8 *file, gsize size, fc_image
     return fc_fail(error, FC_IO, "%s: is not a PNG file", name);
   for (;;) {
     gsize left = size - MIN(at, size);
-    guint32 length = left >= HEADER ? big32(file + at) : 0;
+    guint32 length = left >= HEADER ? fc_big(file + at, 4) : 0;
     if (length > CHUNK_MAX) return fail_chunk(name, file, at, "has no sensible length", error);
     check->cut = left < HEADER + 4 || left - HEADER - 4 < length;
     data = data || (left > HEADER && length && is(file + at, "IDAT"));

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/bytes.h"
 #include "media/image.h"
 
 #define SIGNATURE  8
@@ -33,14 +34,6 @@ typedef struct png_mend {
   guint8 *to, *at;
 } png_mend;
 
-static guint32 big32(const guint8 *at) {
-  return (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8 | at[3];
-}
-
-static void put32(guint8 *to, guint32 value) {
-  for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> (24 - 8 * i));
-}
-
 /* ---- how much there should be ------------------------------------------ */
 
 static guint64 pass_size(guint64 width, guint64 height, guint64 bits) {
@@ -52,7 +45,7 @@ static guint64 raw_size(const guint8 *header) {
   static const guint8 channels[] = {1, 0, 3, 1, 2, 0, 4};
   static const guint8 start[7][2] = {{0, 0}, {4, 0}, {0, 4}, {2, 0}, {0, 2}, {1, 0}, {0, 1}};
   static const guint8 step[7][2] = {{8, 8}, {8, 8}, {4, 8}, {4, 4}, {2, 4}, {2, 2}, {1, 2}};
-  guint64 width = big32(header), height = big32(header + 4), size = 0;
+  guint64 width = fc_big(header, 4), height = fc_big(header + 4, 4), size = 0;
   guint64 bits = header[9] < sizeof channels ? (guint64)header[8] * channels[header[9]] : 0;
   if (width > FC_IMAGE_SIDE_MAX || height > FC_IMAGE_SIDE_MAX || header[8] > 16 || header[12] > 1) return 0;
   if (!header[12]) return pass_size(width, height, bits);
@@ -76,7 +69,7 @@ static void zip_free(void *mend, void *memory) {}
 static gboolean feed(png_mend *mend) {
   while (mend->size - mend->next >= 8) {
     const guint8 *chunk = mend->file + mend->next;
-    gsize length = big32(chunk), left = mend->size - mend->next - 8;
+    gsize length = fc_big(chunk, 4), left = mend->size - mend->next - 8;
     if (memcmp(chunk + 4, "IEND", 4) == 0) return FALSE;
     mend->next += 8 + MIN(left, length);
     if (left > length) mend->next += MIN(left - length, 4);
@@ -104,7 +97,7 @@ static guint unpack(png_mend *mend, guint8 *to, guint count) {
 /* ---- wrapping up ------------------------------------------------------- */
 
 static void put_head(guint8 *to, const char *type, gsize size) {
-  put32(to, (guint32)size);
+  fc_put_big(to, size, 4);
   memcpy(to + 4, type, 4);
 }
 
@@ -144,7 +137,7 @@ static gboolean is_data(const guint8 *chunk) {
 static const guint8 *next_chunk(const png_mend *mend, gsize *at, gsize *size) {
   while (mend->size - *at >= FRAME) {
     const guint8 *chunk = mend->file + *at;
-    *size = FRAME + (gsize)big32(chunk);
+    *size = FRAME + (gsize)fc_big(chunk, 4);
     if (*size > mend->size - *at || memcmp(chunk + 4, "IEND", 4) == 0) return NULL;
     *at += *size;
     if (!(chunk[4] & 32) || memcmp(chunk + 4, "tRNS", 4) == 0) return chunk;

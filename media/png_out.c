@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "media/blob.h"
+#include "media/bytes.h"
 #include "media/image.h"
 #include "media/output.h"
 
@@ -34,18 +35,14 @@ struct fc_png_writer {
   gsize row_bytes, pixel_bytes;
 };
 
-static void put32(guint8 *to, guint32 value) {
-  for (int i = 0; i < 4; i++) to[i] = (guint8)(value >> (24 - 8 * i));
-}
-
 static gboolean write_chunk(fc_output *output, const char *type, const guint8 *data, gsize size,
                             GError **error) {
   guint8 head[8], tail[4];
-  put32(head, (guint32)size);
+  fc_put_big(head, size, 4);
   memcpy(head + 4, type, 4);
   uLong sum = crc32(crc32(0, NULL, 0), head + 4, 4);
   if (size) sum = crc32(sum, data, (uInt)size);
-  put32(tail, (guint32)sum);
+  fc_put_big(tail, sum, 4);
   return fc_output_write(output, head, sizeof head, error) && fc_output_write(output, data, size, error) &&
          fc_output_write(output, tail, sizeof tail, error);
 }
@@ -53,8 +50,8 @@ static gboolean write_chunk(fc_output *output, const char *type, const guint8 *d
 static gboolean write_start(fc_png_writer *png, const fc_picture *picture, GError **error) {
   static const guint8 colour[] = {0, 0, 4, 2, 6}; /* by number of channels */
   guint8 header[13];
-  put32(header, (guint32)picture->width);
-  put32(header + 4, (guint32)picture->height);
+  fc_put_big(header, picture->width, 4);
+  fc_put_big(header + 4, picture->height, 4);
   header[8] = picture->dtype == FC_U16 ? 16 : 8;
   header[9] = colour[picture->channels];
   header[10] = header[11] = header[12] = 0;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
+
 enum { LIST_HEAD = 4, ENTRY_HEAD = 8, NONE = 0xffff };
 
 /* Fields: 4 and 2 are numbers of so many bytes, a point is four bytes that are none. */
@@ -28,18 +30,12 @@ static const known_chunk known[] = {
 /* In these there are bytes alone. */
 static const char *const bytes_alone = "iXML axml id3  ID3  _PMX XMP  umid UMID inst";
 
-static guint64 get(fc_family family, const guint8 *at, int bytes) {
-  return fc_chunk_get(fc_chunk_layout_of(family), at, bytes);
-}
-
 /* Turns what there is of some fields; the place behind them. */
 static gsize turn_fields(fc_meta_chunk *chunk, gsize at, const char *fields) {
   for (; *fields; fields++) {
     int bytes = *fields == '2' ? 2 : 4;
     if (at > chunk->size || chunk->size - at < (gsize)bytes) return chunk->size;
-    if (*fields != '.')
-      fc_chunk_put(fc_chunk_layout_of(FC_FAMILY_RIFF), chunk->data + at,
-                   get(FC_FAMILY_RIFX, chunk->data + at, bytes), bytes);
+    if (*fields != '.') fc_put_little(chunk->data + at, fc_big(chunk->data + at, bytes), bytes);
     at += (gsize)bytes;
   }
   return at;
@@ -49,7 +45,7 @@ static gboolean is_as_in_riff(const known_chunk *as, const fc_meta_chunk *chunk)
   for (gsize i = 0; i < G_N_ELEMENTS(as->small) && (i == 0 || as->small[i]); i++) {
     if (chunk->size < (gsize)as->small[i] + as->small_bytes) break;
     const guint8 *at = chunk->data + as->small[i];
-    guint64 big = get(FC_FAMILY_RIFX, at, as->small_bytes), little = get(FC_FAMILY_RIFF, at, as->small_bytes);
+    guint64 big = fc_big(at, as->small_bytes), little = fc_little(at, as->small_bytes);
     if (big || little) return little < big;
   }
   return FALSE;
@@ -59,7 +55,7 @@ static void turn_known(const known_chunk *as, fc_meta_chunk *chunk) {
   if (is_as_in_riff(as, chunk)) return;
   gsize at = turn_fields(chunk, as->at, as->once);
   if (as->count_at == NONE || chunk->size < (gsize)as->count_at + 4) return;
-  guint64 count = get(FC_FAMILY_RIFF, chunk->data + as->count_at, 4);
+  guint64 count = fc_little(chunk->data + as->count_at, 4);
   while (count-- && at < chunk->size) at = turn_fields(chunk, at, as->each);
 }
 
@@ -67,7 +63,8 @@ static void turn_known(const known_chunk *as, fc_meta_chunk *chunk) {
 static gboolean list_fits(const fc_meta_chunk *chunk, fc_family family) {
   gsize at = LIST_HEAD;
   while (at < chunk->size && chunk->size - at >= ENTRY_HEAD) {
-    guint64 size = get(family, chunk->data + at + 4, 4), left = chunk->size - at - ENTRY_HEAD;
+    guint64 size = fc_chunk_get(fc_chunk_layout_of(family), chunk->data + at + 4, 4),
+            left = chunk->size - at - ENTRY_HEAD;
     if (size > left) return FALSE;
     at += ENTRY_HEAD + (gsize)(size + (size & 1));
   }
@@ -80,7 +77,7 @@ static gboolean turn_list(fc_meta_chunk *chunk) {
   if (!list_fits(chunk, FC_FAMILY_RIFX)) return list_fits(chunk, FC_FAMILY_RIFF);
   for (gsize at = LIST_HEAD, next; at < chunk->size && chunk->size - at >= ENTRY_HEAD; at = next) {
     const guint8 *id = chunk->data + at;
-    guint64 size = get(FC_FAMILY_RIFX, id + 4, 4);
+    guint64 size = fc_big(id + 4, 4);
     next = at + ENTRY_HEAD + (gsize)(size + (size & 1));
     turn_fields(chunk, at, ".4");
     if (labels && size >= 4 && fc_chunk_id_is_among(id, "labl note")) turn_fields(chunk, at, "..4");

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/channel_order.h"
 
 enum {
@@ -89,10 +90,6 @@ static const struct {
     {TAG(189, 8), 0x63f, FALSE}, /* WAVE 7.1 */
 };
 
-static guint32 big(const guint8 *at) {
-  return (guint32)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), at, 4);
-}
-
 /* The bit of a label, which counts from 1; 0: it has none. */
 static guint32 bit_of(guint32 label) {
   enum { REAR = 33, REAR_RIGHT = 34, MONO = 42, REAR_BIT = 4 };
@@ -103,10 +100,10 @@ static guint32 bit_of(guint32 label) {
 
 /* 0 where a label has no bit, or they do not stand as in WAV. */
 static guint32 mask_of_labels(const fc_meta_chunk *chunk, int channels) {
-  guint32 count = big(chunk->data + LABELS_AT), mask = 0;
+  guint32 count = fc_big(chunk->data + LABELS_AT, 4), mask = 0;
   if (count != (guint32)channels || (chunk->size - LAYOUT_HEAD) / LABEL_SIZE < count) return 0;
   for (guint32 i = 0; i < count; i++) {
-    guint32 bit = bit_of(big(chunk->data + LAYOUT_HEAD + i * LABEL_SIZE));
+    guint32 bit = bit_of(fc_big(chunk->data + LAYOUT_HEAD + i * LABEL_SIZE, 4));
     if (bit <= mask) return 0;
     mask |= bit;
   }
@@ -115,7 +112,7 @@ static guint32 mask_of_labels(const fc_meta_chunk *chunk, int channels) {
 
 /* FALSE when it says nothing. */
 static gboolean read_layout(const fc_meta_chunk *chunk, int channels, guint32 *mask) {
-  guint32 tag = big(chunk->data), bits = big(chunk->data + BITS_AT);
+  guint32 tag = fc_big(chunk->data, 4), bits = fc_big(chunk->data + BITS_AT, 4);
   *mask = 0;
   if (tag == BY_LABELS) *mask = mask_of_labels(chunk, channels);
   if (tag == BY_BITS && is_complete(bits, channels)) *mask = bits;
@@ -179,7 +176,7 @@ void fc_seats_of_codec(fc_seats *seats, const fc_input *input, int format, int c
  * libsndfile reads beyond what is no multiple of four. */
 static gsize size_as_it_is(const fc_seats *seats) {
   if (!seats->layout) return 0;
-  guint32 labels = big(seats->layout->data + LABELS_AT);
+  guint32 labels = fc_big(seats->layout->data + LABELS_AT, 4);
   gsize size = LAYOUT_HEAD + (gsize)labels * LABEL_SIZE;
   return labels <= LABELS_MAX && size <= seats->layout->size ? size : 0;
 }

@@ -408,16 +408,13 @@ static void make_pipe_view(fc_sound_view *view, const fc_input *pipe) {
     view->counted = view->samples_at + view->samples_size;
     return;
   }
-  const fc_chunk_layout *layout = fc_chunk_layout_at(pipe);
   const fc_chunk *samples = chunk_at(chunks, (guint)chunks->data);
   view->samples_at = samples->offset;
   gint64 most = chunks->family == FC_FAMILY_RIFF ? ENDLESS : LARGE;
   view->is_open = samples->size < 0;
   view->samples_size = view->is_open ? most : samples->size;
   view->counted = samples->offset + view->samples_size + (view->samples_size & 1);
-  guint64 total = fc_chunk_get(layout, pipe->head + layout->total_at, 4);
-  if (!fc_chunk_size_is_placeholder(total))
-    view->counted = MAX(view->counted, (gint64)total + layout->total_leaves_out);
+  view->counted = MAX(view->counted, chunks->end);
   view->input = &front;
   make_view(view, chunks);
 }

@@ -210,6 +210,52 @@ class Comments(harness.Case):
                 self.assertIn(word if name + out != "opusogg" else b"libopus", data)
                 self.assertNotIn(b"\2\0\0\0us", data)
 
+    def test_behind_the_comments(self):
+        """Opus may have data there that editors are to keep, if the first bit is set; else it is padding (RFC 7845, 5.2). Of no other
+        kind of file it can be had."""
+        lost = " has no place for what else is in the input, and it is left out: data behind the comments"
+        for fields in ([b"TITLE=t"], []):
+            for behind, kept in ((b"\1kept\0of it", True), (b"\xff" * 70000, True), (b"\1", True), (b"\2padding", False), (bytes(300), False)):
+                for piped in (False, True):
+                    with self.subTest(behind=behind[:8], piped=piped):
+                        data = self.make("opus", body_of(fields) + behind)
+                        self.assertEqual(self.copied(data, "out.opus", piped=piped), [])
+                        packets, _ = packets_of(self.read("out.opus"), 2)
+                        self.assertEqual(fields_of(packets[1][8:])[1].rstrip(b"\0"), behind if kept else b"")  # libsndfile's has padding
+                        self.succeed("-i", "out.opus", "-o", "check.npy")
+                        for out, title in (("out.flac", "FLAC"), ("out.wav", "WAV")):
+                            self.assertEqual(self.copied(data, out, piped=piped), [title + lost] if kept else [])
+                            self.assertIn(b"".join(field[6:] for field in fields), self.read(out))
+
+    def test_behind_a_zero(self):
+        """Where a text ends with it, another one of that name is what stands behind."""
+        fields = [b"TITLE=first\0second", b"GENRE=\0only\0\0", b"ALBUM=whole\0\0", b"MINE=a\0b"]
+        for name in ("flac", "ogg", "opus"):
+            data = self.with_fields(name, fields)
+            for out in ("flac", "ogg", "opus"):
+                self.assertEqual(self.copied(data, "out." + out), [])
+                self.assertEqual(said_in(out, self.read("out." + out))[0], fields)
+            self.assertEqual(self.copied(data, "out.wav"), ["WAV has no place for what else is in the input, and it is left out: TITLE, MINE"])
+            for text in (b"first\0", b"only\0", b"whole\0"):
+                self.assertIn(text, self.read("out.wav"))
+
+    def test_the_program(self):
+        """That is not libsndfile, which names itself ahead of it in Vorbis: there and back it is the user's."""
+        texts = b"INFOISFT\x08\0\0\0My prog\0"
+        harness.write_wav(self.path("made.wav"), [0] * FRAMES, rate=RATE)
+        data = self.read("made.wav") + b"LIST" + struct.pack("<I", len(texts)) + texts
+        self.write("made.wav", data[:4] + struct.pack("<I", len(data) - 8) + data[8:])
+        for name in ("ogg", "opus", "flac"):
+            self.succeed("-i", "made.wav", "-o", "there." + name)
+            for out, word in (("wav", b"ISFT"), ("caf", b"software\0")):
+                self.succeed("-i", "there." + name, "-o", "back." + out)
+                self.assertRegex(self.read("back." + out), word + b"[^M]{0,4}My prog")
+        self.assertEqual(said_in("ogg", self.read("there.ogg"))[0][0], b"ENCODER=libsndfile")
+        self.assertEqual(self.copied(self.with_fields("ogg", [b"ENCODER=libsndfile"]), "out.wav"), [])
+        self.assertNotIn(b"ISFT", self.read("out.wav"))
+        self.assertEqual(self.copied(self.with_fields("ogg", [b"ENCODER=libsndfile", b"A=b"]), "out.opus"), [])
+        self.assertEqual(said_in("opus", self.read("out.opus"))[0], [b"ENCODER=libsndfile", b"A=b"])
+
     def test_a_part(self):
         """Times and channels that a field speaks of are not those of another sound."""
         places = [b"CHAPTER001=00:00:00.010", b"CHAPTER001NAME=x", b"cuesheet=TRACK 01 AUDIO"]

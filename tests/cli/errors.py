@@ -381,7 +381,7 @@ class Inputs(Bad):
 
     def test_mp3_joined_to_another(self):
         """Its header counts the first; that there is more is told, whatever it is. Tags and zeros at the end are no more of it, nor is
-        the last frame where the header does not count its own."""
+        the last frame where the header does not count its own. Where it counts frames alone they are counted again."""
         head = b"\xff\xfb\x90\x64"
         xing = (head + bytes(32) + b"Xing" + struct.pack(">III", 3, 50, 417 * 51)).ljust(417, b"\0")
         def counting(flags, frames, size):
@@ -399,6 +399,7 @@ class Inputs(Bad):
         one, tag = xing + (head + bytes(413)) * 50, b"ID3\4\0\0\0\0\0\x10" + bytes(16)
         two = counting(3, 1, 834) + head + bytes(413)
         short = counting(3, 50, 417 * 50) + one[417:]
+        frames = counting(1, 50, 1) + one[417:]  # and no bytes
         told = "goes on behind its own end; what follows is left out"
         named = "the APE tag that it ends with is left out"
         sound = self.read(self.sound)
@@ -408,7 +409,10 @@ class Inputs(Bad):
                            (one + one, told), (tag + one + tag + one, told), (one + two, told), (one + tag + two, told), (short + one, told),
                            (one + sound, told), (one + b"fLaC" + bytes(40) + b"x", told), (one + b"Of no use", told), (short + b"Of no use", told),
                            (one + two + first, told), (one + ape + sound, told), (one + lyrics, ""), (one + lyrics + sound, told),
-                           (counting(1, 50, 1) + one[417:], ""), (counting(1, 50, 1) + one, "")):
+                           (frames, ""), (frames + first, ""), (frames + bytes(70000), ""), (tag + frames + ape, named),
+                           (frames + lyrics + first, ""), (frames[:4170] + bytes(300) + frames[4170:], ""),
+                           (frames + one[417:], told), (frames + one, told), (tag + frames + tag + frames, told), (frames + first + one, told),
+                           (frames + ape + one, told), (frames + sound, told), (frames[:4170] + bytes(300) + frames[4170:] + one, told), (frames + b"Of no use", told)):
             self.write("in.mp3", data)
             done = self.run_command("-i", "in.mp3", "-o", "out.wav", "--allow-truncated")
             self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: in.mp3: {said}\n"), len(data))

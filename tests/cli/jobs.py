@@ -167,8 +167,7 @@ class Sound(harness.Case):
                 early += more
             rest, said = child.communicate()
         self.assertEqual(child.returncode, 1)
-        self.assertRegex(said, rb"\A[^\n]*is left out: ENCODER\nfilterchain: standard input: is cut off: its last page is not the end of a "
-                         rb"stream[^\n]*\n\Z")
+        self.assertRegex(said, rb"\Afilterchain: standard input: is cut off: its last page is not the end of a stream[^\n]*\n\Z")
         self.succeed("-i", "in.ogg", "-o", "whole.au", "-q")
         self.assertEqual((early + rest)[24:], self.read("whole.au")[24:len(early + rest)])
 
@@ -220,13 +219,12 @@ class Sound(harness.Case):
         chain = self.read("one.ogg") + self.read("other.ogg")
         self.write("chain.ogg", chain)
         said = "holds streams one after another; the first is read, and what follows is left out"
-        lost = "AU has no place for what else is in the input, and it is left out: ENCODER"  # as libsndfile has it in Vorbis
         file = self.run_command("-i", "chain.ogg", "-o", "file.au")
-        self.assertEqual((file.returncode, file.stderr), (0, f"filterchain: warning: chain.ogg: {said}\nfilterchain: warning: file.au: {lost}\n"))
+        self.assertEqual((file.returncode, file.stderr), (0, f"filterchain: warning: chain.ogg: {said}\n"))
         self.assertEqual(self.read("file.au"), self.read("one.au"))
         with subprocess.Popen(["cat", self.path("chain.ogg")], stdout=subprocess.PIPE) as child:
             pipe = self.run_command("-i", "-", "-o", "pipe.au", stdin=child.stdout)
-        self.assertEqual((pipe.returncode, pipe.stderr), (0, f"filterchain: warning: pipe.au: {lost}\nfilterchain: warning: standard input: {said}\n"))
+        self.assertEqual((pipe.returncode, pipe.stderr), (0, f"filterchain: warning: standard input: {said}\n"))
         self.assertEqual(self.read("pipe.au")[24:], self.read("one.au")[24:])
 
     def test_a_name_in_no_encoding(self):

@@ -3,6 +3,7 @@
 """What a sound file says of places in it, when the chain keeps but a part: moved, or left out with a word.
 Files are put together and taken apart here, chunk by chunk."""
 import itertools
+import re
 import struct
 import unittest
 
@@ -318,6 +319,41 @@ class Aiff(harness.Case):
         self.assertEqual(after[b"INST"], instrument[:14] + bytes(6))
         self.assertEqual(after[b"COMT"], struct.pack(">HIHH3sx", 1, 99, 0, 3, b"why"))
 
+    def test_comments(self):
+        """As sox writes them; of another rate, and of a part. One about a marker is no comment of the sound."""
+        def comments(*texts):
+            return chunk(b"COMT", struct.pack(">H", len(texts)) + b"".join(
+                struct.pack(">IHH", 0xe728a67a, marker, len(text)) + text + b"\0" * (len(text) % 2) for marker, text in texts), True)
+        program = chunk(b"APPL", b"m3gaMy prog", True)
+        lost = " has no place for what else is in the input, and it is left out: "
+        self.write("half.txt", "0.5 0.5\n")
+        for parts, named in (([comments((0, b"said of it ")), program], ""), ([comments((0, b"said of it")), chunk(b"ANNO", b"other", True)], "COMT"),
+                             ([comments((0, b"said of it"), (0, b"more"))], "COMT"), ([comments((3, b"why"), (0, b"said of it"))], "COMT"),
+                             ([comments((0, b"said of it"), (0, b"said of it"))], ""), ([chunk(b"APPL", b"stoc\1\2", True)], "APPL"), ([comments()], ""),
+                             ([comments((0, b"said of it")) + b"junk"], "COMT")):
+            data = aiff(*parts)
+            if parts[0].endswith(b"junk"):
+                at = data.index(b"COMT") + 4
+                data = data[:at] + struct.pack(">I", len(parts[0]) - 8) + data[at + 4:]
+            for out, title, word, software in (("wav", "WAV", b"ICMT", b"ISFT"), ("flac", "FLAC", b"comment=", b"software="),
+                                               ("ogg", "Ogg", b"COMMENT=", b"SOFTWARE="), ("caf", "CAF", b"comment\0", b"software\0")):
+                for piped in (False, True):
+                    self.write("in.aiff", data)
+                    done = self.run_command("-i", "-" if piped else "in.aiff", "-o", "out." + out, text=False, **({"input": data} if piped else {}))
+                    said = f"filterchain: warning: out.{out}: {title}{lost}{named}\n" if named else ""
+                    self.assertEqual((done.returncode, done.stderr.decode()), (0, said), parts)
+                    made = self.read("out." + out)
+                    if b"said of it" in data and b"other" not in data:
+                        self.assertRegex(made, re.escape(word) + rb"(....)?said of it")
+                    if program in data:
+                        self.assertRegex(made, re.escape(software) + rb"(....)?My prog")
+            for stage in ("gain:1", "crop:start=100", "matrix:half.txt:block=2:axis=x"):
+                self.succeed("-i", "in.aiff", "-o", "out.aiff", "-p", stage)
+                made = chunks_of(self.read("out.aiff"))
+                self.assertEqual({kind: made[kind] for kind in (b"COMT", b"ANNO", b"APPL") if kind in made},
+                                 {kind: body if kind != b"COMT" or stage[0] != "m" else body.replace(b"\xe7\x28\xa6\x7a\0\3", b"\xe7\x28\xa6\x7a\0\0")
+                                  for kind, body in chunks_of(data).items() if kind in (b"COMT", b"ANNO", b"APPL")}, (parts, stage))
+
     def test_damaged(self):
         for kind, body in ((b"MARK", b"\xff\xff\0\1\0\0\0\1\xff"), (b"COMT", b"\xff\xff\0\0\0\0\0\1\xff\xff"), (b"INST", b"a")):
             self.write("in.aiff", aiff(chunk(kind, body, True)))
@@ -456,6 +492,15 @@ class Texts(harness.Case):
         self.assertIn(b"A title", made)
         self.assertEqual(said, "WAV has no place for what else is in the input, and it is left out: AUTH")
 
+    def test_behind_a_zero(self):
+        """More of a text is told of; zeros that fill it up are none."""
+        for data in (aiff(chunk(b"NAME", b"A\0more", True), chunk(b"AUTH", b"whole\0\0\0", True)),
+                     wav(chunk(b"LIST", b"INFO" + chunk(b"INAM", b"A\0more\0") + chunk(b"IART", b"whole\0\0\0")))):
+            made, said = self.both_ways(data, "out.flac")
+            self.assertIn(b"title=A", made)
+            self.assertIn(b"artist=whole", made)
+            self.assertEqual(said, "FLAC has no place for what else is in the input, and it is left out: " + ("NAME" if data[:4] == b"FORM" else "INAM"))
+
     def test_comments_that_reach_too_far(self):
         """In a pipe libsndfile reads on behind them, among the samples."""
         for body in (struct.pack(">HIHH", 1, 0, 0, 900) + b"far", struct.pack(">HIHH3sx", 2, 0, 0, 3, b"odd") + struct.pack(">IHH2s", 0, 0, 2, b"ok"),
@@ -464,7 +509,7 @@ class Texts(harness.Case):
             self.assertEqual(chunks_of(self.read("out.wav"))[b"data"], struct.pack(f"<{FRAMES}h", *range(FRAMES)))
 
 
-class Texts(harness.Case):
+class ForeignTexts(harness.Case):
     """Texts that other programs write under names of their own."""
 
     def copied(self, name, data, out, said=""):

@@ -230,6 +230,21 @@ def foreign(made):
             b"\2" + wav(bits=8, frames=21, extra=b"")[:-1] + riff_chunk(b"LIST", b"INFO" + riff_chunk(b"INAM", b"odd"))}
 
 
+def tails(made):
+    """Comments of AIFF, one about a marker, and a program's name; frames of MP3 that are counted alone, with something between them and
+    more behind; sizes that may stand for none, by name and from a pipe; zeros in texts."""
+    aiff, frame = made["by_aiff"], b"\xff\xfb\x10\xc4" + bytes(100)
+    remarks = struct.pack(">HIHH4sIHH3sx", 2, 1, 0, 4, b"said", 2, 7, 3, b"why")
+    said = b"COMT" + struct.pack(">I", len(remarks)) + remarks + b"APPL" + struct.pack(">I", 8) + b"m3gaseed"
+    counting = (frame[:4] + bytes(17) + b"Xing" + struct.pack(">II", 1, 3)).ljust(len(frame), b"\0")
+    near = wav()
+    near = near[:4] + struct.pack("<I", 0x7ffff000 + 136) + near[8:40] + struct.pack("<I", 0x7ffff000) + near[44:]
+    text = riff_chunk(b"LIST", b"INFO" + riff_chunk(b"INAM", b"one\0two\0\0"))
+    return {"aiff_remarks": b"\1" + aiff[:4] + struct.pack(">I", len(aiff) + len(said) - 8) + aiff[8:12] + said + aiff[12:],
+            "mp3_frames": b"\1" + counting + frame * 2 + b"between" + frame * 3, "wav_near": b"\1" + near, "pipe_wav_near": bytes([200]) + near,
+            "zero_in_text": b"\1" + wav(extra=text)}
+
+
 def copies_by(command, data, endings):
     """What the command makes of a sound, by its ending."""
     made = {}
@@ -257,7 +272,7 @@ def sounds(command):
         "flac", "aiff", "caf", "w64", "ogg", "opus", "rf64", "au")).items())
     piped = {"pipe_" + name: bytes([200]) + made[name] for name in ("wav_metadata", "by_aiff", "by_ogg", "by_opus", "au") if name in made}
     return {**{name: bytes([i % 5]) + data for i, (name, data) in enumerate(sorted(made.items()))}, **placed(made), **piped,
-            **foreign(made), **(commented(made["by_flac"], lambda data, endings: copies_by(command, data, endings)) if "by_flac" in made else {})}
+            **foreign(made), **tails(made), **(commented(made["by_flac"], lambda data, endings: copies_by(command, data, endings)) if "by_flac" in made else {})}
 
 
 # ---- what the child says ------------------------------------------------------

@@ -4,6 +4,7 @@
 
     files.py ROOT
 """
+import ast
 import os
 import re
 import sys
@@ -37,6 +38,18 @@ def long_functions(text):
             opened = None
 
 
+def defined_twice(block):
+    """(line, name) of every class or function of Python that takes the place of another: of two classes of tests
+    the first is never run."""
+    seen = set()
+    for item in block:
+        if isinstance(item, (ast.ClassDef, ast.FunctionDef)):
+            if item.name in seen:
+                yield item.lineno, item.name
+            seen.add(item.name)
+            yield from defined_twice(item.body)
+
+
 def check_code(path, text):
     """The complaints about a file of code."""
     lines = text.splitlines()
@@ -49,6 +62,9 @@ def check_code(path, text):
     for number, line in enumerate(lines, 1):
         if line != line.rstrip() or "\t" in line:
             yield f"{path}:{number}: a tab or a blank at the end"
+    if path.endswith(".py"):
+        for number, name in defined_twice(ast.parse(text).body):
+            yield f"{path}:{number}: {name} is defined a second time"
     if path.endswith((".c", ".cu")):
         for number, length in long_functions(text):
             yield f"{path}:{number}: a function of {length} lines, more than {MAX_FUNCTION}"

@@ -339,6 +339,34 @@ static void test_never_set_in_pipe(void) {
   }
 }
 
+/* A size that such writers leave is one where the file's own says that more comes behind the samples; what
+ * that is, and that a pipe does not keep it, is told of before they come. */
+static void test_true_size_in_pipe(void) {
+  static const guint32 sizes[] = {0x7ffff000, 0x7fffff00, 0x80000000, 0xfffffe00};
+  g_autofree char *path = scratch("true.wav"), *out = scratch("out.wav");
+  make_sound(path, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 1000);
+  for (gsize i = 0; i < 2 * G_N_ELEMENTS(sizes); i++) {
+    gboolean more = i & 1;
+    guint32 size = GUINT32_TO_LE(sizes[i / 2]), total = GUINT32_TO_LE(sizes[i / 2] + 36 + (more ? 100 : 0));
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+    copy_job job = {.out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
+    GError *error = NULL;
+    bytes b = load(path);
+    gsize data = place_of(&b, "data");
+    memcpy(b.data + data + 4, &size, 4);
+    memcpy(b.data + 4, &total, 4);
+    g_assert_cmpint(copy_through_pipe(&b, 3000, &job, &error), ==, !more);
+    g_autofree char *cut =
+        g_strdup_printf("is cut off: it ends after 1000 of %u frames" FC_MEDIA_ADVICE, sizes[i / 2] / 2);
+    if (more) g_assert_true(g_str_has_suffix(error->message, cut));
+    g_assert_cmpuint(lines->len, ==, more);
+    if (more)
+      g_assert_nonnull(strstr(lines->pdata[0], "has more in it behind its samples, which a pipe does"));
+    g_clear_error(&error);
+    clear_bytes(&b);
+  }
+}
+
 /* AU says it in 32 bits without a sign, in either order of bytes, or not at all; what stands behind its
  * samples is none of them. */
 static void test_sizes_of_au(void) {
@@ -760,6 +788,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/tag-ahead", test_tag_ahead);
   g_test_add_func("/media/foreign/large-and-big-endian", test_large_and_big_endian);
   g_test_add_func("/media/foreign/never-set-in-pipe", test_never_set_in_pipe);
+  g_test_add_func("/media/foreign/true-size-in-pipe", test_true_size_in_pipe);
   g_test_add_func("/media/foreign/behind", test_behind);
   g_test_add_func("/media/foreign/end-of-flac", test_end_of_flac);
   g_test_add_func("/media/foreign/end-of-caf", test_end_of_caf);
