@@ -20,6 +20,18 @@ static gsize address_space(void) {
   return (gsize)limit.rlim_cur;
 }
 
+/* Which malloc keeps for a thread. */
+#define ARENA ((gsize)64 << 20)
+#define STACK ((gsize)8 << 20) /* where it is as large as one likes */
+
+int fc_budget_threads(void) {
+  gsize space = address_space();
+  struct rlimit limit;
+  gboolean known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  gsize each = ARENA + (known ? (gsize)limit.rlim_cur : STACK);
+  return space == G_MAXSIZE ? G_MAXINT : (int)CLAMP(space / 2 / each, 1, G_MAXINT);
+}
+
 gsize fc_budget_default(void) {
   return MIN(machine_memory(), MIN(address_space(), fc_groups_memory(""))) / 10 * 9;
 }

@@ -16,6 +16,10 @@ G_BEGIN_DECLS
  * a service's) may have, or of its address space (`ulimit -v`), whichever is least. */
 gsize fc_budget_default(void);
 
+/* How many threads the address space of the process has room for beside that: half of it, at a stack and an
+ * arena of malloc's each. At least one. */
+int fc_budget_threads(void);
+
 G_END_DECLS
 
 #endif

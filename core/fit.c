@@ -55,13 +55,13 @@ static gboolean fail(const fit *f, GError **error) {
 gboolean fc_plan_fit(fc_plan *plan, int *threads, GError **error) {
   fit f = {.plan = plan, .room = (double)fc_frame_pool_room(plan->chain->context->frames)};
   gint64 wanted = plan->chunk;
-  int all = *threads > 0 ? *threads : fc_processors();
+  const int asked = *threads > 0 ? *threads : fc_processors(), all = fc_pool_size(*threads);
   fc_chain_drop_device_run(plan->chain);
   for (int some = all;; some /= 2) {
     plan->chunk = wanted;
     if (!try_chunks(&f, some, error)) return FALSE;
     if (!fits(&f) && some > 1) continue;
-    if (some < all) *threads = some;
+    if (some < asked) *threads = some;
     break;
   }
   /* Without scratch it is buffers that do not fit, which the plan has judged by the whole limit. */

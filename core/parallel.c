@@ -270,7 +270,7 @@ static void clear_worker(worker *w) {
 
 static int most_threads(const run *r) {
   if (r->single) return 1;
-  return r->options->threads > 0 ? r->options->threads : fc_processors();
+  return fc_pool_size(r->options->threads);
 }
 
 /* Beside a halo of more than one in so many elements a chunk had better be the only one of its worker. */

@@ -479,7 +479,7 @@ void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu)
     if (l > 0) flops += count * plan->stages[l - 1].work;
     bytes += 2 * size;
   }
-  int n = threads > 0 ? threads : fc_processors();
+  int n = fc_pool_size(threads);
   double files = plan->files ? MAX(up, down) / FILES : 0;
   *cpu = MAX(files, MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n)));
   double filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
@@ -633,7 +633,7 @@ static double across(const fc_plan *plan, guint link) {
 /* For a signal that the CPU filters in blocks of so many bytes. Of a pipe's sound, which may be live, no more
  * than must be: what comes out is a chunk behind what goes in. */
 static double cpu_chunk_bytes(const fc_plan *plan, int threads, double per_element, double block) {
-  int n = threads > 0 ? threads : fc_processors();
+  int n = fc_pool_size(threads);
   gint64 extent = plan->links[0].extent[plan->cut];
   if (extent < 0) return CPU_CHUNK_BYTES;
   double shares = CLAMP((double)CPU_SHARE_BYTES * n, CPU_CHUNK_BYTES, CPU_CHUNK_MOST);

@@ -17,6 +17,7 @@
 #endif
 #include "core/pool.h"
 
+#include "core/budget.h"
 #include "core/groups.h"
 
 #include <pthread.h>
@@ -139,9 +140,13 @@ int fc_processors(void) {
   return MIN(count, quota);
 }
 
+int fc_pool_size(int threads) {
+  return MIN(threads > 0 ? threads : fc_processors(), fc_budget_threads());
+}
+
 fc_pool *fc_pool_new(int threads) {
   fc_pool *pool = g_new0(fc_pool, 1);
-  pool->threads = threads > 0 ? threads : fc_processors();
+  pool->threads = fc_pool_size(threads);
   pool->workers = g_new0(worker, pool->threads);
   pool->inside = CLOSED;
   sem_init(&pool->left, 0, 0);

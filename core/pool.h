@@ -19,7 +19,10 @@ typedef void (*fc_pool_body)(guint index, guint worker, void *data);
  * in a container. */
 int fc_processors(void);
 
-/* `threads` counts the caller; 0 is one a processor. */
+/* So many threads, or one a processor for 0; no more than the address space has room for. */
+int fc_pool_size(int threads);
+
+/* `threads` counts the caller; of fc_pool_size of it. */
 fc_pool *fc_pool_new(int threads);
 void fc_pool_free(fc_pool *pool);
 int fc_pool_threads(const fc_pool *pool);

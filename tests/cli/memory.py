@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import re
 import resource
 import struct
 import subprocess
@@ -202,6 +203,34 @@ class Limits(harness.Case):
         said = self.fails(1, "-i", "in.png", "-p", "winstat:window=400000000", "-o", "out.png", "--device", "cpu",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertRegex(said, r"\Athis would take 3\.6 GB of memory and the limit is 1\.8 GB \(--max-memory sets it\): winstat looks at ")
+
+    @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
+    def test_threads_that_the_address_space_has_room_for(self):
+        """A thread takes a stack and more of it: as many as there is room for, and the same comes out."""
+        harness.write_wav(self.path("long.wav"), [i * 7919 % 50021 - 25000 for i in range(400000)], 2)
+        for i in range(6):
+            harness.write_png(self.path(f"{i}.png"), [[(x * x + y * i) % 251 for x in range(1200)] for y in range(800)], 1)
+        self.write("mask.txt", "0.001\n" * 1023)
+        images = [word for i in range(6) for word in ("-i", f"{i}.png")]
+        limit = 1 << 30
+        jobs = ((["-i", "long.wav", "-p", "conv1d:mask.txt", "-p", "gain:2"], "wav"),
+                (["-i", "long.wav", "-p", "winstat:window=4801:stat=std"], "wav"),
+                ([*images, "-p", "sepconv:[1,4,6,4,1]/16", "-p", "winstat:15"], None))
+        for job, kind in jobs:
+            made = []
+            for threads in (2, 32, 128):
+                with self.subTest(job=job, threads=threads):
+                    to = f"{threads}.wav" if kind else f"made{threads}"
+                    if not kind:
+                        os.mkdir(self.path(to))
+                    self.succeed(*job, "-o", to, "--device", "cpu", "-j", str(threads),
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+                    made.append([self.read(to)] if kind else [self.read(f"{to}/{i}.png") for i in range(6)])
+            self.assertTrue(all(one == made[0] for one in made), job)
+        said = self.run_command(*jobs[0][0], "-o", "o.wav", "--device", "cpu", "-j", "128", "-v",
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))).stderr
+        threads = re.search(r"memory is short: on (\d+) threads? \(", said)
+        self.assertTrue(threads and int(threads[1]) <= limit / 2 / 64e6, said)
 
     @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
     def test_legitimate_windows(self):
