@@ -266,6 +266,16 @@ static void describe_run(const outcome *o) {
            megabytes);
 }
 
+/* Of several, also which of them it was, where it is the chain that tells. */
+static void tell_failure(const work *w, const outcome *o) {
+  const char *message = o->error->message;
+  gboolean named = g_str_has_prefix(message, o->input) || (o->output && g_str_has_prefix(message, o->output));
+  if (w->outcomes->len > 1 && !named)
+    say_error("%s: %s", o->input, message);
+  else
+    say_error("%s", message);
+}
+
 static gboolean run_one(work *w, outcome *o) {
   progress_begin(&w->bar, o->input);
   if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
@@ -274,7 +284,7 @@ static gboolean run_one(work *w, outcome *o) {
   const gint64 *extent = done ? o->result->out.extent : NULL;
   progress_end(&w->bar, !done ? -1 : extent[o->result->out.kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N]);
   if (!done) {
-    if (!signals_received()) say_error("%s", o->error->message);
+    if (!signals_received()) tell_failure(w, o);
     w->failed++;
     return FALSE;
   }

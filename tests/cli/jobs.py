@@ -478,6 +478,19 @@ class Measurements(harness.Case):
         lines = self.succeed(*self.stats, "-i", "b.wav").splitlines()
         self.assertEqual([line for line in lines if line.endswith(".wav")], ["in.wav", "b.wav"])
 
+    def test_a_batch_tells_which_file_the_chain_is_not_for(self):
+        """As alone where there is one; a file that cannot be read is named by its own message, once."""
+        harness.write_wav(self.path("mono.wav"), harness.tone(100))
+        os.mkdir(self.path("made"))
+        chain = ["-p", "mix:2x2", "-o", "made"]
+        alone = self.run_command("-i", "mono.wav", *chain).stderr
+        self.assertRegex(alone, r"^filterchain: mix: ")
+        done = self.run_command("-i", "mono.wav", "-i", "no.wav", "-i", "in.wav", *chain)
+        lines = done.stderr.splitlines()
+        self.assertEqual((done.returncode, len(lines)), (3, 2), done.stderr)
+        self.assertEqual(lines[0] + "\n", alone.replace("filterchain: ", "filterchain: mono.wav: "))
+        self.assertRegex(lines[1], r"^filterchain: no\.wav: (?!no\.wav)")
+
 
 class Examples(harness.Case):
     """Every example of every operator runs, on a small input of a kind it takes."""
