@@ -811,6 +811,17 @@ static void add_lost_seats(const fc_metadata *metadata, const fc_audio_spec *spe
                   by);
 }
 
+/* From Ogg into Ogg it is filtered already. */
+static void warn_of_fourth(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,
+                           const char *name) {
+  const fc_seats seats = fc_metadata_seats(metadata, spec);
+  if (!keeps_seats(metadata, spec) && fc_seats_lose_fourth(&seats, spec))
+    fc_media_warn(
+        spec->options,
+        "%s: %s takes the fourth channel for low-frequency effects, and may filter all else out of it", name,
+        title);
+}
+
 void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spec, const char *title,
                            const char *name) {
   if (!metadata) return;
@@ -822,6 +833,7 @@ void fc_metadata_warn_lost(const fc_metadata *metadata, const fc_audio_spec *spe
   add_lost_strings(metadata, to, lost);
   add_lost_seats(metadata, spec, to, lost, name);
   fc_media_warn_lost(spec->options, name, title, lost);
+  warn_of_fourth(metadata, spec, title, name);
   if (metadata->others->len)
     fc_media_warn(spec->options, "%s: of the input's ID3 tag these are not read, and left out: %s", name,
                   metadata->others->str);

@@ -36,7 +36,7 @@ void fc_seats_of_codec(fc_seats *seats, const fc_input *input, int format, int c
 /* ---- writing --------------------------------------------------------------- */
 
 /* Whether a file has a place for them; of Vorbis and Opus, whether they sit there themselves, be it at the
- * back or at the sides. */
+ * back or at the sides. Of WAV and RF64 only PCM, floats, u-law and A-law have one. */
 gboolean fc_seats_fit(const fc_seats *seats, const fc_audio_spec *spec);
 /* Whether they are where so many channels are most often, so that it is no loss when nothing is said. */
 gboolean fc_seats_are_usual(const fc_seats *seats, int channels);
@@ -45,6 +45,9 @@ guint32 fc_seats_of_flac(const fc_seats *seats, int channels);
 /* The mask for W64, where libsndfile takes whatever is of the form that has a place for it for integers, and
  * where two channels do without; or 0. */
 guint32 fc_seats_of_w64(const fc_seats *seats, const fc_audio_spec *spec);
+/* Whether Vorbis or Opus take the fourth channel for low-frequency effects, and filter it as such, where the
+ * file says of another thing, or one that no mask can say. */
+gboolean fc_seats_lose_fourth(const fc_seats *seats, const fc_audio_spec *spec);
 /* Gives a CAF or AIFF file, opened for writing and still empty, a chunk of them, and any other nothing. FALSE
  * when there is no memory. */
 gboolean fc_seats_put_layout(const fc_seats *seats, SNDFILE *file, const fc_audio_spec *spec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sndfile_out.c - all containers but WAV, RF64 and W64, through libsndfile, which writes into our
+ * sndfile_out.c - all but the PCM and floats of WAV, RF64 and W64, through libsndfile, which writes into our
  * output so that every write is checked.
  */
 #include "media/audio.h"
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "media/bytes.h"
 #include "media/channel_order.h"
 #include "media/flac_front.h"
 #include "media/metadata.h"
@@ -30,6 +31,8 @@ typedef struct sndfile_encoder {
   float *gathered;      /* for Vorbis, and where there is an order: frames that wait for others; else NULL */
   gint64 waiting;       /* how many */
   int sample_bytes;     /* of PCM and float samples */
+  gboolean extensible;  /* WAV and RF64 that have a place for */
+  guint32 mask;         /* a mask of speakers; or 0 */
   fc_flac_front front;  /* FLAC with blocks to add: all NULL otherwise */
   fc_ogg_pages pages;   /* Ogg only: page is NULL in other containers */
   const GArray *chunks; /* to append; NULL: libsndfile has been given what it knows */
@@ -180,6 +183,37 @@ static gboolean sndfile_write(fc_encoder *base, const void *frames, gint64 count
   return encoder->gathered ? gather(encoder, frames, count, error) : write_now(encoder, frames, count, error);
 }
 
+/* ---- chunks that have been written --------------------------------------- */
+
+/* Where one begins, behind its header; 0: there is none. */
+static gint64 find_chunk(sndfile_encoder *encoder, const fc_chunk_layout *layout, const char *id,
+                         gint64 *size, GError **error) {
+  guint8 header[12];
+  gssize head = layout->id_bytes + layout->size_bytes;
+  for (gint64 at = layout->file_header;
+       fc_output_read_at(encoder->output, at, header, (gsize)head) == head;) {
+    *size = (gint64)fc_chunk_get(layout, header + layout->id_bytes, layout->size_bytes);
+    at += head;
+    if (memcmp(header, id, 4) == 0) return at;
+    at += *size + *size % layout->align;
+  }
+  fc_fail(error, FC_IO, "%s: cannot be completed: what was written cannot be read", encoder->name);
+  return 0;
+}
+
+/* ---- WAV and RF64 -------------------------------------------------------- */
+
+/* Where nothing is said libsndfile makes up a mask, and it takes none that has not a seat for each channel.
+ */
+static gboolean put_mask(sndfile_encoder *encoder, GError **error) {
+  enum { MASK_AT = 20 };
+  if (!encoder->extensible) return TRUE;
+  guint8 mask[4];
+  gint64 size, at = find_chunk(encoder, fc_chunk_layout_of(FC_FAMILY_RIFF), "fmt ", &size, error);
+  fc_put_little(mask, encoder->mask, sizeof mask);
+  return at && fc_output_write_at(encoder->output, at + MASK_AT, mask, sizeof mask, error);
+}
+
 /* ---- AIFF ---------------------------------------------------------------- */
 
 /* The header becomes shorter when the PEAK chunk is dropped; what is left of the longer one
@@ -199,15 +233,12 @@ static gboolean put_be32(sndfile_encoder *encoder, gint64 at, gint64 value, GErr
 static gboolean correct_odd_size(sndfile_encoder *encoder, GError **error) {
   gint64 bytes = encoder->frames * encoder->spec.channels * encoder->sample_bytes;
   if (!is_major(encoder, SF_FORMAT_AIFF) || bytes % 2 == 0) return TRUE;
-  guint8 header[8];
-  for (gint64 at = 12; fc_output_read_at(encoder->output, at, header, sizeof header) == sizeof header;) {
-    if (memcmp(header, "COMM", 4) == 0 && !put_be32(encoder, at + 10, encoder->frames, error)) return FALSE;
-    /* The samples come after an offset and a block size. */
-    if (memcmp(header, "SSND", 4) == 0) return put_be32(encoder, at + 4, bytes + 8, error);
-    gint64 size = (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_AIFF), header + 4, 4);
-    at += (gint64)sizeof header + size + size % 2;
-  }
-  return fc_fail(error, FC_IO, "%s: cannot be completed: what was written cannot be read", encoder->name);
+  const fc_chunk_layout *layout = fc_chunk_layout_of(FC_FAMILY_AIFF);
+  gint64 size, at = find_chunk(encoder, layout, "COMM", &size, error);
+  if (!at || !put_be32(encoder, at + 2, encoder->frames, error)) return FALSE;
+  /* The samples come after an offset and a block size. */
+  at = find_chunk(encoder, layout, "SSND", &size, error);
+  return at && put_be32(encoder, at - 4, bytes + 8, error);
 }
 
 /* ---- CAF ----------------------------------------------------------------- */
@@ -215,13 +246,9 @@ static gboolean correct_odd_size(sndfile_encoder *encoder, GError **error) {
 /* It knows of no such byte: what follows it would not be found. */
 static gboolean drop_odd_byte(sndfile_encoder *encoder, GError **error) {
   if (!is_major(encoder, SF_FORMAT_CAF)) return TRUE;
-  guint8 header[12];
-  for (gint64 at = 8; fc_output_read_at(encoder->output, at, header, sizeof header) == sizeof header;) {
-    at += (gint64)sizeof header + (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), header + 4, 8);
-    if (memcmp(header, "data", 4) == 0)
-      return fc_output_size(encoder->output) != at + 1 || fc_output_cut(encoder->output, at, error);
-  }
-  return fc_fail(error, FC_IO, "%s: cannot be completed: what was written cannot be read", encoder->name);
+  gint64 size, at = find_chunk(encoder, fc_chunk_layout_of(FC_FAMILY_CAF), "data", &size, error),
+               end = at + size;
+  return at && (fc_output_size(encoder->output) != end + 1 || fc_output_cut(encoder->output, end, error));
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -247,7 +274,8 @@ static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   if (problem || !is_whole(encoder))
     return fc_fail(error, FC_IO, "%s: cannot be completed: %s", encoder->name,
                    problem ? sf_error_number(problem) : "some of the stream is missing");
-  if (!correct_odd_size(encoder, error) || !drop_odd_byte(encoder, error)) return FALSE;
+  if (!correct_odd_size(encoder, error) || !drop_odd_byte(encoder, error) || !put_mask(encoder, error))
+    return FALSE;
   if (encoder->chunks &&
       !fc_metadata_append(encoder->chunks, family_of(encoder->spec.samples.format), encoder->output, error))
     return FALSE;
@@ -279,6 +307,11 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
                      encoder->name, size);
   }
   SF_INFO info = {.samplerate = spec->rate, .channels = spec->channels, .format = spec->samples.format};
+  const fc_seats seats = fc_metadata_seats(spec->metadata, spec);
+  gboolean wav = is_major(encoder, SF_FORMAT_WAV) && fc_seats_fit(&seats, spec);
+  if (wav) info.format = SF_FORMAT_WAVEX | (info.format & SF_FORMAT_SUBMASK);
+  encoder->extensible = wav || is_major(encoder, SF_FORMAT_RF64);
+  encoder->mask = seats.mask;
   encoder->file = sf_open_virtual(&vio, SFM_WRITE, &info, encoder);
   if (!encoder->file) return fail_encoder(encoder, error);
   /* It carries the time of day, and equal runs shall give equal files. */

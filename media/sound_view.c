@@ -229,10 +229,12 @@ static guint64 plain_tag(const fc_chunk_layout *layout, const guint8 *body, gint
 }
 
 /* Of W64 whose format is extended libsndfile does not look which one it stands for, and takes all samples for
- * integers: it sees the plain tag. How many bits are valid it does not ask for in any case. */
+ * integers; RIFX with such a format it does not read: it sees the plain tag. How many bits are valid it does
+ * not ask for in any case. */
 static void make_plain(const maker *make, const fc_chunk *chunk, guint8 *body) {
   enum { EXTENDED = 0xfffe };
-  gboolean format = make->layout->family == FC_FAMILY_W64 && memcmp(chunk->id, "fmt ", 4) == 0;
+  gboolean family = make->layout->family == FC_FAMILY_W64 || make->layout->family == FC_FAMILY_RIFX;
+  gboolean format = family && memcmp(chunk->id, "fmt ", 4) == 0;
   if (format && chunk->size >= 2 && fc_chunk_get(make->layout, body, 2) == EXTENDED)
     fc_chunk_put(make->layout, body, plain_tag(make->layout, body, chunk->size), 2);
 }

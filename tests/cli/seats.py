@@ -10,22 +10,24 @@ import harness
 
 FRAMES = 40
 PLACES = "{} has no place for what else is in the input, and it is left out: {}"
+FOURTH = "{} takes the fourth channel for low-frequency effects, and may filter all else out of it"
 COMMENT = "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
 BITS, NOWHERE = 1 << 16, 147 << 16
-MPEG_5_1_A, MPEG_5_1_B, MPEG_7_1_C, HEADPHONES, MID_SIDE = 121 << 16 | 6, 122 << 16 | 6, 128 << 16 | 8, 102 << 16 | 2, 104 << 16 | 2
+MPEG_5_1_A, MPEG_5_1_B, HEADPHONES, MID_SIDE = 121 << 16 | 6, 122 << 16 | 6, 102 << 16 | 2, 104 << 16 | 2
+MPEG_6_1_A, MPEG_7_1_A, MPEG_7_1_C = 125 << 16 | 7, 126 << 16 | 8, 128 << 16 | 8
 
 
 def samples_of(channels):
     return [(i // channels + 1) * 100 + i % channels for i in range(FRAMES * channels)]
 
 
-def wav(channels, mask, chunks=b""):
+def wav(channels, mask, chunks=b"", order="<", kind=1):
     """16 bits in the extended form."""
-    form = struct.pack("<HHIIHHHHIH", 0xfffe, channels, 48000, 96000 * channels, 2 * channels, 16, 22, 16, mask, 1)
+    form = struct.pack(order + "HHIIHHHHIH", 0xfffe, channels, 48000, 96000 * channels, 2 * channels, 16, 22, 16, mask, kind)
     form += bytes.fromhex("000000001000800000aa00389b71")
-    data = struct.pack(f"<{FRAMES * channels}h", *samples_of(channels))
-    body = b"WAVEfmt " + struct.pack("<I", len(form)) + form + chunks + b"data" + struct.pack("<I", len(data)) + data
-    return b"RIFF" + struct.pack("<I", len(body)) + body
+    data = struct.pack(f"{order}{FRAMES * channels}h", *samples_of(channels))
+    body = b"WAVEfmt " + struct.pack(order + "I", len(form)) + form + chunks + b"data" + struct.pack(order + "I", len(data)) + data
+    return (b"RIFF" if order == "<" else b"RIFX") + struct.pack(order + "I", len(body)) + body
 
 
 def layout(tag, bits=0, labels=(), tail=b""):
@@ -149,7 +151,7 @@ class Seats(harness.Case):
         for channels, body, mask in ((6, layout(MPEG_5_1_A), 0x60f), (6, layout(187 << 16 | 6), 0x3f), (8, layout(189 << 16 | 8), 0x63f),
                                      (6, layout(BITS, 0x137), 0x137), (3, layout(0, 0, (1, 2, 4)), 0xb), (6, layout(0, 0, (1, 2, 3, 4, 33, 34)), 0x3f),
                                      (6, layout(0, 0, (1, 2, 3, 4, 10, 11)), 0x60f), (2, layout(101 << 16 | 2), 0x3), (1, layout(0, 0, (42,)), 0x4), (1, layout(100 << 16 | 1), None),
-                                     (6, layout(NOWHERE | 6), 0), (6, layout(0xffff0006), 0)):
+                                     (6, layout(NOWHERE | 6), 0), (6, layout(0xffff0006), 0), (6, layout(BITS), 0), (3, layout(0, 0, (0xffffffff, 0, 0xffffffff)), 0), (3, layout(0), 0)):
             for make in (caf, aiff):
                 with self.subTest(body=body, make=make):
                     self.assertEqual(mask_of(self.copied(make(channels, body), "out.wav")), mask)
@@ -159,12 +161,34 @@ class Seats(harness.Case):
 
     def test_no_mask_can_say_it(self):
         """Other orders, and seats that WAV has none of: CAF and AIFF tell each other, and the others are told not to be."""
-        for channels, body in ((6, layout(MPEG_5_1_B)), (8, layout(MPEG_7_1_C)), (2, layout(HEADPHONES)), (2, layout(MID_SIDE)), (3, layout(0, 0, (3, 1, 2))),
+        for channels, body in ((6, layout(MPEG_5_1_B)), (7, layout(MPEG_6_1_A)), (8, layout(MPEG_7_1_A)), (8, layout(MPEG_7_1_C)), (2, layout(HEADPHONES)), (2, layout(MID_SIDE)), (3, layout(0, 0, (3, 1, 2))),
                                (3, layout(0, 0, (1, 2, 400))), (3, layout(0, 0, (1, 2, 2)))):
             for make, word, other in ((caf, "chan", "aiff"), (aiff, "CHAN", "caf")):
                 for out, title in (("wav", "WAV"), ("flac", "FLAC"), ("ogg", "Ogg"), ("w64", "W64"), ("au", "AU")):
-                    self.copied(make(channels, body), "out." + out, said=[PLACES.format(title, word)])
+                    fourth = [FOURTH.format(title)] if out == "ogg" and channels == 6 else []
+                    self.copied(make(channels, body), "out." + out, said=[PLACES.format(title, word), *fourth])
                 self.assertEqual(layouts_of(self.copied(make(channels, body), "out." + other)), [body])
+
+    def test_packed_samples(self):
+        """Of ADPCM WAV has no place for it."""
+        form = struct.pack(">hIh10s4sH", 1, 2, 16, bytes.fromhex("400ebb80000000000000"), b"ima4", 0)
+        for body, said in ((layout(0, 0, (1,)), True), (layout(100 << 16 | 1), False)):
+            pieces = [(b"COMM", form), (b"CHAN", body), (b"SSND", bytes(8 + 2 * 34))]
+            chunks = b"AIFC" + b"".join(kind + struct.pack(">I", len(piece)) + piece for kind, piece in pieces)
+            self.write("in", b"FORM" + struct.pack(">I", len(chunks)) + chunks)
+            done = self.run_command("-i", "in", "-o", "out.wav")
+            warning = f"filterchain: warning: out.wav: {PLACES.format('WAV', 'CHAN')}\n" if said else ""
+            self.assertEqual((done.returncode, done.stderr, self.read("out.wav")[20:22]), (0, warning, b"\x11\0"))
+
+    def test_big_endian(self):
+        """RIFX in the extended form, which libsndfile does not read by itself; of samples that are none it says so."""
+        for channels, mask in ((6, 0x60f), (3, 0xb), (6, 0)):
+            self.assertEqual(self.copied(wav(channels, mask, order=">"), "out.wav"), self.copied(wav(channels, mask), "plain.wav"))
+            piped = self.run_command("-i", "-", "-o", "out.wav", input=wav(channels, mask, order=">"), text=False)
+            self.assertEqual((piped.returncode, self.read("out.wav")), (0, self.read("plain.wav")))
+        self.write("in", wav(2, 0, order=">", kind=0x1234))
+        done = self.run_command("-i", "in", "-o", "out.wav")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
 
     def test_damaged_chunks(self):
         """What is wrong in them is wrong in no other file, and nothing is read beyond them."""

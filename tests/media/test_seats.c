@@ -60,13 +60,19 @@ static GPtrArray *told_of(const char *in, const char *out) {
   return lines;
 }
 
-static void assert_lost(const char *in, const char *out, const char *word) {
+static void assert_lines(const char *in, const char *out, const char *word, gboolean fourth) {
   g_autoptr(GPtrArray) lines = told_of(in, out);
-  for (guint i = word ? 1 : 0; i < lines->len; i++) g_test_message("%s", (char *)lines->pdata[i]);
-  g_assert_cmpuint(lines->len, ==, word ? 1 : 0);
+  guint count = (word ? 1 : 0) + (fourth ? 1 : 0);
+  for (guint i = 0; i < lines->len; i++) g_test_message("%s", (char *)lines->pdata[i]);
+  g_assert_cmpuint(lines->len, ==, count);
+  if (fourth) g_assert_nonnull(strstr(lines->pdata[count - 1], "takes the fourth channel for low-frequency"));
   if (!word) return;
   g_autofree char *end = g_strdup_printf("left out: %s", word);
   g_assert_true(g_str_has_suffix(lines->pdata[0], end));
+}
+
+static void assert_lost(const char *in, const char *out, const char *word) {
+  assert_lines(in, out, word, FALSE);
 }
 
 /* There and back, without a word. */
@@ -112,10 +118,58 @@ static void test_lost(void) {
     const char *word = seats[i].usual ? NULL : "channel mask";
     make(in, SF_FORMAT_PCM_16, seats[i].channels, seats[i].mask);
     make(floats, SF_FORMAT_FLOAT, seats[i].channels, seats[i].mask);
-    assert_lost(in, ogg, word);
+    assert_lines(in, ogg, word, seats[i].mask == 0x137);
     assert_lost(in, au, word);
     assert_lost(floats, w64, word);
     assert_same_samples(floats, w64);
+  }
+}
+
+/* Of u-law and A-law, which libsndfile writes, WAV and RF64 say it too, and make nothing up. */
+static void test_of_laws(void) {
+  static const int laws[] = {SF_FORMAT_ULAW, SF_FORMAT_ALAW};
+  g_autofree char *in = scratch("in.wav"), *back = scratch("back.wav"), *wav = scratch("law.wav");
+  g_autofree char *rf64 = scratch("law.rf64"), *w64 = scratch("law.w64");
+  for (gsize i = 0; i < G_N_ELEMENTS(seats) * G_N_ELEMENTS(laws); i++) {
+    int channels = seats[i / 2].channels;
+    const guint32 masks[] = {seats[i / 2].mask, 0, 0x80000000}, law = (guint32)laws[i % 2];
+    for (gsize k = 0; k < G_N_ELEMENTS(masks); k++) {
+      make(in, (int)law, channels, masks[k]);
+      gboolean usual = k == 0 ? seats[i / 2].usual : masks[k] == 0;
+      assert_lost(in, wav, NULL);
+      g_assert_cmphex(mask_in(wav), ==, masks[k]);
+      assert_same_samples(in, wav);
+      assert_lost(in, rf64, NULL);
+      bytes b = load(rf64);
+      const guint8 *form = memmem(b.data, b.size, "fmt ", 4);
+      g_assert_cmphex(little(form + MASK_AT - TAG_AT + 8), ==, masks[k]);
+      clear_bytes(&b);
+      assert_lost(rf64, back, NULL);
+      g_assert_cmphex(mask_in(back), ==, masks[k]);
+      assert_same_samples(in, back);
+      assert_lost(in, w64, usual ? NULL : "channel mask");
+      assert_same_samples(in, w64);
+    }
+  }
+}
+
+/* What sits where Vorbis and Opus have low-frequency effects is filtered as such, of which a user is told who
+ * has said that it is something else. */
+static void test_of_fourth(void) {
+  static const struct {
+    int channels;
+    guint32 mask;
+    gboolean vorbis, opus;
+  } sounds[] = {{5, 0x107 | 0x10, FALSE, FALSE},  {6, 0x3f, FALSE, FALSE},  {6, 0x707, TRUE, TRUE},
+                {6, 0x10f | 0x200, FALSE, FALSE}, {6, 0x3, TRUE, TRUE},     {6, 0, FALSE, FALSE},
+                {7, 0x637, FALSE, TRUE},          {7, 0x13f, FALSE, FALSE}, {8, 0x737, FALSE, TRUE},
+                {8, 0xff, FALSE, FALSE},          {8, 0, FALSE, FALSE}};
+  g_autofree char *in = scratch("in.wav"), *ogg = scratch("out.ogg"), *opus = scratch("out.opus");
+  for (gsize i = 0; i < G_N_ELEMENTS(sounds); i++) {
+    make(in, SF_FORMAT_PCM_16, sounds[i].channels, sounds[i].mask);
+    const char *word = sounds[i].mask && sounds[i].mask != 0x3f ? "channel mask" : NULL;
+    assert_lines(in, ogg, word, sounds[i].vorbis);
+    assert_lines(in, opus, word, sounds[i].opus);
   }
 }
 
@@ -205,6 +259,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/seats/round", test_round);
   g_test_add_func("/media/seats/each-way", test_each_way);
   g_test_add_func("/media/seats/lost", test_lost);
+  g_test_add_func("/media/seats/of-laws", test_of_laws);
+  g_test_add_func("/media/seats/of-fourth", test_of_fourth);
   g_test_add_func("/media/seats/odd-masks", test_odd_masks);
   g_test_add_func("/media/seats/nothing-said", test_nothing_said);
   g_test_add_func("/media/seats/of-codecs", test_of_codecs);
