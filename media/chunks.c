@@ -171,15 +171,32 @@ static gboolean is_borne_out(const chunk_walk *walk, const fc_chunk *chunk) {
   return walk->layout->size_bytes == 4 && !walk->has_ds64 && behind > COUNTED && behind <= TAIL_MOST;
 }
 
-/* Whether sizes contradict each other, or are the largest there are: then no file is as long. With a sign the
- * largest is a prime, and no whole number of frames. */
+/* The largest there is in place of the file's own size. */
+static gboolean is_total_of_none(const chunk_walk *walk) {
+  return walk->layout->size_bytes == 4 && !walk->has_ds64 &&
+         walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
+}
+
+/* Bytes of a frame of WAV; 0: nobody says. */
+static int frame_size(const chunk_walk *walk) {
+  enum { FRAME_AT = 12 };
+  guint8 bytes[2];
+  for (guint i = 0; i < walk->chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(walk->chunks->items, fc_chunk, i);
+    if (memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < FRAME_AT + (gint64)sizeof bytes) continue;
+    gssize got = fc_input_read_at(walk->input, chunk->offset + FRAME_AT, bytes, sizeof bytes, NULL);
+    return got == sizeof bytes ? (int)fc_chunk_get(walk->layout, bytes, sizeof bytes) : 0;
+  }
+  return 0;
+}
+
+/* Whether it is the largest there is, or the largest with a sign, a prime, of frames of several bytes: then
+ * no file is as long. Others may be those of a file whose own size was never set. */
 static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
-  const gint64 ones = (gint64)G_MAXUINT32;
   gboolean narrow = walk->layout->size_bytes == 4 && !walk->has_ds64;
-  if (narrow && (chunk->size == ones || chunk->size == G_MAXINT32 ||
-                 walk->total == ones + walk->layout->total_leaves_out))
+  if (narrow && (chunk->size == G_MAXUINT32 || (chunk->size == G_MAXINT32 && frame_size(walk) > 1)))
     return TRUE;
-  return (guint64)chunk->size >= SIZE_MOST || (walk->total >= 0 && walk->total < chunk->offset + chunk->size);
+  return is_total_of_none(walk) || (guint64)chunk->size >= SIZE_MOST;
 }
 
 /* What a writer leaves who does not know. Where as much is there it may be a size that happens to be so, as
@@ -187,13 +204,12 @@ static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
  * for long, the file's own size is none, or it is the largest there is, twice. */
 static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
   gint64 left = walk->input->size - chunk->offset;
-  if (chunk->size == 0) return left > 0 && walk->total <= chunk->offset;
+  if (chunk->size == 0) return left > 0 && (walk->total <= chunk->offset || is_total_of_none(walk));
   if (!fc_chunk_size_is_placeholder((guint64)chunk->size) || is_borne_out(walk, chunk)) return FALSE;
   if (chunk->size > left) return TRUE;
   if (walk->layout->size_bytes != 4 || walk->has_ds64) return FALSE;
   gint64 end = MAX(walk->total, chunk->offset + chunk->size);
-  gboolean ones =
-      chunk->size == G_MAXUINT32 && walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
+  gboolean ones = chunk->size == G_MAXUINT32 && is_total_of_none(walk);
   gboolean agree = walk->total >= chunk->offset + chunk->size;
   return ones || walk->input->size > end + (agree ? TAIL_MOST : SLACK);
 }

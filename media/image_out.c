@@ -152,7 +152,7 @@ static void write_piece(image_sink *sink, const guint8 *data, gint64 size) {
   gint64 from = CLAMP(sink->density_at - at, 0, size);
   gint64 to = CLAMP(sink->density_at + (gint64)sink->density_size - at, from, size);
   write_some(sink, data, from);
-  write_some(sink, sink->density + (at + from - sink->density_at), to - from);
+  if (to > from) write_some(sink, sink->density + (at + from - sink->density_at), to - from);
   write_some(sink, data + to, size - to);
 }
 

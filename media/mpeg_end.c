@@ -131,6 +131,7 @@ typedef struct frame_walk {
   fc_window window;
   const guint8 *like; /* the first one's header */
   gint64 stop;
+  gint64 looked; /* bytes that were no frames */
 } frame_walk;
 
 /* The size of a frame that may begin there, of which all are like the first: the decoder passes by what is
@@ -144,11 +145,11 @@ static gint64 size_at(frame_walk *walk, gint64 at) {
   return alike ? frame_size(frame) : 0;
 }
 
-/* Where the next one begins; -1: there is none. One that does not stand where the last one ends has another
- * behind itself. */
+/* Where the next one begins; -1: there is none, or it would be looked for too long. One that does not stand
+ * where the last one ends has another behind itself. */
 static gint64 find_frame(frame_walk *walk, gint64 at) {
   if (size_at(walk, at)) return at;
-  for (gint64 size; ++at + FRAME_HEAD <= walk->stop;)
+  for (gint64 size; ++at + FRAME_HEAD <= walk->stop && walk->looked++ < FC_INPUT_LOOK_MOST;)
     if ((size = size_at(walk, at)) && (at + size == walk->stop || size_at(walk, at + size))) return at;
   return -1;
 }

@@ -425,6 +425,14 @@ class Inputs(Bad):
             done = self.run_command("-i", "in.wav", "-o", "out.wav", "--allow-truncated")
             self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: in.wav: {said}\n"))
 
+    def test_mp3_that_counts_what_is_not_there(self):
+        """Frames are not looked for without end where there are none: 4 GB of a hole."""
+        head = b"\xff\xfb\x90\x64"
+        first = (head + bytes(32) + b"Xing" + struct.pack(">II", 1, 0xffffffff)).ljust(417, b"\0")
+        self.write("in.mp3", first + (head + bytes(413)) * 50)
+        os.truncate(self.path("in.mp3"), 4 << 30)
+        self.run_command("-i", "in.mp3", "-o", "out.wav", "--dry-run", timeout=10)
+
     def test_less_than_one_image(self):
         self.write("short.raw", bytes(3000))
         for layout, pipe in (("", False), (",length=2", False), ("", True)):
