@@ -90,16 +90,6 @@ template <int W_, bool BY_K_, int PIECES> struct fc_tma_floats {
 #endif
 };
 
-// Of an operand that does not come in slices.
-template <typename F_> struct fc_tma_nothing {
-  using F = F_;
-  static constexpr int bytes = 0;
-
-#if FC_TMA_CODE
-  static __device__ __forceinline__ void copy(uint32_t, const CUtensorMap *, int, int, uint32_t) {}
-#endif
-};
-
 template <typename F, int W, bool BY_K, int PIECES>
 using fc_tma_slice_of =
     std::conditional_t<sizeof(F) == 4, fc_tma_floats<W, BY_K, PIECES>, fc_tma_slice<double, W, BY_K, PIECES>>;
@@ -111,8 +101,6 @@ struct fc_tma_work {
   int down, across, tiles, slices; // tiles; slices of k of each
   int group;                       // rows of tiles that are made column by column
   int k;
-  const void *a; // where the engine does not bring A: its elements, and the distance in k
-  int64_t a_step;
 
   // Tiles at work share what the second cache holds.
   __device__ __forceinline__ void place(int tile, int bm, int bn, int *i0, int *j0) const {
@@ -200,9 +188,7 @@ template <typename F_, typename S = F_> struct fc_tma_result {
 // ---- the kernel ----------------------------------------------------------------
 
 // The arithmetic of a tile, M, by WARPS warps, BLOCKS blocks a processor: slice_a, slice_b;
-// M(warp, lane, kept, work), begin(pipe), clear(), multiply(pipe), store(c, i0, j0, m, n). Its warps first
-// call keep(kept, work), which puts down what stays in shared memory, kept_bytes(k), while the first slices
-// come.
+// M(warp, lane), begin(pipe), clear(), multiply(pipe), store(c, i0, j0, m, n).
 template <class M> struct fc_tma_shares {
   // Only groups of four warps can hand over registers.
   static constexpr bool groups = M::WARPS % 4 == 0;
@@ -264,11 +250,6 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
   const uint32_t full = fc_shared_address(bars[0]), empty = fc_shared_address(bars[1]);
   // Swapping pieces of lines goes by the address.
   unsigned char *slices = memory + (-static_cast<int>(fc_shared_address(memory)) & 1023);
-  unsigned char *kept = slices + M::STAGES * fc_tma_pipe<M>::STAGE;
-  if (threadIdx.x == 32 * M::WARPS) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(&b) : "memory");
-    if (M::slice_a::bytes > 0) asm volatile("prefetch.tensormap [%0];" ::"l"(&a) : "memory");
-  }
   if (threadIdx.x == 0) {
     for (int s = 0; s < M::STAGES; s++) {
       fc_bar_init(full + 8 * s, 1);
@@ -286,8 +267,7 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
     fc_tma_pipe<M> pipe;
     pipe.slices = slices, pipe.full = full, pipe.empty = empty, pipe.lane = lane;
     pipe.nothing = static_cast<uint32_t>(work.k) >> 31;
-    M::keep(kept, work);
-    M math(warp, lane, kept, work);
+    M math(warp, lane);
     fc_tma_make_tiles(math, pipe, c, work);
   }
 #endif
@@ -362,18 +342,14 @@ static inline fc_tma_encoder fc_tma_find_encoder(void) {
 template <class S, typename F>
 static inline bool fc_tma_describe(CUtensorMap *map, fc_tma_encoder encode, const fc_tma_operand<F> &o,
                                    int64_t k) {
-  if constexpr (S::bytes == 0) {
-    return true;
-  } else {
-    const cuuint64_t size[2] = {static_cast<cuuint64_t>(S::BY_K ? k : o.limit),
-                                static_cast<cuuint64_t>(S::BY_K ? o.limit : k)};
-    const cuuint64_t pitch[1] = {static_cast<cuuint64_t>(S::BY_K ? o.across : o.along) * sizeof(F)};
-    const cuuint32_t box[2] = {S::box_x, S::box_y}, every[2] = {1, 1};
-    return encode(map, sizeof(F) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 2,
-                  const_cast<F *>(o.data), size, pitch, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  S::swapped ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-  }
+  const cuuint64_t size[2] = {static_cast<cuuint64_t>(S::BY_K ? k : o.limit),
+                              static_cast<cuuint64_t>(S::BY_K ? o.limit : k)};
+  const cuuint64_t pitch[1] = {static_cast<cuuint64_t>(S::BY_K ? o.across : o.along) * sizeof(F)};
+  const cuuint32_t box[2] = {S::box_x, S::box_y}, every[2] = {1, 1};
+  return encode(map, sizeof(F) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 2,
+                const_cast<F *>(o.data), size, pitch, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                S::swapped ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 // Whether `kernel` has code for this device, and may have so much shared memory.
@@ -413,8 +389,7 @@ template <class M, typename F, typename S>
 static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b, int64_t k,
                                       const fc_tma_result<F, S> &c, cudaStream_t stream) {
   const auto kernel = fc_tma_kernel<M, fc_tma_result<F, S>>;
-  const int bytes =
-      M::STAGES * (M::slice_a::bytes + M::slice_b::bytes) + M::kept_bytes(static_cast<int>(k)) + 1024;
+  const int bytes = M::STAGES * (M::slice_a::bytes + M::slice_b::bytes) + 1024;
   const fc_tma_encoder encode = fc_tma_find_encoder();
   CUtensorMap from_a, from_b;
   fc_tma_work work;
@@ -422,7 +397,6 @@ static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_o
       !fc_tma_describe<typename M::slice_a>(&from_a, encode, a, k) ||
       !fc_tma_describe<typename M::slice_b>(&from_b, encode, b, k) || !fc_tma_ready(kernel, bytes))
     return FC_UNSUPPORTED;
-  work.a = a.data, work.a_step = a.along;
   const int places = fc_tma_processors() * M::BLOCKS, grid = work.tiles < places ? work.tiles : places;
   kernel<<<static_cast<unsigned>(grid), 32 * fc_tma_shares<M>::warps, static_cast<size_t>(bytes), stream>>>(
       from_a, from_b, work, c);

@@ -2,7 +2,7 @@
 //
 // gemm_tma_f32.cu - matrices of floats, multiplied as doubles: see gemm_tma.h and gemm_tma_f64.cuh.
 #include "filters/gemm_tma.h"
-#include "filters/gemm_tma_row.cuh"
+#include "filters/gemm_tma_f64.cuh"
 
 namespace {
 
@@ -18,8 +18,6 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
   using broad = fc_tma_f64<float, 32, 64, 2, 4, 16, 2, 8, 1, A_BY_K, B_BY_K>;
   using square = fc_tma_f64<float, 32, 32, 2, 2, 16, 2, 8, 2, A_BY_K, B_BY_K>;
   using least = fc_tma_f64<float, 16, 32, 1, 4, 16, 4, 8, 2, A_BY_K, B_BY_K, true>;
-  using row = fc_tma_row<float, 8, 8, B_BY_K>;
-  if (fc_tma_is_row(a.limit, k)) return fc_tma_launch<row>(a, b, k, c, stream);
   const fc_tma_way<float, double> ways[] = {
       fc_tma_way_of<large>(a, b, c, 146, 142),    fc_tma_way_of<medium>(a, b, c, 77, 72.5),
       fc_tma_way_of<small>(a, b, c, 43.5, 42),    fc_tma_way_of<broad>(a, b, c, 27.7, 24.7),

@@ -2,7 +2,7 @@
 //
 // gemm_tma_f64.cu - see gemm_tma.h and gemm_tma_f64.cuh.
 #include "filters/gemm_tma.h"
-#include "filters/gemm_tma_row.cuh"
+#include "filters/gemm_tma_f64.cuh"
 
 namespace {
 
@@ -22,8 +22,6 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
   using broad = fc_tma_f64<double, 32, 64, 2, 4, 8, 2, 8, 1, A_BY_K, B_BY_K>;
   using square = fc_tma_f64<double, 32, 32, 2, 2, 16, 2, 6, 2, A_BY_K, B_BY_K>;
   using least = fc_tma_f64<double, 16, 32, 1, 4, 16, 4, 4, 2, A_BY_K, B_BY_K, true>;
-  using row = fc_tma_row<double, 4, 8, B_BY_K>;
-  if (fc_tma_is_row(a.limit, k)) return fc_tma_launch<row>(a, b, k, c, stream);
   // Where memory is the limit.
   using vectors = fc_tma_f64<double, 16, 32, 1, 4, 8, 2, 8, 2, A_BY_K, B_BY_K>;
   if (a.limit <= VECTORS) return fc_tma_launch<vectors>(a, b, k, c, stream);

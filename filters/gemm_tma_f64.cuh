@@ -129,10 +129,7 @@ struct fc_tma_f64 {
   const eights_b b;
   double sum[MI][NI][4], x[2][MI][KI / 2], y[2][NI][KI / 4];
 
-  static int kept_bytes(int) { return 0; }
-  static __device__ __forceinline__ void keep(unsigned char *, const fc_tma_work &) {}
-
-  __device__ __forceinline__ fc_tma_f64(int warp, int lane_, const unsigned char *, const fc_tma_work &)
+  __device__ __forceinline__ fc_tma_f64(int warp, int lane_)
       : row(warp % WARPS_M * WM), col(warp / WARPS_M * WN), lane(lane_), a(lane_, row), b(lane_, col) {}
 
   __device__ __forceinline__ void clear(void) {
