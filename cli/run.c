@@ -266,11 +266,14 @@ static void describe_run(const outcome *o) {
            megabytes);
 }
 
+static gboolean tells_of(const char *message, const char *name) {
+  return name && g_str_has_prefix(message, name) && g_str_has_prefix(message + strlen(name), ": ");
+}
+
 /* Of several, also which of them it was, where it is the chain that tells. */
 static void tell_failure(const work *w, const outcome *o) {
   const char *message = o->error->message;
-  gboolean named = g_str_has_prefix(message, o->input) || (o->output && g_str_has_prefix(message, o->output));
-  if (w->outcomes->len > 1 && !named)
+  if (w->outcomes->len > 1 && !tells_of(message, o->input) && !tells_of(message, o->output))
     say_error("%s: %s", o->input, message);
   else
     say_error("%s", message);

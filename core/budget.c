@@ -28,7 +28,7 @@ int fc_budget_threads(void) {
   gsize space = address_space();
   struct rlimit limit;
   gboolean known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  gsize each = ARENA + (known ? (gsize)limit.rlim_cur : STACK);
+  gsize each = ARENA + (known ? MIN((gsize)limit.rlim_cur, G_MAXSIZE / 2) : STACK);
   return space == G_MAXSIZE ? G_MAXINT : (int)CLAMP(space / 2 / each, 1, G_MAXINT);
 }
 

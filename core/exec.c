@@ -478,8 +478,8 @@ static gboolean init_run(run *r, guint halvings, GError **error) {
   if (!fc_plan_fit(r->plan, &r->threads, error)) return FALSE;
   if (r->threads != r->options->threads)
     fc_context_log(r->plan->chain->context, FC_LOG_INFO,
-                   "%s: memory is short: on %d thread%s (--max-memory sets the limit)", r->source->name,
-                   r->threads, r->threads == 1 ? "" : "s");
+                   "%s: memory is short: on %d thread%s (--max-memory and `ulimit -v` set limits)",
+                   r->source->name, r->threads, r->threads == 1 ? "" : "s");
   r->runner = make_runner(r->plan, r->threads, error);
   if (!r->runner) return FALSE;
   if (r->trace && r->runner->watch) r->runner->watch(r->runner, r->trace);

@@ -190,13 +190,28 @@ static int frame_size(const chunk_walk *walk) {
   return 0;
 }
 
-/* Whether it is the largest there is, or the largest with a sign, a prime, of frames of several bytes: then
- * no file is as long. Others may be those of a file whose own size was never set. */
+/* The largest with a sign, which is a prime, of frames of several bytes. */
+static gboolean is_prime_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
+  return walk->layout->size_bytes == 4 && !walk->has_ds64 && chunk->size == G_MAXINT32 &&
+         frame_size(walk) > 1;
+}
+
+/* Whether it is that, or the largest there is: then no file is as long. Others may be those of a file whose
+ * own size was never set. */
 static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
   gboolean narrow = walk->layout->size_bytes == 4 && !walk->has_ds64;
-  if (narrow && (chunk->size == G_MAXUINT32 || (chunk->size == G_MAXINT32 && frame_size(walk) > 1)))
-    return TRUE;
+  if (is_prime_of_none(walk, chunk) || (narrow && chunk->size == G_MAXUINT32)) return TRUE;
   return is_total_of_none(walk) || (guint64)chunk->size >= SIZE_MOST;
+}
+
+/* Whether what stands behind no samples is a chunk, with a name and its end within the file, or zeros that
+ * fill the file up, rather than samples. */
+static gboolean is_no_sample(const chunk_walk *walk, gint64 at, gint64 left) {
+  guint8 header[24];
+  const int length = walk->layout->id_bytes + walk->layout->size_bytes;
+  if (fc_input_read_at(walk->input, at, header, (gsize)length, NULL) != length) return FALSE;
+  guint64 size = fc_chunk_get(walk->layout, header + walk->layout->id_bytes, walk->layout->size_bytes);
+  return memcmp(header, "\0\0\0\0", 4) == 0 || (plausible_id(header, 4) && size <= (guint64)left);
 }
 
 /* What a writer leaves who does not know. Where as much is there it may be a size that happens to be so, as
@@ -204,7 +219,10 @@ static gboolean is_size_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
  * for long, the file's own size is none, or it is the largest there is, twice. */
 static gboolean was_never_set(const chunk_walk *walk, const fc_chunk *chunk) {
   gint64 left = walk->input->size - chunk->offset;
-  if (chunk->size == 0) return left > 0 && (walk->total <= chunk->offset || is_total_of_none(walk));
+  if (chunk->size == 0)
+    return left > 0 && (walk->total <= chunk->offset || is_total_of_none(walk) ||
+                        !is_no_sample(walk, chunk->offset, left));
+  if (is_prime_of_none(walk, chunk)) return TRUE;
   if (!fc_chunk_size_is_placeholder((guint64)chunk->size) || is_borne_out(walk, chunk)) return FALSE;
   if (chunk->size > left) return TRUE;
   if (walk->layout->size_bytes != 4 || walk->has_ds64) return FALSE;

@@ -227,7 +227,8 @@ gboolean fc_seats_lose_fourth(const fc_seats *seats, const fc_audio_spec *spec) 
   guint32 fourth = seats->mask;
   for (int i = 0; i < 3; i++) fourth &= fourth - 1;
   int codec = spec->samples.format & SF_FORMAT_SUBMASK;
-  gboolean filters = (spec->channels == 6 && codec == SF_FORMAT_VORBIS) ||
+  gboolean vorbis = codec == SF_FORMAT_VORBIS && spec->rate >= 40000 && spec->rate <= 70000;
+  gboolean filters = (spec->channels == 6 && vorbis) ||
                      (spec->channels >= 6 && spec->channels <= 8 && codec == SF_FORMAT_OPUS);
   return filters && seats->said_by && (fourth & -fourth) != LOW_FREQUENCIES;
 }

@@ -30,7 +30,7 @@ typedef struct sndfile_encoder {
   const fc_channel_order *order; /* or NULL */
   float *gathered;      /* for Vorbis, and where there is an order: frames that wait for others; else NULL */
   gint64 waiting;       /* how many */
-  int sample_bytes;     /* of PCM and float samples */
+  int sample_bytes;     /* of PCM, float, u-law and A-law samples */
   gboolean extensible;  /* WAV and RF64 that have a place for */
   guint32 mask;         /* a mask of speakers; or 0 */
   fc_flac_front front;  /* FLAC with blocks to add: all NULL otherwise */
@@ -292,10 +292,15 @@ static void sndfile_free(fc_encoder *base) {
   g_free(encoder);
 }
 
+static int sample_bytes_of(const fc_audio_samples *samples) {
+  int packed = samples->format & SF_FORMAT_SUBMASK;
+  if (packed == SF_FORMAT_ULAW || packed == SF_FORMAT_ALAW) return 1;
+  return fc_dtype_is_float(samples->dtype) ? (int)fc_dtype_size(samples->dtype) : (samples->bits + 7) / 8;
+}
+
 static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   const fc_audio_spec *spec = &encoder->spec;
-  gboolean floats = fc_dtype_is_float(spec->samples.dtype);
-  encoder->sample_bytes = floats ? (int)fc_dtype_size(spec->samples.dtype) : (spec->samples.bits + 7) / 8;
+  encoder->sample_bytes = sample_bytes_of(&spec->samples);
   if (spec->frames > 0 && !check_size(encoder, spec->frames * spec->channels * encoder->sample_bytes, error))
     return FALSE;
   encoder->order = fc_channel_order_of(spec->samples.format, spec->channels);

@@ -485,9 +485,11 @@ class Measurements(harness.Case):
         chain = ["-p", "mix:2x2", "-o", "made"]
         alone = self.run_command("-i", "mono.wav", *chain).stderr
         self.assertRegex(alone, r"^filterchain: mix: ")
-        done = self.run_command("-i", "mono.wav", "-i", "no.wav", "-i", "in.wav", *chain)
+        os.link(self.path("mono.wav"), self.path("mi"))
+        done = self.run_command("-i", "mono.wav", "-i", "no.wav", "-i", "in.wav", "-i", "mi", *chain, "--format", "wav")
         lines = done.stderr.splitlines()
-        self.assertEqual((done.returncode, len(lines)), (3, 2), done.stderr)
+        self.assertEqual((done.returncode, len(lines)), (3, 3), done.stderr)
+        self.assertEqual(lines[2] + "\n", alone.replace("filterchain: ", "filterchain: mi: "))
         self.assertEqual(lines[0] + "\n", alone.replace("filterchain: ", "filterchain: mono.wav: "))
         self.assertRegex(lines[1], r"^filterchain: no\.wav: (?!no\.wav)")
 

@@ -60,6 +60,15 @@ class Long(harness.Case):
         self.make(b"")
         self.check("--raw", "dtype=u8,rate=8000,channels=1")
 
+    def test_a_size_that_no_file_has(self):
+        """A writer to a pipe left 2^31-1, where a little more than that has come: all of it is samples, of two bytes."""
+        size = (1 << 31) - 1
+        head = b"RIFF" + struct.pack("<I", size + 36) + b"WAVEfmt "
+        self.make(head + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16) + b"data" + struct.pack("<I", size))
+        os.truncate(self.long, 44 + size + 1 + 8_000_000)
+        self.succeed("-i", self.long, "-p", f"crop:start={size // 2 + 4_000_000 - 10}:length=10", "-o", "out.raw")
+        self.assertEqual(self.read("out.raw"), bytes(20))
+
     def test_stats(self):
         if not EVERYTHING:
             self.skipTest("reads 4 GiB: FILTERCHAIN_TRIALS=all")

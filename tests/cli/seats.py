@@ -180,6 +180,24 @@ class Seats(harness.Case):
             warning = f"filterchain: warning: out.wav: {PLACES.format('WAV', 'CHAN')}\n" if said else ""
             self.assertEqual((done.returncode, done.stderr, self.read("out.wav")[20:22]), (0, warning, b"\x11\0"))
 
+    def test_packed_bytes(self):
+        """Of samples of a byte an odd number is one, in every container."""
+        form = struct.pack("<HHIIHH", 7, 1, 8000, 8000, 1, 8)
+        body = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", 7) + bytes(range(7)) + b"\0"
+        self.write("in.wav", b"RIFF" + struct.pack("<I", len(body)) + body)
+        self.succeed("-i", "in.wav", "-o", "in.raw")
+        for out in ("aiff", "caf", "au", "w64", "rf64", "wav"):
+            self.succeed("-i", "in.wav", "-o", "out." + out)
+            self.succeed("-i", "out." + out, "-o", "back.raw")
+            self.assertEqual(self.read("back.raw"), self.read("in.raw"), out)
+
+    def test_what_vorbis_does_not_filter(self):
+        """Which it does at some rates only: at others nothing is said."""
+        data = bytearray(wav(6, 0x707))
+        for rate, said in ((16000, ()), (44100, [FOURTH.format("Ogg")]), (96000, ())):
+            struct.pack_into("<II", data, 24, rate, rate * 12)
+            self.copied(bytes(data), "out.ogg", said=[PLACES.format("Ogg", "channel mask"), *said])
+
     def test_big_endian(self):
         """RIFX in the extended form, which libsndfile does not read by itself; of samples that are none it says so."""
         for channels, mask in ((6, 0x60f), (3, 0xb), (6, 0)):

@@ -775,6 +775,39 @@ static void test_counts_of_aiff(void) {
   }
 }
 
+/* A size of 0 is none where samples follow, whatever the file's own; where a chunk follows, or zeros that
+ * fill it up, there are none. */
+static void test_size_of_zero(void) {
+  enum { TOTAL_AT = 4, SIZE_AT = 40, HEAD = 44 };
+  g_autofree char *in = scratch("zero.wav"), *out = scratch("zero-out.wav"),
+                  *whole = scratch("zero-whole.wav");
+  make_sound(whole, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 500);
+  bytes b = load(whole);
+  static const guint32 totals[] = {0, 36, 1036, 0x7ffff024, 0xffffffff};
+  for (gsize i = 0; i < G_N_ELEMENTS(totals); i++) {
+    guint32 size = 0, total = GUINT32_TO_LE(totals[i]);
+    memcpy(b.data + TOTAL_AT, &total, 4);
+    memcpy(b.data + SIZE_AT, &size, 4);
+    memcpy(b.data + HEAD, "\x81\1\2\3", 4);
+    store(in, b.data, b.size);
+    g_assert_true(copy(&(copy_job){.in = in, .out = out, .dtype = -1}, NULL));
+    bytes made = load(out);
+    g_assert_cmpmem(made.data + HEAD, made.size - HEAD, b.data + HEAD, b.size - HEAD);
+    clear_bytes(&made);
+    if (totals[i] <= 36 || totals[i] == 0xffffffff) continue;
+    memset(b.data + HEAD, 0, 4);
+    for (int chunk = 0; chunk < 2; chunk++) {
+      if (chunk) memcpy(b.data + HEAD, "junk\x40\0\0", 8);
+      store(in, b.data, b.size);
+      g_assert_true(copy(&(copy_job){.in = in, .out = out, .dtype = -1}, NULL));
+      made = load(out);
+      g_assert_cmpint(made.data[SIZE_AT] | made.data[SIZE_AT + 1], ==, 0);
+      clear_bytes(&made);
+    }
+  }
+  clear_bytes(&b);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -797,6 +830,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/unknown-w64", test_unknown_w64);
   g_test_add_func("/media/foreign/padded-w64", test_padded_w64);
   g_test_add_func("/media/foreign/counts-of-aiff", test_counts_of_aiff);
+  g_test_add_func("/media/foreign/size-of-zero", test_size_of_zero);
   int status = g_test_run();
   scratch_remove();
   return status;

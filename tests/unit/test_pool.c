@@ -4,6 +4,7 @@
  * most under ThreadSanitizer (see HACKING.md).
  */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/frame.h"
 #include "core/pool.h"
@@ -130,6 +131,34 @@ static void test_limit(void) {
   fc_frame_pool_unref(pool);
 }
 
+/* How many are wanted, of an address space of `gigabytes` and stacks of so many bytes. */
+static int size_within(int wanted, rlim_t gigabytes, rlim_t stack) {
+  struct rlimit space, stacks, changed;
+  g_assert_cmpint(getrlimit(RLIMIT_AS, &space) | getrlimit(RLIMIT_STACK, &stacks), ==, 0);
+  changed = (struct rlimit){gigabytes << 30, space.rlim_max};
+  gboolean can = stack <= stacks.rlim_max && setrlimit(RLIMIT_AS, &changed) == 0;
+  changed = (struct rlimit){stack, stacks.rlim_max};
+  can = can && setrlimit(RLIMIT_STACK, &changed) == 0;
+  int size = can ? fc_pool_size(wanted) : -1;
+  g_assert_cmpint(setrlimit(RLIMIT_AS, &space) | setrlimit(RLIMIT_STACK, &stacks), ==, 0);
+  return size;
+}
+
+/* A thread takes a stack and an arena of malloc's, and half of the space is for threads. */
+static void test_address_space(void) {
+  if (size_within(1, 1, 8 << 20) < 0) {
+    g_test_skip("limits cannot be set here");
+    return;
+  }
+  g_assert_cmpint(size_within(100, 1, 8 << 20), ==, 512 / 72);
+  g_assert_cmpint(size_within(3, 1, 8 << 20), ==, 3);
+  g_assert_cmpint(size_within(100, 1, 192 << 20), ==, 2);
+  g_assert_cmpint(size_within(100, 4, 1 << 20), ==, 2048 / 65);
+  rlim_t largest = ~(rlim_t)0 - (64 << 20) + 1; /* with the arena 0 */
+  int size = size_within(100, 1, largest);
+  g_assert_true(size == 1 || size == -1);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/pool/loops", test_loops);
@@ -137,5 +166,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/pool/idle", test_idle);
   g_test_add_func("/pool/frames", test_frames);
   g_test_add_func("/pool/limit", test_limit);
+  g_test_add_func("/pool/address-space", test_address_space);
   return g_test_run();
 }
