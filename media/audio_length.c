@@ -49,18 +49,6 @@ static void cap_frames(const SF_INFO *info, gint64 bytes, fc_audio_length *lengt
     length->frames = MIN(length->frames, bytes / frame_bytes(info));
 }
 
-/* A number of so many bytes in the first chunk with this id; 0: there is none. */
-static guint64 number_in(fc_input *input, const fc_chunks *chunks, const char *id, int at, int bytes) {
-  guint8 field[8];
-  for (guint i = 0; i < chunks->items->len; i++) {
-    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
-    if (memcmp(chunk->id, id, 4) != 0 || chunk->size < at + bytes) continue;
-    gssize got = fc_input_read_at(input, chunk->offset + at, field, (gsize)bytes, NULL);
-    return got == bytes ? fc_chunk_get(fc_chunk_layout_of(chunks->family), field, bytes) : 0;
-  }
-  return 0;
-}
-
 /* Of packets CAF has a table that begins with how many frames they hold; libsndfile has as many as it made of
  * the rest of it. Some writers count the last packet as if it were full. */
 static gboolean count_packets(fc_input *input, const fc_chunks *chunks, const SF_INFO *info,
@@ -75,7 +63,7 @@ static gboolean count_packets(fc_input *input, const fc_chunks *chunks, const SF
     if (got < 0) return FALSE;
     gint64 frames =
         got == sizeof head ? (gint64)fc_chunk_get(fc_chunk_layout_of(FC_FAMILY_CAF), head + 8, 8) : 0;
-    gint64 packet = (gint64)number_in(input, chunks, "desc", PACKET_AT, 4);
+    gint64 packet = (gint64)fc_chunks_number(input, chunks, "desc", PACKET_AT, 4);
     gboolean filled = packet && frames % packet == 0 && frames - length->frames < packet;
     if (frames <= length->frames || frames > FRAMES_MAX || filled) continue;
     length->frames = frames;
@@ -90,7 +78,7 @@ static void count_aiff(fc_input *input, const fc_chunks *chunks, const SF_INFO *
   enum { FRAMES_AT = 2 };
   int subtype = info->format & SF_FORMAT_SUBMASK;
   if (chunks->family != FC_FAMILY_AIFF || subtype > SF_FORMAT_ALAW || length->frames == FC_UNKNOWN) return;
-  guint64 said = number_in(input, chunks, "COMM", FRAMES_AT, 4);
+  guint64 said = fc_chunks_number(input, chunks, "COMM", FRAMES_AT, 4);
   gboolean made_up = fc_chunk_size_is_placeholder(said * (guint64)frame_bytes(info));
   if (made_up || said <= (guint64)length->frames) return;
   length->frames = (gint64)said;
@@ -105,9 +93,9 @@ static void leave_out_padding(fc_input *input, const fc_chunks *chunks, const SF
   enum { BLOCK_BYTES = 12, SAMPLES_IN_BLOCK = 18 };
   int subtype = info->format & SF_FORMAT_SUBMASK;
   if (subtype != SF_FORMAT_IMA_ADPCM && subtype != SF_FORMAT_MS_ADPCM && subtype != SF_FORMAT_GSM610) return;
-  gint64 block = (gint64)number_in(input, chunks, "fmt ", SAMPLES_IN_BLOCK, 2),
-         size = (gint64)number_in(input, chunks, "fmt ", BLOCK_BYTES, 2);
-  guint64 said = number_in(input, chunks, "fact", 0, fc_chunk_layout_of(chunks->family)->size_bytes);
+  gint64 block = (gint64)fc_chunks_number(input, chunks, "fmt ", SAMPLES_IN_BLOCK, 2),
+         size = (gint64)fc_chunks_number(input, chunks, "fmt ", BLOCK_BYTES, 2);
+  guint64 said = fc_chunks_number(input, chunks, "fact", 0, fc_chunk_layout_of(chunks->family)->size_bytes);
   if (subtype == SF_FORMAT_GSM610 && block && size)
     length->frames = MIN(length->frames, (bytes + size - 1) / size * block);
   gboolean divided = info->channels > 1 && said == (guint64)(length->frames / info->channels);
@@ -123,7 +111,7 @@ static gboolean stands_one_by_one(int subtype) {
 /* Some writers count what W64 is padded with to whole 8 bytes as samples, but not as frames. */
 static void leave_out_alignment(fc_input *input, const fc_chunks *chunks, const SF_INFO *info, gint64 bytes,
                                 fc_audio_length *length) {
-  gint64 said = (gint64)number_in(input, chunks, "fact", 0, 8);
+  gint64 said = (gint64)fc_chunks_number(input, chunks, "fact", 0, 8);
   gboolean padded = chunks->family == FC_FAMILY_W64 && stands_one_by_one(info->format & SF_FORMAT_SUBMASK) &&
                     bytes % 8 == 0;
   if (padded && said > 0 && said < length->frames && bytes - said * frame_bytes(info) < 8)

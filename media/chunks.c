@@ -138,11 +138,16 @@ static gboolean read_ds64(chunk_walk *walk, const fc_chunk *chunk, GError **erro
   return TRUE;
 }
 
+/* The largest there is in place of the file's own size. */
+static gboolean is_total_of_none(const chunk_walk *walk) {
+  return walk->layout->size_bytes == 4 && !walk->has_ds64 &&
+         walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
+}
+
 /* A writer that counted in 32 bits has lost the same number of times 4 GiB of the samples as of the file. */
 static void unwrap(chunk_walk *walk, fc_chunk *chunk) {
   gint64 lost = walk->total > chunk->offset ? walk->input->size - walk->total : 0;
-  if (walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out) /* which was never set */
-    lost = walk->input->size - chunk->offset - chunk->size;
+  if (is_total_of_none(walk)) lost = walk->input->size - chunk->offset - chunk->size;
   if (walk->layout->size_bytes != 4 || walk->has_ds64 || lost <= 0 || lost & G_MAXUINT32) return;
   walk->chunks->wrapped = TRUE;
   walk->total = walk->input->size, chunk->size += lost;
@@ -171,29 +176,22 @@ static gboolean is_borne_out(const chunk_walk *walk, const fc_chunk *chunk) {
   return walk->layout->size_bytes == 4 && !walk->has_ds64 && behind > COUNTED && behind <= TAIL_MOST;
 }
 
-/* The largest there is in place of the file's own size. */
-static gboolean is_total_of_none(const chunk_walk *walk) {
-  return walk->layout->size_bytes == 4 && !walk->has_ds64 &&
-         walk->total == (gint64)G_MAXUINT32 + walk->layout->total_leaves_out;
-}
-
-/* Bytes of a frame of WAV; 0: nobody says. */
-static int frame_size(const chunk_walk *walk) {
-  enum { FRAME_AT = 12 };
-  guint8 bytes[2];
-  for (guint i = 0; i < walk->chunks->items->len; i++) {
-    const fc_chunk *chunk = &g_array_index(walk->chunks->items, fc_chunk, i);
-    if (memcmp(chunk->id, "fmt ", 4) != 0 || chunk->size < FRAME_AT + (gint64)sizeof bytes) continue;
-    gssize got = fc_input_read_at(walk->input, chunk->offset + FRAME_AT, bytes, sizeof bytes, NULL);
-    return got == sizeof bytes ? (int)fc_chunk_get(walk->layout, bytes, sizeof bytes) : 0;
+guint64 fc_chunks_number(fc_input *input, const fc_chunks *chunks, const char *id, int at, int bytes) {
+  guint8 field[8];
+  for (guint i = 0; i < chunks->items->len; i++) {
+    const fc_chunk *chunk = &g_array_index(chunks->items, fc_chunk, i);
+    if (memcmp(chunk->id, id, 4) != 0 || chunk->size < at + bytes) continue;
+    gssize got = fc_input_read_at(input, chunk->offset + at, field, (gsize)bytes, NULL);
+    return got == bytes ? fc_chunk_get(fc_chunk_layout_of(chunks->family), field, bytes) : 0;
   }
   return 0;
 }
 
-/* The largest with a sign, which is a prime, of frames of several bytes. */
+/* The largest with a sign, which is a prime, of frames of several bytes, as WAV says. */
 static gboolean is_prime_of_none(const chunk_walk *walk, const fc_chunk *chunk) {
+  enum { FRAME_AT = 12 };
   return walk->layout->size_bytes == 4 && !walk->has_ds64 && chunk->size == G_MAXINT32 &&
-         frame_size(walk) > 1;
+         fc_chunks_number(walk->input, walk->chunks, "fmt ", FRAME_AT, 2) > 1;
 }
 
 /* Whether it is that, or the largest there is: then no file is as long. Others may be those of a file whose

@@ -47,6 +47,10 @@ typedef struct fc_chunks {
 fc_chunks *fc_chunks_read(fc_input *input, GError **error);
 void fc_chunks_free(fc_chunks *chunks);
 
+/* A number of up to 8 bytes, `at` bytes into the first chunk with this id that is as long; 0: there is none.
+ */
+guint64 fc_chunks_number(fc_input *input, const fc_chunks *chunks, const char *id, int at, int bytes);
+
 /* The chunk at `*at` in the first bytes of a RIFF or AIFF file (0: the first one), which then is the place of
  * the next; NULL where these bytes end, and of other files. */
 const guint8 *fc_chunks_peek(const fc_input *input, guint64 *at, guint64 *size);
@@ -85,7 +89,7 @@ const fc_chunk_layout *fc_chunk_layout_of(fc_family family);
 /* As a file's first bytes tell; NULL when it has no chunks. */
 const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input);
 
-/* An integer of 4 or 8 bytes as a layout has it. */
+/* An integer of up to 8 bytes as a layout has it. */
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes);
 void fc_chunk_put(const fc_chunk_layout *layout, guint8 *to, guint64 value, int bytes);
 
