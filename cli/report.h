@@ -3,7 +3,7 @@
 #ifndef FC_CLI_REPORT_H
 #define FC_CLI_REPORT_H
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #ifndef FC_FILTERS_BLOCKS_H
 #define FC_FILTERS_BLOCKS_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 typedef struct fc_blocks {
   int others[3];                                  /* the other three axes, the last fastest */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // border.cuh - which element of a signal stands for one beyond its ends, for kernels that make the border
-// themselves (core/edges.h).
+// themselves (core/contract/edges.h).
 #ifndef FC_FILTERS_BORDER_CUH
 #define FC_FILTERS_BORDER_CUH
 
 #include <stdint.h>
 
-#include "core/edges.h"
-#include "core/view.h"
+#include "core/contract/edges.h"
+#include "core/contract/view.h"
 
 // fc_border_map: the position that stands for p, or -1 for the constant.
 __host__ __device__ __forceinline__ int fc_dev_border_source(int border, int p, int extent) {

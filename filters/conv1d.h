@@ -29,8 +29,8 @@
 #ifndef FC_FILTERS_CONV1D_H
 #define FC_FILTERS_CONV1D_H
 
-#include "core/edges.h"
-#include "core/view.h"
+#include "core/contract/edges.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 #include "filters/samples.h"
 

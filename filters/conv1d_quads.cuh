@@ -6,7 +6,7 @@
 
 #include <cuda_runtime.h>
 
-#include "core/edges.h"
+#include "core/contract/edges.h"
 #include "filters/conv1d.h"
 
 // The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are rows of

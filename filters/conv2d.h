@@ -17,8 +17,8 @@
 #ifndef FC_FILTERS_CONV2D_H
 #define FC_FILTERS_CONV2D_H
 
-#include "core/edges.h"
-#include "core/view.h"
+#include "core/contract/edges.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 
 FC_BEGIN_DECLS

@@ -16,7 +16,7 @@
 #ifndef FC_FILTERS_CONV2D_MARCH_CUH
 #define FC_FILTERS_CONV2D_MARCH_CUH
 
-#include "core/edges.h"
+#include "core/contract/edges.h"
 #include "filters/conv2d_strips.h"
 #include "filters/copy_async.cuh"
 #include "filters/cuda.cuh"

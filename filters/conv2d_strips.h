@@ -17,7 +17,7 @@
 #ifndef FC_FILTERS_CONV2D_STRIPS_H
 #define FC_FILTERS_CONV2D_STRIPS_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 /* Rows of output in a block: 4 rows by 2 vectors of sums fill AVX2's registers. */
 #define FC_STRIP_ROWS 4

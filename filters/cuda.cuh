@@ -17,7 +17,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 // ---- views ---------------------------------------------------------------
 

@@ -18,7 +18,7 @@
 #ifndef FC_FILTERS_DFT_H
 #define FC_FILTERS_DFT_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/fft.h"
 #include "filters/stft.h"
 

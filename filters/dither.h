@@ -23,7 +23,7 @@
 #ifndef FC_FILTERS_DITHER_H
 #define FC_FILTERS_DITHER_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 #include "filters/samples.h"
 

@@ -24,7 +24,7 @@
 #ifndef FC_FILTERS_FFT_H
 #define FC_FILTERS_FFT_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/samples.h"
 
 FC_BEGIN_DECLS

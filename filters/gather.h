@@ -11,7 +11,7 @@
 #ifndef FC_FILTERS_GATHER_H
 #define FC_FILTERS_GATHER_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 
 FC_BEGIN_DECLS

@@ -23,7 +23,7 @@
 #ifndef FC_FILTERS_GEMM_H
 #define FC_FILTERS_GEMM_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/samples.h"
 
 FC_BEGIN_DECLS

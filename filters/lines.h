@@ -9,7 +9,7 @@
 #ifndef FC_FILTERS_LINES_H
 #define FC_FILTERS_LINES_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 typedef struct fc_lines {
   int64_t frames, rows, channels; /* lines there are; channels is 1 where a line has them all */

@@ -15,7 +15,7 @@
 #ifndef FC_FILTERS_LOWRANK_H
 #define FC_FILTERS_LOWRANK_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 
 FC_BEGIN_DECLS

@@ -19,7 +19,7 @@
 #ifndef FC_FILTERS_MATRIX_H
 #define FC_FILTERS_MATRIX_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/samples.h"
 
 FC_BEGIN_DECLS

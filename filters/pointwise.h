@@ -14,7 +14,7 @@
 #ifndef FC_FILTERS_POINTWISE_H
 #define FC_FILTERS_POINTWISE_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 #include "filters/samples.h"
 

@@ -10,7 +10,7 @@
 #ifndef FC_FILTERS_SAMPLES_H
 #define FC_FILTERS_SAMPLES_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 
 FC_BEGIN_DECLS

@@ -28,8 +28,8 @@
 #ifndef FC_FILTERS_SEPCONV_H
 #define FC_FILTERS_SEPCONV_H
 
-#include "core/edges.h"
-#include "core/view.h"
+#include "core/contract/edges.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 
 FC_BEGIN_DECLS

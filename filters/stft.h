@@ -23,7 +23,7 @@
 #ifndef FC_FILTERS_STFT_H
 #define FC_FILTERS_STFT_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/fft.h"
 
 FC_BEGIN_DECLS

@@ -15,7 +15,7 @@
 #ifndef FC_FILTERS_STRETCH_H
 #define FC_FILTERS_STRETCH_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "filters/api.h"
 #include "filters/samples.h"
 

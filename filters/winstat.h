@@ -21,7 +21,7 @@
 #ifndef FC_FILTERS_WINSTAT_H
 #define FC_FILTERS_WINSTAT_H
 
-#include "core/edges.h"
+#include "core/contract/edges.h"
 #include "filters/samples.h"
 
 FC_BEGIN_DECLS

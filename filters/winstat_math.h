@@ -6,7 +6,7 @@
 #ifndef FC_FILTERS_WINSTAT_MATH_H
 #define FC_FILTERS_WINSTAT_MATH_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 #ifdef __CUDACC__
 #define FC_WINSTAT_FN static __host__ __device__ inline

@@ -5,7 +5,7 @@
 #ifndef FC_FILTERS_WINSTAT_SAMPLES_CUH
 #define FC_FILTERS_WINSTAT_SAMPLES_CUH
 
-#include "core/edges.h"
+#include "core/contract/edges.h"
 #include "filters/winstat_pieces.cuh"
 
 namespace winstat {

@@ -3,7 +3,7 @@
  * library.c - where media/ and core/ meet: the context of the library is one that
  * opens files through media/.
  */
-#include "core/context.h"
+#include "core/context/context.h"
 
 #include "media/decoders.h"
 #include "media/media.h"

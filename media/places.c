@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/view.h"
+#include "core/contract/view.h"
 #include "media/bytes.h"
 
 /* In bytes: what stands ahead of the entries, and each of them. */

@@ -5,7 +5,7 @@
  */
 #include "media/quantise.h"
 
-#include "core/buffer.h"
+#include "core/device/buffer.h"
 
 #include <string.h>
 

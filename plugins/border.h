@@ -10,7 +10,7 @@
 #ifndef FC_PLUGINS_BORDER_H
 #define FC_PLUGINS_BORDER_H
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 #define BORDER_AUTO (-1)
 

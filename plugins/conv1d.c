@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/conv1d.h"
 #include "filters/conv1d_fft.h"
 #include "filters/conv1d_overlap.h"

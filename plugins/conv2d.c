@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/conv2d.h"
 #include "filters/lowrank.h"
 #include "filters/samples.h"

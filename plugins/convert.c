@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/pointwise.h"
 #include "filters/stretch.h"
 #include "plugins/single.h"

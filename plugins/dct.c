@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/dct_fft.h"
 #include "filters/matrix_xy.h"
 #include "plugins/axes.h"

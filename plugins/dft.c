@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/dft.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"

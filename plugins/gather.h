@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/gather.h"
 
 typedef struct gather_state {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "plugins/single.h"
 #include "plugins/stft_state.h"
 

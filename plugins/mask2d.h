@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 static const fc_param mask2d_flip_param = {
     .size = sizeof(fc_param),

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/mel.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/samples.h"
 #include "filters/sepconv.h"
 #include "plugins/border.h"

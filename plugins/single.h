@@ -6,7 +6,7 @@
 #ifndef FC_PLUGINS_SINGLE_H
 #define FC_PLUGINS_SINGLE_H
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 /* The version is the project's, from the build. */
 #define SINGLE_OPERATOR_PLUGIN(name, op)                                                                     \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/stats.h"
 #include "plugins/single.h"
 

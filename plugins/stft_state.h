@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/stft.h"
 #include "filters/window.h"
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "filters/winstat.h"
 #include "plugins/border.h"
 #include "plugins/single.h"

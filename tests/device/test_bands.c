@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "core/context.h"
-#include "core/exec.h"
-#include "core/memory.h"
-#include "core/registry.h"
+#include "core/context/context.h"
+#include "core/run/exec.h"
+#include "core/run/memory.h"
+#include "core/registry/registry.h"
 #include "tests/device/fake_device.h"
 #include "tests/device/hosted.h"
 #include "tests/stream/chains.h"

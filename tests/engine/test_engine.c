@@ -8,11 +8,11 @@
  * border, optional change of length), a crop, a decimator, a repeater, sums across channels,
  * and a counter that measures and passes through.
  */
-#include "core/chain.h"
-#include "core/chunk.h"
-#include "core/error.h"
-#include "core/exec.h"
-#include "core/memory.h"
+#include "core/context/chain.h"
+#include "core/plan/chunk.h"
+#include "core/base/error.h"
+#include "core/run/exec.h"
+#include "core/run/memory.h"
 
 #include <string.h>
 

@@ -304,7 +304,7 @@ def array_of(items, alignment):
 
 
 def entry(path, size=1, modified=2, changed=3, inode=4, names=()):
-    """(ayxxxtas), as core/plugin_cache.c has it for each plugin file."""
+    """(ayxxxtas), as core/registry/plugin_cache.c has it for each plugin file."""
     members = path + b"\0"
     end = len(members)
     members += bytes(-end % 8) + struct.pack("<qqqQ", size, modified, changed, inode)

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/table.h"
+#include "core/registry/table.h"
 #include "media/image_child.h"
 #include "media/quantise.h"
 #include "tests/media/support.h"

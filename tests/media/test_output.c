@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 #include "media/output.h"
 #include "media/temporaries.h"
 #include "tests/media/support.h"

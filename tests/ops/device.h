@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 typedef struct test_device {
   int ordinal; /* FC_HOST or a CUDA ordinal */

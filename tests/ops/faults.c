@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 typedef enum fault {
   SOUND,

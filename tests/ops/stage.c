@@ -7,7 +7,7 @@
  */
 #include "tests/ops/stage.h"
 
-#include "core/table.h"
+#include "core/registry/table.h"
 
 #include <math.h>
 #include <string.h>

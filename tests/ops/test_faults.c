@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/registry.h"
+#include "core/registry/registry.h"
 #include "tests/ops/harness.h"
 
 #define BIT(fault) (1u << (fault))

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/registry.h"
+#include "core/registry/registry.h"
 #include "tests/ops/harness.h"
 
 #define SKIP 77

@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_OPS_TRIAL_H
 #define FC_TESTS_OPS_TRIAL_H
 
-#include "core/params.h"
+#include "core/registry/params.h"
 #include "tests/ops/host.h"
 #include "tests/ops/source.h"
 

@@ -7,7 +7,7 @@
 #ifndef FC_TESTS_PLUGINS_MINIMAL_H
 #define FC_TESTS_PLUGINS_MINIMAL_H
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* In C++17, whose initialisers go by position. Works. */
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 #include <cstring>
 

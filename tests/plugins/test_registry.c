@@ -4,9 +4,9 @@
  * rejected with its sentence, none takes the process with it, and the sound ones
  * work all the same. $FIXTURES is the folder of the fixtures, $SCAN_PROGRAM the scanner's.
  */
-#include "core/registry.h"
+#include "core/registry/registry.h"
 
-#include "core/module.h"
+#include "core/registry/module.h"
 #include "tests/unit/expect.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/params.h"
+#include "core/registry/params.h"
 
-#include "core/table.h"
+#include "core/registry/table.h"
 #include "tests/unit/expect.h"
 
 #include <math.h>

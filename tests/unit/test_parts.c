@@ -4,7 +4,7 @@
  * nothing beyond the input, parts begin where a stage and a reader of whole vectors would have them, and what
  * is looked at is what demand says. Random reaches, extents and stretches; one axis at a time is easy to see.
  */
-#include "core/parts.h"
+#include "core/plan/parts.h"
 
 #include <string.h>
 
