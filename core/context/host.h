@@ -21,11 +21,21 @@ typedef struct fc_stage_host {
   fc_host base; /* first: callbacks get its address */
   pthread_mutex_t mutex;
   char message[512];
+  char *remark; /* said in negotiate; g_free */
+  fc_context *context;
+  const int *cancel;       /* of the run in hand, or NULL; atomic */
   fc_measured_fn measured; /* during report only */
   void *measured_data;
 } fc_stage_host;
 
-void fc_stage_host_init(fc_stage_host *host);
+/* The backend for a kind of device, or NULL. */
+static inline const fc_backend *fc_backend_for(const fc_operator *op, fc_device_kind kind) {
+  for (const fc_backend *const *b = op->backends; b && *b; b++)
+    if ((*b)->device_kind == (guint32)kind) return *b;
+  return NULL;
+}
+
+void fc_stage_host_init(fc_stage_host *host, fc_context *context);
 void fc_stage_host_clear(fc_stage_host *host);
 
 /* Turns the status of a callback into a GError that begins with the operator's name;

@@ -419,11 +419,12 @@ typedef struct fc_backend {
 
 #define FC_OP_KEEPS_DTYPE 1u /* output elements have the input's type (a copy, a crop) */
 #define FC_OP_PASSTHROUGH                                                                                    \
-  2u /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
-#define FC_OP_NOISE         4u /* adds noise, which may lead beyond a range whose ends the signal touches */
-#define FC_OP_KEEPS_MEANING 8u /* what samples mean is the same in the output: color, alpha, channels, time  \
-                                */
-#define FC_OP_GENERATOR 16u    /* takes no signal: it stands first in a chain and says what it makes */
+  2u                   /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
+#define FC_OP_NOISE 4u /* adds noise, which may lead beyond a range whose ends the signal touches */
+#define FC_OP_KEEPS_MEANING                                                                                  \
+  8u                        /* what samples mean is the same in the output: color, alpha, channels, time     \
+                             */
+#define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 
 typedef struct fc_operator fc_operator;
 struct fc_operator {
