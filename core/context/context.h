@@ -8,7 +8,7 @@
 #include "core/base/frame.h"
 #include "core/registry/params.h"
 #include "core/registry/registry.h"
-#include "core/run/stream.h"
+#include "core/context/stream.h"
 
 #include <pthread.h>
 

@@ -10,7 +10,7 @@
 #define FC_CORE_EXEC_H
 
 #include "core/plan/plan.h"
-#include "core/run/stream.h"
+#include "core/context/stream.h"
 #include "core/base/trace.h"
 
 G_BEGIN_DECLS

@@ -6,7 +6,7 @@
 #define FC_CORE_MEMORY_H
 
 #include "core/base/frame.h"
-#include "core/run/stream.h"
+#include "core/context/stream.h"
 
 G_BEGIN_DECLS
 
