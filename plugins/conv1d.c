@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv1d.c - the operator conv1d: parameters and terms; the work is filters/conv1d.h.
+ * conv1d.c - the operator conv1d: parameters and terms; the work is filters/conv1d/conv1d.h.
  */
 #include <math.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "core/contract/plugin.h"
-#include "filters/conv1d.h"
-#include "filters/conv1d_fft.h"
-#include "filters/conv1d_overlap.h"
+#include "filters/conv1d/conv1d.h"
+#include "filters/conv1d/conv1d_fft.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * conv2d.c - the operator conv2d: parameters, terms, and the choice between the plain sum
- * (filters/conv2d.h) and few separable passes (filters/sepconv.h).
+ * (filters/filter2d/conv2d.h) and few separable passes (filters/filter2d/sepconv.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/conv2d.h"
-#include "filters/lowrank.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "filters/filter2d/conv2d.h"
+#include "filters/matrix/lowrank.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
 #include "plugins/single.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * convert.c - the operator convert: another element type, and for images another range of
- * codes; the work is filters/pointwise.h and filters/stretch.h.
+ * codes; the work is filters/pointwise/pointwise.h and filters/pointwise/stretch.h.
  *
  * Between ranges of codes the map is affine, with a factor that is an odd whole number or
  * the reciprocal of one (65535/255 = 257), so no result lies half-way between two
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/pointwise.h"
-#include "filters/stretch.h"
+#include "filters/pointwise/pointwise.h"
+#include "filters/pointwise/stretch.h"
 #include "plugins/single.h"
 
 enum { DTYPE, SCALE, N_PARAMS };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dct - discrete cosine transforms of blocks: the matrices of filters/dct.h, applied by
- * filters/matrix.h along one axis and by filters/matrix_xy.h along two, or, for blocks long
- * enough, the fast transforms of filters/dct_fft.h.
+ * dct - discrete cosine transforms of blocks: the matrices of filters/fourier/dct.h, applied by
+ * filters/matrix/matrix.h along one axis and by filters/matrix/matrix_xy.h along two, or, for blocks long
+ * enough, the fast transforms of filters/fourier/dct_fft.h.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/contract/plugin.h"
-#include "filters/dct_fft.h"
-#include "filters/matrix_xy.h"
+#include "filters/fourier/dct_fft.h"
+#include "filters/matrix/matrix_xy.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"

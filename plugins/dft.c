@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dft - discrete Fourier transforms of blocks of a sound or an image, and back; see filters/dft.h.
+ * dft - discrete Fourier transforms of blocks of a sound or an image, and back; see filters/fourier/dft.h.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/dft.h"
+#include "filters/fourier/dft.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/single.h"

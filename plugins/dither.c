@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dither.c - the operator dither: triangular noise ahead of a rounding; the work is filters/dither.h.
+ * dither.c - the operator dither: triangular noise ahead of a rounding; the work is
+ * filters/pointwise/dither.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/dither.h"
+#include "filters/pointwise/dither.h"
 #include "plugins/single.h"
 
 enum { BITS, SEED, N_PARAMS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gain.c - the operator gain: a factor for all channels or one for each; the work is
- * filters/pointwise.h.
+ * filters/pointwise/pointwise.h.
  */
 #include "plugins/pointwise.h"
 #include "plugins/single.h"

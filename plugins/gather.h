@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather.h - what the operators on filters/gather.h share: a prepared state, and the
+ * gather.h - what the operators on filters/pointwise/gather.h share: a prepared state, and the
  * backends that run it. Each includes it once and says only what is copied from where.
  */
 #ifndef FC_PLUGINS_GATHER_H
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/gather.h"
+#include "filters/pointwise/gather.h"
 
 typedef struct gather_state {
   fc_gather work;

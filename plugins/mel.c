@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mel - mel spectra of sound, or of its spectra: the transform of filters/stft.h with the
- * filterbank of filters/mel.h, or that bank as a matrix on the bins.
+ * mel - mel spectra of sound, or of its spectra: the transform of filters/fourier/stft.h with the
+ * filterbank of filters/fourier/mel.h, or that bank as a matrix on the bins.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/mel.h"
+#include "filters/fourier/mel.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
 #include "plugins/single.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointwise.h - what the operators on filters/pointwise.h share: a prepared state, and
+ * pointwise.h - what the operators on filters/pointwise/pointwise.h share: a prepared state, and
  * the backends that run it. Each includes it once and says only what its numbers are.
  */
 #ifndef FC_PLUGINS_POINTWISE_H
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/pointwise.h"
+#include "filters/pointwise/pointwise.h"
 
 typedef struct pointwise_state {
   fc_pointwise work;

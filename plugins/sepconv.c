@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sepconv.c - the operator sepconv: parameters and terms; the work is filters/sepconv.h.
+ * sepconv.c - the operator sepconv: parameters and terms; the work is filters/filter2d/sepconv.h.
  */
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
 #include "plugins/single.h"

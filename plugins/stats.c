@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - the operator stats: parameters, terms and reporting; the work is filters/stats.h.
+ * stats.c - the operator stats: parameters, terms and reporting; the work is filters/stats/stats.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/contract/plugin.h"
-#include "filters/stats.h"
+#include "filters/stats/stats.h"
 #include "plugins/single.h"
 
 enum { STAT, N_PARAMS };

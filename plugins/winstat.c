@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat.c - the operator winstat: parameters and terms; the work is filters/winstat.h.
+ * winstat.c - the operator winstat: parameters and terms; the work is filters/winstat/winstat.h.
  */
 #include <stdlib.h>
 
 #include "core/contract/plugin.h"
-#include "filters/winstat.h"
+#include "filters/winstat/winstat.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 
