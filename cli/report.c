@@ -45,17 +45,17 @@ static guint row_of(GPtrArray *rows, const fc_measured *m) {
   return rows->len - 1;
 }
 
-static table table_of(const fc_measured *measured, gsize n) {
-  table t = {.name = measured->operator_name, .rows = g_ptr_array_new(), .first = 0, .last = -1};
+static table table_of(const fc_measured *const *measured, gsize n) {
+  table t = {.name = measured[0]->operator_name, .rows = g_ptr_array_new(), .first = 0, .last = -1};
   for (gsize i = 0; i < n; i++) {
-    row_of(t.rows, &measured[i]);
-    t.first = MIN(t.first, measured[i].channel);
-    t.last = MAX(t.last, measured[i].channel);
+    row_of(t.rows, measured[i]);
+    t.first = MIN(t.first, measured[i]->channel);
+    t.last = MAX(t.last, measured[i]->channel);
   }
   gsize columns = (gsize)(t.last - t.first + 1);
   t.cells = g_new0(const fc_measured *, t.rows->len *columns + 1);
   for (gsize i = 0; i < n; i++)
-    t.cells[row_of(t.rows, &measured[i]) * columns + (gsize)(measured[i].channel - t.first)] = &measured[i];
+    t.cells[row_of(t.rows, measured[i]) * columns + (gsize)(measured[i]->channel - t.first)] = measured[i];
   return t;
 }
 
@@ -136,7 +136,7 @@ void report_print(FILE *to, const fc_result *result, const char *name) {
   if (result->n_measured && name) fprintf(to, "%s\n", name);
   for (gsize i = 0; i < result->n_measured;) {
     gsize n = 1;
-    while (i + n < result->n_measured && result->measured[i + n].stage == result->measured[i].stage) n++;
+    while (i + n < result->n_measured && result->measured[i + n]->stage == result->measured[i]->stage) n++;
     if (i) fputc('\n', to);
     table t = table_of(result->measured + i, n);
     (t.last - t.first < COLUMNS_MOST ? print_wide : print_long)(to, &t);
@@ -180,10 +180,10 @@ static void write_result(json *j, const fc_result *result) {
   json_int(j, "chunks", result->chunks);
   json_int(j, "bytes_up", result->bytes_up);
   json_int(j, "bytes_down", result->bytes_down);
-  write_format(j, "in", &result->in);
-  write_format(j, "out", &result->out);
+  write_format(j, "in", result->in);
+  write_format(j, "out", result->out);
   json_open(j, "measurements", '[');
-  for (gsize i = 0; i < result->n_measured; i++) write_measured(j, &result->measured[i]);
+  for (gsize i = 0; i < result->n_measured; i++) write_measured(j, result->measured[i]);
   json_close(j, ']');
 }
 

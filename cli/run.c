@@ -284,8 +284,8 @@ static gboolean run_one(work *w, outcome *o) {
   if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
   gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
   codecs_release_stdout();
-  const gint64 *extent = done ? o->result->out.extent : NULL;
-  progress_end(&w->bar, !done ? -1 : extent[o->result->out.kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N]);
+  const gint64 *extent = done ? o->result->out->extent : NULL;
+  progress_end(&w->bar, !done ? -1 : extent[o->result->out->kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N]);
   if (!done) {
     if (!signals_received()) tell_failure(w, o);
     w->failed++;

@@ -134,7 +134,8 @@ static gboolean use_named(fc_plan *plan, const char *device, gboolean touch, GEr
     guint64 ordinal = g_ascii_isdigit(*p) ? g_ascii_strtoull(p, &end, 10) : G_MAXUINT64;
     if (!end || ordinal > 1023 || (*end && *end != ',')) return unknown_device(device, error);
     if (ordinal >= (guint64)count)
-      return fc_fail(error, FC_DEVICE, "no device cuda:%" G_GUINT64_FORMAT ": this machine has %d", ordinal, count);
+      return fc_fail(error, FC_DEVICE, "no device cuda:%" G_GUINT64_FORMAT ": this machine has %d", ordinal,
+                     count);
     for (guint i = 0; i < n; i++)
       if (devices[i] == FC_CUDA_DEVICE((gint32)ordinal))
         return fc_fail(error, FC_INVALID, "device \"%s\": a device named twice", device);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * negotiate.c - the first step of a plan: from the formats of the inputs, stage by stage, the format of
- * every link, what each stage must see of its inputs, and the casts in between. Operators are held to what the
- * contract lets them answer.
+ * every link, what each stage must see of its inputs, and the casts in between. Operators are held to what
+ * the contract lets them answer.
  */
 #include "core/base/error.h"
 #include "core/plan/plan.h"
@@ -47,7 +47,8 @@ static gboolean within(gint64 value) {
   return value == FC_WHOLE || (value <= FC_REACH_MOST && value >= -FC_REACH_MOST);
 }
 
-/* Does output of this extent look beyond the ends of an input of that one? Not known is by the reach alone. */
+/* Does output of this extent look beyond the ends of an input of that one? Not known is by the reach alone.
+ */
 static gboolean looks_beyond(const fc_reach *r, gint64 in, gint64 out) {
   if (fc_reach_is_whole(r) || out == 0) return FALSE;
   if (r->before > 0) return TRUE;
@@ -167,14 +168,15 @@ static void reset_need(fc_need *need) {
 static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
   fc_format *out = &plan->links[s + 1];
-  const guint first = ps->generator ? 0 : 1, n = first + ps->n_sides;
+  const guint first = 1, n = ps->generator ? 0 : first + ps->n_sides; /* a generator takes nothing */
   g_autofree const fc_format **in = g_new0(const fc_format *, n + 1);
   g_autofree fc_need *needs = g_new0(fc_need, n + 1);
   g_autofree fc_need **pointers = g_new0(fc_need *, n + 1);
   in[0] = &plan->links[s];
   for (guint i = 0; i < ps->n_sides; i++) in[first + i] = &plan->sides[ps->side + i].format;
   for (guint i = 0; i <= n; i++) reset_need(&needs[i]), pointers[i] = &needs[i];
-  fc_terms terms = {.size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
+  fc_terms terms = {
+      .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
   fc_status status =
       ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
   /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
@@ -235,7 +237,8 @@ static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **e
     if (ps->generator && i > 0)
       return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: it comes first", ps->name);
     if (ps->generator && query->in)
-      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: leave the input out", ps->name);
+      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: leave the input out",
+                     ps->name);
     for (guint k = 0; k < stage->n_inputs; k++, side++) {
       fc_plan_side *ss = &plan->sides[side];
       ss->stage = plan->n - 1;
@@ -329,11 +332,12 @@ static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
   const fc_format *out = &plan->links[side->stage + 1];
   gboolean audio = side->format.kind == FC_AUDIO;
   if (audio != (plan->cut == FC_AXIS_X)) return TRUE;
-  if (plan->cut == FC_AXIS_Y && side->format.extent[FC_AXIS_N] != plan->links[0].extent[FC_AXIS_N]) return TRUE;
+  if (plan->cut == FC_AXIS_Y && side->format.extent[FC_AXIS_N] != plan->links[0].extent[FC_AXIS_N])
+    return TRUE;
   gboolean outside = looks_beyond(r, side->format.extent[plan->cut], out->extent[plan->cut]) ||
                      sticks_out(r, side->format.extent[plan->cut], out->extent[plan->cut]);
-  gboolean images = side->border != FC_BORDER_ZERO && side->border != FC_BORDER_CONSTANT &&
-                    side->border != FC_BORDER_NONE;
+  gboolean images =
+      side->border != FC_BORDER_ZERO && side->border != FC_BORDER_CONSTANT && side->border != FC_BORDER_NONE;
   return fc_reach_is_whole(r) || (outside && images);
 }
 
@@ -344,8 +348,9 @@ void fc_plan_summarise(fc_plan *plan) {
     fc_plan_stage *ps = &plan->stages[s];
     const fc_reach *r = &ps->reach[plan->cut];
     gboolean everything = fc_reach_is_whole(r);
-    gboolean looks_out = everything || r->before > 0 || r->after > 0 ||
-                         sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]);
+    gboolean looks_out =
+        everything || r->before > 0 || r->after > 0 ||
+        sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]);
     if (ps->generator) looks_out = everything = FALSE;
     if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
     /* Mirrored elements may lie behind the chunk that looks at them, and so may a last

@@ -145,7 +145,8 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
     choose_axis(plan, query);
   }
   if (query->device != FC_HOST)
-    plan->chunk = plan->freely = MAX(plan->links[plan->n].extent[plan->cut], 1), plan->crew = plan->threads = 1;
+    plan->chunk = plan->freely = MAX(plan->links[plan->n].extent[plan->cut], 1),
+    plan->crew = plan->threads = 1;
   else if (!fc_plan_choose_chunk(plan, query->options, error))
     return NULL;
   return g_steal_pointer(&plan);
@@ -180,10 +181,10 @@ fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, doub
   return now;
 }
 
-fc_plan *fc_plan_on_cpu(const fc_plan *plan, const GError *why) {
-  fc_plan *now = copy(plan);
-  now->n_devices = 0;
+fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error) {
+  g_autoptr(fc_plan) now = copy(plan);
+  now->n_devices = 0, now->scratch = 0;
   for (guint s = 0; s < now->n; s++) now->stages[s].on_host = FALSE;
   fc_plan_set_reason(now, "the GPU failed (%s)", why->message);
-  return now;
+  return fc_plan_choose_chunk(now, options, error) ? g_steal_pointer(&now) : NULL;
 }

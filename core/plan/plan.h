@@ -14,14 +14,14 @@
  *     source -> link 0 -> stage 0 -> link 1 -> stage 1 -> link 2 -> sink
  *                                    side 0 ---^
  *
- * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for images and arrays - Y for
- * single ones, and for those that are large also in a batch, where source and sink can do by rows.
+ * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for images and arrays - Y
+ * for single ones, and for those that are large also in a batch, where source and sink can do by rows.
  */
 #ifndef FC_CORE_PLAN_H
 #define FC_CORE_PLAN_H
 
 #include "core/context/chain.h"
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 #include "core/device/runner.h"
 
 G_BEGIN_DECLS
@@ -44,9 +44,9 @@ typedef struct fc_plan_stage {
 /* A further input of a stage. */
 typedef struct fc_plan_side {
   guint stage;
-  const char *name;  /* of its source, for messages */
-  fc_format source;  /* what that delivers */
-  fc_format format;  /* what the stage is given: another element type, where it cannot load that */
+  const char *name; /* of its source, for messages */
+  fc_format source; /* what that delivers */
+  fc_format format; /* what the stage is given: another element type, where it cannot load that */
   fc_reach reach[FC_AXES];
   int border;
   guint64 border_code;
@@ -63,15 +63,15 @@ typedef struct fc_plan {
   fc_format *links; /* n + 1 */
   guint n_sides;
   fc_plan_side *sides;
-  int compute;         /* FC_F32 or FC_F64 */
+  int compute; /* FC_F32 or FC_F64 */
   fc_axis cut;
-  gboolean files;      /* source and sink are files, not memory */
-  gboolean borrowed;   /* they are views in memory, of which any part can be had at any time */
-  gboolean whole;      /* some stage needs the whole cut axis at once */
-  gboolean measures;   /* some stage measures */
-  gboolean carries;    /* some stage carries state from chunk to chunk */
-  gboolean reflects;   /* some border has images inside the signal */
-  guint n_devices;     /* 0: the CPU */
+  gboolean files;    /* source and sink are files, not memory */
+  gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
+  gboolean whole;    /* some stage needs the whole cut axis at once */
+  gboolean measures; /* some stage measures */
+  gboolean carries;  /* some stage carries state from chunk to chunk */
+  gboolean reflects; /* some border has images inside the signal */
+  guint n_devices;   /* 0: the CPU */
   gint32 devices[FC_DEVICES_MOST];
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
@@ -112,7 +112,7 @@ fc_plan *fc_plan_with_extent(const fc_plan *plan, gint64 extent, GError **error)
 /* The same with other chunks (a multiple of plan->multiple where that is possible) and threads. */
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch);
 /* The same on the CPU, with the failure of the device as the reason. */
-fc_plan *fc_plan_on_cpu(const fc_plan *plan, const GError *why);
+fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error);
 /* Whether the CPU should take over after this failure: of a device that we chose, not the user. */
 gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
 

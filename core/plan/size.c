@@ -4,8 +4,8 @@
  * many of them at a time.
  *
  * On the CPU a worker takes a chunk through all stages, so that it stays in the caches near its core. Where
- * chunks must be large (long blocks, a stage that wants everything) one is worked on at a time, and the threads
- * share out its tiles.
+ * chunks must be large (long blocks, a stage that wants everything) one is worked on at a time, and the
+ * threads share out its tiles.
  */
 #include "core/base/error.h"
 #include "core/base/pool.h"
@@ -46,7 +46,8 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_X];
     gboolean moves = r->before == -r->after && r->num == r->den;
     gint64 in = plan->links[s].extent[FC_AXIS_X], out = plan->links[s + 1].extent[FC_AXIS_X];
-    if (plan->stages[s].generator || fc_reach_is_whole(r) || (r->num == r->den && !moves && in != out)) return FALSE;
+    if (plan->stages[s].generator || fc_reach_is_whole(r) || (r->num == r->den && !moves && in != out))
+      return FALSE;
     if (moves) shift += (double)r->after * scale;
     scale *= (double)r->num / (double)r->den;
   }
@@ -145,7 +146,9 @@ guint fc_plan_workspaces(const fc_plan *plan) {
 }
 
 guint fc_plan_slots(const fc_plan *plan) {
-  return is_single(plan) || (plan->n_devices == 0 && (plan->crew > 1 || plan->borrowed)) ? 1 : FC_SLOTS;
+  if (is_single(plan) || (plan->n_devices == 0 && plan->borrowed)) return 1;
+  /* Of a crew one slot is computed while another waits for its turn to be written. */
+  return plan->n_devices == 0 && plan->crew > 1 ? 2 : FC_SLOTS;
 }
 
 static double bytes_of(const fc_format *f, const gint64 capacity[FC_AXES]) {
@@ -181,7 +184,8 @@ static double workspace_bytes(const fc_plan *plan) {
   return total;
 }
 
-/* Beside a device: pinned twins of its inputs and output, and what stages without a version for it work in. */
+/* Beside a device: pinned twins of its inputs and output, and what stages without a version for it work in.
+ */
 static double twin_bytes(const fc_plan *plan) {
   double total = fc_plan_slots(plan) * (link_bytes(plan, 0) + side_bytes(plan) + link_bytes(plan, plan->n));
   for (guint s = 0; s < plan->n; s++)
@@ -236,8 +240,8 @@ double fc_plan_rework(const fc_plan *plan, guint *stage) {
 /* ---- chunks ------------------------------------------------------------------ */
 
 /* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay in the caches, large
- * enough to hide a launch on a GPU. A worker that reads the caller's memory begins and ends with copies of its
- * edges, which costs more than the caches do. */
+ * enough to hide a launch on a GPU. A worker that reads the caller's memory begins and ends with copies of
+ * its edges, which costs more than the caches do. */
 #define CPU_CHUNK_BYTES    (1 << 20)
 #define CPU_BORROWED_BYTES (4 << 20)
 #define CPU_CHUNK_MOST     (16 << 20) /* more than this is worked on one at a time, by all threads */
@@ -294,11 +298,15 @@ static double across(const fc_plan *plan, guint link) {
   return count;
 }
 
+/* Bytes of the widest link for an element of the last one. */
 static double widest(const fc_plan *plan) {
-  double most = 1;
-  for (guint l = 0; l <= plan->n; l++)
-    most = MAX(most, across(plan, l) * (double)fc_dtype_size(plan->links[l].dtype));
-  return most;
+  double most = 1, scale = 1;
+  for (guint l = plan->n;; l--) {
+    most = MAX(most, scale * across(plan, l) * (double)fc_dtype_size(plan->links[l].dtype));
+    if (l == 0) return most;
+    const fc_reach *r = &plan->stages[l - 1].reach[plan->cut];
+    if (!fc_reach_is_whole(r)) scale *= (double)r->num / (double)r->den;
+  }
 }
 
 /* The halos of all stages, in elements of the last link. */
@@ -412,8 +420,8 @@ static void leave_room(fc_plan *plan) {
   }
 }
 
-/* Fewer workers first, then smaller chunks. Several chunks are held at a time, so that a signal that was one may
- * take more in pieces: then, if neither fits, it is the whole that is told of. */
+/* Fewer workers first, then smaller chunks. Several chunks are held at a time, so that a signal that was one
+ * may take more in pieces: then, if neither fits, it is the whole that is told of. */
 static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
   gint64 wanted = plan->chunk;
   while (plan->crew > 1 && !fits(plan)) plan->crew /= 2;
