@@ -301,9 +301,9 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
 
 /* ---- the command ------------------------------------------------------- */
 
-/* Adds the operators that a word means: those of a file, or the one of that name. */
+/* Adds the operators that a word means: those of a file, or the one of that name, which may be qualified. */
 static gboolean collect(fc_context *context, const char *word, GPtrArray *found, GError **error) {
-  if (!strchr(word, '/') && !g_str_has_suffix(word, ".so")) {
+  if (!g_str_has_suffix(word, ".so")) {
     const fc_operator *op = fc_context_find(context, word, error);
     if (op) g_ptr_array_add(found, (gpointer)op);
     return op != NULL;

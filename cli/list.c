@@ -17,7 +17,7 @@ static void print_text(const fc_operator **operators, gsize n, const fc_plugin_i
   }
   for (gsize i = 0; i < n_plugins; i++)
     if (plugins[i].reason)
-      printf("%s: %s: %s\n", plugins[i].id ? "partly used" : "rejected", plugins[i].path, plugins[i].reason);
+      printf("%s: %s: %s\n", plugins[i].id ? "not used" : "rejected", plugins[i].path, plugins[i].reason);
 }
 
 static void write_operator(json *j, fc_context *context, const fc_operator *op) {
@@ -45,6 +45,7 @@ static void print_json(fc_context *context, const fc_operator **operators, gsize
     if (!plugins[i].reason) continue;
     json_open(&j, NULL, '{');
     json_string(&j, "path", plugins[i].path);
+    json_string(&j, "plugin", plugins[i].id); /* null: nothing of it is used */
     json_string(&j, "reason", plugins[i].reason);
     json_close(&j, '}');
   }

@@ -14,10 +14,15 @@
  * photographs, little beside the memory of any machine that filters them. */
 #define KEEP_BYTES ((gsize)256 << 20)
 
+static void log_of_registry(fc_log_level level, const char *message, void *context) {
+  fc_context_log(context, level, "%s", message);
+}
+
 fc_context *fc_context_new_with(const fc_media *media) {
   fc_context *context = g_new0(fc_context, 1);
   context->media = media;
   context->registry = fc_registry_new();
+  fc_registry_set_log(context->registry, log_of_registry, context);
   context->frames = fc_frame_pool_new(KEEP_BYTES);
   fc_context_set_max_memory(context, 0);
   pthread_mutex_init(&context->log_mutex, NULL);
