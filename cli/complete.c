@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `filterchain completion bash`: a script for the shell, written from the table of
  * options and the descriptors of the operators there are now. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 
@@ -98,7 +99,9 @@ exit_status completion_command(const arguments *a) {
     return EXIT_USAGE;
   }
   g_autoptr(fc_context) context = command_context(a);
+  plugins_hold_stdout();
   g_autofree const fc_operator **operators = fc_context_operators(context, NULL);
+  plugins_release_stdout();
   printf("# bash completion of filterchain %s; written by \"filterchain completion bash\"\n", fc_version());
   printf("declare -A _filterchain_params=(\n");
   for (const fc_operator **op = operators; *op; op++) print_params(*op);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `filterchain list`: the operators, and the plugin files that were turned away. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 
@@ -63,8 +64,10 @@ exit_status list_command(const arguments *a) {
   }
   g_autoptr(fc_context) context = command_context(a);
   gsize n, n_plugins;
+  plugins_hold_stdout();
   g_autofree const fc_operator **operators = fc_context_operators(context, &n);
   g_autofree fc_plugin_info *plugins = fc_context_plugins(context, &n_plugins);
+  plugins_release_stdout();
   if (a->json)
     print_json(context, operators, n, plugins, n_plugins);
   else

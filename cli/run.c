@@ -374,8 +374,12 @@ exit_status run_command(const arguments *a) {
   g_autoptr(fc_context) context = command_context(a);
   fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
   g_ptr_array_add(a->stages, NULL);
+  signals_guard();
+  plugins_hold_stdout();
   g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
-  if (!chain) return say_gerror(error);
+  plugins_release_stdout();
   work w = {.args = a, .chain = chain};
-  return run_chain(&w);
+  exit_status status = chain ? run_chain(&w) : say_gerror(error);
+  signals_unguard();
+  return status;
 }

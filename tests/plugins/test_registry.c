@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static const char *fixtures, *scan_program;
 
@@ -364,7 +365,7 @@ static void test_collision(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(FC_SANITIZED)
   g_test_skip("the sanitizer's functions must be found first");
 #else
-  g_assert_nonnull(dlsym(RTLD_DEFAULT, "crc32"));
+  g_assert_cmpuint(crc32(0, NULL, 0), ==, 0);
   g_autoptr(fc_registry) r = new_registry(NULL);
   g_autofree char *path = fixture("collides");
   const fc_plugin *plugin = fc_registry_open(r, path, NULL);
