@@ -29,8 +29,9 @@ static const char functions[] =
     "  for param in ${_filterchain_params[$name]-}; do candidates+=(\"$before:$param\"); done\n"
     "  compopt -o nospace\n"
     "  _filterchain_answer \"$word\" \"${candidates[*]}\"\n"
-    "  if [[ ${#COMPREPLY[@]} -eq 0 && ${word##*:} != *=* ]]; then\n"
-    "    mapfile -t COMPREPLY < <(compgen -f -- \"${word##*:}\")\n"
+    "  if [[ -z ${COMPREPLY[0]-} ]]; then # a table, an input, a path\n"
+    "    param=${word##*:}\n"
+    "    mapfile -t COMPREPLY < <(compgen -f -- \"${param#*=}\")\n"
     "  fi\n"
     "}\n"
     "\n"
@@ -62,6 +63,7 @@ static void print_params(const fc_operator *op) {
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *p = op->params[i];
     const fc_choice *choice = choice_at(p, 0, FALSE);
+    if (p->deprecated) continue;
     if (p->type == FC_BOOL)
       printf(" %s=yes %s=no", p->name, p->name);
     else if (!choice)
@@ -90,7 +92,7 @@ static void print_choices(void) {
     g_autofree char *values = g_strdelimit(g_strdup(o->value), "|", ' ');
     printf("  --%s) _filterchain_answer \"$word\" '%s' ;;\n", o->name, values);
   }
-  printf("  --device) _filterchain_answer \"$word\" 'auto cpu cuda cuda:0' ;;\n");
+  printf("  --device) _filterchain_answer \"$word\" 'auto cpu cuda cuda:0 cuda:all' ;;\n");
 }
 
 exit_status completion_command(const arguments *a) {
