@@ -13,8 +13,8 @@
 /* Installs the handlers, except for signals that whoever started us has ignored. */
 void signals_install(void);
 
-/* Between these an operator that ends the process, as by exit(0), fails the run: a line names it, the temporaries
- * are removed, and the status is 1. From the thread that runs; they do not nest. */
+/* Between these an operator that ends the process, as by exit(0), fails the run: a line names it, the
+ * temporaries are removed, and the status is 1. From the thread that runs; they do not nest. */
 void signals_guard(void);
 void signals_unguard(void);
 

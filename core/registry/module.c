@@ -5,7 +5,6 @@
  */
 #include "core/registry/module.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,19 +13,6 @@
 /* No contract of a later version will be as large; a wild value is. */
 #define STRUCT_LARGEST 65536u
 #define VERSIONS_TRIED 9
-
-/* The runtimes of sanitizers refuse it: their own functions must be found first. So a collision of names is
- * not kept apart in such builds. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(RTLD_DEEPBIND)
-#define OWN_NAMES_FIRST 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define OWN_NAMES_FIRST 0
-#endif
-#endif
-#ifndef OWN_NAMES_FIRST
-#define OWN_NAMES_FIRST RTLD_DEEPBIND
-#endif
 
 gboolean fc_module_check_file(const char *path, GError **error) {
   struct stat st;
@@ -49,7 +35,7 @@ static gboolean fail_open(const char *path, GError **error) {
 }
 
 void *fc_module_open(const char *path, gboolean trusted, GError **error) {
-  int when = trusted ? RTLD_LAZY : RTLD_NOW | OWN_NAMES_FIRST;
+  int when = trusted ? RTLD_LAZY : RTLD_NOW | FC_MODULE_OWN_NAMES;
   void *module = dlopen(path, when | RTLD_LOCAL | RTLD_NODELETE);
   if (!module) fail_open(path, error);
   return module;

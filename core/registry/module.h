@@ -9,7 +9,22 @@
 
 #include "core/base/error.h"
 
+#include <dlfcn.h>
+
 G_BEGIN_DECLS
+
+/* The runtimes of sanitizers refuse it: their own functions must be found first. So a collision of names is
+ * not kept apart in such builds. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(RTLD_DEEPBIND)
+#define FC_MODULE_OWN_NAMES 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define FC_MODULE_OWN_NAMES 0
+#endif
+#endif
+#ifndef FC_MODULE_OWN_NAMES
+#define FC_MODULE_OWN_NAMES RTLD_DEEPBIND
+#endif
 
 /* Whether it is a file that may be a plugin, by name and kind; touches no content. */
 gboolean fc_module_check_file(const char *path, GError **error);

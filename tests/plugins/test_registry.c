@@ -362,9 +362,10 @@ static void test_extension(void) {
 
 /* A fixture has a function of the name of one of zlib's, which is in this process. */
 static void test_collision(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(FC_SANITIZED)
-  g_test_skip("the sanitizer's functions must be found first");
-#else
+  if (!FC_MODULE_OWN_NAMES) {
+    g_test_skip("the sanitizer's functions must be found first");
+    return;
+  }
   g_assert_cmpuint(crc32(0, NULL, 0), ==, 0);
   g_autoptr(fc_registry) r = new_registry(NULL);
   g_autofree char *path = fixture("collides");
@@ -377,7 +378,6 @@ static void test_collision(void) {
   const fc_job job = {.size = sizeof job, .n_in = 1, .in = ins, .out = &out};
   g_assert_cmpint(plugin->operators[0]->backends[0]->process(NULL, NULL, &job), ==, FC_OK);
   g_assert_cmpuint(to, ==, 42);
-#endif
 }
 
 /* Of two folders with the same plugin the one searched first counts. */
