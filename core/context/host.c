@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/context/context.h"
+#include "core/contract/rows_table.h"
 #include "core/device/runner.h"
 
 #include <stdarg.h>
@@ -98,7 +99,8 @@ void fc_stage_host_init(fc_stage_host *host, fc_context *context) {
                          .extension = host_extension,
                          .log = host_log,
                          .remark = host_remark,
-                         .cancelled = host_cancelled};
+                         .cancelled = host_cancelled,
+                         .rows = fc_rows_table()};
   pthread_mutex_init(&host->mutex, NULL);
 }
 

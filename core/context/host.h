@@ -28,13 +28,6 @@ typedef struct fc_stage_host {
   void *measured_data;
 } fc_stage_host;
 
-/* The backend for a kind of device, or NULL. */
-static inline const fc_backend *fc_backend_for(const fc_operator *op, fc_device_kind kind) {
-  for (const fc_backend *const *b = op->backends; b && *b; b++)
-    if ((*b)->device_kind == (guint32)kind) return *b;
-  return NULL;
-}
-
 void fc_stage_host_init(fc_stage_host *host, fc_context *context);
 void fc_stage_host_clear(fc_stage_host *host);
 
