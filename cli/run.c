@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #define LINKS_MAX 40 /* one behind another, as the system has it */
+#define NO_INPUT  "no input: give one with -i FILE (see filterchain --help)"
 
 typedef struct work {
   const arguments *args;
@@ -47,12 +48,18 @@ static gboolean chain_measures(const fc_chain *chain) {
   return FALSE;
 }
 
+/* The operator that makes the chain's signal, so that there is no input; or NULL. */
+static const fc_operator *generator_of(const fc_chain *chain) {
+  const fc_operator *first = fc_chain_operator(chain, 0);
+  return first && (first->flags & FC_OP_GENERATOR) ? first : NULL;
+}
+
 /* What needs no chain to be found wrong. */
 static gboolean check_arguments(const arguments *a, GError **error) {
   if (a->operands->len)
     return refuse(error, "unexpected \"%s\": inputs are named with -i, operators with -p, the output with -o",
                   (const char *)g_ptr_array_index(a->operands, 0));
-  if (!a->inputs->len) return refuse(error, "no input: give one with -i FILE (see filterchain --help)");
+  if (!a->inputs->len && !a->stages->len) return refuse(error, NO_INPUT);
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
@@ -82,7 +89,7 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   if (!path || is_stream(path)) return TRUE;
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (same_file(path, o->input) || (o->output && same_file(path, o->output)))
+    if ((o->input && same_file(path, o->input)) || (o->output && same_file(path, o->output)))
       return refuse(error, "%s would overwrite %s", flag, path);
   }
   g_autofree char *folder = g_path_get_dirname(path);
@@ -102,7 +109,7 @@ static gboolean check_tables(const work *w, GError **error) {
     for (guint i = 0; i < w->outcomes->len; i++) {
       const outcome *o = g_ptr_array_index(w->outcomes, i);
       if (o->output && !is_stream(o->output) && same_file(o->output, tables[t]))
-        return refuse(error, "%s would be written to %s, which the chain is made of", o->input, o->output);
+        return refuse(error, "%s would be written to %s, which the chain is made of", o->label, o->output);
     }
   }
   return TRUE;
@@ -177,6 +184,7 @@ static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *i
                             GError **error) {
   outcome *o = g_new0(outcome, 1);
   o->input = input;
+  o->label = input;
   o->output = output;
   g_ptr_array_add(outcomes, o);
   if (!output) return TRUE;
@@ -201,10 +209,25 @@ static gboolean check_not_into_input(const work *w, GError **error) {
   const char *into = w->args->output ? opened_elsewhere(w->args->output) : NULL;
   for (guint i = 0; into && i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (same_file(is_stream(o->input) ? "/dev/stdin" : o->input, into))
+    if (o->input && same_file(is_stream(o->input) ? "/dev/stdin" : o->input, into))
       return refuse(error, "%s: is also what %s writes into: name it with -o to have it replaced",
                     is_stream(o->input) ? "standard input" : o->input, w->args->output);
   }
+  return TRUE;
+}
+
+/* A chain that makes its signal runs once, without an input. */
+static gboolean pair_generated(work *w, const fc_operator *generator, gboolean folder, GError **error) {
+  if (w->args->inputs->len)
+    return refuse(error, "%s makes its signal itself: leave out -i %s", generator->name,
+                  (const char *)g_ptr_array_index(w->args->inputs, 0));
+  if (folder)
+    return refuse(error, "%s is a folder, and there is no input whose name to keep: give -o FILE",
+                  w->args->output);
+  outcome *o = g_new0(outcome, 1);
+  o->label = generator->name;
+  o->output = g_strdup(w->args->output);
+  g_ptr_array_add(w->outcomes, o);
   return TRUE;
 }
 
@@ -216,6 +239,9 @@ static gboolean pair_outputs(work *w, GError **error) {
   gboolean folder = output && !is_stream(output) && g_file_test(output, G_FILE_TEST_IS_DIR);
   if (!output && !chain_measures(w->chain))
     return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
+  const fc_operator *generator = generator_of(w->chain);
+  if (generator) return pair_generated(w, generator, folder, error);
+  if (!a->inputs->len) return refuse(error, NO_INPUT);
   if (output && batch && !folder)
     return refuse(error, "%s: several inputs need -o to name an existing folder", output);
   if (folder && is_stream(g_ptr_array_index(a->inputs, 0)))
@@ -261,7 +287,7 @@ static exit_status failure_of(const GError *error) {
 static void describe_run(const outcome *o) {
   const fc_result *r = o->result;
   double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
-  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->input,
+  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->label,
            o->output ? o->output : "nothing", r->device, r->seconds, r->chunks, r->chunks == 1 ? "" : "s",
            megabytes);
 }
@@ -280,7 +306,7 @@ static void tell_failure(const work *w, const outcome *o) {
 }
 
 static gboolean run_one(work *w, outcome *o) {
-  progress_begin(&w->bar, o->input);
+  progress_begin(&w->bar, o->label);
   if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
   gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
   codecs_release_stdout();
