@@ -94,11 +94,10 @@ static int kept_stdout = -1;
 
 void plugins_hold_stdout(void) {
   fflush(stdout);
-  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere < 0) return;
   kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (kept_stdout >= 0) dup2(nowhere, STDOUT_FILENO);
-  close(nowhere);
+  if (kept_stdout < 0) return; /* there is none */
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO), close(nowhere);
 }
 
 void plugins_release_stdout(void) {
