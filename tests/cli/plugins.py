@@ -70,6 +70,38 @@ class Precedence(Plugins):
         self.assertEqual([op["plugin"]["id"] for op in found], ["fixture-gain", ours["plugin"]["id"]])
 
 
+class Described(Plugins):
+    """Parameters that none of ours may have."""
+
+    def setUp(self):
+        super().setUp()
+        self.add("describes")
+
+    def test_inspect(self):
+        text = self.run_with("inspect", "describes").stdout
+        for lines in ("    reference=FILE\n        a bare value means this one\n",
+                      "    count=INT\n        at least 9007199254740993; also called n, number\n",
+                      "    hard=yes|no\n        default no; deprecated: give count\n", "    list=FILE\n        Is not opened.\n"):
+            self.assertIn(lines, text)
+
+    def test_as_json(self):
+        params = {p["name"]: p for p in json.loads(self.run_with("inspect", "describes", "--json").stdout)[0]["params"]}
+        self.assertEqual([params[name]["type"] for name in ("reference", "list")], ["input", "path"])
+        self.assertEqual((params["count"]["min"], params["count"]["aliases"]), (9007199254740993, ["n", "number"]))
+        self.assertNotIn("max", params["count"])
+        self.assertEqual((params["hard"]["deprecated"], params["count"]["deprecated"]), ("give count", None))
+
+    def test_a_deprecated_parameter_is_said(self):
+        done = self.run_with("-i", "in.wav", "-p", "describes:hard=yes", "-o", "out.wav")
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, 'filterchain: warning: describes: "hard" is deprecated: give count\n'))
+
+    def test_another_name(self):
+        done = self.run_with("-i", "in.wav", "-p", "describes:n=1", "-o", "out.wav")
+        self.assertEqual((done.returncode, done.stderr), (2, "filterchain: describes: count: 1 is out of range: "
+                                                             "expected at least 9007199254740993\n"))
+
+
 class Prints(Plugins):
     def test_nothing_of_it_among_results(self):
         self.add("prints")
