@@ -178,8 +178,8 @@ static void add_dir(GPtrArray *dirs, const char *dir) {
 static void list_files(fc_registry *r) {
   if (r->listed) return;
   r->listed = TRUE;
-  char **more =
-      g_strsplit(g_getenv("FILTERCHAIN_PLUGIN_PATH") ? g_getenv("FILTERCHAIN_PLUGIN_PATH") : "", ":", -1);
+  const char *path = secure_getenv("FILTERCHAIN_PLUGIN_PATH"); /* not where others' rights are lent */
+  char **more = g_strsplit(path ? path : "", ":", -1);
   for (guint i = 0; more[i]; i++)
     if (*more[i]) add_dir(r->dirs, more[i]);
   g_strfreev(more);
