@@ -77,6 +77,7 @@ static gboolean check_arguments(const arguments *a, GError **error) {
  * pipe may be named twice. */
 static gboolean same_file(const char *a, const char *b) {
   struct stat first, second;
+  if (!a || !b) return FALSE; /* no input, or no output */
   if (stat(a, &first) == 0 && stat(b, &second) == 0)
     return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   g_autofree char *whole = g_canonicalize_filename(a, NULL), *other = g_canonicalize_filename(b, NULL);
@@ -89,7 +90,7 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   if (!path || is_stream(path)) return TRUE;
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if ((o->input && same_file(path, o->input)) || (o->output && same_file(path, o->output)))
+    if (same_file(path, o->input) || same_file(path, o->output))
       return refuse(error, "%s would overwrite %s", flag, path);
   }
   g_autofree char *folder = g_path_get_dirname(path);
@@ -209,7 +210,7 @@ static gboolean check_not_into_input(const work *w, GError **error) {
   const char *into = w->args->output ? opened_elsewhere(w->args->output) : NULL;
   for (guint i = 0; into && i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (o->input && same_file(is_stream(o->input) ? "/dev/stdin" : o->input, into))
+    if (same_file(is_stream(o->input) ? "/dev/stdin" : o->input, into))
       return refuse(error, "%s: is also what %s writes into: name it with -o to have it replaced",
                     is_stream(o->input) ? "standard input" : o->input, w->args->output);
   }

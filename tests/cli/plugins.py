@@ -102,6 +102,49 @@ class Described(Plugins):
                                                              "expected at least 9007199254740993\n"))
 
 
+class Generator(Plugins):
+    """An operator that makes the chain's signal."""
+
+    def setUp(self):
+        super().setUp()
+        self.add("makes")
+        self.made = [i % 100 for i in range(1000)]
+
+    def test_without_an_input(self):
+        for more in ((), ("-j", "3"), ("--chunk", "64")):
+            done = self.run_with("-p", "makes", "-o", "out.wav", *more)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            samples, channels, rate = harness.read_wav(self.path("out.wav"))
+            self.assertEqual((list(samples), channels, rate), (self.made, 1, 8000))
+
+    def test_report_and_plan(self):
+        done = self.run_with("-p", "makes", "-p", "stats", "--json")
+        entry = json.loads(done.stdout)["files"][0]
+        self.assertEqual((entry["input"], entry["output"], entry["out"]["x"]), (None, None, 1000))
+        self.assertEqual(self.run_with("-p", "makes", "-o", "out.wav", "--dry-run").returncode, 0)
+        self.assertFalse(os.path.exists(self.path("out.wav")))
+
+    def refused(self, *arguments):
+        done = self.run_with(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        return done.stderr
+
+    def test_mistakes(self):
+        self.assertEqual(self.refused("-i", "in.wav", "-p", "makes", "-o", "out.wav"),
+                         "filterchain: makes makes its signal itself: leave out -i in.wav\n")
+        self.assertEqual(self.refused("-p", "makes", "-o", "."),
+                         "filterchain: . is a folder, and there is no input whose name to keep: give -o FILE\n")
+        self.assertIn("no output", self.refused("-p", "makes"))
+        self.assertIn("makes", self.refused("-i", "in.wav", "-p", "gain:1", "-p", "makes", "-o", "out.wav"))
+        self.assertIn("no input", self.refused("-p", "gain:1", "-o", "out.wav"))
+
+    def test_synopsis(self):
+        text = self.run_with("inspect", "makes").stdout
+        self.assertIn("\nSYNOPSIS\n    filterchain -p makes", text)
+        self.assertIn("\nTAKES\n    no input\n\nMAKES\n    audio; samples of type i16\n", text)
+        self.assertTrue(json.loads(self.run_with("inspect", "makes", "--json").stdout)[0]["generator"])
+
+
 class Prints(Plugins):
     def test_nothing_of_it_among_results(self):
         self.add("prints")
