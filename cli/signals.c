@@ -58,16 +58,6 @@ static void on_exit_within(void) {
   _exit(EXIT_FAILED);
 }
 
-void signals_guard(void) {
-  static gboolean installed;
-  if (!installed) installed = atexit(on_exit_within) == 0;
-  guarded = getpid();
-}
-
-void signals_unguard(void) {
-  guarded = 0;
-}
-
 /* ---- crashes --------------------------------------------------------------- */
 
 static const struct {
@@ -95,6 +85,17 @@ static void handle_crash(int number) {
   sigaction(number, &action, NULL);
 }
 
+void signals_guard(void) {
+  static gboolean installed;
+  if (!installed) installed = atexit(on_exit_within) == 0;
+  guarded = getpid();
+  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i].number);
+}
+
+void signals_unguard(void) {
+  guarded = 0;
+}
+
 static void handle(int number, void (*handler)(int)) {
   struct sigaction before, action = {0};
   if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return; // nohup
@@ -110,7 +111,6 @@ void signals_install(void) {
   handle(SIGTERM, on_signal);
   handle(SIGHUP, on_signal);
   handle(SIGPIPE, on_signal);
-  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i].number);
   signal(SIGXFSZ, SIG_IGN); // a write beyond the limit then fails, as on a full disk
 }
 

@@ -10,11 +10,11 @@
 #ifndef FC_CLI_SIGNALS_H
 #define FC_CLI_SIGNALS_H
 
-/* Installs the handlers, except for signals that whoever started us has ignored. */
+/* Installs the handlers that stop, except for signals that whoever started us has ignored. */
 void signals_install(void);
 
 /* Between these an operator that ends the process, as by exit(0), fails the run: a line names it, the
- * temporaries are removed, and the status is 1. From the thread that runs; they do not nest. */
+ * temporaries are removed, and the status is 1; from the first on a crash is told. They do not nest. */
 void signals_guard(void);
 void signals_unguard(void);
 
