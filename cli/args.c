@@ -13,11 +13,12 @@
 
 const option options[] = {
     {"input", 'i', OPTION_LIST, AT(inputs), FOR_RUN, "FILE",
-     "read FILE; - is standard input; several make a batch"},
+     "read FILE; - is standard input; several make a batch; a generator needs none"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN, "OP[:ARG]...", "the next stage of the chain"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
      "write FILE; - is standard output; a folder keeps the inputs' names"},
-    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N]", "where to compute (auto)"},
+    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N,...]",
+     "where to compute (auto); cuda:all is every GPU"},
     {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N", "CPU threads (one for each core it may use)",
      1, 4096},
     {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64", "of floating-point sums"},

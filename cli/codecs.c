@@ -5,6 +5,7 @@
 #include "cli/codecs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,3 +87,23 @@ void codecs_hold_stdout(void) {}
 void codecs_release_stdout(void) {}
 
 #endif
+
+/* ---- plugins ----------------------------------------------------------- */
+
+static int kept_stdout = -1;
+
+void plugins_hold_stdout(void) {
+  fflush(stdout);
+  kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (kept_stdout < 0) return; /* there is none */
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO), close(nowhere);
+}
+
+void plugins_release_stdout(void) {
+  if (kept_stdout < 0) return;
+  fflush(stdout); /* what a plugin has printed */
+  dup2(kept_stdout, STDOUT_FILENO);
+  close(kept_stdout);
+  kept_stdout = -1;
+}

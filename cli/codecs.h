@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codecs.h - keeps to itself what a codec writes to stderr or stdout on its own account.
+ * codecs.h - keeps to itself what a codec or a plugin writes to stderr or stdout on its own account.
  *
  * libsndfile does not tell libmpg123 to be quiet, which then has a line for everything odd in an MP3 file,
  * also where nothing is wrong with the result. What is wrong is said by us, in a line that names the file.
@@ -16,5 +16,10 @@ void codecs_silence(void);
  */
 void codecs_hold_stdout(void);
 void codecs_release_stdout(void);
+
+/* The same while plugins are opened and asked what they hold, before a run: then the descriptor itself leads
+ * nowhere, so that nothing gets past stdio. */
+void plugins_hold_stdout(void);
+void plugins_release_stdout(void);
 
 #endif

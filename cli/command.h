@@ -24,9 +24,6 @@ exit_status list_command(const arguments *a);
 exit_status inspect_command(const arguments *a);
 exit_status completion_command(const arguments *a);
 
-/* Becomes one of our other programs, with its words; returns only if it is not there. */
-exit_status program_run(const char *name, char **argv);
-
 /* A context with the log and the plugin folders that the options say; `a` must outlive it. */
 fc_context *command_context(const arguments *a);
 

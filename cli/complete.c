@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `filterchain completion bash`: a script for the shell, written from the table of
  * options and the descriptors of the operators there are now. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 
@@ -28,8 +29,9 @@ static const char functions[] =
     "  for param in ${_filterchain_params[$name]-}; do candidates+=(\"$before:$param\"); done\n"
     "  compopt -o nospace\n"
     "  _filterchain_answer \"$word\" \"${candidates[*]}\"\n"
-    "  if [[ ${#COMPREPLY[@]} -eq 0 && ${word##*:} != *=* ]]; then\n"
-    "    mapfile -t COMPREPLY < <(compgen -f -- \"${word##*:}\")\n"
+    "  if [[ -z ${COMPREPLY[0]-} ]]; then # a table, an input, a path\n"
+    "    param=${word##*:}\n"
+    "    mapfile -t COMPREPLY < <(compgen -f -- \"${param#*=}\")\n"
     "  fi\n"
     "}\n"
     "\n"
@@ -61,6 +63,7 @@ static void print_params(const fc_operator *op) {
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *p = op->params[i];
     const fc_choice *choice = choice_at(p, 0, FALSE);
+    if (p->deprecated) continue;
     if (p->type == FC_BOOL)
       printf(" %s=yes %s=no", p->name, p->name);
     else if (!choice)
@@ -89,7 +92,7 @@ static void print_choices(void) {
     g_autofree char *values = g_strdelimit(g_strdup(o->value), "|", ' ');
     printf("  --%s) _filterchain_answer \"$word\" '%s' ;;\n", o->name, values);
   }
-  printf("  --device) _filterchain_answer \"$word\" 'auto cpu cuda cuda:0' ;;\n");
+  printf("  --device) _filterchain_answer \"$word\" 'auto cpu cuda cuda:0 cuda:all' ;;\n");
 }
 
 exit_status completion_command(const arguments *a) {
@@ -98,7 +101,9 @@ exit_status completion_command(const arguments *a) {
     return EXIT_USAGE;
   }
   g_autoptr(fc_context) context = command_context(a);
+  plugins_hold_stdout();
   g_autofree const fc_operator **operators = fc_context_operators(context, NULL);
+  plugins_release_stdout();
   printf("# bash completion of filterchain %s; written by \"filterchain completion bash\"\n", fc_version());
   printf("declare -A _filterchain_params=(\n");
   for (const fc_operator **op = operators; *op; op++) print_params(*op);

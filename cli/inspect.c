@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `filterchain inspect`: everything a descriptor says, as a manual page or as JSON.
  * Nothing here knows any operator. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 
@@ -301,17 +302,16 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
 
 /* ---- the command ------------------------------------------------------- */
 
-/* Adds the operators that a word means: those of a file, or the one of that name. */
-static gboolean collect(fc_context *context, const char *word, GPtrArray *found, GError **error) {
-  if (!strchr(word, '/') && !g_str_has_suffix(word, ".so")) {
+/* Adds the operators that a word means: those of a file, or the one of that name, which may be qualified. */
+static void collect(fc_context *context, const char *word, GPtrArray *found, GError **error) {
+  if (!g_str_has_suffix(word, ".so")) {
     const fc_operator *op = fc_context_find(context, word, error);
     if (op) g_ptr_array_add(found, (gpointer)op);
-    return op != NULL;
+    return;
   }
   const fc_plugin *plugin = fc_context_open_plugin(context, word, error);
   for (guint i = 0; plugin && i < plugin->n_operators; i++)
     g_ptr_array_add(found, (gpointer)plugin->operators[i]);
-  return plugin != NULL;
 }
 
 exit_status inspect_command(const arguments *a) {
@@ -322,8 +322,11 @@ exit_status inspect_command(const arguments *a) {
   g_autoptr(fc_context) context = command_context(a);
   g_autoptr(GPtrArray) found = g_ptr_array_new();
   g_autoptr(GError) error = NULL;
-  for (guint i = 0; i < a->operands->len; i++)
-    if (!collect(context, g_ptr_array_index(a->operands, i), found, &error)) return say_gerror(error);
+  plugins_hold_stdout();
+  for (guint i = 0; i < a->operands->len && !error; i++)
+    collect(context, g_ptr_array_index(a->operands, i), found, &error);
+  plugins_release_stdout();
+  if (error) return say_gerror(error);
   json j = json_begin(FALSE);
   json_open(&j, NULL, '[');
   for (guint i = 0; i < found->len; i++) {

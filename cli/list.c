@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `filterchain list`: the operators, and the plugin files that were turned away. */
+#include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 
@@ -17,7 +18,7 @@ static void print_text(const fc_operator **operators, gsize n, const fc_plugin_i
   }
   for (gsize i = 0; i < n_plugins; i++)
     if (plugins[i].reason)
-      printf("%s: %s: %s\n", plugins[i].id ? "partly used" : "rejected", plugins[i].path, plugins[i].reason);
+      printf("%s: %s: %s\n", plugins[i].id ? "not used" : "rejected", plugins[i].path, plugins[i].reason);
 }
 
 static void write_operator(json *j, fc_context *context, const fc_operator *op) {
@@ -45,6 +46,7 @@ static void print_json(fc_context *context, const fc_operator **operators, gsize
     if (!plugins[i].reason) continue;
     json_open(&j, NULL, '{');
     json_string(&j, "path", plugins[i].path);
+    json_string(&j, "plugin", plugins[i].id); /* null: nothing of it is used */
     json_string(&j, "reason", plugins[i].reason);
     json_close(&j, '}');
   }
@@ -62,8 +64,10 @@ exit_status list_command(const arguments *a) {
   }
   g_autoptr(fc_context) context = command_context(a);
   gsize n, n_plugins;
+  plugins_hold_stdout();
   g_autofree const fc_operator **operators = fc_context_operators(context, &n);
   g_autofree fc_plugin_info *plugins = fc_context_plugins(context, &n_plugins);
+  plugins_release_stdout();
   if (a->json)
     print_json(context, operators, n, plugins, n_plugins);
   else

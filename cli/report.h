@@ -9,7 +9,8 @@
 
 /* One input and what became of it. */
 typedef struct outcome {
-  const char *input; /* borrowed */
+  const char *input; /* borrowed; NULL where the chain makes its signal */
+  const char *label; /* for messages: the input, or the operator that makes the signal; borrowed */
   char *output;      /* NULL when there is none */
   fc_result *result; /* NULL when it failed */
   GError *error;     /* NULL when it did not */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #define LINKS_MAX 40 /* one behind another, as the system has it */
+#define NO_INPUT  "no input: give one with -i FILE (see filterchain --help)"
 
 typedef struct work {
   const arguments *args;
@@ -47,12 +48,18 @@ static gboolean chain_measures(const fc_chain *chain) {
   return FALSE;
 }
 
+/* The operator that makes the chain's signal, so that there is no input; or NULL. */
+static const fc_operator *generator_of(const fc_chain *chain) {
+  const fc_operator *first = fc_chain_operator(chain, 0);
+  return first && (first->flags & FC_OP_GENERATOR) ? first : NULL;
+}
+
 /* What needs no chain to be found wrong. */
 static gboolean check_arguments(const arguments *a, GError **error) {
   if (a->operands->len)
     return refuse(error, "unexpected \"%s\": inputs are named with -i, operators with -p, the output with -o",
                   (const char *)g_ptr_array_index(a->operands, 0));
-  if (!a->inputs->len) return refuse(error, "no input: give one with -i FILE (see filterchain --help)");
+  if (!a->inputs->len && !a->stages->len) return refuse(error, NO_INPUT);
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
@@ -70,6 +77,7 @@ static gboolean check_arguments(const arguments *a, GError **error) {
  * pipe may be named twice. */
 static gboolean same_file(const char *a, const char *b) {
   struct stat first, second;
+  if (!a || !b) return FALSE; /* no input, or no output */
   if (stat(a, &first) == 0 && stat(b, &second) == 0)
     return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   g_autofree char *whole = g_canonicalize_filename(a, NULL), *other = g_canonicalize_filename(b, NULL);
@@ -82,7 +90,7 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   if (!path || is_stream(path)) return TRUE;
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (same_file(path, o->input) || (o->output && same_file(path, o->output)))
+    if (same_file(path, o->input) || same_file(path, o->output))
       return refuse(error, "%s would overwrite %s", flag, path);
   }
   g_autofree char *folder = g_path_get_dirname(path);
@@ -102,7 +110,7 @@ static gboolean check_tables(const work *w, GError **error) {
     for (guint i = 0; i < w->outcomes->len; i++) {
       const outcome *o = g_ptr_array_index(w->outcomes, i);
       if (o->output && !is_stream(o->output) && same_file(o->output, tables[t]))
-        return refuse(error, "%s would be written to %s, which the chain is made of", o->input, o->output);
+        return refuse(error, "%s would be written to %s, which the chain is made of", o->label, o->output);
     }
   }
   return TRUE;
@@ -177,6 +185,7 @@ static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *i
                             GError **error) {
   outcome *o = g_new0(outcome, 1);
   o->input = input;
+  o->label = input;
   o->output = output;
   g_ptr_array_add(outcomes, o);
   if (!output) return TRUE;
@@ -208,6 +217,21 @@ static gboolean check_not_into_input(const work *w, GError **error) {
   return TRUE;
 }
 
+/* A chain that makes its signal runs once, without an input. */
+static gboolean pair_generated(work *w, const fc_operator *generator, gboolean folder, GError **error) {
+  if (w->args->inputs->len)
+    return refuse(error, "%s makes its signal itself: leave out -i %s", generator->name,
+                  (const char *)g_ptr_array_index(w->args->inputs, 0));
+  if (folder)
+    return refuse(error, "%s is a folder, and there is no input whose name to keep: give -o FILE",
+                  w->args->output);
+  outcome *o = g_new0(outcome, 1);
+  o->label = generator->name;
+  o->output = g_strdup(w->args->output);
+  g_ptr_array_add(w->outcomes, o);
+  return TRUE;
+}
+
 /* Which output each input goes to. */
 static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
@@ -216,6 +240,9 @@ static gboolean pair_outputs(work *w, GError **error) {
   gboolean folder = output && !is_stream(output) && g_file_test(output, G_FILE_TEST_IS_DIR);
   if (!output && !chain_measures(w->chain))
     return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
+  const fc_operator *generator = generator_of(w->chain);
+  if (generator) return pair_generated(w, generator, folder, error);
+  if (!a->inputs->len) return refuse(error, NO_INPUT);
   if (output && batch && !folder)
     return refuse(error, "%s: several inputs need -o to name an existing folder", output);
   if (folder && is_stream(g_ptr_array_index(a->inputs, 0)))
@@ -261,7 +288,7 @@ static exit_status failure_of(const GError *error) {
 static void describe_run(const outcome *o) {
   const fc_result *r = o->result;
   double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
-  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->input,
+  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->label,
            o->output ? o->output : "nothing", r->device, r->seconds, r->chunks, r->chunks == 1 ? "" : "s",
            megabytes);
 }
@@ -280,7 +307,7 @@ static void tell_failure(const work *w, const outcome *o) {
 }
 
 static gboolean run_one(work *w, outcome *o) {
-  progress_begin(&w->bar, o->input);
+  progress_begin(&w->bar, o->label);
   if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
   gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
   codecs_release_stdout();
@@ -374,8 +401,12 @@ exit_status run_command(const arguments *a) {
   g_autoptr(fc_context) context = command_context(a);
   fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
   g_ptr_array_add(a->stages, NULL);
+  signals_guard();
+  plugins_hold_stdout();
   g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
-  if (!chain) return say_gerror(error);
+  plugins_release_stdout();
   work w = {.args = a, .chain = chain};
-  return run_chain(&w);
+  exit_status status = chain ? run_chain(&w) : say_gerror(error);
+  signals_unguard();
+  return status;
 }

@@ -4,6 +4,8 @@
 #include "cli/say.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { GRACE_SECONDS = 2 };
@@ -27,9 +29,49 @@ static void on_alarm(int number) {
   if (received) leave_at_once();
 }
 
-/* A plugin that crashes, or GLib, which aborts when a few bytes cannot be had: the process
+/* ---- operators that end the process --------------------------------------- */
+
+static pid_t guarded; /* this process, while a run is under way; else 0 */
+
+const char *fc_running_operator(void) __attribute__((weak));
+
+static const char *running_operator(void) {
+  return fc_running_operator ? fc_running_operator() : NULL;
+}
+
+/* "filterchain: NAME: WHAT", by a single write that a handler may make. */
+static void tell_end(const char *name, const char *what) {
+  char line[256] = "filterchain: ";
+  g_strlcat(line, name, sizeof line);
+  g_strlcat(line, ": ", sizeof line);
+  g_strlcat(line, what, sizeof line);
+  g_strlcat(line, "\n", sizeof line);
+  if (write(STDERR_FILENO, line, strlen(line)) < 0) return; /* nobody is there to be told */
+}
+
+static void on_exit_within(void) {
+  if (!guarded || guarded != getpid()) return; /* or a child's that ends, as a decoder */
+  const char *name = running_operator();
+  tell_end(name ? name : "run",
+           name ? "the operator ended the process" : "an operator or a library ended the process");
+  fc_output_remove_all();
+  _exit(EXIT_FAILED);
+}
+
+/* ---- crashes --------------------------------------------------------------- */
+
+static const struct {
+  int number;
+  const char *what;
+} crashes[] = {{SIGABRT, "crashed (SIGABRT)"}, {SIGTRAP, "crashed (SIGTRAP)"}, {SIGSEGV, "crashed (SIGSEGV)"},
+               {SIGBUS, "crashed (SIGBUS)"},   {SIGILL, "crashed (SIGILL)"},   {SIGFPE, "crashed (SIGFPE)"}};
+
+/* An operator that crashes, or GLib, which aborts when a few bytes cannot be had: the process
  * ends as it would have, but for the temporaries. */
 static void on_crash(int number) {
+  const char *name = running_operator();
+  for (unsigned i = 0; name && i < sizeof crashes / sizeof *crashes; i++)
+    if (crashes[i].number == number) tell_end(name, crashes[i].what);
   fc_output_remove_all();
   raise(number); // the default again, held back until this handler returns
 }
@@ -41,6 +83,17 @@ static void handle_crash(int number) {
   action.sa_flags = (int)SA_RESETHAND;
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
+}
+
+void signals_guard(void) {
+  static gboolean installed;
+  if (!installed) installed = atexit(on_exit_within) == 0;
+  guarded = getpid();
+  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i].number);
+}
+
+void signals_unguard(void) {
+  guarded = 0;
 }
 
 static void handle(int number, void (*handler)(int)) {
@@ -58,8 +111,6 @@ void signals_install(void) {
   handle(SIGTERM, on_signal);
   handle(SIGHUP, on_signal);
   handle(SIGPIPE, on_signal);
-  static const int crashes[] = {SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i]);
   signal(SIGXFSZ, SIG_IGN); // a write beyond the limit then fails, as on a full disk
 }
 

@@ -14,10 +14,15 @@
  * photographs, little beside the memory of any machine that filters them. */
 #define KEEP_BYTES ((gsize)256 << 20)
 
+static void log_of_registry(fc_log_level level, const char *message, void *context) {
+  fc_context_log(context, level, "%s", message);
+}
+
 fc_context *fc_context_new_with(const fc_media *media) {
   fc_context *context = g_new0(fc_context, 1);
   context->media = media;
   context->registry = fc_registry_new();
+  fc_registry_set_log(context->registry, log_of_registry, context);
   context->frames = fc_frame_pool_new(KEEP_BYTES);
   context->driver = fc_cuda_driver();
   context->idle_crews = g_ptr_array_new_with_free_func((GDestroyNotify)fc_pool_free);

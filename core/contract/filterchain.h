@@ -88,7 +88,8 @@ typedef struct fc_plugin_info {
 FC_API const fc_operator **fc_context_operators(fc_context *context, gsize *count);
 /* All plugin files looked at, accepted and rejected; g_free. */
 FC_API fc_plugin_info *fc_context_plugins(fc_context *context, gsize *count);
-/* The operator of that name, or NULL with FC_UNSUPPORTED and a "did you mean". */
+/* The operator of that name, or NULL with FC_UNSUPPORTED and a "did you mean". Of several definitions the one
+ * that is searched first counts; "id/name" is that of the plugin with this id. */
 FC_API const fc_operator *fc_context_find(fc_context *context, const char *name, GError **error);
 /* Opens one plugin file by path and adds its operators; NULL with the reason. */
 FC_API const fc_plugin *fc_context_open_plugin(fc_context *context, const char *path, GError **error);

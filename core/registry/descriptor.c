@@ -18,6 +18,7 @@
 #define STRUCT_LARGEST 65536u
 
 #define NAME_LONGEST 63
+#define ID_LONGEST   255
 #define TEXT_LONGEST 65536
 
 /* The last field that a struct must reach to be of use in version 1. */
@@ -189,6 +190,14 @@ gboolean fc_is_name(const char *text) {
   gsize n = 0;
   while (n <= NAME_LONGEST && (g_ascii_islower(text[n]) || g_ascii_isdigit(text[n]) || text[n] == '_')) n++;
   return n <= NAME_LONGEST && !text[n];
+}
+
+/* "org.example.echo": without a '/' or ':', since a qualified name is "id/operator" in a stage. */
+static gboolean is_id(const char *text) {
+  gsize n = text ? strnlen(text, ID_LONGEST + 1) : 0;
+  for (gsize i = 0; i < n; i++)
+    if (!g_ascii_isalnum(text[i]) && !strchr("_-+.", text[i])) return FALSE;
+  return n > 0 && n <= ID_LONGEST;
 }
 
 /* UTF-8, and either one line with something on it, or any number with perhaps
@@ -381,8 +390,10 @@ static gboolean check_plugin(fc_plugin *plugin, GError **error) {
   plugin->author = text_or_empty(plugin->author);
   plugin->license = text_or_empty(plugin->license);
   plugin->url = text_or_empty(plugin->url);
-  return check_text(plugin->id, TRUE, "the plugin's id", error) &&
-         check_text(plugin->version, TRUE, "the plugin's version", error) &&
+  if (!plugin->id || !*plugin->id) return fc_fail(error, FC_INVALID, "the plugin's id is missing");
+  if (!is_id(plugin->id))
+    return fc_fail(error, FC_INVALID, "the plugin's id holds something other than letters, digits and _-+.");
+  return check_text(plugin->version, TRUE, "the plugin's version", error) &&
          check_text(plugin->author, FALSE, "the plugin's author", error) &&
          check_text(plugin->license, FALSE, "the plugin's license", error) &&
          check_text(plugin->url, FALSE, "the plugin's url", error);
@@ -419,8 +430,8 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
   return NULL;
 }
 
-/* Those that are fit; the others are named in `unfit`. */
-static gboolean take_operators(copy *c, GString *unfit, GError **error) {
+/* Those that are fit; what is wrong with the others goes into `unfit`, of char *. */
+static gboolean take_operators(copy *c, GPtrArray *unfit, GError **error) {
   guint n = c->plugin.n_operators;
   const fc_operator *const *from = c->plugin.operators;
   if (n == 0 || n > OPERATORS_MOST || !from)
@@ -434,23 +445,30 @@ static gboolean take_operators(copy *c, GString *unfit, GError **error) {
     if (op)
       to[c->plugin.n_operators++] = op;
     else
-      g_string_append_printf(unfit, "%s%s", unfit->len ? "; " : "", why->message);
+      g_ptr_array_add(unfit, g_strdup(why->message));
     g_clear_error(&why);
   }
-  return c->plugin.n_operators > 0 || fc_fail(error, FC_INVALID, "%s", unfit->str);
+  if (c->plugin.n_operators > 0) return TRUE;
+  g_ptr_array_add(unfit, NULL);
+  char *all = g_strjoinv("; ", (char **)unfit->pdata);
+  fc_fail(error, FC_INVALID, "%s", all);
+  g_free(all);
+  return FALSE;
 }
 
-fc_plugin *fc_descriptor_copy(const fc_plugin *plugin, char **unfit, GError **error) {
+fc_plugin *fc_descriptor_copy(const fc_plugin *plugin, GStrv *unfit, GError **error) {
   if (!check_size(plugin, SIZE_TO(fc_plugin, operators), "fc_plugin", error)) return NULL;
   copy *c = g_new0(copy, 1);
+  GPtrArray *left_out = g_ptr_array_new_with_free_func(g_free);
   c->blocks = g_ptr_array_new_with_free_func(g_free);
   memcpy(&c->plugin, plugin, MIN(plugin->size, sizeof *plugin));
   c->plugin.size = sizeof c->plugin;
-  GString *left_out = g_string_new(NULL);
   gboolean fit = check_plugin(&c->plugin, error) && take_operators(c, left_out, error);
-  gboolean told = fit && unfit && left_out->len > 0;
-  char *text = g_string_free(left_out, !told);
-  if (told) *unfit = text;
+  if (fit && unfit && left_out->len > 0) {
+    g_ptr_array_add(left_out, NULL);
+    *unfit = (GStrv)g_ptr_array_steal(left_out, NULL);
+  }
+  g_ptr_array_free(left_out, TRUE);
   if (fit) return &c->plugin;
   fc_descriptor_free(&c->plugin);
   return NULL;

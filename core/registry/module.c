@@ -26,7 +26,7 @@ gboolean fc_module_check_file(const char *path, GError **error) {
 
 /* The loader repeats the path, which the user has read already. */
 static gboolean fail_open(const char *path, GError **error) {
-  const char *why = g_module_error();
+  const char *why = dlerror();
   if (!why) why = "no reason given";
   gsize length = strlen(path);
   if (strncmp(why, path, length) == 0 && why[length] == ':') why += length + 1;
@@ -34,32 +34,27 @@ static gboolean fail_open(const char *path, GError **error) {
   return fc_fail(error, FC_IO, "cannot be loaded: %s", why);
 }
 
-GModule *fc_module_open(const char *path, gboolean lazy, GError **error) {
-  GModuleFlags flags = G_MODULE_BIND_LOCAL | (lazy ? G_MODULE_BIND_LAZY : 0);
-  GModule *module = g_module_open(path, flags);
-  if (!module) {
-    fail_open(path, error);
-    return NULL;
-  }
-  g_module_make_resident(module);
+void *fc_module_open(const char *path, gboolean trusted, GError **error) {
+  int when = trusted ? RTLD_LAZY : RTLD_NOW | FC_MODULE_OWN_NAMES;
+  void *module = dlopen(path, when | RTLD_LOCAL | RTLD_NODELETE);
+  if (!module) fail_open(path, error);
   return module;
 }
 
-static gboolean fail_entry(GModule *module, GError **error) {
+static gboolean fail_entry(void *module, GError **error) {
   for (int version = 1; version <= VERSIONS_TRIED; version++) {
     char name[32];
-    gpointer symbol;
     g_snprintf(name, sizeof name, "fc_plugin_entry_v%d", version);
-    if (version != FC_PLUGIN_ABI && g_module_symbol(module, name, &symbol))
+    if (version != FC_PLUGIN_ABI && dlsym(module, name))
       return fc_fail(error, FC_UNSUPPORTED, "is made for plugin ABI %d, this is %d", version, FC_PLUGIN_ABI);
   }
   return fc_fail(error, FC_INVALID, "is no filterchain plugin: it has no symbol %s", FC_PLUGIN_ENTRY_NAME);
 }
 
-const fc_plugin *fc_module_ask(GModule *module, GError **error) {
-  gpointer symbol = NULL;
+const fc_plugin *fc_module_ask(void *module, GError **error) {
+  void *symbol = dlsym(module, FC_PLUGIN_ENTRY_NAME);
   fc_plugin_entry_fn entry;
-  if (!g_module_symbol(module, FC_PLUGIN_ENTRY_NAME, &symbol) || !symbol) {
+  if (!symbol) {
     fail_entry(module, error);
     return NULL;
   }

@@ -2,18 +2,21 @@
 /*
  * registry.c - see registry.h. All plugin files stand in one array in search order and
  * are opened when they are needed. Which definition of a name counts depends on that
- * order alone, never on what has been opened so far or is remembered of earlier runs: NAME.so
- * in the first folder that has one and where it defines NAME, else the first file that does.
+ * order alone, never on what has been opened so far or is remembered of earlier runs.
+ *
+ * The mutex is not held while a file is looked at, which may take the scanner's whole time: other threads
+ * find what they need meanwhile, and only who needs that file waits for it.
  */
 #include "core/registry/registry.h"
 
+#include "core/base/suggest.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/module.h"
 #include "core/registry/plugin_cache.h"
 #include "core/registry/scanner.h"
-#include "core/base/suggest.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +27,10 @@
 #define SCAN_PROGRAM    "filterchain-scan"
 #define BUILD_TREE_MARK "filterchain-build-tree"
 
-typedef enum file_state { UNSEEN, ACCEPTED, REJECTED } file_state;
+/* A file whose opening takes longer than this makes every run slow, which is told. */
+#define PATIENCE G_TIME_SPAN_SECOND
+
+typedef enum file_state { UNSEEN, OPENING, ACCEPTED, REJECTED } file_state;
 
 typedef struct plugin_file {
   char *path;
@@ -32,20 +38,25 @@ typedef struct plugin_file {
   gboolean extra;   /* given by path, not found in a folder */
   file_state state;
   char *reason;      /* why REJECTED */
-  char *unfit;       /* which operators of an ACCEPTED one are not fit, and why; or NULL */
-  char *shadowed;    /* what of an ACCEPTED one is not used; made on request */
+  GStrv unfit;       /* `operator "x": why it is not fit`, each that is not; NULL: none */
+  char *unused;      /* which operators of an ACCEPTED one are not used; made on request */
   fc_plugin *plugin; /* of an ACCEPTED one */
 } plugin_file;
 
 struct fc_registry {
-  GMutex mutex;
-  GPtrArray *dirs;  /* of char *, in search order; the built-in one comes last */
-  GPtrArray *files; /* of plugin_file *, in search order, once `listed` */
+  pthread_mutex_t mutex;
+  pthread_cond_t opened; /* a file is no longer OPENING */
+  GPtrArray *dirs;       /* of char *, in search order; the built-in one comes last */
+  GPtrArray *files;      /* of plugin_file *, in search order, once `listed` */
   gboolean listed;
   char *builtin;          /* the built-in folder, canonical */
   char *helper;           /* the scanner's program */
   char *cache_folder;     /* NULL: nothing is remembered from run to run */
   fc_plugin_cache *cache; /* read when a file from outside our installation is first met */
+  fc_log_fn log;
+  void *log_data;
+  GHashTable *told;   /* of char *: operators of which it was said that another takes the place of ours */
+  GPtrArray *pending; /* of char *: warnings for when the mutex is free */
 };
 
 /* ---- where we are ------------------------------------------------------ */
@@ -126,8 +137,8 @@ static void free_file(gpointer data) {
   fc_descriptor_free(file->plugin);
   g_free(file->path);
   g_free(file->reason);
-  g_free(file->unfit);
-  g_free(file->shadowed);
+  g_strfreev(file->unfit);
+  g_free(file->unused);
   g_free(file);
 }
 
@@ -167,8 +178,8 @@ static void add_dir(GPtrArray *dirs, const char *dir) {
 static void list_files(fc_registry *r) {
   if (r->listed) return;
   r->listed = TRUE;
-  char **more =
-      g_strsplit(g_getenv("FILTERCHAIN_PLUGIN_PATH") ? g_getenv("FILTERCHAIN_PLUGIN_PATH") : "", ":", -1);
+  const char *path = secure_getenv("FILTERCHAIN_PLUGIN_PATH"); /* not where others' rights are lent */
+  char **more = g_strsplit(path ? path : "", ":", -1);
   for (guint i = 0; more[i]; i++)
     if (*more[i]) add_dir(r->dirs, more[i]);
   g_strfreev(more);
@@ -178,13 +189,19 @@ static void list_files(fc_registry *r) {
 
 /* ---- opening ----------------------------------------------------------- */
 
-static fc_plugin *look_into(fc_registry *r, plugin_file *file, GError **error) {
-  if (!fc_module_check_file(file->path, error)) return NULL;
-  if (!file->trusted && !fc_scan_plugin(r->helper, file->path, error)) return NULL;
-  GModule *module = fc_module_open(file->path, file->trusted, error);
-  if (!module) return NULL;
-  const fc_plugin *plugin = fc_module_ask(module, error);
-  return plugin ? fc_descriptor_copy(plugin, &file->unfit, error) : NULL;
+/* What looking into a file brought. */
+typedef struct finding {
+  fc_plugin *plugin; /* NULL: rejected */
+  GStrv unfit;
+  GError *error;
+} finding;
+
+static void look_into(const fc_registry *r, const char *path, gboolean trusted, finding *f) {
+  if (!fc_module_check_file(path, &f->error)) return;
+  if (!trusted && !fc_scan_plugin(r->helper, path, &f->error)) return;
+  void *module = fc_module_open(path, trusted, &f->error);
+  const fc_plugin *plugin = module ? fc_module_ask(module, &f->error) : NULL;
+  if (plugin) f->plugin = fc_descriptor_copy(plugin, &f->unfit, &f->error);
 }
 
 /* Our own files are not worth a look into the cache, and those given by path are opened anyway. */
@@ -205,17 +222,37 @@ static void remember(fc_registry *r, const plugin_file *file, const fc_plugin_ma
     fc_plugin_cache_forget(cache, file->path);
 }
 
-/* The file's plugin, opened now unless it was before; NULL when it is rejected. */
+static void warn_of_delay(fc_registry *r, const plugin_file *file, gint64 taken) {
+  if (taken < PATIENCE || file->extra) return;
+  g_ptr_array_add(r->pending, g_strdup_printf("%s was waited for: it %s", file->path,
+                                              file->reason ? file->reason : "took long to open"));
+}
+
+/* The mutex is free while the file is looked at. */
+static void open_now(fc_registry *r, plugin_file *file) {
+  finding f = {0};
+  file->state = OPENING;
+  pthread_mutex_unlock(&r->mutex);
+  gint64 begun = g_get_monotonic_time();
+  fc_plugin_mark mark = fc_plugin_mark_of(file->path);
+  look_into(r, file->path, file->trusted, &f);
+  gint64 taken = g_get_monotonic_time() - begun;
+  pthread_mutex_lock(&r->mutex);
+  file->plugin = f.plugin;
+  file->unfit = f.unfit;
+  file->reason = f.error ? g_strdup(f.error->message) : NULL;
+  file->state = file->plugin ? ACCEPTED : REJECTED;
+  remember(r, file, &mark, f.error);
+  warn_of_delay(r, file, taken);
+  g_clear_error(&f.error);
+  pthread_cond_broadcast(&r->opened);
+}
+
+/* The file's plugin, opened now unless it was before; NULL when it is rejected. Another thread may have the
+ * mutex in between. */
 static const fc_plugin *ensure_open(fc_registry *r, plugin_file *file) {
-  if (file->state == UNSEEN) {
-    GError *error = NULL;
-    fc_plugin_mark mark = fc_plugin_mark_of(file->path);
-    file->plugin = look_into(r, file, &error);
-    file->state = file->plugin ? ACCEPTED : REJECTED;
-    if (error) file->reason = g_strdup(error->message);
-    remember(r, file, &mark, error);
-    g_clear_error(&error);
-  }
+  if (file->state == UNSEEN) open_now(r, file);
+  while (file->state == OPENING) pthread_cond_wait(&r->opened, &r->mutex);
   return file->plugin;
 }
 
@@ -223,9 +260,19 @@ static void open_all(fc_registry *r) {
   for (guint i = 0; i < r->files->len; i++) ensure_open(r, r->files->pdata[i]);
 }
 
+/* ---- whose definition counts ------------------------------------------- */
+
+static gboolean is_named(const plugin_file *file, const char *name) {
+  const char *base = strrchr(file->path, '/');
+  base = base ? base + 1 : file->path;
+  gsize length = strlen(name);
+  return !file->extra && strncmp(base, name, length) == 0 && strcmp(base + length, ".so") == 0;
+}
+
 /* Whether a file that has not been opened need not be, looking for this name. */
 static gboolean is_known_to_lack(fc_registry *r, const plugin_file *file, const char *name) {
-  fc_plugin_cache *cache = file->state == UNSEEN ? cache_for(r, file) : NULL;
+  gboolean open = file->state == ACCEPTED || file->state == REJECTED;
+  fc_plugin_cache *cache = open ? NULL : cache_for(r, file);
   return cache && fc_plugin_cache_lacks(cache, file->path, name);
 }
 
@@ -235,25 +282,44 @@ static const fc_operator *operator_in(const fc_plugin *plugin, const char *name)
   return NULL;
 }
 
-static gboolean is_named(const plugin_file *file, const char *name) {
-  const char *base = strrchr(file->path, '/');
-  base = base ? base + 1 : file->path;
-  gsize length = strlen(name);
-  return !file->extra && strncmp(base, name, length) == 0 && strcmp(base + length, ".so") == 0;
+/* The file of our own installation that is named after an operator, as each of ours is; or NULL. */
+static plugin_file *our_own(const fc_registry *r, const char *name) {
+  for (guint i = 0; i < r->files->len; i++) {
+    plugin_file *file = r->files->pdata[i];
+    if (file->trusted && is_named(file, name)) return file;
+  }
+  return NULL;
 }
 
-/* The definition of a name that counts, and its file. */
-static const fc_operator *winner(fc_registry *r, const char *name, const plugin_file **from) {
-  for (int pass = 0; pass < 2; pass++)
-    for (guint i = 0; i < r->files->len; i++) {
-      plugin_file *file = r->files->pdata[i];
-      if ((pass == 0 && !is_named(file, name)) || is_known_to_lack(r, file, name)) continue;
-      const fc_operator *op = operator_in(ensure_open(r, file), name);
-      if (!op) continue;
-      *from = file;
-      return op;
+static const fc_operator *definition_in(fc_registry *r, plugin_file *file, const char *id, const char *name) {
+  const fc_plugin *plugin = ensure_open(r, file);
+  return plugin && (!id || strcmp(plugin->id, id) == 0) ? operator_in(plugin, name) : NULL;
+}
+
+/* The definition of a name that counts - among the plugins of that id, if it is not NULL - and its file. Of
+ * the built-in folder NAME.so comes first, so that the others there need not be opened. */
+static const fc_operator *winner(fc_registry *r, const char *id, const char *name, const plugin_file **from) {
+  plugin_file *own = our_own(r, name);
+  for (guint i = 0; i < r->files->len; i++) {
+    plugin_file *file = r->files->pdata[i];
+    const fc_operator *op = NULL;
+    if (file->trusted && own) {
+      if ((op = definition_in(r, own, id, name))) file = own;
+      own = NULL;
     }
+    if (!op && !is_known_to_lack(r, file, name)) op = definition_in(r, file, id, name);
+    if (!op) continue;
+    *from = file;
+    return op;
+  }
   return NULL;
+}
+
+/* Said once: the user may not know that a folder of his holds the like. */
+static void warn_of_replacement(fc_registry *r, const char *name, const plugin_file *from) {
+  if (from->trusted || !our_own(r, name) || !g_hash_table_add(r->told, g_strdup(name))) return;
+  g_ptr_array_add(r->pending, g_strdup_printf("operator \"%s\" is that of %s (%s), not the built-in one",
+                                              name, from->path, from->plugin->id));
 }
 
 /* ---- all of them ------------------------------------------------------- */
@@ -272,51 +338,80 @@ static GPtrArray *all_operators(fc_registry *r) {
     for (guint j = 0; plugin && j < plugin->n_operators; j++) {
       const plugin_file *from;
       const fc_operator *op = plugin->operators[j];
-      if (winner(r, op->name, &from) == op) g_ptr_array_add(all, (gpointer)op);
+      if (winner(r, NULL, op->name, &from) == op) g_ptr_array_add(all, (gpointer)op);
     }
   }
   g_ptr_array_sort(all, compare_operators);
   return all;
 }
 
-/* Says of an accepted file which of its operators are unfit, and which others define before it. */
-static void note_shadowed(fc_registry *r, plugin_file *file) {
-  GString *note = g_string_new(file->unfit);
+/* Which operators of an accepted file are not used, and why; NULL: none. g_free. */
+static char *unused_in(fc_registry *r, const plugin_file *file) {
+  GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; file->unfit && file->unfit[i]; i++) g_ptr_array_add(notes, g_strdup(file->unfit[i]));
   for (guint j = 0; file->plugin && j < file->plugin->n_operators; j++) {
     const fc_operator *op = file->plugin->operators[j];
-    const plugin_file *from;
-    if (winner(r, op->name, &from) == op) continue;
-    g_string_append_printf(note, "%soperator \"%s\" is already defined by %s", note->len ? "; " : "",
-                           op->name, from->path);
+    const plugin_file *from = NULL;
+    if (winner(r, NULL, op->name, &from) != op && from)
+      g_ptr_array_add(notes, g_strdup_printf("operator \"%s\": %s comes first", op->name, from->path));
   }
-  g_free(file->shadowed);
-  file->shadowed = g_string_free(note, note->len == 0);
+  g_ptr_array_add(notes, NULL);
+  char *text = notes->len > 1 ? g_strjoinv("; ", (char **)notes->pdata) : NULL;
+  g_ptr_array_free(notes, TRUE);
+  return text;
 }
 
 /* ---- not found --------------------------------------------------------- */
 
-/* A plugin of that name that is there but unfit is the likely cause. */
-static const plugin_file *rejected_namesake(const fc_registry *r, const char *name) {
-  for (guint i = 0; i < r->files->len; i++) {
+/* "PATH operator "x": why it is not fit" of a plugin that has it, or "PATH crashed ..." of one that is called
+ * so; NULL when there is neither. g_free. */
+static char *why_unfit(const fc_registry *r, const char *name) {
+  char *begin = g_strdup_printf("operator \"%s\": ", name), *why = NULL;
+  for (guint i = 0; i < r->files->len && !why; i++) {
     const plugin_file *file = r->files->pdata[i];
-    if (file->state == REJECTED && is_named(file, name)) return file;
+    gboolean tells = file->reason && (is_named(file, name) || strstr(file->reason, begin));
+    if (tells) why = g_strdup_printf("%s %s", file->path, file->reason);
+    for (guint j = 0; file->unfit && file->unfit[j] && !why; j++)
+      if (g_str_has_prefix(file->unfit[j], begin)) why = g_strdup_printf("%s %s", file->path, file->unfit[j]);
   }
-  return NULL;
+  g_free(begin);
+  return why;
+}
+
+/* The ids of the plugins that define an operator: "a, b"; NULL: none. g_free. */
+static char *ids_with(const fc_registry *r, const char *name) {
+  GString *ids = g_string_new(NULL);
+  for (guint i = 0; i < r->files->len; i++) {
+    const fc_plugin *plugin = ((const plugin_file *)r->files->pdata[i])->plugin;
+    if (operator_in(plugin, name)) g_string_append_printf(ids, "%s%s", ids->len ? ", " : "", plugin->id);
+  }
+  return g_string_free(ids, ids->len == 0);
+}
+
+static void fail_qualified(const fc_registry *r, const char *full, const char *name, GError **error) {
+  char *ids = ids_with(r, name);
+  if (ids)
+    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": \"%s\" is defined by %s", full, name, ids);
+  else
+    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (`list` shows what there is)", full);
+  g_free(ids);
 }
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   GPtrArray *all = all_operators(r);
   const char **names = g_new0(const char *, all->len + 1);
   for (guint i = 0; i < all->len; i++) names[i] = ((const fc_operator *)all->pdata[i])->name;
-  const plugin_file *namesake = rejected_namesake(r, name);
-  char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64);
-  if (namesake)
-    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": %s %s", shown, namesake->path, namesake->reason);
+  char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  if (strchr(name, '/'))
+    fail_qualified(r, shown, strrchr(name, '/') + 1, error);
+  else if (why)
+    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": %s", shown, why);
   else if (all->len == 0)
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": there are no plugins in %s", shown, r->builtin);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\"%s", shown,
             *hint ? hint : " (`list` shows what there is)");
+  g_free(why);
   g_free(hint);
   g_free(shown);
   g_free(names);
@@ -325,17 +420,29 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
 
 /* ---- the public face --------------------------------------------------- */
 
-/* Ends what the mutex guards, and keeps what has been learned. */
+static void enter(fc_registry *r) {
+  pthread_mutex_lock(&r->mutex);
+  list_files(r);
+}
+
+/* Ends what the mutex guards, keeps what has been learned, and says what is to be said. */
 static void leave(fc_registry *r) {
+  GPtrArray *pending = r->pending;
+  r->pending = g_ptr_array_new_with_free_func(g_free);
   if (r->cache) fc_plugin_cache_save(r->cache);
-  g_mutex_unlock(&r->mutex);
+  pthread_mutex_unlock(&r->mutex);
+  for (guint i = 0; r->log && i < pending->len; i++) r->log(FC_LOG_WARNING, pending->pdata[i], r->log_data);
+  g_ptr_array_free(pending, TRUE);
 }
 
 fc_registry *fc_registry_new(void) {
   fc_registry *r = g_new0(fc_registry, 1);
-  g_mutex_init(&r->mutex);
+  pthread_mutex_init(&r->mutex, NULL);
+  pthread_cond_init(&r->opened, NULL);
   r->dirs = g_ptr_array_new_with_free_func(g_free);
   r->files = g_ptr_array_new_with_free_func(free_file);
+  r->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  r->pending = g_ptr_array_new_with_free_func(g_free);
   r->cache_folder = fc_plugin_cache_folder();
   find_home(r);
   return r;
@@ -349,35 +456,46 @@ void fc_registry_free(fc_registry *r) {
   g_ptr_array_free(r->dirs, TRUE);
   g_free(r->builtin);
   g_free(r->helper);
-  g_mutex_clear(&r->mutex);
+  g_hash_table_unref(r->told);
+  g_ptr_array_free(r->pending, TRUE);
+  pthread_cond_destroy(&r->opened);
+  pthread_mutex_destroy(&r->mutex);
   g_free(r);
 }
 
+void fc_registry_set_log(fc_registry *r, fc_log_fn log, void *data) {
+  r->log = log;
+  r->log_data = data;
+}
+
 void fc_registry_add_dir(fc_registry *r, const char *dir) {
-  g_mutex_lock(&r->mutex);
+  pthread_mutex_lock(&r->mutex);
   add_dir(r->dirs, dir);
-  g_mutex_unlock(&r->mutex);
+  pthread_mutex_unlock(&r->mutex);
 }
 
 const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **error) {
-  const plugin_file *from;
-  g_mutex_lock(&r->mutex);
-  list_files(r);
+  const plugin_file *from = NULL;
+  const fc_operator *op = NULL;
+  const char *slash = strrchr(name, '/'), *plain = slash ? slash + 1 : name;
+  char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
+  enter(r);
   /* What cannot be a name is in no plugin, so none need be opened to know. */
-  const fc_operator *op = fc_is_name(name) ? winner(r, name, &from) : NULL;
+  if (fc_is_name(plain)) op = winner(r, id, plain, &from);
   /* That there is none is not said on the cache's word. */
-  if (!op && fc_is_name(name)) {
+  if (!op && fc_is_name(plain)) {
     open_all(r);
-    op = winner(r, name, &from);
+    op = winner(r, id, plain, &from);
   }
   if (!op) fail_find(r, name, error);
+  if (op && !id) warn_of_replacement(r, name, from);
   leave(r);
+  g_free(id);
   return op;
 }
 
 const fc_operator **fc_registry_operators(fc_registry *r, gsize *count) {
-  g_mutex_lock(&r->mutex);
-  list_files(r);
+  enter(r);
   GPtrArray *all = all_operators(r);
   leave(r);
   if (count) *count = all->len;
@@ -386,23 +504,23 @@ const fc_operator **fc_registry_operators(fc_registry *r, gsize *count) {
 }
 
 fc_plugin_info *fc_registry_plugins(fc_registry *r, gsize *count) {
-  g_mutex_lock(&r->mutex);
-  list_files(r);
+  enter(r);
   open_all(r);
-  fc_plugin_info *infos = g_new0(fc_plugin_info, r->files->len + 1);
-  for (guint i = 0; i < r->files->len; i++) {
+  guint n = r->files->len;
+  fc_plugin_info *infos = g_new0(fc_plugin_info, n + 1);
+  for (guint i = 0; i < n; i++) {
     plugin_file *file = r->files->pdata[i];
-    const fc_plugin *plugin = file->plugin;
-    /* A note handed out before must stay valid, and what shadows does not change:
+    const fc_plugin *plugin = ensure_open(r, file);
+    /* A note handed out before must stay valid, and what comes first does not change:
      * a file opened by path is searched last. */
-    if (plugin && !file->shadowed) note_shadowed(r, file);
+    if (plugin && !file->unused) file->unused = unused_in(r, file);
     infos[i].path = file->path;
     infos[i].id = plugin ? plugin->id : NULL;
     infos[i].version = plugin ? plugin->version : NULL;
-    infos[i].reason = plugin ? file->shadowed : file->reason;
+    infos[i].reason = plugin ? file->unused : file->reason;
   }
-  if (count) *count = r->files->len;
   leave(r);
+  if (count) *count = n;
   return infos;
 }
 
@@ -416,13 +534,12 @@ static plugin_file *file_of(const fc_registry *r, const char *path) {
 
 const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **error) {
   char *full = canonical(path), *dir = g_path_get_dirname(full);
-  g_mutex_lock(&r->mutex);
-  list_files(r);
+  enter(r);
   plugin_file *file = file_of(r, full);
   if (!file) file = add_file(r, full, strcmp(dir, r->builtin) == 0, TRUE);
   const fc_plugin *plugin = ensure_open(r, file);
   if (!plugin) fc_fail(error, FC_INVALID, "%s %s", path, file->reason);
-  g_mutex_unlock(&r->mutex);
+  leave(r);
   g_free(dir);
   g_free(full);
   return plugin;
@@ -430,7 +547,7 @@ const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **err
 
 const fc_plugin *fc_registry_plugin_of(fc_registry *r, const fc_operator *op, const char **path) {
   const fc_plugin *found = NULL;
-  g_mutex_lock(&r->mutex);
+  pthread_mutex_lock(&r->mutex);
   for (guint i = 0; i < r->files->len && !found; i++) {
     const plugin_file *file = r->files->pdata[i];
     for (guint j = 0; file->plugin && j < file->plugin->n_operators; j++)
@@ -439,6 +556,6 @@ const fc_plugin *fc_registry_plugin_of(fc_registry *r, const fc_operator *op, co
         if (path) *path = file->path;
       }
   }
-  g_mutex_unlock(&r->mutex);
+  pthread_mutex_unlock(&r->mutex);
   return found;
 }

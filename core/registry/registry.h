@@ -3,17 +3,17 @@
  * registry.h - finds operators: which plugin files there are, which of them are
  * fit, and what they define.
  *
- * Folders are searched in this order: those added, those of
- * $FILTERCHAIN_PLUGIN_PATH, the built-in one. An operator is that of the first NAME.so
- * which defines it, else of the first file that does; other definitions of the
- * name are recorded with the reason. A file from outside the
- * built-in folder is first opened in a child process (scanner.h), so that one that
- * crashes or hangs takes only the child with it. Modules are never unloaded, and
- * every descriptor handed out is a full-sized copy: fields that the plugin's author
- * did not know are zero, and `size` is this host's.
+ * Folders are searched in this order: those added, those of $FILTERCHAIN_PLUGIN_PATH, the built-in one; the
+ * files of a folder in the order of their names. The first file that defines an operator counts, whatever it
+ * is called; other definitions are reached by the qualified name PLUGIN-ID/OPERATOR. What takes the place of
+ * a built-in operator is logged, once.
  *
- * Every function may be called from any thread (there is one mutex inside). What is
- * returned lives as long as the registry.
+ * A file from outside the built-in folder is first opened in a child process (scanner.h), so that one that
+ * crashes or hangs takes only the child with it. An operator that is not fit is left out, with its reason,
+ * and the rest of its plugin is used. Modules are never unloaded, and every descriptor handed out is a
+ * full-sized copy: fields that the plugin's author did not know are zero, and `size` is this host's.
+ *
+ * Every function may be called from any thread. What is returned lives as long as the registry.
  */
 #ifndef FC_CORE_REGISTRY_H
 #define FC_CORE_REGISTRY_H
@@ -26,6 +26,9 @@ typedef struct fc_registry fc_registry;
 
 fc_registry *fc_registry_new(void);
 void fc_registry_free(fc_registry *registry); /* NULL is allowed */
+
+/* Where warnings go; called from the thread that looks something up. Before the first look-up. */
+void fc_registry_set_log(fc_registry *registry, fc_log_fn log, void *data);
 
 /* Before the first look-up. A folder that does not exist holds no plugins. */
 void fc_registry_add_dir(fc_registry *registry, const char *dir);
@@ -41,17 +44,17 @@ char *fc_registry_program(const fc_registry *registry, const char *folder, const
 /* For tests: the folder of the cache (plugin_cache.h); NULL for none. */
 void fc_registry_set_cache(fc_registry *registry, const char *folder);
 
-/* The operator of that name; opens as few files as it can: NAME.so in each folder
- * first, and none that is known from earlier runs not to define it. NULL with FC_UNSUPPORTED and a "did you
- * mean". */
+/* The operator of that name, or of "id/name"; opens as few files as it can: none that is known from earlier
+ * runs not to define it. NULL with FC_UNSUPPORTED and a "did you mean", or why the one there is is not fit.
+ */
 const fc_operator *fc_registry_find(fc_registry *registry, const char *name, GError **error);
 
 /* All operators sorted by name, ending with NULL; g_free. Opens every plugin. */
 const fc_operator **fc_registry_operators(fc_registry *registry, gsize *count);
 
 /* Every plugin file, in search order: rejected with the reason, or accepted - where
- * `reason`, if not NULL, says which of its operators another defines; g_free. Opens every
- * plugin. */
+ * `reason`, if not NULL, says which of its operators are not used: unfit, or defined by an earlier file;
+ * g_free. Opens every plugin. */
 fc_plugin_info *fc_registry_plugins(fc_registry *registry, gsize *count);
 
 /* Opens one file, wherever it lies; its operators join the others unless their names

@@ -38,7 +38,7 @@ static void limit_self(void) {
 
 static gboolean look(const char *path, GError **error) {
   answer("opening", "");
-  GModule *module = fc_module_open(path, FALSE, error);
+  void *module = fc_module_open(path, FALSE, error);
   if (!module) return FALSE;
   answer("asking", "");
   const fc_plugin *plugin = fc_module_ask(module, error);

@@ -4,7 +4,7 @@
  * of itself and its two neighbours by more than a threshold is replaced by that median.
  * Takes clicks out of sound and single bad pixels out of rows. One pass, no state.
  *
- *   cc -shared -fPIC -O2 $(pkg-config --cflags filterchain-plugin) declick.c -o declick.so -lm
+ *   cc -shared -fPIC -fvisibility=hidden -O2 `pkg-config --cflags filterchain-plugin` declick.c -o declick.so
  *   filterchain -i in.wav --plugin-dir . -p declick:0.2 -o out.wav
  *
  * It declares f32 and f64 only; the host converts whatever else comes. It asks for one

@@ -74,12 +74,18 @@ class Foreign(Cache):
 
 
 class Own(Cache):
-    """A chain of our own operators: no other plugin is opened, no cache read or written."""
-    CHAIN = ("-i", "in.wav", "-p", "conv1d:mask.txt", "-p", "gain:0.5", "-o", "out.wav", "--plugin-dir", "plugins")
+    """A chain of our own operators."""
+    CHAIN = ("-i", "in.wav", "-p", "conv1d:mask.txt", "-p", "gain:0.5", "-o", "out.wav")
 
     def test_only_the_chain_is_opened(self):
         self.assertEqual(self.opened(*self.CHAIN), ["conv1d.so", "gain.so"])
         self.assertFalse(os.path.exists(self.path("home")))
+
+    def test_another_folder_might_define_them(self):
+        """So its plugins are opened, until it is remembered that they do not."""
+        chain = (*self.CHAIN, "--plugin-dir", "plugins")
+        self.assertEqual(self.opened(*chain), sorted(["conv1d.so", "gain.so", *COPIES]))
+        self.assertEqual(self.opened(*chain), ["conv1d.so", "gain.so"])
 
     def test_the_cache_is_not_touched(self):
         self.succeed("list", "--plugin-dir", "plugins", env=self.environment())

@@ -98,7 +98,17 @@ class Completion(harness.Case):
                     answers = self.complete(f"filterchain -p {op['name']}:{param['name']}=")
                     self.assertEqual(sorted(answers), sorted(choice["name"] for choice in param["choices"]))
 
+    def test_files_of_tables_and_inputs(self):
+        self.write("0.txt", "1")
+        for op in OPERATORS:
+            for param in op["params"]:
+                if param["type"] in ("table", "input", "path"):
+                    for before in ("", param["name"] + "="):
+                        self.assertEqual(self.complete(f"filterchain -p {op['name']}:{before}0"), ["0.txt"])
+                    self.assertEqual(sorted(self.complete(f"filterchain -p {op['name']}:{param['name']}=")), ["0.txt", "completion"])
+
     def test_options_and_commands(self):
+        self.assertIn("all", self.complete("filterchain --device cuda:"))
         self.assertEqual(self.complete("filterchain --dry"), ["--dry-run"])
         self.assertEqual(self.complete("filterchain ins"), ["inspect"])
         self.assertEqual(self.complete("filterchain --progress j"), ["json"])

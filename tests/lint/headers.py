@@ -21,7 +21,7 @@ WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-parameter"]
 
 def library_flags():
     """The folders of GLib's and libsndfile's headers, as system ones: their warnings are not ours."""
-    said = subprocess.run(["pkg-config", "--cflags", "glib-2.0", "gmodule-no-export-2.0", "sndfile"],
+    said = subprocess.run(["pkg-config", "--cflags", "glib-2.0", "sndfile"],
                           stdout=subprocess.PIPE, check=True, text=True).stdout
     return [re.sub(r"^-I", "-isystem", flag) for flag in shlex.split(said)] + ["-isystem/usr/include/stb"]
 

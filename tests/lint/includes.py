@@ -42,7 +42,7 @@ INSTALLED = ("core/contract/edges.h", "core/contract/fc_helpers.h", "core/contra
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (
-    (("glib", "gmodule", "gio"), ("core", "media", "cli", "tests", "examples")),
+    (("glib", "gio"), ("core", "media", "cli", "tests", "examples")),
     (("sndfile", "stb", "zlib"), ("media", "tests")),
     (("stdio.h",), ("core", "media", "cli", "tests", "examples", "plugins")),
 )

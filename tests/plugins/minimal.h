@@ -30,7 +30,6 @@ static fc_backend cpu = {.size = sizeof(fc_backend), .device_kind = FC_KIND_HOST
 static const fc_backend *backends[] = {&cpu, 0};
 
 static fc_limits limits = {.size = sizeof(fc_limits), .flags = FC_LIMIT_MIN | FC_LIMIT_MAX, .max = 10};
-
 static fc_param amount = {.size = sizeof(fc_param),
                           .type = FC_FLOAT,
                           .flags = FC_PARAM_MAIN,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Built against a later minor version: longer structs, kinds and types not known here. Works. */
+/* Built against a later minor version: longer structs; kinds, types, devices and ignorable flags not known
+ * here. Works. */
 #include "tests/plugins/minimal.h"
 
 static struct {
@@ -7,7 +8,12 @@ static struct {
   const void *unknown;
 } newer;
 
+static fc_backend elsewhere;
+static const fc_backend *more[] = {&elsewhere, &cpu, 0};
+
 static void spoil(void) {
   newer.known = op, newer.unknown = &newer, newer.known.size = sizeof newer, newer.known.kinds |= 1u << 30;
-  newer.known.dtypes_in |= 1u << 30, operators[0] = &newer.known;
+  newer.known.dtypes_in |= 1u << 30, newer.known.flags |= 1u << 20, operators[0] = &newer.known;
+  elsewhere = cpu, elsewhere.device_kind = 99, newer.known.backends = more;
+  cpu.flags = 1u << 31, amount.flags |= 1u << 16, limits.flags |= 1u << 17;
 }

@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static const char *fixtures, *scan_program;
 
@@ -62,17 +63,30 @@ static const struct {
   const char *name, *reason;
 } broken[] = {
     {"abi_old", "is made for plugin ABI 0, this is 1"},
+    {"alias_twice", "operator \"alias_twice\": parameter \"amount\" is there twice"},
     {"asks_crash", "crashed while being asked what it holds (signal 11, Segmentation fault)"},
+    {"backend_flags", "operator \"backend_flags\": its cpu backend: unknown flags 0x8000"},
+    {"backend_foreign", "operator \"backend_foreign\": none of its backends is for a device known here"},
+    {"backend_twice", "operator \"backend_twice\": it has two cpu backends"},
     {"confined", "ended the process while being opened (exit status 64)"},
     {"crash", "crashed while being opened (signal 11, Segmentation fault)"},
     {"entry_v2", "is made for plugin ABI 2, this is 1"},
     {"enum_empty", "operator \"enum_empty\": parameter \"second\": a choice without choices"},
     {"exits", "ended the process while being opened (exit status 0)"},
     {"flags_unknown", "operator \"flags_unknown\": unknown flags 0x1000"},
+    {"generator_input",
+     "operator \"generator_input\": a generator takes no input, but parameter \"second\" is one"},
+    {"generator_keeps", "operator \"generator_keeps\": a generator has no input to keep anything of"},
+    {"generator_mute",
+     "operator \"generator_mute\": a generator without negotiate does not say what it makes"},
     {"hangs", "did not return within 5 seconds while being opened"},
     {"hides", "did not return within 5 seconds while being opened"},
     {"id_none", "the plugin's id is missing"},
+    {"id_slash", "the plugin's id holds something other than letters, digits and _-+."},
+    {"input_preset", "operator \"input_preset\": parameter \"second\": an input, and yet it has a preset"},
     {"kinds_none", "operator \"kinds_none\": it takes no kind of media"},
+    {"limits_of_text",
+     "operator \"limits_of_text\": parameter \"second\": limits do not go with type string"},
     {"list_of_text",
      "operator \"list_of_text\": parameter \"second\": FC_PARAM_LIST does not go with type string"},
     {"missing_function", "cannot be loaded: undefined symbol: nowhere_to_be_found"},
@@ -207,31 +221,163 @@ static void test_folder(void) {
   g_assert_null(info_of(infos, n, "/good.so")->reason);
   /* Accepted, but one of its operators is another's. */
   const fc_plugin_info *pair = info_of(infos, n, "/pair.so");
-  g_autofree char *taken = g_strdup_printf("operator \"good\" is already defined by %s/good.so", dir);
+  g_autofree char *taken = g_strdup_printf("operator \"good\": %s/good.so comes first", dir);
   g_assert_cmpstr(pair->id, ==, "fixture-pair");
   g_assert_cmpstr(pair->reason, ==, taken);
   remove_folder(dir);
 }
 
-/* Which definition counts does not depend on what was asked for first. */
+/* Where an operator that is found comes from. */
+static const char *source_of(fc_registry *r, const char *name) {
+  GError *error = NULL;
+  const char *path = NULL;
+  const fc_operator *op = fc_registry_find(r, name, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(fc_registry_plugin_of(r, op, &path));
+  return path;
+}
+
+/* The first folder counts, whatever its files are called, and whatever was asked for first. */
 static void test_precedence(void) {
-  const char *const one[] = {"pair>aaa", NULL}, *const two[] = {"good", NULL};
+  const char *const one[] = {"pair>zzz", NULL}, *const two[] = {"good", "half", NULL};
   char *first = make_folder(one), *second = make_folder(two);
-  for (int all_first = 0; all_first < 2; all_first++) {
-    g_autoptr(fc_registry) r = new_registry(NULL);
-    fc_registry_add_dir(r, first);
-    fc_registry_add_dir(r, second);
-    if (all_first) g_free(fc_registry_operators(r, NULL));
-    const char *path = NULL;
-    const fc_operator *op = fc_registry_find(r, "good", NULL);
-    fc_registry_plugin_of(r, op, &path);
-    g_assert_true(g_str_has_suffix(path, "/good.so")); /* by its name, though aaa.so comes first */
-    op = fc_registry_find(r, "pair", NULL);
-    fc_registry_plugin_of(r, op, &path);
-    g_assert_true(g_str_has_suffix(path, "/aaa.so"));
-  }
+  for (int builtin = 0; builtin < 2; builtin++)
+    for (int all_first = 0; all_first < 2; all_first++) {
+      g_autoptr(fc_registry) r = new_registry(builtin ? second : NULL);
+      fc_registry_add_dir(r, first);
+      fc_registry_add_dir(r, second);
+      if (all_first) g_free(fc_registry_operators(r, NULL));
+      g_assert_true(g_str_has_suffix(source_of(r, "half"), "/half.so"));
+      g_assert_true(g_str_has_suffix(source_of(r, "good"), "/zzz.so"));
+      g_assert_true(g_str_has_suffix(source_of(r, "pair"), "/zzz.so"));
+    }
   remove_folder(first);
   remove_folder(second);
+}
+
+/* Within a folder the file whose name comes first. */
+static void test_within_folder(void) {
+  const char *const links[] = {"pair>aaa", "good", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  g_assert_true(g_str_has_suffix(source_of(r, "good"), "/aaa.so"));
+  remove_folder(dir);
+}
+
+/* A definition that does not count is reached by the id of its plugin. */
+static void test_qualified(void) {
+  const char *const links[] = {"pair>aaa", "good", NULL};
+  char *dir = make_folder(links);
+  GError *error = NULL;
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  g_assert_true(g_str_has_suffix(source_of(r, "fixture-good/good"), "/good.so"));
+  g_assert_true(g_str_has_suffix(source_of(r, "fixture-pair/good"), "/aaa.so"));
+  g_assert_null(fc_registry_find(r, "elsewhere/good", &error));
+  expect_error(&error, "no operator \"elsewhere/good\": \"good\" is defined by fixture-pair, fixture-good");
+  g_assert_null(fc_registry_find(r, "fixture-good/pair", &error));
+  expect_error(&error, "no operator \"fixture-good/pair\": \"pair\" is defined by fixture-pair");
+  g_assert_null(fc_registry_find(r, "fixture-good/nothing", &error));
+  expect_error(&error, "no operator \"fixture-good/nothing\" (`list` shows what there is)");
+  remove_folder(dir);
+}
+
+static void keep_line(fc_log_level level, const char *message, void *lines) {
+  g_assert_cmpint(level, ==, FC_LOG_WARNING);
+  g_ptr_array_add(lines, g_strdup(message));
+}
+
+/* What takes the place of one of ours is said once; what does not is not. */
+static void test_replacement(void) {
+  const char *const foreign[] = {"pair>aaa", NULL}, *const own[] = {"good", "half", NULL};
+  char *dir = make_folder(foreign), *builtin = make_folder(own);
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(fc_registry) r = new_registry(builtin);
+  fc_registry_set_log(r, keep_line, lines);
+  fc_registry_add_dir(r, dir);
+  for (int i = 0; i < 2; i++) {
+    source_of(r, "pair"), source_of(r, "half"), source_of(r, "fixture-good/good");
+    g_assert_cmpuint(lines->len, ==, i == 0 ? 0 : 1);
+    source_of(r, "good");
+  }
+  g_autofree char *said =
+      g_strdup_printf("operator \"good\" is that of %s/aaa.so (fixture-pair), not the built-in one", dir);
+  g_assert_cmpstr(lines->pdata[0], ==, said);
+  gsize n;
+  g_autofree fc_plugin_info *infos = fc_registry_plugins(r, &n);
+  g_autofree char *listed = g_strdup_printf("operator \"good\": %s/aaa.so comes first", dir);
+  g_assert_cmpstr(info_of(infos, n, "/good.so")->reason, ==, listed);
+  remove_folder(dir);
+  remove_folder(builtin);
+}
+
+/* One operator that is not fit is left out alone, and it is known why. */
+static void test_half(void) {
+  const char *const links[] = {"half", "same_twice", NULL};
+  char *dir = make_folder(links);
+  GError *error = NULL;
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  g_autofree char *names = names_of(r);
+  g_assert_cmpstr(names, ==, "half same_twice");
+  gsize n;
+  g_autofree fc_plugin_info *infos = fc_registry_plugins(r, &n);
+  g_assert_cmpstr(info_of(infos, n, "/half.so")->reason, ==,
+                  "operator \"other_half\": it takes no kind of media");
+  g_assert_cmpstr(info_of(infos, n, "/same_twice.so")->reason, ==,
+                  "operator \"same_twice\": it is there twice");
+  g_assert_null(fc_registry_find(r, "other_half", &error));
+  g_autofree char *why = g_strdup_printf(
+      "no operator \"other_half\": %s/half.so operator \"other_half\": it takes no kind of media", dir);
+  expect_error(&error, why);
+  remove_folder(dir);
+}
+
+/* Also where the one it has is the only one, and its file is called otherwise. */
+static void test_unfit_by_another_name(void) {
+  const char *const links[] = {"kinds_none>other", NULL};
+  char *dir = make_folder(links);
+  GError *error = NULL;
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_add_dir(r, dir);
+  g_assert_null(fc_registry_find(r, "kinds_none", &error));
+  g_autofree char *why = g_strdup_printf(
+      "no operator \"kinds_none\": %s/other.so operator \"kinds_none\": it takes no kind of media", dir);
+  expect_error(&error, why);
+  remove_folder(dir);
+}
+
+/* A plugin is asked for extensions with its own operators, not our copies. */
+static void test_extension(void) {
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  g_autofree char *path = fixture("extends");
+  const fc_plugin *plugin = fc_registry_open(r, path, NULL);
+  g_assert_nonnull(plugin);
+  const fc_operator *first = plugin->operators[0], *second = plugin->operators[1];
+  g_assert_cmpstr(first->extension(first, "fixture/1"), ==, "first");
+  g_assert_cmpstr(second->extension(second, "fixture/1"), ==, "second");
+  g_assert_null(first->extension(first, "fixture/2"));
+}
+
+/* A fixture has a function of the name of one of zlib's, which is in this process. */
+static void test_collision(void) {
+  if (!FC_MODULE_OWN_NAMES) {
+    g_test_skip("the sanitizer's functions must be found first");
+    return;
+  }
+  g_assert_cmpuint(crc32(0, NULL, 0), ==, 0);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  g_autofree char *path = fixture("collides");
+  const fc_plugin *plugin = fc_registry_open(r, path, NULL);
+  g_assert_nonnull(plugin);
+  guint8 from = 1, to = 0;
+  const fc_view in = {.size = sizeof in, .dtype = FC_U8, .data = &from, .shape = {1, 1, 1, 1}},
+                out = {.size = sizeof out, .dtype = FC_U8, .data = &to, .shape = {1, 1, 1, 1}};
+  const fc_view *ins[] = {&in};
+  const fc_job job = {.size = sizeof job, .n_in = 1, .in = ins, .out = &out};
+  g_assert_cmpint(plugin->operators[0]->backends[0]->process(NULL, NULL, &job), ==, FC_OK);
+  g_assert_cmpuint(to, ==, 42);
 }
 
 /* Of two folders with the same plugin the one searched first counts. */
@@ -251,10 +397,9 @@ static void test_search_order(void) {
   for (int i = 0; i < 3; i++) remove_folder(dirs[i]);
 }
 
-/* A look-up opens the file of that name and no other: the others here would take ten
- * seconds and crash. */
+/* A look-up opens no file behind the one that it finds: the others here would take ten seconds. */
 static void test_opens_few(void) {
-  const char *const links[] = {"hangs", "crash", "good", "hides", NULL};
+  const char *const links[] = {"hangs", "crash", "good", "hides", NULL}; /* in order: crash, good */
   char *dir = make_folder(links);
   g_autoptr(fc_registry) r = new_registry(NULL);
   fc_registry_add_dir(r, dir);
@@ -277,7 +422,7 @@ static void test_not_found(void) {
   g_assert_null(fc_registry_find(r, "reverberate", &error));
   expect_error(&error, "no operator \"reverberate\" (`list` shows what there is)");
   g_assert_null(fc_registry_find(r, "../good", &error));
-  expect_error(&error, "no operator \"../good\" (`list` shows what there is)");
+  expect_error(&error, "no operator \"../good\": \"good\" is defined by fixture-good");
   g_assert_null(fc_registry_find(r, "crash", &error));
   g_autofree char *message = g_strdup_printf(
       "no operator \"crash\": %s/crash.so crashed while being opened (signal 11, Segmentation fault)", dir);
@@ -365,9 +510,9 @@ static void test_resident(void) {
   g_assert_true(g_file_get_contents(from, &text, &size, NULL));
   g_assert_true(g_file_set_contents(path, text, (gssize)size, NULL)); /* which no other test has opened */
   GError *error = NULL;
-  GModule *module = fc_module_open(path, FALSE, &error);
+  void *module = fc_module_open(path, FALSE, &error);
   g_assert_no_error(error);
-  g_assert_true(g_module_close(module));
+  g_assert_cmpint(dlclose(module), ==, 0);
   void *loaded = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   g_assert_nonnull(loaded);
   dlclose(loaded);
@@ -391,6 +536,33 @@ static void test_threads(void) {
   remove_folder(dir);
 }
 
+static gpointer find_nothing(gpointer registry) {
+  g_assert_null(fc_registry_find(registry, "nothing", NULL));
+  return NULL;
+}
+
+/* While one thread waits for a file that hangs another finds what comes before it. */
+static void test_hang_apart(void) {
+  const char *const links[] = {"good", "hangs", NULL};
+  char *dir = make_folder(links);
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_set_log(r, keep_line, lines);
+  fc_registry_add_dir(r, dir);
+  GThread *waiting = g_thread_new("find", find_nothing, r);
+  g_usleep(G_USEC_PER_SEC);
+  gint64 start = g_get_monotonic_time();
+  g_assert_nonnull(fc_registry_find(r, "good", NULL));
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 2 * G_TIME_SPAN_SECOND);
+  g_thread_join(waiting);
+  /* What every run would wait for is told. */
+  g_autofree char *said = g_strdup_printf(
+      "%s/hangs.so was waited for: it did not return within 5 seconds while being opened", dir);
+  g_assert_cmpuint(lines->len, ==, 1);
+  g_assert_cmpstr(lines->pdata[0], ==, said);
+  remove_folder(dir);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   fixtures = g_getenv("FIXTURES");
@@ -410,6 +582,13 @@ int main(int argc, char **argv) {
   g_test_add_func("/registry/leaves-child", test_leaves_child);
   g_test_add_func("/registry/folder", test_folder);
   g_test_add_func("/registry/precedence", test_precedence);
+  g_test_add_func("/registry/within-folder", test_within_folder);
+  g_test_add_func("/registry/qualified", test_qualified);
+  g_test_add_func("/registry/replacement", test_replacement);
+  g_test_add_func("/registry/half", test_half);
+  g_test_add_func("/registry/unfit-by-another-name", test_unfit_by_another_name);
+  g_test_add_func("/registry/extension", test_extension);
+  g_test_add_func("/registry/collision", test_collision);
   g_test_add_func("/registry/search-order", test_search_order);
   g_test_add_func("/registry/opens-few", test_opens_few);
   g_test_add_func("/registry/not-found", test_not_found);
@@ -419,5 +598,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/registry/trusted", test_trusted);
   g_test_add_func("/registry/resident", test_resident);
   g_test_add_func("/registry/threads", test_threads);
+  g_test_add_func("/registry/hang-apart", test_hang_apart);
   return g_test_run();
 }
