@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "plugins/gather.h"
-#include "plugins/single.h"
 
 enum { CHANNELS, N_PARAMS };
 
@@ -47,21 +46,14 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return gather_prepare(host, setup, (fc_gather){.channels = self->channels}, self->count, prepared);
 }
 
-GATHER_BACKENDS(prepare)
-
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_param channels_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST,
-    .max_count = 1024,
-    .name = "channels",
-    .doc = "For each channel of the output the channel of the input that it is, counted from 1, apart by "
-           "commas.",
-    .limits = FC_INT_BETWEEN(1, 1024),
+static const fc_param *const params[N_PARAMS] = {
+    [CHANNELS] = FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 1024, "channels",
+                          "For each channel of the output the channel of the input that it is, counted from "
+                          "1, apart by commas.",
+                          NULL, NULL, FC_INT_BETWEEN(1, 1024), NULL, NULL, NULL),
 };
-static const fc_param *const params[N_PARAMS] = {[CHANNELS] = &channels_param};
 
 static const char *const examples[] = {"mix:2,1", "mix:1", "mix:1,1", NULL};
 
@@ -77,15 +69,12 @@ static const fc_operator mix_operator = {
            "use matrix: matrix:[0.5,0.5].",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(gather_on_cpu, gather_on_cuda),
-    .reference = &gather_by_definition,
+    GATHER_BACKENDS(prepare),
 };
 
 SINGLE_OPERATOR_PLUGIN("mix", mix_operator)
