@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clip.c - the operator clip: limits samples to a range; the work is filters/pointwise.h.
+ * clip.c - the operator clip: limits samples to a range; the work is filters/pointwise/pointwise.h.
  */
 #include <math.h>
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/conv1d.h"
-#include "filters/conv1d_fft.h"
-#include "filters/conv1d_overlap.h"
+#include "filters/conv1d/conv1d.h"
+#include "filters/conv1d/conv1d_fft.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 

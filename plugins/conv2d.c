@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/conv2d.h"
-#include "filters/lowrank.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "filters/filter2d/conv2d.h"
+#include "filters/matrix/lowrank.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
 #include "plugins/single.h"

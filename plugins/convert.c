@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/pointwise.h"
-#include "filters/stretch.h"
+#include "filters/pointwise/pointwise.h"
+#include "filters/pointwise/stretch.h"
 #include "plugins/single.h"
 
 enum { DTYPE, SCALE, N_PARAMS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * crop.c - the operator crop: a stretch of sound, a rectangle of images; the work is
- * filters/gather.h. The shift is a halo that is negative on one side, so the
+ * filters/pointwise/gather.h. The shift is a halo that is negative on one side, so the
  * host reads nothing ahead of what is kept.
  */
 #include "plugins/gather.h"

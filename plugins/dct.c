@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/dct_fft.h"
-#include "filters/matrix_xy.h"
+#include "filters/fourier/dct_fft.h"
+#include "filters/matrix/matrix_xy.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/dft.h"
+#include "filters/fourier/dft.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/single.h"

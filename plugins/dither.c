@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/dither.h"
+#include "filters/pointwise/dither.h"
 #include "plugins/single.h"
 
 enum { BITS, SEED, N_PARAMS };

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "filters/gather.h"
+#include "filters/pointwise/gather.h"
 #include "plugins/single.h"
 
 typedef struct gather_state {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * istft - sound from short-time Fourier transforms; see filters/stft.h.
+ * istft - sound from short-time Fourier transforms; see filters/fourier/stft.h.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix.h.
+ * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix/matrix.h.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/mel.h"
+#include "filters/fourier/mel.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
 #include "plugins/single.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mix.c - the operator mix: selects and reorders channels; the work is filters/gather.h.
+ * mix.c - the operator mix: selects and reorders channels; the work is filters/pointwise/gather.h.
  */
 #include <string.h>
 

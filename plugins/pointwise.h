@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "filters/pointwise.h"
+#include "filters/pointwise/pointwise.h"
 #include "plugins/single.h"
 
 typedef struct pointwise_state {

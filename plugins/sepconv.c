@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
 #include "plugins/single.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/stats.h"
+#include "filters/stats/stats.h"
 #include "plugins/single.h"
 
 enum { STAT, N_PARAMS };

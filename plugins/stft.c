@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stft - short-time Fourier transforms of sound; see filters/stft.h.
+ * stft - short-time Fourier transforms of sound; see filters/fourier/stft.h.
  */
 #include <math.h>
 #include <stdlib.h>

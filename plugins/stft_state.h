@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/stft.h"
-#include "filters/window.h"
+#include "filters/fourier/stft.h"
+#include "filters/fourier/window.h"
 
 /* ---- parameters ----------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/winstat.h"
+#include "filters/winstat/winstat.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 

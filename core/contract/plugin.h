@@ -450,6 +450,14 @@ struct fc_operator {
   const void *(*extension)(const fc_operator *op, const char *name);
 };
 
+/* The operator's backend for a kind of device, or NULL. */
+static inline const fc_backend *fc_backend_for(const fc_operator *op, int device_kind) {
+  const fc_backend *const *b = op->backends;
+  for (; b && *b; b++)
+    if ((*b)->device_kind == (uint32_t)device_kind) return *b;
+  return NULL;
+}
+
 typedef struct fc_plugin {
   uint32_t size;
   uint32_t abi;                                 /* FC_PLUGIN_ABI */

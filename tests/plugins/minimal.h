@@ -26,11 +26,11 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
   return FC_OK;
 }
 
-static fc_backend cpu = {.size = sizeof(fc_backend), .process = process};
-
+static fc_backend cpu = {.size = sizeof(fc_backend), .device_kind = FC_KIND_HOST, .process = process};
 static const fc_backend *backends[] = {&cpu, 0};
 
 static fc_limits limits = {.size = sizeof(fc_limits), .flags = FC_LIMIT_MIN | FC_LIMIT_MAX, .max = 10};
+
 static fc_param amount = {.size = sizeof(fc_param),
                           .type = FC_FLOAT,
                           .flags = FC_PARAM_MAIN,
