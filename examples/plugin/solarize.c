@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * solarize - turns values above a level around, as over-exposed film does: the least there is to an operator
- * that treats each sample by itself. Any element type, any layout; build it as declick.c.
+ * that treats each sample by itself. Any element type, any layout.
+ *
+ *   cc -shared -fPIC -O3 -fno-trapping-math -fvisibility=hidden $(pkg-config --cflags filterchain-plugin) \
+ *     solarize.c -o solarize.so
+ *   filterchain -i photo.png --plugin-dir . -p solarize:200 -o out.png
  */
 #include <fc_helpers.h>
 
-FC_POINTWISE(process, const fc_arg *const *, args, x, x > args[0]->floats[0] ? 2 * args[0]->floats[0] - x : x)
+#define LEVEL (fc_value) args[0]->floats[0]
+FC_POINTWISE(process, const fc_arg *const *, args, x, x > LEVEL ? 2 * LEVEL - x : x)
 
 static const fc_operator solarize = {
     .size = sizeof(fc_operator),
@@ -13,7 +18,7 @@ static const fc_operator solarize = {
     .name = "solarize",
     .summary = "turn values above a level around",
     .doc = "Replaces a value v above the level by 2 * level - v.",
-    .examples = FC_TEXTS("solarize:0.5"),
+    .examples = FC_TEXTS("solarize:200"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(FC_PARAM_MAIN, "level", "Where it turns.", NULL, "128", NULL)),
     .create = fc_create_args,
