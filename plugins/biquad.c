@@ -60,8 +60,6 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[GAIN]->given && !takes_gain((int)args[TYPE]->ints[0]))
     return host->fail(host, FC_INVALID, "gain goes with peak, lowshelf and highshelf, not with %s",
                       args[TYPE]->text);
-  if (args[GAIN]->floats[0] <= 0)
-    return host->fail(host, FC_INVALID, "gain=%s: a factor above 0, or decibels", args[GAIN]->text);
   return FC_OK;
 }
 
@@ -185,7 +183,7 @@ static const fc_param *const params[N_PARAMS] = {
                        "overshoots. That of a Butterworth filter unless given: 0.7071 for a single section.",
                        NULL, NULL, FC_FLOAT_BETWEEN(1e-3, 1e4)),
     [GAIN] = FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain", "Of a peak or a shelf: a factor, or decibels (-6dB).",
-                            NULL, "1", FC_FLOAT_BETWEEN(0, 1e6)),
+                            NULL, "1", FC_FLOAT_BETWEEN(1e-6, 1e6)),
     [SECTIONS] =
         FC_INT_PARAM(0, "sections",
                      "How many second-order sections stand in a row. Those of a pass without q make a "
