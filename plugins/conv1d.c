@@ -218,9 +218,20 @@ static double largest_gain(const conv1d *self) {
   return largest;
 }
 
+/* Is a direct sum quickest however long the lines are? For none it pays more than for those without an end.
+ */
+static int is_always_direct(const conv1d *self, const fc_format *in, const fc_format *out, int compute) {
+  fc_format endless = *out;
+  endless.extent[self->axis] = FC_UNKNOWN;
+  transforms t = transforms_of(self, in, &endless, compute);
+  return t.n == 0 && t.overlap.n == 0;
+}
+
 static void plan_transforms(const fc_host *host, const conv1d *self, fc_terms *terms) {
   transforms t = transforms_of(self, terms->in[0], terms->out, terms->compute);
   terms->work = 2.0 * (double)self->used;
+  terms->any_size =
+      terms->in[0]->kind == FC_AUDIO || is_always_direct(self, terms->in[0], terms->out, terms->compute);
   if (t.n == 0 && t.overlap.n == 0) return;
   terms->needs[0]->reach[self->axis].align = grid_of(self, terms->out, &t, terms->compute);
   if (t.n) terms->work = 5.0 * (double)t.n / (double)t.hop * log2((double)t.n);

@@ -130,6 +130,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   fc_status status = axes_check(host, axis, in);
   if (status != FC_OK) return status;
   border_terms(op->border, op->value, terms);
+  terms->any_size = op->sizes > 0 && axes_are_fixed(op->axis, op->sizes, in);
   if (axis != AXIS_XY) return negotiate_axis(host, op, terms, axis, 0);
   status = negotiate_axis(host, op, terms, FC_AXIS_X, 0);
   return status == FC_OK ? negotiate_axis(host, op, terms, FC_AXIS_Y, 1) : status;

@@ -128,6 +128,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_reach *x = &terms->needs[0]->reach[FC_AXIS_X];
   if (in->rate > 0) out->rate = in->rate * (double)x->den / (double)x->num;
   border_terms(op->border, op->value, terms);
+  terms->any_size = op->block->count > 0 && axes_are_fixed(op->axis, op->block->count, in);
   return FC_OK;
 }
 
