@@ -12,6 +12,7 @@
 #include "filters/conv1d/conv1d_fft.h"
 #include "filters/conv1d/conv1d_overlap.h"
 #include "plugins/border.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 
 enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, METHOD, N_PARAMS };
@@ -249,6 +250,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   reach->after = self->taps - 1 - reach->before;
   if (terms->in[0]->extent[self->axis] != FC_UNKNOWN)
     terms->out->extent[self->axis] = terms->in[0]->extent[self->axis] + growth;
+  if (self->axis == FC_AXIS_X) meaning_shift_time(terms, self->before - before_of(self));
   border_terms(self->border, self->value, terms);
   plan_transforms(host, self, terms);
   return FC_OK;
