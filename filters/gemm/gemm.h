@@ -69,12 +69,13 @@ FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, vo
  * are added up in f32. So the error is at most about that of sums made in f32
  * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to fc_gemm_cuda. NaN, infinities
  * and the largest numbers give what they do there: a sum that is not finite is computed again, one
- * product after the other. The small halves of elements below 2^-100 are lost. A product in pieces is still the product computed
- * whole, bit for bit, on the same kind of device.
+ * product after the other. The small halves of elements below 2^-100 are lost. A product in pieces is still
+ * the product computed whole, bit for bit, on the same kind of device.
  *
  * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
  * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to
- * be multiplied, and for devices other than sm_90 (where mma.sync gives no more than plain f32): call fc_gemm_cuda then. */
+ * be multiplied, and for devices other than sm_90 (where mma.sync gives no more than plain f32): call
+ * fc_gemm_cuda then. */
 FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);
 
