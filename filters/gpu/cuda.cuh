@@ -183,6 +183,7 @@ static inline fc_dev_divider fc_dev_divider_of(int64_t d) {
 }
 
 // ---- launching -----------------------------------------------------------
+#ifndef __CUDACC_RTC__ // a kernel composed at run time has its host part in core/device
 
 // Calls f with a value of the element type: fc_dispatch_dtype(v->dtype, [&](auto t) {
 //   using T = decltype(t); return launch<float, T>(...); });
@@ -246,4 +247,5 @@ static inline unsigned fc_blocks(int64_t work, int64_t per_block, int64_t limit)
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > limit ? limit : blocks);
 }
 
+#endif
 #endif

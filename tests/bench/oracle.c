@@ -342,7 +342,7 @@ static void one_matrix(int dtype, int axis, int64_t rows, int64_t cols, const si
   must(numbers && laid && offset, "memory");
   for (int64_t i = 0; i < rows * cols; i++)
     numbers[i] = (double)((i * 37 + 11) % 101 - 50) / (50. * (double)cols);
-  fc_matrix_fill(&m, laid, offset, numbers, NULL);
+  fc_matrix_fill(&m, laid, NULL, numbers, NULL);
   m.matrix = to_device(laid, fc_matrix_bytes(&m));
   signal to = *s;
   int64_t *shape = axis == FC_AXIS_C ? &to.c : &to.x;
