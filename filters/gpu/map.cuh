@@ -257,6 +257,8 @@ struct fc_map_tiles {
   static constexpr int WIDE = sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U), SLIM = sizeof(T) +
                                                                                     sizeof(U) - WIDE;
   static constexpr int P = 16 / WIDE > 4 / SLIM ? 16 / WIDE : 4 / SLIM, PIXELS = FC_TILE_LANES * P;
+  static constexpr int G =
+      SLIM < 4 ? 4 / SLIM : 1; // pixels at once: whole words, and few enough for registers
   static constexpr int IN = CI * sizeof(T), OUT = CO * sizeof(U); // bytes of a pixel
   static constexpr int WI = P * IN / 4, WO = P * OUT / 4;         // words of a lane
   static constexpr int BYTES = PIXELS * (IN > OUT ? IN : OUT) + 32;
@@ -338,10 +340,18 @@ struct fc_map_tiles {
       uint32_t x[WI], y[WO];
       take(x, pixels + lane * P * IN);
       __syncwarp();
-      F v[P * CI], w[P * CO];
-      fc_map_values<F, T, KT>(v, x);
-      chain.run(v, w, noted);
-      fc_map_codes<F, U, KU>(y, w, noted);
+#pragma unroll
+      for (int g = 0; g < P / G; g++) {
+        uint32_t from[G * IN / 4], to[G * OUT / 4];
+        F v[G * CI], w[G * CO];
+#pragma unroll
+        for (int i = 0; i < G * IN / 4; i++) from[i] = x[g * (G * IN / 4) + i];
+        fc_map_values<F, T, KT>(v, from);
+        chain.run(v, w, noted);
+        fc_map_codes<F, U, KU>(to, w, noted);
+#pragma unroll
+        for (int i = 0; i < G * OUT / 4; i++) y[g * (G * OUT / 4) + i] = to[i];
+      }
       keep(room, y, lane);
       __syncwarp();
       fc_tile_send<QO>(t.out, room, t.used * OUT, lane);
