@@ -6,7 +6,7 @@
 #ifndef FC_PLUGINS_MATRIX_STATE_H
 #define FC_PLUGINS_MATRIX_STATE_H
 
-#include "core/contract/plugin.h"
+#include "core/contract/fc_helpers.h"
 #include "filters/matrix/matrix.h"
 
 /* Frees what matrix_state_make made. */

@@ -2,7 +2,7 @@
 /*
  * plugin.h - the contract between filterchain and an operator plugin. Version 1 (0.x: still open).
  *
- * This, view.h and edges.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
+ * This, view.h, edges.h and rows.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
  * and nothing of ours to link. fc_helpers.h and fc_helpers.cuh shorten the usual operator. A plugin is
  * a shared object that exports one symbol, fc_plugin_entry_v1, which returns constant data
  * describing one or more operators.
@@ -50,6 +50,7 @@
 #define FC_PLUGIN_H
 
 #include "edges.h"
+#include "rows.h"
 #include "view.h"
 
 #ifdef __cplusplus
@@ -93,21 +94,6 @@ typedef struct fc_measurement {
   double value;
   const char *exact; /* decimal integer too long for a double, or NULL */
 } fc_measurement;
-
-/*
- * Rows of samples between their element type and the values that are computed with: scaled as
- * fc_scaling_of says, rounded half to even and clamped on the way to integers; vectorised. `stride` is the
- * distance of neighbours in bytes and may be negative. `notes` as in fc_job, or NULL. Any thread.
- */
-typedef struct fc_rows {
-  uint32_t size;
-  void (*load_f32)(float *to, const void *from, int64_t stride, int64_t count, int kind, int dtype);
-  void (*load_f64)(double *to, const void *from, int64_t stride, int64_t count, int kind, int dtype);
-  void (*store_f32)(void *to, int64_t stride, const float *from, int64_t count, int kind, int dtype,
-                    uint32_t *notes);
-  void (*store_f64)(void *to, int64_t stride, const double *from, int64_t count, int kind, int dtype,
-                    uint32_t *notes);
-} fc_rows;
 
 typedef enum fc_level {
   FC_LEVEL_ERROR = 0,
@@ -419,11 +405,12 @@ typedef struct fc_backend {
 
 #define FC_OP_KEEPS_DTYPE 1u /* output elements have the input's type (a copy, a crop) */
 #define FC_OP_PASSTHROUGH                                                                                    \
-  2u /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
-#define FC_OP_NOISE         4u /* adds noise, which may lead beyond a range whose ends the signal touches */
-#define FC_OP_KEEPS_MEANING 8u /* what samples mean is the same in the output: color, alpha, channels, time  \
-                                */
-#define FC_OP_GENERATOR 16u    /* takes no signal: it stands first in a chain and says what it makes */
+  2u                   /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
+#define FC_OP_NOISE 4u /* adds noise, which may lead beyond a range whose ends the signal touches */
+#define FC_OP_KEEPS_MEANING                                                                                  \
+  8u                        /* what samples mean is the same in the output: color, alpha, channels, time     \
+                             */
+#define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 
 typedef struct fc_operator fc_operator;
 struct fc_operator {
@@ -462,6 +449,14 @@ struct fc_operator {
   /* What the operator offers beyond this contract, by name; NULL: nothing. */
   const void *(*extension)(const fc_operator *op, const char *name);
 };
+
+/* The operator's backend for a kind of device, or NULL. */
+static inline const fc_backend *fc_backend_for(const fc_operator *op, int device_kind) {
+  const fc_backend *const *b = op->backends;
+  for (; b && *b; b++)
+    if ((*b)->device_kind == (uint32_t)device_kind) return *b;
+  return NULL;
+}
 
 typedef struct fc_plugin {
   uint32_t size;

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples.c - chooses among the conversions of samples_kernels.c by instruction set,
- * compute type and element type. The choice costs a few nanoseconds a call, so a
+ * samples.c - the conversions of rows.c under the names that the algorithms use. The choice by
+ * instruction set, compute type and element type costs a few nanoseconds a call, so a
  * call is meant for a row, not for a sample.
  */
 #include "filters/base/samples.h"
 #include "filters/base/isa.h"
+#include "filters/base/rows.h"
 
 FC_ISA_DECLARE(fc_samples_kernels, fc_samples_kernels);
 
 fc_isa fc_isa_best(void) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
-    return FC_ISA_BASE;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return FC_ISA_AVX512;
-  return FC_ISA_AVX2;
-#else
-  return FC_ISA_BASE;
-#endif
+  return fc_rows_isa();
 }
 
 const char *fc_isa_name(fc_isa isa) {
@@ -37,23 +28,21 @@ const fc_samples_kernels *fc_samples_kernels_of(fc_isa isa) {
 }
 
 void fc_load_f32(float *to, const void *from, int64_t stride, int64_t count, int kind, int dtype) {
-  fc_samples_kernels_of(fc_isa_best())->load_f32[dtype](to, from, stride, count, fc_scaling_of(kind, dtype));
+  fc_rows_table()->load_f32(to, from, stride, count, kind, dtype);
 }
 
 void fc_load_f64(double *to, const void *from, int64_t stride, int64_t count, int kind, int dtype) {
-  fc_samples_kernels_of(fc_isa_best())->load_f64[dtype](to, from, stride, count, fc_scaling_of(kind, dtype));
+  fc_rows_table()->load_f64(to, from, stride, count, kind, dtype);
 }
 
 void fc_store_f32(void *to, int64_t stride, const float *from, int64_t count, int kind, int dtype,
                   uint32_t *notes) {
-  fc_samples_kernels_of(fc_isa_best())
-      ->store_f32[dtype](to, stride, from, count, fc_scaling_of(kind, dtype), notes);
+  fc_rows_table()->store_f32(to, stride, from, count, kind, dtype, notes);
 }
 
 void fc_store_f64(void *to, int64_t stride, const double *from, int64_t count, int kind, int dtype,
                   uint32_t *notes) {
-  fc_samples_kernels_of(fc_isa_best())
-      ->store_f64[dtype](to, stride, from, count, fc_scaling_of(kind, dtype), notes);
+  fc_rows_table()->store_f64(to, stride, from, count, kind, dtype, notes);
 }
 
 void fc_load(void *to, int compute, const void *from, int64_t stride, int64_t count, int kind, int dtype) {
