@@ -68,6 +68,8 @@ typedef void *(*fc_alloc_fn)(gsize bytes, gsize alignment, void *data);
 typedef void (*fc_free_fn)(void *memory, gsize bytes, void *data);
 /* Where that memory comes from instead of malloc. Before the first run. */
 FC_API void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn free, void *data);
+/* Gives back what is kept for later runs and nobody uses now: threads, host memory, memory and streams of devices. */
+FC_API void fc_context_release(fc_context *context);
 /* Searched before $FILTERCHAIN_PLUGIN_PATH and the installed folder, in the order
  * added. Before the first look-up only. */
 FC_API void fc_context_add_plugin_dir(fc_context *context, const char *dir);
