@@ -9,7 +9,7 @@
 #ifndef FC_TESTS_FUZZ_FUZZ_H
 #define FC_TESTS_FUZZ_FUZZ_H
 
-#include "media/media.h"
+#include "media/file/media.h"
 
 G_BEGIN_DECLS
 

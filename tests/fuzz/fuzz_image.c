@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-#include "media/image_meta.h"
+#include "media/image/image_meta.h"
 
 #define PIXELS ((gint64)1 << 14)
 #define ARENA  ((gsize)96 << 20)

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "media/quantise.h"
+#include "media/array/quantise.h"
 
 static char *folder;
 

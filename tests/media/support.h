@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_MEDIA_SUPPORT_H
 #define FC_TESTS_MEDIA_SUPPORT_H
 
-#include "media/media.h"
+#include "media/file/media.h"
 
 /* A path in this test's folder, which is removed when the program ends; g_free. */
 char *scratch(const char *name);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/table.h"
-#include "media/image_child.h"
-#include "media/quantise.h"
+#include "media/image/image_child.h"
+#include "media/array/quantise.h"
 #include "tests/media/support.h"
 
 /* ---- .npy files to read ------------------------------------------------- */

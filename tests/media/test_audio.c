@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "media/sound_view.h"
+#include "media/audio/sound_view.h"
 #include "tests/media/support.h"
 
 typedef struct container {

@@ -7,7 +7,7 @@
 #include <sndfile.h>
 #include <string.h>
 
-#include "media/ogg_pages.h"
+#include "media/audio/ogg_pages.h"
 #include "tests/media/support.h"
 
 #define RATE   48000

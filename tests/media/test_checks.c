@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/image_child.h"
+#include "media/image/image_child.h"
 #include "tests/media/support.h"
 
 static void assert_refused(fc_image_checker check, const guint8 *file, gsize size, const char *sentence) {

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "media/audio.h"
-#include "media/ogg_pages.h"
+#include "media/audio/audio.h"
+#include "media/audio/ogg_pages.h"
 #include "tests/media/support.h"
 
 /* An Ogg stream begins once, also where nothing comes. */

@@ -6,10 +6,11 @@
 #include <sndfile.h>
 #include <string.h>
 
-#include "media/comments.h"
-#include "media/flac_front.h"
-#include "media/ogg_headers.h"
-#include "media/ogg_watch.h"
+#include "media/audio/comments.h"
+#include "media/audio/flac_front.h"
+#include "media/audio/ogg_headers.h"
+#include "media/audio/ogg_watch.h"
+#include "media/file/warn.h"
 #include "tests/media/support.h"
 
 /* A string with zeros in it, and its size without the last one. */

@@ -4,7 +4,7 @@
  * itself, whatever happens to a helper, to a child of its, or to the process.
  * $DECODE_PROGRAM is the helper's program.
  */
-#include "media/decoders.h"
+#include "media/image/decoders.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "media/sound_view.h"
+#include "media/audio/sound_view.h"
+#include "media/file/warn.h"
 #include "tests/media/support.h"
 
 /* ---- putting files together ----------------------------------------------- */

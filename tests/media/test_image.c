@@ -7,9 +7,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/blob.h"
-#include "media/image_child.h"
-#include "media/output.h"
+#include "media/file/blob.h"
+#include "media/image/image_child.h"
+#include "media/file/output.h"
 #include "tests/media/images.h"
 
 /* ---- files to read ------------------------------------------------------ */

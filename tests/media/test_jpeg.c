@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "media/image.h"
+#include "media/image/image.h"
 #include "tests/media/images.h"
 
 static void put_segment(GByteArray *to, int marker, const void *data, gsize size) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "media/audio.h"
+#include "media/audio/audio.h"
 #include "tests/media/support.h"
 
 #define KEPT 4096

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "media/chunks.h"
+#include "media/audio/chunks.h"
 #include "tests/media/support.h"
 
 /* ---- files to copy -------------------------------------------------------- */

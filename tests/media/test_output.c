@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "core/filterchain.h"
-#include "media/output.h"
-#include "media/temporaries.h"
+#include "media/file/output.h"
+#include "media/file/temporaries.h"
 #include "tests/media/support.h"
 
 #define TEXT "what is new"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/image_meta.h"
+#include "media/image/image_meta.h"
 #include "tests/media/images.h"
 
 /* ---- files ---------------------------------------------------------------- */

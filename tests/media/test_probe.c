@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "media/internal.h"
+#include "media/file/internal.h"
 #include "tests/media/support.h"
 
 #define READ    "read are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, png, jpg, bmp, tga, npy, raw"

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * item.c - elements of files as element types of ours, without loss.
+ */
+#include "media/array/item.h"
+
+#include <math.h>
+#include <string.h>
+
+static const fc_item items[] = {
+    {'b', 1, FC_U8, 8},   {'u', 1, FC_U8, 8},   {'i', 1, FC_I16, 8},  {'u', 2, FC_U16, 16},
+    {'i', 2, FC_I16, 16}, {'i', 4, FC_I32, 32}, {'u', 4, FC_F64, 32}, {'i', 8, FC_F64, 53},
+    {'u', 8, FC_F64, 53}, {'f', 2, FC_F32, 11}, {'f', 4, FC_F32, 24}, {'f', 8, FC_F64, 53},
+};
+
+const fc_item *fc_item_find(char kind, int size) {
+  for (gsize i = 0; i < G_N_ELEMENTS(items); i++)
+    if (items[i].kind == kind && items[i].size == size) return &items[i];
+  return NULL;
+}
+
+gboolean fc_item_is_plain(const fc_item *item) {
+  if (item->kind == 'b') return FALSE;
+  return (gsize)item->size == fc_dtype_size(item->dtype) &&
+         fc_dtype_is_float(item->dtype) == (item->kind == 'f');
+}
+
+void fc_items_swap(void *items_at, gsize count, int size) {
+  guint8 *at = items_at;
+  for (gsize i = 0; size > 1 && i < count; i++, at += size)
+    for (int low = 0, high = size - 1; low < high; low++, high--) {
+      guint8 byte = at[low];
+      at[low] = at[high];
+      at[high] = byte;
+    }
+}
+
+/* IEEE 754 binary16: all its values are floats. */
+static float half_to_float(guint16 half) {
+  int exponent = half >> 10 & 31, fraction = half & 1023;
+  float sign = half & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction ? NAN : sign * INFINITY;
+  return sign * (exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24));
+}
+
+#define EACH(type, out, expression)                                                                          \
+  for (gsize i = 0; i < count; i++) {                                                                        \
+    type value;                                                                                              \
+    memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                                     \
+    ((out *)to)[i] = (expression);                                                                           \
+  }                                                                                                          \
+  return -1
+
+/* The same, for integers that f64 may not hold. */
+#define EACH_WIDE(type, beyond)                                                                              \
+  for (gsize i = 0; i < count; i++) {                                                                        \
+    type value;                                                                                              \
+    memcpy(&value, (const char *)from + i * sizeof value, sizeof value);                                     \
+    if (beyond) return (gssize)i;                                                                            \
+    ((double *)to)[i] = (double)value;                                                                       \
+  }                                                                                                          \
+  return -1
+
+gssize fc_items_convert(const fc_item *item, const void *from, gsize count, void *to) {
+  const gint64 most = (gint64)1 << 53;
+  switch (item->kind << 8 | item->size) {
+  case 'b' << 8 | 1: EACH(guint8, guint8, value != 0);
+  case 'i' << 8 | 1: EACH(gint8, gint16, value);
+  case 'u' << 8 | 4: EACH(guint32, double, value);
+  case 'f' << 8 | 2: EACH(guint16, float, half_to_float(value));
+  case 'i' << 8 | 8: EACH_WIDE(gint64, value > most || value < -most);
+  case 'u' << 8 | 8: EACH_WIDE(guint64, value > (guint64)most);
+  default: memcpy(to, from, count * (gsize)item->size); return -1;
+  }
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * audio_format.c - which samples a sound file holds, and which to store in a new one.
+ */
+#include "media/audio/audio.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One kind of samples. Kinds of a family stand in rising order of what they hold. */
+typedef struct sample_kind {
+  int subtype;
+  int dtype, bits;
+  const char *name;
+} sample_kind;
+
+/* f32 and f64 carry what their mantissas do. Lossy codecs decode to f32. */
+static const sample_kind kinds[] = {
+    {SF_FORMAT_PCM_S8, FC_I16, 8, "8-bit"},         {SF_FORMAT_PCM_U8, FC_I16, 8, "8-bit"},
+    {SF_FORMAT_PCM_16, FC_I16, 16, "16-bit"},       {SF_FORMAT_PCM_24, FC_I32, 24, "24-bit"},
+    {SF_FORMAT_PCM_32, FC_I32, 32, "32-bit"},       {SF_FORMAT_FLOAT, FC_F32, 24, "float"},
+    {SF_FORMAT_DOUBLE, FC_F64, 53, "double"},       {SF_FORMAT_ALAC_16, FC_I16, 16, "16-bit ALAC"},
+    {SF_FORMAT_ALAC_20, FC_I32, 20, "20-bit ALAC"}, {SF_FORMAT_ALAC_24, FC_I32, 24, "24-bit ALAC"},
+    {SF_FORMAT_ALAC_32, FC_I32, 32, "32-bit ALAC"}, {SF_FORMAT_DWVW_12, FC_I16, 12, "12-bit DWVW"},
+    {SF_FORMAT_DWVW_16, FC_I16, 16, "16-bit DWVW"}, {SF_FORMAT_DWVW_24, FC_I32, 24, "24-bit DWVW"},
+    {SF_FORMAT_ULAW, FC_F32, 24, "u-law"},          {SF_FORMAT_ALAW, FC_F32, 24, "A-law"},
+    {SF_FORMAT_VORBIS, FC_F32, 24, "Vorbis"},       {SF_FORMAT_OPUS, FC_F32, 24, "Opus"},
+};
+
+static const sample_kind lossy = {0, FC_F32, 24, "compressed"};
+
+static const sample_kind *kind_of(int format) {
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+    if (kinds[i].subtype == (format & SF_FORMAT_SUBMASK)) return &kinds[i];
+  return &lossy;
+}
+
+fc_audio_samples fc_audio_samples_of(int format) {
+  const sample_kind *kind = kind_of(format);
+  return (fc_audio_samples){format, kind->dtype, kind->bits};
+}
+
+const char *fc_audio_samples_name(int format) {
+  return kind_of(format)->name;
+}
+
+/* ---- choosing ---------------------------------------------------------- */
+
+/* What to try, best first, for samples of a kind. 0 ends. */
+static const int for_8[] = {SF_FORMAT_PCM_U8, SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, 0};
+static const int for_16[] = {SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, 0};
+static const int for_24[] = {SF_FORMAT_PCM_24, SF_FORMAT_PCM_32, SF_FORMAT_PCM_16, 0};
+static const int for_32[] = {SF_FORMAT_PCM_32, SF_FORMAT_PCM_24, SF_FORMAT_PCM_16, 0};
+static const int for_float[] = {SF_FORMAT_FLOAT, SF_FORMAT_PCM_24, SF_FORMAT_PCM_16, 0};
+static const int for_double[] = {SF_FORMAT_DOUBLE, SF_FORMAT_FLOAT, SF_FORMAT_PCM_24, SF_FORMAT_PCM_16, 0};
+
+static const int *list_for_bits(int bits) {
+  return bits <= 8 ? for_8 : bits <= 16 ? for_16 : bits <= 24 ? for_24 : for_32;
+}
+
+/* What is decoded from a lossy codec is worth 16 bits. */
+static const int *list_for(int like, const fc_format *format) {
+  if (like) {
+    const sample_kind *kind = kind_of(like);
+    if (kind->dtype == FC_F64) return for_double;
+    if ((like & SF_FORMAT_SUBMASK) == SF_FORMAT_FLOAT) return for_float;
+    return fc_dtype_is_float(kind->dtype) ? for_16 : list_for_bits(kind->bits);
+  }
+  switch (format->dtype) {
+  case FC_F64: return for_double;
+  case FC_F32: return for_float;
+  case FC_U8: return for_8;
+  case FC_I32: return list_for_bits(format->bits > 16 ? format->bits : 32);
+  default: return for_16;
+  }
+}
+
+/* The codec that goes with a container which holds only such; 0: any. */
+static int codec_of(const fc_file_format *file, int like) {
+  if (strcmp(file->name, "opus") == 0) return SF_FORMAT_OPUS;
+  if (file->sndfile != SF_FORMAT_OGG) return 0;
+  return (like & SF_FORMAT_TYPEMASK) == SF_FORMAT_OGG ? like & SF_FORMAT_SUBMASK : SF_FORMAT_VORBIS;
+}
+
+gboolean fc_audio_is_mpeg(int format) {
+  int subtype = format & SF_FORMAT_SUBMASK;
+  return subtype >= FC_SF_MPEG_LAYER_I && subtype <= FC_SF_MPEG_LAYER_III;
+}
+
+gboolean fc_audio_is_alac(int format) {
+  int subtype = format & SF_FORMAT_SUBMASK;
+  return subtype >= SF_FORMAT_ALAC_16 && subtype <= SF_FORMAT_ALAC_32;
+}
+
+/* ALAC is not written: of packets of 16 KB and more, as 24 bits or noise make them, libsndfile writes the
+ * table beyond its memory; and the packets into a file in the folder for temporary ones, which stays there
+ * when we are ended, and without which it crashes. What is in it can be had again as PCM. */
+static gboolean holds(int format, const SF_INFO *wanted) {
+  if (fc_audio_is_mpeg(format)) return FALSE; /* libsndfile says that WAV does, and cannot write it */
+  if (fc_audio_is_alac(format)) return FALSE;
+  SF_INFO info = *wanted;
+  info.format = format;
+  return sf_format_check(&info);
+}
+
+/* Opus alone is bound to few rates, which sf_format_check does not know. */
+static gboolean rate_fits(int format, int rate) {
+  if ((format & SF_FORMAT_SUBMASK) != SF_FORMAT_OPUS) return TRUE;
+  return rate == 8000 || rate == 12000 || rate == 16000 || rate == 24000 || rate == 48000;
+}
+
+/* Why no sample format was found: the channels, or the rate. */
+static gboolean fail_unfit(const char *name, const fc_file_format *file, int format, const SF_INFO *wanted,
+                           GError **error) {
+  SF_INFO one = *wanted;
+  /* libsndfile takes no more in any format. */
+  const char *other = wanted->channels > 1024 || file->sndfile == SF_FORMAT_WAV ? ".npy" : ".wav or .npy";
+  one.channels = 1;
+  if (!rate_fits(format, wanted->samplerate))
+    return fc_fail(error, FC_INVALID,
+                   "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not %d; use .ogg or .flac", name,
+                   wanted->samplerate);
+  if (wanted->channels > 1 && holds(format, &one))
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels; use %s", name, file->title,
+                   wanted->channels, other);
+  return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels at %d Hz; use %s", name, file->title,
+                 wanted->channels, wanted->samplerate, other);
+}
+
+/* Unsigned bytes make of AIFF a variant that few programs read. */
+static int as_is_usual(int subtype, const fc_file_format *file, int like) {
+  gboolean odd = subtype == SF_FORMAT_PCM_U8 && file->sndfile == SF_FORMAT_AIFF;
+  return odd && (like & SF_FORMAT_TYPEMASK) != SF_FORMAT_AIFF ? SF_FORMAT_PCM_S8 : subtype;
+}
+
+static int first_held(int major, const int *list, const SF_INFO *wanted) {
+  for (; *list; list++)
+    if (holds(major | *list, wanted)) return *list;
+  return 0;
+}
+
+static gboolean check_format(const char *name, const fc_file_format *file, const fc_format *format,
+                             GError **error) {
+  if (format->kind != FC_AUDIO)
+    return fc_fail(error, FC_INVALID, "%s: %s cannot be stored as sound; use .npy%s", name,
+                   format->kind == FC_IMAGE ? "an image" : "an array",
+                   format->kind == FC_IMAGE ? " or .png" : "");
+  if (format->rate >= 1e9)
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold a sample rate of %g Hz; use .npy or .raw", name,
+                   file->title, format->rate);
+  if (!(format->rate >= 0.5))
+    return fc_fail(error, FC_INVALID, "%s: the sample rate is not known, which %s needs; use .npy or .raw",
+                   name, file->title);
+  if (format->extent[FC_AXIS_C] < 1 || format->extent[FC_AXIS_C] > 65535)
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold %" G_GINT64_FORMAT " channels; use .npy", name,
+                   file->title, format->extent[FC_AXIS_C]);
+  return TRUE;
+}
+
+/* Vorbis and Opus are encoded from floats; the older codecs from 16 bits, which is
+ * what they compress, and because libsndfile reads beyond its tables when a float
+ * exceeds full scale. */
+static fc_audio_samples stored_as(int format) {
+  fc_audio_samples samples = fc_audio_samples_of(format);
+  int subtype = format & SF_FORMAT_SUBMASK;
+  gboolean floats = subtype == SF_FORMAT_FLOAT || subtype == SF_FORMAT_DOUBLE ||
+                    subtype == SF_FORMAT_VORBIS || subtype == SF_FORMAT_OPUS;
+  if (fc_dtype_is_float(samples.dtype) && !floats) samples.dtype = FC_I16, samples.bits = 16;
+  return samples;
+}
+
+gboolean fc_audio_choose(const char *name, const fc_file_format *file, const fc_format *format, int like,
+                         fc_audio_samples *chosen, GError **error) {
+  if (!check_format(name, file, format, error)) return FALSE;
+  SF_INFO wanted = {.samplerate = (int)lrint(format->rate), .channels = (int)format->extent[FC_AXIS_C]};
+  int codec = codec_of(file, like);
+  int subtype = codec ? codec : like & SF_FORMAT_SUBMASK;
+  if (!subtype || !holds(file->sndfile | subtype, &wanted))
+    subtype = codec ? 0 : first_held(file->sndfile, list_for(like, format), &wanted);
+  subtype = as_is_usual(subtype, file, like);
+  int format_of = file->sndfile | (subtype ? subtype : codec ? codec : SF_FORMAT_PCM_16);
+  if (!subtype || !rate_fits(format_of, wanted.samplerate))
+    return fail_unfit(name, file, format_of, &wanted, error);
+  *chosen = stored_as(format_of);
+  return TRUE;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.c - a file opened for reading: its first bytes, its size, and whether it can
+ * be read anywhere. Pipes are looked at without taking anything out of them (tee), so
+ * that a decoder which streams sees them from the start.
+ */
+#include "media/audio/chunks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Enough of a file to tell its kind; a pipe is waited for until it has given these. */
+#define HEAD_WANTED 64
+/* A file may be looked at anywhere later. */
+#define HEAD_OF_FILE 512
+/* For the rest of a sound's front a pipe is waited for, in moments of 2 ms without anything new; then its
+ * writer may be waiting for us. Where that cannot be seen it is taken to be after 10 s, or 0.2 s of a pipe
+ * that holds as much as a full one may. */
+#define MOMENT       2000000
+#define PAUSE        5
+#define PATIENCE     100
+#define PATIENCE_END 5000
+
+char *fc_display_name(const char *path, const char *standard) {
+  return g_strdup(strcmp(path, "-") == 0 ? standard : path);
+}
+
+gboolean fc_input_check(const fc_input *input, GError **error) {
+  return !input->problem || fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s",
+                                    input->name, input->problem_at, g_strerror(input->problem));
+}
+
+static gssize read_memory(const fc_input *input, gint64 offset, void *to, gsize size) {
+  gsize got = (gsize)CLAMP(input->size - offset, 0, (gint64)size);
+  if (got) memcpy(to, input->bytes + offset, got);
+  return (gssize)got;
+}
+
+gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
+  gsize done = 0;
+  if (input->bytes) return read_memory(input, offset, to, size);
+  while (done < size) {
+    gint64 at = input->begins + offset + (gint64)done;
+    gssize got = pread(input->fd, (char *)to + done, size - done, at);
+    if (got == 0) break;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      input->problem = errno;
+      input->problem_at = at;
+      fc_input_check(input, error);
+      return -1;
+    }
+    done += (gsize)got;
+  }
+  return (gssize)done;
+}
+
+static gboolean hung_up(int fd) {
+  struct pollfd poll_fd = {fd, POLLIN, 0};
+  return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLHUP | POLLERR));
+}
+
+/* Whether nothing more goes into the pipe before something comes out. How many bytes it then holds depends on
+ * the pieces that they came in; its other end, which Linux lets be opened by the number of this one, knows.
+ */
+static gboolean is_full(const fc_input *input, int idle) {
+  if (idle < PAUSE) return FALSE;
+  g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", input->fd);
+  struct pollfd end = {open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), POLLOUT, 0};
+  if (end.fd < 0) return idle > (input->head_size < FC_INPUT_HEAD / 2 ? PATIENCE_END : PATIENCE);
+  gboolean full = poll(&end, 1, 0) == 0;
+  close(end.fd);
+  return full;
+}
+
+/* Duplicates what waits in the pipe. A writer may give its header in drops, and take its time: what is made
+ * of the sound must not depend on that. */
+static gboolean peek_through(fc_input *input, const int between[2]) {
+  const struct timespec moment = {0, MOMENT};
+  for (int idle = 0;; idle++) {
+    gboolean last = hung_up(input->fd);
+    gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
+    if (waiting < 0 && errno == EINTR) continue;
+    if (waiting < 0) return FALSE;
+    gssize got = waiting ? read(between[0], input->head, FC_INPUT_HEAD) : 0;
+    if (got < 0) return FALSE;
+    if ((gsize)got > input->head_size) idle = 0;
+    input->head_size = (gsize)got;
+    if (got == 0 || got == FC_INPUT_HEAD || last) return TRUE;
+    if (got >= HEAD_WANTED && (fc_chunks_front_is_there(input) || is_full(input, idle))) return TRUE;
+    nanosleep(&moment, NULL);
+  }
+}
+
+/* FALSE where peeking does not work (a socket, a terminal, /dev/zero). */
+static gboolean peek(fc_input *input) {
+  int between[2];
+  if (pipe2(between, O_CLOEXEC) != 0) return FALSE;
+  gboolean peeked = peek_through(input, between);
+  close(between[0]);
+  close(between[1]);
+  return peeked;
+}
+
+static gboolean read_head(fc_input *input, GError **error) {
+  gssize got = fc_input_read_at(input, 0, input->head, HEAD_OF_FILE, error);
+  if (got < 0) return FALSE;
+  input->head_size = (gsize)got;
+  return TRUE;
+}
+
+gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error) {
+  input->begins += offset;
+  input->size -= offset;
+  if (lseek(input->fd, input->begins, SEEK_SET) < 0)
+    return fc_fail(error, FC_IO, "%s: reading failed: %s", input->name, g_strerror(errno));
+  return read_head(input, error);
+}
+
+gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to) {
+  guint8 block[4096];
+  const gint64 most = MIN(to, from + FC_INPUT_LOOK_MOST);
+  gssize got = 1;
+  for (gint64 at = from; at < most && got > 0; at += got) {
+    got = fc_input_read_at(input, at, block, (gsize)MIN((gint64)sizeof block, most - at), NULL);
+    for (gssize i = 0; i < got; i++)
+      if (block[i]) return at + i;
+  }
+  return to;
+}
+
+gboolean fc_input_goes_on(fc_input *input, gint64 offset) {
+  return input->size - fc_input_skip_zeros(input, offset, input->size) > FC_INPUT_FEW;
+}
+
+void fc_input_front(const fc_input *pipe, fc_input *front) {
+  *front = *pipe;
+  front->bytes = pipe->head;
+  front->size = (gint64)pipe->head_size;
+  front->seekable = TRUE;
+}
+
+/* Of what is free where a temporary file lies, nine tenths may be taken: a pipe without an end is not to
+ * leave everybody else without a disk. */
+static gint64 room_for(int file) {
+  struct statvfs disk;
+  if (fstatvfs(file, &disk) != 0 || disk.f_frsize == 0) return G_MAXINT64;
+  return (gint64)MIN((double)disk.f_bavail * (double)disk.f_frsize * 0.9, 0x1p62);
+}
+
+static gboolean fail_room(const fc_input *input, gint64 room, GError **error) {
+  g_autofree char *most = fc_size_for_message((double)room);
+  return fc_fail(
+      error, FC_IO,
+      "%s: brings more than the %s that may be kept of it in a temporary file (set TMPDIR to a larger disk)",
+      input->name, most);
+}
+
+gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error) {
+  int file = fc_spool_create(error);
+  if (file < 0) {
+    g_prefix_error(error, "%s: ", input->name);
+    return FALSE;
+  }
+  gboolean reading = FALSE;
+  struct stat info;
+  gint64 room = room_for(file);
+  gboolean bounded = room <= most;
+  most = MIN(most, room);
+  size = (gsize)MIN((gint64)size, most);
+  if (!fc_write_all(file, taken, size) || !fc_copy_all(input->fd, file, most - (gint64)size, &reading) ||
+      fstat(file, &info) != 0 || lseek(file, 0, SEEK_SET) != 0) {
+    fc_fail(error, FC_IO, "%s: %s failed: %s", input->name,
+            reading ? "reading" : "keeping it in a temporary file (set TMPDIR to a larger disk)",
+            g_strerror(errno));
+    close(file);
+    return FALSE;
+  }
+  if (bounded && info.st_size >= room) {
+    close(file);
+    return fail_room(input, room, error);
+  }
+  close(input->fd);
+  input->fd = file;
+  input->seekable = TRUE;
+  input->size = info.st_size;
+  return read_head(input, error);
+}
+
+gboolean fc_input_make_seekable(fc_input *input, GError **error) {
+  return input->seekable || fc_input_spool(input, NULL, 0, G_MAXINT64, error);
+}
+
+/* /dev/null is empty; /dev/zero would never end. */
+static gboolean look_at_device(fc_input *input, GError **error) {
+  char byte;
+  if (read(input->fd, &byte, 1) <= 0) return TRUE;
+  return fc_fail(error, FC_UNSUPPORTED, "%s: is a device; name a file or pipe one in", input->name);
+}
+
+static gboolean look_at_file(fc_input *input, const struct stat *info, GError **error) {
+  if (S_ISDIR(info->st_mode))
+    return fc_fail(error, FC_IO, "%s: is a directory; name a file in it", input->name);
+  gint64 start = lseek(input->fd, 0, SEEK_CUR);
+  input->seekable = S_ISREG(info->st_mode) && start == 0;
+  if (input->seekable) {
+    input->size = info->st_size;
+    return read_head(input, error);
+  }
+  if (isatty(input->fd))
+    return fc_fail(error, FC_INVALID, "%s: is a terminal; name a file or pipe one in", input->name);
+  if (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) return look_at_device(input, error);
+  return peek(input) || fc_input_make_seekable(input, error);
+}
+
+static int open_path(const char *path, const char *name, GError **error) {
+  int fd =
+      strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fc_fail(error, FC_IO, "%s: cannot be opened: %s", name, g_strerror(errno));
+  return fd;
+}
+
+fc_input *fc_input_open(const char *path, GError **error) {
+  g_autoptr(fc_input) input = g_new0(fc_input, 1);
+  input->fd = -1;
+  input->size = -1;
+  input->name = fc_display_name(path, "standard input");
+  if (strcmp(path, "-") != 0) input->path = g_strdup(path);
+  input->fd = open_path(path, input->name, error);
+  if (input->fd < 0) return NULL;
+
+  struct stat info;
+  if (fstat(input->fd, &info) != 0) {
+    fc_fail(error, FC_IO, "%s: cannot be read: %s", input->name, g_strerror(errno));
+    return NULL;
+  }
+  if (!look_at_file(input, &info, error)) return NULL;
+  if (input->head_size == 0) {
+    fc_fail(error, FC_IO, "%s: is empty", input->name);
+    return NULL;
+  }
+  return g_steal_pointer(&input);
+}
+
+void fc_input_free(fc_input *input) {
+  if (!input) return;
+  if (input->fd >= 0) close(input->fd);
+  g_free(input->name);
+  g_free(input->path);
+  g_free(input);
+}
+
+guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error) {
+  /* A pipe may have no end: one byte more than the limit tells enough. */
+  gboolean file = input->seekable;
+  if (!file && !fc_input_spool(input, NULL, 0, (gint64)limit + 1, error)) return NULL;
+  if (input->size < 0 || (guint64)input->size > limit) {
+    if (file)
+      fc_fail(error, FC_UNSUPPORTED, "%s: holds %" G_GINT64_FORMAT " bytes; the limit is %" G_GSIZE_FORMAT,
+              input->name, input->size, limit);
+    else
+      fc_fail(error, FC_UNSUPPORTED, "%s: holds more than the limit of %" G_GSIZE_FORMAT " bytes",
+              input->name, limit);
+    return NULL;
+  }
+  g_autofree guint8 *data = g_try_malloc((gsize)input->size + 1);
+  if (!data) {
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory for its %" G_GINT64_FORMAT " bytes", input->name,
+            input->size);
+    return NULL;
+  }
+  gssize got = fc_input_read_at(input, 0, data, (gsize)input->size, error);
+  if (got < 0) return NULL;
+  data[got] = 0;
+  *size = (gsize)got;
+  return g_steal_pointer(&data);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.c - which kind of file. The table of formats, their marks, and the marks of
+ * files that are often met but not read here, so that the message can say what the
+ * file is and what to do.
+ */
+#include "media/audio/mpeg_front.h"
+
+#include <sndfile.h>
+#include <string.h>
+
+static const fc_file_format formats[] = {
+    {"wav", "WAV", "wav wave bwf", SF_FORMAT_WAV, fc_audio_open, fc_audio_create},
+    {"rf64", "RF64", "rf64", SF_FORMAT_RF64, fc_audio_open, fc_audio_create},
+    {"w64", "W64", "w64", SF_FORMAT_W64, fc_audio_open, fc_audio_create},
+    {"aiff", "AIFF", "aiff aif aifc", SF_FORMAT_AIFF, fc_audio_open, fc_audio_create},
+    {"au", "AU", "au snd", SF_FORMAT_AU, fc_audio_open, fc_audio_create},
+    {"flac", "FLAC", "flac", SF_FORMAT_FLAC, fc_audio_open, fc_audio_create},
+    {"caf", "CAF", "caf", SF_FORMAT_CAF, fc_audio_open, fc_audio_create},
+    {"ogg", "Ogg", "ogg oga", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
+    {"opus", "Opus", "opus", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
+    {"mp3", "MP3", "mp3", FC_SF_MPEG, fc_audio_open, NULL},
+    {"png", "PNG", "png", 0, fc_image_open, fc_image_create},
+    {"jpg", "JPEG", "jpg jpeg jpe", 0, fc_image_open, fc_image_create},
+    {"bmp", "BMP", "bmp dib", 0, fc_image_open, fc_image_create},
+    {"tga", "TGA", "tga", 0, fc_image_open, fc_image_create},
+    {"npy", ".npy", "npy", 0, fc_npy_open, fc_array_create},
+    {"raw", "raw", "raw pcm", 0, fc_raw_open, fc_array_create},
+};
+
+/* Bytes at a place in a file that say what it is. */
+typedef struct file_mark {
+  const char *bytes;
+  guint8 size, at;
+  const char *format; /* a name in the table above, or NULL */
+  const char *what;   /* of files not read: what it is, and the mend */
+  const char *second; /* bytes that must also be there, at `second_at`; or NULL */
+  guint8 second_at;
+} file_mark;
+
+static const file_mark marks[] = {
+    {"RIFF", 4, 0, "wav", NULL, "WAVE", 8},
+    {"RIFX", 4, 0, "wav", NULL, "WAVE", 8},
+    {"RF64", 4, 0, "rf64", NULL, "WAVE", 8},
+    {"riff\x2e\x91\xcf\x11", 8, 0, "w64", NULL, NULL, 0},
+    {"FORM", 4, 0, "aiff", NULL, "AIFF", 8},
+    {"FORM", 4, 0, "aiff", NULL, "AIFC", 8},
+    {".snd", 4, 0, "au", NULL, NULL, 0},
+    {"dns.", 4, 0, "au", NULL, NULL, 0},
+    {"fLaC", 4, 0, "flac", NULL, NULL, 0},
+    {"caff", 4, 0, "caf", NULL, NULL, 0},
+    {"OggS", 4, 0, NULL, "FLAC in Ogg; convert it to FLAC", "\177FLAC", 28},
+    {"OggS", 4, 0, "ogg", NULL, NULL, 0},
+    {"ID3", 3, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xfb", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xfa", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xf3", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xf2", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xe3", 2, 0, "mp3", NULL, NULL, 0},
+    {"\xff\xe2", 2, 0, "mp3", NULL, NULL, 0},
+    {"\x89PNG\r\n\x1a\n", 8, 0, "png", NULL, NULL, 0},
+    {"\xff\xd8\xff", 3, 0, "jpg", NULL, NULL, 0},
+    {"BM", 2, 0, "bmp", NULL, NULL, 0},
+    {"\x93NUMPY", 6, 0, "npy", NULL, NULL, 0},
+    {"GIF8", 4, 0, NULL, "a GIF image; convert it to PNG", NULL, 0},
+    {"II*\0", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},
+    {"MM\0*", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},
+    {"RIFF", 4, 0, NULL, "a WebP image; convert it to PNG", "WEBP", 8},
+    {"RIFF", 4, 0, NULL, "an AVI film; extract its sound to WAV first", "AVI ", 8},
+    {"8BPS", 4, 0, NULL, "a Photoshop image; convert it to PNG", NULL, 0},
+    {"#?RADIANCE", 10, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
+    {"#?RGBE", 6, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
+    {"\x53\x80\xf6\x34", 4, 0, NULL, "a PIC image; convert it to PNG", NULL, 0},
+    {"ftypavif", 8, 4, NULL, "an AVIF image; convert it to PNG", NULL, 0},
+    {"ftyphei", 7, 4, NULL, "a HEIC image; convert it to PNG or JPEG", NULL, 0},
+    {"ftyp", 4, 4, NULL, "an MP4 or M4A file; extract its sound to WAV first", NULL, 0},
+    {"\x1a\x45\xdf\xa3", 4, 0, NULL, "a Matroska or WebM file; extract its sound to WAV first", NULL, 0},
+    {"PK\x03\x04", 4, 0, NULL, "a ZIP archive (.npz?); save single arrays as .npy", NULL, 0},
+    {"%PDF", 4, 0, NULL, "a PDF document", NULL, 0},
+    {"\x1f\x8b", 2, 0, NULL, "compressed with gzip; unpack it first", NULL, 0},
+    {"wvpk", 4, 0, NULL, "a WavPack file; convert it to WAV or FLAC", NULL, 0},
+    {"MAC ", 4, 0, NULL, "a Monkey's Audio file; convert it to WAV or FLAC", NULL, 0},
+    {"\x7f"
+     "ELF",
+     4, 0, NULL, "a program", NULL, 0},
+};
+
+/* ---- the table --------------------------------------------------------- */
+
+static gboolean has_word(const char *words, const char *word) {
+  gsize length = strlen(word);
+  for (const char *at = words;; at++) {
+    if (g_ascii_strncasecmp(at, word, length) == 0 && (at[length] == ' ' || !at[length])) return TRUE;
+    at = strchr(at, ' ');
+    if (!at) return FALSE;
+  }
+}
+
+static const fc_file_format *find(const char *word, gboolean by_name) {
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
+    if (has_word(formats[i].extensions, word) || (by_name && strcmp(formats[i].name, word) == 0))
+      return &formats[i];
+  return NULL;
+}
+
+const fc_file_format *fc_format_by_name(const char *name) {
+  return *name ? find(name, TRUE) : NULL;
+}
+
+static const char *extension_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *dot = strrchr(slash ? slash : path, '.');
+  return dot && dot[1] ? dot + 1 : NULL;
+}
+
+const fc_file_format *fc_format_by_extension(const char *path) {
+  const char *extension = extension_of(path);
+  return extension ? find(extension, FALSE) : NULL;
+}
+
+/* "wav, rf64, ... or raw": what may be read, or written; g_free. */
+static char *names(gboolean writing) {
+  GString *list = g_string_new(NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
+    if (writing ? formats[i].create != NULL : formats[i].open != NULL)
+      g_string_append_printf(list, "%s%s", list->len ? ", " : "", formats[i].name);
+  return g_string_free(list, FALSE);
+}
+
+/* ---- inputs ------------------------------------------------------------ */
+
+static gboolean matches(const file_mark *mark, const fc_input *input) {
+  if (input->head_size < (gsize)mark->at + mark->size) return FALSE;
+  if (memcmp(input->head + mark->at, mark->bytes, mark->size) != 0) return FALSE;
+  if (!mark->second) return TRUE;
+  gsize size = strlen(mark->second);
+  return input->head_size >= mark->second_at + size &&
+         memcmp(input->head + mark->second_at, mark->second, size) == 0;
+}
+
+static const file_mark *mark_of(const fc_input *input) {
+  for (gsize i = 0; i < G_N_ELEMENTS(marks); i++)
+    if (matches(&marks[i], input)) return &marks[i];
+  return NULL;
+}
+
+/* UTF-8 without control characters; of more than a character, the last one may be cut. */
+static gboolean is_text(const fc_input *input) {
+  const char *head = (const char *)input->head, *end;
+  for (gsize i = 0; i < input->head_size; i++)
+    if ((input->head[i] < 32 && !strchr("\t\n\v\f\r", head[i])) || head[i] == 127) return FALSE;
+  gsize left = g_utf8_validate_len(head, input->head_size, &end) ? 0 : (gsize)(head + input->head_size - end);
+  return !left || (end > head && g_utf8_get_char_validated(end, (gssize)left) == (gunichar)-2);
+}
+
+/* A P and a digit, as a PGM begins; told apart from text by name only. */
+static gboolean is_pnm(const fc_input *input) {
+  return input->head_size > 2 && input->head[0] == 'P' && input->head[1] >= '1' && input->head[1] <= '7' &&
+         g_ascii_isspace(input->head[2]);
+}
+
+/* Whether it ends before it could say that it is of this kind, and has begun so. */
+static gboolean is_cut(const fc_input *input, const fc_file_format *format) {
+  for (gsize i = 0; i < G_N_ELEMENTS(marks); i++) {
+    const file_mark *mark = &marks[i];
+    gsize most = MAX((gsize)mark->at + mark->size, mark->second ? mark->second_at + strlen(mark->second) : 0);
+    if (!mark->format || fc_format_by_name(mark->format) != format || mark->at || input->head_size >= most)
+      continue;
+    if (memcmp(input->head, mark->bytes, MIN(mark->size, input->head_size)) == 0) return TRUE;
+  }
+  return FALSE;
+}
+
+static const char *describe(const fc_input *input) {
+  const file_mark *mark = mark_of(input);
+  if (mark && mark->what) return mark->what;
+  if (is_pnm(input)) return "a PNM image; convert it to PNG";
+  if (is_text(input)) return "text";
+  return NULL;
+}
+
+/* By the sound of the titles above: "an MP3 file", "an RF64 file". */
+static const char *article_of(const fc_file_format *format) {
+  return strchr("AMOR", format->title[0]) ? "an" : "a";
+}
+
+static const fc_file_format *fail_unknown(const fc_input *input, GError **error) {
+  const char *what = describe(input);
+  const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
+  g_autofree char *known = names(FALSE);
+  if (named && is_cut(input, named))
+    fc_fail(error, FC_IO, "%s: is cut off within its first bytes", input->name);
+  else if (what && named)
+    fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title, what);
+  else if (named)
+    fc_fail(error, FC_IO, "%s: is not %s %s file, nor of any other kind known here", input->name,
+            article_of(named), named->title);
+  else if (what)
+    fc_fail(error, FC_UNSUPPORTED, "%s: is %s; read are %s", input->name, what, known);
+  else
+    fc_fail(
+        error, FC_UNSUPPORTED,
+        "%s: is of no kind known here; read are %s (--in-format names one, which tga and raw need where no "
+        "file name tells)",
+        input->name, known);
+  return NULL;
+}
+
+/* Only some kinds have a mark; raw samples and TGA images are told by name. */
+static gboolean has_mark(const fc_file_format *format) {
+  for (gsize i = 0; i < G_N_ELEMENTS(marks); i++)
+    if (marks[i].format && fc_format_by_name(marks[i].format) == format) return TRUE;
+  return strcmp(format->name, "opus") == 0;
+}
+
+static const fc_file_format *format_named(const char *name, gboolean writing, GError **error) {
+  const fc_file_format *format = fc_format_by_name(name);
+  if (format && (writing ? format->create != NULL : format->open != NULL)) return format;
+  g_autofree char *known = names(writing);
+  fc_fail(error, FC_INVALID, "no format \"%s\" to %s: there are %s", name, writing ? "write" : "read", known);
+  return NULL;
+}
+
+static const fc_file_format *format_at(const fc_input *input) {
+  const file_mark *mark = mark_of(input);
+  return mark && mark->format ? fc_format_by_name(mark->format) : NULL;
+}
+
+/* An ID3 tag stands ahead of MP3, and some put it ahead of any sound. */
+static const fc_file_format *format_behind_tags(fc_input *input, GError **error) {
+  if (!fc_mpeg_pass_tags(input, error)) return NULL;
+  const fc_file_format *format = format_at(input);
+  if (format && format->open == fc_audio_open) return format;
+  fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and what is behind it is no sound of a kind known here",
+          input->name);
+  return NULL;
+}
+
+const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error) {
+  const fc_file_format *format = format_at(input);
+  gboolean tagged = format && memcmp(input->head, "ID3", 3) == 0;
+  if (options->in_format) {
+    format = format_named(options->in_format, FALSE, error);
+    tagged = tagged && format && format->open == fc_audio_open;
+    return tagged && !fc_mpeg_pass_tags(input, error) ? NULL : format;
+  }
+  if (options->in_raw) return format_named("raw", FALSE, error);
+  if (format) return tagged ? format_behind_tags(input, error) : format;
+  const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
+  return named && !has_mark(named) && !describe(input) ? named : fail_unknown(input, error);
+}
+
+/* ---- outputs ----------------------------------------------------------- */
+
+const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error) {
+  if (options->out_format) return format_named(options->out_format, TRUE, error);
+  const fc_file_format *format = fc_format_by_extension(path);
+  if (format && format->create) return format;
+  g_autofree char *name = fc_display_name(path, "standard output");
+  g_autofree char *known = names(TRUE);
+  const char *extension = extension_of(path);
+  if (strcmp(path, "-") == 0)
+    fc_fail(error, FC_INVALID, "%s: has no name to tell a format by; give --format (%s)", name, known);
+  else if (extension)
+    fc_fail(error, FC_INVALID, "%s: no format \"%s\" to write: there are %s", name, extension, known);
+  else
+    fc_fail(error, FC_INVALID, "%s: has no extension to tell a format by: there are %s (or give --format)",
+            name, known);
+  return NULL;
+}

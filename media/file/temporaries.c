@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * temporaries.c - a list that a signal handler may walk at any moment.
+ *
+ * Nodes are taken and given back with atomic states and are never freed, so the
+ * handler meets no half-linked node and no freed memory; there are as many as
+ * outputs were ever open at once. This is the one thing in media/ that belongs to
+ * the process, as signals do.
+ */
+#include "media/file/temporaries.h"
+
+#include "core/filterchain.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FREE, TAKEN, LIVE };
+
+struct fc_temporary {
+  fc_temporary *next; /* constant once linked */
+  atomic_int state;
+  char path[PATH_MAX];
+};
+
+static _Atomic(fc_temporary *) first;
+
+static fc_temporary *take_free(void) {
+  for (fc_temporary *node = atomic_load(&first); node; node = node->next) {
+    int expected = FREE;
+    if (atomic_compare_exchange_strong(&node->state, &expected, TAKEN)) return node;
+  }
+  return NULL;
+}
+
+static fc_temporary *link_new(void) {
+  fc_temporary *node = g_new0(fc_temporary, 1);
+  atomic_init(&node->state, TAKEN);
+  node->next = atomic_load(&first);
+  while (!atomic_compare_exchange_weak(&first, &node->next, node)) continue;
+  return node;
+}
+
+fc_temporary *fc_temporary_add(const char *path) {
+  if (strlen(path) >= PATH_MAX) return NULL;
+  fc_temporary *node = take_free();
+  if (!node) node = link_new();
+  strcpy(node->path, path);
+  atomic_store(&node->state, LIVE);
+  return node;
+}
+
+void fc_temporary_drop(fc_temporary *temporary) {
+  if (temporary) atomic_store(&temporary->state, FREE);
+}
+
+void fc_output_remove_all(void) {
+  for (fc_temporary *node = atomic_load(&first); node; node = node->next)
+    if (atomic_load(&node->state) == LIVE) unlink(node->path);
+}

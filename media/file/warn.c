@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warn.c - warnings of media/, and the list of what an output leaves out.
+ */
+#include "media/file/warn.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void fc_media_warn(const fc_media_options *options, const char *format, ...) {
+  if (!options->log) return;
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  options->log(FC_LOG_WARNING, message, options->log_data);
+}
+
+/* Whether it is one of them, and not a piece of one: APP1 is none of APP13. */
+static gboolean has_word(const GString *words, const char *word) {
+  gsize length = strlen(word);
+  for (const char *at = words->str; (at = strstr(at, word)); at++) {
+    gboolean begins = at == words->str || (at >= words->str + 2 && at[-2] == ',' && at[-1] == ' ');
+    if (begins && (!at[length] || at[length] == ',')) return TRUE;
+  }
+  return FALSE;
+}
+
+/* Files can have millions of names, and each would be looked for in all the others. */
+void fc_media_add_word(GString *words, const char *word) {
+  enum { ENOUGH = 2000 };
+  if (!*word || has_word(words, word)) return;
+  if (words->len > ENOUGH) word = "and more";
+  if (words->len > ENOUGH && has_word(words, word)) return;
+  g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
+}
+
+void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
+                        const GString *lost) {
+  if (lost->len)
+    fc_media_warn(options, "%s: %s has no place for what else is in the input, and it is left out: %s", name,
+                  title, lost->str);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warn.h - warnings of media/, and the list of what an output leaves out.
+ */
+#ifndef FC_MEDIA_WARN_H
+#define FC_MEDIA_WARN_H
+
+#include "media/file/media.h"
+
+G_BEGIN_DECLS
+
+/* The end of an error about a file that is cut off. */
+#define FC_MEDIA_ADVICE "; --allow-truncated takes what is there"
+
+/* A warning through the log of the options: one line that starts with the file. */
+void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Appends a word to a comma-separated list unless it is there already; a list that grew long ends in "and
+ * more". */
+void fc_media_add_word(GString *words, const char *word);
+
+/* Warns that the words of `lost`, if any, are not in the output `name` of a format called `title`. */
+void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
+                        const GString *lost);
+
+G_END_DECLS
+
+#endif

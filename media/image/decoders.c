@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decoders.c - see decoders.h.
+ */
+#include "media/image/decoders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define IDLE_MOST 16
+/* Resident memory from which on a helper is quicker even when it has to be started. */
+#define LARGE ((gsize)64 << 20)
+/* For a helper to say its first word, in microseconds. */
+#define START_PATIENCE (10 * G_USEC_PER_SEC)
+
+typedef struct helper {
+  pid_t pid;
+  int socket;
+} helper;
+
+struct fc_decoders {
+  char *program;
+  GMutex mutex;
+  GQueue idle;   /* of helper */
+  pid_t owner;   /* whose children they are */
+  gboolean none; /* the program does not start, or is not ours */
+  guint used;    /* an image has been decoded before */
+};
+
+/* ---- one helper -------------------------------------------------------- */
+
+/* In a group of its own: a Ctrl-C at the terminal is the caller's to judge, and helper and
+ * child can be killed as one. */
+static int spawn(const char *program, int socket, pid_t *pid) {
+  char *argv[] = {(char *)program, NULL};
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, socket, 0);
+  for (int fd = 1; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  int failed = posix_spawn(pid, program, &actions, &attributes, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return failed;
+}
+
+/* The helper and the child that it may have. */
+static void end(helper *h) {
+  close(h->socket);
+  kill(-h->pid, SIGKILL);
+  while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR) continue;
+  g_free(h);
+}
+
+static fc_decoders_result listen_to(const helper *h, gint64 patience, fc_decode_answer *answer) {
+  gint64 late = g_get_monotonic_time() + patience;
+  for (;;) {
+    gint64 left = late - g_get_monotonic_time();
+    if (left <= 0) return FC_DECODERS_LATE;
+    struct pollfd ready = {h->socket, POLLIN, 0};
+    if (poll(&ready, 1, (int)(left / 1000) + 1) > 0) break;
+  }
+  gssize got;
+  do got = recv(h->socket, answer, sizeof *answer, 0);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof *answer && answer->magic == FC_DECODE_MAGIC ? FC_DECODERS_ANSWERED : FC_DECODERS_LOST;
+}
+
+static helper *start(const char *program) {
+  int ends[2];
+  fc_decode_answer hello;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return NULL;
+  helper *h = g_new0(helper, 1);
+  h->socket = ends[0];
+  int failed = spawn(program, ends[1], &h->pid);
+  close(ends[1]);
+  if (failed) {
+    close(ends[0]);
+    g_free(h);
+    return NULL;
+  }
+  if (listen_to(h, START_PATIENCE, &hello) == FC_DECODERS_ANSWERED) return h;
+  end(h);
+  return NULL;
+}
+
+static gboolean ask(const helper *h, const fc_decode_request *request, int memory) {
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control = {0};
+  struct iovec part = {(void *)request, sizeof *request};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  control.header = (struct cmsghdr){
+      .cmsg_len = CMSG_LEN(sizeof memory), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
+  gssize sent;
+  do sent = sendmsg(h->socket, &message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == sizeof *request;
+}
+
+/* ---- all of them ------------------------------------------------------- */
+
+/* What a fork left behind in the new process are another's children. */
+static void forget_others(fc_decoders *d) {
+  if (d->owner == getpid()) return;
+  d->owner = getpid();
+  for (helper *h; (h = g_queue_pop_head(&d->idle));) {
+    close(h->socket);
+    g_free(h);
+  }
+}
+
+/* An idle one, or NULL. */
+static helper *take_idle(fc_decoders *d, gboolean *none) {
+  g_mutex_lock(&d->mutex);
+  forget_others(d);
+  *none = d->none;
+  helper *h = g_queue_pop_head(&d->idle);
+  g_mutex_unlock(&d->mutex);
+  return h;
+}
+
+static helper *take_new(fc_decoders *d) {
+  helper *h = start(d->program);
+  if (h) return h;
+  g_mutex_lock(&d->mutex);
+  d->none = TRUE;
+  g_mutex_unlock(&d->mutex);
+  return NULL;
+}
+
+static void give_back(fc_decoders *d, helper *h) {
+  g_mutex_lock(&d->mutex);
+  gboolean keep = d->owner == getpid() && g_queue_get_length(&d->idle) < IDLE_MOST;
+  if (keep) g_queue_push_head(&d->idle, h);
+  g_mutex_unlock(&d->mutex);
+  if (!keep) end(h);
+}
+
+/* One that has been told what to do, or NULL. Those that have died since are buried. */
+static helper *engage(fc_decoders *d, const fc_decode_request *request, int memory) {
+  gboolean none;
+  for (helper *h; (h = take_idle(d, &none));) {
+    if (ask(h, request, memory)) return h;
+    end(h);
+  }
+  helper *h = none ? NULL : take_new(d);
+  if (h && ask(h, request, memory)) return h;
+  if (h) end(h);
+  return NULL;
+}
+
+fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *request, int memory,
+                                   gint64 patience, fc_decode_answer *answer) {
+  helper *h = engage(d, request, memory);
+  if (!h) return FC_DECODERS_NONE;
+  fc_decoders_result result = listen_to(h, patience, answer);
+  if (result == FC_DECODERS_ANSWERED)
+    give_back(d, h);
+  else
+    end(h);
+  return result;
+}
+
+gboolean fc_decoders_pay(fc_decoders *d, gsize resident) {
+  return g_atomic_int_or(&d->used, 1) || resident >= LARGE;
+}
+
+guint fc_decoders_idle(fc_decoders *d) {
+  g_mutex_lock(&d->mutex);
+  guint count = g_queue_get_length(&d->idle);
+  g_mutex_unlock(&d->mutex);
+  return count;
+}
+
+fc_decoders *fc_decoders_new(const char *program) {
+  fc_decoders *d = g_new0(fc_decoders, 1);
+  d->program = g_strdup(program);
+  d->owner = getpid();
+  g_mutex_init(&d->mutex);
+  g_queue_init(&d->idle);
+  return d;
+}
+
+void fc_decoders_free(fc_decoders *d) {
+  if (!d) return;
+  forget_others(d);
+  for (helper *h; (h = g_queue_pop_head(&d->idle));) end(h);
+  g_mutex_clear(&d->mutex);
+  g_free(d->program);
+  g_free(d);
+}
