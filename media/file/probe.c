@@ -4,7 +4,7 @@
  * files that are often met but not read here, so that the message can say what the
  * file is and what to do.
  */
-#include "media/audio/mpeg_front.h"
+#include "media/audio/id3.h"
 
 #include <sndfile.h>
 #include <string.h>
@@ -228,7 +228,7 @@ static const fc_file_format *format_at(const fc_input *input) {
 
 /* An ID3 tag stands ahead of MP3, and some put it ahead of any sound. */
 static const fc_file_format *format_behind_tags(fc_input *input, GError **error) {
-  if (!fc_mpeg_pass_tags(input, error)) return NULL;
+  if (!fc_id3_pass(input, error)) return NULL;
   const fc_file_format *format = format_at(input);
   if (format && format->open == fc_audio_open) return format;
   fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and what is behind it is no sound of a kind known here",
@@ -242,7 +242,7 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
   if (options->in_format) {
     format = format_named(options->in_format, FALSE, error);
     tagged = tagged && format && format->open == fc_audio_open;
-    return tagged && !fc_mpeg_pass_tags(input, error) ? NULL : format;
+    return tagged && !fc_id3_pass(input, error) ? NULL : format;
   }
   if (options->in_raw) return format_named("raw", FALSE, error);
   if (format) return tagged ? format_behind_tags(input, error) : format;
