@@ -161,6 +161,13 @@ static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_ta
     add_text(tags, name_of(FC_TAGS_AIFF, id), chunk->data, chunk->size);
 }
 
+/* Nothing but texts, which are tags too. */
+static gboolean holds_texts(fc_tag_family family, const fc_tag_chunk *chunk) {
+  const gboolean list = memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4;
+  return (family == FC_TAGS_RIFF && list && memcmp(chunk->data, "INFO", 4) == 0) ||
+         fc_chunk_id_is_among(chunk->id, rules_of(family)->texts);
+}
+
 /* What a chunk is called in a warning: by number where its id is no word. */
 static char *title_of(const fc_tag_chunk *chunk) {
   const guint8 *id = chunk->id;
@@ -171,13 +178,13 @@ static char *title_of(const fc_tag_chunk *chunk) {
               : g_strdup_printf("0x%02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
 }
 
-/* The chunks of RIFX have their numbers in the other order; those of text alone are RIFF's. */
-static void drop_big_endian(fc_tags *tags) {
+/* The chunks of RIFX have their numbers in the other order, and only their texts are taken. */
+static void drop_last(fc_tags *tags) {
   const fc_tag_chunk *last = &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1);
-  if (fc_chunk_id_is_among(last->id, "iXML axml _PMX id3 ")) return;
-  g_autofree char *title = title_of(last);
-  const gboolean info = memcmp(last->id, "LIST", 4) == 0 && strcmp(title, "labels") != 0;
-  if (!info && memcmp(last->id, "bext", 4) != 0) fc_tags_lose(tags, title);
+  if (!holds_texts(FC_TAGS_RIFF, last)) {
+    g_autofree char *title = title_of(last);
+    fc_tags_lose(tags, title);
+  }
   g_array_set_size(tags->chunks, tags->chunks->len - 1);
 }
 
@@ -201,7 +208,7 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
     return problem == NULL;
   }
   read_texts(tags, layout, &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1));
-  if (layout->family == FC_TAGS_RIFF && layout->big_endian) drop_big_endian(tags);
+  if (layout->family == FC_TAGS_RIFF && layout->big_endian) drop_last(tags);
   return TRUE;
 }
 
@@ -288,15 +295,11 @@ static gboolean put_texts(const fc_tags *tags, fc_tag_family family, GArray *to,
          add_copy(to, family == FC_TAGS_RIFF ? "LIST" : "info", body.data, body.size, TRUE);
 }
 
-/* The input's chunks that texts do not stand for. */
 void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
-  const chunk_rules *known = rules_of(tags->family);
-  for (guint i = 0; known && i < tags->chunks->len; i++) {
+  for (guint i = 0; rules_of(tags->family) && i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
     g_autofree char *title = title_of(chunk);
-    const gboolean info = tags->family == FC_TAGS_RIFF && strcmp(title, "LIST") == 0 && chunk->size >= 4 &&
-                          memcmp(chunk->data, "INFO", 4) == 0;
-    if (!info && !fc_chunk_id_is_among(chunk->id, known->texts)) fc_media_add_word(lost, title);
+    if (!holds_texts(tags->family, chunk)) fc_media_add_word(lost, title);
   }
 }
 

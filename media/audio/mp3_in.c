@@ -161,7 +161,8 @@ static char *find_fault(mp3_source *source, const fc_mp3_place *place, const mp3
 
 static gboolean measure(mp3_source *source, const fc_mp3_place *place, GError **error) {
   const mp3_walk walk = walk_frames(source);
-  if (!walk.frames || mpg123_scan(source->decoder) != MPG123_OK || mpg123_seek(source->decoder, 0, SEEK_SET) < 0)
+  if (!walk.frames || mpg123_scan(source->decoder) != MPG123_OK ||
+      mpg123_seek(source->decoder, 0, SEEK_SET) < 0)
     return fc_input_check(source->input, error) &&
            fc_fail(error, FC_IO, "%s: cannot be read as MP3: nothing in it can be decoded",
                    source->input->name);

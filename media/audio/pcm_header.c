@@ -39,11 +39,16 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
     MS_ADPCM = 2,
     IMA_ADPCM = 17
   };
+  static const guint8 tails[2][14] = {
+      {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71},
+      {0, 0, 0x21, 0x07, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0}}; /* of a sound field */
   int tag = (int)fc_chunk_get(layout, fmt, 2);
   const int bits = (int)fc_chunk_get(layout, fmt + 14, 2), frame = (int)fc_chunk_get(layout, fmt + 12, 2);
   header->channels = (int)fc_chunk_get(layout, fmt + 2, 2);
   header->rate = (double)fc_chunk_get(layout, fmt + 4, 4);
-  if (tag == EXTENSIBLE && size >= 40) {
+  const guint8 *tail = fmt + 26;
+  if (tag == EXTENSIBLE && size >= 40 &&
+      (memcmp(tail, tails[0], 14) == 0 || memcmp(tail, tails[1], 14) == 0)) {
     tag = (int)fc_chunk_get(layout, fmt + 24, 2);
     header->tags->speakers = (guint32)fc_chunk_get(layout, fmt + 20, 4);
     header->tags->speakers_stated = header->tags->speakers != 0;
@@ -232,7 +237,11 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
 
 gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error) {
   const fc_chunk_layout *layout = fc_chunk_layout_at(front->input);
-  *header = (fc_pcm_header){.tags = fc_tags_new(layout ? layout->family : FC_TAGS_OTHER)};
+  const gboolean au =
+      memcmp(front->input->head, ".snd", 4) == 0 || memcmp(front->input->head, "dns.", 4) == 0;
+  const gboolean rifx = layout && layout->family == FC_TAGS_RIFF && layout->big_endian;
+  *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
+  if (!layout && !au) return TRUE;
   if (!(layout ? read_chunks(header, front, layout, error) : read_au(header, front, error))) return FALSE;
   header->tags->channels = header->channels;
   header->tags->rate = (int)CLAMP(header->rate, 0, 1e9);

@@ -110,14 +110,19 @@ static void put_ds64(fc_blob *to, const pcm_encoder *pcm, gboolean wide, guint64
   fc_blob_put_little(to, 0, 4);
 }
 
+/* From the format to the last chunk ahead of the samples. */
+static void put_ahead(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
+  put_fmt(to, pcm);
+  put_fact(to, pcm, frames);
+  fc_chunk_tags_put(pcm->chunks, pcm->layout, TRUE, to);
+}
+
 static void put_w64(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   static const guint8 riff[16] = {'r',  'i',  'f',  'f',  0x2e, 0x91, 0xcf, 0x11,
                                   0xa5, 0xd6, 0x28, 0xdb, 0x04, 0xc1, 0x00, 0x00};
   g_auto(fc_blob) wave = {0}, ahead = {0};
   fc_chunk_put_head(&wave, pcm->layout, "wave", 0);
-  put_fmt(&ahead, pcm);
-  put_fact(&ahead, pcm, frames);
-  fc_chunk_tags_put(pcm->chunks, pcm->layout, TRUE, &ahead);
+  put_ahead(&ahead, pcm, frames);
   fc_chunk_put_head(&ahead, pcm->layout, "data", data_bytes(pcm, frames));
   fc_blob_put(to, riff, sizeof riff);
   fc_blob_put_little(to, pcm->layout->file_header + ahead.size + data_bytes(pcm, frames), 8);
@@ -137,11 +142,16 @@ static guint64 riff_size(const pcm_encoder *pcm, gint64 frames, gsize ahead) {
   return 4 + (pcm->room ? 8 + DS64_SIZE : 0) + ahead + 8 + data + (data & 1) + behind;
 }
 
+/* Whether a file of a known length needs RF64. */
+static gboolean is_large(const pcm_encoder *pcm) {
+  g_auto(fc_blob) ahead = {0};
+  put_ahead(&ahead, pcm, pcm->spec->frames);
+  return riff_size(pcm, pcm->spec->frames, ahead.size) > 0xffffffff;
+}
+
 static void put_riff(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   g_auto(fc_blob) ahead = {0};
-  put_fmt(&ahead, pcm);
-  put_fact(&ahead, pcm, frames);
-  fc_chunk_tags_put(pcm->chunks, pcm->layout, TRUE, &ahead);
+  put_ahead(&ahead, pcm, frames);
   const guint64 riff = riff_size(pcm, frames, ahead.size);
   const gboolean wide = pcm->major == SF_FORMAT_RF64 || riff > 0xffffffff;
   fc_chunk_put_head(to, pcm->layout, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
@@ -442,12 +452,7 @@ fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_aud
   g_auto(fc_blob) header = {0};
   if (choose_tags(pcm, error) && open_companding(pcm, error)) {
     const gboolean wav = pcm->major == SF_FORMAT_WAV || pcm->major == SF_FORMAT_RF64;
-    const guint64 slack = (guint64)1 << 16; /* of the header, and chunks are counted below */
-    guint64 chunks = 0;
-    for (guint i = 0; i < pcm->chunks->len; i++)
-      chunks += g_array_index(pcm->chunks, fc_tag_chunk, i).size + 9;
-    const gboolean large = known && data_bytes(pcm, spec->frames) + chunks + slack > 0xffffffff;
-    pcm->room = wav && (pcm->major == SF_FORMAT_RF64 || !known || large);
+    pcm->room = wav && (pcm->major == SF_FORMAT_RF64 || !known || is_large(pcm));
     place_chunks(pcm);
     put_header(&header, pcm, known ? spec->frames : 0, known);
     pcm->header_size = header.size;
