@@ -68,9 +68,9 @@ typedef struct fc_coded_place {
   gint64 patch_at; /* where the size of the samples stands when it is a placeholder, or too large; 0 */
   guint8 patch[8]; /* what libsndfile is to read there instead */
   int patch_size;
-  gint64 frames; /* in blocks: how many the header counts, 0: it does not */
-  gint64 bytes;  /* of the samples; -1: not known */
-  fc_tags *tags; /* taken over; or NULL */
+  gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
+  gint64 offset, bytes; /* of the samples; -1: not known */
+  fc_tags *tags;        /* taken over; or NULL */
 } fc_coded_place;
 fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_coded_place *place,
                          const fc_media_options *, GError **);

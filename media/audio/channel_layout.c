@@ -126,14 +126,15 @@ gboolean fc_channel_mask_put_chan(guint32 mask, int channels, guint8 chan[FC_CHA
 /* In WAV and FLAC any mask has a place, in CAF and AIFF complete ones, in Vorbis and Opus what they imply. */
 static gboolean has_place(const fc_audio_spec *spec, guint32 mask) {
   guint8 chan[FC_CHAN_SIZE];
+  const gboolean plain = fc_audio_sample_bytes(spec->samples.format) > 0;
   switch (spec->samples.format & SF_FORMAT_TYPEMASK) {
   case SF_FORMAT_WAV:
-  case SF_FORMAT_RF64:
-  case SF_FORMAT_W64: return fc_audio_is_pcm(spec->samples.format);
+  case SF_FORMAT_RF64: return plain;
+  /* libsndfile takes all of that form in W64 for integers. */
+  case SF_FORMAT_W64: return fc_audio_is_pcm(spec->samples.format) && !fc_dtype_is_float(spec->samples.dtype);
   case SF_FORMAT_FLAC: return TRUE;
   case SF_FORMAT_CAF:
-  case SF_FORMAT_AIFF:
-    return fc_audio_is_pcm(spec->samples.format) && fc_channel_mask_put_chan(mask, spec->channels, chan);
+  case SF_FORMAT_AIFF: return plain && fc_channel_mask_put_chan(mask, spec->channels, chan);
   default: return FALSE;
   }
 }

@@ -11,6 +11,8 @@
 #define SLACK 1024
 /* Bytes of a file's header, which some writers count in. */
 #define COUNTED 8
+/* More than stands behind the end of a file whose sizes are right. */
+#define TAIL_MOST (16 << 20)
 /* No file is larger. */
 #define SIZE_MOST ((guint64)1 << 62)
 /* Ahead of the samples of a pipe no more is kept. */
@@ -132,7 +134,8 @@ static gboolean read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **e
 /* The file's own size is that of the file: the header was completed, and every size in it is one. */
 static gboolean is_complete(const fc_chunk_walk *walk, const fc_chunk *chunk) {
   if (walk->total < 0) return FALSE;
-  if (is_file(walk)) return ABS(walk->total - walk->front->input->size) <= COUNTED;
+  const gint64 behind = walk->front->input->size - walk->total;
+  if (is_file(walk)) return behind >= -COUNTED && behind <= (chunk->size ? TAIL_MOST : COUNTED);
   return chunk->size == 0 && walk->total >= chunk->offset && walk->total < chunk->offset + SLACK;
 }
 

@@ -88,6 +88,10 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   coded_source *source = data;
   if (!may_go_on(source) || size <= 0) return 0;
   gssize got;
+  /* What begins among the samples ends with them: blocks that are not whole would be filled from behind. */
+  const gint64 end = source->place.offset + source->place.bytes;
+  if (source->place.bytes > 0 && source->at >= source->place.offset && source->at < end)
+    size = MIN(size, end - source->at);
   if (source->reader) {
     got = fc_reader_read(source->reader, to, (gsize)size, &source->problem);
     if (got > 0 && source->ogg && !source->input->seekable) fc_ogg_verifier_feed(source->ogg, to, (gsize)got);

@@ -76,13 +76,23 @@ static void mp3_close(fc_file_source *file) {
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/* How many frames the first one counts, as LAME and others write it; 0: it does not. */
-static guint64 counted_frames(const guint8 *frame, gsize size) {
-  static const guint8 side_info[] = {9, 17, 17, 32}; /* by channels (mono first) and MPEG 2 or 1 */
+/* What the first frame says of all, as LAME and others write it; 0: it does not. */
+typedef struct mp3_counts {
+  guint64 frames, bytes;
+} mp3_counts;
+
+static mp3_counts counts_in(const guint8 *frame, gsize size) {
+  enum { FRAMES = 1, BYTES = 2 };
+  static const guint8 side_info[] = {9, 17, 17, 32}; /* by MPEG 2 or 1, and mono or not */
   const gboolean mono = frame[3] >> 6 == 3, first = (frame[1] >> 3 & 3) == 3;
-  const gsize at = 4 + (gsize)side_info[2 * first + !mono];
-  if (size < at + 12 || (memcmp(frame + at, "Xing", 4) != 0 && memcmp(frame + at, "Info", 4) != 0)) return 0;
-  return frame[at + 7] & 1 ? fc_big(frame + at + 8, 4) : 0;
+  const guint8 *at = frame + 4 + side_info[2 * first + !mono];
+  mp3_counts counts = {0};
+  if (size < (gsize)(at + 16 - frame) || (memcmp(at, "Xing", 4) != 0 && memcmp(at, "Info", 4) != 0))
+    return counts;
+  const guint64 flags = fc_big(at + 4, 4);
+  if (flags & FRAMES) counts.frames = fc_big(at + 8, 4);
+  if (flags & BYTES) counts.bytes = fc_big(at + (flags & FRAMES ? 12 : 8), 4);
+  return counts;
 }
 
 typedef struct mp3_walk {
@@ -105,7 +115,6 @@ static mp3_walk walk_frames(mp3_source *source) {
     walk.end = at + info.framesize;
   } while (mpg123_framebyframe_next(source->decoder) == MPG123_OK);
   const gint64 left = source->size - walk.end;
-  if (left < 0) walk.left_over = 1;
   if (left < (gint64)sizeof next || !first[0]) return walk;
   fc_input_read_at(source->input, source->offset + walk.end, next, sizeof next, NULL);
   const gboolean alike = next[0] == first[0] && next[1] == first[1] && (next[2] & 0x0c) == (first[2] & 0x0c);
@@ -144,31 +153,43 @@ static gboolean open_decoder(mp3_source *source) {
          mpg123_open_handle(decoder, source) == MPG123_OK && set_format(source);
 }
 
-/* Whether the stream is all there: as many frames as the first one counts, and no part of one more. */
-static char *find_fault(mp3_source *source, const fc_mp3_place *place, const mp3_walk *walk) {
+/* The counts, of which `bytes` is made the place where the stream ends. */
+static mp3_counts find_counts(mp3_source *source) {
   guint8 first[64] = {0};
   const gint64 start = fc_id3_skip(source->input, source->offset);
   const gssize got = start < 0 ? 0 : fc_input_read_at(source->input, start, first, sizeof first, NULL);
-  const guint64 counted = got > 4 ? counted_frames(first, (gsize)got) : 0;
-  if (place && place->missing)
-    return g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", place->missing);
-  if (counted > walk->frames)
+  mp3_counts counts = {0};
+  if (got > 4) counts = counts_in(first, (gsize)got);
+  if (counts.bytes) counts.bytes += (guint64)(start - source->offset);
+  return counts;
+}
+
+/* Whether the stream is all there: as many bytes, or else frames, as the first frame counts, and no part of
+ * one more frame. Encoders differ in whether they count the first frame as one. */
+static char *find_fault(const mp3_source *source, const fc_mp3_place *place, const mp3_walk *walk,
+                        const mp3_counts *counts) {
+  const gint64 missing = place && place->missing ? place->missing : (gint64)counts->bytes - source->size;
+  if (missing > 0) return g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
+  if (!counts->bytes && counts->frames > walk->frames + 1)
     return g_strdup_printf("is cut off: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
                            " frames of MPEG are there",
-                           walk->frames, counted);
+                           walk->frames, counts->frames);
   return walk->left_over ? g_strdup("is cut off within its last frame of MPEG") : NULL;
 }
 
+/* Where the frames are counted, libmpg123 knows the length without what the encoder has added at both ends;
+ * told of another number of frames it would leave that in. */
 static gboolean measure(mp3_source *source, const fc_mp3_place *place, GError **error) {
+  const mp3_counts counts = find_counts(source);
+  const gint64 length = counts.frames ? mpg123_length(source->decoder) : 0;
   const mp3_walk walk = walk_frames(source);
-  if (!walk.frames || mpg123_scan(source->decoder) != MPG123_OK ||
-      mpg123_seek(source->decoder, 0, SEEK_SET) < 0)
+  if (!walk.frames || mpg123_seek(source->decoder, 0, SEEK_SET) < 0)
     return fc_input_check(source->input, error) &&
            fc_fail(error, FC_IO, "%s: cannot be read as MP3: nothing in it can be decoded",
                    source->input->name);
-  g_autofree char *fault = find_fault(source, place, &walk);
+  g_autofree char *fault = find_fault(source, place, &walk, &counts);
   if (fault && !fc_audio_judge(source->input->name, fault, &source->options, error)) return FALSE;
-  source->frames = MAX(mpg123_length(source->decoder), 0);
+  source->frames = length > 0 ? length : (gint64)walk.frames * mpg123_spf(source->decoder);
   source->cut_told = fault != NULL;
   source->file.base.format.extent[FC_AXIS_X] = fault ? FC_UNKNOWN : source->frames;
   return fc_input_check(source->input, error);

@@ -66,6 +66,11 @@ static gboolean count_frames(pcm_source *source, const fc_pcm_header *header, co
   if (padded && size - header->counted * frame < 8) source->promised = header->counted;
   if (!input->seekable) return TRUE;
   if (source->promised == FC_UNKNOWN || source->promised > there / frame) source->promised = there / frame;
+  /* 0xffffffff is what streams have; other sizes that were never set are those of a recording that broke off.
+   */
+  if (size < 0 && header->size_said != (header->size_bytes == 4 ? G_MAXUINT32 : G_MAXUINT64))
+    fc_media_warn(&source->options, "%s: the header does not say how long it is; read to the end of the file",
+                  input->name);
   if (!missing) return TRUE;
   g_autofree char *fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
   return fc_audio_judge(input->name, fault, &source->options, error);
@@ -140,8 +145,10 @@ static fc_source *open_samples(fc_front *front, fc_pcm_header *header, const fc_
 
 /* What libsndfile must be told that the header does not say. */
 static fc_coded_place coded_place(fc_pcm_header *header, const fc_input *input) {
-  fc_coded_place place = {
-      .missing = header->missing, .bytes = header->size, .tags = g_steal_pointer(&header->tags)};
+  fc_coded_place place = {.missing = header->missing,
+                          .offset = header->offset,
+                          .bytes = header->size,
+                          .tags = g_steal_pointer(&header->tags)};
   const gint64 there = MAX(input->size - header->offset, 0),
                bytes = header->size < 0 ? there : MIN(header->size, there);
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);

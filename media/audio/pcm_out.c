@@ -63,8 +63,7 @@ static guint64 data_bytes(const pcm_encoder *pcm, gint64 frames) {
 
 /* ---- WAV, RF64, W64 ------------------------------------------------------------- */
 
-/* More than two channels need the extensible form; fewer keep it. libsndfile takes all of that form in W64
- * for integers. */
+/* More than two channels need the extensible form; fewer keep it. */
 static void put_fmt(fc_blob *to, const pcm_encoder *pcm) {
   enum { PCM = 1, FLOAT = 3, A_LAW = 6, U_LAW = 7, EXTENSIBLE = 0xfffe };
   static const guint8 guid_tail[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
@@ -424,7 +423,7 @@ static gboolean choose_tags(pcm_encoder *pcm, GError **error) {
                             : g_array_new(FALSE, FALSE, sizeof(fc_tag_chunk));
   if (!pcm->chunks) return fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", pcm->name);
   pcm->mask = fc_channel_mask_choose(spec);
-  if (is_w64(pcm) && (is_floating(pcm) || (spec->channels <= 2 && pcm->mask == 3))) pcm->mask = 0;
+  if (is_w64(pcm) && spec->channels <= 2 && pcm->mask == 3) pcm->mask = 0;
   pcm->extensible = pcm->mask || (!is_w64(pcm) && spec->channels > 2);
   return TRUE;
 }
