@@ -20,9 +20,10 @@ G_BEGIN_DECLS
 gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
                      GError **error);
 /* The same for integers of sound (FC_I16, FC_I32) of which the upper `bits` bits are kept: rounded once, from
- * the value straight to these. */
+ * the value straight to these. `clipped` (or NULL) is set when one lies more than a step, the noise of a
+ * dither, beyond the range. */
 gboolean fc_quantise_bits(const char *name, const fc_view *from, gint64 first, void *to, int dtype, int bits,
-                          GError **error);
+                          gboolean *clipped, GError **error);
 
 /* Whether elements lie in the order N, Y, X, C with nothing between them: all, or those of each row. */
 gboolean fc_is_dense(const fc_view *view);
@@ -35,7 +36,7 @@ const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dt
 
 /* As fc_quantise_bits would give them. */
 const void *fc_dense_bits(const char *name, const fc_view *from, gint64 first, int dtype, int bits,
-                          void **scratch, gsize *scratch_size, GError **error);
+                          void **scratch, gsize *scratch_size, gboolean *clipped, GError **error);
 
 /* Grows a scratch buffer to `size` bytes; what it held is lost. */
 gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize size, GError **error);

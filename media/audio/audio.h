@@ -64,11 +64,16 @@ fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_opt
 
 /* What a header says of samples that libsndfile is to decode. */
 typedef struct fc_coded_place {
-  gint64 missing;  /* bytes that are missing at the end */
-  gint64 patch_at; /* where the size of the samples stands when it is a placeholder, or too large; 0 */
-  guint8 patch[8]; /* what libsndfile is to read there instead */
-  int patch_size;
+  gint64 missing; /* bytes that are missing at the end */
+  /* Bytes that libsndfile is to read elsewise: a size of the samples that is a placeholder or too large, and
+   * the depth of ALAC, which some leave out of the format. `size` 0: nothing. */
+  struct fc_patch {
+    gint64 at;
+    guint8 bytes[8];
+    int size;
+  } patches[2];
   gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
+  gint64 packet;        /* of CAF: frames in a packet */
   gint64 offset, bytes; /* of the samples; -1: not known */
   fc_tags *tags;        /* taken over; or NULL */
 } fc_coded_place;

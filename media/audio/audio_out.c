@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "media/array/quantise.h"
+#include "media/audio/comments.h"
 
 typedef struct audio_sink {
   fc_sink base;
@@ -24,6 +25,7 @@ typedef struct audio_sink {
   fc_output *output;
   fc_encoder *encoder;
   gint64 position;
+  gboolean clipped;
   void *scratch;
   gsize scratch_size;
 } audio_sink;
@@ -47,14 +49,13 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
   return TRUE;
 }
 
-/* Floats that become 8 or 24 bits are rounded here, once: on the way through 16 or 32 they would be rounded
- * twice. */
+/* Floats that become 8 bits are rounded here, once: on the way through 16 they would be rounded twice, and
+ * one of 512 samples to the wrong side. */
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!choose(sink, format, error)) return FALSE;
   const int dtype = sink->samples.dtype;
-  const gboolean narrow = !fc_dtype_is_float(dtype) && sink->samples.bits < (int)fc_dtype_size(dtype) * 8;
-  if (!(narrow && fc_dtype_is_float(format->dtype))) format->dtype = dtype;
+  if (sink->samples.bits > 8 || !fc_dtype_is_float(format->dtype)) format->dtype = dtype;
   format->bits = sink->samples.bits;
   return TRUE;
 }
@@ -120,7 +121,7 @@ static void name_lost(const audio_sink *sink) {
   if (!targets[i].pictures && tags->pictures->len) fc_media_add_word(sink->lost, "picture");
   for (guint k = 0; !targets[i].texts && k < tags->texts->len; k++) {
     const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, k);
-    if (text->size) fc_media_add_word(sink->lost, text->name ? text->name : "texts");
+    if (text->size && !fc_comments_is_mask(text)) fc_media_add_word(sink->lost, fc_tag_text_title(text));
   }
   if (targets[i].family == tags->family) return;
   if (tags->family == FC_TAGS_FLAC)
@@ -170,8 +171,10 @@ static gboolean check_finite(const audio_sink *sink, const float *samples, gsize
 static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   const fc_audio_samples *samples = &sink->samples;
+  /* What the last operator stores as integers is looked at by the run. */
+  gboolean *clipped = fc_dtype_is_float(from->dtype) && samples->bits == 8 ? &sink->clipped : NULL;
   const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
-                                    &sink->scratch, &sink->scratch_size, error);
+                                    &sink->scratch, &sink->scratch_size, clipped, error);
   if (!dense || (samples->dtype == FC_F32 && !check_finite(sink, dense, (gsize)fc_view_count(from), error)) ||
       !sink->encoder->write(sink->encoder, dense, from->shape[FC_AXIS_X], error))
     return FALSE;
@@ -182,6 +185,11 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
 static gboolean audio_commit(fc_sink *base, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
+  if (sink->clipped)
+    fc_media_warn(&sink->options,
+                  "%s: some values exceeded the range of 8 bits and were clipped: lower the gain, or write "
+                  "floating point",
+                  base->name);
   fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
   return TRUE;
 }

@@ -144,6 +144,11 @@ guint32 fc_channel_mask_choose(const fc_audio_spec *spec) {
   if (!mask) return 0;
   const gboolean same = spec->tags->channels == spec->channels;
   if (same && has_place(spec, mask)) return mask;
+  const int major = spec->samples.format & SF_FORMAT_TYPEMASK;
+  const gboolean own = (major == SF_FORMAT_CAF && spec->tags->family == FC_TAGS_CAF) ||
+                       (major == SF_FORMAT_AIFF && spec->tags->family == FC_TAGS_AIFF) ||
+                       (major == SF_FORMAT_OGG && spec->tags->family == FC_TAGS_OGG);
+  if (own) return 0; /* its chunk, or comment, goes over or is named itself */
   if (spec->tags->speakers_stated && !(same && is_usual(mask, spec->channels)))
     fc_media_add_word(spec->lost, "channel mask");
   return 0;

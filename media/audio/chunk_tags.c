@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "media/audio/comments.h"
 #include "media/file/bytes.h"
 
 /* One text in every family; of several rows with a name the first is written. */
@@ -41,8 +42,8 @@ typedef struct chunk_rules {
 static const chunk_rules rules[] = {
     {FC_TAGS_RIFF, "fmt  data fact PEAK ds64 JUNK junk PAD  FLLR filr levl MD5  slnt wavl", "cue  smpl plst",
      "chna", "bext"},
-    {FC_TAGS_AIFF, "COMM SSND FVER PEAK CHAN", "MARK INST", "", "NAME AUTH (c)  ANNO"},
-    {FC_TAGS_CAF, "desc data free peak pakt kuki ovvw chan", "mark regn inst", "", "info"},
+    {FC_TAGS_AIFF, "COMM SSND FVER PEAK", "MARK INST", "CHAN", "NAME AUTH (c)  ANNO"},
+    {FC_TAGS_CAF, "desc data free peak pakt kuki ovvw", "mark regn inst", "chan", "info"},
 };
 
 static const chunk_rules *rules_of(fc_tag_family family) {
@@ -279,10 +280,11 @@ static gboolean put_texts(const fc_tags *tags, fc_tag_family family, GArray *to,
   if (family == FC_TAGS_CAF) fc_blob_put_big(&body, 0, 4);
   for (guint i = 0; i < tags->texts->len; i++) {
     const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
+    if (fc_comments_is_mask(text)) continue;
     g_autofree char *own = text->name ? g_ascii_strdown(text->name, -1) : NULL;
     const char *id = id_of(family, text->name);
     if (!id && family == FC_TAGS_CAF) id = own;
-    if (text->size && !id) fc_media_add_word(lost, text->name ? text->name : "texts");
+    if (text->size && !id) fc_media_add_word(lost, fc_tag_text_title(text));
     if (!text->size || !id) continue;
     if (family == FC_TAGS_RIFF) put_riff_text(&body, id, text);
     if (family == FC_TAGS_CAF) put_caf_text(&body, id, text);
@@ -299,7 +301,8 @@ void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
   for (guint i = 0; rules_of(tags->family) && i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
     g_autofree char *title = title_of(chunk);
-    if (!holds_texts(tags->family, chunk)) fc_media_add_word(lost, title);
+    const gboolean speakers = fc_chunk_id_is_among(chunk->id, "CHAN chan") && tags->speakers;
+    if (!holds_texts(tags->family, chunk) && !speakers) fc_media_add_word(lost, title);
   }
 }
 

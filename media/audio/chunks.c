@@ -12,7 +12,7 @@
 /* Bytes of a file's header, which some writers count in. */
 #define COUNTED 8
 /* More than stands behind the end of a file whose sizes are right. */
-#define TAIL_MOST (16 << 20)
+#define TAIL_MOST (1 << 20)
 /* No file is larger. */
 #define SIZE_MOST ((guint64)1 << 62)
 /* Ahead of the samples of a pipe no more is kept. */
@@ -134,7 +134,10 @@ static gboolean read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **e
 /* The file's own size is that of the file: the header was completed, and every size in it is one. */
 static gboolean is_complete(const fc_chunk_walk *walk, const fc_chunk *chunk) {
   if (walk->total < 0) return FALSE;
-  const gint64 behind = walk->front->input->size - walk->total;
+  const gint64 behind = walk->front->input->size - walk->total,
+               rest = walk->total - chunk->offset - chunk->size;
+  if (chunk->size && rest > COUNTED && rest <= TAIL_MOST) return TRUE; /* which other chunks fill */
+  if (is_file(walk) && rest < -COUNTED) return FALSE;
   if (is_file(walk)) return behind >= -COUNTED && behind <= (chunk->size ? TAIL_MOST : COUNTED);
   return chunk->size == 0 && walk->total >= chunk->offset && walk->total < chunk->offset + SLACK;
 }
@@ -144,7 +147,10 @@ static void judge_samples(fc_chunk_walk *walk, fc_chunk *chunk) {
   const gint64 left = is_file(walk) ? walk->front->input->size - chunk->offset : G_MAXINT64;
   if (walk->has_ds64 && chunk->size == (gint64)G_MAXUINT32)
     chunk->size = (gint64)MIN(walk->data64, SIZE_MOST);
-  if (chunk->size <= left && is_complete(walk, chunk)) return;
+  if (is_complete(walk, chunk)) {
+    walk->missing = MAX(chunk->size - left, 0);
+    return;
+  }
   /* CAF, which has no size of the whole, has -1 for what is not known, so 0 is true. */
   const gboolean wide = walk->layout->size_bytes == 8 || walk->has_ds64;
   const gboolean placeholder =

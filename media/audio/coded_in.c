@@ -75,13 +75,12 @@ static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
   return source->at = from + offset;
 }
 
-/* Where the header does not say how long the samples are, it does here. */
 static void patch(const coded_source *source, guint8 *to, gint64 size) {
-  const fc_coded_place *place = &source->place;
-  for (int i = 0; i < place->patch_size; i++) {
-    const gint64 at = place->patch_at + i - source->at;
-    if (at >= 0 && at < size) to[at] = place->patch[i];
-  }
+  for (gsize k = 0; k < G_N_ELEMENTS(source->place.patches); k++)
+    for (int i = 0; i < source->place.patches[k].size; i++) {
+      const gint64 at = source->place.patches[k].at + i - source->at;
+      if (at >= 0 && at < size) to[at] = source->place.patches[k].bytes[i];
+    }
 }
 
 static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
@@ -126,19 +125,26 @@ static gboolean judge(coded_source *source, const char *fault, GError **error) {
   return fc_audio_judge(source->file.base.name, fault, &source->options, error);
 }
 
-/* The pages that libsndfile has not asked for: up to the end of the stream, and a look at what follows. */
-static gboolean end_pipe(coded_source *source, GError **error) {
-  guint8 rest[4096];
-  fc_ogg_verifier *ogg = source->ogg;
-  while (!ogg->over && vio_read(rest, sizeof rest, source) > 0) allow(source, 0);
-  if (!ogg->chain && fc_reader_is_ready(source->reader, PATIENCE)) vio_read(rest, sizeof rest, source);
-  if (!check(source, error)) return FALSE;
-  g_autofree char *damage = fc_ogg_verifier_fault(ogg);
-  const char *remark = fc_ogg_verifier_remark(ogg);
-  if (damage && !judge(source, damage, error)) return FALSE;
-  if (!damage && !ogg->over) return judge(source, FC_OGG_CUT, error);
+/* What was seen of an Ogg stream. */
+static gboolean judge_stream(coded_source *source, GError **error) {
+  const char *remark = fc_ogg_verifier_remark(source->ogg);
+  g_autofree char *damage = fc_ogg_verifier_fault(source->ogg);
+  if (damage || !fc_ogg_verifier_is_whole(source->ogg))
+    return judge(source, damage ? damage : FC_OGG_CUT, error);
   if (remark) fc_media_warn(&source->options, "%s: %s", source->file.base.name, remark);
   return TRUE;
+}
+
+/* The pages that libsndfile has not asked for: up to the end of the stream, and what follows where streams
+ * do. */
+static gboolean end_pipe(coded_source *source, GError **error) {
+  guint8 rest[4096];
+  const fc_ogg_verifier *ogg = source->ogg;
+  while (!ogg->over && vio_read(rest, sizeof rest, source) > 0) allow(source, 0);
+  gboolean more = fc_reader_is_ready(source->reader, PATIENCE) && vio_read(rest, 1, source) > 0;
+  for (gint64 end = source->at + FC_INPUT_LOOK_MOST; more && source->at < end; allow(source, 0))
+    more = vio_read(rest, sizeof rest, source) > 0;
+  return check(source, error) && judge_stream(source, error);
 }
 
 /* The end, or a fault: which of them, and whether it will be taken. */
@@ -207,7 +213,9 @@ static gboolean fail_open(coded_source *source, const fc_file_format *format, GE
  * cannot seek. */
 static gboolean prepare_ogg(coded_source *source, GError **error) {
   fc_ogg_verifier *ogg = source->ogg = g_new0(fc_ogg_verifier, 1);
-  if (source->input->seekable && !fc_ogg_verifier_feed_file(ogg, source->input, error)) return FALSE;
+  if (source->input->seekable &&
+      (!fc_ogg_verifier_feed_file(ogg, source->input, error) || !judge_stream(source, error)))
+    return FALSE;
   if (source->input->seekable && !ogg->chain) return TRUE;
   source->reader = g_new0(fc_reader, 1);
   source->reader->input = source->input;
@@ -243,9 +251,11 @@ static gint64 count_frames(const coded_source *source) {
   const int subtype = source->info.format & SF_FORMAT_SUBMASK;
   gint64 frames = source->info.frames;
   if (frames < 0 || frames > FRAMES_MAX) return FC_UNKNOWN;
-  if (source->place.frames > 0)
-    frames = fc_audio_is_alac(source->info.format) ? MAX(frames, source->place.frames)
-                                                   : MIN(frames, source->place.frames);
+  const gint64 said = source->place.frames, packet = source->place.packet;
+  const gboolean alac = fc_audio_is_alac(source->info.format);
+  /* Some writers count the last packet as if it were full. */
+  const gboolean filled = packet && said % packet == 0 && said - frames < packet;
+  if (said > 0) frames = !alac ? MIN(frames, said) : filled ? frames : MAX(frames, said);
   const gboolean bytes = subtype == SF_FORMAT_ULAW || subtype == SF_FORMAT_ALAW;
   if (bytes && source->place.bytes >= 0) frames = MIN(frames, source->place.bytes / source->info.channels);
   return frames;
@@ -257,12 +267,6 @@ static gboolean find_length(coded_source *source, GError **error) {
   g_autofree char *fault = NULL;
   if (place->missing)
     fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", place->missing);
-  if (source->ogg && source->input->seekable) {
-    const char *remark = fc_ogg_verifier_remark(source->ogg);
-    fault = fc_ogg_verifier_fault(source->ogg);
-    if (!fault && !fc_ogg_verifier_is_whole(source->ogg)) fault = g_strdup(FC_OGG_CUT);
-    if (!fault && remark) fc_media_warn(&source->options, "%s: %s", source->file.base.name, remark);
-  }
   if (fault && !judge(source, fault, error)) return FALSE;
   /* What the file promises may still not be there; only a known end can be announced. */
   const gboolean certain = fc_audio_sample_bytes(source->info.format) == 1;

@@ -54,14 +54,18 @@ static gboolean add_picture(fc_tags *tags, const guint8 *text, gsize size) {
   return good;
 }
 
-static gboolean add_mask(fc_tags *tags, const guint8 *text, gsize size) {
+static void read_mask(fc_tags *tags, const guint8 *text, gsize size) {
   char digits[16] = "", *end;
-  if (size < 3 || size >= sizeof digits) return FALSE;
+  if (size < 3 || size >= sizeof digits) return;
   memcpy(digits, text, size);
   const guint64 mask = g_ascii_strtoull(digits, &end, 16);
-  if (end != digits + size || !mask || mask > G_MAXUINT32) return FALSE;
+  if (end != digits + size || !mask || mask > G_MAXUINT32) return;
   tags->speakers = (guint32)mask;
-  return tags->speakers_stated = TRUE;
+  tags->speakers_stated = TRUE;
+}
+
+gboolean fc_comments_is_mask(const fc_tag_text *text) {
+  return text->name && g_ascii_strcasecmp(text->name, MASK) == 0;
 }
 
 static void add_field(fc_tags *tags, const guint8 *field, gsize size) {
@@ -69,7 +73,7 @@ static void add_field(fc_tags *tags, const guint8 *field, gsize size) {
   const gsize name = equals ? (gsize)(equals - field) : 0, head = equals ? name + 1 : 0;
   const guint8 *value = field + head;
   if (is_name(field, name, PICTURE) && add_picture(tags, value, size - head)) return;
-  if (is_name(field, name, MASK) && add_mask(tags, value, size - head)) return;
+  if (is_name(field, name, MASK)) read_mask(tags, value, size - head);
   if (is_name(field, name, "ENCODER") && is_name(value, size - head, LIBRARY)) return;
   g_autofree char *copy = equals ? g_strndup((const char *)field, name) : NULL;
   fc_tags_add_text(tags, copy, value, (gssize)(size - head));
@@ -126,9 +130,10 @@ static void put_text(field_writer *writer, const fc_audio_spec *spec, const fc_t
     return;
   }
   const gsize size = own ? text->size : strlen(utf8);
-  if ((counts_time(text->name) && fc_audio_is_moved(spec)) ||
+  const gboolean mask = fc_comments_is_mask(text) && spec->tags->channels != spec->channels;
+  if (mask || (counts_time(text->name) && fc_audio_is_moved(spec)) ||
       !has_room(writer, size + (text->name ? strlen(text->name) + 1 : 0)))
-    fc_media_add_word(spec->lost, text->name ? text->name : "texts");
+    fc_media_add_word(spec->lost, fc_tag_text_title(text));
   else
     put_field(writer, text->name, own ? text->value : utf8, size);
 }
@@ -155,7 +160,7 @@ void fc_comments_put(const fc_audio_spec *spec, const guint8 *like, gsize size, 
     put_text(&writer, spec, &g_array_index(tags->texts, fc_tag_text, i));
   for (guint i = 0; tags && !writer.flac && i < tags->pictures->len; i++)
     put_picture(&writer, &g_array_index(tags->pictures, fc_blob, i));
-  if (needed) {
+  if (needed && !fc_tags_text(tags, MASK)) {
     g_autofree char *text = g_strdup_printf("0x%04X", mask);
     put_field(&writer, MASK, text, strlen(text));
   }

@@ -21,6 +21,9 @@ void fc_comments_put(const fc_audio_spec *spec, const guint8 *like, gsize size, 
 /* Whether the content of a picture block of FLAC is all there: kind, two texts, four numbers, the image. */
 gboolean fc_comments_is_picture(const guint8 *content, gsize size);
 
+/* Whether a text is the speaker mask of FLAC, which tags have as such. */
+gboolean fc_comments_is_mask(const fc_tag_text *text);
+
 G_END_DECLS
 
 #endif

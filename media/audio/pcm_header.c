@@ -53,6 +53,7 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
     header->tags->speakers = (guint32)fc_chunk_get(layout, fmt + 20, 4);
     header->tags->speakers_stated = header->tags->speakers != 0;
   }
+  if (header->channels && frame % header->channels && (tag == PCM || tag == FLOAT)) header->channels = 0;
   header->mpeg = tag == MPEG || tag == MP3;
   if (tag == GSM || tag == MS_ADPCM || tag == IMA_ADPCM) {
     header->block_bytes = frame;
@@ -106,6 +107,13 @@ static void read_desc(fc_pcm_header *header, const guint8 *desc) {
     set_samples(header, flags & FLOAT, FALSE, (int)(packet / channels), !(flags & LITTLE));
 }
 
+/* ALAC's own header, bare or in atoms. */
+static void read_kuki(fc_pcm_header *header, const guint8 *kuki, gsize size) {
+  enum { DEPTH_AT = 5, ATOMS = 24 };
+  const gboolean wrapped = memcmp(kuki + 4, "frma", 4) == 0 && size > ATOMS + DEPTH_AT;
+  if (!header->item) header->alac_depth = kuki[(wrapped ? ATOMS : 0) + DEPTH_AT];
+}
+
 /* ---- chunks ------------------------------------------------------------------------ */
 
 /* Reads a chunk about the samples. FALSE with an error. */
@@ -115,10 +123,11 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
     const char *id;
     gsize least;
   } known[] = {{"fmt ", 16},           {"COMM", 18},           {"desc", 32}, {"fact", 4},
-               {"chan", FC_CHAN_SIZE}, {"CHAN", FC_CHAN_SIZE}, {"pakt", 16}};
+               {"chan", FC_CHAN_SIZE}, {"CHAN", FC_CHAN_SIZE}, {"pakt", 16}, {"kuki", 24}};
   guint8 body[512] = {0};
   gsize i = 0, size = (gsize)MIN(chunk->size, (gint64)sizeof body);
   while (i < G_N_ELEMENTS(known) && memcmp(chunk->id, known[i].id, 4) != 0) i++;
+  if (i < 3 && header->channels) return TRUE; /* the first counts */
   if (i == G_N_ELEMENTS(known) || chunk->size < (gint64)known[i].least) return TRUE;
   GError *problem = NULL;
   if (!fc_front_read(front, chunk->offset, body, size, &problem)) {
@@ -128,7 +137,12 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
   switch (i) {
   case 0: read_fmt(header, layout, body, size); break;
   case 1: read_comm(header, body, size, memcmp(front->input->head + 8, "AIFC", 4) == 0); break;
-  case 2: read_desc(header, body); break;
+  case 2:
+    read_desc(header, body);
+    header->flags_at = chunk->offset + 12;
+    header->block_frames = (gint64)fc_big(body + 20, 4);
+    break;
+  case 7: read_kuki(header, body, size); break;
   case 3:
     header->counted = (gint64)fc_chunk_get(layout, body, (int)MIN((gsize)layout->size_bytes, size));
     break;

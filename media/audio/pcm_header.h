@@ -19,6 +19,8 @@ typedef struct fc_pcm_header {
   gboolean mpeg;       /* MPEG audio in WAV */
   int channels;
   double rate;
+  gint64 flags_at;                  /* CAF: where the format has its flags, ... */
+  int alac_depth;                   /* ... and the bits of ALAC by its own header; 0: it is none */
   gint64 block_frames, block_bytes; /* of samples in blocks; 0 */
 
   gboolean found;      /* the samples' chunk */

@@ -156,17 +156,32 @@ static fc_coded_place coded_place(fc_pcm_header *header, const fc_input *input) 
   const gint64 ahead = header->offset - header->size_at - header->size_bytes +
                        (layout && layout->counts_header ? layout->id_bytes + layout->size_bytes : 0);
   const gboolean big = layout ? layout->big_endian : input->head[0] == '.';
-  const guint64 true_size = (guint64)(bytes + (layout ? ahead : 0));
+  /* Of AU libsndfile takes the size for a number with a sign. */
+  const gboolean endless = !layout && bytes > G_MAXINT32;
+  const guint64 true_size = endless ? G_MAXUINT32 : (guint64)(bytes + (layout ? ahead : 0));
   if (header->found && header->size_said != true_size &&
       true_size <= (header->size_bytes == 8 ? G_MAXINT64 : G_MAXUINT32)) {
-    place.patch_at = header->size_at;
-    place.patch_size = header->size_bytes;
-    (big ? fc_put_big : fc_put_little)(place.patch, true_size, header->size_bytes);
+    place.patches[0].at = header->size_at;
+    place.patches[0].size = header->size_bytes;
+    (big ? fc_put_big : fc_put_little)(place.patches[0].bytes, true_size, header->size_bytes);
   }
   if (header->block_bytes && header->block_frames) {
     const gint64 all = (bytes + header->block_bytes - 1) / header->block_bytes * header->block_frames;
-    place.frames =
-        header->counted > all - header->block_frames && header->counted <= all ? header->counted : all;
+    /* Of several channels libsndfile itself writes how many frames there are, divided by them. */
+    const gboolean divided = header->channels > 1 && header->counted == all / header->channels;
+    const gboolean last = header->counted > all - header->block_frames && header->counted <= all;
+    place.frames = last && !divided ? header->counted : all;
+  }
+  if (header->alac_depth) {
+    const int depths[] = {0, 16, 20, 24, 32};
+    place.patches[1].at = header->flags_at;
+    place.patches[1].size = 4;
+    for (int i = 0; i < 5; i++)
+      if (depths[i] == header->alac_depth) fc_put_big(place.patches[1].bytes, (guint64)i, 4);
+  }
+  if (layout && layout->family == FC_TAGS_CAF) { /* of its table of packets */
+    place.frames = header->counted;
+    place.packet = header->block_frames;
   }
   return place;
 }

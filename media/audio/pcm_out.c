@@ -184,6 +184,8 @@ static const char *compression_of(const pcm_encoder *pcm) {
 
 static void put_chan(fc_blob *to, const pcm_encoder *pcm, const char *id) {
   guint8 chan[FC_CHAN_SIZE];
+  for (guint i = 0; i < pcm->chunks->len; i++)
+    if (memcmp(g_array_index(pcm->chunks, fc_tag_chunk, i).id, id, 4) == 0) return; /* the input's own */
   if (!pcm->mask || !fc_channel_mask_put_chan(pcm->mask, pcm->spec->channels, chan)) return;
   fc_chunk_put_head(to, pcm->layout, id, sizeof chan);
   fc_blob_put(to, chan, sizeof chan);

@@ -104,6 +104,14 @@ guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ah
   return chunk.data;
 }
 
+const char *fc_tag_text_title(const fc_tag_text *text) {
+  enum { LONGEST = 64 };
+  const char *name = text->name;
+  gboolean word = name && *name && *name != ' ' && strlen(name) <= LONGEST;
+  for (const char *at = name; word && *at; at++) word = *at >= ' ' && *at <= '~' && *at != ',';
+  return word ? name : "texts";
+}
+
 const char *fc_tags_text(const fc_tags *tags, const char *name) {
   for (guint i = 0; tags && i < tags->texts->len; i++) {
     const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);

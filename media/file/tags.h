@@ -78,6 +78,9 @@ guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ah
 /* Names something that is left out, once. */
 void fc_tags_lose(fc_tags *tags, const char *word);
 
+/* The name of a text for a warning: "texts" where it is no word that can be printed. */
+const char *fc_tag_text_title(const fc_tag_text *text);
+
 /* The first text of a name in any case, that is not empty, or NULL. */
 const char *fc_tags_text(const fc_tags *tags, const char *name);
 

@@ -508,7 +508,7 @@ static void test_round_bits(void) {
       gint16 sample = (gint16)code, got;
       const fc_view view = view_of_one(FC_I16, &sample);
       double step = ldexp(1, 16 - bits), nearest = rint(code / step) * step;
-      g_assert_true(fc_quantise_bits("test", &view, 0, &got, FC_I16, bits, NULL));
+      g_assert_true(fc_quantise_bits("test", &view, 0, &got, FC_I16, bits, NULL, NULL));
       g_assert_cmpfloat(got, ==, MIN(nearest, 32768 - step));
     }
   gint32 wide[] = {0x7fffffff, (gint32)0x80000000, 0x80, 0x180, 0x81, -0x80, -0x180, -0x81};
@@ -516,7 +516,7 @@ static void test_round_bits(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(wide); i++) {
     gint32 got;
     const fc_view view = view_of_one(FC_I32, &wide[i]);
-    g_assert_true(fc_quantise_bits("test", &view, 0, &got, FC_I32, 24, NULL));
+    g_assert_true(fc_quantise_bits("test", &view, 0, &got, FC_I32, 24, NULL, NULL));
     g_assert_cmpint(got, ==, expected[i]);
   }
 }
@@ -534,7 +534,7 @@ static void test_round_once(void) {
         gint32 wide;
         gint16 narrow;
         g_assert_true(fc_quantise_bits("test", &view, 0, widths[i] == 24 ? (void *)&wide : &narrow,
-                                       widths[i] == 24 ? FC_I32 : FC_I16, widths[i], NULL));
+                                       widths[i] == 24 ? FC_I32 : FC_I16, widths[i], NULL, NULL));
         g_assert_cmpfloat(widths[i] == 24 ? wide / 256.0 : narrow / 256.0, ==, nearest);
       }
   }

@@ -443,7 +443,9 @@ static void test_unfinished_header(gconstpointer data) {
     clear_bytes(&b);
     g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
     copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
-    g_assert_true(copy(&job, NULL));
+    GError *error = NULL;
+    copy(&job, &error);
+    g_assert_no_error(error);
     assert_same_bytes(out, whole);
     g_autofree char *said =
         g_strdup_printf("%s: the header does not say how long it is; read to the end of the file", in);
@@ -452,6 +454,24 @@ static void test_unfinished_header(gconstpointer data) {
     pipe_in(in, out, 1000);
     assert_same_sound(out, whole);
   }
+}
+
+/* Of a file whose own size has room for other chunks behind the samples theirs is one, as large as it is. */
+static void test_sizes_like_unfinished(void) {
+  static const guint32 sizes[] = {0xfffffe00, 0x7ffff000, 0x7fffff00, 0x80000000};
+  g_autofree char *in = scratch("true.wav"), *out = scratch("true-out.wav");
+  make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 500);
+  bytes b = load(in);
+  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    guint32 size = GUINT32_TO_LE(sizes[i]), total = GUINT32_TO_LE(sizes[i] + 36 + 100);
+    memcpy(b.data + 4, &total, 4);
+    memcpy(b.data + 40, &size, 4);
+    store(in, b.data, b.size);
+    g_autofree char *said = g_strdup_printf(
+        "%s: is cut off: %u bytes are missing; --allow-truncated takes what is there", in, sizes[i] - 1000);
+    assert_copy_fails(&(copy_job){.in = in, .out = out, .dtype = -1}, FC_IO, said);
+  }
+  clear_bytes(&b);
 }
 
 /* A FLAC stream that was made for a pipe does not say how long it is: damaged, nevertheless. */
@@ -807,6 +827,7 @@ int main(int argc, char **argv) {
                        test_unfinished_header);
   g_test_add_data_func("/media/audio/unfinished-header-of-bytes", GINT_TO_POINTER(SF_FORMAT_PCM_U8),
                        test_unfinished_header);
+  g_test_add_func("/media/audio/sizes-like-unfinished", test_sizes_like_unfinished);
   g_test_add_func("/media/audio/less-than-was-said", test_less_than_was_said);
   g_test_add_func("/media/audio/room-when-unknown", test_room_when_unknown);
   g_test_add_func("/media/audio/too-long", test_too_long);

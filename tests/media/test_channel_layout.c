@@ -137,7 +137,7 @@ static void test_of_laws(void) {
       assert_lost(in, rf64, NULL);
       bytes b = load(rf64);
       const guint8 *form = memmem(b.data, b.size, "fmt ", 4);
-      g_assert_cmphex(little(form + MASK_AT - TAG_AT + 8), ==, masks[k]);
+      g_assert_cmphex(form[8] == 0xfe ? little(form + MASK_AT - TAG_AT + 8) : 0, ==, masks[k]);
       clear_bytes(&b);
       assert_lost(rf64, back, NULL);
       g_assert_cmphex(mask_in(back), ==, masks[k]);
