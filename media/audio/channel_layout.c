@@ -56,7 +56,7 @@ static const struct {
   guint32 tag, mask;
   gboolean written;
 } layouts[] = {
-    {TAG(100, 1), FRONT_CENTRE, FALSE}, /* mono */
+    {TAG(100, 1), 0, FALSE},            /* mono says nothing */
     {TAG(101, 2), 0x3, TRUE},           /* stereo */
     {TAG(113, 3), 0x7, TRUE},           /* MPEG 3.0 A */
     {TAG(131, 3), 0x103, TRUE},         /* ITU 2.1 */
@@ -145,11 +145,13 @@ guint32 fc_channel_mask_choose(const fc_audio_spec *spec) {
   const gboolean same = spec->tags->channels == spec->channels;
   if (same && has_place(spec, mask)) return mask;
   const int major = spec->samples.format & SF_FORMAT_TYPEMASK;
-  const gboolean own = (major == SF_FORMAT_CAF && spec->tags->family == FC_TAGS_CAF) ||
-                       (major == SF_FORMAT_AIFF && spec->tags->family == FC_TAGS_AIFF) ||
-                       (major == SF_FORMAT_OGG && spec->tags->family == FC_TAGS_OGG);
-  if (own) return 0; /* its chunk, or comment, goes over or is named itself */
-  if (spec->tags->speakers_stated && !(same && is_usual(mask, spec->channels)))
+  const fc_tag_family family = spec->tags->family;
+  const gboolean comments = (family == FC_TAGS_FLAC || family == FC_TAGS_OGG) &&
+                            (major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG);
+  /* Its own chunk or comment goes over, or is named, itself. */
+  if (comments || (major == SF_FORMAT_CAF && family == FC_TAGS_CAF) || (major == SF_FORMAT_AIFF && family == FC_TAGS_AIFF))
+    return 0;
+  if (spec->tags->speakers_stated && !is_usual(mask, spec->tags->channels))
     fc_media_add_word(spec->lost, "channel mask");
   return 0;
 }

@@ -42,7 +42,7 @@ typedef struct chunk_rules {
 static const chunk_rules rules[] = {
     {FC_TAGS_RIFF, "fmt  data fact PEAK ds64 JUNK junk PAD  FLLR filr levl MD5  slnt wavl", "cue  smpl plst",
      "chna", "bext"},
-    {FC_TAGS_AIFF, "COMM SSND FVER PEAK", "MARK INST", "CHAN", "NAME AUTH (c)  ANNO"},
+    {FC_TAGS_AIFF, "COMM SSND FVER PEAK", "MARK INST", "CHAN", "NAME AUTH (c)  ANNO COMT"},
     {FC_TAGS_CAF, "desc data free peak pakt kuki ovvw", "mark regn inst", "chan", "info"},
 };
 
@@ -151,6 +151,17 @@ static void read_caf_info(fc_tags *tags, const guint8 *data, gsize size) {
   }
 }
 
+/* COMT, as sox writes it: each comment has a date, the marker that it is about or 0, and its length. */
+static void read_comments(fc_tags *tags, const guint8 *data, gsize size) {
+  enum { MARKER_AT = 4, SIZE_AT = 6, HEAD = 8, COUNT = 2 };
+  guint64 left = size >= COUNT ? fc_big(data, COUNT) : 0;
+  for (gsize at = COUNT; left && at < size && size - at >= HEAD; left--) {
+    const gsize said = (gsize)fc_big(data + at + SIZE_AT, 2), length = MIN(said, size - at - HEAD);
+    if (!fc_big(data + at + MARKER_AT, 2)) add_text(tags, "COMMENT", data + at + HEAD, length);
+    at += HEAD + length + (length & 1);
+  }
+}
+
 static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_tag_chunk *chunk) {
   char id[5] = "";
   memcpy(id, chunk->id, 4);
@@ -158,6 +169,7 @@ static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_ta
   if (layout->family == FC_TAGS_RIFF && list) read_info(tags, layout, chunk->data, chunk->size);
   if (strcmp(id, "bext") == 0) read_bext(tags, chunk->data, chunk->size);
   if (layout->family == FC_TAGS_CAF && strcmp(id, "info") == 0) read_caf_info(tags, chunk->data, chunk->size);
+  if (layout->family == FC_TAGS_AIFF && strcmp(id, "COMT") == 0) read_comments(tags, chunk->data, chunk->size);
   if (layout->family == FC_TAGS_AIFF && fc_chunk_id_is_among(chunk->id, "NAME AUTH (c)  ANNO"))
     add_text(tags, name_of(FC_TAGS_AIFF, id), chunk->data, chunk->size);
 }
@@ -301,7 +313,7 @@ void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
   for (guint i = 0; rules_of(tags->family) && i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
     g_autofree char *title = title_of(chunk);
-    const gboolean speakers = fc_chunk_id_is_among(chunk->id, "CHAN chan") && tags->speakers;
+    const gboolean speakers = fc_chunk_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
     if (!holds_texts(tags->family, chunk) && !speakers) fc_media_add_word(lost, title);
   }
 }

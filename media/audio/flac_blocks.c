@@ -54,9 +54,7 @@ gboolean fc_flac_blocks_read(fc_tags *tags, fc_input *input) {
     g_autofree guint8 *data = g_try_malloc(size + 1);
     tags->failed |= !data;
     if (!data || fc_input_read_at(input, at, data, size, NULL) != (gssize)size) return FALSE;
-    if (take_block(tags, kind, data, size)) continue;
-    fc_tags_lose(tags, name_of(kind));
-    whole = FALSE;
+    whole &= take_block(tags, kind, data, size);
   }
   return whole;
 }

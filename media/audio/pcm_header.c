@@ -148,6 +148,7 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
     break;
   case 4:
   case 5:
+    if (header->tags->speakers_stated) break;
     header->tags->speakers = fc_channel_mask_of_chan(body, size, header->channels);
     header->tags->speakers_stated = header->tags->speakers != 0;
     break;

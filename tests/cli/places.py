@@ -146,7 +146,7 @@ class FullDisks(Places):
         self.tmpfs("disk")
         self.fill_up("disk", 1)
         environment = {**harness.fixed_environment(), "TMPDIR": self.path("disk")}
-        done = self.run_command("-i", "in.wav", "-o", "-", "--format", "caf", env=environment, text=False)
+        done = self.run_command("-i", "in.wav", "-p", "stft:frame=64:hop=16:out=re,im", "-o", "-", "--format", "npy", env=environment, text=False)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertRegex(done.stderr, rb"\Afilterchain: standard output: [^\n]*: No space left on device\n\Z")
 
