@@ -209,14 +209,15 @@ static gboolean fail_open(coded_source *source, const fc_file_format *format, GE
                  source->place.missing ? "is cut off, and " : "", format->title, why);
 }
 
-/* An Ogg file is gone through once; of several streams one after another libsndfile reads the first where it
- * cannot seek. */
+/* An Ogg file is gone through once. Of several streams, or one without an end, libsndfile reads the first where
+ * it cannot seek. */
 static gboolean prepare_ogg(coded_source *source, GError **error) {
   fc_ogg_verifier *ogg = source->ogg = g_new0(fc_ogg_verifier, 1);
   if (source->input->seekable &&
       (!fc_ogg_verifier_feed_file(ogg, source->input, error) || !judge_stream(source, error)))
     return FALSE;
-  if (source->input->seekable && !ogg->chain) return TRUE;
+  const gboolean alone = !ogg->chain && !ogg->beside && fc_ogg_verifier_is_whole(ogg);
+  if (source->input->seekable && alone) return TRUE;
   source->reader = g_new0(fc_reader, 1);
   source->reader->input = source->input;
   return TRUE;

@@ -112,7 +112,7 @@ void fc_id3_read(fc_tags *tags, mpg123_handle *decoder) {
 
 /* Texts, pictures and links to the file itself go over, or are nothing. */
 static gboolean is_read(const char *id) {
-  static const char *const known[] = {"COM", "COMM", "PIC", "APIC", "ULT", "USLT"};
+  static const char *const known[] = {"COM", "COMM", "APIC", "ULT", "USLT"};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
     if (strcmp(id, known[i]) == 0) return TRUE;
   return id[0] == 'T';

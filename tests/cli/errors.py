@@ -243,16 +243,10 @@ class Inputs(Bad):
             self.succeed("-i", "whole." + ending, "-o", "all.wav")
             self.assertEqual(self.read("out.wav"), self.read("all.wav"))
             self.write("more." + ending, whole + b"Of no use" * 99)
-            self.assertEqual(self.fails(0, "-i", "more." + ending, "-o", "out.wav"),
-                             f"warning: more.{ending}: goes on behind its own end; what follows is left out")
-            for many in (b"\0" * (40 << 20), b"y" * (17 << 20)):  # of which as many are looked at in a pipe
+            self.succeed("-i", "more." + ending, "-o", "out.wav")
+            for many in (b"\0" * (40 << 20), b"y" * (17 << 20)):  # which is not waited for in a pipe
                 done = self.run_command("-i", "-", "-o", "out.wav", input=whole + many, text=False)
-                self.assertEqual((done.returncode, b"goes on behind" in done.stderr), (0, many[:1] == b"y"))
-            bad = whole + b"OgxS" + whole[4:]  # another stream, of which the first page is not seen
-            self.write("bad." + ending, bad)
-            self.assertIn("is damaged: what it has from byte", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
-            done = self.run_command("-i", "-", "-o", "out.wav", input=bad, text=False)
-            self.assertIn(b"is damaged: what it has from byte", done.stderr)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_streams_side_by_side(self):
         """The first is read, wherever it ends, from a pipe as well; where it is cut off, that is said."""

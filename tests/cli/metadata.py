@@ -386,14 +386,16 @@ class Mpeg(harness.Case):
         """Cover art, and texts that nobody here has heard of, go into FLAC; of what WAV has no place for each is named."""
         for version in (2, 3, 4):
             self.write("in.mp3", self.tagged(version))
-            self.succeed("-i", "in.mp3", "-o", "out.flac")
+            done = self.run_command("-i", "in.mp3", "-o", "out.flac")
+            said = f"filterchain: warning: out.flac: {LOST}PIC\n" if version == 2 else ""  # libmpg123 reads none of those
+            self.assertEqual((done.returncode, done.stderr), (0, said))
             made = self.read("out.flac")
             pictures = [body for kind, body in harness.flac_blocks(made)[0] if kind == 6]
-            self.assertEqual([(body[3], body[-4:]) for body in pictures], [(3, bytes([0, 0, 0, 0])), (4, b"\0\0\1x")], version)
+            self.assertEqual([(body[3], body[-4:]) for body in pictures], [(3, bytes(4)), (4, b"\0\0\1x")] if version > 2 else [])
             for text in (b"TITLE=a title", b"COMPOSER=us"):
                 self.assertIn(text, made)
             done = self.run_command("-i", "in.mp3", "-o", "out.wav")
-            self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.wav: {LOST}picture, COMPOSER\n"))
+            self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.wav: {LOST}" + ("COMPOSER, PIC\n" if version == 2 else "picture, COMPOSER\n")))
             self.assertIn(b"a title", self.read("out.wav"))
 
     def test_other_frames(self):

@@ -29,10 +29,9 @@ def with_metadata(data, size):
     return data[:33] + struct.pack(">I", size) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:]
 
 
-def with_marks(data):
-    """An AIFF file with a title and a marker more."""
-    mark = struct.pack(">HHI", 1, 1, 100) + b"\3abc"
-    data += b"MARK" + struct.pack(">I", len(mark)) + mark + b"NAME\0\0\0\6a name"
+def with_texts(data):
+    """An AIFF file with a title more."""
+    data += b"NAME\0\0\0\6a name"
     return data[:4] + struct.pack(">I", len(data) - 8) + data[8:]
 
 
@@ -96,7 +95,7 @@ class Job(harness.Case):
             mask = self.make_mask(mask, 60000) if mask else self.write("mask.txt", "0.25 0.5 0.25\n")
             chain = ["conv1d:" + mask, "gain:0.5", *stages]
         if to and ending == "aiff":
-            self.write(source, with_marks(self.read(source)))
+            self.write(source, with_texts(self.read(source)))
         if columns:
             self.write(source, in_columns(self.read(source)))
         if metadata and ending != "opus":
