@@ -97,7 +97,13 @@ struct fc_file_format {
                      GError **error);
   fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
                      fc_source *like, GError **error); /* NULL: it is read, not written */
+  const char *reader, *writer;                         /* the libraries, with their versions */
+  const fc_file_option *reading, *writing;             /* tables of options, or NULL (options.h) */
 };
+
+/* ... of image/. */
+extern const fc_file_option fc_image_reading[], fc_png_writing[], fc_jpeg_writing[], fc_webp_writing[],
+    fc_tiff_writing[];
 
 /* NULL when there is none. */
 const fc_file_format *fc_format_by_name(const char *name);

@@ -14,11 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define IDLE_MOST 16
-/* Resident memory from which on a helper is quicker even when it has to be started. */
-#define LARGE ((gsize)64 << 20)
 /* For a helper to say its first word, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
 
@@ -33,7 +29,6 @@ struct fc_decoders {
   GQueue idle;   /* of helper */
   pid_t owner;   /* whose children they are */
   gboolean none; /* the program does not start, or is not ours */
-  guint used;    /* an image has been decoded before */
 };
 
 /* ---- one helper -------------------------------------------------------- */
@@ -50,7 +45,9 @@ static int spawn(const char *program, int socket, pid_t *pid) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, 0);
   for (int fd = 1; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  int failed = posix_spawn(pid, program, &actions, &attributes, argv, environ);
+  /* The decoders' functions are bound when it starts, not in every child anew. */
+  g_auto(GStrv) environment = g_environ_setenv(g_get_environ(), "LD_BIND_NOW", "1", TRUE);
+  int failed = posix_spawn(pid, program, &actions, &attributes, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return failed;
@@ -175,10 +172,6 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
   else
     end(h);
   return result;
-}
-
-gboolean fc_decoders_pay(fc_decoders *d, gsize resident) {
-  return g_atomic_int_or(&d->used, 1) || resident >= LARGE;
 }
 
 guint fc_decoders_idle(fc_decoders *d) {

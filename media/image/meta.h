@@ -18,9 +18,8 @@ G_BEGIN_DECLS
 
 typedef struct fc_image_meta fc_image_meta;
 
-/* Of a file that has passed the first gate, which told the orientation; NULL when there is no memory.
- * `channels` of the image tell what kind of profile fits it. */
-fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int channels, int orientation);
+/* Of a file whose header was read, which told the orientation; NULL when there is no memory. */
+fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int orientation);
 fc_image_meta *fc_image_meta_ref(fc_image_meta *meta); /* NULL is allowed */
 void fc_image_meta_unref(fc_image_meta *meta);         /* NULL is allowed */
 
@@ -46,6 +45,8 @@ fc_density fc_image_meta_density(const fc_image_meta *meta);
 /* The unit, and both densities with the high byte first, as a JFIF segment says them; FALSE when it cannot.
  */
 gboolean fc_density_for_jpeg(const fc_density *density, guint8 to[5]);
+/* As each format has it. */
+void fc_image_meta_density_for(const fc_image_meta *meta, fc_encode_metadata *to);
 
 /* ---- the parts (image_meta.c, image_carry.c) ------------------------------ */
 

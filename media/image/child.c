@@ -7,14 +7,16 @@
  * that it may be a fork of a process with threads; stb_image's memory is the arena, so it
  * needs no allocator.
  */
-#include "media/image/image_child.h"
+#include "media/image/child.h"
 
+#include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -47,6 +49,9 @@ static gboolean confine(void) {
 #ifdef ARCHITECTURE
 #define ALLOW(call)                                                                                          \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* A brk that fails returns the old break: 0 is one that is lower than what was asked for. */
+#define REFUSE(call, answer)                                                                                 \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (answer))
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
@@ -55,61 +60,49 @@ static gboolean confine(void) {
       ALLOW(SYS_write),
       ALLOW(SYS_exit),
       ALLOW(SYS_rt_sigreturn),
+      REFUSE(SYS_brk, 0),
+      REFUSE(SYS_mmap, ENOMEM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
   };
 #undef ALLOW
+#undef REFUSE
   struct sock_fprog program = {G_N_ELEMENTS(filter), filter};
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return TRUE;
 #endif
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0;
 }
 
-static gboolean enter_sandbox(const fc_decode_task *task) {
+/* Has malloc take so much from the system now, and keep it when it is freed. FALSE: there is not so much. */
+static gboolean reserve(gsize heap) {
+#ifdef __GLIBC__
+  if (FC_SANITIZED) return TRUE;
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_TOP_PAD, 0);
+#endif
+  void *volatile block = malloc(heap); /* volatile: else the compiler leaves out both calls */
+  free(block);
+  return block != NULL;
+}
+
+static gboolean enter_sandbox(const fc_child_limits *limits) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  fc_close_descriptors(task->word, task->descriptors);
+  fc_close_descriptors(limits->kept, limits->descriptors);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  limit(RLIMIT_CPU, (rlim_t)task->seconds);
-  if (FC_SANITIZED) return TRUE;
-  if (task->address_space) limit(RLIMIT_AS, task->address_space);
-  return confine();
+  limit(RLIMIT_CPU, (rlim_t)limits->seconds);
+  return FC_SANITIZED || confine();
 }
 
-static void say(fc_decode_report *report, const char *reason) {
-  size_t length = 0;
-  for (; reason[length] && length < sizeof report->reason - 1; length++)
-    report->reason[length] = reason[length];
-  report->reason[length] = 0;
-}
-
-void fc_decode_child(const fc_decode_task *task) {
-  fc_decode_report *report = task->shared;
-  char *arena = (char *)task->shared + FC_DECODE_REPORT_SIZE;
-  if (enter_sandbox(task)) {
-    fc_stb_result result;
-    fc_stb_decode(arena, task->shared_size - FC_DECODE_REPORT_SIZE, task->file, task->size, task->pixels,
-                  task->cut, &result);
-    report->width = result.width;
-    report->height = result.height;
-    report->channels = result.channels;
-    report->bits = result.bits;
-    report->pixels_at = result.pixels ? (char *)result.pixels - (char *)task->shared : 0;
-    if (result.reason) say(report, result.reason);
-  } else
-    say(report, "no sandbox");
+void fc_decode_child(const fc_decode_task *task, fc_decode_report *report, const fc_child_limits *limits) {
+  if (!reserve(limits->heap))
+    fc_decode_fail(report, FC_CORRUPTED, "out of memory");
+  else if (!enter_sandbox(limits))
+    fc_decode_fail(report, FC_CORRUPTED, "no sandbox");
+  else
+    fc_decode(task, report);
   report->done = 1;
-  if (write(0, "", 1) < 0) report->done = 1; /* the parent sees the pipe closed as well */
   /* Strict mode knows only this exit; a sanitizer's own thread would outlive it. */
   for (;;) syscall(FC_SANITIZED ? SYS_exit_group : SYS_exit, 0);
-}
-
-gsize fc_address_space(gsize *resident) {
-  unsigned long pages = 0, held = 0;
-  FILE *statm = fopen("/proc/self/statm", "re");
-  if (!statm) return 0;
-  if (fscanf(statm, "%lu %lu", &pages, &held) != 2) pages = held = 0;
-  fclose(statm);
-  if (resident) *resident = held * (gsize)sysconf(_SC_PAGESIZE);
-  return pages ? pages * (gsize)sysconf(_SC_PAGESIZE) + ((gsize)64 << 20) : 0;
 }

@@ -3,7 +3,7 @@
  * image_meta.c - see image_meta.h. Segments and chunks are found by plain bounded walks, and put
  * together again for the file that is made.
  */
-#include "media/image/image_meta.h"
+#include "media/image/meta.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -180,10 +180,9 @@ static void read_bmp(fc_image_meta *meta, const guint8 *file, gsize size) {
 
 /* ---- all --------------------------------------------------------------- */
 
-fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int channels, int orientation) {
+fc_image_meta *fc_image_meta_read(const guint8 *file, gsize size, int orientation) {
   g_autoptr(fc_image_meta) meta = g_new0(fc_image_meta, 1);
   g_atomic_ref_count_init(&meta->references);
-  meta->grey = channels < 3;
   meta->turned = orientation > 1;
   meta->lost = g_string_new(NULL);
   if (fc_image_begins(file, size, "\x89PNG", 4)) meta->family = FC_IMAGES_PNG, read_png(meta, file, size);
@@ -249,6 +248,14 @@ gboolean fc_density_for_jpeg(const fc_density *density, guint8 to[5]) {
   to[0] = !density->metres ? 0 : by_centimetre < by_inch ? 2 : 1;
   to[1] = (guint8)(wide >> 8), to[2] = (guint8)wide, to[3] = (guint8)(high >> 8), to[4] = (guint8)high;
   return TRUE;
+}
+
+void fc_image_meta_density_for(const fc_image_meta *meta, fc_encode_metadata *to) {
+  const fc_density *d = &meta->density;
+  fc_density_for_jpeg(d, to->jfif);
+  if (!says_something(d) || !d->metres) return;
+  to->per_metre_x = d->x, to->per_metre_y = d->y;
+  to->per_inch_x = d->x * 0.0254, to->per_inch_y = d->y * 0.0254;
 }
 
 static void put_density(fc_blob *to, const fc_density *density) {

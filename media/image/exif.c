@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_exif.c - which way up EXIF says that a picture is to be held; and what it says of width and height,
- * or along and across, is exchanged when the picture has been turned on its side. Pairs of entries stand in
- * the first directory, and in one of EXIF's own.
+ * exif.c - fields of a TIFF structure, which is also what EXIF data are: the orientation; and, for a picture
+ * that was turned on its side, width and height exchanged, in the first directory and in EXIF's own.
  */
-#include "media/image/image_meta.h"
+#include "media/image/meta.h"
 
 #include <string.h>
 
@@ -39,32 +38,45 @@ static gboolean open_tiff(tiff_file *tiff, guint8 *data, gsize size) {
   return size >= 8 && (memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0);
 }
 
-/* ---- which way up ------------------------------------------------------ */
+/* ---- fields ------------------------------------------------------------ */
 
-/* Where the orientation's value is, of how many bytes; 0 where there is none, or one of another type than
- * whole numbers. */
-static gsize find_orientation(const tiff_file *tiff, int *bytes) {
-  static const int sizes[] = {0, 1, 0, 2, 4};
-  gsize at = find(tiff, get(tiff, 4, 4), ORIENTATION);
-  guint type = at ? get(tiff, at + 2, 2) : 0;
-  *bytes = type < G_N_ELEMENTS(sizes) ? sizes[type] : 0;
-  return *bytes && get(tiff, at + 4, 4) == 1 ? at + 8 : 0;
+/* Bytes of a value of each type. */
+static const guint8 type_sizes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8};
+
+gboolean fc_tiff_find(const guint8 *data, gsize size, guint tag, fc_tiff_field *field) {
+  tiff_file tiff;
+  if (!open_tiff(&tiff, (guint8 *)data, size)) return FALSE;
+  gsize at = find(&tiff, get(&tiff, 4, 4), tag);
+  if (!at) return FALSE;
+  *field = (fc_tiff_field){.type = get(&tiff, at + 2, 2), .count = get(&tiff, at + 4, 4), .at = at + 8};
+  gsize each = field->type < G_N_ELEMENTS(type_sizes) ? type_sizes[field->type] : 0;
+  if (!each || !field->count || field->count > size / each) return FALSE;
+  field->size = field->count * each;
+  if (field->size > 4) field->at = get(&tiff, at + 8, 4);
+  return field->at <= size && field->size <= size - field->at;
 }
 
+guint32 fc_tiff_number(const guint8 *data, gsize size, guint tag, guint32 otherwise) {
+  fc_tiff_field field;
+  if (!fc_tiff_find(data, size, tag, &field)) return otherwise;
+  const tiff_file tiff = {(guint8 *)data, size, data[0] == 'M'};
+  return field.type == 1 || field.type == 3 || field.type == 4 ? get(&tiff, field.at, type_sizes[field.type])
+                                                               : otherwise;
+}
+
+/* ---- orientation --------------------------------------------------------- */
+
 int fc_exif_orientation(const guint8 *data, gsize size) {
-  tiff_file tiff;
-  int bytes;
-  if (!open_tiff(&tiff, (guint8 *)data, size)) return 1;
-  gsize at = find_orientation(&tiff, &bytes);
-  guint32 value = at ? get(&tiff, at, bytes) : 1;
+  fc_tiff_field field;
+  if (!fc_tiff_find(data, size, ORIENTATION, &field) || field.count != 1) return 1;
+  guint32 value = fc_tiff_number(data, size, ORIENTATION, 1);
   return value >= 1 && value <= 8 ? (int)value : 1;
 }
 
 void fc_exif_set_upright(guint8 *data, gsize size) {
-  tiff_file tiff;
-  int bytes;
-  gsize at = open_tiff(&tiff, data, size) ? find_orientation(&tiff, &bytes) : 0;
-  for (int i = 0; at && i < bytes; i++) data[at + (gsize)i] = i == (tiff.big ? bytes - 1 : 0);
+  fc_tiff_field field;
+  if (!fc_tiff_find(data, size, ORIENTATION, &field) || field.count != 1) return;
+  for (gsize i = 0; i < field.size; i++) data[field.at + i] = i == (data[0] == 'M' ? field.size - 1 : 0);
 }
 
 /* ---- sides ------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include "media/file/bytes.h"
 #include "media/file/warn.h"
-#include "media/image/image_meta.h"
+#include "media/image/meta.h"
 
 /* All together: a profile is to fit a JPEG file's 16 MB. */
 #define UNPACKED_MAX ((gsize)32 << 20)
