@@ -28,7 +28,7 @@ fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError 
   chain->context = context;
   chain->stages = g_new0(fc_stage, n);
   for (guint i = 0; i < n; i++) {
-    fc_stage_host_init(&chain->stages[i].host);
+    fc_stage_host_init(&chain->stages[i].host, context);
     chain->n = i + 1;
     if (!make_stage(context, &chain->stages[i], stages[i], error)) {
       fc_chain_free(chain);
@@ -41,9 +41,9 @@ fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError 
 static void release_stage(fc_stage *stage) {
   fc_prepared *p = &stage->prepared;
   if (p->valid && p->backend->release) {
-    int before = p->device >= 0 ? fc_cuda_enter(p->device) : -1;
+    int before = p->device != FC_HOST ? fc_cuda_enter(p->device) : -1;
     p->backend->release(&stage->host.base, p->state);
-    if (p->device >= 0) fc_cuda_leave(before);
+    if (p->device != FC_HOST) fc_cuda_leave(before);
   }
   memset(p, 0, sizeof *p);
 }
@@ -97,11 +97,11 @@ gboolean fc_stage_prepare(fc_stage *stage, const fc_backend *backend, int device
     p->in = *in, p->out = *out;
     p->state = stage->self;
     if (backend->prepare) {
-      const fc_format *ins[1] = {&p->in}, *outs[1] = {&p->out};
-      fc_setup setup = {sizeof setup, device, compute, 1, 1, ins, outs};
-      int before = device >= 0 ? fc_cuda_enter(device) : -1;
+      const fc_format *ins[1] = {&p->in};
+      fc_setup setup = {sizeof setup, device, compute, 1, ins, &p->out};
+      int before = device != FC_HOST ? fc_cuda_enter(device) : -1;
       fc_status status = backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
-      if (device >= 0) fc_cuda_leave(before);
+      if (device != FC_HOST) fc_cuda_leave(before);
       if (!fc_stage_host_check_on(&stage->host, stage->op->name, device, "preparing", status, error))
         return FALSE;
     }

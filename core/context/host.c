@@ -5,6 +5,8 @@
 #include "core/context/host.h"
 
 #include "core/base/error.h"
+#include "core/context/context.h"
+#include "core/contract/rows_table.h"
 #include "core/device/runner.h"
 
 #include <stdarg.h>
@@ -24,22 +26,22 @@ static fc_status host_fail(const fc_host *host, fc_status status, const char *fo
   return status;
 }
 
-static void *host_alloc(const fc_host *host, int device, size_t bytes) {
-  if (device >= 0) return fc_cuda_malloc(device, bytes);
+static void *host_alloc(const fc_host *host, int32_t device, size_t bytes) {
+  if (device != FC_HOST) return fc_cuda_malloc(device, bytes);
   if (bytes > G_MAXSSIZE - 256) return NULL;
   return aligned_alloc(256, (MAX(bytes, 1) + 255) / 256 * 256);
 }
 
-static void host_free(const fc_host *host, int device, void *memory) {
+static void host_free(const fc_host *host, int32_t device, void *memory) {
   if (!memory) return;
-  if (device >= 0)
+  if (device != FC_HOST)
     fc_cuda_free(device, memory);
   else
     free(memory);
 }
 
-static fc_status host_upload(const fc_host *host, int device, void *to, const void *from, size_t bytes) {
-  if (device < 0) {
+static fc_status host_upload(const fc_host *host, int32_t device, void *to, const void *from, size_t bytes) {
+  if (device == FC_HOST) {
     memcpy(to, from, bytes);
     return FC_OK;
   }
@@ -57,14 +59,53 @@ static const void *host_extension(const fc_host *host, const char *name) {
   return NULL;
 }
 
-void fc_stage_host_init(fc_stage_host *host) {
+static void host_log(const fc_host *host, int level, const char *format, ...) {
+  fc_stage_host *me = (fc_stage_host *)host;
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *line = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  fc_context_log(me->context, (fc_log_level)CLAMP(level, FC_LOG_ERROR, FC_LOG_DEBUG), "%s", line);
+}
+
+static void host_remark(const fc_host *host, const char *format, ...) {
+  fc_stage_host *me = (fc_stage_host *)host;
+  va_list arguments;
+  va_start(arguments, format);
+  char *remark = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  pthread_mutex_lock(&me->mutex);
+  g_free(me->remark);
+  me->remark = remark;
+  pthread_mutex_unlock(&me->mutex);
+}
+
+static int host_cancelled(const fc_host *host) {
+  const int *cancel = g_atomic_pointer_get(&((fc_stage_host *)host)->cancel);
+  return cancel && g_atomic_int_get(cancel) != 0;
+}
+
+void fc_stage_host_init(fc_stage_host *host, fc_context *context) {
   memset(host, 0, sizeof *host);
-  host->base = (fc_host){sizeof(fc_host), FC_PLUGIN_ABI, host,          host_fail,     host_alloc,
-                         host_free,       host_upload,   host_measured, host_extension};
+  host->context = context;
+  host->base = (fc_host){.size = sizeof(fc_host),
+                         .abi = FC_PLUGIN_ABI,
+                         .ctx = host,
+                         .fail = host_fail,
+                         .alloc = host_alloc,
+                         .free = host_free,
+                         .upload = host_upload,
+                         .measured = host_measured,
+                         .extension = host_extension,
+                         .log = host_log,
+                         .remark = host_remark,
+                         .cancelled = host_cancelled,
+                         .rows = fc_rows_table()};
   pthread_mutex_init(&host->mutex, NULL);
 }
 
 void fc_stage_host_clear(fc_stage_host *host) {
+  g_free(host->remark);
   pthread_mutex_destroy(&host->mutex);
 }
 
@@ -97,7 +138,7 @@ gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *
 
 gboolean fc_stage_host_check_on(fc_stage_host *host, const char *name, int device, const char *doing,
                                 fc_status status, GError **error) {
-  if (device < 0 || status == FC_OK) return fc_stage_host_check(host, name, doing, status, error);
-  g_autofree char *where = g_strdup_printf("%s on cuda:%d", name, device);
+  if (device == FC_HOST || status == FC_OK) return fc_stage_host_check(host, name, doing, status, error);
+  g_autofree char *where = g_strdup_printf("%s on cuda:%d", name, fc_device_ordinal(device));
   return fc_stage_host_check(host, where, doing, status, error);
 }

@@ -21,11 +21,14 @@ typedef struct fc_stage_host {
   fc_host base; /* first: callbacks get its address */
   pthread_mutex_t mutex;
   char message[512];
+  char *remark; /* said in negotiate; g_free */
+  fc_context *context;
+  const int *cancel;       /* of the run in hand, or NULL; atomic */
   fc_measured_fn measured; /* during report only */
   void *measured_data;
 } fc_stage_host;
 
-void fc_stage_host_init(fc_stage_host *host);
+void fc_stage_host_init(fc_stage_host *host, fc_context *context);
 void fc_stage_host_clear(fc_stage_host *host);
 
 /* Turns the status of a callback into a GError that begins with the operator's name;

@@ -15,7 +15,8 @@ typedef enum fc_border {
   FC_BORDER_REFLECT = 3,    /* c b a | a b c d | d c b */
   FC_BORDER_REFLECT101 = 4, /* d c b | a b c d | c b a */
   FC_BORDER_WRAP = 5,       /* b c d | a b c d | a b c */
-  FC_BORDER_NONE = 6        /* the operator looks at origin and extent; contents undefined */
+  FC_BORDER_NONE = 6,       /* the operator looks at origin and extent; contents undefined */
+  FC_BORDER_UNSET = 7       /* not chosen yet: what the host sets before negotiate */
 } fc_border;
 
 /*

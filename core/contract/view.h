@@ -71,8 +71,20 @@ typedef enum fc_kind { FC_AUDIO = 0, FC_IMAGE = 1, FC_ARRAY = 2, FC_KIND_COUNT =
 #define FC_KIND_BIT(kind) (1u << (unsigned)(kind))
 #define FC_KINDS_ALL      ((1u << FC_KIND_COUNT) - 1u)
 
-/* `device` of a view in host memory; otherwise the CUDA device ordinal. */
-#define FC_HOST (-1)
+/*
+ * Where memory lies and work is done: a kind of device in the upper half of an int32_t, the
+ * ordinal within the kind in the lower. Zero is the host, so that a view that says nothing lies there.
+ */
+typedef enum fc_device_kind { FC_KIND_HOST = 0, FC_KIND_CUDA = 1 } fc_device_kind;
+#define FC_HOST                 0
+#define FC_CUDA_DEVICE(ordinal) ((int32_t)((FC_KIND_CUDA << 16) | (ordinal)))
+
+static inline int fc_device_kind_of(int32_t device) {
+  return (int)((uint32_t)device >> 16);
+}
+static inline int fc_device_ordinal(int32_t device) {
+  return device & 0xffff;
+}
 
 /* An extent that is not known before the input ends (Ogg, pipes). */
 #define FC_UNKNOWN (-1)
@@ -84,10 +96,10 @@ typedef enum fc_kind { FC_AUDIO = 0, FC_IMAGE = 1, FC_ARRAY = 2, FC_KIND_COUNT =
  * may be read beyond their shape by the halo that the operator asked for.
  */
 typedef struct fc_view {
-  uint32_t size; /* sizeof(fc_view) of whoever filled it in */
-  int32_t dtype; /* fc_dtype */
-  int32_t kind;  /* fc_kind */
-  int32_t device;
+  uint32_t size;  /* sizeof(fc_view) of whoever filled it in */
+  int32_t dtype;  /* fc_dtype */
+  int32_t kind;   /* fc_kind */
+  int32_t device; /* FC_HOST or FC_CUDA_DEVICE(n) */
   void *data;
   int64_t shape[FC_AXES];
   int64_t stride[FC_AXES]; /* bytes */

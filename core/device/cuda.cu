@@ -86,12 +86,13 @@ struct current_device {
   cudaError_t status;
   gboolean forked;
 
-  current_device(int ordinal, gboolean restore) : before(-1), status(cudaSuccess), forked(is_forked_child()) {
+  current_device(int32_t device, gboolean restore)
+      : before(-1), status(cudaSuccess), forked(is_forked_child()) {
     if (forked) {
       status = cudaErrorInitializationError;
       return;
     }
-    int now = -1;
+    int now = -1, ordinal = fc_device_ordinal(device);
     if (restore && cudaGetDevice(&now) == cudaSuccess && now != ordinal) before = now;
     status = cudaSetDevice(ordinal);
   }
@@ -487,7 +488,8 @@ gboolean begin(cuda_runner *me, cudaStream_t stream, GError **error) {
   }
   if (!passed(me, status, "loading kernels", error)) return FALSE;
   int pools = 0;
-  status = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, me->base.device);
+  status =
+      cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, fc_device_ordinal(me->base.device));
   if (!passed(me, status, "asking for memory pools", error)) return FALSE;
   me->pooled = pools != 0;
   status = cudaEventCreateWithFlags(&me->mark, cudaEventBlockingSync | cudaEventDisableTiming);
@@ -536,14 +538,15 @@ gboolean fc_has_cuda(void) {
   return TRUE;
 }
 
-fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
+fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error) {
+  int ordinal = fc_device_ordinal(device);
   if (!check_ordinal(ordinal, error)) return NULL;
   cuda_runner *me = g_new0(cuda_runner, 1);
   me->device_memory = g_hash_table_new(NULL, NULL);
   me->host_memory = g_hash_table_new(NULL, NULL);
   me->borrowed = stream != NULL;
   fc_runner *r = &me->base;
-  r->device = ordinal;
+  r->device = FC_CUDA_DEVICE(ordinal);
   r->threads = 1;
   // The properties of a device take long to ask for, next to one call on a caller's stream.
   r->description = stream ? g_strdup_printf("cuda:%d", ordinal) : fc_cuda_device_name(ordinal);
@@ -564,13 +567,13 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
 
 struct fc_cuda_starting {
   pthread_t thread;
-  int ordinal;
+  int32_t device;
 };
 
 namespace {
 
 void *start_device(void *data) {
-  current_device here(static_cast<fc_cuda_starting *>(data)->ordinal, FALSE);
+  current_device here(static_cast<fc_cuda_starting *>(data)->device, FALSE);
   if (here.ok()) fc_cuda_has_code();
   if (!here.forked) (void)cudaGetLastError(); // of this thread
   return NULL;
@@ -578,10 +581,10 @@ void *start_device(void *data) {
 
 } // namespace
 
-fc_cuda_starting *fc_cuda_start(int ordinal) {
+fc_cuda_starting *fc_cuda_start(int32_t device) {
   if (!fc_cuda_driver_present()) return NULL;
   fc_cuda_starting *starting = g_new0(fc_cuda_starting, 1);
-  starting->ordinal = ordinal;
+  starting->device = device;
   if (pthread_create(&starting->thread, NULL, start_device, starting) == 0) return starting;
   g_free(starting);
   return NULL;
@@ -644,8 +647,8 @@ gboolean fc_cuda_join(fc_runner *runner, GError **error) {
   return passed(me, status, "joining a stream", error);
 }
 
-gboolean fc_cuda_captures(int ordinal, void *stream) {
-  current_device here(ordinal, TRUE);
+gboolean fc_cuda_captures(int32_t device, void *stream) {
+  current_device here(device, TRUE);
   return !here.ok() || is_captured((cudaStream_t)stream);
 }
 
@@ -659,7 +662,8 @@ int fc_cuda_device_count(char **reason) {
   return count;
 }
 
-char *fc_cuda_device_name(int ordinal) {
+char *fc_cuda_device_name(int32_t device) {
+  int ordinal = fc_device_ordinal(device);
   cudaDeviceProp properties;
   if (is_forked_child() || cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) {
     if (!is_forked_child()) (void)cudaGetLastError();
@@ -675,10 +679,10 @@ gboolean fc_cuda_driver_present(void) {
   return driver != NULL;
 }
 
-int fc_cuda_enter(int ordinal) {
+int fc_cuda_enter(int32_t device) {
   int before = -1;
   if (is_forked_child()) return -1;
-  if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(ordinal) != cudaSuccess) {
+  if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(fc_device_ordinal(device)) != cudaSuccess) {
     (void)cudaGetLastError();
     return -1;
   }
@@ -691,23 +695,23 @@ void fc_cuda_leave(int before) {
   if (cudaGetDevice(&now) == cudaSuccess && now != before) cudaSetDevice(before);
 }
 
-void *fc_cuda_malloc(int ordinal, gsize bytes) {
-  current_device here(ordinal, TRUE);
+void *fc_cuda_malloc(int32_t device, gsize bytes) {
+  current_device here(device, TRUE);
   void *memory = NULL;
   if (here.ok() && cudaMalloc(&memory, bytes ? bytes : 1) == cudaSuccess) return memory;
   if (!here.forked) (void)cudaGetLastError();
   return NULL;
 }
 
-void fc_cuda_free(int ordinal, void *memory) {
+void fc_cuda_free(int32_t device, void *memory) {
   if (!memory) return;
-  current_device here(ordinal, TRUE);
+  current_device here(device, TRUE);
   if (here.ok() && cudaFree(memory) != cudaSuccess) (void)cudaGetLastError();
 }
 
-gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, GError **error) {
-  current_device here(ordinal, TRUE);
-  if (here.forked) return fc_fail(error, FC_DEVICE, "cuda:%d: %s", ordinal, FORKED);
+gboolean fc_cuda_copy_to(int32_t device, void *to, const void *from, gsize bytes, GError **error) {
+  current_device here(device, TRUE);
+  if (here.forked) return fc_fail(error, FC_DEVICE, "cuda:%d: %s", fc_device_ordinal(device), FORKED);
   cudaError_t status = here.status;
   // cudaMemcpy may return while the last of pageable memory is still under way, which
   // non-blocking streams would not wait for.
@@ -715,7 +719,7 @@ gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, G
     status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread);
   if (status == cudaSuccess) status = cudaStreamSynchronize(cudaStreamPerThread);
   if (status == cudaSuccess) return TRUE;
-  char *name = fc_cuda_device_name(ordinal);
+  char *name = fc_cuda_device_name(device);
   device_failed(name, status, "upload", error);
   g_free(name);
   return FALSE;

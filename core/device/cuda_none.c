@@ -11,12 +11,12 @@ gboolean fc_has_cuda(void) {
   return FALSE;
 }
 
-fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
-  fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, ordinal);
+fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error) {
+  fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, fc_device_ordinal(device));
   return NULL;
 }
 
-fc_cuda_starting *fc_cuda_start(int ordinal) {
+fc_cuda_starting *fc_cuda_start(int32_t device) {
   return NULL;
 }
 
@@ -36,7 +36,7 @@ gboolean fc_cuda_join(fc_runner *runner, GError **error) {
   return fc_fail(error, FC_DEVICE, REASON);
 }
 
-gboolean fc_cuda_captures(int ordinal, void *stream) {
+gboolean fc_cuda_captures(int32_t device, void *stream) {
   return FALSE;
 }
 
@@ -45,26 +45,26 @@ int fc_cuda_device_count(char **reason) {
   return 0;
 }
 
-char *fc_cuda_device_name(int ordinal) {
-  return g_strdup_printf("cuda:%d", ordinal);
+char *fc_cuda_device_name(int32_t device) {
+  return g_strdup_printf("cuda:%d", fc_device_ordinal(device));
 }
 
 gboolean fc_cuda_driver_present(void) {
   return FALSE;
 }
 
-int fc_cuda_enter(int ordinal) {
+int fc_cuda_enter(int32_t device) {
   return -1;
 }
 
 void fc_cuda_leave(int before) {}
 
-void *fc_cuda_malloc(int ordinal, gsize bytes) {
+void *fc_cuda_malloc(int32_t device, gsize bytes) {
   return NULL;
 }
 
-void fc_cuda_free(int ordinal, void *memory) {}
+void fc_cuda_free(int32_t device, void *memory) {}
 
-gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, GError **error) {
-  return fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, ordinal);
+gboolean fc_cuda_copy_to(int32_t device, void *to, const void *from, gsize bytes, GError **error) {
+  return fc_fail(error, FC_DEVICE, "cuda:%d: " REASON, fc_device_ordinal(device));
 }

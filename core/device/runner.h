@@ -36,7 +36,7 @@ typedef struct fc_runner fc_runner;
 typedef gboolean (*fc_enqueue_fn)(void *data, GError **error);
 
 struct fc_runner {
-  int device;        /* FC_HOST or a CUDA ordinal */
+  int device;        /* FC_HOST or FC_CUDA_DEVICE(n) */
   void *stream;      /* the compute lane's cudaStream_t; NULL on the CPU */
   int threads;       /* CPU workers, the calling thread included; 1 on a GPU */
   char *description; /* "cpu, 8 threads" or "cuda:0 (NVIDIA H200)" */
@@ -106,7 +106,7 @@ struct fc_runner {
  * be run there. The stream may be gone before the runner is freed.
  * Without a CUDA build, driver or device: NULL with FC_DEVICE and a sentence.
  */
-fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error);
+fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error);
 
 /*
  * Begins to start the driver and a device's context on a thread, which takes some 0.2 s, so that
@@ -115,7 +115,7 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error);
  * no driver or no thread. The process must not end before fc_cuda_start_wait.
  */
 typedef struct fc_cuda_starting fc_cuda_starting;
-fc_cuda_starting *fc_cuda_start(int ordinal);
+fc_cuda_starting *fc_cuda_start(int32_t device);
 void fc_cuda_start_wait(fc_cuda_starting *starting);
 
 /* Of a runner on a caller's stream: what is enqueued from now on comes after all that it has
@@ -134,23 +134,23 @@ gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error);
 void fc_cuda_aside(fc_runner *runner, guint lane);
 gboolean fc_cuda_join(fc_runner *runner, GError **error);
 /* Whether work on this stream is being captured into a graph instead of run, or may be. */
-gboolean fc_cuda_captures(int ordinal, void *stream);
+gboolean fc_cuda_captures(int32_t device, void *stream);
 
 /* Number of usable CUDA devices; 0 with the reason (g_free) when there is none. Starts
  * the driver, which costs about 100 ms the first time. */
 int fc_cuda_device_count(char **reason);
 /* "cuda:0 (NVIDIA H200)"; g_free. */
-char *fc_cuda_device_name(int ordinal);
+char *fc_cuda_device_name(int32_t device);
 /* Whether a driver library is there at all: cheap, touches no device. */
 gboolean fc_cuda_driver_present(void);
 /* Makes a device the calling thread's current one, as fc_setup.device promises to
  * plugins, and returns the one before for fc_cuda_leave; -1 when that fails. */
-int fc_cuda_enter(int ordinal);
+int fc_cuda_enter(int32_t device);
 void fc_cuda_leave(int before);
 /* Plain memory for fc_host.alloc/upload on a device, complete on return. */
-void *fc_cuda_malloc(int ordinal, gsize bytes);
-void fc_cuda_free(int ordinal, void *memory);
-gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, GError **error);
+void *fc_cuda_malloc(int32_t device, gsize bytes);
+void fc_cuda_free(int32_t device, void *memory);
+gboolean fc_cuda_copy_to(int32_t device, void *to, const void *from, gsize bytes, GError **error);
 
 G_END_DECLS
 

@@ -59,7 +59,7 @@ static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc
     if (!cut && ps->measure_bytes && a != FC_AXIS_N) want = (fc_range){0, extent};
     out->made[a] = fc_reach_align(&ps->reach[a], want, extent);
     if (cut && !(out->made[a].lo > 0 && (extent < 0 || out->made[a].hi < extent))) chunk->interior = FALSE;
-    fc_need need = fc_reach_need(&ps->reach[a], ps->border, out->made[a], plan->links[s].extent[a]);
+    fc_span need = fc_reach_need(&ps->reach[a], ps->border, out->made[a], plan->links[s].extent[a]);
     in->made[a] = need.real;
     in->view[a] = need.view;
     in->virt[a] = need.virt;

@@ -62,8 +62,8 @@ static fc_range image_of(int border, fc_range outside, gint64 extent) {
   return (fc_range){MIN(a, b), MAX(a, b) + 1};
 }
 
-fc_need fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in_extent) {
-  fc_need need = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+fc_span fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in_extent) {
+  fc_span need = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
   gint64 extent = in_extent < 0 ? FC_NO_END : in_extent;
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) {
     need.view = need.virt = need.real = need.held = (fc_range){0, extent};

@@ -60,14 +60,14 @@ gint64 fc_scale_ceil(gint64 a, gint64 num, gint64 den);
 gint64 fc_border_map(int border, gint64 p, gint64 extent);
 
 /* What one axis of one stage's input must offer for output `out`. */
-typedef struct fc_need {
+typedef struct fc_span {
   fc_range view; /* what the input view spans: scaled output, without halo */
   fc_range virt; /* with halo, ends sticking out */
   fc_range real; /* inside the signal, to be delivered by the stage before */
   fc_range held; /* hull of virt and real: what the buffer spans */
-} fc_need;
+} fc_span;
 
-fc_need fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in_extent);
+fc_span fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in_extent);
 
 /* The output range that the host really asks for: cut at multiples of align only. */
 fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent);

@@ -5,7 +5,7 @@
 #include "core/plan/plan.h"
 
 static const char *const border_names[] = {"zero",       "constant", "replicate", "reflect",
-                                           "reflect101", "wrap",     "none"};
+                                           "reflect101", "wrap",     "none",      "unset"};
 
 static void append_extent(GString *s, const fc_format *f) {
   if (f->kind == FC_AUDIO) {
@@ -69,7 +69,7 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
     append_halo(halo, ps, plan->links[i].kind);
     if (halo->len) g_string_append_printf(s, "; %s", halo->str);
     g_string_free(halo, TRUE);
-    if (ps->note[0]) g_string_append_printf(s, "; %s", ps->note);
+    if (ps->note) g_string_append_printf(s, "; %s", ps->note);
     g_string_append(s, "\n        -> ");
     append_format(s, &plan->links[i + 1]);
   }
@@ -78,7 +78,7 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
   if (plan->device == FC_HOST)
     g_string_append_printf(s, "\ndevice  cpu: %s", plan->reason);
   else
-    g_string_append_printf(s, "\ndevice  cuda:%d: %s", plan->device, plan->reason);
+    g_string_append_printf(s, "\ndevice  cuda:%d: %s", fc_device_ordinal(plan->device), plan->reason);
   g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s, about %.3g MB of buffers",
                          fc_dtype_name(plan->compute), plan->chunk, fc_plan_unit(plan, plan->chunk),
                          fc_plan_bytes(plan) / 1e6);
@@ -131,7 +131,7 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
     append_json_string(s, ps->stage ? ps->stage->text : "cast");
     g_string_append_printf(s, ",\"on\":\"%s\",\"border\":\"%s\",\"note\":", place(plan, ps),
                            border_names[ps->border]);
-    append_json_string(s, ps->note);
+    append_json_string(s, ps->note ? ps->note : "");
     g_string_append(s, ",\"out\":");
     append_json_format(s, &plan->links[i + 1]);
     g_string_append_c(s, '}');

@@ -48,7 +48,7 @@ static guint add(const fc_plan_stage *stage, const fc_format *in, const fc_range
   memcpy(part->out, out, sizeof part->out);
   part->out[FC_AXIS_Y] = y, part->out[FC_AXIS_X] = x;
   for (int a = 0; a < FC_AXES; a++) {
-    fc_need need = fc_reach_need(&stage->reach[a], stage->border, part->out[a], in->extent[a]);
+    fc_span need = fc_reach_need(&stage->reach[a], stage->border, part->out[a], in->extent[a]);
     part->view[a] = need.view, part->virt[a] = need.virt, part->real[a] = need.real,
     part->held[a] = need.held;
   }
@@ -58,7 +58,6 @@ static guint add(const fc_plan_stage *stage, const fc_format *in, const fc_range
 guint fc_parts_cut(const fc_plan_stage *stage, const fc_format *in, const fc_range out[FC_AXES],
                    fc_lines lines, fc_part parts[FC_PARTS]) {
   fc_range inside[FC_AXES];
-  if (stage->op && stage->op->flags & FC_OP_STATEFUL) return 0;
   for (int a = 0; a < FC_AXES; a++) {
     if (fc_range_empty(out[a])) return 0;
     if (!inside_of(stage, a, in->extent[a], lines, out[a], &inside[a])) return 0;

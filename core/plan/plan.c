@@ -45,10 +45,10 @@ static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
 
 static void set_defaults(fc_plan_stage *ps, const fc_format *in) {
   for (int a = 0; a < FC_AXES; a++) ps->reach[a] = (fc_reach){0, 0, 1, 1, 1};
-  ps->border = FC_BORDER_NONE;
+  ps->border = ps->op ? FC_BORDER_UNSET : FC_BORDER_NONE;
   ps->measure_bytes = 0;
   ps->work = 0;
-  ps->note[0] = 0;
+  g_clear_pointer(&ps->note, g_free);
 }
 
 static gboolean broken(fc_plan_stage *ps, const char *what, GError **error) {
@@ -89,6 +89,7 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
       return broken(ps, "it passes frames through but asks for a halo or changes their size", error);
   }
+  if (ps->border == FC_BORDER_UNSET) ps->border = FC_BORDER_NONE;
   if (ps->border < FC_BORDER_ZERO || ps->border > FC_BORDER_NONE) return broken(ps, "unknown border", error);
   return check_extents(ps, in, out, error);
 }
@@ -106,19 +107,21 @@ static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **err
   out->dtype = desired_dtype(plan, s, wanted);
   if (out->dtype != in->dtype) out->bits = bits_of[out->dtype];
   const fc_format *ins[1] = {in};
-  fc_format *outs[1] = {out};
-  fc_terms terms = {sizeof terms, plan->compute, 1, 1, ins, outs, {{0}}, ps->border, 0, 0, 0, 0, {0}, 0};
-  memcpy(terms.reach, ps->reach, sizeof terms.reach);
+  fc_need need = {.size = sizeof need, .border = ps->border};
+  fc_need *needs[1] = {&need};
+  fc_terms terms = {
+      .size = sizeof terms, .compute = plan->compute, .n_in = 1, .in = ins, .out = out, .needs = needs};
+  memcpy(need.reach, ps->reach, sizeof need.reach);
   fc_status status =
       ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
   /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
-  memcpy(ps->reach, terms.reach, sizeof ps->reach);
-  ps->border = terms.border, ps->measure_bytes = terms.measure_bytes, ps->work = terms.work;
+  memcpy(ps->reach, need.reach, sizeof ps->reach);
+  ps->border = need.border, ps->measure_bytes = terms.measure_bytes, ps->work = terms.work;
   ps->passthrough = (ps->op->flags & FC_OP_PASSTHROUGH) != 0;
-  g_strlcpy(ps->note, terms.note, sizeof ps->note);
-  double value = ps->border == FC_BORDER_CONSTANT ? terms.border_value : 0;
+  ps->note = g_steal_pointer(&ps->stage->host.remark);
+  double value = ps->border == FC_BORDER_CONSTANT ? need.border_value : 0;
   fc_value_encode(&ps->border_code, value, in->kind, in->dtype);
   return check_terms(ps, in, out, error);
 }
@@ -201,7 +204,6 @@ static void summarise(fc_plan *plan) {
     gboolean everything = r->before == FC_WHOLE || r->after == FC_WHOLE;
     gboolean looks_out = everything || r->before > 0 || r->after > 0 || sticks_out(plan, s);
     if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
-    if (ps->op && ps->op->flags & FC_OP_STATEFUL) plan->whole = TRUE;
     /* Mirrored elements may lie behind the chunk that looks at them, and so may a last
      * element that is looked at from beyond it only. */
     gboolean mirrors = ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101;
@@ -271,6 +273,7 @@ gboolean fc_plan_for_memory(fc_plan *plan) {
 
 void fc_plan_free(fc_plan *plan) {
   if (!plan) return;
+  for (guint s = 0; s < plan->n; s++) g_free(plan->stages[s].note);
   g_free(plan->stages);
   g_free(plan->links);
   g_free(plan->reason);
@@ -501,7 +504,7 @@ static void set_reason(fc_plan *plan, const char *format, ...) {
 
 static const char *lacking(const fc_plan *plan, gboolean cuda) {
   for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].op && !(cuda ? plan->stages[s].op->cuda : plan->stages[s].op->cpu))
+    if (plan->stages[s].op && !fc_backend_for(plan->stages[s].op, cuda ? FC_KIND_CUDA : FC_KIND_HOST))
       return plan->stages[s].name;
   return NULL;
 }
@@ -513,17 +516,18 @@ static gboolean use_cuda(fc_plan *plan, int ordinal, gboolean touch, GError **er
     if (count == 0) return fc_fail(error, FC_DEVICE, "no CUDA device: %s", why ? why : "none found");
     return fc_fail(error, FC_DEVICE, "no device cuda:%d: this machine has %d", ordinal, count);
   }
-  plan->device = ordinal;
+  plan->device = FC_CUDA_DEVICE(ordinal);
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
-    ps->on_host = ps->op && !ps->op->cuda;
-    if (touch && ps->op && ps->op->cuda && ps->op->cuda->probe) {
-      fc_status status = ps->op->cuda->probe(&ps->stage->host.base, ordinal);
-      if (status == FC_UNSUPPORTED && ps->op->cpu)
+    const fc_backend *cuda = ps->op ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
+    ps->on_host = ps->op && !cuda;
+    if (touch && cuda && cuda->probe) {
+      fc_status status = cuda->probe(&ps->stage->host.base, plan->device);
+      if (status == FC_UNSUPPORTED && fc_backend_for(ps->op, FC_KIND_HOST))
         ps->on_host = TRUE,
         fc_stage_host_check(&ps->stage->host, ps->name, "looking at the device", FC_OK, NULL);
-      else if (!fc_stage_host_check_on(&ps->stage->host, ps->name, ordinal, "looking at the device", status,
-                                       error))
+      else if (!fc_stage_host_check_on(&ps->stage->host, ps->name, plan->device, "looking at the device",
+                                       status, error))
         return FALSE;
     }
   }

@@ -28,7 +28,7 @@ typedef struct fc_plan_stage {
   guint64 border_code; /* its value as an element of the stage's input, in the first bytes */
   guint64 measure_bytes;
   double work; /* flop an output element */
-  char note[96];
+  char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough;
   gboolean on_host; /* a CUDA run leaves the device for this stage */
 } fc_plan_stage;
@@ -45,7 +45,7 @@ typedef struct fc_plan {
   gboolean whole;       /* some stage needs the whole cut axis at once */
   gboolean measures;    /* some stage measures */
   gboolean reflects;    /* some border has images inside the signal */
-  int device;           /* FC_HOST or a CUDA ordinal */
+  int device;           /* FC_HOST or FC_CUDA_DEVICE(n) */
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Beyond these a limit only says "none". */
-#define UNLIMITED 9e18
+/* From here on a number fits no int64_t. */
+#define INT_BEYOND 9223372036854775808.0
 
 typedef struct value {
   fc_arg pub;
@@ -20,13 +20,14 @@ typedef struct value {
   GArray *floats;
   char *text;
   fc_table *table;
-  gboolean from_file; /* whose path is the text */
+  gboolean names_file; /* the text is the path of one */
 } value;
 
 typedef struct resolved {
   fc_args pub;
   value *values;
-  const fc_arg **argv;
+  const fc_arg **argv, **inputs;
+  GPtrArray *warnings; /* of char * */
 } resolved;
 
 /* What parsing one value needs to know. */
@@ -41,40 +42,48 @@ typedef struct parsing {
 /* ---- words ------------------------------------------------------------- */
 
 const char *fc_param_type_name(const fc_param *param) {
-  static const char *const names[2][6] = {
-      {"yes/no", "int", "float", "choice", "string", "table"},
-      {"list of yes/no", "list of int", "list of float", "list of choices", "string", "table"}};
-  if (param->type < 0 || param->type > FC_TABLE) return "?";
+  static const char *const names[2][8] = {
+      {"yes/no", "int", "float", "choice", "string", "table", "input", "path"},
+      {"list of yes/no", "list of int", "list of float", "list of choices", "string", "table", "input",
+       "path"}};
+  if (param->type < 0 || param->type > FC_PATH) return "?";
   return names[(param->flags & FC_PARAM_LIST) != 0][param->type];
 }
 
-static gboolean is_limited(const fc_param *param) {
-  return param->min != 0 || param->max != 0;
+static gboolean has_limit(const fc_param *param, guint32 flag) {
+  return param->limits && (param->limits->flags & flag);
 }
 
-/* Whole numbers in full: users type them, and compare. */
-static const char *show_number(char *buffer, double number) {
+/* Whole numbers in full: users type them, and compare. g_free. */
+static char *show_limit(const fc_param *param, gboolean low) {
+  const fc_limits *l = param->limits;
+  if (param->type == FC_INT) return g_strdup_printf("%" G_GINT64_FORMAT, low ? l->int_min : l->int_max);
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  double number = low ? l->min : l->max;
   gboolean whole = number == floor(number) && fabs(number) < 1e18;
-  return g_ascii_formatd(buffer, G_ASCII_DTOSTR_BUF_SIZE, whole ? "%.0f" : "%.15g", number);
+  return g_strdup(g_ascii_formatd(text, sizeof text, whole ? "%.0f" : "%.15g", number));
+}
+
+/* "1 to 100", "at least 0", "at most 5"; NULL where there is no limit. g_free. */
+static char *show_range(const fc_param *param) {
+  gboolean has_low = has_limit(param, FC_LIMIT_MIN), has_high = has_limit(param, FC_LIMIT_MAX);
+  if (!has_low && !has_high) return NULL;
+  char *low = has_low ? show_limit(param, TRUE) : NULL, *high = has_high ? show_limit(param, FALSE) : NULL;
+  char *text = low && high ? g_strdup_printf("%s to %s", low, high)
+               : low       ? g_strdup_printf("at least %s", low)
+                           : g_strdup_printf("at most %s", high);
+  g_free(low);
+  g_free(high);
+  return text;
 }
 
 static char *expected_number(const fc_param *param) {
-  char low[G_ASCII_DTOSTR_BUF_SIZE], high[G_ASCII_DTOSTR_BUF_SIZE];
+  char *range = show_range(param);
   const char *plain = param->type == FC_INT ? "a whole number" : "a number";
-  GString *text = g_string_new(NULL);
-  show_number(low, param->min);
-  show_number(high, param->max);
-  if (!is_limited(param) || (param->min <= -UNLIMITED && param->max >= UNLIMITED))
-    g_string_append(text, plain);
-  else if (param->max >= UNLIMITED)
-    g_string_append_printf(text, "at least %s", low);
-  else if (param->min <= -UNLIMITED)
-    g_string_append_printf(text, "at most %s", high);
-  else
-    g_string_append_printf(text, "%s to %s", low, high);
-  if (param->unit && *param->unit)
-    g_string_append_printf(text, is_limited(param) ? " %s" : " of %s", param->unit);
-  return g_string_free(text, FALSE);
+  const char *unit = param->unit && *param->unit ? param->unit : NULL, *glue = range ? " " : " of ";
+  char *text = g_strconcat(range ? range : plain, unit ? glue : NULL, unit, NULL);
+  g_free(range);
+  return text;
 }
 
 /* The names that are accepted; ends with NULL, g_free the array. */
@@ -104,6 +113,8 @@ char *fc_param_expected(const fc_param *param) {
   case FC_FLOAT: return expected_number(param);
   case FC_ENUM: return expected_choice(param);
   case FC_TABLE: return g_strdup("a file of numbers, or a table such as [1,2,1]/4");
+  case FC_INPUT: return g_strdup("a file to be read as a further input");
+  case FC_PATH: return g_strdup("the name of a file");
   default: return g_strdup("text");
   }
 }
@@ -122,9 +133,16 @@ static gboolean fail_value(const parsing *p, const char *word, gsize length, con
 
 /* ---- one word of a value ----------------------------------------------- */
 
-static gboolean check_range(const parsing *p, double number, const char *word, gsize length, GError **error) {
-  if (!is_limited(p->param) || (number >= p->param->min && number <= p->param->max)) return TRUE;
-  return fail_value(p, word, length, "is out of range", error);
+static gboolean check_int(const parsing *p, gint64 number, const char *word, gsize length, GError **error) {
+  gboolean low = has_limit(p->param, FC_LIMIT_MIN) && number < p->param->limits->int_min;
+  gboolean high = has_limit(p->param, FC_LIMIT_MAX) && number > p->param->limits->int_max;
+  return (!low && !high) || fail_value(p, word, length, "is out of range", error);
+}
+
+static gboolean check_float(const parsing *p, double number, const char *word, gsize length, GError **error) {
+  gboolean low = has_limit(p->param, FC_LIMIT_MIN) && number < p->param->limits->min;
+  gboolean high = has_limit(p->param, FC_LIMIT_MAX) && number > p->param->limits->max;
+  return (!low && !high) || fail_value(p, word, length, "is out of range", error);
 }
 
 /* Whether a number that came out as 0 was written as another one. */
@@ -148,10 +166,10 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
       return fail_value(p, word, length, "is no number", error);
     if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
       return fail_value(p, word, length, "is no whole number", error);
-    if (fabs(number) >= UNLIMITED) return fail_value(p, word, length, "is out of range", error);
+    if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
     whole = (gint64)number;
   }
-  if (!check_range(p, number, word, length, error)) return FALSE;
+  if (!check_int(p, whole, word, length, error)) return FALSE;
   g_array_append_val(v->ints, whole);
   g_array_append_val(v->floats, number);
   return TRUE;
@@ -171,7 +189,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
     return fail_value(p, word, length, "is no number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
   if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
-  if (!check_range(p, number, word, length, error)) return FALSE;
+  if (!check_float(p, number, word, length, error)) return FALSE;
   g_array_append_val(v->floats, number);
   return TRUE;
 }
@@ -263,7 +281,7 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
     fc_fail(&why, FC_INVALID, "%s: the file name is empty", p->param->name);
   else if (p->load) {
     v->table = p->load(arg->value, mask, p->load_data, &why);
-    v->from_file = TRUE;
+    v->names_file = TRUE;
     /* Whatever is wrong with the file: the request was a fair one. */
     if (why && why->code != FC_NO_MEMORY) why->code = FC_IO;
   } else
@@ -272,6 +290,14 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
   fc_fail(error, (fc_status)why->code, "%s: %s", p->op, why->message);
   g_error_free(why);
   return FALSE;
+}
+
+/* Only their names are looked at here: the operator opens a path, the engine an input. */
+static gboolean parse_name(const parsing *p, value *v, const fc_stage_arg *arg, GError **error) {
+  if (!*arg->value)
+    return fc_fail(error, FC_INVALID, "%s: %s: the file name is empty", p->op, p->param->name);
+  v->names_file = TRUE;
+  return TRUE;
 }
 
 /* Ties the gathered numbers to the public struct, once they no longer move. */
@@ -292,6 +318,8 @@ static gboolean parse_value(const parsing *p, value *v, const fc_stage_arg *arg,
   v->text = g_strdup(arg->value);
   if (p->param->type == FC_TABLE)
     ok = parse_table(p, v, arg, error);
+  else if (p->param->type == FC_INPUT || p->param->type == FC_PATH)
+    ok = parse_name(p, v, arg, error);
   else if (p->param->type != FC_STRING)
     ok = parse_words(p, v, arg->value, error);
   if (ok) publish(v, given);
@@ -362,9 +390,14 @@ static gboolean fail_unknown(const fc_operator *op, const char *key, GError **er
   return FALSE;
 }
 
+static gboolean is_called(const fc_param *param, const char *key) {
+  if (strcmp(param->name, key) == 0) return TRUE;
+  return param->aliases && g_strv_contains(param->aliases, key);
+}
+
 static int find_param(const fc_operator *op, const char *key) {
   for (guint i = 0; i < op->n_params; i++)
-    if (key ? !strcmp(op->params[i]->name, key) : (op->params[i]->flags & FC_PARAM_MAIN) != 0) return (int)i;
+    if (key ? is_called(op->params[i], key) : (op->params[i]->flags & FC_PARAM_MAIN) != 0) return (int)i;
   return -1;
 }
 
@@ -416,22 +449,47 @@ static gboolean resolve_one(const fc_operator *op, guint i, const fc_stage_arg *
   return !p->param->preset || parse_preset(p, v, error);
 }
 
+static resolved *new_resolved(guint n) {
+  resolved *r = g_new0(resolved, 1);
+  r->values = g_new0(value, n + 1);
+  r->argv = g_new0(const fc_arg *, n + 1);
+  r->inputs = g_new0(const fc_arg *, n + 1);
+  r->warnings = g_ptr_array_new_with_free_func(g_free);
+  r->pub.n = n;
+  r->pub.argv = r->argv;
+  r->pub.inputs = r->inputs;
+  for (guint i = 0; i < n; i++) {
+    init_value(&r->values[i]);
+    r->argv[i] = &r->values[i].pub;
+  }
+  return r;
+}
+
+/* Which inputs are there, in the order of the parameters, and what was given that should no longer be. */
+static void sum_up(const fc_operator *op, resolved *r) {
+  for (guint i = 0; i < op->n_params; i++) {
+    const fc_param *param = op->params[i];
+    fc_arg *arg = &r->values[i].pub;
+    if (arg->given && param->deprecated)
+      g_ptr_array_add(r->warnings, g_strdup_printf("%s: \"%s\" is deprecated: %s", op->name, param->name,
+                                                   param->deprecated));
+    if (param->type != FC_INPUT || !arg->given) continue;
+    r->inputs[r->pub.n_inputs++] = arg;
+    arg->input = r->pub.n_inputs; /* the chain's own signal is 0 */
+  }
+  g_ptr_array_add(r->warnings, NULL);
+  r->pub.warnings = (const char *const *)r->warnings->pdata;
+}
+
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error) {
   parsing p = {.op = op->name, .load = load, .load_data = load_data};
   const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
-  resolved *r = g_new0(resolved, 1);
-  r->values = g_new0(value, op->n_params + 1);
-  r->argv = g_new0(const fc_arg *, op->n_params + 1);
-  r->pub.n = op->n_params;
-  r->pub.argv = r->argv;
-  for (guint i = 0; i < op->n_params; i++) {
-    init_value(&r->values[i]);
-    r->argv[i] = &r->values[i].pub;
-  }
+  resolved *r = new_resolved(op->n_params);
   gboolean ok = assign(op, stage, owners, error);
   for (guint i = 0; ok && i < op->n_params; i++) ok = resolve_one(op, i, owners[i], &p, &r->values[i], error);
   g_free(owners);
+  sum_up(op, r);
   if (ok) return &r->pub;
   fc_args_free(&r->pub);
   return NULL;
@@ -440,7 +498,7 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
 void fc_args_add_files(const fc_args *args, GPtrArray *paths) {
   const resolved *r = (const resolved *)args;
   for (guint i = 0; i < r->pub.n; i++)
-    if (r->values[i].from_file) g_ptr_array_add(paths, r->values[i].text);
+    if (r->values[i].names_file) g_ptr_array_add(paths, r->values[i].text);
 }
 
 void fc_args_free(fc_args *args) {
@@ -448,6 +506,8 @@ void fc_args_free(fc_args *args) {
   if (!r) return;
   for (guint i = 0; i < r->pub.n; i++) finish_value(&r->values[i]);
   g_free(r->values);
+  g_ptr_array_free(r->warnings, TRUE);
+  g_free(r->inputs);
   g_free(r->argv);
   g_free(r);
 }

@@ -21,6 +21,11 @@ typedef fc_table *(*fc_table_loader)(const char *path, gboolean mask, void *data
 typedef struct fc_args {
   guint n;                   /* op->n_params */
   const fc_arg *const *argv; /* parallel to op->params; owned by this struct */
+  /* Arguments of type FC_INPUT that were given, in the order of op->params: inputs[k]->input is k + 1, since
+   * input 0 is the chain's own signal; inputs[k]->text names its file. */
+  guint n_inputs;
+  const fc_arg *const *inputs;
+  const char *const *warnings; /* lines for the log, ends with NULL: deprecated parameters that were given */
 } fc_args;
 
 /*
@@ -34,7 +39,8 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
                          void *load_data, GError **error);
 void fc_args_free(fc_args *args); /* NULL is allowed */
 
-/* Paths of the files that were loaded; the arguments keep them. */
+/* Paths of the files that the arguments name: tables, inputs and what operators read; the arguments keep
+ * them. */
 void fc_args_add_files(const fc_args *args, GPtrArray *paths);
 
 /* Does the preset of this parameter parse (files are not opened)? For the registry. */

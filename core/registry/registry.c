@@ -32,6 +32,7 @@ typedef struct plugin_file {
   gboolean extra;   /* given by path, not found in a folder */
   file_state state;
   char *reason;      /* why REJECTED */
+  char *unfit;       /* which operators of an ACCEPTED one are not fit, and why; or NULL */
   char *shadowed;    /* what of an ACCEPTED one is not used; made on request */
   fc_plugin *plugin; /* of an ACCEPTED one */
 } plugin_file;
@@ -125,6 +126,7 @@ static void free_file(gpointer data) {
   fc_descriptor_free(file->plugin);
   g_free(file->path);
   g_free(file->reason);
+  g_free(file->unfit);
   g_free(file->shadowed);
   g_free(file);
 }
@@ -176,13 +178,13 @@ static void list_files(fc_registry *r) {
 
 /* ---- opening ----------------------------------------------------------- */
 
-static fc_plugin *look_into(fc_registry *r, const plugin_file *file, GError **error) {
+static fc_plugin *look_into(fc_registry *r, plugin_file *file, GError **error) {
   if (!fc_module_check_file(file->path, error)) return NULL;
   if (!file->trusted && !fc_scan_plugin(r->helper, file->path, error)) return NULL;
   GModule *module = fc_module_open(file->path, file->trusted, error);
   if (!module) return NULL;
   const fc_plugin *plugin = fc_module_ask(module, error);
-  return plugin ? fc_descriptor_copy(plugin, error) : NULL;
+  return plugin ? fc_descriptor_copy(plugin, &file->unfit, error) : NULL;
 }
 
 /* Our own files are not worth a look into the cache, and those given by path are opened anyway. */
@@ -277,9 +279,9 @@ static GPtrArray *all_operators(fc_registry *r) {
   return all;
 }
 
-/* Says of an accepted file which of its operators others define before it. */
+/* Says of an accepted file which of its operators are unfit, and which others define before it. */
 static void note_shadowed(fc_registry *r, plugin_file *file) {
-  GString *note = g_string_new(NULL);
+  GString *note = g_string_new(file->unfit);
   for (guint j = 0; file->plugin && j < file->plugin->n_operators; j++) {
     const fc_operator *op = file->plugin->operators[j];
     const plugin_file *from;

@@ -43,7 +43,7 @@ static gboolean look(const char *path, GError **error) {
   answer("asking", "");
   const fc_plugin *plugin = fc_module_ask(module, error);
   if (!plugin) return FALSE;
-  fc_plugin *copy = fc_descriptor_copy(plugin, error);
+  fc_plugin *copy = fc_descriptor_copy(plugin, NULL, error);
   fc_descriptor_free(copy);
   return copy != NULL;
 }

@@ -222,7 +222,7 @@ static gboolean check_view(const fc_view *v, const char *which, gboolean device,
     return fc_fail(error, FC_INVALID, "the %s view has no known element type", which);
   if (v->kind < 0 || v->kind >= FC_KIND_COUNT)
     return fc_fail(error, FC_INVALID, "the %s view has no known kind", which);
-  if ((v->device >= 0) != device)
+  if ((v->device != FC_HOST) != device)
     return fc_fail(error, FC_INVALID, "the %s view lies in %s memory", which, device ? "host" : "device");
   for (int a = 0; a < FC_AXES; a++)
     if (v->shape[a] < 0) return fc_fail(error, FC_INVALID, "the %s view has a negative shape", which);
@@ -274,7 +274,7 @@ static gboolean check_for_device(const fc_plan *plan, const fc_view *in, const f
     return fc_fail(error, FC_UNSUPPORTED,
                    "a chain that measures must wait for its results: run it on host memory");
   for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].op && !plan->stages[s].op->cuda)
+    if (plan->stages[s].op && !fc_backend_for(plan->stages[s].op, FC_KIND_CUDA))
       return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version", plan->stages[s].name);
   const fc_format *f = &plan->links[plan->n];
   for (int a = 0; a < FC_AXES; a++)

@@ -50,7 +50,7 @@ static gboolean on_cpu(const fc_plan *plan, guint s) {
 static const fc_backend *backend_of(const fc_plan *plan, guint s) {
   const fc_operator *op = plan->stages[s].op;
   if (!op) return NULL;
-  return on_cpu(plan, s) ? op->cpu : op->cuda;
+  return fc_backend_for(op, on_cpu(plan, s) ? FC_KIND_HOST : FC_KIND_CUDA);
 }
 
 static fc_runner *cpu_of(fc_work *w) {
@@ -59,7 +59,7 @@ static fc_runner *cpu_of(fc_work *w) {
 
 /* What is not a function of its view alone is run in one piece. */
 static int workers_of(const fc_plan_stage *ps, int threads) {
-  return ps->op && ps->op->flags & FC_OP_STATEFUL ? 1 : threads;
+  return threads;
 }
 
 /* ---- making a workspace ----------------------------------------------- */
@@ -85,8 +85,8 @@ static gsize scratch_of(const fc_plan *plan, guint s, const void *state, const f
                         const fc_view *out) {
   const fc_backend *backend = backend_of(plan, s);
   if (!backend || !backend->scratch) return 0;
-  const fc_view *ins[1] = {in}, *outs[1] = {out};
-  fc_job job = {sizeof job, plan->compute, 1, 1, ins, outs, NULL, NULL, 0, NULL, 0, NULL, NULL};
+  const fc_view *ins[1] = {in};
+  fc_job job = {.size = sizeof job, .compute = plan->compute, .n_in = 1, .in = ins, .out = out};
   return (backend->scratch(state, &job) + 255) / 256 * 256;
 }
 
@@ -332,11 +332,19 @@ static void run_tile(guint index, guint worker, void *data) {
   }
   char *measure = c->measure;
   if (measure) measure += (lo - c->out.origin[axis]) / r->align * (gint64)ps->measure_bytes;
-  const fc_view *ins[1] = {&in}, *outs[1] = {&out};
+  const fc_view *ins[1] = {&in};
   char *scratch = ws->scratch ? (char *)w->host_scratch + (gsize)worker * ws->scratch : NULL;
-  fc_job job = {sizeof job, w->plan->compute,  1,         1,   ins, outs, NULL, scratch, ws->scratch,
-                measure,    c->measure_stride, ws->notes, NULL};
-  fc_status status = ps->op->cpu->process(&ps->stage->host.base, ws->state, &job);
+  fc_job job = {.size = sizeof job,
+                .compute = w->plan->compute,
+                .n_in = 1,
+                .in = ins,
+                .out = &out,
+                .scratch = scratch,
+                .scratch_bytes = ws->scratch,
+                .measure = measure,
+                .measure_stride = c->measure_stride,
+                .notes = ws->notes};
+  fc_status status = backend_of(w->plan, c->stage)->process(&ps->stage->host.base, ws->state, &job);
   if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
 }
 
@@ -357,21 +365,20 @@ static gboolean run_on_device(call *c, GError **error) {
   fc_plan_stage *ps = &w->plan->stages[c->stage];
   fc_work_stage *ws = &w->stages[c->stage];
   if (!ps->op) return w->runner->copy(w->runner, &c->out, &c->in, ws->notes, error);
-  const fc_view *ins[1] = {&c->in}, *outs[1] = {&c->out};
-  fc_job job = {sizeof job,
-                w->plan->compute,
-                1,
-                1,
-                ins,
-                outs,
-                w->runner->stream,
-                c->scratch ? c->scratch : w->scratch,
-                ws->scratch,
-                c->measure,
-                c->measure_stride,
-                ws->notes,
-                c->edges};
-  fc_status status = ps->op->cuda->process(&ps->stage->host.base, ws->state, &job);
+  const fc_view *ins[1] = {&c->in};
+  fc_job job = {.size = sizeof job,
+                .compute = w->plan->compute,
+                .n_in = 1,
+                .in = ins,
+                .out = &c->out,
+                .stream = w->runner->stream,
+                .scratch = c->scratch ? c->scratch : w->scratch,
+                .scratch_bytes = ws->scratch,
+                .measure = c->measure,
+                .measure_stride = c->measure_stride,
+                .notes = ws->notes,
+                .edges = c->edges};
+  fc_status status = backend_of(w->plan, c->stage)->process(&ps->stage->host.base, ws->state, &job);
   c->refused = c->edges && status == FC_UNSUPPORTED;
   /* What it may have said in refusing is not the reason of anything that fails later. */
   if (c->refused) status = FC_OK;
@@ -430,7 +437,8 @@ static gboolean fill_border(fc_work *w, guint s, const fc_chunk *chunk, GError *
 
 gboolean fc_work_may_make_border(const fc_work *w, guint s, const fc_chunk *chunk) {
   const fc_plan_stage *ps = &w->plan->stages[s];
-  if (!ps->op || on_cpu(w->plan, s) || !(ps->op->cuda->flags & FC_BACKEND_EDGES) || ps->measure_bytes)
+  if (!ps->op || on_cpu(w->plan, s) || !(backend_of(w->plan, s)->flags & FC_BACKEND_EDGES) ||
+      ps->measure_bytes)
     return FALSE;
   for (int a = 0; a < FC_AXES; a++)
     if (!fc_range_same(chunk->links[s].view[a], (fc_range){0, w->plan->links[s].extent[a]})) return FALSE;
@@ -525,7 +533,7 @@ gboolean fc_work_capturable(const fc_work *w) {
   for (guint s = 0; s < w->plan->n; s++) {
     const fc_plan_stage *ps = &w->plan->stages[s];
     if (ps->on_host) return FALSE;
-    if (ps->op && !(ps->op->cuda->flags & FC_BACKEND_GRAPH)) return FALSE;
+    if (ps->op && !(backend_of(w->plan, s)->flags & FC_BACKEND_GRAPH)) return FALSE;
   }
   return TRUE;
 }

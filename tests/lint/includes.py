@@ -15,15 +15,30 @@ import tree
 # What each folder may include, as prefixes of paths from the root.
 ALLOWED = {
     "core": ("core/",),
-    "filters": ("filters/", "core/contract/edges.h", "core/contract/view.h"),
-    "plugins": ("plugins/", "filters/", "core/contract/plugin.h", "core/contract/view.h"),
+    "filters": ("filters/", "core/contract/edges.h", "core/contract/rows.h", "core/contract/rows_table.h", "core/contract/view.h"),
+    "plugins": ("plugins/", "filters/", "core/contract/fc_helpers.h", "core/contract/plugin.h", "core/contract/view.h"),
     "media": ("media/", "core/"),
     "cli": ("cli/", "core/contract/filterchain.h"),
     "tests": ("",),
 }
 
+# Among the folders of filters/: what each may include besides itself and base/.
+FILTERS = {
+    "base": (),
+    "gpu": (),
+    "conv1d": ("gpu", "fourier"),
+    "filter2d": ("gpu",),
+    "fourier": ("gpu",),
+    "gemm": ("gpu",),
+    "matrix": ("gpu", "gemm"),
+    "pointwise": ("gpu",),
+    "stats": ("gpu",),
+    "winstat": ("gpu",),
+}
+
 # Authors of plugins see these together in one folder, so they name each other bare.
-INSTALLED = ("core/contract/edges.h", "core/contract/filterchain.h", "core/contract/plugin.h", "core/contract/view.h")
+INSTALLED = ("core/contract/edges.h", "core/contract/fc_helpers.h", "core/contract/filterchain.h", "core/contract/plugin.h",
+             "core/contract/rows.h", "core/contract/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (
@@ -49,6 +64,16 @@ def wrong_own(root, path, named):
         return "sources are compiled, not included"
     if not named.startswith(ALLOWED[folder]):
         return f"{folder}/ may not include {named}"
+    return wrong_family(path, named) if folder == "filters" and named.startswith("filters/") else None
+
+
+def wrong_family(path, named):
+    """Why an include between two folders of filters/ is wrong, or None."""
+    family, other = (name.split("/")[1] for name in (path, named))
+    if family not in FILTERS:
+        return f"filters/{family} is no folder of the filters: {', '.join(FILTERS)}"
+    if other not in (family, "base", *FILTERS[family]):
+        return f"filters/{family}/ may not include {named}"
     return None
 
 
@@ -86,19 +111,24 @@ ARROWS = (
     ("core/a.c", '"core/contract/view.h"', False),
     ("core/b.c", "<glib.h>", False),
     ("core/c.c", '"media/m.h"', True),
-    ("core/d.c", '"filters/f.h"', True),
+    ("core/d.c", '"filters/base/f.h"', True),
     ("core/e.c", "<sndfile.h>", True),
     ("core/f.c", "<cuda_runtime.h>", True),
     ("core/device/cuda.cu", "<cuda_runtime.h>", False),
     ("core/contract/plugin.h", '"view.h"', False),
     ("core/g.c", '"view.h"', True),
-    ("filters/f.h", '"core/contract/view.h"', False),
-    ("filters/g.c", '"core/contract/plugin.h"', True),
-    ("filters/h.c", "<glib.h>", True),
-    ("filters/i.c", "<stdio.h>", True),
-    ("filters/j.cu", '"filters/f.h"', False),
+    ("filters/base/f.h", '"core/contract/view.h"', False),
+    ("filters/base/g.c", '"core/contract/plugin.h"', True),
+    ("filters/base/h.c", "<glib.h>", True),
+    ("filters/base/i.c", "<stdio.h>", True),
+    ("filters/gemm/j.cu", '"filters/base/f.h"', False),
+    ("filters/matrix/k.cu", '"filters/gemm/j.cuh"', False),
+    ("filters/gemm/j.cuh", '"filters/matrix/k.cuh"', True),
+    ("filters/base/l.h", '"filters/gemm/j.cuh"', True),
+    ("filters/m.h", '"filters/base/f.h"', True),
+    ("filters/matrix/k.cuh", '"filters/gemm/nowhere.h"', True),
     ("plugins/p.c", '"core/contract/plugin.h"', False),
-    ("plugins/q.c", '"filters/f.h"', False),
+    ("plugins/q.c", '"filters/base/f.h"', False),
     ("plugins/r.c", '"core/contract/filterchain.h"', True),
     ("plugins/s.c", "<glib.h>", True),
     ("media/m.h", '"core/contract/view.h"', False),
