@@ -9,10 +9,11 @@
 
 /* One input and what became of it. */
 typedef struct outcome {
-  const char *input; /* borrowed */
-  char *output;      /* NULL when there is none */
-  fc_result *result; /* NULL when it failed */
-  GError *error;     /* NULL when it did not */
+  const char *input;        /* borrowed */
+  char *output;             /* NULL when there is none */
+  char *in_path, *out_path; /* the same without the options behind them */
+  fc_result *result;        /* NULL when it failed */
+  GError *error;            /* NULL when it did not */
 } outcome;
 
 void outcome_free(outcome *o);

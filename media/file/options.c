@@ -54,6 +54,10 @@ void fc_given_options_free(fc_given_options *options) {
   g_free(options);
 }
 
+static gboolean is_key(const char *word) {
+  return *word && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-_") == strlen(word);
+}
+
 char *fc_given_options_parse(const char *file, gboolean reading, fc_given_options **options, GError **error) {
   const char *at;
   g_autofree char *path = split(file, reading, &at);
@@ -69,9 +73,9 @@ char *fc_given_options_parse(const char *file, gboolean reading, fc_given_option
     g_ptr_array_add(given->words, word);
     g_ptr_array_add(given->words, g_strdup(equals ? equals + 1 : "yes"));
     if (equals) *equals = 0;
-    if (*word) continue;
-    fc_fail(error, FC_INVALID,
-            "\"%s\": an option is missing behind a colon (a colon in a file's name is written \\:)", file);
+    if (is_key(word)) continue;
+    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is no option (a colon in a file's name is written \\:)", file,
+            word);
     return NULL;
   }
   *options = g_steal_pointer(&given);
