@@ -32,7 +32,7 @@ const command commands[] = {
      list_command, NULL},
     {"inspect", "inspect NAME|FILE.so... [--json]", "everything about an operator", FOR_INSPECT, NULL,
      inspect_command, NULL},
-    {"formats", "formats [--json]", "the files read and written, by which library, and their options",
+    {"formats", "formats [--json]", "files read and written, by which library",
      FOR_LIST, NULL, formats_command, NULL},
     {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},

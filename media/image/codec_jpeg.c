@@ -23,8 +23,9 @@ static gboolean take_warning(const fc_decode_task *task, const char *said, fc_de
                            *const damage[] = {"Corrupt JPEG data", "Inconsistent progression",
                                               "Premature end", NULL};
   if (begins_with_one_of(said, harmless)) return TRUE;
-  fc_decode_fail(report, strstr(said, "Premature end") ? FC_CUT_OFF : FC_CORRUPTED, said);
-  return task->lenient && begins_with_one_of(said, damage);
+  if (!begins_with_one_of(said, damage)) return fc_decode_fail(report, FC_CORRUPTED, said);
+  fc_decode_fail(report, strstr(said, "Premature end") ? FC_CUT_OFF : FC_CORRUPTED_IN_PARTS, said);
+  return task->lenient;
 }
 
 gboolean fc_decode_jpeg(const fc_decode_task *task, fc_decode_report *report) {

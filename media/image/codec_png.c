@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_png.c - PNG by libspng, which checks every chunk's CRC.
+ * codec_png.c - PNG by libspng, which checks the CRC of every chunk that it sees (header.c does of the
+ * others).
  *
  * Samples of 1, 2 and 4 bits and palettes become 8 bits; tRNS becomes an alpha channel. Rows are
  * decoded one by one, so that of a file that ends early the rows that are there are had.
@@ -8,6 +9,7 @@
 #include <spng.h>
 #include <string.h>
 
+#include "media/file/bytes.h"
 #include "media/image/codec.h"
 
 typedef struct png_form {
@@ -32,17 +34,37 @@ static png_form form_of(const struct spng_ihdr *header, gboolean transparent) {
   }
 }
 
-/* What is left of the file. libspng takes a buffer's chunks whole, but this piece by piece. */
-typedef struct png_rest {
-  const guint8 *at;
-  gsize left;
-} png_rest;
+/* The file without the chunks that say nothing of the pixels, which are not this process's to unpack. */
+typedef struct png_stream {
+  const guint8 *file;
+  gsize size, at, end; /* what is given out, up to the end of the chunk; and there the next one begins */
+} png_stream;
 
-static int read_bytes(spng_ctx *png, void *rest, void *to, size_t size) {
-  png_rest *r = rest;
-  if (r->left < size) return SPNG_IO_EOF;
-  memcpy(to, r->at, size);
-  r->at += size, r->left -= size;
+static gsize chunk_end(const png_stream *s, gsize at) {
+  gsize length = (gsize)fc_big(s->file + at, 4);
+  return length <= s->size - at - 8 && s->size - at - 8 - length >= 4 ? at + 12 + length : s->size;
+}
+
+/* To the next chunk that is wanted. */
+static gboolean step(png_stream *s) {
+  while (s->size - s->end >= 8) {
+    const guint8 *type = s->file + s->end + 4;
+    s->at = s->end;
+    s->end = chunk_end(s, s->at);
+    if (!(type[0] & 32) || memcmp(type, "tRNS", 4) == 0) return TRUE;
+  }
+  s->at = s->end;
+  return FALSE;
+}
+
+static int read_bytes(spng_ctx *png, void *stream, void *to, size_t size) {
+  png_stream *s = stream;
+  while (size) {
+    if (s->at == s->end && !step(s)) return SPNG_IO_EOF;
+    gsize some = MIN(size, s->end - s->at);
+    memcpy(to, s->file + s->at, some);
+    s->at += some, to = (guint8 *)to + some, size -= some;
+  }
   return 0;
 }
 
@@ -63,9 +85,8 @@ static gboolean decode(spng_ctx *png, const fc_decode_task *task, fc_decode_repo
   struct spng_trns transparency;
   spng_set_crc_action(png, SPNG_CRC_ERROR, SPNG_CRC_ERROR);
   spng_set_image_limits(png, FC_IMAGE_SIDE_MAX, FC_IMAGE_SIDE_MAX);
-  png_rest rest = {task->file, task->size};
-  int status = task->lenient ? spng_set_png_stream(png, read_bytes, &rest)
-                             : spng_set_png_buffer(png, task->file, task->size);
+  png_stream stream = {task->file, task->size, 0, 8}; /* the signature, and then chunks */
+  int status = spng_set_png_stream(png, read_bytes, &stream);
   if (!status) status = spng_get_ihdr(png, &header);
   if (status) return fc_decode_fail(report, FC_CORRUPTED, spng_strerror(status));
   int found = spng_get_trns(png, &transparency);
@@ -74,8 +95,9 @@ static gboolean decode(spng_ctx *png, const fc_decode_task *task, fc_decode_repo
   if (!fc_decode_shape(task, report, header.width, header.height, form.channels, form.bits)) return FALSE;
   status = decode_rows(png, task, &form);
   if (!status) return TRUE;
-  fc_decode_fail(report, status == SPNG_IO_EOF ? FC_CUT_OFF : FC_CORRUPTED, spng_strerror(status));
-  return task->lenient && status != SPNG_EMEM;
+  if (status == SPNG_EMEM) return fc_decode_fail(report, FC_CORRUPTED, "out of memory");
+  fc_decode_fail(report, status == SPNG_IO_EOF ? FC_CUT_OFF : FC_CORRUPTED_IN_PARTS, spng_strerror(status));
+  return task->lenient;
 }
 
 gboolean fc_decode_png(const fc_decode_task *task, fc_decode_report *report) {

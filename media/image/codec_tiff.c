@@ -154,7 +154,7 @@ static gboolean decode(TIFF *tiff, const fc_decode_task *task, fc_decode_report 
                    : TIFFIsTiled(tiff) ? read_tiles(tiff, &f, task)
                                        : read_strips(tiff, &f, task);
   if (whole) return TRUE;
-  fc_decode_fail(report, FC_CORRUPTED, "some of its strips or tiles cannot be decoded");
+  fc_decode_fail(report, FC_CORRUPTED_IN_PARTS, "some of its strips or tiles cannot be decoded");
   return task->lenient;
 }
 

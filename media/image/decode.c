@@ -68,7 +68,7 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
                    header->width, header->height);
   if (!said.decoded || (sentence && !wish->lenient))
     return fc_fail(error, FC_IO, "%s: %s%s", name, sentence,
-                   said.damage == FC_CUT_OFF ? FC_MEDIA_ADVICE : "");
+                   said.damage == FC_CUT_OFF || said.damage == FC_CORRUPTED_IN_PARTS ? FC_MEDIA_ADVICE : "");
   if (!is_sane(&said, header, wish->scale, shared_size))
     return fc_fail(error, FC_IO, "%s: what its header says and what it holds differ", name);
   *warning = g_steal_pointer(&sentence);

@@ -5,6 +5,7 @@
  * whether the file ends before the image does. All else is the decoders' to find.
  */
 #include <string.h>
+#include <zlib.h>
 
 #include "media/file/bytes.h"
 #include "media/image/image.h"
@@ -29,7 +30,7 @@ static gboolean fail_cut(const image_file *f, GError **error) {
 }
 
 static gboolean is_not_one(const image_file *f, GError **error) {
-  return fc_fail(error, FC_IO, "%s: is not a %s file, nor of any other kind known here", f->name, f->title);
+  return fc_fail(error, FC_IO, "%s: is not a %s file", f->name, f->title);
 }
 
 static gboolean begins(const image_file *f, gsize at, const char *with, gsize size) {
@@ -38,7 +39,7 @@ static gboolean begins(const image_file *f, gsize at, const char *with, gsize si
 
 /* ---- PNG --------------------------------------------------------------- */
 
-/* Chunks: length, type, data, CRC. */
+/* Chunks: length, type, data, CRC; the decoder checks the CRCs of those that are critical. */
 static gboolean read_png(const image_file *f, fc_image_header *h, GError **error) {
   gboolean data = FALSE;
   if (!begins(f, 0, "\x89PNG\r\n\x1a\n", 8)) return is_not_one(f, error);
@@ -54,6 +55,9 @@ static gboolean read_png(const image_file *f, fc_image_header *h, GError **error
     data |= length && left > 8 && begins(f, at + 4, "IDAT", 4);
     h->cut = left < 12 || length > left - 12;
     if (h->cut || begins(f, at + 4, "IEND", 4)) break;
+    if ((f->data[at + 4] & 32) &&
+        crc32(0, f->data + at + 4, (uInt)length + 4) != fc_big(f->data + at + 8 + length, 4))
+      return fail_damaged(f, "a chunk with a wrong checksum", at, error);
     if (begins(f, at + 4, "eXIf", 4) && !h->orientation)
       h->orientation = fc_exif_orientation(f->data + at + 8, length);
     at += 12 + length;
@@ -218,10 +222,14 @@ static gboolean is_one_of(guint value, const char *set, gsize count) {
   return memchr(set, (int)value, count) != NULL;
 }
 
+static gboolean is_no_tga(const image_file *f, GError **error) {
+  return fc_fail(error, FC_IO, "%s: is not a TGA file, nor of any other kind known here", f->name);
+}
+
 /* A TGA file has no mark at its beginning, so its header must make sense. */
 static gboolean read_tga(const image_file *f, fc_image_header *h, GError **error) {
   const guint8 *at = f->data;
-  if (f->size < 18) return is_not_one(f, error);
+  if (f->size < 18) return is_no_tga(f, error);
   const guint type = at[2] & ~8u, depth = at[16], colours = (guint)fc_little(at + 5, 2), colour_bits = at[7];
   const gboolean mapped = type == 1;
   h->width = (gint64)fc_little(at + 12, 2);
@@ -229,7 +237,7 @@ static gboolean read_tga(const image_file *f, fc_image_header *h, GError **error
   h->pixel_bytes = 4;
   if (at[1] > 1 || !is_one_of(type, "\1\2\3", 3) || !is_one_of(depth, "\x8\xf\x10\x18\x20", 5) || !h->width ||
       !h->height)
-    return is_not_one(f, error);
+    return is_no_tga(f, error);
   if (mapped && !(at[1] && colours))
     return fc_fail(error, FC_IO, "%s: is damaged: it has no palette", f->name);
   if (mapped && (fc_little(at + 3, 2) || depth > 16 || depth == 15)) return refuse(f, "an odd", error);
