@@ -17,10 +17,14 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* A heap from here on is worth huge pages: what a decoder keeps of a large picture is touched all. */
+#define LARGE ((gsize)32 << 20)
 
 static void limit(int what, rlim_t most) {
   struct rlimit limits = {most, most};
@@ -81,6 +85,10 @@ static gboolean reserve(gsize heap) {
   mallopt(M_TOP_PAD, 0);
 #endif
   void *volatile block = malloc(heap); /* volatile: else the compiler leaves out both calls */
+#ifdef MADV_HUGEPAGE
+  const gsize page = 4096, at = ((gsize)block + page - 1) / page * page;
+  if (block && heap >= LARGE) madvise((void *)at, (heap - page) / page * page, MADV_HUGEPAGE);
+#endif
   free(block);
   return block != NULL;
 }

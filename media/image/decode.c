@@ -3,12 +3,8 @@
  * decode.c - what goes to the process that decodes an image, how it is waited for, and what is
  * believed of it: nothing before it is checked, and not before the child is gone.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +51,12 @@ static gboolean is_sane(const fc_decode_report *said, const fc_image_header *hea
   return bytes <= shared_size - FC_DECODE_REPORT_SIZE;
 }
 
+static gboolean fail_memory(const char *name, const fc_image_header *header, GError **error) {
+  return fc_fail(error, FC_NO_MEMORY,
+                 "%s: no memory to decode %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels", name,
+                 header->width, header->height);
+}
+
 gboolean fc_image_take_report(const char *name, const void *shared, gsize shared_size,
                               const fc_image_header *header, const fc_decode_wish *wish, fc_picture *picture,
                               char **warning, GError **error) {
@@ -62,10 +64,7 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
   memcpy(&said, shared, sizeof said);
   g_autofree char *sentence = said.decoded && said.damage == FC_UNDAMAGED ? NULL : sentence_of(&said);
   *warning = NULL;
-  if (strcmp(said.reason, "out of memory") == 0 && !said.decoded)
-    return fc_fail(error, FC_NO_MEMORY,
-                   "%s: no memory to decode %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels", name,
-                   header->width, header->height);
+  if (strcmp(said.reason, "out of memory") == 0 && !said.decoded) return fail_memory(name, header, error);
   if (!said.decoded || (sentence && !wish->lenient))
     return fc_fail(error, FC_IO, "%s: %s%s", name, sentence,
                    said.damage == FC_CUT_OFF || said.damage == FC_CORRUPTED_IN_PARTS ? FC_MEDIA_ADVICE : "");
@@ -82,18 +81,6 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
 
 /* ---- what goes to it ----------------------------------------------------- */
 
-/* Memory that has a descriptor, and whose size nobody can change, or -1. */
-static int make_memory(gsize size) {
-  struct rlimit most; /* of files, which this is one of: going beyond it would raise a signal */
-  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < size || size > (gsize)G_MAXINT64) return -1;
-  int fd = memfd_create("filterchain-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd >= 0 && ftruncate(fd, (off_t)size) == 0 &&
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    return fd;
-  if (fd >= 0) close(fd);
-  return -1;
-}
-
 static fc_decode_request request_of(gsize size, const fc_image_header *header, const fc_decode_wish *wish) {
   const gint64 width = (header->width + wish->scale - 1) / wish->scale,
                height = (header->height + wish->scale - 1) / wish->scale,
@@ -108,25 +95,9 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
                              .width = header->width,
                              .height = header->height,
                              .room = (room + 63) / 64 * 64,
+                             .exact_room =
+                                 header->kind == FC_IMAGE_JPEG || header->kind == FC_IMAGE_PNG ? room : 0,
                              .file_size = size};
-}
-
-/* Memory for the helper with the file in it; its descriptor, or -1. */
-static int prepare(const fc_decode_request *request, const guint8 *file, char **shared, gsize *shared_size) {
-  const gsize file_at = FC_DECODE_REPORT_SIZE + request->room;
-  *shared_size = file_at + request->file_size;
-  int fd = make_memory(*shared_size);
-  if (fd < 0) return -1;
-  void *mapped = mmap(NULL, *shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  /* By write, which fails where there is no memory; touching the mapping would end the process. */
-  if (mapped != MAP_FAILED &&
-      pwrite(fd, file, request->file_size, (off_t)file_at) == (gssize)request->file_size) {
-    *shared = mapped;
-    return fd;
-  }
-  if (mapped != MAP_FAILED) munmap(mapped, *shared_size);
-  close(fd);
-  return -1;
 }
 
 static gboolean take_result(const char *name, const fc_decode_request *request, fc_decoders_result result,
@@ -145,31 +116,28 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
                          const fc_decode_wish *wish, fc_decoders *decoders, fc_picture *picture,
                          char **warning, GError **error) {
   const fc_decode_request request = request_of(size, header, wish);
+  const gsize file_at = FC_DECODE_REPORT_SIZE + request.room;
   fc_decode_answer answer = {0};
-  char *shared;
-  gsize shared_size;
   *warning = NULL;
-  int fd = prepare(&request, file, &shared, &shared_size);
-  if (fd < 0)
-    return fc_fail(error, FC_NO_MEMORY,
-                   "%s: no memory to decode %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels", name,
-                   header->width, header->height);
-  fc_decoders_result result =
-      decoders ? fc_decoders_run(decoders, &request, fd, (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC,
-                                 &answer)
-               : FC_DECODERS_NONE;
-  close(fd);
-  gboolean done = take_result(name, &request, result, &answer, shared, error) &&
-                  fc_image_take_report(name, shared, FC_DECODE_REPORT_SIZE + request.room, header, wish,
-                                       picture, warning, error);
+  fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, file_at + size) : NULL;
+  if (!memory) return fail_memory(name, header, error);
+  /* By write, which fails where there is no memory; touching the mapping would end the process. */
+  gboolean done =
+      pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size || fail_memory(name, header, error);
+  if (done) {
+    fc_decoders_result result = fc_decoders_run(decoders, &request, memory->fd,
+                                                (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC, &answer);
+    done = take_result(name, &request, result, &answer, memory->at, error) &&
+           fc_image_take_report(name, memory->at, file_at, header, wish, picture, warning, error);
+  }
   if (done)
-    picture->shared = shared, picture->shared_size = shared_size;
+    picture->memory = memory, picture->decoders = decoders;
   else
-    munmap(shared, shared_size);
+    fc_decoders_give_memory(decoders, memory);
   return done;
 }
 
 void fc_picture_clear(fc_picture *picture) {
-  if (picture->shared) munmap(picture->shared, picture->shared_size);
+  if (picture->memory) fc_decoders_give_memory(picture->decoders, picture->memory);
   memset(picture, 0, sizeof *picture);
 }

@@ -28,8 +28,9 @@ typedef struct fc_decode_request {
   guint32 magic;
   gint32 seconds, lenient, kind, scale, channels;
   gint64 width, height;
-  guint64 room;      /* of the pixels, which are behind the report */
-  guint64 file_size; /* behind the pixels */
+  guint64 room;       /* of the pixels, which are behind the report */
+  guint64 exact_room; /* of them so many bytes are surely needed */
+  guint64 file_size;  /* behind the pixels */
 } fc_decode_request;
 
 typedef struct fc_decode_answer {
@@ -53,6 +54,16 @@ void fc_decoders_free(fc_decoders *decoders);
 /* Has a helper do it, within so many microseconds. */
 fc_decoders_result fc_decoders_run(fc_decoders *decoders, const fc_decode_request *request, int memory,
                                    gint64 patience, fc_decode_answer *answer);
+
+/* Memory shared with a helper: a descriptor of it, and where it lies here. Zeros, or zeros again. Of the last
+ * images' some is kept, since its pages cost as much as decoding does. NULL where there is none. */
+typedef struct fc_decode_memory {
+  int fd;
+  char *at;
+  gsize size, used;
+} fc_decode_memory;
+fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, gsize size);
+void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory); /* NULL is allowed */
 
 /* Helpers that wait for work. */
 guint fc_decoders_idle(fc_decoders *decoders);

@@ -48,10 +48,12 @@ static gboolean read_png(const image_file *f, fc_image_header *h, GError **error
   if (!begins(f, 8, "\0\0\0\x0dIHDR", 8)) return fail_damaged(f, "no header", 8, error);
   h->width = (gint64)fc_big(f->data + 16, 4);
   h->height = (gint64)fc_big(f->data + 20, 4);
-  h->pixel_bytes = f->data[24] == 16 ? 8 : 4;
+  static const guint8 channels[] = {1, 1, 3, 3, 2, 2, 4, 4};
+  h->pixel_bytes = channels[f->data[25] & 7] * (f->data[24] == 16 ? 2 : 1);
   for (gsize at = 33;;) {
     gsize left = f->size - at, length = left >= 8 ? fc_big(f->data + at, 4) : 0;
     if (length > G_MAXINT32) return fail_damaged(f, "a chunk of no sensible length", at, error);
+    if (begins(f, at + 4, "tRNS", 4) && !data) h->pixel_bytes = f->data[24] == 16 ? 8 : 4;
     data |= length && left > 8 && begins(f, at + 4, "IDAT", 4);
     h->cut = left < 12 || length > left - 12;
     if (h->cut || begins(f, at + 4, "IEND", 4)) break;

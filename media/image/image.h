@@ -61,16 +61,16 @@ guint32 fc_tiff_number(const guint8 *tiff, gsize size, guint tag, guint32 otherw
 /* ---- decoding (decode.c) ------------------------------------------------- */
 
 /* Decoded pixels: rows from the top, channels side by side, u8 or u16. */
+typedef struct fc_decoders fc_decoders;
+
 typedef struct fc_picture {
   gint64 width, height;
   int channels; /* 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA */
   int dtype;
   const void *pixels;
-  void *shared; /* memory that they lie in */
-  gsize shared_size;
+  struct fc_decode_memory *memory; /* that they lie in */
+  fc_decoders *decoders;           /* whose it is */
 } fc_picture;
-
-typedef struct fc_decoders fc_decoders;
 
 typedef struct fc_decode_wish {
   int scale;        /* 1; of JPEG also 2, 4, 8: a picture of 1/scale of the size, rounded up */

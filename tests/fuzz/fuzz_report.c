@@ -14,7 +14,7 @@ static void check_picture(const fc_picture *p, const char *shared, gsize size, c
                           int scale) {
   g_assert_true(p->width == (header->width + scale - 1) / scale &&
                 p->height == (header->height + scale - 1) / scale);
-  g_assert_true(p->channels >= 1 && p->channels <= 4 && !p->shared);
+  g_assert_true(p->channels >= 1 && p->channels <= 4 && !p->memory);
   gsize bytes = (gsize)(p->width * p->height * p->channels) * fc_dtype_size(p->dtype);
   const char *pixels = p->pixels;
   g_assert_true(pixels > shared && pixels <= shared + size && bytes <= (gsize)(shared + size - pixels));

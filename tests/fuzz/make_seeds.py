@@ -5,7 +5,7 @@
     make_seeds.py FILTERCHAIN [SEEDS]
 
 Images, arrays and plain sound are written here byte by byte; the other sound containers
-by FILTERCHAIN itself, from a WAV with metadata. Files that are there and have another
+by FILTERCHAIN itself, from a WAV with metadata; webp_* and tiff_* were made with Pillow. Files that are there and have another
 name than ours (regress_*: what fuzzing once found) are left alone.
 """
 import os
