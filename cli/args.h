@@ -6,7 +6,7 @@
 #ifndef FC_CLI_ARGS_H
 #define FC_CLI_ARGS_H
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 /* The commands, as a set: which options each takes. */
 typedef enum command_set {

@@ -7,8 +7,12 @@ const char *kind_name(int kind) {
 }
 
 const char *type_name(int type) {
-  static const char *const names[] = {"bool", "int", "float", "enum", "string", "table"};
+  static const char *const names[] = {"bool", "int", "float", "enum", "string", "table", "input", "path"};
   return type >= 0 && type < (int)G_N_ELEMENTS(names) ? names[type] : "?";
+}
+
+static const char *backend_name(guint32 device_kind) {
+  return device_kind == FC_KIND_HOST ? "cpu" : device_kind == FC_KIND_CUDA ? "cuda" : "?";
 }
 
 /* Collects the names of the bits of a set; the strings are static. */
@@ -21,8 +25,8 @@ static GPtrArray *names_of(guint32 set, int count, const char *(*name)(int)) {
 
 static GPtrArray *backends_of(const fc_operator *op) {
   GPtrArray *names = g_ptr_array_new();
-  if (op->cpu) g_ptr_array_add(names, (gpointer) "cpu");
-  if (op->cuda) g_ptr_array_add(names, (gpointer) "cuda");
+  for (const fc_backend *const *b = op->backends; *b; b++)
+    g_ptr_array_add(names, (gpointer)backend_name((*b)->device_kind));
   return names;
 }
 

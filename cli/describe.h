@@ -4,7 +4,7 @@
 #define FC_CLI_DESCRIBE_H
 
 #include "cli/json.h"
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 const char *kind_name(int kind);
 const char *type_name(int type);

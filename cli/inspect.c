@@ -51,6 +51,7 @@ static void print_doc(const char *doc, int indent) {
 /* What may be typed after "name=": the choices, or the type. */
 static char *value_text(const fc_param *param) {
   if (param->type == FC_BOOL) return g_strdup("yes|no");
+  if (param->type == FC_INPUT || param->type == FC_PATH) return g_strdup("FILE");
   if (param->type != FC_ENUM) return g_ascii_strup(type_name(param->type), -1);
   g_autoptr(GString) text = g_string_new(NULL);
   const fc_choice *choice;
@@ -59,19 +60,21 @@ static char *value_text(const fc_param *param) {
   return g_strdup(text->str);
 }
 
-static gboolean has_range(const fc_param *param) {
-  return (param->type == FC_INT || param->type == FC_FLOAT) && (param->min != 0 || param->max != 0);
+/* One bound, a whole number in full; NULL where there is none. */
+static char *bound_text(const fc_param *param, guint32 flag) {
+  const fc_limits *l = param->limits;
+  gboolean low = flag == FC_LIMIT_MIN;
+  if (!l || !(l->flags & flag)) return NULL;
+  if (param->type == FC_INT) return g_strdup_printf("%" G_GINT64_FORMAT, low ? l->int_min : l->int_max);
+  return g_strdup_printf("%.15g", low ? l->min : l->max);
 }
 
-/* Beyond this a bound only says that the number is exact in a double. */
-#define NO_LIMIT 9e15
-
-/* "1 to 100"; NULL when there is no limit worth a word. */
+/* "1 to 100", "at least 0"; NULL when there is no limit. */
 static char *range_text(const fc_param *param) {
-  gboolean low = param->min > -NO_LIMIT, high = param->max < NO_LIMIT;
-  if (low && high) return g_strdup_printf("%.15g to %.15g", param->min, param->max);
-  if (low) return g_strdup_printf("at least %.15g", param->min);
-  return high ? g_strdup_printf("at most %.15g", param->max) : NULL;
+  g_autofree char *low = bound_text(param, FC_LIMIT_MIN), *high = bound_text(param, FC_LIMIT_MAX);
+  if (low && high) return g_strdup_printf("%s to %s", low, high);
+  if (low) return g_strdup_printf("at least %s", low);
+  return high ? g_strdup_printf("at most %s", high) : NULL;
 }
 
 /* What is to be known of a value in a few words: "int; samples; 1 to 65536; default 5". */
@@ -82,7 +85,7 @@ static char *terms_text(const fc_param *param) {
   else if (param->flags & FC_PARAM_LIST)
     g_ptr_array_add(terms, g_strdup("one or several, apart by ','"));
   if (param->unit) g_ptr_array_add(terms, g_strdup(param->unit));
-  char *range = has_range(param) ? range_text(param) : NULL;
+  char *range = range_text(param);
   if (range) g_ptr_array_add(terms, range);
   if (param->flags & FC_PARAM_DECIBEL) g_ptr_array_add(terms, g_strdup("or decibels: -6dB"));
   if (param->flags & FC_PARAM_REQUIRED)
@@ -90,6 +93,11 @@ static char *terms_text(const fc_param *param) {
   else if (param->preset)
     g_ptr_array_add(terms, g_strdup_printf("default %s", param->preset));
   if (param->flags & FC_PARAM_MAIN) g_ptr_array_add(terms, g_strdup("a bare value means this one"));
+  if (param->aliases && param->aliases[0]) {
+    g_autofree char *others = g_strjoinv(", ", (char **)param->aliases);
+    g_ptr_array_add(terms, g_strdup_printf("also called %s", others));
+  }
+  if (param->deprecated) g_ptr_array_add(terms, g_strdup_printf("deprecated: %s", param->deprecated));
   g_ptr_array_add(terms, NULL);
   return g_strjoinv("; ", (char **)terms->pdata);
 }
@@ -111,6 +119,10 @@ static void print_param(const fc_param *param) {
   print_choices(param);
 }
 
+static gboolean generates(const fc_operator *op) {
+  return (op->flags & FC_OP_GENERATOR) != 0;
+}
+
 /* "[:MASK]", or ":MASK" where it cannot be left out; the others by name. */
 static void print_synopsis(const fc_operator *op) {
   g_autoptr(GString) text = g_string_new(op->name);
@@ -127,15 +139,20 @@ static void print_synopsis(const fc_operator *op) {
       others++;
   }
   if (others) g_string_append(text, others > 1 ? "[:KEY=VALUE]..." : "[:KEY=VALUE]");
-  printf("\nSYNOPSIS\n    filterchain -i INPUT -p %s %s\n", text->str,
+  printf("\nSYNOPSIS\n    filterchain %s-p %s %s\n", generates(op) ? "" : "-i INPUT ", text->str,
          operator_measures(op) ? "[-o OUTPUT]" : "-o OUTPUT");
 }
 
 static void print_formats(const fc_operator *op) {
   g_autofree char *kinds = kinds_text(op->kinds), *in = dtypes_text(op->dtypes_in);
   g_autofree char *out = dtypes_text(op->dtypes_out), *backends = backends_text(op);
-  printf("\nTAKES\n    %s; samples of type %s\n", kinds, in);
-  if (op->flags & FC_OP_PASSTHROUGH)
+  if (generates(op))
+    printf("\nTAKES\n    no input\n");
+  else
+    printf("\nTAKES\n    %s; samples of type %s\n", kinds, in);
+  if (generates(op))
+    printf("\nMAKES\n    %s; samples of type %s\n", kinds, out);
+  else if (op->flags & FC_OP_PASSTHROUGH)
     printf("\nMAKES\n    the input, untouched, and measurements\n");
   else if (op->flags & FC_OP_KEEPS_DTYPE)
     printf("\nMAKES\n    samples of the input's type\n");
@@ -157,7 +174,8 @@ static void print_examples(const fc_operator *op) {
   for (const char *const *example = op->examples; *example; example++) {
     g_autofree char *arg = quoted(*example);
     g_autofree char *output = operator_measures(op) ? g_strdup("") : g_strdup_printf(" -o out.%s", file);
-    printf("    filterchain -i in.%s -p %s%s\n", file, arg, output);
+    g_autofree char *input = generates(op) ? g_strdup("") : g_strdup_printf("-i in.%s ", file);
+    printf("    filterchain %s-p %s%s\n", input, arg, output);
   }
 }
 
@@ -204,6 +222,16 @@ static void write_choices(json *j, const char *key, const fc_param *param, gbool
   json_close(j, ']');
 }
 
+static void write_bound(json *j, const char *key, const fc_param *param, guint32 flag) {
+  const fc_limits *l = param->limits;
+  gboolean low = flag == FC_LIMIT_MIN;
+  if (!l || !(l->flags & flag)) return;
+  if (param->type == FC_INT)
+    json_int(j, key, low ? l->int_min : l->int_max);
+  else
+    json_number(j, key, low ? l->min : l->max);
+}
+
 static void write_param(json *j, const fc_param *param) {
   json_open(j, NULL, '{');
   json_string(j, "name", param->name);
@@ -215,10 +243,12 @@ static void write_param(json *j, const fc_param *param) {
   json_bool(j, "required", param->flags & FC_PARAM_REQUIRED);
   json_bool(j, "list", param->flags & FC_PARAM_LIST);
   json_bool(j, "decibel", param->flags & FC_PARAM_DECIBEL);
-  if (has_range(param)) {
-    json_number(j, "min", param->min);
-    json_number(j, "max", param->max);
-  }
+  write_bound(j, "min", param, FC_LIMIT_MIN);
+  write_bound(j, "max", param, FC_LIMIT_MAX);
+  json_open(j, "aliases", '[');
+  for (const char *const *alias = param->aliases; alias && *alias; alias++) json_string(j, NULL, *alias);
+  json_close(j, ']');
+  json_string(j, "deprecated", param->deprecated);
   if (param->type == FC_ENUM) {
     write_choices(j, "choices", param, FALSE);
     write_choices(j, "refused", param, TRUE);
@@ -257,8 +287,9 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_dtypes(j, "dtypes_out", op->dtypes_out);
   json_bool(j, "keeps_dtype", op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH));
   json_bool(j, "passthrough", op->flags & FC_OP_PASSTHROUGH);
-  json_bool(j, "in_place", op->flags & FC_OP_IN_PLACE);
-  json_bool(j, "stateful", op->flags & FC_OP_STATEFUL);
+  json_bool(j, "keeps_meaning", op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH));
+  json_bool(j, "noise", op->flags & FC_OP_NOISE);
+  json_bool(j, "generator", generates(op));
   json_bool(j, "measures", operator_measures(op));
   json_backends(j, "backends", op);
   json_open(j, "examples", '[');

@@ -3,16 +3,17 @@
 #ifndef FC_CLI_REPORT_H
 #define FC_CLI_REPORT_H
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <stdio.h>
 
 /* One input and what became of it. */
 typedef struct outcome {
-  const char *input; /* borrowed */
-  char *output;      /* NULL when there is none */
-  fc_result *result; /* NULL when it failed */
-  GError *error;     /* NULL when it did not */
+  const char *input;        /* borrowed */
+  char *output;             /* NULL when there is none */
+  char *in_path, *out_path; /* the same without the options behind them */
+  fc_result *result;        /* NULL when it failed */
+  GError *error;            /* NULL when it did not */
 } outcome;
 
 void outcome_free(outcome *o);

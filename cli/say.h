@@ -6,7 +6,7 @@
 #ifndef FC_CLI_SAY_H
 #define FC_CLI_SAY_H
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 /* Exit statuses; a signal N adds 128 + N. */
 typedef enum exit_status {

@@ -5,7 +5,7 @@
 #ifndef FC_PLUGINS_AXES_H
 #define FC_PLUGINS_AXES_H
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 
 /* Choices beyond those of fc_axis. */
 enum { AXIS_AUTO = 100, AXIS_XY = 101 };

@@ -10,7 +10,7 @@
 #ifndef FC_PLUGINS_BORDER_H
 #define FC_PLUGINS_BORDER_H
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 
 #define BORDER_AUTO (-1)
 
@@ -95,8 +95,8 @@ static inline int border_choice(const fc_arg *border, const fc_arg *value, int k
 /* Writes the border into the terms of a stage. For negotiate. */
 static inline void border_terms(const fc_arg *border, const fc_arg *value, fc_terms *terms) {
   const int choice = border_choice(border, value, terms->in[0]->kind);
-  terms->border = choice;
-  terms->border_value = choice == FC_BORDER_CONSTANT ? value->floats[0] : 0;
+  terms->needs[0]->border = choice;
+  terms->needs[0]->border_value = choice == FC_BORDER_CONSTANT ? value->floats[0] : 0;
 }
 
 #endif

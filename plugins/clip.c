@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clip.c - the operator clip: limits samples to a range; the work is filters/pointwise.h.
+ * clip.c - the operator clip: limits samples to a range; the work is filters/pointwise/pointwise.h.
  */
 #include <math.h>
 
@@ -61,7 +61,7 @@ static const fc_param level_param = {
     .flags = FC_PARAM_MAIN | FC_PARAM_DECIBEL,
     .name = "level",
     .doc = "Limits to -level .. level: a number, or decibels below full scale (-1dB).",
-    .max = 4294967295.0,
+    .limits = FC_FLOAT_BETWEEN(0, 4294967295.0),
 };
 static const fc_param min_param = {
     .size = sizeof(fc_param),
@@ -82,7 +82,7 @@ static const char *const examples[] = {"clip:0.9", "clip:min=16:max=235", "clip:
 
 static const fc_operator clip_operator = {
     .size = sizeof(fc_operator),
-    .flags = FC_OP_IN_PLACE,
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "clip",
     .summary = "limit samples to a range",
     .doc =
@@ -96,16 +96,11 @@ static const fc_operator clip_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .cpu = &pointwise_on_cpu,
-#if FC_HAVE_CUDA
-    .cuda = &pointwise_on_cuda,
-#endif
+    .backends = BACKENDS(pointwise_on_cpu, pointwise_on_cuda),
     .reference = &pointwise_by_definition,
 };
 

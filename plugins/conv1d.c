@@ -3,15 +3,14 @@
  * conv1d.c - the operator conv1d: parameters and terms; the work is filters/conv1d.h.
  */
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
-#include "filters/conv1d.h"
-#include "filters/conv1d_fft.h"
-#include "filters/conv1d_overlap.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/conv1d/conv1d.h"
+#include "filters/conv1d/conv1d_fft.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 
@@ -201,11 +200,11 @@ static int64_t grid_of(const conv1d *self, const fc_format *out, const transform
   return along >= 1 && align > along ? along : align;
 }
 
-static void describe(const transforms *t, char *note, size_t size) {
+static void describe(const fc_host *host, const transforms *t) {
   char cpu[40] = "tap by tap", gpu[40] = "tap by tap";
   if (t->n) snprintf(cpu, sizeof cpu, "by FFT in blocks of %lld", (long long)t->hop);
   if (t->overlap.n) snprintf(gpu, sizeof gpu, "by FFT in blocks of %lld", (long long)t->overlap.hop);
-  snprintf(note, size, "on the CPU %s, on a GPU %s", cpu, gpu);
+  host->remark(host, "on the CPU %s, on a GPU %s", cpu, gpu);
 }
 
 /* What a transform's error is in proportion to: no output is larger than this times the largest input. */
@@ -219,29 +218,28 @@ static double largest_gain(const conv1d *self) {
   return largest;
 }
 
-static void plan_transforms(const conv1d *self, fc_terms *terms) {
-  transforms t = transforms_of(self, terms->in[0], terms->out[0], terms->compute);
+static void plan_transforms(const fc_host *host, const conv1d *self, fc_terms *terms) {
+  transforms t = transforms_of(self, terms->in[0], terms->out, terms->compute);
   terms->work = 2.0 * (double)self->used;
   if (t.n == 0 && t.overlap.n == 0) return;
-  terms->reach[self->axis].align = grid_of(self, terms->out[0], &t, terms->compute);
+  terms->needs[0]->reach[self->axis].align = grid_of(self, terms->out, &t, terms->compute);
   if (t.n) terms->work = 5.0 * (double)t.n / (double)t.hop * log2((double)t.n);
-  describe(&t, terms->note, sizeof terms->note);
-  if (terms->size >= offsetof(fc_terms, error_gain) + sizeof terms->error_gain)
-    terms->error_gain = largest_gain(self);
+  describe(host, &t);
+  if (FC_HAS(terms, error_gain)) terms->error_gain = largest_gain(self);
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   conv1d *self = instance;
   fc_status status = check_format(host, self, terms->in[0]);
   if (status != FC_OK) return status;
-  fc_reach *reach = &terms->reach[self->axis];
+  fc_reach *reach = &terms->needs[0]->reach[self->axis];
   int64_t growth = self->mode == FULL ? self->taps - 1 : self->mode == VALID ? 1 - self->taps : 0;
   reach->before = before_of(self);
   reach->after = self->taps - 1 - reach->before;
   if (terms->in[0]->extent[self->axis] != FC_UNKNOWN)
-    terms->out[0]->extent[self->axis] = terms->in[0]->extent[self->axis] + growth;
+    terms->out->extent[self->axis] = terms->in[0]->extent[self->axis] + growth;
   border_terms(self->border, self->value, terms);
-  plan_transforms(self, terms);
+  plan_transforms(host, self, terms);
   return FC_OK;
 }
 
@@ -306,7 +304,7 @@ static fc_status prepare_overlap(const fc_host *host, conv1d_state *state, const
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   conv1d *self = instance;
   int64_t count = self->masks * self->used;
-  transforms t = transforms_of(self, setup->in[0], setup->out[0], setup->compute);
+  transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
   size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
   fc_status status = FC_OK;
   conv1d_state *state = calloc(1, sizeof *state);
@@ -352,17 +350,18 @@ static size_t cpu_scratch(const void *prepared, const fc_job *job) {
 static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
   if (state->fft)
-    return fc_conv1d_fft_cpu(state->fft, &state->filter, job->in[0], job->out[0], job->scratch, job->notes);
-  return fc_conv1d_cpu(&state->filter, job->in[0], job->out[0], job->scratch, job->notes);
+    return fc_conv1d_fft_cpu(state->fft, &state->filter, job->in[0], job->out, job->scratch, job->notes);
+  return fc_conv1d_cpu(&state->filter, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
-  return fc_conv1d_ref(&state->filter, job->in[0], job->out[0], job->notes);
+  return fc_conv1d_ref(&state->filter, job->in[0], job->out, job->notes);
 }
 
 static const fc_backend cpu = {
     .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_SHAPED,
     .prepare = prepare,
     .release = release,
     .scratch = cpu_scratch,
@@ -371,6 +370,7 @@ static const fc_backend cpu = {
 
 static const fc_backend reference = {
     .size = sizeof(fc_backend),
+    .flags = FC_BACKEND_SHAPED,
     .prepare = prepare,
     .release = release,
     .process = reference_process,
@@ -379,23 +379,24 @@ static const fc_backend reference = {
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
-  return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out[0]) : 0;
+  return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out) : 0;
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
   if (job->edges && state->device_tables) return FC_UNSUPPORTED;
   if (job->edges)
-    return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out[0], job->stream, job->notes);
+    return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out, job->stream, job->notes);
   if (state->device_tables)
-    return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0],
-                                  job->out[0], job->scratch, job->scratch_bytes, job->stream, job->notes);
-  return fc_conv1d_cuda(&state->filter, job->in[0], job->out[0], job->stream, job->notes);
+    return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0], job->out,
+                                  job->scratch, job->scratch_bytes, job->stream, job->notes);
+  return fc_conv1d_cuda(&state->filter, job->in[0], job->out, job->stream, job->notes);
 }
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
+    .device_kind = FC_KIND_CUDA,
+    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED,
     .prepare = prepare,
     .release = release,
     .scratch = cuda_scratch,
@@ -494,6 +495,7 @@ static const char *const examples[] = {
 
 static const fc_operator conv1d_operator = {
     .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "conv1d",
     .summary = "convolve along one axis with a mask: FIR filters, smoothing, differences",
     .doc = "Convolves the signal with a mask (an impulse response) along time, rows or columns; each channel "
@@ -510,16 +512,11 @@ static const fc_operator conv1d_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-#if FC_HAVE_CUDA
-    .cuda = &cuda,
-#endif
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

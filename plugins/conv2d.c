@@ -3,14 +3,13 @@
  * conv2d.c - the operator conv2d: parameters, terms, and the choice between the plain sum
  * (filters/conv2d.h) and few separable passes (filters/sepconv.h).
  */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/conv2d.h"
-#include "filters/lowrank.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/filter2d/conv2d.h"
+#include "filters/matrix/lowrank.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
 #include "plugins/single.h"
@@ -111,13 +110,10 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   mask2d_terms(terms, self->ny, self->nx);
   border_terms(self->border, self->value, terms);
   terms->work = 2.0 * (double)(rank > 0 ? rank * (self->nx + self->ny) : self->nx * self->ny);
-  if (rank > 0 && terms->size >= offsetof(fc_terms, note) + sizeof terms->note) {
-    if (rank == 1)
-      snprintf(terms->note, sizeof terms->note, "runs as sepconv: the mask is separable");
-    else
-      snprintf(terms->note, sizeof terms->note, "runs as the sum of %d sepconv: the mask has rank %d", rank,
-               rank);
-  }
+  if (rank == 1)
+    host->remark(host, "runs as sepconv: the mask is separable");
+  else if (rank > 1)
+    host->remark(host, "runs as the sum of %d sepconv: the mask has rank %d", rank, rank);
   return FC_OK;
 }
 
@@ -197,20 +193,20 @@ static fc_status reference_prepare(const fc_host *host, void *instance, const fc
 
 static size_t cpu_scratch(const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
-  return state->separate.rank > 0 ? fc_sepconv_scratch(&state->separate, job->out[0])
-                                  : fc_conv2d_scratch(&state->plain, job->out[0]);
+  return state->separate.rank > 0 ? fc_sepconv_scratch(&state->separate, job->out)
+                                  : fc_conv2d_scratch(&state->plain, job->out);
 }
 
 static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   return state->separate.rank > 0 ? fc_sepconv_cpu(&state->separate, in, out, job->scratch, job->notes)
                                   : fc_conv2d_cpu(&state->plain, in, out, job->scratch, job->notes);
 }
 
 static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
-  return fc_conv2d_ref(&state->plain, job->in[0], job->out[0], job->notes);
+  return fc_conv2d_ref(&state->plain, job->in[0], job->out, job->notes);
 }
 
 static const fc_backend cpu = {
@@ -221,10 +217,10 @@ static const fc_backend cpu = {
     .process = cpu_process,
 };
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   const int separate = state->separate.rank > 0;
   if (job->edges)
     return separate ? fc_sepconv_cuda_edges(&state->separate, in, job->edges, out, job->stream, job->notes)
@@ -235,14 +231,12 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
+    .device_kind = FC_KIND_CUDA,
     .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
     .prepare = prepare,
     .release = release,
     .process = cuda_process,
 };
-#define CUDA &cuda
-#else
-#define CUDA NULL
 #endif
 
 static const fc_backend reference = {
@@ -312,6 +306,7 @@ static const char doc[] =
 
 static const fc_operator conv2d_operator = {
     .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "conv2d",
     .summary = "convolve images with any 2-D mask: sharpen, blur, edges, texture",
     .doc = doc,
@@ -320,14 +315,11 @@ static const fc_operator conv2d_operator = {
     .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/pointwise.h"
-#include "filters/stretch.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/pointwise/pointwise.h"
+#include "filters/pointwise/stretch.h"
 #include "plugins/single.h"
 
 enum { DTYPE, SCALE, N_PARAMS };
@@ -39,14 +39,14 @@ static fc_status need_whole_frames(const fc_host *host, fc_terms *terms) {
     return host->fail(host, FC_UNSUPPORTED,
                       "scale=stretch is for images; for sound, measure with stats and use gain");
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
-    if (terms->in[0]->extent[a] > 1) terms->reach[a].align = terms->in[0]->extent[a];
+    if (terms->in[0]->extent[a] > 1) terms->needs[0]->reach[a].align = terms->in[0]->extent[a];
   return FC_OK;
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const convert *self = instance;
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
+  fc_format *out = terms->out;
   out->dtype = self->dtype;
   out->stored = 1 + self->dtype;
   out->bits = self->dtype == in->dtype ? in->bits : bits_of[self->dtype];
@@ -102,7 +102,7 @@ static void release(const fc_host *host, void *prepared) {
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const convert *self = instance;
-  const fc_format *in = setup->in[0], *out = setup->out[0];
+  const fc_format *in = setup->in[0], *out = setup->out;
   convert_state *state = malloc(sizeof *state);
   if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
   codes to = codes_of(out->dtype);
@@ -116,25 +116,27 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
 
 static size_t scratch(const void *prepared, const fc_job *job) {
   const convert_state *state = prepared;
-  if (state->stretches) return fc_stretch_scratch(&state->stretch, job->out[0]->shape[FC_AXIS_N]);
+  if (state->stretches) return fc_stretch_scratch(&state->stretch, job->out->shape[FC_AXIS_N]);
   return fc_pointwise_cpu_scratch(&state->map);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   const convert_state *state = prepared;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   if (state->stretches) return fc_stretch_cpu(&state->stretch, in, out, job->scratch, job->notes);
   return fc_pointwise_cpu(&state->map, in, out, job->scratch, job->notes);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   const convert_state *state = prepared;
-  if (state->stretches) return fc_stretch_ref(&state->stretch, job->in[0], job->out[0], job->notes);
-  return fc_pointwise_ref(&state->map, job->in[0], job->out[0], job->notes);
+  if (state->stretches) return fc_stretch_ref(&state->stretch, job->in[0], job->out, job->notes);
+  return fc_pointwise_ref(&state->map, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {sizeof(fc_backend), 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_reference};
+static const fc_backend cpu = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch,
+                               process_cpu};
+static const fc_backend reference = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, NULL,
+                                     process_reference};
 
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
@@ -144,13 +146,13 @@ static size_t cuda_scratch(const void *prepared, const fc_job *job) {
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const convert_state *state = prepared;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   if (state->stretches)
     return fc_stretch_cuda(&state->stretch, in, out, job->scratch, job->stream, job->notes);
   return fc_pointwise_cuda(&state->map, in, out, job->stream, job->notes);
 }
 
-static const fc_backend cuda = {sizeof(fc_backend), FC_BACKEND_GRAPH, NULL, prepare, release,
+static const fc_backend cuda = {sizeof(fc_backend), FC_BACKEND_GRAPH, FC_KIND_CUDA, 0, NULL, prepare, release,
                                 cuda_scratch,       process_cuda};
 #endif
 
@@ -202,6 +204,7 @@ static const char *const examples[] = {"convert:u8", "convert:f32", "convert:i16
 
 static const fc_operator convert_operator = {
     .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "convert",
     .summary = "change the element type, and with it the range of an image's codes",
     .doc = "Makes samples of another type. At the end of a chain it decides what a file holds that can hold "
@@ -225,16 +228,11 @@ static const fc_operator convert_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .cpu = &cpu,
-#if FC_HAVE_CUDA
-    .cuda = &cuda,
-#endif
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

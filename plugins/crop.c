@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * crop.c - the operator crop: a stretch of sound, a rectangle of images; the work is
- * filters/gather.h. The shift is a halo that is negative on one side, so the
+ * filters/pointwise/gather.h. The shift is a halo that is negative on one side, so the
  * host reads nothing ahead of what is kept.
  */
 #include "plugins/gather.h"
@@ -38,8 +38,8 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
 
 static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s, const char *unit) {
   int64_t extent = terms->in[0]->extent[axis];
-  terms->reach[axis].before = -s.from;
-  terms->reach[axis].after = s.from;
+  terms->needs[0]->reach[axis].before = -s.from;
+  terms->needs[0]->reach[axis].after = s.from;
   if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
   if (s.from > 0 && s.from >= extent)
     return host->fail(host, FC_INVALID, "nothing is left: it begins at %lld, and there are %lld %s",
@@ -47,7 +47,7 @@ static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s,
   if (s.count > extent - s.from)
     return host->fail(host, FC_INVALID, "%lld %s from %lld on reach beyond the end, which is at %lld",
                       (long long)s.count, unit, (long long)s.from, (long long)extent);
-  terms->out[0]->extent[axis] = s.count ? s.count : extent - s.from;
+  terms->out->extent[axis] = s.count ? s.count : extent - s.from;
   return FC_OK;
 }
 
@@ -78,8 +78,6 @@ GATHER_BACKENDS(prepare)
 
 /* ---- descriptor -------------------------------------------------------------- */
 
-#define MOST 9007199254740992.0 /* 2^53: every whole number up to it is a double */
-
 static const fc_param start_param = {
     .size = sizeof(fc_param),
     .type = FC_INT,
@@ -87,7 +85,7 @@ static const fc_param start_param = {
     .doc = "Sound: the first sample that is kept, counted from 0.",
     .unit = "samples",
     .preset = "0",
-    .max = MOST,
+    .limits = FC_INT_BETWEEN(0, FC_REACH_MOST),
 };
 static const fc_param length_param = {
     .size = sizeof(fc_param),
@@ -95,8 +93,7 @@ static const fc_param length_param = {
     .name = "length",
     .doc = "Sound: how many samples of each channel are kept. Without it, all to the end.",
     .unit = "samples",
-    .min = 1,
-    .max = MOST,
+    .limits = FC_INT_BETWEEN(1, FC_REACH_MOST),
 };
 static const fc_param left_param = {
     .size = sizeof(fc_param),
@@ -105,7 +102,7 @@ static const fc_param left_param = {
     .doc = "Images: the first column that is kept, counted from 0 at the left.",
     .unit = "pixels",
     .preset = "0",
-    .max = MOST,
+    .limits = FC_INT_BETWEEN(0, FC_REACH_MOST),
 };
 static const fc_param top_param = {
     .size = sizeof(fc_param),
@@ -114,7 +111,7 @@ static const fc_param top_param = {
     .doc = "Images: the first row that is kept, counted from 0 at the top.",
     .unit = "pixels",
     .preset = "0",
-    .max = MOST,
+    .limits = FC_INT_BETWEEN(0, FC_REACH_MOST),
 };
 static const fc_param width_param = {
     .size = sizeof(fc_param),
@@ -122,8 +119,7 @@ static const fc_param width_param = {
     .name = "width",
     .doc = "Images: how many columns are kept. Without it, all to the right edge.",
     .unit = "pixels",
-    .min = 1,
-    .max = MOST,
+    .limits = FC_INT_BETWEEN(1, FC_REACH_MOST),
 };
 static const fc_param height_param = {
     .size = sizeof(fc_param),
@@ -131,8 +127,7 @@ static const fc_param height_param = {
     .name = "height",
     .doc = "Images: how many rows are kept. Without it, all to the bottom edge.",
     .unit = "pixels",
-    .min = 1,
-    .max = MOST,
+    .limits = FC_INT_BETWEEN(1, FC_REACH_MOST),
 };
 static const fc_param *const params[N_PARAMS] = {
     [START] = &start_param, [LENGTH] = &length_param, [LEFT] = &left_param,
@@ -144,7 +139,7 @@ static const char *const examples[] = {"crop:start=8:length=16", "crop:x=1:y=2:w
 
 static const fc_operator crop_operator = {
     .size = sizeof(fc_operator),
-    .flags = FC_OP_KEEPS_DTYPE,
+    .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "crop",
     .summary = "keep a stretch of sound or a rectangle of images",
     .doc = "Keeps one part of the signal and drops the rest. For sound that is a stretch of time, in "
@@ -159,16 +154,11 @@ static const fc_operator crop_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .cpu = &gather_on_cpu,
-#if FC_HAVE_CUDA
-    .cuda = &gather_on_cuda,
-#endif
+    .backends = BACKENDS(gather_on_cpu, gather_on_cuda),
     .reference = &gather_by_definition,
 };
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
-#include "filters/dct_fft.h"
-#include "filters/matrix_xy.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/fourier/dct_fft.h"
+#include "filters/matrix/matrix_xy.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
@@ -112,10 +112,10 @@ static fc_status negotiate_axis(const fc_host *host, const instance *op, fc_term
                                 int which) {
   shape s = {1, 1, 1};
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
+  fc_format *out = terms->out;
   fc_status status = shape_of(host, op, in, axis, which, &s);
   if (status != FC_OK) return status;
-  terms->reach[axis] = (fc_reach){0, 0, s.cols, s.rows, s.rows};
+  terms->needs[0]->reach[axis] = (fc_reach){0, 0, s.cols, s.rows, s.rows};
   int64_t extent = in->extent[axis];
   out->extent[axis] = extent < 0 ? FC_UNKNOWN : (extent + s.cols - 1) / s.cols * s.rows;
   if (axis == FC_AXIS_X && in->rate > 0) out->rate = in->rate * (double)s.rows / (double)s.cols;
@@ -229,18 +229,19 @@ static fc_passes passes_of(const state *s) {
 static size_t scratch(const void *prepared, const fc_job *job) {
   const state *s = prepared;
   fc_passes p = passes_of(s);
-  return s->both ? fc_passes_scratch(&p, job->out[0]) : p.x.scratch;
+  return s->both ? fc_passes_scratch(&p, job->out) : p.x.scratch;
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
   fc_passes p = passes_of(s);
-  if (s->both) return fc_passes_run(&p, job->in[0], job->out[0], job->scratch, job->notes);
-  return p.x.run(p.x.self, job->in[0], job->out[0], job->scratch, job->notes);
+  if (s->both) return fc_passes_run(&p, job->in[0], job->out, job->scratch, job->notes);
+  return p.x.run(p.x.self, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend cpu = {sizeof cpu, FC_BACKEND_SHAPED, FC_KIND_HOST, 0,          NULL,
+                               prepare,    release,           scratch,      process_cpu};
 
 /* ---- the reference ---------------------------------------------------------- */
 
@@ -251,21 +252,22 @@ static fc_status prepare_reference(const fc_host *host, void *self, const fc_set
 static size_t scratch_reference(const void *prepared, const fc_job *job) {
   const state *s = prepared;
   fc_matrix_xy m = {s->x.m, s->y.m};
-  return s->both ? fc_matrix_xy_scratch(&m, job->in[0], job->out[0]) : 0;
+  return s->both ? fc_matrix_xy_scratch(&m, job->in[0], job->out) : 0;
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
   fc_matrix_xy m = {s->x.m, s->y.m};
-  if (s->both) return fc_matrix_xy_ref(&m, job->in[0], job->out[0], job->scratch, job->notes);
-  return fc_matrix_ref(&s->x.m, job->in[0], job->out[0], job->notes);
+  if (s->both) return fc_matrix_xy_ref(&m, job->in[0], job->out, job->scratch, job->notes);
+  return fc_matrix_ref(&s->x.m, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare_reference, release, scratch_reference,
-                                     process_reference};
+static const fc_backend reference = {
+    sizeof reference, FC_BACKEND_SHAPED, FC_KIND_HOST,     0, NULL, prepare_reference,
+    release,          scratch_reference, process_reference};
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static fc_device_pass device_pass_of(const line *l) {
   return l->fast ? fc_dct_fft_device_pass(l->fast) : fc_matrix_device_pass(&l->m);
 }
@@ -283,9 +285,9 @@ static int by_matrices(const state *s) {
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
   fc_matrix_xy m = {s->x.m, s->y.m};
-  if (by_matrices(s)) return fc_matrix_xy_device_scratch(&m, job->out[0]);
+  if (by_matrices(s)) return fc_matrix_xy_device_scratch(&m, job->out);
   fc_device_passes p = device_passes_of(s);
-  return s->both ? fc_device_passes_scratch(&p, job->out[0]) : p.x.scratch;
+  return s->both ? fc_device_passes_scratch(&p, job->out) : p.x.scratch;
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
@@ -293,18 +295,15 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
   const state *s = prepared;
   fc_matrix_xy m = {s->x.m, s->y.m};
   if (by_matrices(s))
-    return fc_matrix_xy_cuda(&m, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
+    return fc_matrix_xy_cuda(&m, job->in[0], job->out, job->scratch, job->notes, job->stream);
   fc_device_passes p = device_passes_of(s);
-  if (s->both)
-    return fc_device_passes_run(&p, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
-  return p.x.run(p.x.self, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
+  if (s->both) return fc_device_passes_run(&p, job->in[0], job->out, job->scratch, job->notes, job->stream);
+  return p.x.run(p.x.self, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
-                                release,     scratch_cuda,     process_cuda};
-#define CUDA &cuda
-#else
-#define CUDA NULL
+static const fc_backend cuda = {
+    sizeof cuda, FC_BACKEND_GRAPH | FC_BACKEND_SHAPED, FC_KIND_CUDA, 0, NULL, prepare, release, scratch_cuda,
+    process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------- */
@@ -319,45 +318,58 @@ CHOICE(norm_none, 0, "none", "the plain sums, twice over, as scipy.fft.dct has t
 static const fc_choice *const norms[] = {&norm_ortho, &norm_none, NULL};
 
 static const fc_param param_block = {
-    sizeof param_block,
-    FC_INT,
-    FC_PARAM_MAIN | FC_PARAM_LIST,
-    2,
-    "block",
-    "Values that are transformed at once; in two dimensions one number for square blocks, or WIDTHxHEIGHT. "
-    "Without it the whole axis is one block.",
-    "elements",
-    NULL,
-    1,
-    LARGEST};
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .flags = FC_PARAM_MAIN | FC_PARAM_LIST,
+    .max_count = 2,
+    .name = "block",
+    .doc = "Values that are transformed at once; in two dimensions one number for square blocks, or "
+           "WIDTHxHEIGHT. "
+           "Without it the whole axis is one block.",
+    .unit = "elements",
+    .limits = FC_INT_BETWEEN(1, LARGEST),
+};
 static const fc_param param_axis = {
-    sizeof param_axis, FC_ENUM, 0, 0, "axis", "Which axis is transformed.", NULL, "auto", 0, 0, axes};
-static const fc_param param_type = {sizeof param_type,
-                                    FC_INT,
-                                    0,
-                                    0,
-                                    "type",
-                                    "The transform's type: 2, \"the\" DCT, or 3, which undoes it.",
-                                    NULL,
-                                    "2",
-                                    2,
-                                    3};
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "axis",
+    .doc = "Which axis is transformed.",
+    .preset = "auto",
+    .choices = axes,
+};
+static const fc_param param_type = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "type",
+    .doc = "The transform's type: 2, \"the\" DCT, or 3, which undoes it.",
+    .preset = "2",
+    .limits = FC_INT_BETWEEN(2, 3),
+};
 static const fc_param param_norm = {
-    sizeof param_norm, FC_ENUM, 0, 0, "norm", "The scale of the coefficients.", NULL, "ortho", 0, 0, norms};
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "norm",
+    .doc = "The scale of the coefficients.",
+    .preset = "ortho",
+    .choices = norms,
+};
 static const fc_param param_inverse = {
-    sizeof param_inverse, FC_BOOL, 0, 0, "inverse", "Turns coefficients back into values.", NULL, "no"};
-static const fc_param param_keep = {sizeof param_keep,
-                                    FC_INT,
-                                    0,
-                                    0,
-                                    "keep",
-                                    "Makes only so many coefficients of each block, the lowest ones. With "
-                                    "inverse=yes, only so many are there; the "
-                                    "others are taken for zero.",
-                                    "coefficients",
-                                    NULL,
-                                    1,
-                                    LARGEST};
+    .size = sizeof(fc_param),
+    .type = FC_BOOL,
+    .name = "inverse",
+    .doc = "Turns coefficients back into values.",
+    .preset = "no",
+};
+static const fc_param param_keep = {
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "keep",
+    .doc = "Makes only so many coefficients of each block, the lowest ones. With "
+           "inverse=yes, only so many are there; the "
+           "others are taken for zero.",
+    .unit = "coefficients",
+    .limits = FC_INT_BETWEEN(1, LARGEST),
+};
 static const fc_param *const params[PARAMS] = {&param_block,  &param_axis,        &param_type,
                                                &param_norm,   &param_inverse,     &param_keep,
                                                &border_param, &border_value_param};
@@ -395,14 +407,11 @@ static const fc_operator dct = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

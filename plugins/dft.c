@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/dft.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/fourier/dft.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
@@ -98,34 +98,34 @@ static fc_status describe(const fc_host *host, const instance *op, const fc_form
 static void negotiate_axis(const instance *op, fc_terms *terms, int axis, int64_t values, int64_t bins) {
   int64_t from = op->inverse ? bins : values, to = op->inverse ? values : bins;
   int64_t extent = terms->in[0]->extent[axis];
-  terms->reach[axis] = (fc_reach){0, 0, from, to, to};
-  terms->out[0]->extent[axis] = extent < 0 ? FC_UNKNOWN : (extent + from - 1) / from * to;
+  terms->needs[0]->reach[axis] = (fc_reach){0, 0, from, to, to};
+  terms->out->extent[axis] = extent < 0 ? FC_UNKNOWN : (extent + from - 1) / from * to;
   terms->work += 2.5 * log2((double)values + 1) + 5;
 }
 
 static fc_status negotiate_channels(const fc_host *host, const instance *op, fc_terms *terms) {
-  int64_t channels = terms->in[0]->extent[FC_AXIS_C], *made = &terms->out[0]->extent[FC_AXIS_C];
+  int64_t channels = terms->in[0]->extent[FC_AXIS_C], *made = &terms->out->extent[FC_AXIS_C];
   if (op->inverse && (channels % 2 != 0 || channels == 0))
     return host->fail(host, FC_INVALID,
                       "%lld channels are not real and imaginary parts in turn, which inverse=yes takes and "
                       "out=re,im makes",
                       (long long)channels);
   *made = op->inverse ? channels / 2 : channels * op->out->count;
-  terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, *made > 0 ? *made : 1};
+  terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, *made > 0 ? *made : 1};
   return FC_OK;
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const instance *op = self;
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
+  fc_format *out = terms->out;
   fc_dft d;
   fc_status status = describe(host, op, in, &d);
   if (status == FC_OK) status = negotiate_channels(host, op, terms);
   if (status != FC_OK) return status;
   if (d.nx) negotiate_axis(op, terms, FC_AXIS_X, d.nx, fc_dft_bins_x(&d));
   if (d.ny) negotiate_axis(op, terms, FC_AXIS_Y, d.ny, fc_dft_bins_y(&d));
-  const fc_reach *x = &terms->reach[FC_AXIS_X];
+  const fc_reach *x = &terms->needs[0]->reach[FC_AXIS_X];
   if (in->rate > 0) out->rate = in->rate * (double)x->den / (double)x->num;
   border_terms(op->border, op->value, terms);
   return FC_OK;
@@ -190,48 +190,47 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 
 static size_t scratch(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return (s->inverse ? fc_idft_scratch : fc_dft_scratch)(&s->d, job->out[0]);
+  return (s->inverse ? fc_idft_scratch : fc_dft_scratch)(&s->d, job->out);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  return (s->inverse ? fc_idft_cpu : fc_dft_cpu)(&s->d, job->in[0], job->out[0], job->scratch, job->notes);
+  return (s->inverse ? fc_idft_cpu : fc_dft_cpu)(&s->d, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static size_t scratch_reference(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return (s->inverse ? fc_idft_ref_scratch : fc_dft_ref_scratch)(&s->d, job->out[0]);
+  return (s->inverse ? fc_idft_ref_scratch : fc_dft_ref_scratch)(&s->d, job->out);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  return (s->inverse ? fc_idft_ref : fc_dft_ref)(&s->d, job->in[0], job->out[0], job->scratch, job->notes);
+  return (s->inverse ? fc_idft_ref : fc_dft_ref)(&s->d, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
-                                     process_reference};
+static const fc_backend cpu = {sizeof cpu, FC_BACKEND_SHAPED, FC_KIND_HOST, 0,          NULL,
+                               prepare,    release,           scratch,      process_cpu};
+static const fc_backend reference = {sizeof reference, FC_BACKEND_SHAPED, FC_KIND_HOST,     0, NULL, prepare,
+                                     release,          scratch_reference, process_reference};
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return (s->inverse ? fc_idft_device_scratch : fc_dft_device_scratch)(&s->d, job->out[0]);
+  return (s->inverse ? fc_idft_device_scratch : fc_dft_device_scratch)(&s->d, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  return (s->inverse ? fc_idft_cuda : fc_dft_cuda)(&s->d, job->in[0], job->out[0], job->scratch,
+  return (s->inverse ? fc_idft_cuda : fc_dft_cuda)(&s->d, job->in[0], job->out, job->scratch,
                                                    job->scratch_bytes, job->notes, job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
-                                release,     scratch_cuda,     process_cuda};
-#define CUDA &cuda
-#else
-#define CUDA NULL
+static const fc_backend cuda = {
+    sizeof cuda, FC_BACKEND_GRAPH | FC_BACKEND_SHAPED, FC_KIND_CUDA, 0, NULL, prepare, release, scratch_cuda,
+    process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
@@ -267,8 +266,7 @@ static const fc_param param_block = {.size = sizeof(fc_param),
                                          "of values. Any number works; those without large prime factors "
                                          "are fast.",
                                      .unit = "elements",
-                                     .min = 1,
-                                     .max = (double)FC_FFT_LONGEST};
+                                     .limits = FC_INT_BETWEEN(1, FC_FFT_LONGEST)};
 static const fc_param param_axis = {.size = sizeof(fc_param),
                                     .type = FC_ENUM,
                                     .name = "axis",
@@ -338,14 +336,11 @@ static const fc_operator dft = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/dither.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/pointwise/dither.h"
 #include "plugins/single.h"
 
 enum { BITS, SEED, N_PARAMS };
@@ -61,12 +61,12 @@ static double step_of(const dither *self, const fc_format *in, const fc_format *
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const dither *self = instance;
-  const fc_format *in = terms->in[0], *out = terms->out[0];
+  const fc_format *in = terms->in[0], *out = terms->out;
   double step = step_of(self, in, out);
   if (in->kind == FC_AUDIO)
-    snprintf(terms->note, sizeof terms->note, "noise for %d bits", sound_bits(self, in, out));
+    host->remark(host, "noise for %d bits", sound_bits(self, in, out));
   else
-    snprintf(terms->note, sizeof terms->note, "noise for steps of %.6g", step);
+    host->remark(host, "noise for steps of %.6g", step);
   terms->work = 12;
   return FC_OK;
 }
@@ -87,7 +87,7 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   const dither *self = instance;
   fc_dither *work = malloc(sizeof *work);
   if (!work) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  double step = step_of(self, setup->in[0], setup->out[0]);
+  double step = step_of(self, setup->in[0], setup->out);
   *work = (fc_dither){compute_of(setup, step), fc_isa_best(), self->seed, step};
   *prepared = work;
   return FC_OK;
@@ -98,24 +98,27 @@ static size_t scratch(const void *prepared, const fc_job *job) {
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  return fc_dither_cpu(prepared, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_dither_cpu(prepared, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  return fc_dither_ref(prepared, job->in[0], job->out[0], job->notes);
+  return fc_dither_ref(prepared, job->in[0], job->out, job->notes);
 }
 
 #if FC_HAVE_CUDA
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  return fc_dither_cuda(prepared, job->in[0], job->out[0], job->stream, job->notes);
+  return fc_dither_cuda(prepared, job->in[0], job->out, job->stream, job->notes);
 }
 
 /* Not in a graph: the noise depends on where in the signal the chunk begins. */
-static const fc_backend cuda = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_cuda};
+static const fc_backend cuda = {sizeof(fc_backend), 0, FC_KIND_CUDA, 0, NULL, prepare, release, NULL,
+                                process_cuda};
 #endif
 
-static const fc_backend cpu = {sizeof(fc_backend), 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof(fc_backend), 0, NULL, prepare, release, NULL, process_reference};
+static const fc_backend cpu = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch,
+                               process_cpu};
+static const fc_backend reference = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, NULL,
+                                     process_reference};
 
 /* ---- descriptor -------------------------------------------------------------- */
 
@@ -129,8 +132,7 @@ static const fc_param bits_param = {
            "it for a sound file of 8 bits that other operators have been at. An image without it gets noise "
            "for one step of its own codes.",
     .unit = "bits",
-    .min = 1,
-    .max = MOST_BITS,
+    .limits = FC_INT_BETWEEN(1, MOST_BITS),
 };
 static const fc_param seed_param = {
     .size = sizeof(fc_param),
@@ -145,7 +147,7 @@ static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:see
 
 static const fc_operator dither_operator = {
     .size = sizeof(fc_operator),
-    .flags = FC_OP_IN_PLACE | FC_OP_NOISE,
+    .flags = FC_OP_NOISE | FC_OP_KEEPS_MEANING,
     .name = "dither",
     .summary = "add noise that keeps rounding to few bits from distorting",
     .doc =
@@ -165,16 +167,11 @@ static const fc_operator dither_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .cpu = &cpu,
-#if FC_HAVE_CUDA
-    .cuda = &cuda,
-#endif
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

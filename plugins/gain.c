@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gain.c - the operator gain: a factor for all channels or one for each; the work is
- * filters/pointwise.h.
+ * filters/pointwise/pointwise.h.
  */
 #include "plugins/pointwise.h"
 #include "plugins/single.h"
@@ -49,7 +49,7 @@ static const char *const examples[] = {"gain:0.5", "gain:-6dB", "gain:-1", NULL}
 
 static const fc_operator gain_operator = {
     .size = sizeof(fc_operator),
-    .flags = FC_OP_IN_PLACE,
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "gain",
     .summary = "multiply by a factor, given plainly or in decibels",
     .doc =
@@ -65,15 +65,10 @@ static const fc_operator gain_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .cpu = &pointwise_on_cpu,
-#if FC_HAVE_CUDA
-    .cuda = &pointwise_on_cuda,
-#endif
+    .backends = BACKENDS(pointwise_on_cpu, pointwise_on_cuda),
     .reference = &pointwise_by_definition,
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * istft - sound from short-time Fourier transforms; see filters/stft.h.
+ * istft - sound from short-time Fourier transforms; see filters/fourier/stft.h.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 #include "plugins/single.h"
 #include "plugins/stft_state.h"
 
@@ -59,7 +59,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const instance *op = self;
   const frames *f = &op->f;
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
+  fc_format *out = terms->out;
   int64_t each = 2 * (f->size / 2 + 1), channels = in->extent[FC_AXIS_C] / each;
   fc_status status = frames_check_axes(host, in, each);
   if (status != FC_OK) return status;
@@ -72,10 +72,10 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   out->extent[FC_AXIS_C] = channels;
   out->extent[FC_AXIS_X] = length_of(op, in->extent[FC_AXIS_X]);
   out->rate = in->rate * (double)f->hop;
-  terms->reach[FC_AXIS_X] =
+  terms->needs[0]->reach[FC_AXIS_X] =
       (fc_reach){(f->frame - 1 - f->before) / f->hop, (f->hop - 1 + f->before) / f->hop, 1, f->hop, f->hop};
-  terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
-  terms->border = FC_BORDER_NONE; /* frames that there are not do not count */
+  terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
+  terms->needs[0]->border = FC_BORDER_NONE; /* frames that there are not do not count */
   terms->work = (2.5 * log2((double)f->size + 1) + 10) * (double)f->size / (double)f->hop;
   return FC_OK;
 }
@@ -102,12 +102,12 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
-  return fc_istft_scratch(&((const stft_state *)prepared)->s, job->out[0]);
+  return fc_istft_scratch(&((const stft_state *)prepared)->s, job->out);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_istft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_istft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static size_t scratch_reference(const void *prepared, const fc_job *job) {
@@ -117,29 +117,26 @@ static size_t scratch_reference(const void *prepared, const fc_job *job) {
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_istft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_istft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
-                                     process_reference};
+static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {
+    sizeof reference, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch_reference, process_reference};
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
-  return fc_istft_device_scratch(&((const stft_state *)prepared)->s, job->in[0], job->out[0]);
+  return fc_istft_device_scratch(&((const stft_state *)prepared)->s, job->in[0], job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_istft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch,
+  return fc_istft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch,
                        job->scratch_bytes, job->notes, job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
-                                release,     scratch_cuda,     process_cuda};
-#define CUDA &cuda
-#else
-#define CUDA NULL
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
+                                prepare,     release,          scratch_cuda, process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
@@ -151,8 +148,7 @@ static const fc_param param_frame = {.size = sizeof(fc_param),
                                      .doc = "Samples of a frame, as given to stft.",
                                      .unit = "samples",
                                      .preset = "1024",
-                                     .min = 1,
-                                     .max = FRAME_LONGEST};
+                                     .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
 static const fc_param param_length = {.size = sizeof(fc_param),
                                       .type = FC_INT,
                                       .name = "length",
@@ -160,7 +156,7 @@ static const fc_param param_length = {.size = sizeof(fc_param),
                                              "multiple of hop, which may be up to hop - 1 more than the "
                                              "sound had that stft was given.",
                                       .unit = "samples",
-                                      .max = 9007199254740992.0};
+                                      .limits = FC_INT_AT_LEAST(0)};
 static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_length};
 
 static const char *const examples[] = {"istft:6:hop=2", NULL};
@@ -188,14 +184,11 @@ static const fc_operator istft = {
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 
 static const fc_param mask2d_flip_param = {
     .size = sizeof(fc_param),
@@ -81,10 +81,10 @@ no_memory:
 
 /* The terms of a filter with a window of ny x nx taps, but for its cost. */
 static inline void mask2d_terms(fc_terms *terms, int64_t ny, int64_t nx) {
-  terms->reach[FC_AXIS_Y].before = ny / 2;
-  terms->reach[FC_AXIS_Y].after = ny - 1 - ny / 2;
-  terms->reach[FC_AXIS_X].before = nx / 2;
-  terms->reach[FC_AXIS_X].after = nx - 1 - nx / 2;
+  terms->needs[0]->reach[FC_AXIS_Y].before = ny / 2;
+  terms->needs[0]->reach[FC_AXIS_Y].after = ny - 1 - ny / 2;
+  terms->needs[0]->reach[FC_AXIS_X].before = nx / 2;
+  terms->needs[0]->reach[FC_AXIS_X].after = nx - 1 - nx / 2;
 }
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix.h.
+ * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix/matrix.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
 #include "plugins/single.h"
@@ -82,8 +82,8 @@ static fc_status refuse_extent(const fc_host *host, const operator* op, const fc
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const operator* op = self;
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
-  fc_reach *reach = &terms->reach[op->axis];
+  fc_format *out = terms->out;
+  fc_reach *reach = &terms->needs[0]->reach[op->axis];
   int64_t extent = in->extent[op->axis];
   if (in->kind == FC_AUDIO && op->axis == FC_AXIS_Y)
     return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y is for images");
@@ -132,27 +132,26 @@ static size_t scratch(const void *prepared, const fc_job *job) {
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_matrix_cpu(&((const state *)prepared)->m, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_matrix_cpu(&((const state *)prepared)->m, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_matrix_ref(&((const state *)prepared)->m, job->in[0], job->out[0], job->notes);
+  return fc_matrix_ref(&((const state *)prepared)->m, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, NULL, process_reference};
+static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {sizeof reference, 0,    FC_KIND_HOST,     0, NULL, prepare,
+                                     release,          NULL, process_reference};
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out[0], job->notes, job->stream);
+  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out, job->notes, job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL, prepare, release, NULL, process_cuda};
-#define CUDA &cuda
-#else
-#define CUDA NULL
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
+                                prepare,     release,          NULL,         process_cuda};
 #endif
 
 /* ---- the descriptor ----------------------------------------------------- */
@@ -165,35 +164,41 @@ CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
 static const fc_choice *const axes[] = {&axis_channel, &axis_x, &axis_time, &axis_y, NULL};
 
 static const fc_param param_matrix = {
-    sizeof param_matrix,
-    FC_TABLE,
-    FC_PARAM_MAIN | FC_PARAM_REQUIRED,
-    0,
-    "matrix",
-    "The matrix: a row for each output, a column for each input. From a file, a row a line, or written out "
-    "with the rows apart by semicolons: [1,0;0.5,0.5]."};
+    .size = sizeof(fc_param),
+    .type = FC_TABLE,
+    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
+    .name = "matrix",
+    .doc = "The matrix: a row for each output, a column for each input. From a file, a row a line, or "
+           "written out "
+           "with the rows apart by semicolons: [1,0;0.5,0.5].",
+};
 static const fc_param param_axis = {
-    sizeof param_axis, FC_ENUM, 0, 0, "axis", "Which axis is multiplied.", NULL, "channel", 0, 0, axes};
+    .size = sizeof(fc_param),
+    .type = FC_ENUM,
+    .name = "axis",
+    .doc = "Which axis is multiplied.",
+    .preset = "channel",
+    .choices = axes,
+};
 static const fc_param param_block = {
-    sizeof param_block,
-    FC_INT,
-    0,
-    0,
-    "block",
-    "Cuts the axis into blocks of so many elements, each of which is multiplied by itself. It is the number "
-    "of the matrix's columns. Without it the whole axis must be as long as that.",
-    "elements",
-    NULL,
-    1,
-    9007199254740992.0};
+    .size = sizeof(fc_param),
+    .type = FC_INT,
+    .name = "block",
+    .doc = "Cuts the axis into blocks of so many elements, each of which is multiplied by itself. It is the "
+           "number "
+           "of the matrix's columns. Without it the whole axis must be as long as that.",
+    .unit = "elements",
+    .limits = FC_INT_AT_LEAST(1),
+};
 static const fc_param param_offset = {
-    sizeof param_offset,
-    FC_FLOAT,
-    FC_PARAM_LIST,
-    0,
-    "offset",
-    "Added to the outputs: one number, or one for each row of the matrix. Full scale is 1 for sound and the "
-    "largest code for images, as everywhere."};
+    .size = sizeof(fc_param),
+    .type = FC_FLOAT,
+    .flags = FC_PARAM_LIST,
+    .name = "offset",
+    .doc = "Added to the outputs: one number, or one for each row of the matrix. Full scale is 1 for sound "
+           "and the "
+           "largest code for images, as everywhere.",
+};
 static const fc_param *const params[PARAMS] = {&param_matrix, &param_axis,   &param_block,
                                                &param_offset, &border_param, &border_value_param};
 
@@ -227,14 +232,11 @@ static const fc_operator matrix = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -6,8 +6,8 @@
 #ifndef FC_PLUGINS_MATRIX_STATE_H
 #define FC_PLUGINS_MATRIX_STATE_H
 
-#include "core/plugin.h"
-#include "filters/matrix.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/matrix/matrix.h"
 
 /* Frees what matrix_state_make made. */
 static inline void matrix_state_clear(const fc_host *host, int device, fc_matrix *m) {

@@ -4,11 +4,10 @@
  * filterbank of filters/mel.h, or that bank as a matrix on the bins.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/mel.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/fourier/mel.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
 #include "plugins/single.h"
@@ -73,16 +72,15 @@ static fc_status bank_of(const fc_host *host, const instance *op, const fc_forma
 }
 
 /* Bands so narrow that no bin falls into them stay empty, which deserves a word. */
-static void note_empty(const fc_mel *mel, fc_terms *terms) {
+static void remark_empty(const fc_host *host, const fc_mel *mel) {
   int64_t *first = malloc((size_t)(2 * mel->bands + 1) * sizeof *first), empty = 0;
   if (!first) return;
   fc_mel_fill(mel, first, first + mel->bands + 1, NULL);
   for (int64_t b = 0; b < mel->bands; b++) empty += first[b] == first[b + 1];
   free(first);
   if (empty)
-    snprintf(terms->note, sizeof terms->note,
-             "%lld of %lld bands have no bin: take fewer bands or a larger fft", (long long)empty,
-             (long long)mel->bands);
+    host->remark(host, "%lld of %lld bands have no bin: take fewer bands or a larger fft", (long long)empty,
+                 (long long)mel->bands);
 }
 
 static fc_status negotiate_spectrum(const fc_host *host, const instance *op, fc_terms *terms) {
@@ -94,7 +92,7 @@ static fc_status negotiate_spectrum(const fc_host *host, const instance *op, fc_
                       "%lld channels are not spectra of %lld bins: frame and fft must be those of stft, and "
                       "its out one value a bin",
                       (long long)channels, (long long)bins);
-  terms->out[0]->extent[FC_AXIS_C] = channels / bins * op->mel.bands;
+  terms->out->extent[FC_AXIS_C] = channels / bins * op->mel.bands;
   terms->work = 2.0 * (double)bins;
   return FC_OK;
 }
@@ -102,7 +100,7 @@ static fc_status negotiate_spectrum(const fc_host *host, const instance *op, fc_
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const instance *op = self;
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
+  fc_format *out = terms->out;
   fc_mel mel;
   fc_status status = bank_of(host, op, in, &mel);
   if (status == FC_OK && op->from == FROM_SPECTRUM) status = negotiate_spectrum(host, op, terms);
@@ -111,13 +109,13 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     out->extent[FC_AXIS_X] = frames_count(&op->f, in->extent[FC_AXIS_X]);
     out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * mel.bands;
     out->rate = in->rate / (double)op->f.hop;
-    terms->reach[FC_AXIS_X] = frames_reach(&op->f);
+    terms->needs[0]->reach[FC_AXIS_X] = frames_reach(&op->f);
     terms->work = (2.5 * log2((double)op->f.size + 1) + 10) * (double)op->f.size / (double)mel.bands;
     border_terms(op->border, op->value, terms);
   }
   int64_t channels = out->extent[FC_AXIS_C];
-  terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels > 0 ? channels : 1};
-  note_empty(&mel, terms);
+  terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels > 0 ? channels : 1};
+  remark_empty(host, &mel);
   return FC_OK;
 }
 
@@ -199,15 +197,14 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 
 static size_t scratch(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : fc_stft_scratch(&s->t.s, job->out[0]);
+  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : fc_stft_scratch(&s->t.s, job->out);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  if (s->from == FROM_SPECTRUM)
-    return fc_matrix_cpu(&s->m, job->in[0], job->out[0], job->scratch, job->notes);
-  return fc_stft_cpu(&s->t.s, job->in[0], job->out[0], job->scratch, job->notes);
+  if (s->from == FROM_SPECTRUM) return fc_matrix_cpu(&s->m, job->in[0], job->out, job->scratch, job->notes);
+  return fc_stft_cpu(&s->t.s, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static size_t scratch_reference(const void *prepared, const fc_job *job) {
@@ -219,34 +216,30 @@ static size_t scratch_reference(const void *prepared, const fc_job *job) {
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  if (s->from == FROM_SPECTRUM) return fc_matrix_ref(&s->m, job->in[0], job->out[0], job->notes);
-  return fc_stft_ref(&s->t.s, job->in[0], job->out[0], job->scratch, job->notes);
+  if (s->from == FROM_SPECTRUM) return fc_matrix_ref(&s->m, job->in[0], job->out, job->notes);
+  return fc_stft_ref(&s->t.s, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
-                                     process_reference};
+static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {
+    sizeof reference, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch_reference, process_reference};
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? 0 : fc_stft_device_scratch(&s->t.s, job->out[0]);
+  return s->from == FROM_SPECTRUM ? 0 : fc_stft_device_scratch(&s->t.s, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  if (s->from == FROM_SPECTRUM)
-    return fc_matrix_cuda(&s->m, job->in[0], job->out[0], job->notes, job->stream);
-  return fc_stft_cuda(&s->t.s, job->in[0], job->out[0], job->scratch, job->scratch_bytes, job->notes,
+  if (s->from == FROM_SPECTRUM) return fc_matrix_cuda(&s->m, job->in[0], job->out, job->notes, job->stream);
+  return fc_stft_cuda(&s->t.s, job->in[0], job->out, job->scratch, job->scratch_bytes, job->notes,
                       job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
-                                release,     scratch_cuda,     process_cuda};
-#define CUDA &cuda
-#else
-#define CUDA NULL
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
+                                prepare,     release,          scratch_cuda, process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
@@ -275,30 +268,27 @@ static const fc_param param_frame = {.size = sizeof(fc_param),
                                      .doc = "Samples that are transformed at once.",
                                      .unit = "samples",
                                      .preset = "1024",
-                                     .min = 1,
-                                     .max = FRAME_LONGEST};
+                                     .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
 static const fc_param param_bands = {.size = sizeof(fc_param),
                                      .type = FC_INT,
                                      .flags = FC_PARAM_MAIN,
                                      .name = "bands",
                                      .doc = "How many bands.",
                                      .preset = "80",
-                                     .min = 1,
-                                     .max = 4096};
+                                     .limits = FC_INT_BETWEEN(1, 4096)};
 static const fc_param param_low = {.size = sizeof(fc_param),
                                    .type = FC_FLOAT,
                                    .name = "low",
                                    .doc = "Where the lowest band begins.",
                                    .unit = "Hz",
                                    .preset = "0",
-                                   .max = 1e9};
+                                   .limits = FC_FLOAT_BETWEEN(0, 1e9)};
 static const fc_param param_high = {.size = sizeof(fc_param),
                                     .type = FC_FLOAT,
                                     .name = "high",
                                     .doc = "Where the highest band ends. Half the sample rate unless given.",
                                     .unit = "Hz",
-                                    .min = 1e-3,
-                                    .max = 1e9};
+                                    .limits = FC_FLOAT_BETWEEN(1e-3, 1e9)};
 static const fc_param param_scale = {.size = sizeof(fc_param),
                                      .type = FC_ENUM,
                                      .name = "scale",
@@ -330,8 +320,7 @@ static const fc_param param_rate = {
     .name = "rate",
     .doc = "The sample rate of the sound, where the input does not tell it or tells it wrong.",
     .unit = "Hz",
-    .min = 1e-3,
-    .max = 1e9};
+    .limits = FC_FLOAT_BETWEEN(1e-3, 1e9)};
 static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame),
                                                &param_bands,
                                                &param_low,
@@ -370,14 +359,11 @@ static const fc_operator mel = {
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_FLOAT,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mix.c - the operator mix: selects and reorders channels; the work is filters/gather.h.
+ * mix.c - the operator mix: selects and reorders channels; the work is filters/pointwise/gather.h.
  */
 #include <string.h>
 
@@ -36,9 +36,9 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (self->largest > channels)
     return host->fail(host, FC_INVALID, "there is no channel %d: the input has %lld", (int)self->largest,
                       (long long)channels);
-  terms->out[0]->extent[FC_AXIS_C] = self->count;
+  terms->out->extent[FC_AXIS_C] = self->count;
   /* Any output channel may look at any input channel. */
-  terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, 1};
+  terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, 1};
   return FC_OK;
 }
 
@@ -59,8 +59,7 @@ static const fc_param channels_param = {
     .name = "channels",
     .doc = "For each channel of the output the channel of the input that it is, counted from 1, apart by "
            "commas.",
-    .min = 1,
-    .max = 1024,
+    .limits = FC_INT_BETWEEN(1, 1024),
 };
 static const fc_param *const params[N_PARAMS] = {[CHANNELS] = &channels_param};
 
@@ -81,16 +80,11 @@ static const fc_operator mix_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .cpu = &gather_on_cpu,
-#if FC_HAVE_CUDA
-    .cuda = &gather_on_cuda,
-#endif
+    .backends = BACKENDS(gather_on_cpu, gather_on_cuda),
     .reference = &gather_by_definition,
 };
 

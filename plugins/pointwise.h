@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/pointwise.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/pointwise/pointwise.h"
 
 typedef struct pointwise_state {
   fc_pointwise work;
@@ -72,22 +72,23 @@ static inline size_t pointwise_scratch(const void *prepared, const fc_job *job) 
 
 static inline fc_status pointwise_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   const pointwise_state *state = prepared;
-  return fc_pointwise_cpu(&state->work, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_pointwise_cpu(&state->work, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static inline fc_status pointwise_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   const pointwise_state *state = prepared;
-  return fc_pointwise_ref(&state->work, job->in[0], job->out[0], job->notes);
+  return fc_pointwise_ref(&state->work, job->in[0], job->out, job->notes);
 }
 
 #if FC_HAVE_CUDA
 static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const pointwise_state *state = prepared;
-  return fc_pointwise_cuda(&state->work, job->in[0], job->out[0], job->stream, job->notes);
+  return fc_pointwise_cuda(&state->work, job->in[0], job->out, job->stream, job->notes);
 }
 #define POINTWISE_CUDA(name, prepare)                                                                        \
   static const fc_backend name = {                                                                           \
-      sizeof(fc_backend), FC_BACKEND_GRAPH, NULL, prepare, pointwise_release, NULL, pointwise_cuda};
+      sizeof(fc_backend), FC_BACKEND_GRAPH, FC_KIND_CUDA, 0, NULL, prepare, pointwise_release, NULL,         \
+      pointwise_cuda};
 #else
 #define POINTWISE_CUDA(name, prepare) enum { name##_is_not_built };
 #endif
@@ -95,9 +96,10 @@ static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared
 /* Defines the backends pointwise_on_cpu, pointwise_on_cuda and pointwise_by_definition. */
 #define POINTWISE_BACKENDS(prepare)                                                                          \
   static const fc_backend pointwise_on_cpu = {                                                               \
-      sizeof(fc_backend), 0, NULL, prepare, pointwise_release, pointwise_scratch, pointwise_cpu};            \
+      sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, pointwise_release, pointwise_scratch,           \
+      pointwise_cpu};                                                                                        \
   static const fc_backend pointwise_by_definition = {                                                        \
-      sizeof(fc_backend), 0, NULL, prepare, pointwise_release, NULL, pointwise_reference};                   \
+      sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, pointwise_release, NULL, pointwise_reference};  \
   POINTWISE_CUDA(pointwise_on_cuda, prepare)
 
 #endif

@@ -4,9 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
 #include "plugins/mask2d.h"
 #include "plugins/single.h"
@@ -119,17 +119,17 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
 }
 
 static size_t cpu_scratch(const void *prepared, const fc_job *job) {
-  return fc_sepconv_scratch(&((const sepconv_state *)prepared)->filter, job->out[0]);
+  return fc_sepconv_scratch(&((const sepconv_state *)prepared)->filter, job->out);
 }
 
 static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const sepconv_state *state = prepared;
-  return fc_sepconv_cpu(&state->filter, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_sepconv_cpu(&state->filter, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const sepconv_state *state = prepared;
-  return fc_sepconv_ref(&state->filter, job->in[0], job->out[0], job->notes);
+  return fc_sepconv_ref(&state->filter, job->in[0], job->out, job->notes);
 }
 
 static const fc_backend cpu = {
@@ -140,24 +140,22 @@ static const fc_backend cpu = {
     .process = cpu_process,
 };
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
   return fc_sepconv_cuda(filter, in, out, job->stream, job->notes);
 }
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
+    .device_kind = FC_KIND_CUDA,
     .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
     .prepare = prepare,
     .release = release,
     .process = cuda_process,
 };
-#define CUDA &cuda
-#else
-#define CUDA NULL
 #endif
 
 static const fc_backend reference = {
@@ -217,6 +215,7 @@ static const char doc[] =
 
 static const fc_operator sepconv_operator = {
     .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "sepconv",
     .summary = "convolve images with a separable mask: Gaussian, box, Sobel",
     .doc = doc,
@@ -225,14 +224,11 @@ static const fc_operator sepconv_operator = {
     .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -6,7 +6,14 @@
 #ifndef FC_PLUGINS_SINGLE_H
 #define FC_PLUGINS_SINGLE_H
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
+
+/* The backends of an operator, the second of them where CUDA is built. */
+#if FC_HAVE_CUDA
+#define BACKENDS(cpu, cuda) FC_STATIC_LIST(fc_backend, &(cpu), &(cuda), NULL)
+#else
+#define BACKENDS(cpu, cuda) FC_STATIC_LIST(fc_backend, &(cpu), NULL)
+#endif
 
 /* The version is the project's, from the build. */
 #define SINGLE_OPERATOR_PLUGIN(name, op)                                                                     \

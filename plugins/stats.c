@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
-#include "filters/stats.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/stats/stats.h"
 #include "plugins/single.h"
 
 enum { STAT, N_PARAMS };
@@ -50,7 +50,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (in->extent[FC_AXIS_C] > UINT16_MAX)
     return host->fail(host, FC_UNSUPPORTED, "measures up to %d channels", UINT16_MAX);
   self->kind = in->kind, self->dtype = in->dtype;
-  terms->reach[along].align = fc_stats_align(in->kind, in->extent[FC_AXIS_X], in->extent[FC_AXIS_C]);
+  terms->needs[0]->reach[along].align =
+      fc_stats_align(in->kind, in->extent[FC_AXIS_X], in->extent[FC_AXIS_C]);
   terms->measure_bytes = fc_stats_block_bytes(in->extent[FC_AXIS_C]);
   terms->work = 12;
   return FC_OK;
@@ -92,8 +93,11 @@ static fc_status cuda_process(const fc_host *host, const void *state, const fc_j
                        job->stream);
 }
 
-static const fc_backend cuda = {
-    .size = sizeof(fc_backend), .flags = FC_BACKEND_GRAPH, .scratch = cuda_scratch, .process = cuda_process};
+static const fc_backend cuda = {.size = sizeof(fc_backend),
+                                .device_kind = FC_KIND_CUDA,
+                                .flags = FC_BACKEND_GRAPH,
+                                .scratch = cuda_scratch,
+                                .process = cuda_process};
 #endif
 
 /* ---- collecting and reporting -------------------------------------------------- */
@@ -245,16 +249,11 @@ static const fc_operator stats_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-#if FC_HAVE_CUDA
-    .cuda = &cuda,
-#endif
+    .backends = BACKENDS(cpu, cuda),
     .reset = reset,
     .collect = collect,
     .report = report,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stft - short-time Fourier transforms of sound; see filters/stft.h.
+ * stft - short-time Fourier transforms of sound; see filters/fourier/stft.h.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 #include "plugins/stft_state.h"
@@ -38,15 +38,15 @@ static void destroy(void *self) {
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const instance *op = self;
   const fc_format *in = terms->in[0];
-  fc_format *out = terms->out[0];
+  fc_format *out = terms->out;
   if (op->scale == SCALE_PSD && in->rate <= 0)
     return host->fail(host, FC_INVALID, "scale=psd needs a sample rate, and this input has none");
   int64_t width = op->out->count * (op->f.size / 2 + 1);
   out->extent[FC_AXIS_X] = frames_count(&op->f, in->extent[FC_AXIS_X]);
   out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * width;
   out->rate = in->rate / (double)op->f.hop;
-  terms->reach[FC_AXIS_X] = frames_reach(&op->f);
-  terms->reach[FC_AXIS_C] =
+  terms->needs[0]->reach[FC_AXIS_X] = frames_reach(&op->f);
+  terms->needs[0]->reach[FC_AXIS_C] =
       (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, out->extent[FC_AXIS_C] > 0 ? out->extent[FC_AXIS_C] : 1};
   terms->work = 2.5 * log2((double)op->f.size + 1) + 10;
   border_terms(op->border, op->value, terms);
@@ -94,12 +94,12 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
-  return fc_stft_scratch(&((const stft_state *)prepared)->s, job->out[0]);
+  return fc_stft_scratch(&((const stft_state *)prepared)->s, job->out);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_stft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_stft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static size_t scratch_reference(const void *prepared, const fc_job *job) {
@@ -109,29 +109,26 @@ static size_t scratch_reference(const void *prepared, const fc_job *job) {
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0, NULL, prepare, release, scratch_reference,
-                                     process_reference};
+static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
+static const fc_backend reference = {
+    sizeof reference, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch_reference, process_reference};
 
-#ifdef FC_HAVE_CUDA
+#if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
-  return fc_stft_device_scratch(&((const stft_state *)prepared)->s, job->out[0]);
+  return fc_stft_device_scratch(&((const stft_state *)prepared)->s, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_stft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out[0], job->scratch,
+  return fc_stft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch,
                       job->scratch_bytes, job->notes, job->stream);
 }
 
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, NULL,        prepare,
-                                release,     scratch_cuda,     process_cuda};
-#define CUDA &cuda
-#else
-#define CUDA NULL
+static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
+                                prepare,     release,          scratch_cuda, process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
@@ -158,8 +155,7 @@ static const fc_param param_frame = {.size = sizeof(fc_param),
                                      .doc = "Samples that are transformed at once.",
                                      .unit = "samples",
                                      .preset = "1024",
-                                     .min = 1,
-                                     .max = FRAME_LONGEST};
+                                     .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
 static const fc_param param_out = {
     .size = sizeof(fc_param),
     .type = FC_ENUM,
@@ -210,14 +206,11 @@ static const fc_operator stft = {
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_FLOAT,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-    .cuda = CUDA,
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin.h"
-#include "filters/stft.h"
-#include "filters/window.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/fourier/stft.h"
+#include "filters/fourier/window.h"
 
 /* ---- parameters ----------------------------------------------------------------- */
 
@@ -58,8 +58,7 @@ static const fc_param param_hop = {
     .name = "hop",
     .doc = "Samples from one frame to the next. A quarter of the frame unless given.",
     .unit = "samples",
-    .min = 1,
-    .max = FRAME_LONGEST};
+    .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
 static const fc_param param_fft = {
     .size = sizeof(fc_param),
     .type = FC_INT,
@@ -68,8 +67,7 @@ static const fc_param param_fft = {
            "more bins. The frame's unless given. Any length works; those without "
            "large prime factors are fast.",
     .unit = "samples",
-    .min = 1,
-    .max = FRAME_LONGEST};
+    .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
 static const fc_param param_window = {.size = sizeof(fc_param),
                                       .type = FC_ENUM,
                                       .name = "window",
@@ -82,7 +80,7 @@ static const fc_param param_beta = {.size = sizeof(fc_param),
                                     .doc =
                                         "Shape of the Kaiser window: 0 is rectangular, 8.6 like Blackman's.",
                                     .preset = "8.6",
-                                    .max = 100};
+                                    .limits = FC_FLOAT_BETWEEN(0, 100)};
 static const fc_param param_center = {.size = sizeof(fc_param),
                                       .type = FC_BOOL,
                                       .name = "center",

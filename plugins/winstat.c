@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "core/plugin.h"
-#include "filters/winstat.h"
+#include "core/contract/fc_helpers.h"
+#include "filters/winstat/winstat.h"
 #include "plugins/border.h"
 #include "plugins/single.h"
 
@@ -93,15 +93,18 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
                       (long long)(w.before[0] + w.after[0] + 1));
   if (in->extent[FC_AXIS_C] > INT64_MAX / FC_WINSTAT_STATS / 8)
     return host->fail(host, FC_INVALID, "too many channels");
-  terms->out[0]->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
-  terms->reach[FC_AXIS_C].before = terms->reach[FC_AXIS_C].after = FC_WHOLE;
+  terms->out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
+  terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = FC_WHOLE;
   limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
-  terms->reach[FC_AXIS_X].before = w.before[0], terms->reach[FC_AXIS_X].after = w.after[0];
-  terms->reach[FC_AXIS_Y].before = w.before[1], terms->reach[FC_AXIS_Y].after = w.after[1];
-  if (in->kind == FC_AUDIO) terms->reach[FC_AXIS_X].align = fc_winstat_align(&w);
-  if (in->kind != FC_AUDIO) terms->reach[FC_AXIS_Y].align = fc_winstat_align_rows(&w, in->extent[FC_AXIS_X]);
+  terms->needs[0]->reach[FC_AXIS_X].before = w.before[0],
+  terms->needs[0]->reach[FC_AXIS_X].after = w.after[0];
+  terms->needs[0]->reach[FC_AXIS_Y].before = w.before[1],
+  terms->needs[0]->reach[FC_AXIS_Y].after = w.after[1];
+  if (in->kind == FC_AUDIO) terms->needs[0]->reach[FC_AXIS_X].align = fc_winstat_align(&w);
+  if (in->kind != FC_AUDIO)
+    terms->needs[0]->reach[FC_AXIS_Y].align = fc_winstat_align_rows(&w, in->extent[FC_AXIS_X]);
   if (w.shrink)
-    terms->border = FC_BORDER_NONE;
+    terms->needs[0]->border = FC_BORDER_NONE;
   else
     border_terms(self->border, self->value, terms);
   terms->work = work_of(&w, in);
@@ -146,12 +149,12 @@ static size_t cpu_scratch(const void *prepared, const fc_job *job) {
 
 static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  return fc_winstat_cpu(&w, job->in[0], job->out[0], job->scratch, job->notes);
+  return fc_winstat_cpu(&w, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  return fc_winstat_ref(&w, job->in[0], job->out[0], job->notes);
+  return fc_winstat_ref(&w, job->in[0], job->out, job->notes);
 }
 
 static const fc_backend cpu = {
@@ -178,13 +181,13 @@ static size_t cuda_scratch(const void *prepared, const fc_job *job) {
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
   if (job->edges)
-    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out[0], job->scratch, job->notes,
-                                 job->stream);
-  return fc_winstat_cuda(&w, job->in[0], job->out[0], job->scratch, job->notes, job->stream);
+    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, job->notes, job->stream);
+  return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 
 static const fc_backend cuda = {
     .size = sizeof(fc_backend),
+    .device_kind = FC_KIND_CUDA,
     .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES, /* graphs thanks to align in negotiate */
     .prepare = prepare,
     .release = release,
@@ -203,8 +206,7 @@ static const fc_param window_param = {
     .name = "window",
     .doc = "Samples in a window along `axis`; or columns x rows of a window on an image, 15x15.",
     .unit = "samples",
-    .min = 1,
-    .max = 4294967295.0,
+    .limits = FC_INT_BETWEEN(1, 4294967295),
 };
 
 static const fc_choice stat_choices[] = {
@@ -318,16 +320,11 @@ static const fc_operator winstat_operator = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .cpu = &cpu,
-#if FC_HAVE_CUDA
-    .cuda = &cuda,
-#endif
+    .backends = BACKENDS(cpu, cuda),
     .reference = &reference,
 };
 

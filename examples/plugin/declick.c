@@ -11,7 +11,7 @@
  * neighbour on either side; the host makes them, at the ends of the signal too, so that
  * nothing here looks for a border.
  */
-#include <plugin.h>
+#include <fc_helpers.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,9 +31,9 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
 
 /* To make an output the operator must see its input from one before to one after. */
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  terms->reach[FC_AXIS_X].before = 1;
-  terms->reach[FC_AXIS_X].after = 1;
-  terms->border = FC_BORDER_REPLICATE;
+  terms->needs[0]->reach[FC_AXIS_X].before = 1;
+  terms->needs[0]->reach[FC_AXIS_X].after = 1;
+  terms->needs[0]->border = FC_BORDER_REPLICATE;
   terms->work = 6;
   return FC_OK;
 }
@@ -59,7 +59,7 @@ static double median(double a, double b, double c) {
  * from several threads at once. */
 static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
   const declick *d = state;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x++)
@@ -78,8 +78,7 @@ static const fc_param threshold = {
     .name = "threshold",
     .doc = "How far from the median a sample may lie. Audio is full scale 1, images are code values.",
     .preset = "0.1",
-    .min = 0,
-    .max = 65535,
+    .limits = FC_FLOAT_BETWEEN(0, 65535),
 };
 static const fc_param *const params[] = {&threshold};
 static const char *const examples[] = {"declick:0.2", "declick:-20dB", NULL};
@@ -98,13 +97,11 @@ static const fc_operator operator_declick = {
     .kinds = FC_KINDS_ALL,
     .dtypes_in = FC_DTYPES_FLOAT,
     .dtypes_out = FC_DTYPES_FLOAT,
-    .n_in = 1,
-    .n_out = 1,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .cpu = &cpu,
+    .backends = FC_STATIC_LIST(fc_backend, &cpu, NULL),
 };
 static const fc_operator *const operators[] = {&operator_declick};
 

@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 G_BEGIN_DECLS
 

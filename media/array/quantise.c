@@ -5,7 +5,7 @@
  */
 #include "media/array/quantise.h"
 
-#include "core/buffer.h"
+#include "core/device/buffer.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #ifndef FC_MEDIA_QUANTISE_H
 #define FC_MEDIA_QUANTISE_H
 
-#include "core/error.h"
-#include "core/stream.h"
+#include "core/base/error.h"
+#include "core/run/stream.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
  * table_in.c - masks and matrices from files: text, .npy, or a sound whose samples
  * are an impulse response.
  */
-#include "core/table.h"
+#include "core/registry/table.h"
 
 #include "media/file/blob.h"
 #include "media/file/internal.h"

@@ -95,8 +95,7 @@ typedef struct fc_audio_spec {
   const fc_tags *tags; /* or NULL */
   GString *lost;       /* what of them the output has no place for is added */
   const fc_media_options *options;
-  double quality, level; /* of Ogg and FLAC, as libsndfile has them; NAN: its default */
-  int bitrate;           /* bits per second of Opus and MP3; 0: the default */
+  double quality, level; /* from 0 to 1, as libsndfile has them; NAN: its default */
 } fc_audio_spec;
 
 /* Whether a frame of the output is not the frame of the input with its number. */

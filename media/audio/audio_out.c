@@ -10,13 +10,63 @@
 
 #include "media/array/quantise.h"
 #include "media/audio/comments.h"
+#include "media/file/options.h"
+
+/* ---- options ---------------------------------------------------------------- */
+
+#define AS_INPUT "as the input"
+#define DTYPE(values)                                                                                        \
+  { "dtype", values, AS_INPUT, "how samples are stored: integers or floats of so many bits" }
+#define BITRATE                                                                                              \
+  { "bitrate", "bits per second, as 96k", "the encoder's own", "of all channels together" }
+
+const fc_file_option fc_wav_writing[] = {DTYPE("u8|i16|i24|i32|f32|f64"), {NULL}};
+const fc_file_option fc_pcm_writing[] = {DTYPE("i8|i16|i24|i32|f32|f64"), {NULL}};
+const fc_file_option fc_flac_writing[] = {
+    DTYPE("i8|i16|i24"),
+    {"level", "0..8", "5", "how hard the encoder tries; the samples are the same"},
+    {NULL}};
+const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "of Vorbis, as oggenc counts it"}, {NULL}};
+const fc_file_option fc_opus_writing[] = {BITRATE, {NULL}};
+const fc_file_option fc_mp3_writing[] = {BITRATE, {NULL}};
+
+static int subtype_of(const char *dtype) {
+  static const struct {
+    const char *name;
+    int subtype;
+  } names[] = {{"u8", SF_FORMAT_PCM_U8},  {"i8", SF_FORMAT_PCM_S8},  {"i16", SF_FORMAT_PCM_16},
+               {"i24", SF_FORMAT_PCM_24}, {"i32", SF_FORMAT_PCM_32}, {"f32", SF_FORMAT_FLOAT},
+               {"f64", SF_FORMAT_DOUBLE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+    if (strcmp(names[i].name, dtype) == 0) return names[i].subtype;
+  return 0;
+}
+
+/* "96k" or "96000"; 0: it is none. */
+static double bits_per_second(const char *text) {
+  char *end;
+  const double number = g_ascii_strtod(text, &end);
+  const double factor = *end == 'k' ? 1000 : 1;
+  return end != text && (!*end || strcmp(end, "k") == 0) && number > 0 ? number * factor : 0;
+}
+
+static const fc_file_option *table_of(const fc_file_format *format) {
+  return format->writing;
+}
+
+static gboolean has_option(const fc_file_format *format, const char *key) {
+  const fc_file_option *option = table_of(format);
+  while (option && option->key && strcmp(option->key, key) != 0) option++;
+  return option && option->key;
+}
 
 typedef struct audio_sink {
   fc_sink base;
   const fc_file_format *file;
   fc_media_options options;
   char *path;
-  int subtype; /* what the user asked for, or 0 */
+  int subtype;    /* what the user asked for, or 0 */
+  double bitrate; /* likewise */
   fc_tags *tags;
   GString *lost;
   fc_audio_samples samples;
@@ -130,6 +180,19 @@ static void name_lost(const audio_sink *sink) {
     fc_chunk_tags_name_lost(tags, sink->lost);
 }
 
+/* How much libsndfile is to compress, of 1: by its own scales, which for bit rates are those of the encoders.
+ */
+static double level_of_bitrate(const audio_sink *sink) {
+  const fc_audio_spec *spec = &sink->spec;
+  const gboolean mp3 = sink->file->sndfile == FC_SF_MPEG;
+  const double most = !mp3                  ? 256000.0 * spec->channels
+                      : spec->rate >= 32000 ? 320000
+                      : spec->rate >= 16000 ? 160000
+                                            : 64000;
+  const double least = !mp3 ? 6000.0 * spec->channels : spec->rate >= 32000 ? 32000 : 8000;
+  return CLAMP((most - sink->bitrate) / (most - least), 0, 1);
+}
+
 static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->chosen && !choose(sink, format, error)) return FALSE;
@@ -143,6 +206,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->tags = sink->tags;
   spec->lost = sink->lost;
   spec->options = &sink->options;
+  if (sink->bitrate > 0) spec->level = level_of_bitrate(sink);
   warn_of_loss(sink, format);
   if (sink->tags) name_lost(sink);
   unsigned flags =
@@ -206,6 +270,23 @@ static void audio_free(fc_sink *base) {
   g_free(sink);
 }
 
+/* FALSE with an error when one makes no sense. */
+static gboolean take_options(audio_sink *sink, GError **error) {
+  const fc_given_options *given = sink->options.out_options;
+  const fc_file_option *table = table_of(sink->file);
+  if (!given) return TRUE;
+  if (has_option(sink->file, "dtype")) sink->subtype = subtype_of(fc_option_text(given, table, "dtype"));
+  if (has_option(sink->file, "level")) sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
+  if (has_option(sink->file, "quality"))
+    sink->spec.quality = (double)fc_option_number(given, table, "quality") / 10;
+  if (!has_option(sink->file, "bitrate")) return TRUE;
+  const char *bitrate = fc_option_text(given, table, "bitrate");
+  sink->bitrate = bits_per_second(bitrate);
+  return sink->bitrate > 0 ||
+         fc_fail(error, FC_INVALID, "%s: bitrate: expected bits per second, as 96k, found \"%s\"",
+                 sink->base.name, bitrate);
+}
+
 fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const fc_media_options *options,
                          fc_source *like, GError **error) {
   audio_sink *sink = g_new0(audio_sink, 1);
@@ -222,5 +303,7 @@ fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const f
   sink->like_source = TRUE;
   sink->lost = g_string_new(NULL);
   sink->spec.quality = sink->spec.level = NAN;
-  return &sink->base;
+  if (take_options(sink, error)) return &sink->base;
+  audio_free(&sink->base);
+  return NULL;
 }

@@ -56,25 +56,25 @@ static const struct {
   guint32 tag, mask;
   gboolean written;
 } layouts[] = {
-    {TAG(100, 1), 0, FALSE},            /* mono says nothing */
-    {TAG(101, 2), 0x3, TRUE},           /* stereo */
-    {TAG(113, 3), 0x7, TRUE},           /* MPEG 3.0 A */
-    {TAG(131, 3), 0x103, TRUE},         /* ITU 2.1 */
-    {TAG(133, 3), 0xb, TRUE},           /* DVD 4 */
-    {TAG(108, 4), 0x33, TRUE},          /* quadraphonic */
-    {TAG(185, 4), 0x33, FALSE},         /* WAVE 4.0 B */
-    {TAG(115, 4), 0x107, TRUE},         /* MPEG 4.0 A */
-    {TAG(132, 4), 0x603, TRUE},         /* ITU 2.2 */
-    {TAG(134, 4), 0x10b, TRUE},         /* DVD 5 */
-    {TAG(136, 4), 0xf, TRUE},           /* DVD 10 */
-    {TAG(117, 5), 0x607, TRUE},         /* MPEG 5.0 A */
-    {TAG(186, 5), 0x37, FALSE},         /* WAVE 5.0 B */
-    {TAG(135, 5), 0x60b, TRUE},         /* DVD 6 */
-    {TAG(137, 5), 0x10f, TRUE},         /* DVD 11 */
-    {TAG(121, 6), 0x60f, TRUE},         /* MPEG 5.1 A */
-    {TAG(187, 6), 0x3f, FALSE},         /* WAVE 5.1 B */
-    {TAG(188, 7), 0x70f, FALSE},        /* WAVE 6.1 */
-    {TAG(189, 8), 0x63f, FALSE},        /* WAVE 7.1 */
+    {TAG(100, 1), 0, FALSE},     /* mono says nothing */
+    {TAG(101, 2), 0x3, TRUE},    /* stereo */
+    {TAG(113, 3), 0x7, TRUE},    /* MPEG 3.0 A */
+    {TAG(131, 3), 0x103, TRUE},  /* ITU 2.1 */
+    {TAG(133, 3), 0xb, TRUE},    /* DVD 4 */
+    {TAG(108, 4), 0x33, TRUE},   /* quadraphonic */
+    {TAG(185, 4), 0x33, FALSE},  /* WAVE 4.0 B */
+    {TAG(115, 4), 0x107, TRUE},  /* MPEG 4.0 A */
+    {TAG(132, 4), 0x603, TRUE},  /* ITU 2.2 */
+    {TAG(134, 4), 0x10b, TRUE},  /* DVD 5 */
+    {TAG(136, 4), 0xf, TRUE},    /* DVD 10 */
+    {TAG(117, 5), 0x607, TRUE},  /* MPEG 5.0 A */
+    {TAG(186, 5), 0x37, FALSE},  /* WAVE 5.0 B */
+    {TAG(135, 5), 0x60b, TRUE},  /* DVD 6 */
+    {TAG(137, 5), 0x10f, TRUE},  /* DVD 11 */
+    {TAG(121, 6), 0x60f, TRUE},  /* MPEG 5.1 A */
+    {TAG(187, 6), 0x3f, FALSE},  /* WAVE 5.1 B */
+    {TAG(188, 7), 0x70f, FALSE}, /* WAVE 6.1 */
+    {TAG(189, 8), 0x63f, FALSE}, /* WAVE 7.1 */
 };
 
 /* The bit of a label, which counts from 1; 0: it has none. */
@@ -149,7 +149,8 @@ guint32 fc_channel_mask_choose(const fc_audio_spec *spec) {
   const gboolean comments = (family == FC_TAGS_FLAC || family == FC_TAGS_OGG) &&
                             (major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG);
   /* Its own chunk or comment goes over, or is named, itself. */
-  if (comments || (major == SF_FORMAT_CAF && family == FC_TAGS_CAF) || (major == SF_FORMAT_AIFF && family == FC_TAGS_AIFF))
+  if (comments || (major == SF_FORMAT_CAF && family == FC_TAGS_CAF) ||
+      (major == SF_FORMAT_AIFF && family == FC_TAGS_AIFF))
     return 0;
   if (spec->tags->speakers_stated && !is_usual(mask, spec->tags->channels))
     fc_media_add_word(spec->lost, "channel mask");

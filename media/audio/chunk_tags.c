@@ -169,7 +169,8 @@ static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_ta
   if (layout->family == FC_TAGS_RIFF && list) read_info(tags, layout, chunk->data, chunk->size);
   if (strcmp(id, "bext") == 0) read_bext(tags, chunk->data, chunk->size);
   if (layout->family == FC_TAGS_CAF && strcmp(id, "info") == 0) read_caf_info(tags, chunk->data, chunk->size);
-  if (layout->family == FC_TAGS_AIFF && strcmp(id, "COMT") == 0) read_comments(tags, chunk->data, chunk->size);
+  if (layout->family == FC_TAGS_AIFF && strcmp(id, "COMT") == 0)
+    read_comments(tags, chunk->data, chunk->size);
   if (layout->family == FC_TAGS_AIFF && fc_chunk_id_is_among(chunk->id, "NAME AUTH (c)  ANNO"))
     add_text(tags, name_of(FC_TAGS_AIFF, id), chunk->data, chunk->size);
 }
@@ -313,7 +314,8 @@ void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
   for (guint i = 0; rules_of(tags->family) && i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
     g_autofree char *title = title_of(chunk);
-    const gboolean speakers = fc_chunk_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
+    const gboolean speakers =
+        fc_chunk_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
     if (!holds_texts(tags->family, chunk) && !speakers) fc_media_add_word(lost, title);
   }
 }

@@ -209,8 +209,8 @@ static gboolean fail_open(coded_source *source, const fc_file_format *format, GE
                  source->place.missing ? "is cut off, and " : "", format->title, why);
 }
 
-/* An Ogg file is gone through once. Of several streams, or one without an end, libsndfile reads the first where
- * it cannot seek. */
+/* An Ogg file is gone through once. Of several streams, or one without an end, libsndfile reads the first
+ * where it cannot seek. */
 static gboolean prepare_ogg(coded_source *source, GError **error) {
   fc_ogg_verifier *ogg = source->ogg = g_new0(fc_ogg_verifier, 1);
   if (source->input->seekable &&

@@ -232,8 +232,7 @@ static gboolean make_room(sndfile_encoder *encoder, GError **error) {
                  size);
 }
 
-/* libsndfile has both as a number from 0 to 1: the quality of Vorbis, and how much FLAC, Opus and MP3
- * compress. */
+/* The quality of Vorbis, and how much FLAC, Opus and MP3 compress. */
 static void set_options(sndfile_encoder *encoder) {
   double quality = encoder->spec->quality, level = encoder->spec->level;
   int mode = SF_BITRATE_MODE_CONSTANT;

@@ -87,7 +87,13 @@ struct fc_file_format {
                      GError **error);
   fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
                      fc_source *like, GError **error); /* NULL: it is read, not written */
+  const char *reader, *writer;                         /* the libraries, with their versions */
+  const fc_file_option *reading, *writing;             /* tables of options, or NULL (options.h) */
 };
+
+/* ... of image/. */
+extern const fc_file_option fc_image_reading[], fc_png_writing[], fc_jpeg_writing[], fc_webp_writing[],
+    fc_tiff_writing[];
 
 /* NULL when there is none. */
 const fc_file_format *fc_format_by_name(const char *name);
@@ -98,6 +104,9 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
 /* The format of an output. */
 const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
 
+/* Options of outputs (media/audio/audio_out.c). */
+extern const fc_file_option fc_wav_writing[], fc_pcm_writing[], fc_flac_writing[], fc_ogg_writing[],
+    fc_opus_writing[], fc_mp3_writing[];
 fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
 fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
                          GError **);

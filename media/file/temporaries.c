@@ -9,7 +9,7 @@
  */
 #include "media/file/temporaries.h"
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * temporaries.h - the names of the temporary files that would be left behind if the
- * process ended now. fc_output_remove_all (core/filterchain.h) unlinks them.
+ * process ended now. fc_output_remove_all (core/contract/filterchain.h) unlinks them.
  */
 #ifndef FC_MEDIA_TEMPORARIES_H
 #define FC_MEDIA_TEMPORARIES_H

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "filters/conv2d.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "filters/filter2d/conv2d.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 
 #define STRIP_ROWS  128
 #define MAX_THREADS 64

@@ -6,7 +6,7 @@
  * caller's stream: what 50 more take, shared among them, is a kernel and the gap before it. Wanted
  * are 2 us for both together. Exit status 77 without a device.
  */
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * memory on the CPU, device memory to device memory on a GPU. That each computes the right
  * thing is what tests/ops shows; here the output is only required to be complete.
  */
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 #include "tests/bench/bench.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 // ladder_conv1d.cu - one-dimensional convolution of f32, from the first idea to ours.
 // The rungs write the central `n` outputs of an input without a halo: elements beyond
 // the ends ("ghosts") count as zero.
-#include "filters/conv1d.h"
+#include "filters/conv1d/conv1d.h"
 #include "tests/bench/bench_cuda.cuh"
 
 #include <cstring>

@@ -3,10 +3,10 @@
  * ladder_cpu.c - the rungs that make sense on one CPU core: the plain loop, what the
  * compiler makes of a better one, and ours.
  */
-#include "filters/conv1d.h"
-#include "filters/gemm.h"
-#include "filters/stats.h"
-#include "filters/winstat.h"
+#include "filters/conv1d/conv1d.h"
+#include "filters/gemm/gemm.h"
+#include "filters/stats/stats.h"
+#include "filters/winstat/winstat.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 // register-blocked product, each a combination of three ideas on one skeleton - 128-bit
 // loads from shared memory, fragments read one step ahead, two buffers of shared memory -
 // and ours. 128 x 128 outputs a block of 256 threads, 8 x 8 a thread.
-#include "filters/gemm.h"
+#include "filters/gemm/gemm.h"
 #include "tests/bench/bench_cuda.cuh"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 //
 // ladder_winstat.cu - sum and sum of squares in a window that slides along the rows of
 // an image of f32. Windows stick out into a margin of real elements.
-#include "filters/winstat.h"
+#include "filters/winstat/winstat.h"
 #include "tests/bench/bench_cuda.cuh"
 
 #include <cmath>

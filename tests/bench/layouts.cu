@@ -12,7 +12,7 @@
 // dense copy. Exit status 1 where one is not, never for a slow one; 77 without a GPU.
 //
 // Meson builds it with CUDA: ninja -C build tests/bench/filterchain-layouts
-#include "filters/stats.h"
+#include "filters/stats/stats.h"
 #include "tests/bench/rivals.cuh"
 
 #include <ctime>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""As much of libfilterchain as runs chains on arrays: core/filterchain.h by ctypes, for benchmarks."""
+"""As much of libfilterchain as runs chains on arrays: core/contract/filterchain.h by ctypes, for benchmarks."""
 import ctypes
 import os
 import sys

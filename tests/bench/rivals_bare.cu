@@ -4,10 +4,10 @@
 // its first stage a border.
 #include "tests/bench/rivals.cuh"
 
-#include "filters/conv1d.h"
-#include "filters/conv2d.h"
-#include "filters/sepconv.h"
-#include "filters/winstat.h"
+#include "filters/conv1d/conv1d.h"
+#include "filters/filter2d/conv2d.h"
+#include "filters/filter2d/sepconv.h"
+#include "filters/winstat/winstat.h"
 
 namespace rivals {
 namespace {

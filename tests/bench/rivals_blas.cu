@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// rivals_blas.cu - beside cuBLAS: matrices of any size (filters/gemm.h), and the same small matrix
+// rivals_blas.cu - beside cuBLAS: matrices of any size (filters/gemm/gemm.h), and the same small matrix
 // for millions of vectors (operators dct and matrix). cuBLAS computes f32 as f32, without TF32.
 #ifdef RIVALS_BLAS
 
 #include "tests/bench/rivals.cuh"
 
-#include "filters/gemm.h"
+#include "filters/gemm/gemm.h"
 
 #include <cublas_v2.h>
 

@@ -6,7 +6,7 @@
 // signal (fc_stats_cuda), whose parts the host then merges: the check does so, the time is without.
 #include "tests/bench/rivals.cuh"
 
-#include "filters/stats.h"
+#include "filters/stats/stats.h"
 
 #include <cub/device/device_reduce.cuh>
 #include <cuda/functional>

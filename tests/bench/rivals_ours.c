@@ -4,7 +4,7 @@
  */
 #include "tests/bench/rivals_ours.h"
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef FC_TESTS_BENCH_RIVALS_OURS_H
 #define FC_TESTS_BENCH_RIVALS_OURS_H
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 #ifdef __cplusplus
 extern "C" {

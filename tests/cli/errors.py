@@ -425,9 +425,6 @@ class Inputs(Bad):
     def test_an_output_that_cannot_hold_it(self):
         """Likewise, whatever it is that it cannot hold."""
         self.expect(2, "out.png: sound cannot be stored as an image; use .wav or .npy", "-i", self.sound, output="out.png")
-        harness.write_png(self.path("in.png"), [[1, 2, 3, 4]], 2)
-        self.expect(2, "out.jpg: JPEG does not hold 2 channels; use .png, or -p mix to bring them to 1 or 3",
-                    "-i", "in.png", output="out.jpg")
         harness.write_wav(self.path("odd.wav"), harness.tone(400), rate=11025)
         self.expect(2, "out.opus: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not 11025; use .ogg or .flac",
                     "-i", "odd.wav", output="out.opus")

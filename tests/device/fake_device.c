@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/error.h"
+#include "core/device/buffer.h"
+#include "core/base/error.h"
 
 #define BAND    256
 #define PATTERN 0xa5

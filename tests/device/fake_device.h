@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_device.h - a CUDA device that is none: core/runner.h over host memory, for machines
- * without a GPU. A program that has it among its sources gets it in place of core/cuda.cu or
- * core/cuda_none.c, which the linker then leaves in the archive.
+ * fake_device.h - a CUDA device that is none: core/device/runner.h over host memory, for machines
+ * without a GPU. A program that has it among its sources gets it in place of core/device/cuda.cu or
+ * core/device/cuda_none.c, which the linker then leaves in the archive.
  *
  * Work is done when its lane is waited for, no sooner: uploads at the compute of their slot or
  * at wait_upload, downloads at wait_download or the next compute of the slot. Every piece of
@@ -16,7 +16,7 @@
 #ifndef FC_TESTS_DEVICE_FAKE_DEVICE_H
 #define FC_TESTS_DEVICE_FAKE_DEVICE_H
 
-#include "core/runner.h"
+#include "core/device/runner.h"
 
 #define FAKE_NAME "cuda:0 (Fake)"
 

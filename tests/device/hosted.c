@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/demand.h"
+#include "core/plan/demand.h"
 #include "tests/device/fake_device.h"
 
 /* Flop an output element: seconds on any CPU for the smallest input. */
@@ -13,6 +13,7 @@
 typedef struct hosted {
   fc_operator op; /* first: a stage points at it */
   fc_backend cuda;
+  const fc_backend *backends[3];
   const fc_operator *real;
   fc_reach reach[FC_AXES]; /* as it was last negotiated */
 } hosted;
@@ -39,7 +40,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_operator *real = real_of(host);
   fc_status status = real->negotiate ? real->negotiate(host, self, terms) : FC_OK;
   terms->work = MUCH_WORK;
-  memcpy(hosted_of(host)->reach, terms->reach, sizeof terms->reach);
+  memcpy(hosted_of(host)->reach, terms->needs[0]->reach, sizeof hosted_of(host)->reach);
   return status;
 }
 
@@ -52,7 +53,7 @@ static void release(const fc_host *host, void *memory) {
 }
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **made) {
-  const fc_backend *real = real_of(host)->cpu;
+  const fc_backend *real = fc_backend_for(real_of(host), FC_KIND_HOST);
   void *memory = host->alloc(host, setup->device, sizeof table);
   if (!memory) return host->fail(host, FC_NO_MEMORY, "not enough memory for its table");
   void *inner = self;
@@ -131,7 +132,7 @@ static fc_status process(const fc_host *host, const void *memory, const fc_job *
   g_assert_cmpmem(s->table, sizeof table, table, sizeof table);
   fc_view in = job->edges ? *job->in[0] : looked_at(job->in[0], hosted_of(host)->reach);
   fake_device_must_hold(&in);
-  fake_device_must_hold(job->out[0]);
+  fake_device_must_hold(job->out);
   return job->edges ? process_edges(host, s, job) : s->real->process(host, s->inner, job);
 }
 
@@ -142,10 +143,18 @@ GPtrArray *host_stages(fc_chain *chain, const char *but) {
     h->real = chain->stages[i].op;
     h->op = *h->real;
     h->op.negotiate = negotiate;
-    h->cuda = (fc_backend){
-        sizeof h->cuda, FC_BACKEND_GRAPH | (borders ? FC_BACKEND_EDGES : 0), NULL, prepare, release, scratch,
-        process};
-    h->op.cuda = but && strcmp(but, h->op.name) == 0 ? NULL : &h->cuda;
+    const fc_backend *cpu = fc_backend_for(h->real, FC_KIND_HOST);
+    h->cuda = (fc_backend){.size = sizeof h->cuda,
+                           .flags = FC_BACKEND_GRAPH | (borders ? FC_BACKEND_EDGES : 0) |
+                                    (cpu->flags & FC_BACKEND_SHAPED),
+                           .device_kind = FC_KIND_CUDA,
+                           .prepare = prepare,
+                           .release = release,
+                           .scratch = scratch,
+                           .process = process};
+    h->backends[0] = cpu;
+    h->backends[1] = but && strcmp(but, h->op.name) == 0 ? NULL : &h->cuda;
+    h->op.backends = h->backends;
     chain->stages[i].op = &h->op;
     g_ptr_array_add(all, h);
   }

@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_DEVICE_HOSTED_H
 #define FC_TESTS_DEVICE_HOSTED_H
 
-#include "core/chain.h"
+#include "core/context/chain.h"
 
 /*
  * Gives every stage of the chain a CUDA version, but those of the operator `but` (may be NULL),

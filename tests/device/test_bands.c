@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "core/context.h"
-#include "core/exec.h"
-#include "core/memory.h"
-#include "core/registry.h"
+#include "core/context/context.h"
+#include "core/run/exec.h"
+#include "core/run/memory.h"
+#include "core/registry/registry.h"
 #include "tests/device/fake_device.h"
 #include "tests/device/hosted.h"
 #include "tests/stream/chains.h"
@@ -138,7 +138,6 @@ static enum cut cut_of(const image *m) {
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_Y];
     if (r->before == FC_WHOLE || r->after == FC_WHOLE) return NEVER;
-    if (plan->stages[s].op && plan->stages[s].op->flags & FC_OP_STATEFUL) return NEVER;
     if (plan->stages[s].border == FC_BORDER_WRAP) cut = PERHAPS;
   }
   return cut;

@@ -8,11 +8,11 @@
  * border, optional change of length), a crop, a decimator, a repeater, sums across channels,
  * and a counter that measures and passes through.
  */
-#include "core/chain.h"
-#include "core/chunk.h"
-#include "core/error.h"
-#include "core/exec.h"
-#include "core/memory.h"
+#include "core/context/chain.h"
+#include "core/plan/chunk.h"
+#include "core/base/error.h"
+#include "core/run/exec.h"
+#include "core/run/memory.h"
 
 #include <string.h>
 
@@ -54,12 +54,12 @@ static double weight(gint64 j) {
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   unit *u = self;
-  fc_reach *r = &terms->reach[FC_AXIS_X];
-  gint64 *extent = &terms->out[0]->extent[FC_AXIS_X];
+  fc_reach *r = &terms->needs[0]->reach[FC_AXIS_X];
+  gint64 *extent = &terms->out->extent[FC_AXIS_X];
   switch (u->what) {
   case WINDOW:
     r->before = u->before, r->after = u->after, r->align = u->align;
-    terms->border = u->border, terms->border_value = 3;
+    terms->needs[0]->border = u->border, terms->needs[0]->border_value = 3;
     if (*extent >= 0) *extent = MAX(*extent + u->lengthen, 0);
     break;
   case CROP:
@@ -79,12 +79,12 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     terms->measure_bytes = sizeof(double);
     break;
   case ACROSS:
-    terms->reach[FC_AXIS_C].before = terms->reach[FC_AXIS_C].after = 1;
-    terms->border = FC_BORDER_REPLICATE;
+    terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = 1;
+    terms->needs[0]->border = FC_BORDER_REPLICATE;
     break;
   case MIX: {
-    gint64 channels = terms->out[0]->extent[FC_AXIS_C];
-    terms->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
+    gint64 channels = terms->out->extent[FC_AXIS_C];
+    terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
     break;
   }
   }
@@ -103,7 +103,7 @@ static void count_blocks(const unit *u, const fc_job *job) {
 
 static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
   const unit *u = state;
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   if (u->what == COUNT) {
     count_blocks(u, job);
     return FC_OK;
@@ -147,16 +147,15 @@ static fc_status report(const fc_host *host, void *self) {
 }
 
 static const fc_backend cpu = {.size = sizeof cpu, .process = process};
+static const fc_backend *const backends[] = {&cpu, NULL};
 
 static const fc_operator plain_operator = {.size = sizeof plain_operator,
                                            .name = "unit",
                                            .kinds = FC_KINDS_ALL,
                                            .dtypes_in = FC_DTYPES_FLOAT,
                                            .dtypes_out = FC_DTYPES_FLOAT,
-                                           .n_in = 1,
-                                           .n_out = 1,
                                            .negotiate = negotiate,
-                                           .cpu = &cpu};
+                                           .backends = backends};
 
 static const fc_operator count_operator = {.size = sizeof count_operator,
                                            .flags = FC_OP_PASSTHROUGH,
@@ -164,10 +163,8 @@ static const fc_operator count_operator = {.size = sizeof count_operator,
                                            .kinds = FC_KINDS_ALL,
                                            .dtypes_in = FC_DTYPES_FLOAT,
                                            .dtypes_out = FC_DTYPES_FLOAT,
-                                           .n_in = 1,
-                                           .n_out = 1,
                                            .negotiate = negotiate,
-                                           .cpu = &cpu,
+                                           .backends = backends,
                                            .reset = reset,
                                            .collect = collect,
                                            .report = report};
@@ -309,7 +306,7 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
   fc_context *context = fc_context_new_with(NULL);
   fc_chain chain = {context, n, g_new0(fc_stage, n)};
   for (guint i = 0; i < n; i++) {
-    fc_stage_host_init(&chain.stages[i].host);
+    fc_stage_host_init(&chain.stages[i].host, context);
     chain.stages[i].op = units[i].what == COUNT ? &count_operator : &plain_operator;
     chain.stages[i].self = &units[i];
   }
@@ -459,7 +456,7 @@ static void test_memory_limit(void) {
   unit narrow = window(8, 8, FC_BORDER_REFLECT), wide = window(1000000, 1000000, FC_BORDER_ZERO);
   fc_stage stages[1] = {{.op = &plain_operator, .self = &narrow}};
   fc_chain chain = {context, 1, stages};
-  fc_stage_host_init(&stages[0].host);
+  fc_stage_host_init(&stages[0].host, context);
   GError *error = NULL;
   fc_plan *plan = limited_plan(&chain, 10000000, 0, &error);
   gint64 freely = plan->chunk;

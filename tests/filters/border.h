@@ -5,7 +5,7 @@
 #ifndef FC_TESTS_BORDER_H
 #define FC_TESTS_BORDER_H
 
-#include "core/edges.h"
+#include "core/contract/edges.h"
 
 /* The position of a signal that stands for p, by walking there; -1: the constant. */
 static inline int64_t source_of(int border, int64_t p, int64_t extent) {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 static int check_failed, check_passed;
 

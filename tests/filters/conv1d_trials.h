@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_CONV1D_TRIALS_H
 #define FC_TESTS_CONV1D_TRIALS_H
 
-#include "filters/conv1d.h"
+#include "filters/conv1d/conv1d.h"
 #include "tests/filters/views.h"
 
 typedef struct trial {

@@ -12,7 +12,7 @@
 #ifndef FC_TESTS_DCT_FFT_CHECK_H
 #define FC_TESTS_DCT_FFT_CHECK_H
 
-#include "filters/matrix.h"
+#include "filters/matrix/matrix.h"
 #include "tests/filters/grid.h"
 
 /* What the matrix makes of it, in double. */

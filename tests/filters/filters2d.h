@@ -7,9 +7,9 @@
 #ifndef FC_TESTS_FILTERS2D_H
 #define FC_TESTS_FILTERS2D_H
 
-#include "filters/conv2d.h"
-#include "filters/samples.h"
-#include "filters/sepconv.h"
+#include "filters/filter2d/conv2d.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
 #include "tests/filters/images.h"
 
 /* A filter with a random mask; one of the two, by `dense`. */

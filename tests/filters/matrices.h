@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_MATRICES_H
 #define FC_TESTS_MATRICES_H
 
-#include "filters/gemm.h"
+#include "filters/gemm/gemm.h"
 #include "tests/filters/check.h"
 
 typedef struct matrix {

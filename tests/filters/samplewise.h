@@ -6,10 +6,10 @@
 #ifndef FC_TESTS_SAMPLEWISE_H
 #define FC_TESTS_SAMPLEWISE_H
 
-#include "filters/dither.h"
-#include "filters/gather.h"
-#include "filters/pointwise.h"
-#include "filters/stretch.h"
+#include "filters/pointwise/dither.h"
+#include "filters/pointwise/gather.h"
+#include "filters/pointwise/pointwise.h"
+#include "filters/pointwise/stretch.h"
 #include "tests/filters/views.h"
 
 typedef enum trial_kind {

@@ -8,7 +8,7 @@
 
 #include <float.h>
 
-#include "filters/stats.h"
+#include "filters/stats/stats.h"
 #include "tests/filters/views.h"
 #include "tests/filters/quad.h"
 

@@ -4,7 +4,7 @@
  * element types and lengths of transform; the same bits for any cut at whole blocks; a NaN
  * or infinity spoils what its mask covers, and no more; masks of several parts.
  */
-#include "filters/conv1d_fft.h"
+#include "filters/conv1d/conv1d_fft.h"
 #include "tests/filters/conv1d_trials.h"
 #include "tests/filters/quad.h"
 

@@ -4,8 +4,8 @@
  * transform can make, grids that fit those of the CPU, direct sums where they are quicker.
  * That it does it is tested where there is a device.
  */
-#include "filters/conv1d_fft.h"
-#include "filters/conv1d_overlap.h"
+#include "filters/conv1d/conv1d_fft.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "tests/filters/check.h"
 
 static void plan_check(int64_t taps, int even, int compute) {

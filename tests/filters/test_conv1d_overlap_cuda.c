@@ -5,8 +5,8 @@
  * and those of several parts; the same bits for any cut at the grid; a NaN or an infinity
  * spoils what its mask covers, and no more; notes. Skipped without a device.
  */
-#include "filters/conv1d_fft.h"
-#include "filters/conv1d_overlap.h"
+#include "filters/conv1d/conv1d_fft.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "tests/filters/conv1d_device.h"
 
 static const int64_t windows[2][4] = {{1024, 4096, 8192, 16384}, {1024, 4096}};

@@ -6,7 +6,7 @@
  *
  *     test_conv2d tests/goldens/conv2d.txt
  */
-#include "filters/lowrank.h"
+#include "filters/matrix/lowrank.h"
 #include "tests/filters/filters2d.h"
 #include "tests/filters/golden2d.h"
 

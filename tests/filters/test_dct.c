@@ -4,9 +4,9 @@
  * double for large sizes, and against each other: forward then inverse, energy; and
  * products against numpy.matmul.
  */
-#include "filters/dct.h"
-#include "filters/gemm.h"
-#include "filters/matrix_xy.h"
+#include "filters/fourier/dct.h"
+#include "filters/gemm/gemm.h"
+#include "filters/matrix/matrix_xy.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/grid.h"
 #include "tests/filters/quad.h"

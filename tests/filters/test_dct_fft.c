@@ -4,7 +4,7 @@
  * for (test_dct.c has those against scipy.fft): every type, direction and number of coefficients, along every
  * axis, in every order of axes and instruction set; pieces, bit for bit; NaN; and there and back.
  */
-#include "filters/dct_fft.h"
+#include "filters/fourier/dct_fft.h"
 #include "tests/filters/grid.h"
 
 typedef struct transform {

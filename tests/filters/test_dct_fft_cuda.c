@@ -5,7 +5,7 @@
  * order of axes and element type, rows that begin anywhere; pieces, bit for bit; NaN. Skipped without a
  * device.
  */
-#include "filters/dct_fft.h"
+#include "filters/fourier/dct_fft.h"
 #include "tests/filters/grid_device.h"
 
 typedef struct transform {

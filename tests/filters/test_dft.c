@@ -3,7 +3,7 @@
  * test_dft.c - transforms of blocks and back: against NumPy (goldens), the references, each
  * other (there and back, energy), and themselves cut anywhere, bit for bit.
  */
-#include "filters/dft.h"
+#include "filters/fourier/dft.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/grid.h"
 #include "tests/filters/quad.h"

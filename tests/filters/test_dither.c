@@ -4,8 +4,8 @@
  * neighbour to neighbour along every axis and across them, what it does to the rounding of a soft tone; and
  * every instruction set against the reference to the bit, on random views, cut and in place.
  */
-#include "filters/dither.h"
-#include "filters/dither_kernels.h"
+#include "filters/pointwise/dither.h"
+#include "filters/pointwise/dither_kernels.h"
 #include "tests/filters/views.h"
 
 #define ROWS     64

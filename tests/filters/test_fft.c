@@ -4,7 +4,7 @@
  * against the sum itself in 113 bits; energy; there and back; lanes that do not
  * depend on each other, bit for bit; guard bands; numpy.fft (goldens).
  */
-#include "filters/fft.h"
+#include "filters/fourier/fft.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/quad.h"
 

@@ -5,7 +5,7 @@
  */
 #include <float.h>
 
-#include "filters/gemm_blas.h"
+#include "filters/gemm/gemm_blas.h"
 #include "tests/filters/check.h"
 
 #define MOST 70

@@ -4,7 +4,7 @@
  * instruction set, against the definition in long double; along X and Y at once;
  * identities; and that output computed in pieces is the output computed whole, bit for bit.
  */
-#include "filters/matrix_xy.h"
+#include "filters/matrix/matrix_xy.h"
 #include "tests/filters/grid.h"
 
 typedef struct filter {

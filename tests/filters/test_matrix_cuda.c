@@ -5,7 +5,7 @@
  * and windows of larger ones, so that rows begin anywhere; the same notes, and nothing written beyond.
  * Skipped without a device.
  */
-#include "filters/matrix.h"
+#include "filters/matrix/matrix.h"
 #include "tests/filters/grid_device.h"
 
 typedef struct filter {

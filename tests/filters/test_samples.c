@@ -5,7 +5,7 @@
  * back with half-to-even rounding, clamping and notes.
  */
 #include "tests/filters/check.h"
-#include "filters/samples.h"
+#include "filters/base/samples.h"
 
 static const int64_t counts[] = {0, 1, 2, 3, 7, 16, 31, 64, 67, 257, 1009};
 #define N_COUNTS (sizeof counts / sizeof counts[0])

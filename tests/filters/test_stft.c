@@ -4,9 +4,9 @@
  * SciPy (goldens), the references, each other (there and back), and themselves cut
  * anywhere, bit for bit.
  */
-#include "filters/mel.h"
-#include "filters/stft.h"
-#include "filters/window.h"
+#include "filters/fourier/mel.h"
+#include "filters/fourier/stft.h"
+#include "filters/fourier/window.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/grid.h"
 

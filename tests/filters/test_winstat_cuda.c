@@ -7,7 +7,7 @@
  */
 #include <cuda_runtime_api.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "tests/filters/border.h"
 #include "tests/filters/winstat_check.h"
 

@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_VIEWS_H
 #define FC_TESTS_VIEWS_H
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "tests/filters/check.h"
 
 /* How samples lie in memory. */

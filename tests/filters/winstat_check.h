@@ -9,7 +9,7 @@
 
 #include <float.h>
 
-#include "filters/winstat.h"
+#include "filters/winstat/winstat.h"
 #include "tests/filters/check.h"
 #include "tests/filters/quad.h"
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/plugin_cache.h"
+#include "core/registry/plugin_cache.h"
 
 #define ENTRIES_TYPE "a(ayxxxtas)" /* of the file, see plugin_cache.c */
 #define DIGEST       32

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/syntax.h"
+#include "core/registry/syntax.h"
 
 static void cut_up(const char *line) {
   g_autoptr(GError) error = NULL;

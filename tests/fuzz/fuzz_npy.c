@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "core/table.h"
+#include "core/registry/table.h"
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
   fc_media_options options = fuzz_options();

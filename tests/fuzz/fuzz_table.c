@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/table.h"
+#include "core/registry/table.h"
 
 static void check(fc_table *table, GError *error) {
   g_assert_true((table != NULL) != (error != NULL));

@@ -5,7 +5,7 @@
     make_seeds.py FILTERCHAIN [SEEDS]
 
 Images, arrays and plain sound are written here byte by byte; the other sound containers
-by FILTERCHAIN itself, from a WAV with metadata. Files that are there and have another
+by FILTERCHAIN itself, from a WAV with metadata; webp_* and tiff_* were made with Pillow. Files that are there and have another
 name than ours (regress_*: what fuzzing once found) are left alone.
 """
 import os
@@ -304,7 +304,7 @@ def array_of(items, alignment):
 
 
 def entry(path, size=1, modified=2, changed=3, inode=4, names=()):
-    """(ayxxxtas), as core/plugin_cache.c has it for each plugin file."""
+    """(ayxxxtas), as core/registry/plugin_cache.c has it for each plugin file."""
     members = path + b"\0"
     end = len(members)
     members += bytes(-end % 8) + struct.pack("<qqqQ", size, modified, changed, inode)

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/context.h"
-#include "core/table.h"
+#include "core/context/context.h"
+#include "core/registry/table.h"
 
 /* Elements of one piece of an image or array; more than that is left to other tests. */
 #define PIECE_MAX ((gint64)1 << 20)
@@ -71,7 +71,7 @@ static void check_format(const fc_format *f) {
   for (int a = 0; a < FC_AXES; a++) g_assert_cmpint(f->extent[a], >=, FC_UNKNOWN);
 }
 
-/* Dense, as core/stream.h wants it. */
+/* Dense, as core/run/stream.h wants it. */
 static fc_view view_of(const fc_format *f, gint64 count) {
   fc_view v = {.size = sizeof v, .dtype = f->dtype, .kind = f->kind, .device = FC_HOST};
   gint64 stride = (gint64)fc_dtype_size(f->dtype);

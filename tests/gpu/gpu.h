@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_GPU_H
 #define FC_TESTS_GPU_H
 
-#include "core/runner.h"
+#include "core/device/runner.h"
 #include "tests/filters/check.h"
 
 #define SKIP 77 /* the exit status that Meson reports as a skipped test */

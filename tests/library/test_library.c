@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_library.c - the public library as a program that embeds it uses it: only
- * core/filterchain.h, and a chain parsed from a string, on host memory.
+ * core/contract/filterchain.h, and a chain parsed from a string, on host memory.
  */
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * test_library_cuda.c - a chain on device memory and a stream of the caller's, and on
  * host memory by way of a GPU. Skips where there is no device.
  */
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

@@ -15,15 +15,30 @@ import tree
 # What each folder may include, as prefixes of paths from the root.
 ALLOWED = {
     "core": ("core/",),
-    "filters": ("filters/", "core/edges.h", "core/view.h"),
-    "plugins": ("plugins/", "filters/", "core/plugin.h", "core/view.h"),
+    "filters": ("filters/", "core/contract/edges.h", "core/contract/rows.h", "core/contract/rows_table.h", "core/contract/view.h"),
+    "plugins": ("plugins/", "filters/", "core/contract/fc_helpers.h", "core/contract/plugin.h", "core/contract/view.h"),
     "media": ("media/", "core/"),
-    "cli": ("cli/", "core/filterchain.h"),
+    "cli": ("cli/", "core/contract/filterchain.h"),
     "tests": ("",),
 }
 
+# Among the folders of filters/: what each may include besides itself and base/.
+FILTERS = {
+    "base": (),
+    "gpu": (),
+    "conv1d": ("gpu", "fourier"),
+    "filter2d": ("gpu",),
+    "fourier": ("gpu",),
+    "gemm": ("gpu",),
+    "matrix": ("gpu", "gemm"),
+    "pointwise": ("gpu",),
+    "stats": ("gpu",),
+    "winstat": ("gpu",),
+}
+
 # Authors of plugins see these together in one folder, so they name each other bare.
-INSTALLED = ("core/edges.h", "core/filterchain.h", "core/plugin.h", "core/view.h")
+INSTALLED = ("core/contract/edges.h", "core/contract/fc_helpers.h", "core/contract/filterchain.h", "core/contract/plugin.h",
+             "core/contract/rows.h", "core/contract/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (
@@ -40,7 +55,7 @@ def wrong_own(root, path, named):
     """Why a quoted include is wrong, or None."""
     folder = path.split("/")[0]
     if path in INSTALLED and "/" not in named:
-        return None if "core/" + named in INSTALLED else f"{named} is not an installed header"
+        return None if "core/contract/" + named in INSTALLED else f"{named} is not an installed header"
     if folder == "examples":
         return "examples include what is installed: <filterchain/...> by pkg-config, so <plugin.h>"
     if not os.path.exists(os.path.join(root, named)):
@@ -49,6 +64,16 @@ def wrong_own(root, path, named):
         return "sources are compiled, not included"
     if not named.startswith(ALLOWED[folder]):
         return f"{folder}/ may not include {named}"
+    return wrong_family(path, named) if folder == "filters" and named.startswith("filters/") else None
+
+
+def wrong_family(path, named):
+    """Why an include between two folders of filters/ is wrong, or None."""
+    family, other = (name.split("/")[1] for name in (path, named))
+    if family not in FILTERS:
+        return f"filters/{family} is no folder of the filters: {', '.join(FILTERS)}"
+    if other not in (family, "base", *FILTERS[family]):
+        return f"filters/{family}/ may not include {named}"
     return None
 
 
@@ -83,34 +108,39 @@ def check(root):
 
 # A tree for the self-test: file, its include, whether that is a wrong arrow.
 ARROWS = (
-    ("core/a.c", '"core/view.h"', False),
+    ("core/a.c", '"core/contract/view.h"', False),
     ("core/b.c", "<glib.h>", False),
     ("core/c.c", '"media/m.h"', True),
-    ("core/d.c", '"filters/f.h"', True),
+    ("core/d.c", '"filters/base/f.h"', True),
     ("core/e.c", "<sndfile.h>", True),
     ("core/f.c", "<cuda_runtime.h>", True),
-    ("core/cuda.cu", "<cuda_runtime.h>", False),
-    ("core/plugin.h", '"view.h"', False),
+    ("core/device/cuda.cu", "<cuda_runtime.h>", False),
+    ("core/contract/plugin.h", '"view.h"', False),
     ("core/g.c", '"view.h"', True),
-    ("filters/f.h", '"core/view.h"', False),
-    ("filters/g.c", '"core/plugin.h"', True),
-    ("filters/h.c", "<glib.h>", True),
-    ("filters/i.c", "<stdio.h>", True),
-    ("filters/j.cu", '"filters/f.h"', False),
-    ("plugins/p.c", '"core/plugin.h"', False),
-    ("plugins/q.c", '"filters/f.h"', False),
-    ("plugins/r.c", '"core/filterchain.h"', True),
+    ("filters/base/f.h", '"core/contract/view.h"', False),
+    ("filters/base/g.c", '"core/contract/plugin.h"', True),
+    ("filters/base/h.c", "<glib.h>", True),
+    ("filters/base/i.c", "<stdio.h>", True),
+    ("filters/gemm/j.cu", '"filters/base/f.h"', False),
+    ("filters/matrix/k.cu", '"filters/gemm/j.cuh"', False),
+    ("filters/gemm/j.cuh", '"filters/matrix/k.cuh"', True),
+    ("filters/base/l.h", '"filters/gemm/j.cuh"', True),
+    ("filters/m.h", '"filters/base/f.h"', True),
+    ("filters/matrix/k.cuh", '"filters/gemm/nowhere.h"', True),
+    ("plugins/p.c", '"core/contract/plugin.h"', False),
+    ("plugins/q.c", '"filters/base/f.h"', False),
+    ("plugins/r.c", '"core/contract/filterchain.h"', True),
     ("plugins/s.c", "<glib.h>", True),
-    ("media/m.h", '"core/view.h"', False),
+    ("media/m.h", '"core/contract/view.h"', False),
     ("media/n.c", '"cli/x.h"', True),
-    ("cli/x.h", '"core/filterchain.h"', False),
-    ("cli/y.c", '"core/view.h"', True),
+    ("cli/x.h", '"core/contract/filterchain.h"', False),
+    ("cli/y.c", '"core/contract/view.h"', True),
     ("cli/z.c", '"media/m.h"', True),
     ("cli/w.c", '"cli/nowhere.h"', True),
     ("tests/unit/t.c", '"media/m.h"', False),
     ("tests/unit/u.c", '"core/a.c"', True),
     ("examples/plugin/e.c", "<plugin.h>", False),
-    ("examples/plugin/f.c", '"core/plugin.h"', True),
+    ("examples/plugin/f.c", '"core/contract/plugin.h"', True),
     ("lib/l.c", "<math.h>", True),
 )
 
@@ -118,7 +148,7 @@ ARROWS = (
 def self_test():
     """Every wrong arrow of ARROWS is found and no right one is."""
     with tempfile.TemporaryDirectory() as root:
-        for path, named, _ in (*ARROWS, ("core/view.h", "<stdint.h>", False), ("core/filterchain.h", "<glib.h>", False)):
+        for path, named, _ in (*ARROWS, ("core/contract/view.h", "<stdint.h>", False), ("core/contract/filterchain.h", "<glib.h>", False)):
             os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write(f"// a comment\n#include {named}\n")

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/table.h"
-#include "media/image/image_child.h"
+#include "core/registry/table.h"
+#include "media/image/child.h"
 #include "media/array/quantise.h"
 #include "tests/media/support.h"
 
@@ -265,6 +265,13 @@ static void test_npy_cut(void) {
   g_assert_cmpuint(values->len, ==, 12);
 }
 
+/* Bytes that are mapped. */
+static rlim_t address_space(void) {
+  g_autofree char *statm = NULL;
+  g_assert_true(g_file_get_contents("/proc/self/statm", &statm, NULL, NULL));
+  return g_ascii_strtoull(statm, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Arrays of 1 GiB, all holes, that are wanted in memory where there is less: an error, and not the end. */
 static void test_no_memory(void) {
   enum { ROOM = 512 << 20 };
@@ -280,7 +287,7 @@ static void test_no_memory(void) {
   struct rlimit before, less;
   g_assert_cmpint(getrlimit(RLIMIT_AS, &before), ==, 0);
   less = before;
-  less.rlim_cur = fc_address_space(NULL) + ROOM;
+  less.rlim_cur = address_space() + ROOM;
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = g_strdup_printf("{'descr': '|u1', 'fortran_order': %s, 'shape': (%s), }\n",
                                             cases[i].order, cases[i].shape);

@@ -37,7 +37,7 @@ typedef struct bench {
 } bench;
 
 static const fc_backend *reference_of(const test_case *c) {
-  return c->op->reference ? c->op->reference : c->op->cpu;
+  return c->op->reference ? c->op->reference : backend_of(c->op, FC_KIND_HOST);
 }
 
 /* ---- is it worth it? --------------------------------------------------------------- */
@@ -238,21 +238,11 @@ static gboolean again_in_threads(bench *b, const manner *how) {
 
 /* ---- all manners ---------------------------------------------------------------------- */
 
-static gboolean may_work_in_place(const trial *t) {
-  if (!(t->op->flags & FC_OP_IN_PLACE) || t->in.dtype != t->out.dtype || t->in.kind != t->out.kind)
-    return FALSE;
-  for (int a = 0; a < FC_AXES; a++) {
-    const fc_reach *r = &t->reach[a];
-    if (r->before || r->after || r->num != r->den || t->in.extent[a] != t->out.extent[a]) return FALSE;
-  }
-  return TRUE;
-}
-
 /* Whether a host would run it on a signal whose end it has not seen. */
 static gboolean may_be_open(const trial *t) {
   const fc_reach *r = &t->reach[FC_AXIS_X];
   gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE || t->border == FC_BORDER_WRAP;
-  return t->in.kind == FC_AUDIO && !whole && !(t->op->flags & FC_OP_STATEFUL) && t->in.extent[FC_AXIS_X] > 0;
+  return t->in.kind == FC_AUDIO && !whole && t->in.extent[FC_AXIS_X] > 0;
 }
 
 /* A stream whose length only its end tells: prepared without, and the same to the bit. */
@@ -285,10 +275,7 @@ static gboolean run_all_manners(bench *b) {
   if (!again(b, &b->subject, &how, FAULT_CUT, "cut")) return FALSE;
   if (!run_open(b, how)) return FALSE;
   how.shared = TRUE, how.poison = 0x7f, how.seed++;
-  if (!again_in_threads(b, &how)) return FALSE;
-  if (!may_work_in_place(&b->subject)) return TRUE;
-  how.in_place = TRUE;
-  return again(b, &b->subject, &how, FAULT_VALUE, "in place");
+  return again_in_threads(b, &how);
 }
 
 static case_end run_bench(bench *b, char **sentence) {

@@ -55,8 +55,9 @@ static const char *cuda_finish(void *stream) {
 
 const test_device *device_cuda(const char **reason) {
   static char name[64 + sizeof((struct cudaDeviceProp *)0)->name];
-  static const test_device cuda = {
-      0, name, cuda_alloc, cuda_free, cuda_put, cuda_get, cuda_stream_new, cuda_stream_free, cuda_finish};
+  static const test_device cuda = {FC_CUDA_DEVICE(0), name,     cuda_alloc,      cuda_free,
+                                   cuda_put,          cuda_get, cuda_stream_new, cuda_stream_free,
+                                   cuda_finish};
   int count = 0;
   struct cudaDeviceProp properties;
   *reason = said(cudaGetDeviceCount(&count));

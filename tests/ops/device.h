@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/view.h"
+#include "core/contract/view.h"
 
 typedef struct test_device {
-  int ordinal; /* FC_HOST or a CUDA ordinal */
+  int32_t id; /* FC_HOST or FC_CUDA_DEVICE(n) */
   const char *name;
   void *(*alloc)(size_t bytes); /* aligned to 256; ends the program when there is none */
   void (*free)(void *memory);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/plugin.h"
+#include "core/contract/fc_helpers.h"
 
 typedef enum fault {
   SOUND,
@@ -36,7 +36,7 @@ static double load(const void *at, int dtype) {
 }
 
 static void store(void *at, double value, fault f, const fc_job *job) {
-  const fc_view *out = job->out[0];
+  const fc_view *out = job->out;
   if (out->dtype == FC_F64) *(double *)at = value;
   if (out->dtype == FC_F32) *(float *)at = (float)value;
   if (out->dtype != FC_U8) return;
@@ -61,7 +61,7 @@ static double value_at(const fc_job *job, fault f, const int64_t at[FC_AXES]) {
 }
 
 static void *place(const fc_job *job, fault f, const int64_t at[FC_AXES]) {
-  const fc_view *out = job->out[0];
+  const fc_view *out = job->out;
   int64_t dense = (at[1] * out->shape[2] + at[2]) * out->shape[3] + at[3];
   if (f == IGNORES_STRIDE && out->shape[0] == 1)
     return (char *)out->data + dense * (int64_t)fc_dtype_size(out->dtype);
@@ -69,7 +69,7 @@ static void *place(const fc_job *job, fault f, const int64_t at[FC_AXES]) {
 }
 
 static void all_elements(const fc_job *job, fault f) {
-  const fc_view *out = job->out[0];
+  const fc_view *out = job->out;
   int64_t at[FC_AXES], width = out->shape[2] - (f == ENDS_EARLY) + (f == WRITES_BEYOND);
   for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
     for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
@@ -84,7 +84,7 @@ static void all_elements(const fc_job *job, fault f) {
 
 static fc_status process(const fc_job *job, fault f) {
   static atomic_int calls, owner;
-  const fc_view *out = job->out[0];
+  const fc_view *out = job->out;
   int me = atomic_fetch_add(&calls, 1);
   if (f == FAILS) return FC_FATAL;
   if (f == SHARES_STATE) {
@@ -136,8 +136,8 @@ static const fc_backend leaks_cpu = {
     .size = sizeof(fc_backend), .prepare = leaky_prepare, .scratch = scratch, .process = sound_process};
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  terms->reach[FC_AXIS_X].before = terms->reach[FC_AXIS_X].after = 1;
-  terms->border = FC_BORDER_REFLECT;
+  terms->needs[0]->reach[FC_AXIS_X].before = terms->needs[0]->reach[FC_AXIS_X].after = 1;
+  terms->needs[0]->border = FC_BORDER_REFLECT;
   return FC_OK;
 }
 
@@ -152,7 +152,7 @@ static fc_status refuse(const fc_host *host, void *self, fc_terms *terms) {
 static fc_status negotiate_anew(const fc_host *host, void *self, fc_terms *terms) {
   static atomic_int asked;
   negotiate(host, self, terms);
-  terms->reach[FC_AXIS_X].before = 1 + atomic_fetch_add(&asked, 1) % 7;
+  terms->needs[0]->reach[FC_AXIS_X].before = 1 + atomic_fetch_add(&asked, 1) % 7;
   return FC_OK;
 }
 
@@ -197,7 +197,7 @@ static fc_status measure_cuts(const fc_host *host, const void *state, const fc_j
 }
 
 static fc_status measure_negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  terms->reach[terms->in[0]->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y].align = 4;
+  terms->needs[0]->reach[terms->in[0]->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y].align = 4;
   terms->measure_bytes = sizeof(double);
   return FC_OK;
 }
@@ -227,8 +227,12 @@ static const fc_backend measures_cuts_cpu = {.size = sizeof(fc_backend), .proces
 
 /* ---- descriptors ------------------------------------------------------------------ */
 
-static const fc_param level_param = {
-    .size = sizeof(fc_param), .type = FC_INT, .name = "level", .doc = "Nothing.", .preset = "0", .max = 5};
+static const fc_param level_param = {.size = sizeof(fc_param),
+                                     .type = FC_INT,
+                                     .name = "level",
+                                     .doc = "Nothing.",
+                                     .preset = "0",
+                                     .limits = FC_INT_BETWEEN(0, 5)};
 static const fc_param *const params[] = {&level_param};
 static const char *const examples[] = {NULL};
 static const char *const picky_examples[] = {"refuses_example:level=1", NULL};
@@ -245,12 +249,10 @@ static const char *const picky_examples[] = {"refuses_example:level=1", NULL};
                                             .kinds = FC_KINDS_ALL & ~FC_KIND_BIT(FC_AUDIO),                  \
                                             .dtypes_in = U8_AND_F32,                                         \
                                             .dtypes_out = U8_AND_F32 | FC_DTYPE_BIT(FC_F64),                 \
-                                            .n_in = 1,                                                       \
-                                            .n_out = 1,                                                      \
                                             .params = params,                                                \
                                             .create = made,                                                  \
                                             .negotiate = how,                                                \
-                                            .cpu = &backend,                                                 \
+                                            .backends = FC_STATIC_LIST(fc_backend, &backend, NULL),          \
                                             .reference = &sound_cpu}
 #define OPERATOR(id, backend) OPERATOR_FULL(id, backend, negotiate, NULL, examples)
 
@@ -284,13 +286,11 @@ OPERATOR_FULL(changes_its_mind, sound_cpu, negotiate_anew, NULL, examples);
                                             .kinds = FC_KINDS_ALL,                                           \
                                             .dtypes_in = U8_AND_F32,                                         \
                                             .dtypes_out = U8_AND_F32,                                        \
-                                            .n_in = 1,                                                       \
-                                            .n_out = 1,                                                      \
                                             .params = params,                                                \
                                             .create = measure_create,                                        \
                                             .destroy = free,                                                 \
                                             .negotiate = measure_negotiate,                                  \
-                                            .cpu = &backend,                                                 \
+                                            .backends = FC_STATIC_LIST(fc_backend, &backend, NULL),          \
                                             .reset = reset,                                                  \
                                             .collect = collect,                                              \
                                             .report = report,                                                \

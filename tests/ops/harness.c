@@ -127,7 +127,7 @@ static fill random_fill(int dtype, dice *d) {
 static test_case make_case(harness *h, const combination *m, const wish *w, dice *d) {
   static const int bits[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
   test_case c = {.op = h->op, .backend = h->backend, .device = h->device};
-  g_snprintf(c.who, sizeof c.who, "%s on %s", h->op->name, h->device->ordinal == FC_HOST ? "cpu" : "cuda");
+  g_snprintf(c.who, sizeof c.who, "%s on %s", h->op->name, h->device->id == FC_HOST ? "cpu" : "cuda");
   c.in = (fc_format){.size = sizeof c.in, .kind = m->kind, .dtype = m->in, .bits = bits[m->in]};
   c.in.layout = m->planar ? FC_PLANAR : FC_INTERLEAVED;
   c.in.rate = m->kind == FC_AUDIO ? 16000 : 0;
@@ -188,7 +188,7 @@ static void free_refusal(gpointer data) {
 static void how_again(const harness *h, guint64 number, char text[HARNESS_CURRENT]) {
   g_snprintf(text, HARNESS_CURRENT,
              "--op %s --backend %s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT, h->op->name,
-             h->device->ordinal == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
+             h->device->id == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
 }
 
 static void report_failure(harness *h, const test_case *c, guint64 number, const verdict *v) {
@@ -357,5 +357,6 @@ void harness_describe(const fc_operator *op) {
   printf(" ->");
   for (int d = 0; d < FC_DTYPE_COUNT; d++)
     if (op->dtypes_out & FC_DTYPE_BIT(d)) printf(" %s", fc_dtype_name(d));
-  printf(";%s%s%s\n", op->cpu ? " cpu" : "", op->cuda ? " cuda" : "", op->reference ? " reference" : "");
+  printf(";%s%s%s\n", backend_of(op, FC_KIND_HOST) ? " cpu" : "", backend_of(op, FC_KIND_CUDA) ? " cuda" : "",
+         op->reference ? " reference" : "");
 }

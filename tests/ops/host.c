@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "core/contract/rows_table.h"
+
 static host *of(const fc_host *base) {
   return base->ctx;
 }
@@ -25,10 +27,10 @@ static fc_status host_fail(const fc_host *base, fc_status status, const char *fo
 /* Junk, so that nobody counts on zeros. */
 #define FRESH 0xa5
 
-static void *host_alloc(const fc_host *base, int ordinal, size_t bytes) {
+static void *host_alloc(const fc_host *base, int32_t device_id, size_t bytes) {
   host *h = of(base);
-  const test_device *device = ordinal == FC_HOST ? device_cpu() : h->device;
-  if (ordinal != FC_HOST && ordinal != h->device->ordinal) return NULL;
+  const test_device *device = device_id == FC_HOST ? device_cpu() : h->device;
+  if (device_id != FC_HOST && device_id != h->device->id) return NULL;
   block b = block_new(device, bytes, FRESH);
   block_send(&b);
   g_mutex_lock(&h->mutex);
@@ -42,7 +44,7 @@ static void check_block(host *h, block *b) {
   block_free(b);
 }
 
-static void host_free(const fc_host *base, int ordinal, void *memory) {
+static void host_free(const fc_host *base, int32_t device_id, void *memory) {
   host *h = of(base);
   if (!memory) return;
   g_mutex_lock(&h->mutex);
@@ -57,8 +59,9 @@ static void host_free(const fc_host *base, int ordinal, void *memory) {
   g_mutex_unlock(&h->mutex);
 }
 
-static fc_status host_upload(const fc_host *base, int ordinal, void *to, const void *from, size_t bytes) {
-  const test_device *device = ordinal == FC_HOST ? device_cpu() : of(base)->device;
+static fc_status host_upload(const fc_host *base, int32_t device_id, void *to, const void *from,
+                             size_t bytes) {
+  const test_device *device = device_id == FC_HOST ? device_cpu() : of(base)->device;
   const char *error = device->put(to, from, bytes);
   return error ? host_fail(base, FC_DEVICE, "%s", error) : FC_OK;
 }
@@ -72,6 +75,18 @@ static void host_measured(const fc_host *base, const fc_measurement *value) {
 
 static const void *host_extension(const fc_host *base, const char *name) {
   return NULL;
+}
+
+static void host_log(const fc_host *base, int level, const char *format, ...) {
+  (void)base, (void)level, (void)format;
+}
+
+static void host_remark(const fc_host *base, const char *format, ...) {
+  (void)base, (void)format;
+}
+
+static int host_cancelled(const fc_host *base) {
+  return 0;
 }
 
 static void clear_measured(gpointer data) {
@@ -89,8 +104,9 @@ static GArray *new_list(void) {
 
 void host_init(host *h, const test_device *device) {
   memset(h, 0, sizeof *h);
-  h->base = (fc_host){sizeof(fc_host), FC_PLUGIN_ABI, h, host_fail, host_alloc, host_free, host_upload,
-                      host_measured,   host_extension};
+  h->base = (fc_host){
+      sizeof(fc_host), FC_PLUGIN_ABI,  h,        host_fail,   host_alloc,     host_free,      host_upload,
+      host_measured,   host_extension, host_log, host_remark, host_cancelled, fc_rows_table()};
   h->device = device;
   g_mutex_init(&h->mutex);
   h->blocks = g_array_new(FALSE, FALSE, sizeof(block));

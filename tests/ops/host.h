@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "tests/ops/device.h"
 #include "tests/ops/verdict.h"
 

@@ -5,7 +5,7 @@
 #ifndef FC_TESTS_OPS_LAYOUT_H
 #define FC_TESTS_OPS_LAYOUT_H
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "tests/ops/random.h"
 
 enum layout {

@@ -113,7 +113,7 @@ static int measured_axis(const trial *t) {
 /* How many pieces an axis may have: blocks that are measured are never cut. */
 static void parts_of(running *run, int64_t parts[FC_AXES]) {
   const trial *t = run->t;
-  gboolean cut = run->how->cut && !(t->op->flags & FC_OP_STATEFUL);
+  gboolean cut = run->how->cut;
   int axis = t->out.kind == FC_AUDIO || t->out.extent[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
   if (t->measure_bytes) axis = measured_axis(t);
   for (int a = 0; a < FC_AXES; a++) parts[a] = 1;
@@ -186,8 +186,8 @@ static buffer output_new(running *run, const range out[FC_AXES]) {
   return b;
 }
 
-static fc_view view_of(const buffer *b, const range what[FC_AXES], const fc_format *format, int ordinal) {
-  fc_view v = {sizeof v, format->dtype, format->kind, ordinal, b->first, {0}, {0}, {0}, {0}};
+static fc_view view_of(const buffer *b, const range what[FC_AXES], const fc_format *format, int32_t id) {
+  fc_view v = {sizeof v, format->dtype, format->kind, id, b->first, {0}, {0}, {0}, {0}};
   for (int a = 0; a < FC_AXES; a++) {
     v.shape[a] = length(what[a]);
     v.stride[a] = b->stride[a];
@@ -201,7 +201,7 @@ static fc_view view_of(const buffer *b, const range what[FC_AXES], const fc_form
 /* ---- making a piece ready -------------------------------------------------------- */
 
 static gboolean same_memory(const running *run) {
-  return run->how->in_place || (run->t->op->flags & FC_OP_PASSTHROUGH) != 0;
+  return (run->t->op->flags & FC_OP_PASSTHROUGH) != 0;
 }
 
 /* All that any piece may look at. */
@@ -238,10 +238,8 @@ static void ready_measure(running *run, piece *p) {
   note_error(run, block_send(&p->measure));
 }
 
-static fc_job job_of(const running *run, const piece *p, const fc_view *const *ins,
-                     const fc_view *const *outs) {
-  fc_job job = {
-      .size = sizeof job, .compute = run->t->compute, .n_in = 1, .n_out = 1, .in = ins, .out = outs};
+static fc_job job_of(const running *run, const piece *p, const fc_view *const *ins, const fc_view *out) {
+  fc_job job = {.size = sizeof job, .compute = run->t->compute, .n_in = 1, .in = ins, .out = out};
   job.scratch = p->scratch_bytes ? block_data(&p->scratch) : NULL;
   job.scratch_bytes = p->scratch_bytes;
   if (run->t->measure_bytes) {
@@ -256,15 +254,15 @@ static fc_job job_of(const running *run, const piece *p, const fc_view *const *i
 static size_t scratch_of(const running *run, const piece *p) {
   if (!run->t->backend->scratch) return 0;
   fc_view in = p->in_view, out = p->out_view;
-  const fc_view *ins[1] = {&in}, *outs[1] = {&out};
+  const fc_view *ins[1] = {&in};
   in.data = out.data = NULL;
-  fc_job job = job_of(run, p, ins, outs);
+  fc_job job = job_of(run, p, ins, &out);
   return run->t->backend->scratch(run->t->state, &job);
 }
 
 static void ready(running *run, piece *p) {
   const trial *t = run->t;
-  int ordinal = t->host.device->ordinal;
+  int32_t id = t->host.device->id;
   if (run->how->shared) {
     p->in = &run->in, p->to = &run->out;
   } else {
@@ -273,8 +271,8 @@ static void ready(running *run, piece *p) {
     p->in = &p->own_in, p->to = &p->own_out;
   }
   if (same_memory(run)) p->to = p->in;
-  p->in_view = view_of(p->in, p->view, &t->in, ordinal);
-  p->out_view = view_of(p->to, p->out, &t->out, ordinal);
+  p->in_view = view_of(p->in, p->view, &t->in, id);
+  p->out_view = view_of(p->to, p->out, &t->out, id);
   if (run->how->open && p->readable[FC_AXIS_X].hi < t->in.extent[FC_AXIS_X])
     p->in_view.extent[FC_AXIS_X] = p->out_view.extent[FC_AXIS_X] = FC_UNKNOWN;
   if (t->measure_bytes) ready_measure(run, p);
@@ -286,8 +284,8 @@ static void ready(running *run, piece *p) {
 /* ---- processing ------------------------------------------------------------------ */
 
 static void process(const running *run, piece *p, void *stream) {
-  const fc_view *ins[1] = {&p->in_view}, *outs[1] = {&p->out_view};
-  fc_job job = job_of(run, p, ins, outs);
+  const fc_view *ins[1] = {&p->in_view};
+  fc_job job = job_of(run, p, ins, &p->out_view);
   job.stream = stream;
   p->status = run->t->backend->process(&run->t->host.base, run->t->state, &job);
 }
@@ -365,7 +363,7 @@ static gboolean take_buffers(running *run, buffer *in, buffer *out) {
     memcpy(run->r->codes, run->s->codes, (gsize)run->s->count * run->s->size);
     return check_input(run, in);
   }
-  return run->how->in_place ? take_output(run, in) : check_input(run, in) && take_output(run, out);
+  return check_input(run, in) && take_output(run, out);
 }
 
 /* Puts the piece's partial results where they belong in the signal. */

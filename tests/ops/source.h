@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * source.h - the signal that a case filters: its codes, and what the border makes of
- * positions outside, written from the definitions in core/plugin.h and shared with
+ * positions outside, written from the definitions in core/contract/plugin.h and shared with
  * nothing of the engine's.
  */
 #ifndef FC_TESTS_OPS_SOURCE_H
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 #include "tests/ops/random.h"
 
 /* ---- one element ------------------------------------------------------------- */

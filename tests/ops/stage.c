@@ -7,7 +7,7 @@
  */
 #include "tests/ops/stage.h"
 
-#include "core/table.h"
+#include "core/registry/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +18,18 @@
 #define MOST_INT   300
 #define MOST_FLOAT 1e6
 
-static gboolean limited(const fc_param *p) {
-  return p->min != 0 || p->max != 0;
+static gboolean has_limit(const fc_param *p, guint which) {
+  return p->limits && p->limits->flags & which;
+}
+
+static double least(const fc_param *p, double otherwise) {
+  if (!has_limit(p, FC_LIMIT_MIN)) return otherwise;
+  return p->type == FC_INT ? (double)p->limits->int_min : p->limits->min;
+}
+
+static double most(const fc_param *p, double otherwise) {
+  if (!has_limit(p, FC_LIMIT_MAX)) return otherwise;
+  return p->type == FC_INT ? (double)p->limits->int_max : p->limits->max;
 }
 
 static double preset_number(const fc_param *p, double otherwise) {
@@ -28,8 +38,8 @@ static double preset_number(const fc_param *p, double otherwise) {
 }
 
 static char *random_int(const fc_param *p, const gint64 shape[FC_AXES], dice *d) {
-  gint64 low = limited(p) ? (gint64)MAX(p->min, -MOST_INT) : -8;
-  gint64 high = limited(p) ? (gint64)MIN(p->max, MAX((double)low + 1, MOST_INT)) : 40;
+  gint64 low = (gint64)MAX(least(p, -8), -MOST_INT);
+  gint64 high = (gint64)MIN(most(p, MAX((double)low + 1, 40)), MAX((double)low + 1, MOST_INT));
   gint64 near = (gint64)preset_number(p, (double)low), value;
   switch (dice_int(d, 0, 5)) {
   case 0: value = low + dice_int(d, 0, 2); break;
@@ -47,7 +57,7 @@ static char *show_float(double value) {
 }
 
 static char *random_float(const fc_param *p, dice *d) {
-  double low = limited(p) ? MAX(p->min, -MOST_FLOAT) : -4, high = limited(p) ? MIN(p->max, MOST_FLOAT) : 4;
+  double low = MAX(least(p, -4), -MOST_FLOAT), high = MIN(most(p, MAX(low + 1, 4)), MOST_FLOAT);
   double near = preset_number(p, (low + high) / 2), value;
   if (p->flags & FC_PARAM_DECIBEL && dice_chance(d, 30))
     return g_strdup_printf("%ddB", (int)dice_int(d, -40, 6));
@@ -181,8 +191,8 @@ static void wish_for(GPtrArray *wishes, int param, const char *value) {
   g_ptr_array_add(wishes, w);
 }
 
-static void wish_number(GPtrArray *wishes, const fc_param *p, int param, double value, double most) {
-  if (fabs(value) > most) return;
+static void wish_number(GPtrArray *wishes, int param, double value, double largest) {
+  if (!(fabs(value) <= largest)) return;
   g_autofree char *text = show_float(value);
   wish_for(wishes, param, text);
 }
@@ -192,10 +202,10 @@ static void wish_param(GPtrArray *wishes, const fc_param *p, int param) {
   if (p->preset) wish_for(wishes, param, p->preset);
   for (guint i = 0; names[i]; i++) wish_for(wishes, param, names[i]);
   if (p->type == FC_BOOL) wish_for(wishes, param, "yes"), wish_for(wishes, param, "no");
-  if ((p->type != FC_INT && p->type != FC_FLOAT) || !limited(p)) return;
-  double most = p->type == FC_INT ? MOST_INT : MOST_FLOAT;
-  wish_number(wishes, p, param, p->min, most);
-  wish_number(wishes, p, param, p->max, most);
+  if (p->type != FC_INT && p->type != FC_FLOAT) return;
+  double largest = p->type == FC_INT ? MOST_INT : MOST_FLOAT;
+  wish_number(wishes, param, least(p, NAN), largest);
+  wish_number(wishes, param, most(p, NAN), largest);
 }
 
 GPtrArray *wishes_of(const fc_operator *op) {

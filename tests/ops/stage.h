@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#include "core/params.h"
+#include "core/registry/params.h"
 #include "tests/ops/random.h"
 
 /* What every operator must be tried with at least once: an example of its own, or one

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/registry.h"
+#include "core/registry/registry.h"
 #include "tests/ops/harness.h"
+#include "tests/ops/trial.h"
 
 #define BIT(fault) (1u << (fault))
 
@@ -54,7 +55,7 @@ static const struct known *find(const char *name) {
 static gboolean notices(const fc_operator *op, const harness_options *options) {
   harness_tally tally;
   const struct known *k = find(op->name);
-  harness_run(op, op->cpu, device_cpu(), options, &tally);
+  harness_run(op, backend_of(op, FC_KIND_HOST), device_cpu(), options, &tally);
   gboolean ok = k && k->faults & BIT(tally.first.fault);
   printf("%s %s: %s %s\n", ok ? "ok  " : "FAIL", op->name, fault_name(tally.first.fault), tally.first.text);
   return ok;

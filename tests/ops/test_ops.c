@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/registry.h"
+#include "core/registry/registry.h"
 #include "tests/ops/harness.h"
+#include "tests/ops/trial.h"
 
 #define SKIP 77
 
@@ -74,13 +75,14 @@ static gboolean run_operator(const settings *s, const fc_operator *op, const tes
                              guint64 *ran) {
   gboolean ok = TRUE;
   harness_tally tally;
-  if (op->cpu && wanted(s, "cpu")) {
-    harness_run(op, op->cpu, device_cpu(), &s->harness, &tally);
+  const fc_backend *on_host = backend_of(op, FC_KIND_HOST), *on_cuda = backend_of(op, FC_KIND_CUDA);
+  if (on_host && wanted(s, "cpu")) {
+    harness_run(op, on_host, device_cpu(), &s->harness, &tally);
     ok &= tally.failures == 0;
     *ran += tally.ran;
   }
-  if (op->cuda && cuda) {
-    harness_run(op, op->cuda, cuda, &s->harness, &tally);
+  if (on_cuda && cuda) {
+    harness_run(op, on_cuda, cuda, &s->harness, &tally);
     ok &= tally.failures == 0;
     *ran += tally.ran;
   } else if (cuda) {

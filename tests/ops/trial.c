@@ -13,6 +13,12 @@ static gboolean keeps_dtype(const fc_operator *op) {
   return (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) != 0;
 }
 
+const fc_backend *backend_of(const fc_operator *op, int kind) {
+  for (int i = 0; op->backends[i]; i++)
+    if (op->backends[i]->device_kind == (uint32_t)kind) return op->backends[i];
+  return NULL;
+}
+
 /* ---- refusals ------------------------------------------------------------------ */
 
 /* What a status other than FC_OK comes to: refused with a sentence, or a fault. */
@@ -60,7 +66,7 @@ static gboolean check_terms(trial *t, verdict *v) {
   if (out->kind < 0 || out->kind >= FC_KIND_COUNT || (out->kind == FC_AUDIO) != (t->in.kind == FC_AUDIO))
     return wrong(t, v, "a kind of output that no chain can go on with");
   if (out->layout != FC_INTERLEAVED && out->layout != FC_PLANAR) return wrong(t, v, "unknown layout");
-  if (t->border < FC_BORDER_ZERO || t->border > FC_BORDER_NONE) return wrong(t, v, "unknown border");
+  if (t->border < FC_BORDER_ZERO || t->border > FC_BORDER_UNSET) return wrong(t, v, "unknown border");
   if (t->measure_bytes && !(t->op->collect && t->op->report))
     return wrong(t, v, "measures, but has no collect or report");
   for (int a = 0; a < FC_AXES; a++)
@@ -68,18 +74,20 @@ static gboolean check_terms(trial *t, verdict *v) {
   return TRUE;
 }
 
-static fc_status ask(trial *t, int wanted, fc_format *in, fc_format *out, fc_terms *terms) {
+static fc_status ask(trial *t, int wanted, fc_format *in, fc_format *out, fc_terms *terms, fc_need *asked) {
   *out = *in;
   out->dtype = keeps_dtype(t->op) ? in->dtype : wanted;
   if (out->dtype != in->dtype) out->bits = bits_of[out->dtype];
   const fc_format *ins[1] = {in};
-  fc_format *outs[1] = {out};
+  fc_need need = {.size = sizeof need, .border = FC_BORDER_UNSET};
+  fc_need *const needs[1] = {&need};
   memset(terms, 0, sizeof *terms);
-  terms->size = sizeof *terms, terms->compute = t->compute, terms->n_in = terms->n_out = 1;
-  terms->in = ins, terms->out = outs, terms->border = FC_BORDER_NONE;
-  for (int a = 0; a < FC_AXES; a++) terms->reach[a] = (fc_reach){0, 0, 1, 1, 1};
+  terms->size = sizeof *terms, terms->compute = t->compute, terms->n_in = 1;
+  terms->in = ins, terms->out = out, terms->needs = needs;
+  for (int a = 0; a < FC_AXES; a++) need.reach[a] = (fc_reach){0, 0, 1, 1, 1};
   fc_status status = t->op->negotiate ? t->op->negotiate(&t->host.base, t->self, terms) : FC_OK;
-  terms->in = NULL, terms->out = NULL;
+  terms->in = NULL, terms->out = NULL, terms->needs = NULL;
+  *asked = need;
   return status;
 }
 
@@ -87,15 +95,16 @@ static fc_status ask(trial *t, int wanted, fc_format *in, fc_format *out, fc_ter
 static outcome negotiate(trial *t, const fc_format *in, int wanted, verdict *v) {
   fc_format again;
   fc_terms terms, second;
+  fc_need need, need_again;
   t->in = *in;
-  fc_status status = ask(t, wanted, &t->in, &t->out, &terms);
+  fc_status status = ask(t, wanted, &t->in, &t->out, &terms, &need);
   if (status != FC_OK) return judge(t, status, "negotiate", v);
-  status = ask(t, wanted, &t->in, &again, &second);
+  status = ask(t, wanted, &t->in, &again, &second, &need_again);
   if (status != FC_OK || memcmp(&again, &t->out, sizeof again) || memcmp(&terms, &second, sizeof terms) ||
-      memcmp(in, &t->in, sizeof *in))
+      memcmp(&need, &need_again, sizeof need) || memcmp(in, &t->in, sizeof *in))
     return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
-  memcpy(t->reach, terms.reach, sizeof t->reach);
-  t->border = terms.border, t->border_value = terms.border_value, t->error_gain = terms.error_gain;
+  memcpy(t->reach, need.reach, sizeof t->reach);
+  t->border = need.border, t->border_value = need.border_value, t->error_gain = terms.error_gain;
   t->measure_bytes = (gsize)terms.measure_bytes;
   return check_terms(t, v) ? RAN : FAILED;
 }
@@ -129,16 +138,16 @@ outcome trial_learn(trial *t, gint64 extent, verdict *v) {
 }
 
 outcome trial_prepare(trial *t, verdict *v) {
-  const fc_format *ins[1] = {&t->in}, *outs[1] = {&t->out};
-  int ordinal = t->host.device->ordinal;
+  const fc_format *ins[1] = {&t->in};
+  int32_t id = t->host.device->id;
   if (t->backend->probe) {
-    fc_status status = t->backend->probe(&t->host.base, ordinal);
+    fc_status status = t->backend->probe(&t->host.base, id);
     if (status != FC_OK) return judge(t, status, "probe", v);
   }
   if (t->backend->release) t->backend->release(&t->host.base, NULL);
   t->state = t->self;
   if (t->backend->prepare) {
-    fc_setup setup = {sizeof setup, ordinal, t->compute, 1, 1, ins, outs};
+    fc_setup setup = {sizeof setup, id, t->compute, 1, ins, &t->out};
     t->state = NULL;
     fc_status status = t->backend->prepare(&t->host.base, t->self, &setup, &t->state);
     if (status != FC_OK) return judge(t, status, "prepare", v);

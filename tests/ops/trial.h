@@ -6,9 +6,12 @@
 #ifndef FC_TESTS_OPS_TRIAL_H
 #define FC_TESTS_OPS_TRIAL_H
 
-#include "core/params.h"
+#include "core/registry/params.h"
 #include "tests/ops/host.h"
 #include "tests/ops/source.h"
+
+/* The operator's backend for a kind of device (fc_device_kind), or NULL. */
+const fc_backend *backend_of(const fc_operator *op, int kind);
 
 typedef struct trial {
   const fc_operator *op;
@@ -20,7 +23,7 @@ typedef struct trial {
   int compute;
   fc_format in, out;
   fc_reach reach[FC_AXES];
-  int border;
+  int border; /* FC_BORDER_UNSET: none was chosen */
   double border_value, error_gain;
   gsize measure_bytes;
 } trial;
@@ -45,10 +48,9 @@ typedef struct manner {
   gboolean cut;              /* into random pieces, else in one */
   gboolean shared;           /* the pieces lie in one buffer, as tiles do; else each in its own, as chunks */
   gboolean threads;          /* from two threads at once */
-  gboolean in_place;
-  gboolean open;        /* views that do not look at the end do not know it: FC_UNKNOWN on X */
-  unsigned char poison; /* what outputs, scratch and the surroundings of inputs hold before */
-  guint64 seed;         /* of the cuts, strides and gaps */
+  gboolean open;             /* views that do not look at the end do not know it: FC_UNKNOWN on X */
+  unsigned char poison;      /* what outputs, scratch and the surroundings of inputs hold before */
+  guint64 seed;              /* of the cuts, strides and gaps */
 } manner;
 
 typedef struct result {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 typedef enum fault_kind {
   FAULT_NONE,

@@ -3,5 +3,5 @@
 #include "tests/plugins/minimal.h"
 
 static void spoil(void) {
-  op.flags |= 1u << 20;
+  op.flags |= 1u << 12;
 }

@@ -7,7 +7,7 @@
 #ifndef FC_TESTS_PLUGINS_MINIMAL_H
 #define FC_TESTS_PLUGINS_MINIMAL_H
 
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #endif
 
 static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   size_t element = fc_dtype_size(out->dtype);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
@@ -26,7 +26,10 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
   return FC_OK;
 }
 
-static fc_backend cpu = {.size = sizeof(fc_backend), .process = process};
+static fc_backend cpu = {.size = sizeof(fc_backend), .device_kind = FC_KIND_HOST, .process = process};
+static const fc_backend *backends[] = {&cpu, 0};
+
+static fc_limits limits = {.size = sizeof(fc_limits), .flags = FC_LIMIT_MIN | FC_LIMIT_MAX, .max = 10};
 
 static fc_param amount = {.size = sizeof(fc_param),
                           .type = FC_FLOAT,
@@ -34,7 +37,7 @@ static fc_param amount = {.size = sizeof(fc_param),
                           .name = "amount",
                           .doc = "Has no effect.",
                           .preset = "1",
-                          .max = 10};
+                          .limits = &limits};
 static fc_param second = {
     .size = sizeof(fc_param), .type = FC_INT, .name = "second", .doc = "Has none either."};
 static const fc_param *params[] = {&amount, &second};
@@ -50,10 +53,8 @@ static fc_operator op = {.size = sizeof(fc_operator),
                          .kinds = FC_KINDS_ALL,
                          .dtypes_in = FC_DTYPES_ALL,
                          .dtypes_out = FC_DTYPES_ALL,
-                         .n_in = 1,
-                         .n_out = 1,
                          .params = params,
-                         .cpu = &cpu};
+                         .backends = backends};
 static const fc_operator *operators[] = {&op};
 
 static fc_plugin plugin = {.size = sizeof(fc_plugin),

@@ -3,5 +3,5 @@
 #include "tests/plugins/minimal.h"
 
 static void spoil(void) {
-  op.cpu = 0;
+  backends[0] = 0;
 }

@@ -8,6 +8,6 @@
 static void spoil(void) {
   op.size = offsetof(fc_operator, reset);
   memset((char *)&op + op.size, 0xa5, sizeof op - op.size);
-  amount.size = offsetof(fc_param, min);
+  amount.size = offsetof(fc_param, limits);
   memset((char *)&amount + amount.size, 0xa5, sizeof amount - amount.size);
 }

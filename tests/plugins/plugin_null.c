@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes nothing. */
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 const fc_plugin *fc_plugin_entry_v1(void) {
   return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* In C++17, whose initialisers go by position. Works. */
-#include "core/plugin.h"
+#include "core/contract/plugin.h"
 
 #include <cstring>
 
 namespace {
 
 fc_status process(const fc_host *, const void *, const fc_job *job) {
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
       for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x++)
@@ -16,10 +16,14 @@ fc_status process(const fc_host *, const void *, const fc_job *job) {
   return FC_OK;
 }
 
-constexpr fc_backend cpu = {sizeof(fc_backend), 0, nullptr, nullptr, nullptr, nullptr, process};
+constexpr fc_backend cpu = {
+    sizeof(fc_backend), 0, FC_KIND_HOST, 0, nullptr, nullptr, nullptr, nullptr, process};
+constexpr const fc_backend *backends[] = {&cpu, nullptr};
 
-constexpr fc_param amount = {sizeof(fc_param), FC_FLOAT, FC_PARAM_MAIN, 0,  "amount", "Has no effect.",
-                             nullptr,          "1",      0.0,           10, nullptr};
+constexpr fc_limits limits = {sizeof(fc_limits), FC_LIMIT_MAX, 0, 0, 0.0, 10.0};
+
+constexpr fc_param amount = {sizeof(fc_param), FC_FLOAT, FC_PARAM_MAIN, 0,       "amount", "Has no effect.",
+                             nullptr,          "1",      &limits,       nullptr, nullptr,  nullptr};
 constexpr const fc_param *params[] = {&amount};
 constexpr const char *examples[] = {"plusplus", nullptr};
 
@@ -33,13 +37,11 @@ constexpr fc_operator op = {sizeof(fc_operator),
                             FC_KINDS_ALL,
                             FC_DTYPES_ALL,
                             FC_DTYPES_ALL,
-                            1,
-                            1,
                             params,
                             nullptr,
                             nullptr,
                             nullptr,
-                            &cpu,
+                            backends,
                             nullptr,
                             nullptr,
                             nullptr,

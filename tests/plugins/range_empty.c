@@ -3,5 +3,5 @@
 #include "tests/plugins/minimal.h"
 
 static void spoil(void) {
-  amount.min = 11;
+  limits.min = 11;
 }

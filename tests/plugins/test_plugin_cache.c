@@ -4,8 +4,8 @@
  * changes no answer, and that nothing that may happen to the file it is kept in matters.
  * $FIXTURES is the folder of the fixtures, $SCAN_PROGRAM the scanner's.
  */
-#include "core/plugin_cache.h"
-#include "core/registry.h"
+#include "core/registry/plugin_cache.h"
+#include "core/registry/registry.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>

@@ -44,7 +44,7 @@ GPtrArray *stages_for(fc_context *context, const fc_format *in, gboolean gpu) {
   GPtrArray *stages = g_ptr_array_new_with_free_func(g_free);
   g_autofree const fc_operator **ops = fc_context_operators(context, &count);
   for (gsize i = 0; i < count; i++) {
-    if (gpu && !ops[i]->cuda) continue;
+    if (gpu && !fc_backend_for(ops[i], FC_KIND_CUDA)) continue;
     for (guint e = 0; ops[i]->examples[e]; e++) {
       add_if_taken(stages, context, ops[i]->examples[e], in);
       add_borders(stages, context, ops[i], ops[i]->examples[e], in);

@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_STREAM_CHAINS_H
 #define FC_TESTS_STREAM_CHAINS_H
 
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 #include "tests/ops/random.h"
 
 /* Stages that take this format, as strings; `gpu`: of operators with a CUDA version only. Free

@@ -6,7 +6,7 @@
  *
  *     test_residency cpu|cuda
  */
-#include "core/filterchain.h"
+#include "core/contract/filterchain.h"
 
 #include <glib/gstdio.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef FC_TESTS_UNIT_EXPECT_H
 #define FC_TESTS_UNIT_EXPECT_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* There must be an error with this message; clears it. */
 static inline void expect_error(GError **error, const char *message) {

@@ -3,7 +3,7 @@
  * test_arena.c - memory that threads make ready: zeros, in aligned pieces that do not overlap, until nothing
  * is left; given back also while it is still being made.
  */
-#include "core/arena.h"
+#include "core/device/arena.h"
 
 #include <string.h>
 

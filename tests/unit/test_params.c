@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/params.h"
+#include "core/registry/params.h"
 
-#include "core/table.h"
+#include "core/registry/table.h"
 #include "tests/unit/expect.h"
 
 #include <math.h>
@@ -14,6 +14,9 @@ static const fc_choice wrap = {SIZED(fc_choice), 5, "wrap", "the other end"};
 static const fc_choice mirror = {SIZED(fc_choice), FC_REFUSED, "mirror", "write reflect or reflect101"};
 static const fc_choice *const borders[] = {&zero, &wrap, &mirror, NULL};
 
+static const fc_limits to_a_million = {SIZED(fc_limits), FC_LIMIT_MIN | FC_LIMIT_MAX, 1, 1000000, 0, 0};
+static const fc_limits to_hundred = {SIZED(fc_limits), FC_LIMIT_MIN | FC_LIMIT_MAX, 0, 0, 0, 100};
+
 static const fc_param mask = {SIZED(fc_param),
                               FC_TABLE,
                               FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK,
@@ -22,21 +25,20 @@ static const fc_param mask = {SIZED(fc_param),
                               "the mask",
                               NULL,
                               NULL,
-                              0,
-                              0,
+                              NULL,
                               NULL};
-static const fc_param window = {SIZED(fc_param), FC_INT, FC_PARAM_LIST, 2, "window", "", "samples", "3", 1,
-                                1000000,         NULL};
-static const fc_param level = {
-    SIZED(fc_param), FC_FLOAT, FC_PARAM_DECIBEL, 0, "level", "", NULL, "0dB", 0, 100, NULL};
-static const fc_param border = {SIZED(fc_param), FC_ENUM, 0, 0, "border", "", NULL, "wrap", 0, 0, borders};
-static const fc_param flip = {SIZED(fc_param), FC_BOOL, 0, 0, "flip", "", NULL, "no", 0, 0, NULL};
-static const fc_param label = {SIZED(fc_param), FC_STRING, 0, 0, "label", "", NULL, "'a:b'", 0, 0, NULL};
+static const fc_param window = {SIZED(fc_param), FC_INT, FC_PARAM_LIST, 2,   "window", "",
+                                "samples",       "3",    &to_a_million, NULL};
+static const fc_param level = {SIZED(fc_param), FC_FLOAT, FC_PARAM_DECIBEL, 0, "level", "", NULL, "0dB",
+                               &to_hundred,     NULL};
+static const fc_param border = {SIZED(fc_param), FC_ENUM, 0, 0, "border", "", NULL, "wrap", NULL, borders};
+static const fc_param flip = {SIZED(fc_param), FC_BOOL, 0, 0, "flip", "", NULL, "no", NULL, NULL};
+static const fc_param label = {SIZED(fc_param), FC_STRING, 0, 0, "label", "", NULL, "'a:b'", NULL, NULL};
 static const fc_param weights = {
-    SIZED(fc_param), FC_FLOAT, FC_PARAM_LIST, 0, "weights", "", NULL, NULL, 0, 0, NULL};
-static const fc_param modes = {SIZED(fc_param), FC_ENUM, FC_PARAM_LIST, 0, "modes", "", NULL, NULL, 0, 0,
+    SIZED(fc_param), FC_FLOAT, FC_PARAM_LIST, 0, "weights", "", NULL, NULL, NULL, NULL};
+static const fc_param modes = {SIZED(fc_param), FC_ENUM, FC_PARAM_LIST, 0, "modes", "", NULL, NULL, NULL,
                                borders};
-static const fc_param seed = {SIZED(fc_param), FC_INT, 0, 0, "seed", "", NULL, NULL, -9e18, 9e18, NULL};
+static const fc_param seed = {SIZED(fc_param), FC_INT, 0, 0, "seed", "", NULL, NULL, NULL, NULL};
 static const fc_param *const params[] = {&mask,  &window,  &level, &border, &flip,
                                          &label, &weights, &modes, &seed};
 enum { MASK, WINDOW, LEVEL, BORDER, FLIP, LABEL, WEIGHTS, MODES, SEED };
@@ -219,9 +221,10 @@ static void test_check_preset(void) {
       {FC_ENUM, 0, "mirror", FALSE},
       {FC_BOOL, 0, "", FALSE},
   };
+  const fc_limits limits = {SIZED(fc_limits), FC_LIMIT_MIN | FC_LIMIT_MAX, 0, 10, 0, 10};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    fc_param param = {
-        SIZED(fc_param), cases[i].type, cases[i].flags, 0, "p", "", NULL, cases[i].preset, 0, 10, borders};
+    fc_param param = {SIZED(fc_param), cases[i].type, cases[i].flags, 0, "p", "", NULL,
+                      cases[i].preset, &limits,       borders};
     GError *error = NULL;
     g_assert_cmpint(fc_param_check_preset(&param, &error), ==, cases[i].good);
     g_assert_true((error == NULL) == cases[i].good);
@@ -231,21 +234,84 @@ static void test_check_preset(void) {
 
 static void test_expected(void) {
   static const struct {
-    double min, max;
+    int type;
+    fc_limits limits;
     const char *unit, *text;
   } cases[] = {
-      {0, 0, NULL, "a number"},          {0, 0, "Hz", "a number of Hz"},
-      {0.5, 2, "s", "0.5 to 2 s"},       {0, HUGE_VAL, NULL, "at least 0"},
-      {-HUGE_VAL, 1, NULL, "at most 1"}, {-HUGE_VAL, HUGE_VAL, NULL, "a number"},
+      {FC_FLOAT, {.flags = 0}, NULL, "a number"},
+      {FC_FLOAT, {.flags = 0, .min = 1, .max = 1}, "Hz", "a number of Hz"},
+      {FC_FLOAT, {.flags = FC_LIMIT_MIN | FC_LIMIT_MAX, .min = 0.5, .max = 2}, "s", "0.5 to 2 s"},
+      {FC_FLOAT, {.flags = FC_LIMIT_MIN}, NULL, "at least 0"},
+      {FC_FLOAT, {.flags = FC_LIMIT_MAX, .max = 1}, "s", "at most 1 s"},
+      {FC_INT, {.flags = FC_LIMIT_MIN, .int_min = G_MAXINT64 - 1}, NULL, "at least 9223372036854775806"},
+      {FC_INT, {.flags = FC_LIMIT_MAX, .int_max = 0}, NULL, "at most 0"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    fc_param param = {SIZED(fc_param), FC_FLOAT, .min = cases[i].min, .max = cases[i].max,
-                      .unit = cases[i].unit};
+    fc_param param = {SIZED(fc_param), cases[i].type, .limits = &cases[i].limits, .unit = cases[i].unit};
     g_autofree char *text = fc_param_expected(&param);
     g_assert_cmpstr(text, ==, cases[i].text);
   }
   g_assert_cmpstr(fc_param_type_name(&window), ==, "list of int");
   g_assert_cmpstr(fc_param_type_name(&border), ==, "choice");
+}
+
+/* Beyond 2^53 a double does not tell neighbours apart. */
+static void test_exact_limits(void) {
+  const fc_limits limits = {SIZED(fc_limits), FC_LIMIT_MIN, .int_min = G_GINT64_CONSTANT(9007199254740993)};
+  const fc_param count = {SIZED(fc_param), FC_INT,    FC_PARAM_MAIN,
+                          .name = "count", .doc = "", .limits = &limits};
+  const fc_param *const all[] = {&count};
+  const fc_operator counts = {SIZED(fc_operator), .name = "counts", .n_params = 1, .params = all};
+  GError *error = NULL;
+  g_autoptr(fc_args) args = resolve_as(&counts, "counts:9007199254740993", NULL, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(args->argv[0]->ints[0], ==, G_GINT64_CONSTANT(9007199254740993));
+  g_assert_null(resolve_as(&counts, "counts:9007199254740992", NULL, &error));
+  expect_error(&error, "counts: count: 9007199254740992 is out of range: expected at least 9007199254740993");
+  g_assert_null(resolve_as(&counts, "counts:9223372036854775808", NULL, &error));
+  expect_error(&error,
+               "counts: count: 9223372036854775808 is out of range: expected at least 9007199254740993");
+}
+
+/* Inputs count from 1 in the order of the parameters, and only those that are given. */
+static void test_inputs(void) {
+  const fc_param reference = {SIZED(fc_param), FC_INPUT, 0, 0, "reference", ""};
+  const fc_param other = {SIZED(fc_param), FC_INPUT, FC_PARAM_MAIN, 0, "other", ""};
+  const fc_param third = {SIZED(fc_param), FC_INPUT, 0, 0, "third", ""};
+  const fc_param preset = {SIZED(fc_param), FC_PATH, 0, 0, "list", ""};
+  const fc_param *const all[] = {&reference, &other, &third, &preset};
+  const fc_operator mixes = {SIZED(fc_operator), .name = "mixes", .n_params = 4, .params = all};
+  g_autoptr(GPtrArray) files = g_ptr_array_new();
+  GError *error = NULL;
+  g_autoptr(fc_args) args = resolve_as(&mixes, "mixes:third=c.wav:'b:1.wav':list=names", NULL, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(args->n_inputs, ==, 2);
+  g_assert_true(args->inputs[0] == args->argv[1] && args->inputs[1] == args->argv[2]);
+  g_assert_cmpstr(args->inputs[0]->text, ==, "b:1.wav");
+  g_assert_true(args->argv[0]->input == 0 && args->argv[1]->input == 1 && args->argv[2]->input == 2);
+  g_assert_cmpstr(args->argv[3]->text, ==, "names");
+  fc_args_add_files(args, files);
+  g_assert_cmpuint(files->len, ==, 3);
+  g_assert_null(resolve_as(&mixes, "mixes:''", NULL, &error));
+  expect_error(&error, "mixes: other: the file name is empty");
+}
+
+static void test_aliases(void) {
+  static const char *const names[] = {"wet", "mix", NULL};
+  const fc_param amount = {SIZED(fc_param), FC_FLOAT, 0, 0, "amount", "", .preset = "1", .aliases = names};
+  const fc_param old = {SIZED(fc_param), FC_BOOL, 0, 0, "hard", "", .deprecated = "use amount=1"};
+  const fc_param *const all[] = {&amount, &old};
+  const fc_operator fades = {SIZED(fc_operator), .name = "fades", .n_params = 2, .params = all};
+  GError *error = NULL;
+  g_autoptr(fc_args) args = resolve_as(&fades, "fades:mix=0.5", NULL, &error);
+  g_assert_no_error(error);
+  g_assert_cmpfloat(args->argv[0]->floats[0], ==, 0.5);
+  g_assert_null(args->warnings[0]);
+  g_assert_null(resolve_as(&fades, "fades:mix=0.5:wet=1", NULL, &error));
+  expect_error(&error, "fades: \"amount\" is given twice");
+  g_autoptr(fc_args) deprecated = resolve_as(&fades, "fades:hard=yes", NULL, &error);
+  g_assert_cmpstr(deprecated->warnings[0], ==, "fades: \"hard\" is deprecated: use amount=1");
+  g_assert_null(deprecated->warnings[1]);
 }
 
 int main(int argc, char **argv) {
@@ -258,5 +324,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/params/loader", test_loader);
   g_test_add_func("/params/check-preset", test_check_preset);
   g_test_add_func("/params/expected", test_expected);
+  g_test_add_func("/params/exact-limits", test_exact_limits);
+  g_test_add_func("/params/inputs", test_inputs);
+  g_test_add_func("/params/aliases", test_aliases);
   return g_test_run();
 }

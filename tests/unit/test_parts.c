@@ -4,7 +4,7 @@
  * nothing beyond the input, parts begin where a stage and a reader of whole vectors would have them, and what
  * is looked at is what demand says. Random reaches, extents and stretches; one axis at a time is easy to see.
  */
-#include "core/parts.h"
+#include "core/plan/parts.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void check_cover(const question *q, const fc_part *parts, guint n) {
 
 static void check_part(const question *q, const fc_part *part, fc_lines lines, gboolean inside) {
   for (int a = 0; a < FC_AXES; a++) {
-    fc_need need = fc_reach_need(&q->stage.reach[a], q->stage.border, part->out[a], q->in.extent[a]);
+    fc_span need = fc_reach_need(&q->stage.reach[a], q->stage.border, part->out[a], q->in.extent[a]);
     g_assert_cmpmem(&need.view, sizeof need.view, &part->view[a], sizeof part->view[a]);
     g_assert_cmpmem(&need.virt, sizeof need.virt, &part->virt[a], sizeof part->virt[a]);
     g_assert_cmpmem(&need.real, sizeof need.real, &part->real[a], sizeof part->real[a]);
@@ -118,10 +118,6 @@ static void test_window(void) {
   g_assert_true(y.lo == 2 && y.hi == 58 && x.lo == 16 && x.hi == 96);
   g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){16, 12}, parts), ==, 5);
   g_assert_true(parts[0].out[FC_AXIS_X].lo == 12 && parts[0].out[FC_AXIS_X].hi == 92);
-  const fc_operator recursive = {.size = sizeof recursive, .flags = FC_OP_STATEFUL};
-  q.stage.op = &recursive; /* which is run in one piece */
-  g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){16, 12}, parts), ==, 0);
-  q.stage.op = NULL;
   q.out[FC_AXIS_Y] = (fc_range){20, 40};
   g_assert_cmpuint(fc_parts_cut(&q.stage, &q.in, q.out, (fc_lines){1, 0}, parts), ==, 3);
   g_assert_true(parts[0].out[FC_AXIS_X].lo == 3 && parts[0].out[FC_AXIS_X].hi == 97);

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "core/frame.h"
-#include "core/pool.h"
+#include "core/base/frame.h"
+#include "core/base/pool.h"
 
 /* ---- threads ----------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/suggest.h"
+#include "core/base/suggest.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/syntax.h"
+#include "core/registry/syntax.h"
 
 #include "tests/unit/expect.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/table.h"
+#include "core/registry/table.h"
 
 #include "tests/unit/expect.h"
 

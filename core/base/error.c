@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * error.c - see error.h. Messages carry file names and plugins' words, so what
+ * would upset a terminal or break the promise of one line is replaced here, once.
+ */
+#include "core/base/error.h"
+
+#include <stdarg.h>
+
+G_DEFINE_QUARK(fc - error - quark, fc_error)
+
+/* One line of valid UTF-8 without control characters, C1 controls (U+0080 to
+ * U+009F, some terminals obey them) included. Takes and returns ownership. */
+static char *tidy(char *message) {
+  char *valid = g_utf8_make_valid(message, -1);
+  g_free(message);
+  for (char *p = valid; *p; p++) {
+    guchar c = (guchar)p[0];
+    if (c < 0x20 || c == 0x7f) *p = ' ';
+    if (c == 0xc2 && (guchar)p[1] < 0xa0) p[0] = p[1] = ' ';
+  }
+  return g_strchomp(valid);
+}
+
+gboolean fc_fail(GError **error, fc_status code, const char *format, ...) {
+  if (!error) return FALSE;
+  va_list ap;
+  va_start(ap, format);
+  char *message = tidy(g_strdup_vprintf(format, ap));
+  va_end(ap);
+  g_set_error_literal(error, FC_ERROR, (gint)code, message);
+  g_free(message);
+  return FALSE;
+}
+
+char *fc_size_for_message(double bytes) {
+  const gboolean large = bytes >= 999.5e6; /* below, three digits of it are no thousand */
+  return g_strdup_printf("%.3g %s", bytes / (large ? 1e9 : 1e6), large ? "GB" : "MB");
+}

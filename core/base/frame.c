@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.c - see frame.h. Unused blocks stand in an array sorted by nothing: there are
+ * a dozen at most, one a link of the chains that ran last.
+ */
+#include "core/base/frame.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define ALIGNMENT 256
+
+struct fc_frame_pool {
+  gint references;
+  pthread_mutex_t mutex;
+  GPtrArray *unused; /* fc_frame */
+  gsize unused_bytes, keep;
+  gsize used_bytes, limit; /* of blocks in use; of both together */
+};
+
+struct fc_frame {
+  gint references;
+  fc_frame_pool *pool;
+  void *memory;
+  gsize bytes;
+};
+
+fc_frame_pool *fc_frame_pool_new(gsize keep) {
+  fc_frame_pool *pool = g_new0(fc_frame_pool, 1);
+  pool->references = 1;
+  pool->keep = keep;
+  pool->limit = G_MAXSIZE;
+  pool->unused = g_ptr_array_new();
+  pthread_mutex_init(&pool->mutex, NULL);
+  return pool;
+}
+
+void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->limit = limit;
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool) {
+  g_atomic_int_inc(&pool->references);
+  return pool;
+}
+
+static void destroy_frame(fc_frame *frame) {
+  free(frame->memory);
+  g_free(frame);
+}
+
+static void drop_unused(fc_frame_pool *pool, gsize keep) {
+  while (pool->unused_bytes > keep) {
+    fc_frame *frame = g_ptr_array_steal_index(pool->unused, 0); /* the one unused longest */
+    pool->unused_bytes -= frame->bytes;
+    destroy_frame(frame);
+  }
+}
+
+void fc_frame_pool_unref(fc_frame_pool *pool) {
+  if (!pool || !g_atomic_int_dec_and_test(&pool->references)) return;
+  drop_unused(pool, 0);
+  g_ptr_array_free(pool->unused, TRUE);
+  pthread_mutex_destroy(&pool->mutex);
+  g_free(pool);
+}
+
+static gsize room(const fc_frame_pool *pool) {
+  return pool->limit - MIN(pool->used_bytes, pool->limit);
+}
+
+gsize fc_frame_pool_room(fc_frame_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  gsize bytes = room(pool);
+  pthread_mutex_unlock(&pool->mutex);
+  return bytes;
+}
+
+/* Under the lock. Unused blocks that leave no room beside it go. */
+static gboolean take(fc_frame_pool *pool, gsize bytes) {
+  if (bytes > room(pool)) return FALSE;
+  pool->used_bytes += bytes;
+  drop_unused(pool, room(pool));
+  return TRUE;
+}
+
+gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes) {
+  pthread_mutex_lock(&pool->mutex);
+  gboolean taken = take(pool, bytes);
+  pthread_mutex_unlock(&pool->mutex);
+  return taken;
+}
+
+void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->used_bytes -= bytes;
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* The smallest unused block that fits without wasting more than half of it. */
+static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
+  guint best = G_MAXUINT;
+  for (guint i = 0; i < pool->unused->len; i++) {
+    fc_frame *f = g_ptr_array_index(pool->unused, i);
+    if (f->bytes < bytes || f->bytes / 2 > bytes) continue;
+    if (best == G_MAXUINT || f->bytes < ((fc_frame *)g_ptr_array_index(pool->unused, best))->bytes) best = i;
+  }
+  if (best == G_MAXUINT) return NULL;
+  fc_frame *frame = g_ptr_array_steal_index(pool->unused, best);
+  pool->unused_bytes -= frame->bytes;
+  return frame;
+}
+
+static void *allocate(fc_frame_pool *pool, gsize bytes) {
+  void *memory = aligned_alloc(ALIGNMENT, bytes);
+  if (memory) return memory;
+  pthread_mutex_lock(&pool->mutex);
+  drop_unused(pool, 0);
+  pthread_mutex_unlock(&pool->mutex);
+  return aligned_alloc(ALIGNMENT, bytes);
+}
+
+/* Takes an unused block that serves, or else the right to a new one. */
+static gboolean reserve(fc_frame_pool *pool, gsize bytes, fc_frame **frame) {
+  pthread_mutex_lock(&pool->mutex);
+  *frame = take_unused(pool, bytes);
+  if (*frame && (*frame)->bytes > room(pool)) destroy_frame(g_steal_pointer(frame));
+  gboolean taken = take(pool, *frame ? (*frame)->bytes : bytes);
+  pthread_mutex_unlock(&pool->mutex);
+  return taken;
+}
+
+fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
+  if (bytes > G_MAXSSIZE - ALIGNMENT) return NULL;
+  bytes = MAX((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, ALIGNMENT);
+  fc_frame *frame;
+  if (!reserve(pool, bytes, &frame)) return NULL;
+  if (!frame) {
+    void *memory = allocate(pool, bytes);
+    if (!memory) {
+      fc_frame_pool_give(pool, bytes);
+      return NULL;
+    }
+    frame = g_new0(fc_frame, 1);
+    frame->memory = memory, frame->bytes = bytes;
+  }
+  frame->references = 1;
+  frame->pool = pool;
+  g_atomic_int_inc(&pool->references);
+  return frame;
+}
+
+fc_frame *fc_frame_ref(fc_frame *frame) {
+  g_atomic_int_inc(&frame->references);
+  return frame;
+}
+
+void fc_frame_unref(fc_frame *frame) {
+  if (!frame || !g_atomic_int_dec_and_test(&frame->references)) return;
+  fc_frame_pool *pool = frame->pool;
+  pthread_mutex_lock(&pool->mutex);
+  g_ptr_array_add(pool->unused, frame);
+  pool->used_bytes -= frame->bytes;
+  pool->unused_bytes += frame->bytes;
+  drop_unused(pool, pool->keep);
+  pthread_mutex_unlock(&pool->mutex);
+  fc_frame_pool_unref(pool);
+}
+
+void *fc_frame_memory(fc_frame *frame) {
+  return frame->memory;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.h - what a context owns. Internal.
+ */
+#ifndef FC_CORE_CONTEXT_H
+#define FC_CORE_CONTEXT_H
+
+#include "core/base/frame.h"
+#include "core/registry/params.h"
+#include "core/registry/registry.h"
+#include "core/run/stream.h"
+
+#include <pthread.h>
+
+G_BEGIN_DECLS
+
+/* How files are opened: media/ hands these in, so that core knows no format. */
+typedef struct fc_media {
+  fc_source *(*open_source)(fc_context *context, const char *path, const fc_options *options, GError **error);
+  fc_sink *(*open_sink)(fc_context *context, const char *path, const fc_options *options, fc_source *like,
+                        GError **error);
+  fc_table_loader load_table;
+  /* What is kept from file to file, or NULL: made with the context and freed with it. */
+  void *(*start)(fc_context *context);
+  void (*stop)(void *kept);
+} fc_media;
+
+struct fc_context {
+  fc_registry *registry;
+  fc_frame_pool *frames;
+  gsize max_memory; /* of buffers, those of all runs at a time together */
+  const fc_media *media;
+  void *media_kept;
+  pthread_mutex_t log_mutex;
+  fc_log_fn log;
+  void *log_data;
+};
+
+/* The constructor behind fc_context_new. */
+fc_context *fc_context_new_with(const fc_media *media);
+
+void fc_context_log(fc_context *context, fc_log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filterchain.h - the library: everything the command does, without the command.
+ *
+ * A context owns the operator registry, the devices, the memory pools and the log
+ * sink; nothing is global to the process, so two contexts in two threads do not
+ * meet. A chain is parsed from the same strings as the command's -p options and
+ * run on files, on host memory, or on device memory and a stream of the caller's.
+ *
+ * Threads. A context may be shared by threads that only parse and look things up;
+ * one chain runs in one thread at a time, several chains of one context may run
+ * at once. Nothing starts a thread or touches CUDA before the first run that
+ * needs it. After fork() only the parent may go on using a context.
+ *
+ * Errors are GErrors of domain FC_ERROR whose code is an fc_status and whose
+ * message is one line that names the operator or file, the place and the mend.
+ * On failure functions return FALSE or NULL and set the error; outputs on disk
+ * then are what they were before.
+ */
+#ifndef FC_FILTERCHAIN_H
+#define FC_FILTERCHAIN_H
+
+#include <glib.h>
+
+#include "plugin.h"
+
+G_BEGIN_DECLS
+
+#if defined(__GNUC__)
+#define FC_API __attribute__((visibility("default")))
+#else
+#define FC_API
+#endif
+
+#define FC_ERROR (fc_error_quark())
+FC_API GQuark fc_error_quark(void);
+
+/* "1.0.0"; static. */
+FC_API const char *fc_version(void);
+/* TRUE when this build has the CUDA backend. */
+FC_API gboolean fc_has_cuda(void);
+
+/* ---- context ---------------------------------------------------------- */
+
+typedef struct fc_context fc_context;
+
+typedef enum fc_log_level { FC_LOG_ERROR, FC_LOG_WARNING, FC_LOG_INFO, FC_LOG_DEBUG } fc_log_level;
+/* One line without a newline. Called from any thread, one call at a time. */
+typedef void (*fc_log_fn)(fc_log_level level, const char *message, void *data);
+
+/* Never fails (but aborts, as GLib does, when a few bytes cannot be had). */
+FC_API fc_context *fc_context_new(void);
+/* NULL is allowed. Chains of the context must have been freed. */
+FC_API void fc_context_free(fc_context *context);
+/* Without one, warnings and errors go to stderr. */
+FC_API void fc_context_set_log(fc_context *context, fc_log_fn log, void *data);
+/* The most memory that the buffers of all runs of this context may take together, in bytes; 0 is the
+ * default: nine tenths of what machine, container or `ulimit -v` let the process have. A run that would take
+ * more works on less at a time, or ends with an error that says so. Not counted: what operators and decoders
+ * keep of their own, and memory of a device. Not while anything is run. */
+FC_API void fc_context_set_max_memory(fc_context *context, gsize bytes);
+/* Searched before $FILTERCHAIN_PLUGIN_PATH and the installed folder, in the order
+ * added. Before the first look-up only. */
+FC_API void fc_context_add_plugin_dir(fc_context *context, const char *dir);
+
+/* ---- what there is ---------------------------------------------------- */
+
+/* A plugin file that was looked at. Strings are the context's. */
+typedef struct fc_plugin_info {
+  const char *path;
+  const char *id;      /* NULL when rejected */
+  const char *version; /* NULL when rejected */
+  const char *reason;  /* why it was rejected ("is no regular file"); of an accepted one, which of its
+                          operators are not used, or NULL */
+} fc_plugin_info;
+
+/* All operators, sorted by name: an array that ends with NULL. Free with g_free;
+ * the descriptors are the context's. Opens every plugin. */
+FC_API const fc_operator **fc_context_operators(fc_context *context, gsize *count);
+/* All plugin files looked at, accepted and rejected; g_free. */
+FC_API fc_plugin_info *fc_context_plugins(fc_context *context, gsize *count);
+/* The operator of that name, or NULL with FC_UNSUPPORTED and a "did you mean". */
+FC_API const fc_operator *fc_context_find(fc_context *context, const char *name, GError **error);
+/* Opens one plugin file by path and adds its operators; NULL with the reason. */
+FC_API const fc_plugin *fc_context_open_plugin(fc_context *context, const char *path, GError **error);
+/* The plugin that an operator came from, and its file. */
+FC_API const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op, const char **path);
+
+/* ---- files ------------------------------------------------------------- */
+
+/* An option that may stand behind a file's name, as in "out.jpg:quality=85". */
+typedef struct fc_file_option {
+  const char *key;
+  const char *values; /* "1..100": a whole number in that range; "yes|no": one of these; else what to give */
+  const char *standard; /* what is taken when it is not given */
+  const char *summary;
+} fc_file_option;
+
+/* A format of files. Strings are static. */
+typedef struct fc_file_format_info {
+  const char *name;       /* "jpg": what fc_options.in_format and out_format take */
+  const char *title;      /* "JPEG" */
+  const char *extensions; /* apart by blanks */
+  const char *reader;     /* the library that reads it, and its version; NULL: it is not read */
+  const char *writer;     /* likewise */
+  const fc_file_option *reading, *writing; /* options, ended by one without a key; NULL: there are none */
+} fc_file_format_info;
+
+/* All formats of this build; g_free. */
+FC_API fc_file_format_info *fc_file_formats(gsize *count);
+
+/* The path in a file's text as fc_chain_run_file takes it, without the options behind it; g_free. `options`
+ * (or NULL) gets these with their first colon, or ""; g_free. A colon in a path is written "\:", or the path
+ * in single quotes; of a file that is to be read, and exists under the whole text, all is the path. */
+FC_API char *fc_file_split(const char *file, gboolean reading, char **options);
+/* The text of a path and options of such form; g_free. */
+FC_API char *fc_file_join(const char *path, const char *options);
+
+/* ---- chain ------------------------------------------------------------ */
+
+typedef struct fc_chain fc_chain;
+
+/*
+ * Parses stages as given to -p ("conv1d:mask.txt", "conv1d:[1,2,1]/4:flip=no"),
+ * opens the plugins and reads the tables. `stages` ends with NULL; an empty chain
+ * copies. The context must outlive the chain.
+ */
+FC_API fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError **error);
+FC_API void fc_chain_free(fc_chain *chain);
+FC_API guint fc_chain_length(const fc_chain *chain);
+FC_API const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage);
+/* Paths of the files that its tables were read from, as they were given, and NULL; g_free, the paths stay the
+ * chain's. */
+FC_API const char **fc_chain_files(const fc_chain *chain);
+
+/* Progress; called at most ten times a second from the thread that runs the chain.
+ * `total` is FC_UNKNOWN when it is not known. Return FALSE to stop the run. */
+typedef gboolean (*fc_progress_fn)(gint64 done, gint64 total, void *data);
+
+/* How to run; start from FC_OPTIONS_INIT. Strings are borrowed for the call. */
+typedef struct fc_options {
+  guint32 size;
+  const char *device;       /* "auto", "cpu", "cuda", "cuda:N"; NULL is "auto" */
+  int threads;              /* CPU threads; 0 is one for each core that the process may use */
+  int precision;            /* FC_F32, FC_F64; -1 chooses: f32 unless the input holds more than 24 bits */
+  gint64 chunk;             /* samples, frames, or rows of a single image, at a time; 0 chooses */
+  gboolean no_clobber;      /* fail when the output exists */
+  gboolean allow_truncated; /* take what can be read of a cut-off input, with a warning */
+  gboolean sync;            /* fsync the output before it is renamed */
+  const char *trace;        /* file for a Chrome trace, or NULL */
+  const char *in_format;    /* "wav", "png", "npy", "raw", ...; NULL tells by name and content */
+  const char *out_format;   /* likewise, by extension */
+  const char
+      *in_raw; /* raw input: "dtype=f32,channels=2,rate=48000" or "dtype=u8,width=..,height=..,channels=.." */
+  gint64 max_pixels; /* limit on a decoded image; 0 is 2^28 */
+  fc_progress_fn progress;
+  void *progress_data;
+  const int *cancel; /* polled between chunks: non-zero stops the run; may be NULL */
+} fc_options;
+
+#define FC_OPTIONS_INIT                                                                                      \
+  { sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL }
+
+/* What a run did. Owned by the caller; fc_result_free. */
+typedef struct fc_measured {
+  guint stage; /* index into the chain */
+  const char *operator_name;
+  char *name, *unit, *exact; /* exact may be NULL */
+  int channel;               /* -1 for all together */
+  double value;
+} fc_measured;
+
+typedef struct fc_result {
+  fc_format in, out; /* with the extents as they turned out */
+  char *device;      /* "cpu", "cuda:0 (NVIDIA H200)" */
+  char *reason;      /* why that device */
+  double seconds;    /* from opening the input to the output in place */
+  gint64 chunks;
+  gint64 bytes_up, bytes_down; /* transfers to and from the device */
+  gsize n_measured;
+  fc_measured *measured;
+} fc_result;
+
+FC_API void fc_result_free(fc_result *result);
+
+/*
+ * Filters a file into a file. "-" is stdin or stdout; options may stand behind both, as in
+ * "out.jpg:quality=85" (fc_file_formats lists them). `output` may be NULL when the chain is run for its
+ * measurements. Writing onto the input is safe: the output is written beside its target and renamed when
+ * complete. `options` and `result` may be NULL.
+ */
+FC_API gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output,
+                                  const fc_options *options, fc_result **result, GError **error);
+
+/* What fc_chain_run_file would do, as text for a person, or as JSON; touches no
+ * output and no device. Free with g_free. */
+FC_API char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output,
+                                   const fc_options *options, gboolean json, GError **error);
+
+/* The format that the chain makes of `in` with these options; out->dtype says which
+ * element type is wanted on entry, or -1 for the chain's own. */
+FC_API gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_options *options,
+                                       fc_format *out, GError **error);
+
+/*
+ * Filters host memory into host memory, on the CPU or a device as the options say.
+ * `out` has the shape that fc_chain_output_format tells and any element type; both
+ * views are the caller's and must not overlap. Complete on return.
+ */
+FC_API gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out,
+                                  const fc_options *options, fc_result **result, GError **error);
+
+/*
+ * Filters device memory into device memory on a stream of the caller's
+ * (a cudaStream_t), whose device must be that of both views. Enqueues and returns:
+ * the work is complete when the stream has reached it, and both views must live
+ * until then. The first call with a new format or stream prepares (and may synchronise)
+ * and takes device memory, which the chain keeps until it is freed or run elsewhere; later
+ * ones only enqueue. They may be captured into a graph, each launch of which is a use of
+ * the chain like a call: on one stream, or one after the other. The chain must outlive
+ * the enqueued work and such graphs' launches. Chains with
+ * measurements are refused.
+ */
+FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
+                                    const fc_options *options, GError **error);
+
+/* ---- for programs around the library ---------------------------------- */
+
+/* The end of an error message about a mistyped name: `: did you mean "conv1d"?`, or
+ * "" when none of `names` (ends with NULL) is near. Free with g_free. */
+FC_API char *fc_did_you_mean(const char *typed, const char *const *names);
+
+/* Removes the temporary files of every output that this process is writing, and does
+ * nothing else. Async-signal-safe: for the handler of a signal that ends the process
+ * at once. Nothing of the library may be called afterwards. */
+FC_API void fc_output_remove_all(void);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_context, fc_context_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chain, fc_chain_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_result, fc_result_free)
+
+G_END_DECLS
+
+#endif

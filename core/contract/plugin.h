@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plugin.h - the contract between filterchain and an operator plugin. Version 1 (0.x: still open).
+ *
+ * This, view.h, edges.h and rows.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
+ * and nothing of ours to link. fc_helpers.h and fc_helpers.cuh shorten the usual operator. A plugin is
+ * a shared object that exports one symbol, fc_plugin_entry_v1, which returns constant data
+ * describing one or more operators.
+ *
+ * Words in capitals are binding: a plugin that breaks a MUST is a plugin at
+ * fault, and so is a host.
+ *
+ *   entry      MUST return static constant data; MUST NOT do I/O, print, touch a
+ *              device, start a thread or keep anything. It may be called in a
+ *              short-lived scanner process.
+ *   create     checks the arguments against each other and makes an instance.
+ *              Host thread; no device. A chain may be instantiated several times, with
+ *              the same arguments, for several threads.
+ *   negotiate  from the input formats, the output format and what the operator
+ *              must see of each input. Any host thread, one at a time for an instance; no device; MAY be
+ *              called several times, with other formats, and MUST give the same answer to the same
+ *              question. A stream whose end is not known is asked about with FC_UNKNOWN first and again
+ *              once the end has come: needs MUST NOT have grown by then, nor element type or border changed.
+ *   prepare    once for a device, element types, channels, layout and parameters - not once for a
+ *              size: turns parameters into what process needs.
+ *   process    for every piece of output. MUST be a pure function of its views, the prepared state
+ *              and, if the operator declared some, its carried state; MUST be re-entrant, for the host cuts
+ *              the output into pieces as it likes and runs them on several threads (with carried state:
+ *              in order, one at a time); MUST NOT synchronise, allocate, print or exit. On a device it
+ *              enqueues on the stream and returns.
+ *   release, destroy   undo prepare and create; both take NULL.
+ *
+ * The host makes the borders: an input view is readable `before` elements ahead
+ * of its first element and `after` beyond its last on every axis, as asked for in
+ * negotiate, and those elements are real neighbours or the border the operator
+ * chose. So no operator branches on a border, unless it says that it is quicker
+ * so (FC_BACKEND_EDGES): making one costs a copy of the input, or of its margins.
+ *
+ * Compatibility. Every struct starts with its size as its writer knew it; a reader takes fields
+ * beyond that size as zero (FC_HAS asks). New fields are added at the end only. Whoever makes a struct is
+ * the only one to write its size or to copy it whole: what the host hands out is changed field by field.
+ * Arrays are arrays of pointers, so that their elements may grow. What later versions add in kind is reached
+ * by name, through host->extension and operator->extension.
+ *
+ * Flags. The lower half of every flag word must be understood: an unknown bit there makes the host refuse the
+ * operator (that one, not its plugin). The upper half (FC_FLAG_IGNORABLE) may be ignored by a host that does
+ * not know it.
+ */
+#ifndef FC_PLUGIN_H
+#define FC_PLUGIN_H
+
+#include "edges.h"
+#include "rows.h"
+#include "view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FC_PLUGIN_ABI        1
+#define FC_PLUGIN_ENTRY      fc_plugin_entry_v1
+#define FC_PLUGIN_ENTRY_NAME "fc_plugin_entry_v1"
+
+#if defined(_WIN32)
+#define FC_PLUGIN_EXPORT __declspec(dllexport)
+#else
+#define FC_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+#if defined(__GNUC__)
+#define FC_PRINTF(at, first) __attribute__((__format__(__printf__, at, first)))
+#else
+#define FC_PRINTF(at, first)
+#endif
+
+/* Did the writer of the struct that `ptr` points to know this field? */
+#define FC_HAS(ptr, field)                                                                                   \
+  ((size_t)(ptr)->size >= (size_t)((const char *)&(ptr)->field - (const char *)(ptr)) + sizeof((ptr)->field))
+
+/* Flags that a host which does not know them may ignore. */
+#define FC_FLAG_IGNORABLE 0xffff0000u
+
+/* ---- the host --------------------------------------------------------- */
+
+/*
+ * One value that an operator measured, handed over by host->measured. Strings
+ * need live only for the call.
+ */
+typedef struct fc_measurement {
+  uint32_t size;
+  int32_t channel;  /* channel it belongs to, or -1 for all together */
+  const char *name; /* "rms", "peak": a C identifier */
+  const char *unit; /* "dBFS", "" */
+  double value;
+  const char *exact; /* decimal integer too long for a double, or NULL */
+} fc_measurement;
+
+typedef enum fc_level {
+  FC_LEVEL_ERROR = 0,
+  FC_LEVEL_WARNING = 1,
+  FC_LEVEL_INFO = 2,
+  FC_LEVEL_DEBUG = 3
+} fc_level;
+
+/*
+ * What the host offers. Handed to every callback; valid only during that call,
+ * except that one given to prepare stays valid until release. All functions may
+ * be called from any thread.
+ */
+typedef struct fc_host fc_host;
+struct fc_host {
+  uint32_t size;
+  uint32_t abi; /* FC_PLUGIN_ABI of the host */
+  void *ctx;    /* the host's own */
+
+  /* Says in one sentence, for the user, why a call is about to fail; without a
+   * trailing full stop or newline. Returns `status`, so: return host->fail(...). */
+  fc_status (*fail)(const fc_host *host, fc_status status, const char *format, ...) FC_PRINTF(3, 4);
+
+  /* Memory on `device`, aligned to 256 bytes, for prepare and release only. NULL when there is
+   * none. free takes NULL. */
+  void *(*alloc)(const fc_host *host, int32_t device, size_t bytes);
+  void (*free)(const fc_host *host, int32_t device, void *memory);
+
+  /* Copies host memory to `device`; complete on return. For prepare only. */
+  fc_status (*upload)(const fc_host *host, int32_t device, void *to, const void *from, size_t bytes);
+
+  /* Takes one measurement; for `report` only. */
+  void (*measured)(const fc_host *host, const fc_measurement *value);
+
+  /* An extension of this contract by name, or NULL when the host has none such. */
+  const void *(*extension)(const fc_host *host, const char *name);
+
+  /* A line for the user's log, without a newline. Not for process, which may run millions of times. */
+  void (*log)(const fc_host *host, int level, const char *format, ...) FC_PRINTF(3, 4);
+
+  /* In negotiate: a short remark for --dry-run, without a full stop or newline: how the operator will go
+   * about it when that is not plain ("runs as sepconv: the mask has rank 1"). The last one counts. */
+  void (*remark)(const fc_host *host, const char *format, ...) FC_PRINTF(2, 3);
+
+  /* Does the user want the run to stop? For work of more than a tenth of a second in one call, which should
+   * then return FC_INVALID at once. */
+  int (*cancelled)(const fc_host *host);
+
+  const fc_rows *rows; /* never NULL */
+};
+
+/* ---- parameters ------------------------------------------------------- */
+
+typedef enum fc_param_type {
+  FC_BOOL = 0, /* yes/no, true/false, on/off, 1/0 */
+  FC_INT = 1,
+  FC_FLOAT = 2,
+  FC_ENUM = 3,
+  FC_STRING = 4,
+  FC_TABLE = 5, /* numbers from a file or written out: a mask, a matrix */
+  FC_INPUT = 6, /* a further signal: a file for the command, a view for the library */
+  FC_PATH = 7   /* the name of a file that the operator itself reads, in create */
+} fc_param_type;
+
+/* Flags of a parameter. */
+#define FC_PARAM_MAIN     1u /* a bare value means this one; at most one an operator */
+#define FC_PARAM_REQUIRED 2u
+#define FC_PARAM_LIST                                                                                        \
+  4u /* bool, int, float, enum: several, apart by ',' or (numbers) 'x', but 0x10 is none */
+#define FC_PARAM_DECIBEL 8u  /* float: "-6dB" is accepted and means 10^(-6/20) */
+#define FC_PARAM_MASK    16u /* table: rows may have different lengths, and are then joined */
+
+/* One choice of an enum. With value FC_REFUSED the name is recognised only to be
+ * refused, and `doc` is the sentence that says which to use instead. */
+#define FC_REFUSED INT32_MIN
+typedef struct fc_choice {
+  uint32_t size;
+  int32_t value;
+  const char *name;
+  const char *doc;
+} fc_choice;
+
+/* Bounds of an int or a float, inclusive. Exact for 64-bit integers; either may be left out. */
+#define FC_LIMIT_MIN 1u
+#define FC_LIMIT_MAX 2u
+typedef struct fc_limits {
+  uint32_t size;
+  uint32_t flags;           /* FC_LIMIT_* that apply */
+  int64_t int_min, int_max; /* of an int */
+  double min, max;          /* of a float */
+} fc_limits;
+
+typedef struct fc_param {
+  uint32_t size;
+  int32_t type; /* fc_param_type */
+  uint32_t flags;
+  uint32_t max_count; /* with FC_PARAM_LIST: the most values; 0 is no limit */
+  const char *name;
+  const char *doc;                 /* one or more sentences */
+  const char *unit;                /* "samples", "Hz", or NULL */
+  const char *preset;              /* the default as a user would type it; NULL is none */
+  const fc_limits *limits;         /* int and float; NULL: none */
+  const fc_choice *const *choices; /* enum; ends with NULL */
+  const char *const *aliases;      /* other names that are accepted, ends with NULL; NULL: none */
+  const char *deprecated; /* what to use instead, said when it is given; NULL: it is not deprecated */
+} fc_param;
+
+/* Numbers read by the host; row-major, finite. A vector has one row. */
+typedef struct fc_table {
+  uint32_t size;
+  const char *name; /* file name or the text as typed, for messages */
+  int64_t rows, cols;
+  const double *data;
+  double rate; /* sample rate when it came from a sound file, else 0 */
+} fc_table;
+
+/* The value of one parameter: parallel to the operator's `params`. */
+typedef struct fc_arg {
+  uint32_t size;
+  int32_t given;         /* typed by the user, not the preset */
+  int64_t count;         /* values; 0 when neither given nor preset */
+  const int64_t *ints;   /* bool, int, enum (fc_choice.value) */
+  const double *floats;  /* int and float */
+  const char *text;      /* as typed; string and path: unquoted; input: the file's name, for messages */
+  const fc_table *table; /* table */
+  uint32_t input; /* input: its place among the stage's inputs (fc_terms.in, fc_job.in); 0: not given */
+} fc_arg;
+
+/* ---- formats and needs ------------------------------------------------ */
+
+typedef enum fc_layout { FC_INTERLEAVED = 0, FC_PLANAR = 1 } fc_layout;
+
+/* What the channels of an image mean. */
+typedef enum fc_color {
+  FC_COLOR_UNKNOWN = 0,
+  FC_COLOR_GRAY = 1,       /* luma with sRGB's transfer curve */
+  FC_COLOR_SRGB = 2,       /* R G B */
+  FC_COLOR_LINEAR_RGB = 3, /* R G B, proportional to light */
+  FC_COLOR_YCBCR = 4,      /* as in JPEG */
+  FC_COLOR_HSV = 5,
+  FC_COLOR_LAB = 6,
+  FC_COLOR_CMYK = 7,
+  FC_COLOR_LINEAR_GRAY = 8
+} fc_color;
+
+/* What the last channel of an image with 2 or 4 channels is. */
+typedef enum fc_alpha {
+  FC_ALPHA_UNKNOWN = 0,
+  FC_ALPHA_NONE = 1,
+  FC_ALPHA_STRAIGHT = 2,
+  FC_ALPHA_PREMULTIPLIED = 3
+} fc_alpha;
+
+/*
+ * What a signal is. Meaning - color, alpha, channels, time - has "unknown", which is zero, and is passed on
+ * from input to output only by operators with FC_OP_KEEPS_MEANING; for all others the host clears it in `out`
+ * before negotiate, which may set what it knows.
+ */
+typedef struct fc_format {
+  uint32_t size;
+  int32_t kind;   /* fc_kind */
+  int32_t dtype;  /* fc_dtype */
+  int32_t bits;   /* bits that carry information; 24 for 24-bit audio held in i32 */
+  int32_t layout; /* fc_layout */
+  /* 1 + the fc_dtype in which what comes of the chain is to be stored, as the user chose
+   * by an operator (convert); 0: as the input was. Stays through later stages. */
+  int32_t stored;
+  int64_t extent[FC_AXES]; /* FC_UNKNOWN on X for a stream without a known end */
+  double rate;             /* samples (or frames, after an stft) a second; 0 where it has no meaning */
+  int32_t color;           /* fc_color */
+  int32_t alpha;           /* fc_alpha */
+  uint64_t channels; /* sound: bit i is speaker i of WAVEFORMATEXTENSIBLE's mask, channels in that order */
+  int64_t time_num, time_den; /* of the first element, in seconds: num / den; den 0 is unknown */
+} fc_format;
+
+/* The whole axis is needed whatever the output; the input view then spans it. */
+#define FC_WHOLE INT64_MAX
+
+/* No reach goes further, and no scale or alignment is larger: sums of a few and products with extents fit 64
+ * bits. What exceeds it is refused. */
+#define FC_REACH_MOST ((int64_t)1 << 40)
+
+/*
+ * What output o on one axis needs: inputs floor(o*num/den) - before to
+ * ceil((o+1)*num/den) - 1 + after. `before` and `after` may be negative (a crop).
+ * The output is cut only at multiples of `align` (and at the end); of several inputs the first one's counts.
+ *
+ * The input view of process starts at floor(o*num/den) for the output view's
+ * first element o, and spans to ceil(end*num/den).
+ */
+typedef struct fc_reach {
+  int64_t before, after;
+  int64_t num, den; /* both 1 unless the extent is rescaled */
+  int64_t align;    /* >= 1 */
+} fc_reach;
+
+/* What a stage must see of one input. The host makes it, with every reach {0,0,1,1,1} and no border chosen.
+ */
+typedef struct fc_need {
+  uint32_t size;
+  int32_t
+      border; /* fc_border, for every axis with a reach; MUST be chosen where a reach looks beyond an end */
+  double border_value;     /* for FC_BORDER_CONSTANT, as a real value */
+  fc_reach reach[FC_AXES]; /* N Y X C */
+} fc_need;
+
+/*
+ * The terms of one stage. The host fills in everything: `out` as a copy of in[0]
+ * with the element type it would like, and a need for each input; the operator
+ * changes fields that differ. It MUST leave out->dtype within its dtypes_out. Where the input's extent is
+ * FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a crop). A generator has no input, and
+ * sets kind, extent, rate and whatever else is known of `out`.
+ */
+typedef struct fc_terms {
+  uint32_t size;
+  int32_t compute; /* FC_F32 or FC_F64: the type of floating-point accumulation */
+  uint32_t n_in;   /* the chain's signal (but for a generator), then the inputs given as parameters, in their
+                      order */
+  uint32_t reserved;
+  const fc_format *const *in;
+  fc_format *out;
+  fc_need *const *needs;  /* n_in of them */
+  uint64_t measure_bytes; /* partial results for each block, see fc_job.measure */
+  uint64_t carry_bytes;   /* state that goes from one piece of output to the next, see fc_job.carry */
+  double work;            /* about how many flop an output element; 0: not said */
+  /* Where errors follow not the terms of a value but all that was transformed with it: they are a few
+   * eps of the largest input times this. 0: not said, or as the terms are. */
+  double error_gain;
+} fc_terms;
+
+/* ---- running ---------------------------------------------------------- */
+
+/* What prepare may look at. Extents but that of C are FC_UNKNOWN, unless the backend is FC_BACKEND_SHAPED. */
+typedef struct fc_setup {
+  uint32_t size;
+  int32_t device;  /* which is current during the call */
+  int32_t compute; /* as in fc_terms */
+  uint32_t n_in;
+  const fc_format *const *in;
+  const fc_format *out;
+} fc_setup;
+
+/* Bits of *fc_job.notes: set, never cleared, by plain or atomic stores. */
+#define FC_NOTE_NAN     0 /* notes[0] = 1: a NaN was to become an integer */
+#define FC_NOTE_CLIPPED 1 /* notes[1] = 1: a value was clamped into an integer's range */
+#define FC_NOTES        2
+
+typedef struct fc_job {
+  uint32_t size;
+  int32_t compute;
+  uint32_t n_in;
+  uint32_t reserved;
+  const fc_view *const *in;
+  const fc_view *out;
+  void *stream;  /* cudaStream_t on a CUDA device, NULL on the CPU */
+  void *scratch; /* as many bytes as `scratch` asked for, aligned to 256; one for each call at a time */
+  size_t scratch_bytes;
+  /*
+   * Operators with measure_bytes: the output's cut axis (X for audio, Y for
+   * images and arrays) is divided into blocks of reach.align elements anchored at
+   * position 0; the partial result of the view's block i of its batch entry n
+   * goes to measure + n * measure_stride + i * measure_bytes. The host hands each
+   * block of the signal to `collect` exactly once.
+   */
+  void *measure;
+  int64_t measure_stride;
+  /*
+   * Operators with carry_bytes: as many bytes in memory of the device, aligned to 256, zero at the beginning
+   * of a stream and never touched by the host until its end. Pieces of output then come in order along the
+   * time (X, of images N), each element once, every piece after the one before has been processed (on a
+   * device: on the same stream).
+   */
+  void *carry;
+  uint32_t *notes; /* FC_NOTES words, in memory that the device can write */
+  /* NULL, or with FC_BACKEND_EDGES: the input view is the whole signal, nothing beyond it can be read,
+   * and process makes the border itself. */
+  const fc_edges *edges;
+} fc_job;
+
+/* One backend of an operator. */
+typedef struct fc_backend {
+  uint32_t size;
+  uint32_t flags;       /* FC_BACKEND_* */
+  uint32_t device_kind; /* fc_device_kind */
+  uint32_t reserved;
+  /* Can it run on this device? May be NULL: yes. */
+  fc_status (*probe)(const fc_host *host, int32_t device);
+  /* May be NULL: process then gets the instance itself as its state. */
+  fc_status (*prepare)(const fc_host *host, void *self, const fc_setup *setup, void **state);
+  void (*release)(const fc_host *host, void *state);
+  /* Bytes of scratch for one call with views of these shapes; NULL: none. MUST
+   * not decrease when a shape grows. */
+  size_t (*scratch)(const void *state, const fc_job *job);
+  fc_status (*process)(const fc_host *host, const void *state, const fc_job *job);
+} fc_backend;
+
+/* The enqueued work depends on the views' shapes and addresses only as long as
+ * the output touches no end of the signal, so that it may be captured in a graph. */
+#define FC_BACKEND_GRAPH 1u
+/* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
+ * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
+ * again with a border made. The results MUST be the same either way, to the bit. Heeded on devices, for
+ * operators with one input. Scratch is that for a view with its border. */
+#define FC_BACKEND_EDGES 2u
+/* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew. */
+#define FC_BACKEND_SHAPED 4u
+
+/* ---- the operator ----------------------------------------------------- */
+
+#define FC_OP_KEEPS_DTYPE 1u /* output elements have the input's type (a copy, a crop) */
+#define FC_OP_PASSTHROUGH                                                                                    \
+  2u                   /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
+#define FC_OP_NOISE 4u /* adds noise, which may lead beyond a range whose ends the signal touches */
+#define FC_OP_KEEPS_MEANING                                                                                  \
+  8u                        /* what samples mean is the same in the output: color, alpha, channels, time     \
+                             */
+#define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
+
+typedef struct fc_operator fc_operator;
+struct fc_operator {
+  uint32_t size;
+  uint32_t flags;              /* FC_OP_* */
+  const char *name;            /* [a-z][a-z0-9_]* */
+  const char *summary;         /* one line, no full stop */
+  const char *doc;             /* paragraphs, as a manual page */
+  const char *const *examples; /* command-line -p values with their parameters; ends with NULL */
+  uint32_t n_params;
+  uint32_t kinds;      /* FC_KIND_BITs it takes (a generator: makes) */
+  uint32_t dtypes_in;  /* FC_DTYPE_BITs it loads, of every input */
+  uint32_t dtypes_out; /* FC_DTYPE_BITs it stores */
+  const fc_param *const *params;
+
+  /* `args` has n_params entries, in the order of `params`, already checked
+   * against type and range. It and what it points at live as long as the instance. */
+  fc_status (*create)(const fc_host *host, const fc_arg *const *args, void **self);
+  void (*destroy)(void *self);
+  fc_status (*negotiate)(const fc_host *host, void *self, fc_terms *terms);
+
+  /* One for each kind of device, ends with NULL; at least one. */
+  const fc_backend *const *backends;
+
+  /* Measurements: collect takes `count` blocks in signal order, from one thread
+   * at a time; report, once at the end, calls host->measured, and MAY fail the run, when what was measured is
+   * beyond what the user allows. Both NULL if terms.measure_bytes is always 0. reset before a new stream. */
+  void (*reset)(void *self);
+  fc_status (*collect)(const fc_host *host, void *self, const void *blocks, int64_t count);
+  fc_status (*report)(const fc_host *host, void *self);
+
+  /* The plain scalar version, on the host, that the conformance tests hold the
+   * others against; never chosen for a run. NULL if there is none. */
+  const fc_backend *reference;
+
+  /* What the operator offers beyond this contract, by name; NULL: nothing. */
+  const void *(*extension)(const fc_operator *op, const char *name);
+};
+
+/* The operator's backend for a kind of device, or NULL. */
+static inline const fc_backend *fc_backend_for(const fc_operator *op, int device_kind) {
+  const fc_backend *const *b = op->backends;
+  for (; b && *b; b++)
+    if ((*b)->device_kind == (uint32_t)device_kind) return *b;
+  return NULL;
+}
+
+typedef struct fc_plugin {
+  uint32_t size;
+  uint32_t abi;                                 /* FC_PLUGIN_ABI */
+  const char *id;                               /* reverse domain or a plain word, unique */
+  const char *version, *author, *license, *url; /* license: an SPDX expression */
+  uint32_t n_operators;
+  const fc_operator *const *operators;
+} fc_plugin;
+
+/* ---- extension "device-function/1" ------------------------------------- */
+
+/*
+ * What an operator does to one sample or pixel, as source text that the host may compose with its neighbours'
+ * into kernels of its own. `process` stays: it is the fallback, and what the composed kernel is held against,
+ * bit for bit. Reached by operator->extension(op, FC_DEVICE_FUNCTION): an fc_fusible.
+ */
+#define FC_DEVICE_FUNCTION "device-function/1"
+
+#define FC_FUNCTION_MONOTONE  1u /* never decreases with its argument */
+#define FC_FUNCTION_MAKES_NAN 2u /* may make NaN of what is not */
+
+typedef struct fc_device_function {
+  uint32_t size;
+  uint32_t flags;     /* FC_FUNCTION_* */
+  const char *source; /* a struct in a subset of C++: no #include, no globals, no asm */
+  const char *entry;  /* its name */
+  uint32_t in, out;   /* channels of a pixel; 0: each sample by itself */
+  const void *bytes;  /* its members, laid out as its C twin; copied: another value compiles nothing anew */
+  uint32_t n_bytes, align;
+  double low, high; /* range of the results as real values; low > high: not known */
+} fc_device_function;
+
+typedef struct fc_fusible {
+  uint32_t size;
+  /* FC_UNSUPPORTED: not with these formats. What `function` points at lives as long as the instance. */
+  fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
+} fc_fusible;
+
+/* The one symbol a plugin exports. */
+FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);
+typedef const fc_plugin *(*fc_plugin_entry_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu.c - the CPU as a runner: the outer lanes are empty, compute runs at once.
+ *
+ * Memory comes from the context's frame pool, so that a second image of the same
+ * size finds warm pages.
+ */
+#include "core/device/buffer.h"
+#include "core/device/cpu.h"
+#include "core/base/error.h"
+#include "core/base/pool.h"
+
+#include <string.h>
+
+typedef struct cpu_runner {
+  fc_runner base;
+  fc_pool *pool;
+  fc_frame_pool *frames;
+  GHashTable *blocks; /* memory -> fc_frame */
+} cpu_runner;
+
+static void *cpu_alloc(fc_runner *runner, gsize bytes) {
+  cpu_runner *me = (cpu_runner *)runner;
+  fc_frame *frame = fc_frame_new(me->frames, bytes);
+  if (!frame) return NULL;
+  g_hash_table_insert(me->blocks, fc_frame_memory(frame), frame);
+  return fc_frame_memory(frame);
+}
+
+static void *cpu_alloc_host(fc_runner *runner, gsize bytes) {
+  void *memory = cpu_alloc(runner, bytes);
+  if (memory) memset(memory, 0, bytes);
+  return memory;
+}
+
+static void cpu_release(fc_runner *runner, void *memory) {
+  cpu_runner *me = (cpu_runner *)runner;
+  if (memory) g_hash_table_remove(me->blocks, memory);
+}
+
+static gboolean cpu_compute(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn enqueue, void *data,
+                            GError **error) {
+  return enqueue(data, error);
+}
+
+static gboolean cpu_wait(fc_runner *runner, guint slot, GError **error) {
+  return TRUE;
+}
+static gboolean cpu_finish(fc_runner *runner, GError **error) {
+  return TRUE;
+}
+
+static gboolean cpu_copy(fc_runner *runner, const fc_view *to, const fc_view *from, guint32 *notes,
+                         GError **error) {
+  fc_view_convert(to, from, notes);
+  return TRUE;
+}
+
+static gboolean cpu_fill_border(fc_runner *runner, const fc_view *view, const fc_range wanted[FC_AXES],
+                                int border, const void *code, GError **error) {
+  fc_view_fill_border(view, wanted, border, code);
+  return TRUE;
+}
+
+static void cpu_parallel(fc_runner *runner, guint count, void (*body)(guint, guint, void *), void *data) {
+  fc_pool_run(((cpu_runner *)runner)->pool, count, body, data);
+}
+
+static void cpu_free(fc_runner *runner) {
+  cpu_runner *me = (cpu_runner *)runner;
+  fc_pool_free(me->pool);
+  g_hash_table_destroy(me->blocks);
+  fc_frame_pool_unref(me->frames);
+  g_free(me->base.description);
+  g_free(me);
+}
+
+fc_runner *fc_cpu_runner_new(int threads, fc_frame_pool *frames) {
+  cpu_runner *me = g_new0(cpu_runner, 1);
+  me->pool = fc_pool_new(threads);
+  me->frames = fc_frame_pool_ref(frames);
+  me->blocks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)fc_frame_unref);
+  fc_runner *r = &me->base;
+  r->device = FC_HOST;
+  r->threads = fc_pool_threads(me->pool);
+  r->description = g_strdup_printf("cpu (%d thread%s)", r->threads, r->threads == 1 ? "" : "s");
+  r->free = cpu_free;
+  r->alloc = cpu_alloc, r->release = cpu_release;
+  r->alloc_host = cpu_alloc_host, r->release_host = cpu_release;
+  r->compute = cpu_compute;
+  r->wait_upload = cpu_wait, r->wait_download = cpu_wait;
+  r->finish = cpu_finish;
+  r->copy = cpu_copy, r->fill_border = cpu_fill_border;
+  r->parallel = cpu_parallel;
+  return r;
+}

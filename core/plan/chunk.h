@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chunk.h - cutting a run into chunks: which stretch of every link each one needs.
+ *
+ * Normally a chunk is a stretch of the last link. A stage that measures must see the
+ * whole of its signal even where later stages look at a part of it only (a crop), so
+ * further chunks that end at such a stage come before and after the others.
+ */
+#ifndef FC_CORE_CHUNK_H
+#define FC_CORE_CHUNK_H
+
+#include "core/plan/plan.h"
+
+G_BEGIN_DECLS
+
+/* One link within one chunk. Ranges are positions in the link's signal. */
+typedef struct fc_chunk_link {
+  fc_range made[FC_AXES]; /* computed (link 0: read) */
+  fc_range held[FC_AXES]; /* what the buffer spans: made and border */
+  /* As the input of the stage that follows: */
+  fc_range view[FC_AXES]; /* what its input view spans */
+  fc_range virt[FC_AXES]; /* with halo, ends sticking out of the signal */
+} fc_chunk_link;
+
+typedef struct fc_chunk {
+  guint last;           /* the link it ends at: plan->n, or a measuring stage's output */
+  fc_range deliver;     /* on the cut axis of that link: what is written */
+  gint64 frame;         /* of a batch that goes by rows, the one it lies in */
+  gint64 needed;        /* first element of link 0 that is looked at; made keeps some before it */
+  gboolean interior;    /* no stage's output touches an end of the cut axis */
+  fc_chunk_link *links; /* plan->n + 1 */
+} fc_chunk;
+
+typedef struct fc_chunker fc_chunker;
+
+fc_chunker *fc_chunker_new(const fc_plan *plan);
+void fc_chunker_free(fc_chunker *chunker);
+
+fc_chunk *fc_chunk_new(const fc_plan *plan);
+void fc_chunk_free(fc_chunk *chunk);
+
+/* The next chunk; FALSE at the end. The same again until it is committed, so that a
+ * chunk can be planned anew once the plan has learnt where the signal ends. */
+gboolean fc_chunker_next(fc_chunker *chunker, fc_chunk *chunk);
+void fc_chunker_commit(fc_chunker *chunker, const fc_chunk *chunk);
+
+/* A number that two chunks share when every stage does the same work for both but for
+ * the position on the cut axis; 0 when a chunk is like no other. */
+guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk);
+
+G_END_DECLS
+
+#endif

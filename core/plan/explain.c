@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * explain.c - a plan in words, for --dry-run and -v.
+ */
+#include "core/plan/plan.h"
+
+static const char *const border_names[] = {"zero",       "constant", "replicate", "reflect",
+                                           "reflect101", "wrap",     "none",      "unset"};
+
+static void append_extent(GString *s, const fc_format *f) {
+  if (f->kind == FC_AUDIO) {
+    if (f->extent[FC_AXIS_X] < 0)
+      g_string_append(s, "length unknown");
+    else
+      g_string_append_printf(s, "%" G_GINT64_FORMAT " frames", f->extent[FC_AXIS_X]);
+    g_string_append_printf(s, " x %" G_GINT64_FORMAT " ch", f->extent[FC_AXIS_C]);
+    if (f->rate > 0) g_string_append_printf(s, ", %g Hz", f->rate);
+    return;
+  }
+  if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " of ", f->extent[FC_AXIS_N]);
+  g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " ch",
+                         f->extent[FC_AXIS_X], f->extent[FC_AXIS_Y], f->extent[FC_AXIS_C]);
+}
+
+static void append_format(GString *s, const fc_format *f) {
+  static const char *const kinds[] = {"audio", "image", "array"};
+  g_string_append_printf(s, "%s %s, ", kinds[f->kind], fc_dtype_name(f->dtype));
+  append_extent(s, f);
+  if (f->layout == FC_PLANAR) g_string_append(s, ", planar");
+}
+
+static void append_length(GString *s, gint64 length) {
+  if (length == FC_WHOLE)
+    g_string_append(s, "all");
+  else
+    g_string_append_printf(s, "%" G_GINT64_FORMAT, length);
+}
+
+static void append_halo(GString *s, const fc_plan_stage *ps, int kind) {
+  static const char letters[] = "nyxc";
+  gboolean any = FALSE;
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &ps->reach[a];
+    if (r->before == 0 && r->after == 0) continue;
+    g_string_append_printf(s, "%s%c ", any ? ", " : "halo ",
+                           a == FC_AXIS_X && kind == FC_AUDIO ? 't' : letters[a]);
+    append_length(s, r->before);
+    g_string_append_c(s, '+');
+    append_length(s, r->after);
+    any = TRUE;
+  }
+  if (any && ps->border != FC_BORDER_NONE) g_string_append_printf(s, ", border %s", border_names[ps->border]);
+}
+
+static const char *place(const fc_plan *plan, const fc_plan_stage *ps) {
+  return plan->device == FC_HOST || ps->on_host ? "cpu" : "cuda";
+}
+
+static char *explain_text(const fc_plan *plan, const char *input, const char *output) {
+  GString *s = g_string_new(NULL);
+  g_string_append_printf(s, "input   %s: ", input);
+  append_format(s, &plan->links[0]);
+  for (guint i = 0; i < plan->n; i++) {
+    const fc_plan_stage *ps = &plan->stages[i];
+    g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
+                           ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
+    if (ps->on_host) g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
+    GString *halo = g_string_new(NULL);
+    append_halo(halo, ps, plan->links[i].kind);
+    if (halo->len) g_string_append_printf(s, "; %s", halo->str);
+    g_string_free(halo, TRUE);
+    if (ps->note) g_string_append_printf(s, "; %s", ps->note);
+    g_string_append(s, "\n        -> ");
+    append_format(s, &plan->links[i + 1]);
+  }
+  g_string_append_printf(s, "\noutput  %s: ", output ? output : "none, measurements only");
+  append_format(s, &plan->links[plan->n]);
+  if (plan->device == FC_HOST)
+    g_string_append_printf(s, "\ndevice  cpu: %s", plan->reason);
+  else
+    g_string_append_printf(s, "\ndevice  cuda:%d: %s", fc_device_ordinal(plan->device), plan->reason);
+  g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s, about %.3g MB of buffers",
+                         fc_dtype_name(plan->compute), plan->chunk, fc_plan_unit(plan, plan->chunk),
+                         fc_plan_bytes(plan) / 1e6);
+  if (plan->chunk < plan->freely)
+    g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
+  if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
+  return g_string_free(s, FALSE);
+}
+
+/* A name may be bytes in no encoding, which JSON cannot hold. */
+static void append_json_string(GString *s, const char *text) {
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  g_string_append_c(s, '"');
+  for (const char *p = valid; *p; p++) {
+    if (*p == '"' || *p == '\\')
+      g_string_append_printf(s, "\\%c", *p);
+    else if ((guchar)*p < 0x20)
+      g_string_append_printf(s, "\\u%04x", (guchar)*p);
+    else
+      g_string_append_c(s, *p);
+  }
+  g_string_append_c(s, '"');
+}
+
+static void append_json_format(GString *s, const fc_format *f) {
+  static const char *const kinds[] = {"audio", "image", "array"};
+  g_string_append_printf(s, "{\"kind\":\"%s\",\"dtype\":\"%s\",\"bits\":%d,\"layout\":\"%s\",\"extent\":[",
+                         kinds[f->kind], fc_dtype_name(f->dtype), f->bits,
+                         f->layout == FC_PLANAR ? "planar" : "interleaved");
+  for (int a = 0; a < FC_AXES; a++)
+    g_string_append_printf(s, "%s%" G_GINT64_FORMAT, a ? "," : "", f->extent[a]);
+  char rate[G_ASCII_DTOSTR_BUF_SIZE];
+  g_string_append_printf(s, "],\"rate\":%s}", g_ascii_dtostr(rate, sizeof rate, f->rate));
+}
+
+static char *explain_json(const fc_plan *plan, const char *input, const char *output) {
+  GString *s = g_string_new("{\"input\":");
+  append_json_string(s, input);
+  g_string_append(s, ",\"output\":");
+  if (output)
+    append_json_string(s, output);
+  else
+    g_string_append(s, "null");
+  g_string_append(s, ",\"in\":");
+  append_json_format(s, &plan->links[0]);
+  g_string_append(s, ",\"stages\":[");
+  for (guint i = 0; i < plan->n; i++) {
+    const fc_plan_stage *ps = &plan->stages[i];
+    g_string_append(s, i ? ",{\"stage\":" : "{\"stage\":");
+    append_json_string(s, ps->stage ? ps->stage->text : "cast");
+    g_string_append_printf(s, ",\"on\":\"%s\",\"border\":\"%s\",\"note\":", place(plan, ps),
+                           border_names[ps->border]);
+    append_json_string(s, ps->note ? ps->note : "");
+    g_string_append(s, ",\"out\":");
+    append_json_format(s, &plan->links[i + 1]);
+    g_string_append_c(s, '}');
+  }
+  g_string_append_printf(s, "],\"device\":\"%s\",\"reason\":", plan->device == FC_HOST ? "cpu" : "cuda");
+  append_json_string(s, plan->reason);
+  g_string_append_printf(s, ",\"compute\":\"%s\",\"chunk\":%" G_GINT64_FORMAT ",\"bytes\":%.0f}",
+                         fc_dtype_name(plan->compute), plan->chunk, fc_plan_bytes(plan));
+  return g_string_free(s, FALSE);
+}
+
+char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json) {
+  return json ? explain_json(plan, input, output) : explain_text(plan, input, output);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.c - see module.h. Errors are the end of a sentence about the file: "is made
+ * for plugin ABI 2, this is 1".
+ */
+#include "core/registry/module.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No contract of a later version will be as large; a wild value is. */
+#define STRUCT_LARGEST 65536u
+#define VERSIONS_TRIED 9
+
+gboolean fc_module_check_file(const char *path, GError **error) {
+  struct stat st;
+  if (!g_str_has_suffix(path, ".so")) return fc_fail(error, FC_INVALID, "does not end in .so");
+  if (stat(path, &st) != 0) return fc_fail(error, FC_IO, "cannot be read: %s", g_strerror(errno));
+  /* Opening a pipe would wait for ever. */
+  if (!S_ISREG(st.st_mode)) return fc_fail(error, FC_INVALID, "is not a regular file");
+  if (access(path, R_OK) != 0) return fc_fail(error, FC_IO, "cannot be read: %s", g_strerror(errno));
+  return TRUE;
+}
+
+/* The loader repeats the path, which the user has read already. */
+static gboolean fail_open(const char *path, GError **error) {
+  const char *why = g_module_error();
+  if (!why) why = "no reason given";
+  gsize length = strlen(path);
+  if (strncmp(why, path, length) == 0 && why[length] == ':') why += length + 1;
+  while (*why == ' ') why++;
+  return fc_fail(error, FC_IO, "cannot be loaded: %s", why);
+}
+
+GModule *fc_module_open(const char *path, gboolean lazy, GError **error) {
+  GModuleFlags flags = G_MODULE_BIND_LOCAL | (lazy ? G_MODULE_BIND_LAZY : 0);
+  GModule *module = g_module_open(path, flags);
+  if (!module) {
+    fail_open(path, error);
+    return NULL;
+  }
+  g_module_make_resident(module);
+  return module;
+}
+
+static gboolean fail_entry(GModule *module, GError **error) {
+  for (int version = 1; version <= VERSIONS_TRIED; version++) {
+    char name[32];
+    gpointer symbol;
+    g_snprintf(name, sizeof name, "fc_plugin_entry_v%d", version);
+    if (version != FC_PLUGIN_ABI && g_module_symbol(module, name, &symbol))
+      return fc_fail(error, FC_UNSUPPORTED, "is made for plugin ABI %d, this is %d", version, FC_PLUGIN_ABI);
+  }
+  return fc_fail(error, FC_INVALID, "is no filterchain plugin: it has no symbol %s", FC_PLUGIN_ENTRY_NAME);
+}
+
+const fc_plugin *fc_module_ask(GModule *module, GError **error) {
+  gpointer symbol = NULL;
+  fc_plugin_entry_fn entry;
+  if (!g_module_symbol(module, FC_PLUGIN_ENTRY_NAME, &symbol) || !symbol) {
+    fail_entry(module, error);
+    return NULL;
+  }
+  memcpy(&entry, &symbol, sizeof entry); /* C has no cast from an object to a function */
+  const fc_plugin *plugin = entry();
+  if (!plugin)
+    fc_fail(error, FC_INVALID, "describes nothing: its entry returned NULL");
+  else if (plugin->size < G_STRUCT_OFFSET(fc_plugin, id) || plugin->size > STRUCT_LARGEST)
+    fc_fail(error, FC_INVALID, "has an fc_plugin of impossible size %u", plugin->size);
+  else if (plugin->abi != FC_PLUGIN_ABI)
+    fc_fail(error, FC_UNSUPPORTED, "is made for plugin ABI %u, this is %d", plugin->abi, FC_PLUGIN_ABI);
+  else
+    return plugin;
+  return NULL;
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * params.c - see params.h. Two passes: which argument is which parameter's, then the
+ * value of each parameter, typed or preset, through one parser.
+ */
+#include "core/registry/params.h"
+
+#include "core/base/suggest.h"
+#include "core/registry/table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* From here on a number fits no int64_t. */
+#define INT_BEYOND 9223372036854775808.0
+
+typedef struct value {
+  fc_arg pub;
+  GArray *ints;
+  GArray *floats;
+  char *text;
+  fc_table *table;
+  gboolean names_file; /* the text is the path of one */
+} value;
+
+typedef struct resolved {
+  fc_args pub;
+  value *values;
+  const fc_arg **argv, **inputs;
+  GPtrArray *warnings; /* of char * */
+} resolved;
+
+/* What parsing one value needs to know. */
+typedef struct parsing {
+  const char *op; /* for messages; NULL: none */
+  const fc_param *param;
+  fc_table_loader load;
+  void *load_data;
+  gboolean check_only; /* files are not opened */
+} parsing;
+
+/* ---- words ------------------------------------------------------------- */
+
+const char *fc_param_type_name(const fc_param *param) {
+  static const char *const names[2][8] = {
+      {"yes/no", "int", "float", "choice", "string", "table", "input", "path"},
+      {"list of yes/no", "list of int", "list of float", "list of choices", "string", "table", "input",
+       "path"}};
+  if (param->type < 0 || param->type > FC_PATH) return "?";
+  return names[(param->flags & FC_PARAM_LIST) != 0][param->type];
+}
+
+static gboolean has_limit(const fc_param *param, guint32 flag) {
+  return param->limits && (param->limits->flags & flag);
+}
+
+/* Whole numbers in full: users type them, and compare. g_free. */
+static char *show_limit(const fc_param *param, gboolean low) {
+  const fc_limits *l = param->limits;
+  if (param->type == FC_INT) return g_strdup_printf("%" G_GINT64_FORMAT, low ? l->int_min : l->int_max);
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  double number = low ? l->min : l->max;
+  gboolean whole = number == floor(number) && fabs(number) < 1e18;
+  return g_strdup(g_ascii_formatd(text, sizeof text, whole ? "%.0f" : "%.15g", number));
+}
+
+/* "1 to 100", "at least 0", "at most 5"; NULL where there is no limit. g_free. */
+static char *show_range(const fc_param *param) {
+  gboolean has_low = has_limit(param, FC_LIMIT_MIN), has_high = has_limit(param, FC_LIMIT_MAX);
+  if (!has_low && !has_high) return NULL;
+  char *low = has_low ? show_limit(param, TRUE) : NULL, *high = has_high ? show_limit(param, FALSE) : NULL;
+  char *text = low && high ? g_strdup_printf("%s to %s", low, high)
+               : low       ? g_strdup_printf("at least %s", low)
+                           : g_strdup_printf("at most %s", high);
+  g_free(low);
+  g_free(high);
+  return text;
+}
+
+static char *expected_number(const fc_param *param) {
+  char *range = show_range(param);
+  const char *plain = param->type == FC_INT ? "a whole number" : "a number";
+  const char *unit = param->unit && *param->unit ? param->unit : NULL, *glue = range ? " " : " of ";
+  char *text = g_strconcat(range ? range : plain, unit ? glue : NULL, unit, NULL);
+  g_free(range);
+  return text;
+}
+
+/* The names that are accepted; ends with NULL, g_free the array. */
+static const char **choice_names(const fc_param *param) {
+  GPtrArray *names = g_ptr_array_new();
+  for (const fc_choice *const *c = param->choices; c && *c; c++)
+    if ((*c)->value != FC_REFUSED) g_ptr_array_add(names, (gpointer)(*c)->name);
+  g_ptr_array_add(names, NULL);
+  return (const char **)g_ptr_array_free(names, FALSE);
+}
+
+static char *expected_choice(const fc_param *param) {
+  const char **names = choice_names(param);
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; names[i]; i++) {
+    const char *glue = i == 0 ? "" : names[i + 1] ? ", " : " or ";
+    g_string_append_printf(text, "%s%s", glue, names[i]);
+  }
+  g_free(names);
+  return g_string_free(text, FALSE);
+}
+
+char *fc_param_expected(const fc_param *param) {
+  switch (param->type) {
+  case FC_BOOL: return g_strdup("yes or no");
+  case FC_INT:
+  case FC_FLOAT: return expected_number(param);
+  case FC_ENUM: return expected_choice(param);
+  case FC_TABLE: return g_strdup("a file of numbers, or a table such as [1,2,1]/4");
+  case FC_INPUT: return g_strdup("a file to be read as a further input");
+  case FC_PATH: return g_strdup("the name of a file");
+  default: return g_strdup("text");
+  }
+}
+
+/* "conv1d: window: WORD is WRONG: expected 1 to 100 samples". */
+static gboolean fail_value(const parsing *p, const char *word, gsize length, const char *wrong,
+                           GError **error) {
+  char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
+  const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
+  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s", p->op, p->param->name, quote, shown, quote,
+          wrong, expected);
+  g_free(shown);
+  g_free(expected);
+  return FALSE;
+}
+
+/* ---- one word of a value ----------------------------------------------- */
+
+static gboolean check_int(const parsing *p, gint64 number, const char *word, gsize length, GError **error) {
+  gboolean low = has_limit(p->param, FC_LIMIT_MIN) && number < p->param->limits->int_min;
+  gboolean high = has_limit(p->param, FC_LIMIT_MAX) && number > p->param->limits->int_max;
+  return (!low && !high) || fail_value(p, word, length, "is out of range", error);
+}
+
+static gboolean check_float(const parsing *p, double number, const char *word, gsize length, GError **error) {
+  gboolean low = has_limit(p->param, FC_LIMIT_MIN) && number < p->param->limits->min;
+  gboolean high = has_limit(p->param, FC_LIMIT_MAX) && number > p->param->limits->max;
+  return (!low && !high) || fail_value(p, word, length, "is out of range", error);
+}
+
+/* Whether a number that came out as 0 was written as another one. */
+static gboolean is_lost(const char *word, const char *end) {
+  for (; word < end && *word != 'e' && *word != 'E'; word++)
+    if (*word >= '1' && *word <= '9') return TRUE;
+  return FALSE;
+}
+
+/* Whole numbers may be written 48000 or 48e3. */
+static gboolean parse_int(const parsing *p, value *v, const char *word, gsize length, GError **error) {
+  double number = 0;
+  gint64 whole = 0;
+  char *copy = g_strndup(word, length);
+  gboolean plain = g_ascii_string_to_signed(copy, 10, G_MININT64, G_MAXINT64, &whole, NULL);
+  g_free(copy);
+  if (plain) {
+    number = (double)whole;
+  } else {
+    if (fc_number_scan(word, word + length, &number) != word + length)
+      return fail_value(p, word, length, "is no number", error);
+    if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
+      return fail_value(p, word, length, "is no whole number", error);
+    if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
+    whole = (gint64)number;
+  }
+  if (!check_int(p, whole, word, length, error)) return FALSE;
+  g_array_append_val(v->ints, whole);
+  g_array_append_val(v->floats, number);
+  return TRUE;
+}
+
+static gboolean parse_float(const parsing *p, value *v, const char *word, gsize length, GError **error) {
+  double number;
+  const char *end = word + length;
+  const char *after = fc_number_scan(word, end, &number);
+  if (!after) return fail_value(p, word, length, "is no finite number", error);
+  gboolean lost = number == 0 && is_lost(word, after);
+  gboolean decibel =
+      (p->param->flags & FC_PARAM_DECIBEL) && end - after == 2 && g_ascii_strncasecmp(after, "dB", 2) == 0;
+  if (decibel)
+    number = pow(10, number / 20);
+  else if (after != end)
+    return fail_value(p, word, length, "is no number", error);
+  if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
+  if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
+  if (!check_float(p, number, word, length, error)) return FALSE;
+  g_array_append_val(v->floats, number);
+  return TRUE;
+}
+
+static gboolean parse_bool(const parsing *p, value *v, const char *word, gsize length, GError **error) {
+  static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+    if (strlen(words[i]) == length && g_ascii_strncasecmp(words[i], word, length) == 0) {
+      gint64 yes = i & 1;
+      g_array_append_val(v->ints, yes);
+      return TRUE;
+    }
+  return fail_value(p, word, length, "is neither", error);
+}
+
+static gboolean fail_choice(const parsing *p, const char *word, gsize length, GError **error) {
+  const char **names = choice_names(p->param);
+  char *typed = g_strndup(word, length), *hint = fc_did_you_mean(typed, names);
+  char *shown = fc_quote_for_message(word, length);
+  if (*hint)
+    fc_fail(error, FC_INVALID, "%s: %s: no such choice \"%s\"%s", p->op, p->param->name, shown, hint);
+  else
+    fail_value(p, word, length, "is no choice", error);
+  g_free(shown);
+  g_free(typed);
+  g_free(hint);
+  g_free(names);
+  return FALSE;
+}
+
+static gboolean parse_enum(const parsing *p, value *v, const char *word, gsize length, GError **error) {
+  for (const fc_choice *const *c = p->param->choices; c && *c; c++) {
+    if (strlen((*c)->name) != length || strncmp((*c)->name, word, length) != 0) continue;
+    if ((*c)->value == FC_REFUSED)
+      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not taken: %s", p->op, p->param->name, (*c)->name,
+                     (*c)->doc ? (*c)->doc : "it means different things in different programs");
+    gint64 chosen = (*c)->value;
+    g_array_append_val(v->ints, chosen);
+    return TRUE;
+  }
+  return fail_choice(p, word, length, error);
+}
+
+static gboolean parse_word(const parsing *p, value *v, const char *word, gsize length, GError **error) {
+  switch (p->param->type) {
+  case FC_BOOL: return parse_bool(p, v, word, length, error);
+  case FC_INT: return parse_int(p, v, word, length, error);
+  case FC_FLOAT: return parse_float(p, v, word, length, error);
+  default: return parse_enum(p, v, word, length, error);
+  }
+}
+
+/* So many bytes to the next of `stops`. 3x5 are two numbers, but 0x10 is one, that is not read. */
+static gsize word_length(const char *word, const char *stops) {
+  gsize length = strcspn(word, stops), sign = *word == '-' || *word == '+';
+  gboolean hexadecimal = word[length] == 'x' && length == sign + 1 && word[sign] == '0';
+  return hexadecimal ? strcspn(word, ",") : length;
+}
+
+/* ---- a whole value ----------------------------------------------------- */
+
+static gboolean parse_words(const parsing *p, value *v, const char *text, GError **error) {
+  gboolean list = (p->param->flags & FC_PARAM_LIST) != 0;
+  gboolean number = p->param->type == FC_INT || p->param->type == FC_FLOAT;
+  const char *stops = !list ? "" : number ? ",x" : ",";
+  guint most = list ? p->param->max_count : 1, count = 0;
+  for (const char *word = text;;) {
+    gsize length = word_length(word, stops);
+    if (length == 0 && list)
+      return fc_fail(error, FC_INVALID, "%s: %s: a value is missing in \"%s\"", p->op, p->param->name, text);
+    if (most && ++count > most)
+      return fc_fail(error, FC_INVALID, "%s: %s: at most %u values can be given", p->op, p->param->name,
+                     most);
+    if (!parse_word(p, v, word, length, error)) return FALSE;
+    if (!word[length]) return TRUE;
+    word += length + 1;
+  }
+}
+
+/* A loader names the file; what is before it is the operator. */
+static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg, GError **error) {
+  gboolean mask = (p->param->flags & FC_PARAM_MASK) != 0;
+  GError *why = NULL;
+  if (arg->value[0] == '[' && !arg->quoted)
+    v->table = fc_table_parse_inline(arg->value, mask, &why);
+  else if (p->check_only)
+    return TRUE;
+  else if (!*arg->value)
+    fc_fail(&why, FC_INVALID, "%s: the file name is empty", p->param->name);
+  else if (p->load) {
+    v->table = p->load(arg->value, mask, p->load_data, &why);
+    v->names_file = TRUE;
+    /* Whatever is wrong with the file: the request was a fair one. */
+    if (why && why->code != FC_NO_MEMORY) why->code = FC_IO;
+  } else
+    fc_fail(&why, FC_UNSUPPORTED, "%s: files are not read here: write the table out", arg->value);
+  if (v->table) return TRUE;
+  fc_fail(error, (fc_status)why->code, "%s: %s", p->op, why->message);
+  g_error_free(why);
+  return FALSE;
+}
+
+/* Only their names are looked at here: the operator opens a path, the engine an input. */
+static gboolean parse_name(const parsing *p, value *v, const fc_stage_arg *arg, GError **error) {
+  if (!*arg->value)
+    return fc_fail(error, FC_INVALID, "%s: %s: the file name is empty", p->op, p->param->name);
+  v->names_file = TRUE;
+  return TRUE;
+}
+
+/* Ties the gathered numbers to the public struct, once they no longer move. */
+static void publish(value *v, gboolean given) {
+  guint count = MAX(v->ints->len, v->floats->len);
+  v->pub.size = sizeof v->pub;
+  v->pub.given = given;
+  v->pub.count = count ? count : 1;
+  v->pub.ints = v->ints->len ? (const int64_t *)(gpointer)v->ints->data : NULL;
+  v->pub.floats = v->floats->len ? (const double *)(gpointer)v->floats->data : NULL;
+  v->pub.text = v->text;
+  v->pub.table = v->table;
+}
+
+static gboolean parse_value(const parsing *p, value *v, const fc_stage_arg *arg, gboolean given,
+                            GError **error) {
+  gboolean ok = TRUE;
+  v->text = g_strdup(arg->value);
+  if (p->param->type == FC_TABLE)
+    ok = parse_table(p, v, arg, error);
+  else if (p->param->type == FC_INPUT || p->param->type == FC_PATH)
+    ok = parse_name(p, v, arg, error);
+  else if (p->param->type != FC_STRING)
+    ok = parse_words(p, v, arg->value, error);
+  if (ok) publish(v, given);
+  return ok;
+}
+
+static gboolean parse_preset(const parsing *p, value *v, GError **error) {
+  fc_stage_arg arg;
+  GError *why = NULL;
+  if (!fc_stage_value_parse(p->param->preset, &arg, &why)) {
+    fc_fail(error, FC_FATAL, "%s: %s: preset: %s", p->op, p->param->name, why->message);
+    g_error_free(why);
+    return FALSE;
+  }
+  gboolean ok = parse_value(p, v, &arg, FALSE, error);
+  fc_stage_arg_clear(&arg);
+  return ok;
+}
+
+static void init_value(value *v) {
+  v->ints = g_array_new(FALSE, FALSE, sizeof(gint64));
+  v->floats = g_array_new(FALSE, FALSE, sizeof(double));
+  v->pub.size = sizeof v->pub;
+}
+
+static void finish_value(value *v) {
+  g_array_free(v->ints, TRUE);
+  g_array_free(v->floats, TRUE);
+  g_free(v->text);
+  fc_table_free(v->table);
+}
+
+gboolean fc_param_check_preset(const fc_param *param, GError **error) {
+  parsing p = {.op = "preset", .param = param, .check_only = TRUE};
+  value v = {0};
+  if (!param->preset) return TRUE;
+  init_value(&v);
+  gboolean ok = parse_preset(&p, &v, error);
+  finish_value(&v);
+  return ok;
+}
+
+/* ---- which argument is whose ------------------------------------------- */
+
+static char *show_names(const fc_operator *op) {
+  GString *names = g_string_new(NULL);
+  for (guint i = 0; i < op->n_params; i++)
+    g_string_append_printf(names, "%s%s", i ? ", " : "", op->params[i]->name);
+  return g_string_free(names, FALSE);
+}
+
+static gboolean fail_unknown(const fc_operator *op, const char *key, GError **error) {
+  const char **names = g_new0(const char *, op->n_params + 1);
+  for (guint i = 0; i < op->n_params; i++) names[i] = op->params[i]->name;
+  char *hint = fc_did_you_mean(key, names), *all = show_names(op),
+       *shown = fc_quote_for_message(key, strlen(key));
+  if (op->n_params == 0)
+    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": it takes none", op->name, shown);
+  else if (*hint)
+    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\"%s", op->name, shown, hint);
+  else
+    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": it takes %s (quote a value that holds \"=\")",
+            op->name, shown, all);
+  g_free(hint);
+  g_free(all);
+  g_free(shown);
+  g_free(names);
+  return FALSE;
+}
+
+static gboolean is_called(const fc_param *param, const char *key) {
+  if (strcmp(param->name, key) == 0) return TRUE;
+  return param->aliases && g_strv_contains(param->aliases, key);
+}
+
+static int find_param(const fc_operator *op, const char *key) {
+  for (guint i = 0; i < op->n_params; i++)
+    if (key ? is_called(op->params[i], key) : (op->params[i]->flags & FC_PARAM_MAIN) != 0) return (int)i;
+  return -1;
+}
+
+static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
+  char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
+  if (find_param(op, arg->value) >= 0)
+    fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
+  else if (op->n_params == 0)
+    fc_fail(error, FC_INVALID, "%s: \"%s\" is too much: it takes no parameters", op->name, shown);
+  else
+    fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s",
+            op->name, shown, all);
+  g_free(shown);
+  g_free(all);
+  return FALSE;
+}
+
+/* owners[i]: the argument given for parameter i, or NULL. */
+static gboolean assign(const fc_operator *op, const fc_stage_text *stage, const fc_stage_arg **owners,
+                       GError **error) {
+  for (guint i = 0; i < stage->n_args; i++) {
+    const fc_stage_arg *arg = &stage->args[i];
+    int which = find_param(op, arg->key);
+    if (which < 0) return arg->key ? fail_unknown(op, arg->key, error) : fail_bare(op, arg, error);
+    if (owners[which] && !arg->key) return fail_bare(op, arg, error);
+    if (owners[which])
+      return fc_fail(error, FC_INVALID, "%s: \"%s\" is given twice", op->name, op->params[which]->name);
+    owners[which] = arg;
+  }
+  return TRUE;
+}
+
+static gboolean fail_missing(const fc_operator *op, const fc_param *param, GError **error) {
+  char *expected = fc_param_expected(param);
+  const char *key = param->flags & FC_PARAM_MAIN ? "" : param->name;
+  char *upper = g_ascii_strup(param->name, -1);
+  fc_fail(error, FC_INVALID, "%s: \"%s\" is missing: write %s:%s%s%s, %s", op->name, param->name, op->name,
+          key, *key ? "=" : "", upper, expected);
+  g_free(expected);
+  g_free(upper);
+  return FALSE;
+}
+
+static gboolean resolve_one(const fc_operator *op, guint i, const fc_stage_arg *arg, parsing *p, value *v,
+                            GError **error) {
+  p->param = op->params[i];
+  if (arg) return parse_value(p, v, arg, TRUE, error);
+  if (p->param->flags & FC_PARAM_REQUIRED) return fail_missing(op, p->param, error);
+  return !p->param->preset || parse_preset(p, v, error);
+}
+
+static resolved *new_resolved(guint n) {
+  resolved *r = g_new0(resolved, 1);
+  r->values = g_new0(value, n + 1);
+  r->argv = g_new0(const fc_arg *, n + 1);
+  r->inputs = g_new0(const fc_arg *, n + 1);
+  r->warnings = g_ptr_array_new_with_free_func(g_free);
+  r->pub.n = n;
+  r->pub.argv = r->argv;
+  r->pub.inputs = r->inputs;
+  for (guint i = 0; i < n; i++) {
+    init_value(&r->values[i]);
+    r->argv[i] = &r->values[i].pub;
+  }
+  return r;
+}
+
+/* Which inputs are there, in the order of the parameters, and what was given that should no longer be. */
+static void sum_up(const fc_operator *op, resolved *r) {
+  for (guint i = 0; i < op->n_params; i++) {
+    const fc_param *param = op->params[i];
+    fc_arg *arg = &r->values[i].pub;
+    if (arg->given && param->deprecated)
+      g_ptr_array_add(r->warnings, g_strdup_printf("%s: \"%s\" is deprecated: %s", op->name, param->name,
+                                                   param->deprecated));
+    if (param->type != FC_INPUT || !arg->given) continue;
+    r->inputs[r->pub.n_inputs++] = arg;
+    arg->input = r->pub.n_inputs; /* the chain's own signal is 0 */
+  }
+  g_ptr_array_add(r->warnings, NULL);
+  r->pub.warnings = (const char *const *)r->warnings->pdata;
+}
+
+fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
+                         void *load_data, GError **error) {
+  parsing p = {.op = op->name, .load = load, .load_data = load_data};
+  const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
+  resolved *r = new_resolved(op->n_params);
+  gboolean ok = assign(op, stage, owners, error);
+  for (guint i = 0; ok && i < op->n_params; i++) ok = resolve_one(op, i, owners[i], &p, &r->values[i], error);
+  g_free(owners);
+  sum_up(op, r);
+  if (ok) return &r->pub;
+  fc_args_free(&r->pub);
+  return NULL;
+}
+
+void fc_args_add_files(const fc_args *args, GPtrArray *paths) {
+  const resolved *r = (const resolved *)args;
+  for (guint i = 0; i < r->pub.n; i++)
+    if (r->values[i].names_file) g_ptr_array_add(paths, r->values[i].text);
+}
+
+void fc_args_free(fc_args *args) {
+  resolved *r = (resolved *)args;
+  if (!r) return;
+  for (guint i = 0; i < r->pub.n; i++) finish_value(&r->values[i]);
+  g_free(r->values);
+  g_ptr_array_free(r->warnings, TRUE);
+  g_free(r->inputs);
+  g_free(r->argv);
+  g_free(r);
+}

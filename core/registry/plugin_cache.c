@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plugin_cache.c - see plugin_cache.h. The file is the SHA-256 of what follows, so that damage is
+ * seen, and a serialised GVariant: who wrote it, and an entry a plugin file. It holds nothing
+ * that is run or opened; still it is only read where nobody but its owner can have written it.
+ */
+#include "core/registry/plugin_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_NAME "plugins"
+/* Of the file's layout: another is another cache. */
+#define LAYOUT 1
+/* Who wrote it, and of each file: path, size, mtime, ctime, inode, operators. */
+#define ENTRY_TYPE "(ayxxxtas)"
+#define CACHE_TYPE "(aya" ENTRY_TYPE ")"
+#define DIGEST     32
+/* Thousands of plugins; a file beyond that is none of ours. */
+#define LARGEST (1 << 20)
+/* File systems' clocks tick at up to 100 Hz: a file may change within the tick in which it was
+ * looked at, and show the same times. */
+#define TICK_NS (100 * 1000000LL)
+
+typedef struct entry {
+  fc_plugin_mark mark;
+  GStrv names; /* of the operators it defines */
+} entry;
+
+struct fc_plugin_cache {
+  char *folder; /* NULL: not kept */
+  char *writer; /* whose verdicts these are */
+  GHashTable *entries;
+  gboolean dirty;
+};
+
+/* ---- entries ----------------------------------------------------------- */
+
+static void free_entry(gpointer data) {
+  entry *e = data;
+  g_strfreev(e->names);
+  g_free(e);
+}
+
+static void add_entry(fc_plugin_cache *cache, const char *path, const fc_plugin_mark *mark, GStrv names) {
+  entry *e = g_new(entry, 1);
+  e->mark = *mark;
+  e->names = names;
+  g_hash_table_insert(cache->entries, g_strdup(path), e);
+}
+
+fc_plugin_mark fc_plugin_mark_of(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0) return (fc_plugin_mark){.size = -1};
+  fc_plugin_mark mark = {.size = st.st_size, .inode = st.st_ino};
+  mark.modified = (gint64)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+  mark.changed = (gint64)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+  mark.settled = g_get_real_time() * 1000 - mark.changed > TICK_NS;
+  return mark;
+}
+
+static gboolean is_same(const fc_plugin_mark *a, const fc_plugin_mark *b) {
+  return a->size == b->size && a->modified == b->modified && a->changed == b->changed && a->inode == b->inode;
+}
+
+static gboolean is_current(const char *path, const entry *e) {
+  fc_plugin_mark now = fc_plugin_mark_of(path);
+  return now.size >= 0 && is_same(&e->mark, &now); /* none is like what is not there */
+}
+
+gboolean fc_plugin_cache_lacks(const fc_plugin_cache *cache, const char *path, const char *name) {
+  const entry *e = g_hash_table_lookup(cache->entries, path);
+  return e && !g_strv_contains((const char *const *)e->names, name) && is_current(path, e);
+}
+
+static GStrv names_of(const fc_plugin *plugin) {
+  guint n = plugin ? plugin->n_operators : 0;
+  GStrv names = g_new0(char *, n + 1);
+  for (guint i = 0; i < n; i++) names[i] = g_strdup(plugin->operators[i]->name);
+  return names;
+}
+
+static gboolean holds(const entry *e, const fc_plugin_mark *mark, GStrv names) {
+  return e && is_same(&e->mark, mark) &&
+         g_strv_equal((const char *const *)e->names, (const char *const *)names);
+}
+
+void fc_plugin_cache_note(fc_plugin_cache *cache, const char *path, const fc_plugin_mark *mark,
+                          const fc_plugin *plugin) {
+  GStrv names = names_of(plugin);
+  if (!mark->settled || mark->size < 0 || holds(g_hash_table_lookup(cache->entries, path), mark, names)) {
+    g_strfreev(names);
+    return;
+  }
+  add_entry(cache, path, mark, names);
+  cache->dirty = TRUE;
+}
+
+void fc_plugin_cache_forget(fc_plugin_cache *cache, const char *path) {
+  if (g_hash_table_remove(cache->entries, path)) cache->dirty = TRUE;
+}
+
+/* ---- where it lies ------------------------------------------------------ */
+
+char *fc_plugin_cache_folder(void) {
+  const char *no = g_getenv("FILTERCHAIN_NO_CACHE"), *home = g_get_user_cache_dir();
+  if (no && *no && strcmp(no, "0") != 0) return NULL;
+  return g_path_is_absolute(home) ? g_build_filename(home, "filterchain", NULL) : NULL;
+}
+
+static gboolean is_ours_alone(const struct stat *st) {
+  return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Ours, and no link that somebody else has laid. */
+static gboolean is_our_folder(const char *path) {
+  struct stat link, st;
+  return lstat(path, &link) == 0 && link.st_uid == geteuid() && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+         is_ours_alone(&st);
+}
+
+/* A superuser with somebody else's home leaves no folders there that its owner cannot write. */
+static gboolean may_make_within(const char *folder) {
+  struct stat st;
+  return geteuid() != 0 || (stat(folder, &st) == 0 && st.st_uid == 0);
+}
+
+/* With the one it lies in (~/.cache), but no home where there is none. */
+static gboolean make_folder(const char *path, int levels) {
+  g_autofree char *parent = g_path_get_dirname(path);
+  if (g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
+  if (levels == 0 || !make_folder(parent, levels - 1) || !may_make_within(parent)) return FALSE;
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static int open_ours(const char *folder, struct stat *st) {
+  if (!is_our_folder(folder)) return -1;
+  g_autofree char *path = g_build_filename(folder, FILE_NAME, NULL);
+  /* Not waiting, should it be a pipe. */
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return -1;
+  if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && is_ours_alone(st) && st->st_size > DIGEST &&
+      st->st_size <= LARGEST)
+    return fd;
+  close(fd);
+  return -1;
+}
+
+/* All of the file, or NULL. */
+static guint8 *read_ours(const char *folder, gsize *size) {
+  struct stat st;
+  int fd = open_ours(folder, &st);
+  if (fd < 0) return NULL;
+  guint8 *data = g_malloc((gsize)st.st_size);
+  *size = 0;
+  while (*size < (gsize)st.st_size) {
+    gssize got = read(fd, data + *size, (gsize)st.st_size - *size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    *size += (gsize)got;
+  }
+  close(fd);
+  if (*size == (gsize)st.st_size) return data;
+  g_free(data);
+  return NULL;
+}
+
+static void digest_of(const guint8 *data, gsize size, guint8 digest[DIGEST]) {
+  gsize length = DIGEST;
+  GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_checksum_update(sum, data, (gssize)size);
+  g_checksum_get_digest(sum, digest, &length);
+  g_checksum_free(sum);
+}
+
+static gboolean is_whole(const guint8 *data, gsize size) {
+  guint8 digest[DIGEST];
+  digest_of(data + DIGEST, size - DIGEST, digest);
+  return memcmp(digest, data, DIGEST) == 0;
+}
+
+static void take_entries(fc_plugin_cache *cache, GVariant *tree) {
+  const char *writer, *path;
+  GVariantIter *iter;
+  fc_plugin_mark mark = {.settled = TRUE};
+  GStrv names;
+  g_variant_get(tree, "(^&aya" ENTRY_TYPE ")", &writer, &iter);
+  while (strcmp(writer, cache->writer) == 0 &&
+         g_variant_iter_next(iter, "(^&ayxxxt^as)", &path, &mark.size, &mark.modified, &mark.changed,
+                             &mark.inode, &names))
+    add_entry(cache, path, &mark, names);
+  g_variant_iter_free(iter);
+}
+
+static void load(fc_plugin_cache *cache) {
+  gsize size;
+  g_autofree guint8 *data = read_ours(cache->folder, &size);
+  if (!data || !is_whole(data, size)) return;
+  g_autoptr(GBytes) bytes = g_bytes_new(data + DIGEST, size - DIGEST);
+  g_autoptr(GVariant) tree =
+      g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(CACHE_TYPE), bytes, FALSE));
+  if (g_variant_is_normal_form(tree)) take_entries(cache, tree);
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* Files that are gone, or are others by now. */
+static gboolean is_outdated(gpointer path, gpointer value, gpointer unused) {
+  return !is_current(path, value);
+}
+
+static GVariant *tree_of(const fc_plugin_cache *cache) {
+  GHashTableIter iter;
+  gpointer path, value;
+  GVariantBuilder list;
+  g_variant_builder_init(&list, G_VARIANT_TYPE("a" ENTRY_TYPE));
+  g_hash_table_iter_init(&iter, cache->entries);
+  while (g_hash_table_iter_next(&iter, &path, &value)) {
+    const entry *e = value;
+    g_variant_builder_add(&list, "(^ayxxxt^as)", path, e->mark.size, e->mark.modified, e->mark.changed,
+                          e->mark.inode, e->names);
+  }
+  return g_variant_ref_sink(g_variant_new("(^aya" ENTRY_TYPE ")", cache->writer, &list));
+}
+
+static void write_ours(const char *folder, GVariant *tree) {
+  gsize size = DIGEST + g_variant_get_size(tree);
+  if (size > LARGEST || !make_folder(folder, 2) || !is_our_folder(folder)) return;
+  g_autofree guint8 *data = g_malloc(size);
+  g_variant_store(tree, data + DIGEST);
+  digest_of(data + DIGEST, size - DIGEST, data);
+  g_autofree char *path = g_build_filename(folder, FILE_NAME, NULL);
+  g_file_set_contents_full(path, (const char *)data, (gssize)size, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
+                           NULL);
+}
+
+void fc_plugin_cache_save(fc_plugin_cache *cache) {
+  if (!cache->dirty) return;
+  cache->dirty = FALSE; /* what cannot be written now is not tried again */
+  if (!cache->folder) return;
+  g_hash_table_foreach_remove(cache->entries, is_outdated, NULL);
+  g_autoptr(GVariant) tree = tree_of(cache);
+  write_ours(cache->folder, tree);
+}
+
+/* ---- as a whole ---------------------------------------------------------- */
+
+/* The scanner's program holds the checks: another one may judge otherwise. */
+static char *writer_of(const char *helper) {
+  fc_plugin_mark mark = fc_plugin_mark_of(helper);
+  return g_strdup_printf("filterchain %s, plugin ABI %d, layout %d, scanner of %" G_GINT64_FORMAT
+                         " bytes at %" G_GINT64_FORMAT,
+                         fc_version(), FC_PLUGIN_ABI, LAYOUT, mark.size, mark.modified);
+}
+
+fc_plugin_cache *fc_plugin_cache_open(const char *folder, const char *helper) {
+  fc_plugin_cache *cache = g_new0(fc_plugin_cache, 1);
+  cache->folder = g_strdup(folder);
+  cache->writer = writer_of(helper);
+  cache->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_entry);
+  if (folder) load(cache);
+  return cache;
+}
+
+void fc_plugin_cache_free(fc_plugin_cache *cache) {
+  if (!cache) return;
+  g_hash_table_unref(cache->entries);
+  g_free(cache->writer);
+  g_free(cache->folder);
+  g_free(cache);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_main.c - the program filterchain-scan: opens one plugin file, as the scanner's
+ * child (scanner.h). Not for people to run.
+ *
+ *   filterchain-scan PATH 3>answers
+ *
+ * Answers on descriptor 3, a line each: "opening" and "asking" before what may not
+ * return, then "fit" or "unfit REASON". What the plugin itself prints goes nowhere.
+ */
+#include "core/registry/descriptor.h"
+#include "core/registry/module.h"
+#include "core/registry/scanner.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void answer(const char *line, const char *more) {
+  char *text = g_strdup_printf("%s%s\n", line, more);
+  gsize length = strlen(text);
+  /* Short of PIPE_BUF, so it is written whole; a parent that is gone reads nothing. */
+  ssize_t written = write(FC_SCAN_ANSWERS, text, MIN(length, FC_SCAN_ANSWER_LONGEST));
+  g_free(text);
+  if (written < 0) _exit(2);
+}
+
+/* A crash here is expected and reported: no core files, no endless loop that
+ * outlives the parent. */
+static void limit_self(void) {
+  struct rlimit none = {0, 0}, seconds = {FC_SCAN_TIMEOUT_MS / 1000 + 1, FC_SCAN_TIMEOUT_MS / 1000 + 1};
+  setrlimit(RLIMIT_CORE, &none);
+  setrlimit(RLIMIT_CPU, &seconds);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static gboolean look(const char *path, GError **error) {
+  answer("opening", "");
+  GModule *module = fc_module_open(path, FALSE, error);
+  if (!module) return FALSE;
+  answer("asking", "");
+  const fc_plugin *plugin = fc_module_ask(module, error);
+  if (!plugin) return FALSE;
+  fc_plugin *copy = fc_descriptor_copy(plugin, NULL, error);
+  fc_descriptor_free(copy);
+  return copy != NULL;
+}
+
+int main(int argc, char **argv) {
+  GError *error = NULL;
+  if (argc != 2) return 2;
+  limit_self();
+  gboolean fit = look(argv[1], &error);
+  if (fit)
+    answer("fit", "");
+  else
+    answer("unfit ", error->message);
+  /* Not the plugin's exit handlers and destructors. */
+  _exit(fit ? 0 : 1);
+}

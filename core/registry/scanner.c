@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scanner.c - see scanner.h. The child leads a process group of its own, and the whole
+ * group is killed in the end, so nothing that a constructor started stays behind.
+ */
+#include "core/registry/scanner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* What the child said: a few lines. */
+typedef struct answers {
+  char text[2 * FC_SCAN_ANSWER_LONGEST];
+  gsize length;
+  gint64 deadline;
+  gboolean late;
+} answers;
+
+/* Default signals, nothing blocked, a group of its own. */
+static void set_attributes(posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_init(attributes);
+  posix_spawnattr_setsigmask(attributes, &none);
+  posix_spawnattr_setsigdefault(attributes, &all);
+  posix_spawnattr_setpgroup(attributes, 0);
+  posix_spawnattr_setflags(attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+/* Returns errno. The pipe's ends are close-on-exec; the child keeps only its copy. */
+static int spawn(const char *helper, const char *path, int answer_fd, pid_t *pid) {
+  char *argv[] = {(char *)helper, (char *)path, NULL};
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t actions;
+  set_attributes(&attributes);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, answer_fd, FC_SCAN_ANSWERS);
+  for (int fd = 0; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  int failed = posix_spawn(pid, helper, &actions, &attributes, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return failed;
+}
+
+static gboolean is_complete(const answers *a) {
+  return a->length && strstr(a->text, "fit") && a->text[a->length - 1] == '\n';
+}
+
+/* Until the verdict, the end of the pipe, or too late. */
+static void listen_to(int fd, answers *a) {
+  a->deadline = g_get_monotonic_time() + FC_SCAN_TIMEOUT_MS * G_TIME_SPAN_MILLISECOND;
+  while (a->length < sizeof a->text - 1) {
+    struct pollfd p = {fd, POLLIN, 0};
+    gint64 left = (a->deadline - g_get_monotonic_time()) / G_TIME_SPAN_MILLISECOND;
+    int ready = poll(&p, 1, (int)MAX(left, 0));
+    if (ready < 0 && errno == EINTR) continue;
+    a->late = ready == 0;
+    if (ready <= 0) return;
+    ssize_t n = read(fd, a->text + a->length, sizeof a->text - 1 - a->length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    a->length += (gsize)n;
+    a->text[a->length] = 0;
+    if (is_complete(a)) return;
+  }
+}
+
+/* Whether the child has ended, which it has soon once its end of the pipe is closed -
+ * unless a constructor closed that and lives on. It stays a zombie, so that its number
+ * is not another's yet. */
+static gboolean has_ended(pid_t pid, gint64 deadline) {
+  siginfo_t info;
+  while (TRUE) {
+    info.si_pid = 0;
+    int failed = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    if (failed && errno != EINTR) return TRUE; /* the caller ignores SIGCHLD: nothing to see */
+    if (!failed && info.si_pid == pid) return TRUE;
+    if (g_get_monotonic_time() >= deadline) return FALSE;
+    g_usleep(500);
+  }
+}
+
+/* The child's wait status, or -1 where nobody kept it. */
+static int reap(pid_t pid, answers *a) {
+  int status = -1;
+  if (!a->late && !is_complete(a)) a->late = !has_ended(pid, a->deadline);
+  kill(-pid, SIGKILL); /* the child, and what the plugin started */
+  pid_t got;
+  do got = waitpid(pid, &status, 0);
+  while (got < 0 && errno == EINTR);
+  return got == pid ? status : -1;
+}
+
+/* Where posix_spawn starts the child by fork, as it may and under valgrind does, it cannot tell that the
+ * helper is not there: the child ends with status 127 then. */
+static gboolean was_started(const char *helper, const answers *a, int status) {
+  gboolean silent = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !a->length;
+  return !silent || access(helper, X_OK) == 0;
+}
+
+static gboolean judge(const answers *a, int status, GError **error) {
+  gboolean asked = strstr(a->text, "asking") != NULL;
+  const char *doing = asked ? "while being asked what it holds" : "while being opened";
+  const char *unfit = strstr(a->text, "\nunfit ");
+  if (unfit) return fc_fail(error, asked ? FC_INVALID : FC_IO, "%s", unfit + strlen("\nunfit "));
+  if (strstr(a->text, "\nfit\n")) return TRUE;
+  if (a->late)
+    return fc_fail(error, FC_IO, "did not return within %d seconds %s", FC_SCAN_TIMEOUT_MS / 1000, doing);
+  if (status != -1 && WIFSIGNALED(status))
+    return fc_fail(error, FC_IO, "crashed %s (signal %d, %s)", doing, WTERMSIG(status),
+                   g_strsignal(WTERMSIG(status)));
+  return fc_fail(error, FC_IO, "ended the process %s (exit status %d)", doing,
+                 status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+gboolean fc_scan_plugin(const char *helper, const char *path, GError **error) {
+  int ends[2];
+  pid_t pid;
+  answers a = {0};
+  if (pipe2(ends, O_CLOEXEC) != 0) return fc_fail(error, FC_IO, "cannot be looked at: %s", g_strerror(errno));
+  int failed = spawn(helper, path, ends[1], &pid);
+  close(ends[1]);
+  if (!failed) listen_to(ends[0], &a);
+  close(ends[0]);
+  if (failed) return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(failed));
+  int status = reap(pid, &a);
+  if (!was_started(helper, &a, status))
+    return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(errno));
+  return judge(&a, status, error);
+}

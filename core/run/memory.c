@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - see memory.h.
+ */
+#include "core/run/memory.h"
+
+#include "core/device/buffer.h"
+#include "core/base/error.h"
+#include "core/base/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- copies ----------------------------------------------------------- */
+
+/* One thread copies some 10 GB/s, a fifth of what a device takes and gives at once: several do,
+ * where there are so many bytes for each. */
+#define COPY_THREADS 4
+#define COPY_BYTES   ((gint64)1 << 20)
+
+typedef struct sharing {
+  fc_view to, from;
+  int axis;
+  gint64 each;
+} sharing;
+
+static fc_view share_of(const sharing *s, const fc_view *all, guint index) {
+  fc_view v = *all;
+  gint64 first = index * s->each;
+  v.data = (char *)v.data + first * v.stride[s->axis];
+  v.shape[s->axis] = MIN(s->each, v.shape[s->axis] - first);
+  return v;
+}
+
+static void copy_share(guint index, guint worker, void *data) {
+  const sharing *s = data;
+  fc_view to = share_of(s, &s->to, index), from = share_of(s, &s->from, index);
+  fc_view_copy(&to, &from);
+}
+
+/* Shares out the longest of the axes whose neighbours do not lie side by side, or X. */
+static void copy_shared(fc_pool *pool, const fc_view *to, const fc_view *from) {
+  sharing s = {*to, *from, FC_AXIS_X, 0};
+  gint64 bytes = fc_view_count(to) * (gint64)fc_dtype_size(to->dtype);
+  for (int a = FC_AXIS_N; a <= FC_AXIS_Y; a++)
+    if (to->shape[a] > 1 && (s.axis == FC_AXIS_X || to->shape[a] > to->shape[s.axis])) s.axis = a;
+  gint64 shares = CLAMP(bytes / COPY_BYTES, 1, fc_pool_threads(pool));
+  s.each = MAX(fc_scale_ceil(to->shape[s.axis], 1, shares), 1);
+  fc_pool_run(pool, (guint)fc_scale_ceil(to->shape[s.axis], 1, s.each), copy_share, &s);
+}
+
+static fc_pool *copy_pool(void) {
+  return fc_pool_new(MIN(COPY_THREADS, fc_processors()));
+}
+
+/* ---- source ----------------------------------------------------------- */
+
+typedef struct memory_source {
+  fc_source base;
+  fc_view view;
+  gint64 position;
+  fc_pool *crew;
+  void *owned;
+  fc_frame_pool *pool; /* that they are counted in, or NULL */
+  gsize counted;
+} memory_source;
+
+/* What there is of a view from a position on, which by rows counts those of all frames: no more than of one.
+ */
+static fc_view rest_of(const fc_view *all, fc_axis axis, gint64 position) {
+  fc_view v = *all;
+  if (axis == FC_AXIS_Y) {
+    gint64 rows = MAX(v.shape[FC_AXIS_Y], 1), frame = MIN(position / rows, v.shape[FC_AXIS_N]);
+    v.data = (char *)v.data + frame * v.stride[FC_AXIS_N];
+    v.shape[FC_AXIS_N] = MIN(v.shape[FC_AXIS_N] - frame, 1);
+    position -= frame * rows;
+  }
+  v.data = (char *)v.data + position * v.stride[axis];
+  v.shape[axis] = v.shape[FC_AXIS_N] > 0 ? v.shape[axis] - position : 0;
+  return v;
+}
+
+static gint64 read_memory(fc_source *source, const fc_view *into, GError **error) {
+  memory_source *me = (memory_source *)source;
+  fc_axis axis = fc_source_axis(source);
+  fc_view to = *into, from = rest_of(&me->view, axis, me->position);
+  gint64 count = MIN(into->shape[axis], from.shape[axis]);
+  to.shape[axis] = from.shape[axis] = count;
+  copy_shared(me->crew, &to, &from);
+  me->position += count;
+  return count;
+}
+
+static void free_memory_source(fc_source *source) {
+  memory_source *me = (memory_source *)source;
+  fc_pool_free(me->crew);
+  free(me->owned);
+  if (me->pool) fc_frame_pool_give(me->pool, me->counted);
+  fc_frame_pool_unref(me->pool);
+  g_free(source->name);
+  g_free(me);
+}
+
+fc_source *fc_memory_source_new(const fc_view *view) {
+  memory_source *me = g_new0(memory_source, 1);
+  me->view = *view;
+  me->crew = copy_pool();
+  fc_format_of_view(view, &me->base.format);
+  me->base.name = g_strdup("memory");
+  me->base.can_rows = view->kind != FC_AUDIO;
+  me->base.read = read_memory;
+  me->base.free = free_memory_source;
+  return &me->base;
+}
+
+/* ---- loading ---------------------------------------------------------- */
+
+#define LOAD_FIRST (1 << 16)
+
+static void view_of(fc_view *v, const fc_format *f, void *data, fc_axis axis, gint64 from, gint64 count) {
+  fc_buffer b = {.device = FC_HOST, .memory = data};
+  gint64 capacity[FC_AXES];
+  fc_range what[FC_AXES];
+  for (int a = 0; a < FC_AXES; a++) {
+    capacity[a] = a == (int)axis ? from + count : f->extent[a];
+    what[a] = (fc_range){a == (int)axis ? from : 0, capacity[a]};
+    b.held[a] = (fc_range){0, capacity[a]};
+  }
+  fc_format interleaved = *f;
+  interleaved.layout = FC_INTERLEAVED;
+  fc_buffer_layout(&b, &interleaved, capacity);
+  *v = fc_buffer_view(&b, what, f);
+}
+
+/* Samples that are being loaded. */
+typedef struct loading {
+  fc_frame_pool *pool;
+  void *data;
+  gsize frame; /* bytes of one */
+  gint64 have, room;
+} loading;
+
+/* Room for so many frames; FALSE, and nothing has changed, when there is no memory for them. */
+static gboolean make_room(loading *l, gint64 room) {
+  gsize more = l->frame * (gsize)(room - l->room);
+  if (room > G_MAXINT64 / (gint64)l->frame || !fc_frame_pool_take(l->pool, more)) return FALSE;
+  void *data = realloc(l->data, l->frame * (gsize)room);
+  if (!data) {
+    fc_frame_pool_give(l->pool, more);
+    return FALSE;
+  }
+  l->data = data, l->room = room;
+  return TRUE;
+}
+
+/* Interleaved audio only: nothing else has an unknown length. */
+static gboolean load_all(fc_source *source, loading *l, GError **error) {
+  for (gint64 got = 1; got > 0; l->have += got) {
+    if (l->have == l->room && !make_room(l, l->room ? 2 * l->room : LOAD_FIRST))
+      return fc_fail(error, FC_NO_MEMORY,
+                     "%s: a stage needs the whole signal at once, and it does not fit in memory",
+                     source->name);
+    fc_view into;
+    view_of(&into, &source->format, l->data, FC_AXIS_X, l->have, l->room - l->have);
+    got = source->read(source, &into, error);
+    if (got < 0) return FALSE;
+  }
+  return TRUE;
+}
+
+fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error) {
+  const fc_format *f = &source->format;
+  loading l = {.pool = pool, .frame = fc_dtype_size(f->dtype) * (gsize)f->extent[FC_AXIS_C]};
+  if (!load_all(source, &l, error)) {
+    fc_frame_pool_give(pool, l.frame * (gsize)l.room);
+    free(l.data);
+    source->free(source);
+    return NULL;
+  }
+  fc_view all;
+  view_of(&all, f, l.data, FC_AXIS_X, 0, l.have);
+  memory_source *me = (memory_source *)fc_memory_source_new(&all);
+  me->owned = l.data, me->pool = fc_frame_pool_ref(pool), me->counted = l.frame * (gsize)l.room;
+  me->base.format = *f;
+  me->base.format.extent[FC_AXIS_X] = l.have;
+  g_free(me->base.name);
+  me->base.name = g_strdup(source->name);
+  source->free(source);
+  return &me->base;
+}
+
+/* Bytes at a time of what is read to be dropped. */
+#define SKIP_BYTES (1 << 20)
+
+gint64 fc_source_skip(fc_source *source, gint64 count, GError **error) {
+  const fc_format *f = &source->format;
+  gint64 frame = (gint64)fc_dtype_size(f->dtype) * f->extent[FC_AXIS_C], done = 0, got = 1;
+  gint64 piece = CLAMP(SKIP_BYTES / MAX(frame, 1), 1, MAX(count, 1));
+  g_autofree void *memory = g_try_malloc((gsize)(piece * frame) + 1);
+  if (!memory) {
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);
+    return -1;
+  }
+  while (done < count && got > 0) {
+    fc_view into;
+    view_of(&into, f, memory, FC_AXIS_X, 0, MIN(piece, count - done));
+    got = source->read(source, &into, error);
+    done += MAX(got, 0);
+  }
+  return got < 0 ? -1 : done;
+}
+
+/* ---- sink ------------------------------------------------------------- */
+
+typedef struct memory_sink {
+  fc_sink base;
+  fc_view view;
+  gint64 position;
+  fc_pool *crew;
+} memory_sink;
+
+static gboolean accept_memory(fc_sink *sink, fc_format *format, GError **error) {
+  format->dtype = ((memory_sink *)sink)->view.dtype;
+  return TRUE;
+}
+
+static gboolean begin_memory(fc_sink *sink, const fc_format *format, GError **error) {
+  const fc_view *v = &((memory_sink *)sink)->view;
+  for (int a = 0; a < FC_AXES; a++)
+    if (format->extent[a] >= 0 && format->extent[a] != v->shape[a])
+      return fc_fail(error, FC_INVALID,
+                     "the output view has shape %" G_GINT64_FORMAT
+                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
+                     v->shape[a], "NYXC"[a], format -> extent[a]);
+  return TRUE;
+}
+
+static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error) {
+  memory_sink *me = (memory_sink *)sink;
+  fc_axis axis = fc_sink_axis(sink, me->view.kind);
+  fc_view to = rest_of(&me->view, axis, me->position);
+  if (from->shape[axis] > to.shape[axis]) return fc_fail(error, FC_INVALID, "the output view is too short");
+  to.shape[axis] = from->shape[axis];
+  copy_shared(me->crew, &to, from);
+  me->position += from->shape[axis];
+  return TRUE;
+}
+
+static gboolean commit_memory(fc_sink *sink, GError **error) {
+  return TRUE;
+}
+
+static void free_memory_sink(fc_sink *sink) {
+  fc_pool_free(((memory_sink *)sink)->crew);
+  g_free(sink->name);
+  g_free(sink);
+}
+
+fc_sink *fc_memory_sink_new(const fc_view *view) {
+  memory_sink *me = g_new0(memory_sink, 1);
+  me->view = *view;
+  me->crew = copy_pool();
+  me->base = (fc_sink){.name = g_strdup("memory"),
+                       .can_rows = view->kind != FC_AUDIO,
+                       .accept = accept_memory,
+                       .begin = begin_memory,
+                       .write = write_memory,
+                       .commit = commit_memory,
+                       .free = free_memory_sink};
+  return &me->base;
+}

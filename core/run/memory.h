@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.h - sources and sinks in host memory.
+ */
+#ifndef FC_CORE_MEMORY_H
+#define FC_CORE_MEMORY_H
+
+#include "core/base/frame.h"
+#include "core/run/stream.h"
+
+G_BEGIN_DECLS
+
+/* Reads from the caller's view, which must outlive the source. */
+fc_source *fc_memory_source_new(const fc_view *view);
+
+/* Writes into the caller's view, in its element type. */
+fc_sink *fc_memory_sink_new(const fc_view *view);
+
+/*
+ * Reads a source of unknown length to its end and returns one of known length in its
+ * place, which owns the samples; for stages that need the whole signal at once. The samples
+ * count among the pool's until the new source is freed. Takes the source over, also on failure.
+ */
+fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error);
+
+/* Reads and drops the next `count` samples of interleaved sound, in pieces that are worth a call.
+ * Returns how many there were: fewer only at the end; -1 with an error. */
+gint64 fc_source_skip(fc_source *source, gint64 count, GError **error);
+
+G_END_DECLS
+
+#endif

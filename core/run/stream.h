@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.h - where samples come from and where they go, as the engine sees it.
+ *
+ * media/ implements these for files; the engine knows no file format. A source or
+ * sink is used by one thread at a time (the reader or writer thread of a run).
+ *
+ * The stream axis is X for audio and N for images and arrays: a source delivers,
+ * and a sink takes, consecutive stretches of it, from position 0 to the end. Images and arrays may also go by
+ * rows, where both say that they can: then it is Y, through one frame after another.
+ */
+#ifndef FC_STREAM_H
+#define FC_STREAM_H
+
+#include "core/contract/filterchain.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_source fc_source;
+typedef struct fc_sink fc_sink;
+
+struct fc_source {
+  /* What it delivers: the element type in which samples are exact (i16 for 16-bit
+   * PCM, u8 for an 8-bit PNG), interleaved unless the data are planar, the extent
+   * (FC_UNKNOWN on the stream axis when only the end will tell). Constant. */
+  fc_format format;
+  char *name; /* for messages: the path, or "standard input" */
+
+  gboolean can_rows; /* constant: it can deliver rows, of one frame at a time (no stretch has some of two) */
+  gboolean by_rows;  /* set by the run before it first reads: it is to; N is known then */
+
+  /*
+   * Fills `into`, of the format's element type and any strides on Y and X but with
+   * C adjacent when interleaved (X stride = C * element size for audio), with the
+   * next into->shape[stream axis] elements. Returns how many it delivered: fewer
+   * only at the end, 0 at the end; -1 with an error. A source whose extent is known
+   * and that ends early reports that as an error (a truncated file).
+   */
+  gint64 (*read)(fc_source *source, const fc_view *into, GError **error);
+
+  /* NULL, or: before the first read, makes it deliver an image of 1/divisor of its size (2, 4 or 8), sides
+   * rounded up, for less than the whole costs; its format's extent changes. */
+  void (*shrink)(fc_source *source, int divisor);
+  void (*free)(fc_source *source); /* frees the struct too */
+};
+
+struct fc_sink {
+  char *name;        /* for messages */
+  gboolean can_rows; /* constant: it can take rows, of one frame at a time */
+  gboolean by_rows;  /* set by the run before begin: it is given them so */
+
+  /*
+   * Before the plan stands, and without touching the disk: looks at the format that
+   * the chain makes (format->dtype is the chain's own: f32, f64 or the input's) and
+   * changes dtype and bits to what it would like delivered; fails, with the mend, if
+   * it cannot hold such data (five channels in a PNG). What format->stored names goes before
+   * the input's type, where it can be held. It will take any dtype in spite of its
+   * wish and convert.
+   */
+  gboolean (*accept)(fc_sink *sink, fc_format *format, GError **error);
+
+  /* Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
+  gboolean (*begin)(fc_sink *sink, const fc_format *format, GError **error);
+
+  /* Takes the next stretch, in host memory, any strides, of the format's element type. */
+  gboolean (*write)(fc_sink *sink, const fc_view *from, GError **error);
+
+  /* Completes and checks everything written, and puts the output in place. */
+  gboolean (*commit)(fc_sink *sink, GError **error);
+
+  /* Frees the struct; without a successful commit, leaves no trace on disk. */
+  void (*free)(fc_sink *sink);
+
+  /* Set by the run before begin, of sound: the input's frame that is the first of the output; or that nothing
+   * in it is where a frame of the input was, so that what is said of these means nothing any more. */
+  gint64 lead;
+  gboolean adrift;
+
+  /* Set by begin: what is written goes where nothing can be taken back (a pipe), so that a run
+   * which has failed cannot be started over. */
+  gboolean direct;
+};
+
+static inline fc_axis fc_stream_axis(int kind) {
+  return kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_N;
+}
+
+static inline fc_axis fc_source_axis(const fc_source *source) {
+  return source->by_rows ? FC_AXIS_Y : fc_stream_axis(source->format.kind);
+}
+
+/* Of a sink that was begun with such a kind. */
+static inline fc_axis fc_sink_axis(const fc_sink *sink, int kind) {
+  return sink->by_rows ? FC_AXIS_Y : fc_stream_axis(kind);
+}
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lines.h - a pair of views of equal shape as lines of equally spaced elements: what
+ * operations walk that treat each sample alike.
+ *
+ * Where both views are interleaved a line is a whole row with all its channels, dense;
+ * else it is one channel of a row. C11 and CUDA.
+ */
+#ifndef FC_FILTERS_LINES_H
+#define FC_FILTERS_LINES_H
+
+#include "core/contract/view.h"
+
+typedef struct fc_lines {
+  int64_t frames, rows, channels; /* lines there are; channels is 1 where a line has them all */
+  int64_t length;                 /* elements of a line */
+  int64_t in_step, out_step;      /* bytes from one to the next */
+} fc_lines;
+
+/* Channels adjacent, columns after one another without a gap. */
+static inline int fc_is_interleaved(const fc_view *v) {
+  int64_t size = (int64_t)fc_dtype_size(v->dtype);
+  return (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&
+         v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size;
+}
+
+static inline fc_lines fc_lines_of(const fc_view *in, const fc_view *out, int whole_rows) {
+  fc_lines l;
+  int64_t channels = out->shape[FC_AXIS_C], columns = out->shape[FC_AXIS_X];
+  int whole = whole_rows && fc_is_interleaved(in) && fc_is_interleaved(out);
+  l.frames = out->shape[FC_AXIS_N];
+  l.rows = out->shape[FC_AXIS_Y];
+  l.channels = whole ? 1 : channels;
+  l.length = whole ? columns * channels : columns;
+  l.in_step = whole ? (int64_t)fc_dtype_size(in->dtype) : in->stride[FC_AXIS_X];
+  l.out_step = whole ? (int64_t)fc_dtype_size(out->dtype) : out->stride[FC_AXIS_X];
+  return l;
+}
+
+/*
+ * Lines that follow one another without a gap in both views are one: rows, and with
+ * `frames` also the frames made of them.
+ */
+static inline void fc_lines_merge(fc_lines *l, const fc_view *in, const fc_view *out, int frames) {
+  if (l->rows > 1 &&
+      (in->stride[FC_AXIS_Y] != l->length * l->in_step || out->stride[FC_AXIS_Y] != l->length * l->out_step))
+    return;
+  l->length *= l->rows, l->rows = 1;
+  if (!frames || (l->frames > 1 && (in->stride[FC_AXIS_N] != l->length * l->in_step ||
+                                    out->stride[FC_AXIS_N] != l->length * l->out_step)))
+    return;
+  l->length *= l->frames, l->frames = 1;
+}
+
+#endif

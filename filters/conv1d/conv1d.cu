@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: MIT
+//
+// conv1d.cu - one-dimensional convolution on CUDA.
+//
+// Both kernels keep R consecutive outputs of a thread in registers and slide a window
+// of R inputs over them, so that an input is fetched once for R multiply-adds:
+//
+//   conv1d_lines    rows whose channels are interleaved (or planes, or mono) along X. A block
+//                   brings a tile of input into shared memory, converted, by vector loads;
+//                   the outputs go back the same way. The mask is a kernel parameter, in
+//                   the constant bank, while it is short; beyond, it passes through shared
+//                   memory with the tile, a piece at a time, whatever its length.
+//   conv1d_columns  everything else, above all axis Y: neighbouring threads read neighbouring
+//                   elements straight from global memory, which the caches hold for
+//                   the rows that overlap.
+//
+// Sums run in the order that conv1d.h lays down, so both give the same bits, as does
+// any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
+// elsewhere (quads.cu, bytes.cu, tiles.cu, vectors.cu, pixels.cu,
+// rows.cu, short.cu, single.cu), where a border can be made as well.
+#include "filters/conv1d/conv1d.h"
+#include "filters/conv1d/bytes.cuh"
+#include "filters/conv1d/columns.cuh"
+#include "filters/conv1d/pixels.cuh"
+#include "filters/conv1d/quads.cuh"
+#include "filters/conv1d/rows.cuh"
+#include "filters/conv1d/short.cuh"
+#include "filters/conv1d/single.cuh"
+#include "filters/conv1d/tiles.cuh"
+#include "filters/conv1d/vectors.cuh"
+#include "filters/gpu/copy_async.cuh"
+#include "filters/gpu/cuda.cuh"
+
+namespace {
+
+// R is odd: threads then read shared memory R words apart without bank conflicts.
+template <typename F> struct tuning;
+template <> struct tuning<float> { static constexpr int line_outputs = 15, column_outputs = 8; };
+template <> struct tuning<double> { static constexpr int line_outputs = 7, column_outputs = 4; };
+
+constexpr int threads_most = 256;
+constexpr int shared_most = 48 * 1024;  // what needs no opting in, on any chip
+constexpr int pieces_bytes = 24 * 1024; // of it, for what a piece of a long mask adds
+constexpr int constant_bytes = 2048;    // beyond about this the constant cache thrashes
+
+// acc[r] += sum over j < taps of w(j) * x(j + r), ascending in j. The window is a ring of R
+// registers whose position is known at compile time, as R taps are unrolled: nothing is moved.
+template <int R, typename F, typename X, typename W>
+__device__ __forceinline__ void add_taps(F (&acc)[R], X x, W w, int taps) {
+  F window[R];
+#pragma unroll
+  for (int r = 0; r < R - 1; r++) window[r] = x(r);
+  int j = 0;
+  for (; j + R <= taps; j += R) {
+#pragma unroll
+    for (int t = 0; t < R; t++) {
+      window[(t + R - 1) % R] = x(j + t + R - 1);
+      F tap = w(j + t);
+#pragma unroll
+      for (int r = 0; r < R; r++) acc[r] = fma(window[(t + r) % R], tap, acc[r]);
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < R - 1; t++) {
+    if (j + t < taps) {
+      window[(t + R - 1) % R] = x(j + t + R - 1);
+      F tap = w(j + t);
+#pragma unroll
+      for (int r = 0; r < R; r++) acc[r] = fma(window[(t + r) % R], tap, acc[r]);
+    }
+  }
+}
+
+// Sums one block of taps from 0 and adds that to the sums so far, or begins with it.
+template <int R, typename F, typename X, typename W>
+__device__ __forceinline__ void add_block(F (&sum)[R], X x, W w, int taps, bool first) {
+  F acc[R];
+#pragma unroll
+  for (int r = 0; r < R; r++) acc[r] = 0;
+  add_taps<R, F>(acc, x, w, taps);
+#pragma unroll
+  for (int r = 0; r < R; r++) sum[r] = first ? acc[r] : sum[r] + acc[r];
+}
+
+// ---- tiles in shared memory ------------------------------------------------
+
+// A stretch of samples goes between global and shared memory as packs of as many as fill
+// 16 bytes of F; elements before the first aligned pack and after the last go singly.
+template <typename F> constexpr int pack_size = 16 / sizeof(F);
+
+template <typename T, int N, int A> struct alignas(A) pack { T v[N]; };
+
+template <typename F, typename T> struct packing {
+  static constexpr int size = pack_size<F>;
+  static constexpr int bytes = size * static_cast<int>(sizeof(T));
+  static constexpr int alignment = bytes < 16 ? bytes : 16;
+  using global = pack<T, size, alignment>;
+  using shared = pack<F, size, 16>;
+
+  // Elements before the first aligned address, and where the stretch must begin in shared
+  // memory (aligned to 16) so that packs are aligned there too.
+  static __device__ __forceinline__ int head(const void *at) {
+    int over = static_cast<int>(reinterpret_cast<uintptr_t>(at) % alignment);
+    return over ? (alignment - over) / static_cast<int>(sizeof(T)) : 0;
+  }
+  static __device__ __forceinline__ int lead(const void *at) { return (size - head(at) % size) % size; }
+};
+
+template <typename F, typename T>
+__device__ __forceinline__ F *load_tile(F *tile, const void *from, int count, fc_dev_map<F> map) {
+  using P = packing<F, T>;
+  const T *global = static_cast<const T *>(from);
+  F *shared = tile + P::lead(from);
+  int head = min(P::head(from), count), packs = (count - head) / P::size, tail = head + packs * P::size;
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    typename P::global in = *reinterpret_cast<const typename P::global *>(global + head + i * P::size);
+    typename P::shared out;
+#pragma unroll
+    for (int k = 0; k < P::size; k++) out.v[k] = fc_dev_value<F, T>(in.v[k], map);
+    *reinterpret_cast<typename P::shared *>(shared + head + i * P::size) = out;
+  }
+  for (int i = threadIdx.x; i < head; i += blockDim.x) shared[i] = fc_dev_value<F, T>(global[i], map);
+  for (int i = tail + threadIdx.x; i < count; i += blockDim.x) shared[i] = fc_dev_value<F, T>(global[i], map);
+  return shared;
+}
+
+template <typename F, typename T>
+__device__ __forceinline__ void store_tile(void *to, const F *tile, int count, fc_dev_map<F> map,
+                                           uint32_t *notes) {
+  using P = packing<F, T>;
+  T *global = static_cast<T *>(to);
+  const F *shared = tile + P::lead(to);
+  int head = min(P::head(to), count), packs = (count - head) / P::size, tail = head + packs * P::size;
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    typename P::shared in = *reinterpret_cast<const typename P::shared *>(shared + head + i * P::size);
+    typename P::global out;
+#pragma unroll
+    for (int k = 0; k < P::size; k++) out.v[k] = fc_dev_code<F, T>(in.v[k], map, notes);
+    *reinterpret_cast<typename P::global *>(global + head + i * P::size) = out;
+  }
+  for (int i = threadIdx.x; i < head; i += blockDim.x) global[i] = fc_dev_code<F, T>(shared[i], map, notes);
+  for (int i = tail + threadIdx.x; i < count; i += blockDim.x)
+    global[i] = fc_dev_code<F, T>(shared[i], map, notes);
+}
+
+// The same for samples that are computed with as they are: begun here, and there once
+// fc_await_copies has been called - meanwhile the threads work on another tile.
+template <typename F> __device__ __forceinline__ F *begin_tile(F *tile, const void *from, int count) {
+  using P = packing<F, F>;
+  const F *global = static_cast<const F *>(from);
+  F *shared = tile + P::lead(from);
+  int head = min(P::head(from), count), packs = (count - head) / P::size, tail = head + packs * P::size;
+  for (int i = threadIdx.x; i < packs; i += blockDim.x)
+    fc_copy_words(shared + head + i * P::size, global + head + i * P::size);
+  for (int i = threadIdx.x; i < head; i += blockDim.x) fc_copy_word<sizeof(F)>(shared + i, global + i);
+  for (int i = tail + threadIdx.x; i < count; i += blockDim.x)
+    fc_copy_word<sizeof(F)>(shared + i, global + i);
+  return shared;
+}
+
+// The element type is the same for every thread: a switch a tile costs nothing, and saves six
+// copies of each kernel.
+template <typename F>
+__device__ F *load_tile_any(F *tile, const void *from, int dtype, int count, fc_dev_map<F> map) {
+  switch (dtype) {
+  case FC_U8: return load_tile<F, uint8_t>(tile, from, count, map);
+  case FC_I16: return load_tile<F, int16_t>(tile, from, count, map);
+  case FC_U16: return load_tile<F, uint16_t>(tile, from, count, map);
+  case FC_I32: return load_tile<F, int32_t>(tile, from, count, map);
+  case FC_F32: return load_tile<F, float>(tile, from, count, map);
+  default: return load_tile<F, double>(tile, from, count, map);
+  }
+}
+
+template <typename F>
+__device__ void store_tile_any(void *to, int dtype, const F *tile, int count, fc_dev_map<F> map,
+                               uint32_t *notes) {
+  switch (dtype) {
+  case FC_U8: store_tile<F, uint8_t>(to, tile, count, map, notes); break;
+  case FC_I16: store_tile<F, int16_t>(to, tile, count, map, notes); break;
+  case FC_U16: store_tile<F, uint16_t>(to, tile, count, map, notes); break;
+  case FC_I32: store_tile<F, int32_t>(to, tile, count, map, notes); break;
+  case FC_F32: store_tile<F, float>(to, tile, count, map, notes); break;
+  default: store_tile<F, double>(to, tile, count, map, notes); break;
+  }
+}
+
+// Where store_tile_any expects the first element.
+template <typename F> __device__ int store_lead(const void *to, int dtype) {
+  switch (dtype) {
+  case FC_U8: return packing<F, uint8_t>::lead(to);
+  case FC_I16: return packing<F, int16_t>::lead(to);
+  case FC_U16: return packing<F, uint16_t>::lead(to);
+  case FC_I32: return packing<F, int32_t>::lead(to);
+  case FC_F32: return packing<F, float>::lead(to);
+  default: return packing<F, double>::lead(to);
+  }
+}
+
+// ---- lines -----------------------------------------------------------------
+
+// A short mask as a kernel parameter; N = 1 stands for none.
+template <typename F, int N> struct tap_list { F tap[N]; };
+template <typename F> constexpr int tap_list_size = constant_bytes / static_cast<int>(sizeof(F));
+
+template <typename F> struct line_args {
+  fc_dev_view in, out;
+  fc_dev_map<F> in_map, out_map;
+  uint32_t *notes;
+  const F *mask; // on the device
+  int64_t taps, before, length;
+  int64_t tiles, tiles_a_row, frames;
+  int64_t channels;  // each a row by itself: planes; else 1
+  int step;          // interleaved channels
+  int groups;        // threads side by side on one channel
+  int masks;         // in a tile: 1 or step
+  int64_t mask_step; // from the mask of one plane to that of the next
+  int piece;         // taps that pass through shared memory together: a multiple of the block
+  int tile_size;     // elements of the tile, before the taps
+};
+
+// Where a tile lies.
+template <typename F> struct tile_place {
+  const char *in;
+  char *out;
+  const F *mask;
+  int live;
+};
+
+template <typename F>
+__device__ __forceinline__ tile_place<F> place_tile(const line_args<F> &a, int64_t t, int positions) {
+  // Divisions of 64 bits take longer than some of the tiles: few signals have so many.
+  const bool few = a.tiles < (int64_t{1} << 31);
+  const int64_t row =
+      few ? static_cast<uint32_t>(t) / static_cast<uint32_t>(a.tiles_a_row) : t / a.tiles_a_row;
+  const int64_t start = (t - row * a.tiles_a_row) * positions;
+  const int64_t line = a.channels == 1 ? row : row / a.channels, plane = row - line * a.channels;
+  const int64_t n = a.frames == 1 ? 0 : line / a.out.shape[FC_AXIS_Y], y = line - n * a.out.shape[FC_AXIS_Y];
+  return {a.in.at(n, y, start - a.before, plane), a.out.at(n, y, start, plane), a.mask + plane * a.mask_step,
+          static_cast<int>(min(static_cast<int64_t>(positions), a.length - start))};
+}
+
+// The sums of a thread go back by way of the tile, which everybody has read.
+template <typename F>
+__device__ __forceinline__ void store_sums(const line_args<F> &a, F *tile, const F *sum, char *out, int live,
+                                           int step, int first, bool working) {
+  constexpr int R = tuning<F>::line_outputs;
+  __syncthreads();
+  if (working) {
+    F *mine = tile + store_lead<F>(out, a.out.dtype) + first;
+#pragma unroll
+    for (int r = 0; r < R; r++) mine[r * step] = sum[r];
+  }
+  __syncthreads();
+  store_tile_any<F>(out, a.out.dtype, tile, live * step, a.out_map, a.notes);
+}
+
+// STEP is a.step where that is known at compile time, or 0.
+template <typename F, int N, int STEP>
+__global__ void __launch_bounds__(threads_most)
+    conv1d_lines(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
+  constexpr int R = tuning<F>::line_outputs;
+  extern __shared__ __align__(16) unsigned char memory[];
+  F *tile = reinterpret_cast<F *>(memory), *taps = tile + a.tile_size;
+  const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
+  const bool working = group < a.groups;
+  const int pitch = a.piece | 1; // odd: the masks of neighbouring channels lie in different banks
+  const int positions = a.groups * R, first = group * R * step + channel;
+
+  for (int64_t t = blockIdx.x; t < a.tiles; t += gridDim.x) {
+    const tile_place<F> at = place_tile(a, t, positions);
+    F sum[R];
+    for (int64_t j = 0; j < a.taps; j += a.piece) {
+      const int piece = static_cast<int>(min(static_cast<int64_t>(a.piece), a.taps - j));
+      __syncthreads(); // the tile before is done with
+      const F *x = load_tile_any<F>(tile, at.in + j * a.in.stride[FC_AXIS_X], a.in.dtype,
+                                    (at.live + piece - 1) * step, a.in_map);
+      if (N == 1) {
+        for (int i = threadIdx.x; i < piece * a.masks; i += blockDim.x)
+          taps[i / piece * pitch + i % piece] = at.mask[i / piece * a.taps + j + i % piece];
+      }
+      __syncthreads();
+      if (!working) continue;
+      const F *mine = x + first, *w = taps + (a.masks == 1 ? 0 : channel * pitch);
+      for (int b = 0; b < piece; b += FC_CONV1D_BLOCK) {
+        const F *from = mine + b * step;
+        add_block<R, F>(
+            sum, [&](int q) { return from[q * step]; },
+            [&](int k) { return N == 1 ? w[b + k] : list.tap[(N == 1 ? 0 : j) + b + k]; },
+            min(FC_CONV1D_BLOCK, piece - b), j + b == 0);
+      }
+    }
+    store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
+  }
+}
+
+// The same for samples of the compute type and a short mask: a block keeps at it, and while it
+// works on a tile the next one is on its way.
+template <typename F, int N, int STEP>
+__global__ void __launch_bounds__(threads_most)
+    conv1d_stream(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
+  constexpr int R = tuning<F>::line_outputs;
+  extern __shared__ __align__(16) unsigned char memory[];
+  F *tile = reinterpret_cast<F *>(memory), *next = tile + a.tile_size;
+  const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
+  const bool working = group < a.groups;
+  const int positions = a.groups * R, first = group * R * step + channel, taps = static_cast<int>(a.taps);
+
+  int64_t t = blockIdx.x;
+  if (t >= a.tiles) return;
+  tile_place<F> at = place_tile(a, t, positions);
+  const F *x = begin_tile(tile, at.in, (at.live + taps - 1) * step);
+  fc_commit_copies();
+  while (t < a.tiles) {
+    t += gridDim.x;
+    tile_place<F> then = at;
+    const F *y = x;
+    if (t < a.tiles) {
+      then = place_tile(a, t, positions);
+      y = begin_tile(next, then.in, (then.live + taps - 1) * step);
+    }
+    fc_commit_copies();
+    fc_await_copies<1>();
+    __syncthreads();
+    F sum[R];
+    if (working) {
+      for (int b = 0; b < taps; b += FC_CONV1D_BLOCK) {
+        const F *from = x + first + b * step;
+        add_block<R, F>(
+            sum, [&](int q) { return from[q * step]; }, [&](int k) { return list.tap[b + k]; },
+            min(FC_CONV1D_BLOCK, taps - b), b == 0);
+      }
+    }
+    store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
+    __syncthreads(); // the tile has been read: it takes the one after the next
+    F *used = tile;
+    tile = next, next = used, x = y, at = then;
+  }
+}
+
+// ---- columns ---------------------------------------------------------------
+
+// Threads run over `inner` elements side by side: first `count` of stride `first`, then the
+// next of stride `second`.
+struct inner_axes {
+  int64_t inner, count;
+  int64_t in_first, in_second, out_first, out_second; // bytes
+};
+
+template <typename F> struct column_args {
+  fc_dev_view in, out;
+  fc_dev_map<F> in_map, out_map;
+  uint32_t *notes;
+  const F *mask;
+  int64_t taps, before, masks;
+  int axis;
+  inner_axes inner;
+  int channel_first; // channels are the first of the inner axes, else the second
+  int64_t outer;     // frames, or frames x rows when the axis is X
+};
+
+// R outputs of one column that begin at `in` and `out`, of which `live` exist.
+template <typename F, typename T>
+__device__ __forceinline__ void filter_column(const column_args<F> &a, const F *mask, const char *in,
+                                              char *out, int live) {
+  constexpr int R = tuning<F>::column_outputs;
+  const int64_t stride = a.in.stride[a.axis], readable = a.taps - 1 + live;
+  F sum[R];
+  for (int64_t j = 0; j < a.taps; j += FC_CONV1D_BLOCK) {
+    const char *from = in + (j - a.before) * stride;
+    const int64_t left = readable - j;
+    add_block<R, F>(
+        sum, [&](int q) { return q < left ? fc_dev_load<F, T>(from + q * stride, a.in_map) : F(0); },
+        [&](int k) { return __ldg(mask + j + k); },
+        static_cast<int>(min(static_cast<int64_t>(FC_CONV1D_BLOCK), a.taps - j)), j == 0);
+  }
+#pragma unroll
+  for (int r = 0; r < R; r++)
+    if (r < live)
+      fc_dev_store_any<F>(out + r * a.out.stride[a.axis], a.out.dtype, sum[r], a.out_map, a.notes);
+}
+
+template <typename F, typename T>
+__global__ void __launch_bounds__(threads_most) conv1d_columns(const __grid_constant__ column_args<F> a) {
+  constexpr int R = tuning<F>::column_outputs;
+  const int64_t length = a.out.shape[a.axis], segments = (length + R - 1) / R, rows = a.out.shape[FC_AXIS_Y];
+  const int64_t across = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  const int64_t down = static_cast<int64_t>(gridDim.y) * blockDim.y;
+  for (int64_t e = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < a.inner.inner;
+       e += across) {
+    const int64_t second = e / a.inner.count, first = e - second * a.inner.count;
+    const F *mask = a.mask + (a.masks > 1 ? (a.channel_first ? first : second) * a.taps : 0);
+    const char *in = a.in.data + first * a.inner.in_first + second * a.inner.in_second;
+    char *out = a.out.data + first * a.inner.out_first + second * a.inner.out_second;
+    for (int64_t o = blockIdx.z; o < a.outer; o += gridDim.z) {
+      const int64_t n = a.axis == FC_AXIS_X ? o / rows : o, y = a.axis == FC_AXIS_X ? o - n * rows : 0;
+      const char *in_row = in + n * a.in.stride[FC_AXIS_N] + y * a.in.stride[FC_AXIS_Y];
+      char *out_row = out + n * a.out.stride[FC_AXIS_N] + y * a.out.stride[FC_AXIS_Y];
+      for (int64_t s = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; s < segments; s += down) {
+        const int64_t at = s * R;
+        filter_column<F, T>(a, mask, in_row + at * a.in.stride[a.axis], out_row + at * a.out.stride[a.axis],
+                            static_cast<int>(min(static_cast<int64_t>(R), length - at)));
+      }
+    }
+  }
+}
+
+// ---- launching -------------------------------------------------------------
+
+// Samples of a row adjacent, channels interleaved or by themselves.
+bool is_dense(const fc_view *v, int64_t step) {
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
+  return v->stride[FC_AXIS_X] == step * size && (step == 1 || v->stride[FC_AXIS_C] == size);
+}
+
+// Threads a block, such that the tiles of a row are about as long.
+int line_threads(int64_t length, int64_t step, int outputs) {
+  const int64_t most = threads_most / step * outputs, tiles = (length + most - 1) / most;
+  const int64_t groups = ((length + tiles - 1) / tiles + outputs - 1) / outputs;
+  const int64_t threads = (groups * step + 31) / 32 * 32;
+  return static_cast<int>(threads < 64 ? 64 : threads > threads_most ? threads_most : threads);
+}
+
+// Lays out tile and taps in shared memory; false: the channels are too many for it.
+template <typename F> bool plan_lines(line_args<F> *a, int threads, bool listed, size_t *bytes) {
+  constexpr int R = tuning<F>::line_outputs;
+  const int64_t a_tap = a->step + (listed ? 0 : a->masks), block = FC_CONV1D_BLOCK;
+  const int64_t most = pieces_bytes / static_cast<int64_t>(sizeof(F)) / a_tap / block * block;
+  const int64_t needed = (a->taps + block - 1) / block * block;
+  a->groups = threads / a->step;
+  if (a->groups < 1) return false;
+  a->piece = static_cast<int>(needed < most ? needed : most < block ? block : most);
+  int64_t halo = (a->taps < a->piece ? a->taps : a->piece) - 1;
+  int64_t size = (a->groups * R + halo) * a->step + pack_size<F>; // the lead, at most
+  a->tile_size = static_cast<int>((size + pack_size<F> - 1) / pack_size<F> * pack_size<F>);
+  *bytes = (a->tile_size + (listed ? 0 : static_cast<int64_t>(a->masks) * (a->piece | 1))) * sizeof(F);
+  a->tiles_a_row = (a->length + a->groups * R - 1) / (a->groups * R);
+  return *bytes <= shared_most;
+}
+
+// Blocks that the device can hold at once, so that each has several tiles to itself.
+template <typename K> unsigned resident_blocks(K kernel, int threads, size_t bytes, int64_t tiles) {
+  int device = 0, processors = 1, each = 1;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, bytes) != cudaSuccess)
+    return fc_blocks(tiles, 1, INT32_MAX);
+  const int64_t blocks = static_cast<int64_t>(processors) * (each > 0 ? each : 1);
+  return fc_blocks(tiles < blocks ? tiles : blocks, 1, INT32_MAX);
+}
+
+template <typename F, int N, int STEP>
+fc_status launch_stream(const line_args<F> &a, const tap_list<F, N> &list, int threads, cudaStream_t stream) {
+  const size_t bytes = 2 * static_cast<size_t>(a.tile_size) * sizeof(F);
+  const unsigned blocks = resident_blocks(conv1d_stream<F, N, STEP>, threads, bytes, a.tiles);
+  conv1d_stream<F, N, STEP><<<blocks, threads, bytes, stream>>>(a, list);
+  return fc_launch_status();
+}
+
+template <typename F> bool streams(const line_args<F> &a) {
+  const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
+  return a.in.dtype == dtype && a.step <= 2 &&
+         2 * static_cast<size_t>(a.tile_size) * sizeof(F) <= shared_most;
+}
+
+template <typename F, int N>
+fc_status launch_lines(const line_args<F> &a, const tap_list<F, N> &list, int threads, size_t bytes,
+                       cudaStream_t stream) {
+  const unsigned blocks = fc_blocks(a.tiles, 1, INT32_MAX);
+  switch (a.step) {
+  case 1: conv1d_lines<F, N, 1><<<blocks, threads, bytes, stream>>>(a, list); break;
+  case 2: conv1d_lines<F, N, 2><<<blocks, threads, bytes, stream>>>(a, list); break;
+  default: conv1d_lines<F, N, 0><<<blocks, threads, bytes, stream>>>(a, list); break;
+  }
+  return fc_launch_status();
+}
+
+// Returns FC_UNSUPPORTED when the layout is one for columns.
+template <typename F>
+fc_status try_lines(const fc_conv1d *c, const fc_view *in, const fc_view *out, cudaStream_t stream,
+                    uint32_t *notes) {
+  const int64_t channels = out->shape[FC_AXIS_C];
+  const bool interleaved = channels <= threads_most && is_dense(in, channels) && is_dense(out, channels);
+  if (c->axis != FC_AXIS_X || !(interleaved || (is_dense(in, 1) && is_dense(out, 1)))) return FC_UNSUPPORTED;
+  line_args<F> a = {};
+  a.in = fc_dev_view_of(in), a.out = fc_dev_view_of(out);
+  a.in_map = fc_dev_map_of<F>(in->kind, in->dtype), a.out_map = fc_dev_map_of<F>(out->kind, out->dtype);
+  a.notes = notes, a.mask = static_cast<const F *>(c->device_mask);
+  a.taps = c->taps, a.before = c->before, a.length = out->shape[FC_AXIS_X];
+  a.channels = interleaved ? 1 : channels, a.step = interleaved ? static_cast<int>(channels) : 1;
+  a.masks = interleaved ? static_cast<int>(c->masks) : 1;
+  a.mask_step = !interleaved && c->masks > 1 ? c->taps : 0;
+  const bool listed = c->masks == 1 && c->taps <= tap_list_size<F>;
+  const int threads = line_threads(a.length, a.step, tuning<F>::line_outputs);
+  size_t bytes = 0;
+  if (!plan_lines<F>(&a, threads, listed, &bytes)) return FC_UNSUPPORTED;
+  a.frames = out->shape[FC_AXIS_N];
+  a.tiles = a.tiles_a_row * a.frames * out->shape[FC_AXIS_Y] * a.channels;
+  if (!listed) return launch_lines<F, 1>(a, tap_list<F, 1>{}, threads, bytes, stream);
+  tap_list<F, tap_list_size<F>> list = {};
+  for (int64_t j = 0; j < c->taps; j++) list.tap[j] = static_cast<const F *>(c->mask)[j];
+  if (streams(a) && a.step == 1) return launch_stream<F, tap_list_size<F>, 1>(a, list, threads, stream);
+  if (streams(a)) return launch_stream<F, tap_list_size<F>, 2>(a, list, threads, stream);
+  return launch_lines<F, tap_list_size<F>>(a, list, threads, bytes, stream);
+}
+
+// Which axes run across the threads: X and C when the columns go down Y, C alone when they
+// go along X. The one with the smaller stride comes first.
+template <typename F>
+void plan_columns(const fc_conv1d *c, const fc_view *in, const fc_view *out, column_args<F> *a) {
+  const int64_t columns = out->shape[FC_AXIS_X], channels = out->shape[FC_AXIS_C];
+  const bool along_x = c->axis == FC_AXIS_X;
+  a->channel_first = along_x || (channels > 1 && in->stride[FC_AXIS_C] <= in->stride[FC_AXIS_X]);
+  const int first = a->channel_first ? FC_AXIS_C : FC_AXIS_X,
+            second = a->channel_first ? FC_AXIS_X : FC_AXIS_C;
+  a->inner.inner = along_x ? channels : columns * channels;
+  a->inner.count = out->shape[first];
+  a->inner.in_first = in->stride[first], a->inner.in_second = in->stride[second];
+  a->inner.out_first = out->stride[first], a->inner.out_second = out->stride[second];
+  a->outer = out->shape[FC_AXIS_N] * (along_x ? out->shape[FC_AXIS_Y] : 1);
+}
+
+template <typename F>
+fc_status launch_columns(const fc_conv1d *c, const fc_view *in, const fc_view *out, cudaStream_t stream,
+                         uint32_t *notes) {
+  column_args<F> a = {};
+  a.in = fc_dev_view_of(in), a.out = fc_dev_view_of(out);
+  a.in_map = fc_dev_map_of<F>(in->kind, in->dtype), a.out_map = fc_dev_map_of<F>(out->kind, out->dtype);
+  a.notes = notes, a.mask = static_cast<const F *>(c->device_mask);
+  a.taps = c->taps, a.before = c->before, a.masks = c->masks, a.axis = c->axis;
+  plan_columns<F>(c, in, out, &a);
+  dim3 block(1, 1, 1);
+  while (block.x < threads_most && block.x < a.inner.inner) block.x *= 2;
+  block.y = threads_most / block.x;
+  const dim3 grid(
+      fc_blocks(a.inner.inner, block.x, INT32_MAX),
+      fc_blocks(out->shape[c->axis], static_cast<int64_t>(block.y) * tuning<F>::column_outputs, 65535),
+      fc_blocks(a.outer, 1, 65535));
+  return fc_dispatch_dtype(in->dtype, [&](auto zero) {
+    conv1d_columns<F, decltype(zero)><<<grid, block, 0, stream>>>(a);
+    return fc_launch_status();
+  });
+}
+
+// Columns of an image few pixels wide are a row whose channels are interleaved.
+bool is_narrow(const fc_conv1d *c, const fc_view *v) {
+  constexpr int64_t widest = 16;
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype)),
+                across = v->shape[FC_AXIS_X] * v->shape[FC_AXIS_C];
+  return c->axis == FC_AXIS_Y && c->masks == 1 && across <= widest && v->stride[FC_AXIS_Y] == across * size &&
+         (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&
+         (v->shape[FC_AXIS_X] == 1 || v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size);
+}
+
+fc_view turned(const fc_view *v) {
+  fc_view t = *v;
+  t.shape[FC_AXIS_C] = v->shape[FC_AXIS_X] * v->shape[FC_AXIS_C];
+  t.stride[FC_AXIS_C] = static_cast<int64_t>(fc_dtype_size(v->dtype));
+  t.shape[FC_AXIS_X] = v->shape[FC_AXIS_Y], t.stride[FC_AXIS_X] = v->stride[FC_AXIS_Y];
+  t.shape[FC_AXIS_Y] = 1, t.stride[FC_AXIS_Y] = v->stride[FC_AXIS_N];
+  return t;
+}
+
+// The kernels for short masks, which make a border as well.
+fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                          cudaStream_t stream, uint32_t *notes) {
+  fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_single(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_rows(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_bytes(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_vectors(c, in, edges, out, stream);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
+  if (status == FC_UNSUPPORTED) status = fc_conv1d_columns(c, in, edges, out, stream, notes);
+  return status;
+}
+
+// By whatever kernel there is for it; edges: FC_UNSUPPORTED where that makes no border.
+fc_status run(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+              cudaStream_t stream, uint32_t *notes) {
+  if (is_narrow(c, in) && is_narrow(c, out)) {
+    fc_conv1d along = *c;
+    along.axis = FC_AXIS_X;
+    const fc_view x = turned(in), y = turned(out);
+    return run(&along, &x, edges, &y, stream, notes);
+  }
+  const fc_status done = run_short_masks(c, in, edges, out, stream, notes);
+  if (done != FC_UNSUPPORTED || edges) return done;
+  return fc_dispatch_compute(c->compute, [&](auto zero) {
+    using F = decltype(zero);
+    fc_status status = try_lines<F>(c, in, out, stream, notes);
+    return status == FC_UNSUPPORTED ? launch_columns<F>(c, in, out, stream, notes) : status;
+  });
+}
+
+} // namespace
+
+fc_status fc_conv1d_cuda(const fc_conv1d *c, const fc_view *in, const fc_view *out, void *stream,
+                         uint32_t *notes) {
+  if (fc_view_count(out) == 0) return FC_OK;
+  return run(c, in, nullptr, out, static_cast<cudaStream_t>(stream), notes);
+}
+
+fc_status fc_conv1d_cuda_edges(const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+                               const fc_view *out, void *stream, uint32_t *notes) {
+  if (fc_view_count(out) == 0) return FC_OK;
+  return run(c, in, edges, out, static_cast<cudaStream_t>(stream), notes);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conv1d_overlap.c - see conv1d_overlap.h: which transforms for how many taps.
+ */
+#include "filters/conv1d/conv1d_overlap.h"
+
+#include <math.h>
+
+/* A transform's length, and the nanoseconds that it and an output take on an H200 when many are at
+ * work - of which only ratios matter. */
+typedef struct window {
+  int64_t n;
+  double transform, output;
+} window;
+
+#define WINDOWS     4
+#define F32_LONGEST 16384 /* the only one for masks of several parts */
+#define F64_LONGEST 4096
+
+static const window f32_windows[WINDOWS] = {
+    {1024, 2.6, 0.00113}, {4096, 16.8, 0.00056}, {8192, 36, 0.0009}, {16384, 67, 0.0017}};
+static const window f64_windows[WINDOWS] = {{1024, 12, 0.002}, {4096, 64, 0.002}};
+
+/* Direct sums: nanoseconds an output and a tap more; being more exact, they may take a quarter
+ * longer, as on the CPU: to about 65 taps. */
+#define DIRECT_START  0.00118
+#define DIRECT_TAP    0.0000284
+#define DIRECT_CREDIT 1.25
+
+/* What an output takes longer where its neighbours in memory go through another transform. */
+#define APART 0.001
+
+/* Blocks one after another that a mask of several parts is worth, so that few spectra are made
+ * twice; a grid of millions would make chunks as long. */
+#define MOST_BLOCKS_RUN 64
+
+static const window *windows_of(int compute) {
+  return compute == FC_F64 ? f64_windows : f32_windows;
+}
+
+/* Samples of a line that lie in one line of cache, at most; fewer than threads have a transform. */
+#define LINE 32
+
+static int64_t hop_of(int64_t taps, int64_t inputs) {
+  return (inputs - taps + 1) / FC_CONV1D_OVERLAP_UNIT * FC_CONV1D_OVERLAP_UNIT;
+}
+
+static int64_t run_of(int64_t parts) {
+  int64_t run = 8;
+  while (run < 4 * (parts - 1) && run < MOST_BLOCKS_RUN) run *= 2;
+  return parts == 1 ? 1 : run;
+}
+
+fc_conv1d_overlap fc_conv1d_overlap_of(int64_t taps, int64_t before, int64_t n, int stretches) {
+  const int64_t inputs = stretches * n;
+  fc_conv1d_overlap o = {.n = n, .stretches = stretches, .part = taps, .parts = 1, .run = 1};
+  o.lead = before < 0 ? 0 : (LINE - before % LINE) % LINE;
+  if (hop_of(o.lead + taps, inputs) < inputs / 2) o.lead = 0;
+  o.hop = hop_of(o.lead + taps, inputs);
+  if (o.hop < inputs / 2) {
+    o.hop = o.part = inputs / 2;
+    o.parts = (taps + o.part - 1) / o.part;
+    o.run = run_of(o.parts);
+  }
+  return o;
+}
+
+int64_t fc_conv1d_overlap_grid(const fc_conv1d_overlap *o) {
+  return o->run * o->hop;
+}
+
+/* Of one line; `apart`: its samples are not adjacent. */
+static double time_of(const fc_conv1d_overlap *o, const window *w, double outputs, int apart) {
+  double grid = (double)fc_conv1d_overlap_grid(o), places = ceil(outputs / grid);
+  double steps = (double)(o->run + o->parts - 1) / (double)o->run; /* some there, all back again */
+  double block = w->transform * 0.5 * (1 + steps) * (1 + 0.2 * (double)(o->parts - 1)) * o->stretches / 2;
+  return places * grid * (block / (double)o->hop + w->output + (apart ? APART : 0));
+}
+
+/* What a plan may choose from. */
+static int is_possible(const fc_conv1d_overlap *o, int64_t longest, int64_t extent, int even, int axis) {
+  if (o->stretches == 1 && !even) return 0;
+  if (o->parts > 1 && (o->n != longest || o->stretches != 2)) return 0;
+  /* Images are cut along Y, also for threads without a device. */
+  return axis != FC_AXIS_Y || extent < 0 || fc_conv1d_overlap_grid(o) <= extent / 2;
+}
+
+fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t before, int64_t extent, int even, int compute,
+                                         int axis, int always) {
+  double slow = compute == FC_F64 ? 2 : 1, outputs = extent < 0 ? 1e9 : (double)extent;
+  double best =
+      always ? INFINITY : slow * outputs * (DIRECT_START + DIRECT_TAP * (double)taps) / DIRECT_CREDIT;
+  fc_conv1d_overlap way = {0};
+  const window *windows = windows_of(compute);
+  const int64_t longest = compute == FC_F64 ? F64_LONGEST : F32_LONGEST;
+  for (int i = 0; i < WINDOWS && windows[i].n > 0; i++)
+    for (int stretches = 1; stretches <= 2; stretches++) {
+      fc_conv1d_overlap o =
+          fc_conv1d_overlap_of(taps, axis == FC_AXIS_X ? before : 0, windows[i].n, stretches);
+      if (!is_possible(&o, longest, extent, even, axis)) continue;
+      double time = time_of(&o, &windows[i], outputs, even && stretches > 1);
+      if (time < best) best = time, way = o;
+    }
+  return way;
+}

@@ -1,0 +1,752 @@
+// SPDX-License-Identifier: MIT
+//
+// overlap.cu - see conv1d_overlap.h. A group of threads loads its blocks straight into
+// registers, transforms them there, multiplies by the mask's spectrum, transforms back and
+// stores: shared memory serves exchanges only, and global memory is read once (but for
+// the overlap) and written once. Groups stay and take one job after another.
+//
+// Two real signals make a complex one, as re and im, which the product with a real mask's spectrum
+// does not mix: two channels, or the halves of a block's inputs. For the halves the transform's
+// frequencies lie a quarter below the whole numbers: of signals that go on as x[i + N] = -i x[i],
+// whose re thus goes on with their im, so that one transform of N is a convolution of 2 N real
+// values (right-angle circular convolution, Krot & Minervina 1989).
+#include "filters/conv1d/conv1d_overlap.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "filters/fourier/fft_registers.cuh"
+
+namespace {
+
+template <typename F> struct overlap_args {
+  fc_dev_view in, out;
+  fc_dev_map<F> in_map, out_map;
+  uint32_t *notes;
+  const F *mask;                         // on the device, for blocks that go tap by tap
+  const fc_complex<F> *tables, *spectra; // spectra: masks x parts, in the order of registers
+  fc_complex<F> *kept;                   // parts x N values a block of threads
+  int64_t taps, before, length, places, jobs, channels, across, mask_step;
+  int32_t axis, hop, window, parts, run; // window: what a block's outputs depend on, with the lead
+  int32_t lead;                          // zeros ahead of that
+  int32_t together;                      // channels that go through one transform: 1 or 2
+  int32_t way;                           // how samples get into registers and back
+};
+
+constexpr int HOP_UNIT = FC_CONV1D_OVERLAP_UNIT;
+
+// Samples of type F one after another; of two channels side by side; F at any distance; others.
+enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
+
+// How far beside the whole numbers, in quarters.
+constexpr int SHIFT = -1;
+
+// ---- what a job is about ------------------------------------------------------
+
+// `run` blocks of a line that follow one another, and of the next channel where two go together.
+struct overlap_job {
+  const char *in; // what tap 0 of its first output meets, less the lead
+  char *out;
+  int64_t first, channel;
+};
+
+template <typename I>
+__device__ __forceinline__ void divide(I job, I channels, I places, I across, bool columns, int64_t at[4]) {
+  const I inner = columns ? across : places, outer = columns ? places : across;
+  at[FC_AXIS_C] = job % channels;
+  job /= channels;
+  const I i = job % inner;
+  job /= inner;
+  at[FC_AXIS_X] = columns ? i : job % outer; // a column, or a place along the row
+  at[FC_AXIS_Y] = columns ? job % outer : i;
+  at[FC_AXIS_N] = job / outer;
+  if (columns) return;
+  const int64_t row = at[FC_AXIS_X];
+  at[FC_AXIS_X] = at[FC_AXIS_Y], at[FC_AXIS_Y] = row;
+}
+
+// Channels first, then for columns those side by side: neighbours run at about the same
+// time, so that what they share of a memory sector is still in the cache.
+template <typename F> __device__ __forceinline__ overlap_job job_of(const overlap_args<F> &a, int64_t job) {
+  const bool columns = a.axis == FC_AXIS_Y;
+  int64_t at[FC_AXES] = {0, 0, 0, 0};
+  if (a.jobs == a.places) // of one line, which everybody would wait for the divisions of
+    at[columns ? FC_AXIS_Y : FC_AXIS_X] = job;
+  else if (a.jobs < (int64_t{1} << 31)) // divisions of 64 bits are slow
+    divide<uint32_t>(static_cast<uint32_t>(job), static_cast<uint32_t>(a.channels),
+                     static_cast<uint32_t>(a.places), static_cast<uint32_t>(a.across), columns, at);
+  else
+    divide<int64_t>(job, a.channels, a.places, a.across, columns, at);
+  const int64_t first = (columns ? at[FC_AXIS_Y] : at[FC_AXIS_X]) * a.run * a.hop;
+  at[FC_AXIS_C] *= a.together;
+  const int64_t x = columns ? at[FC_AXIS_X] : first, y = columns ? first : at[FC_AXIS_Y];
+  const int64_t ahead = (a.before + a.lead) * a.in.stride[a.axis];
+  return {a.in.at(at[FC_AXIS_N], y, x, at[FC_AXIS_C]) - ahead, a.out.at(at[FC_AXIS_N], y, x, at[FC_AXIS_C]),
+          first, at[FC_AXIS_C]};
+}
+
+__device__ __forceinline__ int within(int64_t count, int most) {
+  return count < 0 ? 0 : count > most ? most : static_cast<int>(count);
+}
+
+// How much of a window there is for so many outputs.
+template <typename F> __device__ __forceinline__ int inputs_of(const overlap_args<F> &a, int64_t outputs) {
+  return within(outputs + a.lead + a.taps - 1, a.window);
+}
+
+// ---- loads and stores ------------------------------------------------------------
+
+// How samples correspond to complex values: bytes from one value's re to the next, from re to
+// im, how many there are, and which of them are zeros: those before `lead`, of re alone or of both.
+struct layout {
+  int64_t step, apart;
+  int re, im, re_lead, im_lead;
+};
+
+// `count` samples of a line, or of two.
+template <typename F, typename S>
+__device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count,
+                                            int lead) {
+  const int64_t step = v.stride[a.axis];
+  const int re = within(count, S::N);
+  return a.together == 2 ? layout{step, v.stride[FC_AXIS_C], re, re, lead, lead}
+                         : layout{step, S::N * step, re, within(count - S::N, S::N), lead, 0};
+}
+
+// Samples of type F go straight between memory and registers; zeros beyond what is there.
+template <typename F, typename S>
+__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t) {
+  const F *from = reinterpret_cast<const F *>(data) + t;
+  if (count > S::N + S::N - HOP_UNIT) { // all of a window, but for what its hop was rounded by
+#pragma unroll
+    for (int e = 0; e < S::E; e++) {
+      const int i = S::index(1, 0, e);
+      const bool sure = i + S::threads <= S::N - HOP_UNIT;
+      x[e] = {e > 0 || t >= lead ? from[i] : F(0), sure || t + i + S::N < count ? from[i + S::N] : F(0)};
+    }
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    x[e] = {t + i < count && (e > 0 || t >= lead) ? from[i] : F(0),
+            t + i + S::N < count ? from[i + S::N] : F(0)};
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void load_frames(fc_complex<F> *x, const char *from, int64_t step, int count,
+                                            int lead, int t) {
+  from += t * step;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    x[e] = t + i < count && (e > 0 || t >= lead) ? *reinterpret_cast<const fc_complex<F> *>(from + i * step)
+                                                 : fc_complex<F>{F(0), F(0)};
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void load_apart(fc_complex<F> *x, const char *from, layout l, int t) {
+  from += t * l.step;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    const char *re = from + i * l.step;
+    x[e].re = t + i < l.re && (e > 0 || t >= l.re_lead) ? *reinterpret_cast<const F *>(re) : F(0);
+    x[e].im = t + i < l.im && (e > 0 || t >= l.im_lead) ? *reinterpret_cast<const F *>(re + l.apart) : F(0);
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store_line(const fc_complex<F> *x, char *data, int count, int t) {
+  F *to = reinterpret_cast<F *>(data) + t;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    if (t + i < count) to[i] = x[e].re;
+    if (t + i + S::N < count) to[i + S::N] = x[e].im;
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store_frames(const fc_complex<F> *x, char *to, int64_t step, int count,
+                                             int t) {
+  to += t * step;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    if (t + i < count) *reinterpret_cast<fc_complex<F> *>(to + i * step) = x[e];
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, layout l, int t) {
+  to += t * l.step;
+#pragma unroll
+  for (int e = 0; e < S::E; e++) {
+    const int i = S::index(1, 0, e);
+    char *re = to + i * l.step;
+    if (t + i < l.re) *reinterpret_cast<F *>(re) = x[e].re;
+    if (t + i < l.im) *reinterpret_cast<F *>(re + l.apart) = x[e].im;
+  }
+}
+
+// All others go by way of a row in shared memory, so that their conversions are short loops.
+template <typename F, typename S, typename T>
+__device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int lead, int t,
+                                         fc_dev_map<F> map) {
+#pragma unroll 8
+  for (int i = t; i < S::N; i += S::threads)
+    row[i] = i < count && i >= lead ? fc_dev_load<F, T>(from + i * step, map) : F(0);
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void fetch(const overlap_args<F> &a, F *row, const char *from, int64_t step,
+                                      int count, int lead, int t) {
+  switch (a.in.dtype) {
+  case FC_U8: return fetch_as<F, S, uint8_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_I16: return fetch_as<F, S, int16_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_U16: return fetch_as<F, S, uint16_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_I32: return fetch_as<F, S, int32_t>(row, from, step, count, lead, t, a.in_map);
+  case FC_F32: return fetch_as<F, S, float>(row, from, step, count, lead, t, a.in_map);
+  default: return fetch_as<F, S, double>(row, from, step, count, lead, t, a.in_map);
+  }
+}
+
+template <typename F, typename S, typename T>
+__device__ __forceinline__ void deliver_as(const F *row, char *to, int64_t step, int count, int t,
+                                           fc_dev_map<F> map, uint32_t *notes) {
+#pragma unroll 4
+  for (int i = t; i < count; i += S::threads) fc_dev_store<F, T>(to + i * step, row[i], map, notes);
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void deliver(const overlap_args<F> &a, const F *row, char *to, int64_t step,
+                                        int count, int t) {
+  switch (a.out.dtype) {
+  case FC_U8: return deliver_as<F, S, uint8_t>(row, to, step, count, t, a.out_map, a.notes);
+  case FC_I16: return deliver_as<F, S, int16_t>(row, to, step, count, t, a.out_map, a.notes);
+  case FC_U16: return deliver_as<F, S, uint16_t>(row, to, step, count, t, a.out_map, a.notes);
+  case FC_I32: return deliver_as<F, S, int32_t>(row, to, step, count, t, a.out_map, a.notes);
+  case FC_F32: return deliver_as<F, S, float>(row, to, step, count, t, a.out_map, a.notes);
+  default: return deliver_as<F, S, double>(row, to, step, count, t, a.out_map, a.notes);
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
+                                               layout l, int t, F *row) {
+#pragma unroll
+  for (int part = 0; part < 2; part++) {
+    fc_group_barrier<S::threads>(); // the row is read, or what was there before
+    fetch<F, S>(a, row, part ? from + l.apart : from, l.step, part ? l.im : l.re,
+                part ? l.im_lead : l.re_lead, t);
+    fc_group_barrier<S::threads>();
+#pragma unroll
+    for (int e = 0; e < S::E; e++) (part ? x[e].im : x[e].re) = row[t + S::index(1, 0, e)];
+  }
+  fc_group_barrier<S::threads>();
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store_converted(const overlap_args<F> &a, const fc_complex<F> *x, char *to,
+                                                layout l, int t, F *row) {
+#pragma unroll
+  for (int part = 0; part < 2; part++) {
+    fc_group_barrier<S::threads>();
+#pragma unroll
+    for (int e = 0; e < S::E; e++) row[t + S::index(1, 0, e)] = part ? x[e].im : x[e].re;
+    fc_group_barrier<S::threads>();
+    deliver<F, S>(a, row, part ? to + l.apart : to, l.step, part ? l.im : l.re, t);
+  }
+  fc_group_barrier<S::threads>();
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int count,
+                                     int t, void *shared) {
+  switch (a.way) {
+  case IN_LINES: return load_line<F, S>(x, from, count, a.lead, t);
+  case IN_FRAMES: return load_frames<F, S>(x, from, a.in.stride[a.axis], count, a.lead, t);
+  case APART: return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count, a.lead), t);
+  default:
+    return load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count, a.lead), t,
+                                static_cast<F *>(shared));
+  }
+}
+
+template <typename F, typename S>
+__device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex<F> *x, char *to, int count,
+                                      int t, void *shared) {
+  switch (a.way) {
+  case IN_LINES: return store_line<F, S>(x, to, count, t);
+  case IN_FRAMES: return store_frames<F, S>(x, to, a.out.stride[a.axis], count, t);
+  case APART: return store_apart<F, S>(x, to, layout_of<F, S>(a, a.out, count, 0), t);
+  default:
+    return store_converted<F, S>(a, x, to, layout_of<F, S>(a, a.out, count, 0), t, static_cast<F *>(shared));
+  }
+}
+
+// Asks for the inputs of a job to come into the second cache.
+template <typename F> __device__ __forceinline__ void ask_for(const overlap_args<F> &a, int64_t i) {
+#if __CUDA_ARCH__ >= 900
+  const int64_t size = a.together * static_cast<int64_t>(sizeof(F));
+  if (i >= a.jobs || a.way > IN_FRAMES || a.in.stride[a.axis] != size) return;
+  const overlap_job job = job_of(a, i);
+  const int64_t bytes = (inputs_of(a, a.length - job.first) - a.lead) * size;
+  const uint64_t from = reinterpret_cast<uint64_t>(job.in) + a.lead * size, first = (from + 15) / 16 * 16;
+  const int64_t count =
+      static_cast<int64_t>(from + static_cast<uint64_t>(bytes)) / 16 * 16 - static_cast<int64_t>(first);
+  if (count > 0)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first), "r"(static_cast<uint32_t>(count))
+                 : "memory");
+#endif
+}
+
+// ---- what is not finite --------------------------------------------------------------
+
+// `count` outputs tap by tap, in the order of conv1d.h. (Not a function of its own: calls would cost what
+// does not call it registers.)
+template <typename F>
+__device__ __forceinline__ void sum_directly(const overlap_args<F> &a, const char *from, char *to, int count,
+                                             const F *mask, int t, int threads) {
+  const int64_t in_stride = a.in.stride[a.axis], out_stride = a.out.stride[a.axis];
+  for (int o = t; o < count; o += threads) {
+    const char *x = from + o * in_stride;
+    F sum = F(0);
+    for (int64_t begin = 0; begin < a.taps; begin += FC_CONV1D_BLOCK) {
+      const int64_t end = min(a.taps, begin + FC_CONV1D_BLOCK);
+      F block = F(0);
+#pragma unroll 1
+      for (int64_t j = begin; j < end; j++)
+        block = fc_fft_fma(fc_dev_load_any<F>(x + j * in_stride, a.in.dtype, a.in_map), mask[j], block);
+      sum = begin == 0 ? block : sum + block;
+    }
+    fc_dev_store_any<F>(to + o * out_stride, a.out.dtype, sum, a.out_map, a.notes);
+  }
+}
+
+// `count` outputs of a block.
+template <typename F>
+__device__ __forceinline__ void block_directly(const overlap_args<F> &a, const char *window, char *to,
+                                               int count, const F *mask, int t, int threads) {
+  const char *from = window + a.lead * a.in.stride[a.axis];
+#pragma unroll 1
+  for (int channel = 0; channel < a.together; channel++)
+    sum_directly(a, from + channel * a.in.stride[FC_AXIS_C], to + channel * a.out.stride[FC_AXIS_C], count,
+                 mask, t, threads);
+}
+
+// Whether the way back could leave the range of F, or began outside: no value on it is larger
+// than the sum of all magnitudes. `x` holds E of N.
+template <typename F, typename S> __device__ __forceinline__ bool out_of_range(const fc_complex<F> *x) {
+  const F most = (sizeof(F) == 8 ? static_cast<F>(8e307) : static_cast<F>(1.5e38)) / F(2 * S::threads);
+  F re = F(0), im = F(0);
+#pragma unroll
+  for (int e = 0; e < S::E; e++) re += fabs(x[e].re), im += fabs(x[e].im);
+  return !(re + im < most);
+}
+
+// ---- spectra ----------------------------------------------------------------------------
+
+// Two neighbours, which make one access of 16 bytes in f32.
+template <typename F> struct alignas(16) fc_two { fc_complex<F> v[2]; };
+
+// Calls put(e, product) for all values of a thread; x[e] may then be overwritten.
+template <typename F, typename S, typename Put>
+__device__ __forceinline__ void products(const fc_complex<F> *x, const fc_complex<F> *spectrum, int t,
+                                         Put put) {
+  const fc_two<F> *h = reinterpret_cast<const fc_two<F> *>(spectrum);
+#pragma unroll
+  for (int e = 0; e < S::E; e += 2) {
+    const fc_two<F> w = h[e / 2 * S::threads + t];
+    put(e, fc_times(x[e], w.v[0]));
+    put(e + 1, fc_times(x[e + 1], w.v[1]));
+  }
+}
+
+// ---- kernels -----------------------------------------------------------------------------
+
+template <typename F, typename S, bool HALVES>
+constexpr size_t exchange_bytes = (S::places * sizeof(F) * (HALVES ? 1 : 2) + 15) / 16 * 16;
+
+// A block of `count` outputs from its spectrum to memory.
+template <typename F, typename S, bool HALVES>
+__device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *x, const char *from, char *to,
+                                       int count, const F *mask, int t, void *shared) {
+  const bool bad = fc_register_fft_back<S, HALVES, SHIFT>(x, t, a.tables, shared, out_of_range<F, S>(x));
+  if (bad) return block_directly(a, from, to, count, mask, t, S::threads);
+  if (a.together == 1 && a.hop <= S::N) { // outputs are in re alone
+#pragma unroll
+    for (int e = 0; e < S::E; e++) x[e].re = fc_unshift<S, SHIFT>(x[e], e).im;
+  } else {
+#pragma unroll
+    for (int e = 0; e < S::E; e++) {
+      const fc_complex<F> y = fc_unshift<S, SHIFT>(x[e], e);
+      x[e] = {y.im, y.re};
+    }
+  }
+  store<F, S>(a, x, to, count, t, shared);
+}
+
+template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT>
+__global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
+    conv1d_overlap(const __grid_constant__ overlap_args<F> a) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const int t = threadIdx.x % S::threads, group = threadIdx.x / S::threads;
+  void *shared = memory + group * exchange_bytes<F, S, HALVES>;
+  const int64_t groups = static_cast<int64_t>(gridDim.x) * GROUPS;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group; i < a.jobs; i += groups) {
+    const overlap_job job = job_of(a, i);
+    const int64_t left = a.length - job.first, mask = a.mask_step ? job.channel : 0;
+    fc_complex<F> x[S::E];
+    load<F, S>(a, x, job.in, inputs_of(a, left), t, shared);
+    if (S::threads > 32 && t == 0) ask_for(a, i + groups);
+    fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, shared);
+    products<F, S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
+    finish<F, S, HALVES>(a, x, job.in, job.out, within(left, a.hop), a.mask + mask * a.mask_step, t, shared);
+  }
+}
+
+// Step s of a job transforms block s; then block s - (parts - 1) has met all parts. What is kept
+// of block b lies in slot b modulo parts; a thread keeps its own values.
+template <typename F, typename S, bool HALVES, int RESIDENT>
+__global__ void __launch_bounds__(S::threads, RESIDENT)
+    conv1d_overlap_parts(const __grid_constant__ overlap_args<F> a) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const int t = threadIdx.x, last = a.parts - 1;
+  fc_complex<F> *kept = a.kept + blockIdx.x * (int64_t{S::N} * a.parts) + t;
+  for (int64_t i = blockIdx.x; i < a.jobs; i += gridDim.x) {
+    const overlap_job job = job_of(a, i);
+    const int64_t mask = a.mask_step ? job.channel : 0;
+    const fc_complex<F> *spectra = a.spectra + mask * a.parts * S::N;
+    const int64_t in_step = a.hop * a.in.stride[a.axis], out_step = a.hop * a.out.stride[a.axis];
+    // What these blocks' outputs depend on: the same whatever is cut off behind them.
+    const int64_t outputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop);
+    for (int s = 0; s < a.run + last; s++) {
+      fc_complex<F> x[S::E];
+      load<F, S>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)), t,
+                 memory);
+      fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, memory);
+      for (int p = 0; p < last && p <= s; p++) {
+        fc_complex<F> *slot = kept + (s - p) % a.parts * S::N;
+        products<F, S>(x, spectra + p * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
+          fc_complex<F> &k = slot[e * S::threads];
+          k = p == 0 ? y : fc_add(k, y);
+        });
+      }
+      if (s < last) {
+        __syncthreads(); // others may still read what the next exchange overwrites
+        continue;
+      }
+      const fc_complex<F> *slot = kept + (s - last) % a.parts * S::N;
+      products<F, S>(x, spectra + last * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
+        const fc_complex<F> k = slot[e * S::threads];
+        x[e] = {y.im + k.im, y.re + k.re};
+      });
+      const int64_t done = (s - last) * static_cast<int64_t>(a.hop);
+      finish<F, S, HALVES>(a, x, job.in + (s - last) * in_step, job.out + (s - last) * out_step,
+                           within(a.length - job.first - done, a.hop), a.mask + mask * a.mask_step, t,
+                           memory);
+    }
+  }
+}
+
+// ---- which kernel -----------------------------------------------------------------------
+
+// The kernel for transforms of a length: shape, groups a block, exchanges by halves, blocks that
+// shall fit a multiprocessor of 64 Ki registers, and whether masks may have several parts.
+template <typename F_, typename S_, int GROUPS_, bool HALVES_, int RESIDENT_, bool PARTS_ = false>
+struct kernel_config {
+  using F = F_;
+  using S = S_;
+  static constexpr int groups = GROUPS_, threads = S::threads * GROUPS_, resident = RESIDENT_;
+  static constexpr bool halves = HALVES_, parts = PARTS_;
+  static constexpr size_t bytes = exchange_bytes<F, S, HALVES_> * GROUPS_;
+};
+
+struct device_limits {
+  int processors, shared; // shared memory that a block may have
+};
+
+device_limits limits_of_device(void) {
+  device_limits d = {1, 48 * 1024};
+  int device = 0;
+  if (cudaGetDevice(&device) == cudaSuccess) {
+    cudaDeviceGetAttribute(&d.processors, cudaDevAttrMultiProcessorCount, device);
+    cudaDeviceGetAttribute(&d.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  }
+  return d;
+}
+
+// Halves give the same bits in less memory, somewhat slower.
+template <typename F, typename S, int RESIDENT, bool PARTS, typename Fn>
+fc_status with_room(size_t room, Fn f) {
+  using whole = kernel_config<F, S, 1, false, RESIDENT, PARTS>;
+  using halves = kernel_config<F, S, 1, true, RESIDENT, PARTS>;
+  if (room >= whole::bytes) return f(whole{});
+  return room >= halves::bytes ? f(halves{}) : FC_UNSUPPORTED;
+}
+
+template <typename Fn> fc_status with_config(int64_t n, int compute, int shared, Fn f) {
+  const size_t room = static_cast<size_t>(shared);
+  if (compute == FC_F64) switch (n) {
+    case 1024: return f(kernel_config<double, fc_fft_shape<1024, 16, 16, 16, 4>, 1, false, 8>{});
+    case 4096: return f(kernel_config<double, fc_fft_shape<4096, 16, 16, 16, 16>, 1, true, 2, true>{});
+    default: return FC_UNSUPPORTED;
+    }
+  switch (n) {
+  case 1024: return f(kernel_config<float, fc_fft_shape<1024, 32, 32, 32, 1>, 4, false, 4>{});
+  case 4096: return f(kernel_config<float, fc_fft_shape<4096, 16, 16, 16, 16>, 1, false, 3>{});
+  case 8192: return with_room<float, fc_fft_shape<8192, 32, 32, 16, 16>, 2, false>(room, f);
+  case 16384: return with_room<float, fc_fft_shape<16384, 32, 32, 32, 16>, 1, true>(room, f);
+  default: return FC_UNSUPPORTED;
+  }
+}
+
+// ---- tables -------------------------------------------------------------------------------
+
+// e^(-2 pi i turns)
+template <typename F> fc_complex<F> turned_by(double turns) {
+  const double angle = -6.283185307179586476925286766559 * turns;
+  return {static_cast<F>(cos(angle)), static_cast<F>(sin(angle))};
+}
+
+// See fft_registers.cuh: powers of w, the highest first; then what the shift leaves.
+template <typename C> void make_twiddles(fc_complex<typename C::F> *tables) {
+  using F = typename C::F;
+  using S = typename C::S;
+  for (int back = 0; back < 2; back++)
+    for (int p = back ? 1 : 2; p < (back ? S::passes : S::passes + 1); p++)
+      for (int i = 0; i < fc_log2(S::radix(p)); i++)
+        for (int column = 0; column < S::columns(p, back); column++) {
+          const int power = S::radix(p) >> (i + 1), of = back ? S::block(p) : S::N / S::step(p);
+          const int64_t quarters = int64_t{4} * (back ? column : S::settled(p, column)) + (back ? 0 : SHIFT);
+          tables[S::table(p, back) + i * S::columns(p, back) + column] =
+              turned_by<F>(static_cast<double>(quarters * power % (int64_t{4} * of)) / (4. * of));
+        }
+  for (int t = 0; t < S::step(1); t++)
+    tables[fc_fft_shift_table<S> + t] = turned_by<F>(SHIFT * t / (4. * S::N));
+}
+
+// Memory for making spectra in double, whatever the type.
+struct spectrum_maker {
+  fc_fft *plan;
+  double *re, *im;
+  void *scratch;
+};
+
+double *row_new(int n) {
+  return static_cast<double *>(aligned_alloc(64, static_cast<size_t>(n + 8) * sizeof(double)));
+}
+
+void maker_free(spectrum_maker *m) {
+  free(m->plan);
+  free(m->re);
+  free(m->im);
+  free(m->scratch);
+}
+
+size_t rounded(size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+// n is a multiple of 64.
+fc_status maker_init(spectrum_maker *m, int n) {
+  *m = {};
+  m->plan = static_cast<fc_fft *>(aligned_alloc(64, rounded(fc_fft_bytes(n, FC_F64))));
+  fc_status status = m->plan ? fc_fft_init(m->plan, n, FC_F64, fc_isa_best()) : FC_NO_MEMORY;
+  if (status == FC_OK) {
+    m->re = row_new(n), m->im = row_new(n);
+    m->scratch = aligned_alloc(64, rounded(fc_fft_scratch(m->plan, 1) + 64));
+    if (!m->re || !m->im || !m->scratch) status = FC_NO_MEMORY;
+  }
+  if (status != FC_OK) maker_free(m);
+  return status;
+}
+
+// The taps as they meet the input make a correlation, whose spectrum is the conjugate; with the
+// 1/N of the way back. That at frequencies beside the whole numbers is one of turned taps.
+template <typename S, typename F>
+void make_spectrum(const spectrum_maker *m, const F *taps, int64_t count, int64_t lead,
+                   fc_complex<F> *spectrum) {
+  memset(m->re, 0, S::N * sizeof *m->re), memset(m->im, 0, S::N * sizeof *m->im);
+  for (int64_t i = lead; i < lead + count; i++) { // they may be more than N
+    const double tap = static_cast<double>(taps[i - lead]) / S::N;
+    const fc_complex<double> w = turned_by<double>(static_cast<double>(SHIFT * i % (4 * S::N)) / (4. * S::N));
+    m->re[i % S::N] += tap * w.re, m->im[i % S::N] += tap * w.im;
+  }
+  fc_fft_run(m->plan, m->re, m->im, 1, m->scratch);
+  for (int t = 0; t < S::threads; t++)
+    for (int e = 0; e < S::E; e++) {
+      const int k = S::frequency(t, e);
+      spectrum[(e / 2 * S::threads + t) * 2 + e % 2] = {static_cast<F>(m->re[k]), static_cast<F>(-m->im[k])};
+    }
+}
+
+template <typename C>
+fc_status make_tables(const fc_conv1d_overlap *o, const fc_conv1d *c, fc_complex<typename C::F> *tables) {
+  using S = typename C::S;
+  spectrum_maker m;
+  fc_status status = maker_init(&m, S::N);
+  if (status != FC_OK) return status;
+  make_twiddles<C>(tables);
+  fc_complex<typename C::F> *spectrum = tables + fc_fft_table_size<S>;
+  for (int64_t mask = 0; mask < c->masks; mask++)
+    for (int64_t p = 0; p < o->parts; p++, spectrum += S::N) {
+      const int64_t first = p * o->part, left = c->taps - first;
+      const auto *taps = static_cast<const typename C::F *>(c->mask) + mask * c->taps + first;
+      make_spectrum<S>(&m, taps, left < o->part ? left : o->part, o->lead, spectrum);
+    }
+  maker_free(&m);
+  return FC_OK;
+}
+
+// ---- launching ----------------------------------------------------------------------------
+
+int64_t places_of(const fc_conv1d_overlap *o, int64_t length) {
+  const int64_t grid = fc_conv1d_overlap_grid(o);
+  return (length + grid - 1) / grid;
+}
+
+int together_of(const fc_conv1d_overlap *o) {
+  return o->stretches == 1 ? 2 : 1;
+}
+
+int64_t jobs_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *out) {
+  const int64_t along = out->shape[c->axis];
+  return along == 0 ? 0 : fc_view_count(out) / along / together_of(o) * places_of(o, along);
+}
+
+bool aligned_for_frames(const fc_view *v, int along, int64_t size) {
+  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
+  for (int axis = 0; axis < FC_AXES; axis++)
+    if (axis != FC_AXIS_C && (axis == along || v->shape[axis] > 1)) bits |= v->stride[axis];
+  return v->stride[FC_AXIS_C] == size && bits % (2 * size) == 0;
+}
+
+int way_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *in, const fc_view *out) {
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(c->compute));
+  if (in->dtype != c->compute || out->dtype != c->compute) return CONVERTED;
+  if (o->stretches > 1) return in->stride[c->axis] == size && out->stride[c->axis] == size ? IN_LINES : APART;
+  return aligned_for_frames(in, c->axis, size) && aligned_for_frames(out, c->axis, size) ? IN_FRAMES : APART;
+}
+
+template <typename C>
+overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const void *tables,
+                                    const fc_view *in, const fc_view *out, uint32_t *notes) {
+  using F = typename C::F;
+  overlap_args<F> a = {};
+  a.in = fc_dev_view_of(in), a.out = fc_dev_view_of(out);
+  a.in_map = fc_dev_map_of<F>(in->kind, in->dtype), a.out_map = fc_dev_map_of<F>(out->kind, out->dtype);
+  a.notes = notes, a.mask = static_cast<const F *>(c->device_mask);
+  a.tables = static_cast<const fc_complex<F> *>(tables);
+  a.spectra = a.tables + fc_fft_table_size<typename C::S>;
+  a.taps = c->taps, a.before = c->before, a.length = out->shape[c->axis];
+  a.places = places_of(o, a.length), a.jobs = jobs_of(o, c, out);
+  a.together = together_of(o), a.channels = out->shape[FC_AXIS_C] / a.together;
+  a.across = out->shape[c->axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X];
+  a.mask_step = c->masks > 1 ? c->taps : 0;
+  a.axis = c->axis, a.hop = static_cast<int32_t>(o->hop), a.run = static_cast<int32_t>(o->run);
+  a.window = static_cast<int32_t>(o->lead + o->hop + o->part - 1), a.parts = static_cast<int32_t>(o->parts),
+  a.lead = static_cast<int32_t>(o->lead);
+  a.way = way_of(o, c, in, out);
+  return a;
+}
+
+template <typename C> constexpr auto kernel_of(void) {
+  return &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident>;
+}
+template <typename C> constexpr auto parts_kernel_of(void) {
+  return &conv1d_overlap_parts<typename C::F, typename C::S, C::halves, 1>;
+}
+
+// Lets a kernel have the shared memory it takes; how many blocks are at work at once.
+template <typename C, typename K> fc_status ready_kernel(K kernel, int processors, int64_t *blocks) {
+  int each = 0;
+  if (!fc_allow_shared(kernel, static_cast<int64_t>(C::bytes))) {
+    const fc_status status = fc_launch_status(); // none where there is merely too little
+    return status == FC_OK ? FC_UNSUPPORTED : status;
+  }
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, C::threads, C::bytes) != cudaSuccess)
+    return fc_launch_status();
+  *blocks = static_cast<int64_t>(processors) * (each > 0 ? each : 1);
+  return FC_OK;
+}
+
+template <typename C> fc_status ready(fc_conv1d_overlap *o, const device_limits &d) {
+  o->shared = d.shared;
+  if (o->parts == 1) return ready_kernel<C>(kernel_of<C>(), d.processors, &o->workers);
+  if constexpr (C::parts) return ready_kernel<C>(parts_kernel_of<C>(), d.processors, &o->workers);
+  return FC_UNSUPPORTED;
+}
+
+template <typename C> int64_t kept_bytes(const fc_conv1d_overlap *o) {
+  return o->parts * C::S::N * static_cast<int64_t>(sizeof(fc_complex<typename C::F>));
+}
+
+// Each block of threads takes several jobs.
+template <typename C>
+fc_status launch(const fc_conv1d_overlap *o, overlap_args<typename C::F> a, void *scratch,
+                 size_t scratch_bytes, cudaStream_t stream) {
+  if (o->parts == 1) {
+    kernel_of<C>()<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
+    return fc_launch_status();
+  }
+  if constexpr (C::parts) {
+    const int64_t most = static_cast<int64_t>(scratch_bytes) / kept_bytes<C>(o);
+    if (most < 1) return FC_FATAL;
+    a.kept = static_cast<fc_complex<typename C::F> *>(scratch);
+    parts_kernel_of<C>()<<<fc_blocks(a.jobs, 1, most), C::threads, C::bytes, stream>>>(a);
+  }
+  return fc_launch_status();
+}
+
+} // namespace
+
+extern "C" size_t fc_conv1d_overlap_bytes(const fc_conv1d_overlap *o, const fc_conv1d *c) {
+  size_t bytes = 0;
+  with_config(o->n, c->compute, limits_of_device().shared, [&](auto config) {
+    using S = typename decltype(config)::S;
+    const int64_t values = fc_fft_table_size<S> + c->masks * o->parts * S::N;
+    bytes = static_cast<size_t>(values) * sizeof(fc_complex<typename decltype(config)::F>);
+    return FC_OK;
+  });
+  return bytes;
+}
+
+extern "C" fc_status fc_conv1d_overlap_init(fc_conv1d_overlap *o, const fc_conv1d *c, void *tables) {
+  const device_limits d = limits_of_device();
+  return with_config(o->n, c->compute, d.shared, [&](auto config) {
+    using C = decltype(config);
+    const fc_status status = make_tables<C>(o, c, static_cast<fc_complex<typename C::F> *>(tables));
+    return status == FC_OK ? ready<C>(o, d) : status;
+  });
+}
+
+extern "C" size_t fc_conv1d_overlap_scratch(const fc_conv1d_overlap *o, const fc_conv1d *c,
+                                            const fc_view *out) {
+  const int64_t jobs = jobs_of(o, c, out), blocks = jobs < o->workers ? jobs : o->workers;
+  size_t bytes = 0;
+  if (o->parts == 1) return 0;
+  with_config(o->n, c->compute, o->shared, [&](auto config) {
+    bytes = static_cast<size_t>(blocks * kept_bytes<decltype(config)>(o));
+    return FC_OK;
+  });
+  return bytes;
+}
+
+extern "C" fc_status fc_conv1d_overlap_cuda(const fc_conv1d_overlap *o, const fc_conv1d *c,
+                                            const void *tables, const fc_view *in, const fc_view *out,
+                                            void *scratch, size_t scratch_bytes, void *stream,
+                                            uint32_t *notes) {
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (out->origin[c->axis] % fc_conv1d_overlap_grid(o) != 0) return FC_INVALID;
+  if (o->stretches == 1 && (c->masks > 1 || out->shape[FC_AXIS_C] % 2 != 0)) return FC_INVALID;
+  return with_config(o->n, c->compute, o->shared, [&](auto config) {
+    using C = decltype(config);
+    return launch<C>(o, args_of<C>(o, c, tables, in, out, notes), scratch, scratch_bytes,
+                     static_cast<cudaStream_t>(stream));
+  });
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+//
+// rows.cu - short masks along rows so short that several make a tile.
+//
+// A block brings whole rows into shared memory, as floats and with their borders made around them: each
+// channel of a row becomes a row there, from which a window never has to leave. A lane makes EACH
+// neighbouring outputs of one of them, sliding over its inputs a quad at a time. Rows lie such that the quads
+// of neighbouring lanes are in different banks, from row to row as well. Outputs take the place of the inputs
+// and go back as these came: neighbouring lanes load and store neighbouring elements, so it does not matter
+// where a row begins.
+//
+// Sums run in the order that conv1d.h lays down.
+#include "filters/conv1d/rows.cuh"
+
+#include "filters/conv1d/windows.cuh"
+
+namespace {
+
+constexpr int THREADS = 128;
+constexpr int LONGEST = 640; // row of output, in frames
+constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_QUADS = (MOST_TAPS + 3) / 4, MOST_BORDER = 2 * MOST_TAPS;
+constexpr int MOST_SHARED = 96 * 1024; // so that two blocks find room
+constexpr int NOWHERE = -1;
+
+// For quotients of numbers below 2^16 by others from 2 on, rounded down; and by 1, where `times` is 0.
+struct small_divider {
+  uint32_t times;
+};
+
+struct rows_args {
+  const char *in; // of the first row, from the first element that is loaded
+  char *out;
+  int64_t rows;
+  int64_t in_row, out_row; // bytes from row to row,
+  int64_t in_gap, out_gap; // and from the end of one to the next
+  fc_dev_map<float> in_map, out_map;
+  uint32_t *notes;
+  int channels, taps;
+  int loaded, stored; // elements of a row
+  int lead, frames;   // frames in shared memory ahead of those loaded, and of these
+  int ahead, border;  // of those that a border stands for: ahead, and all
+  int outputs;        // of a row, in frames
+  int pitch, units;   // floats from row to row in shared memory, and lanes of one
+  int tile_rows;
+  small_divider by_loaded, by_stored, by_units, by_channels;
+  uint64_t code; // of the constant
+};
+
+struct row_taps {
+  float4 quad[MOST_QUADS];
+};
+// Frames that stand for those beyond the ends, or NOWHERE for the constant.
+struct row_sources {
+  int16_t of[MOST_BORDER];
+};
+
+// ---- between global and shared memory --------------------------------------
+
+__device__ __forceinline__ int quotient(small_divider by, int n) {
+  return by.times ? static_cast<int>(__umulhi(by.times, static_cast<uint32_t>(n))) : n;
+}
+// By elements of a row, of which there may be one alone where lanes make few.
+template <int EACH> __device__ __forceinline__ int quotient(small_divider by, int n) {
+  return EACH > 4 ? static_cast<int>(__umulhi(by.times, static_cast<uint32_t>(n))) : quotient(by, n);
+}
+
+// Where element i of some rows of `elements` lies in shared memory, less where i itself would.
+template <int EACH, bool MONO>
+__device__ __forceinline__ int moved_by(const rows_args &a, small_divider by_elements, int elements, int i) {
+  const int row = quotient<EACH>(by_elements, i);
+  if (MONO) return row * (a.pitch - elements);
+  const int e = i - row * elements, x = quotient(a.by_channels, e), c = e - x * a.channels;
+  return (row * a.channels + c) * a.pitch + x - i;
+}
+
+// The tile's rows, as floats: EACH elements a lane on their way at once. `from(i)` is where element i lies.
+template <int EACH, bool MONO, typename From>
+__device__ __forceinline__ void fill(const rows_args &a, float *tile, int count, From from) {
+#pragma unroll 1
+  for (int begin = threadIdx.x; begin < count; begin += EACH * THREADS) {
+    float v[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      if (begin + k * THREADS < count) v[k] = fc_code_value(*from(begin + k * THREADS), a.in_map);
+    float *to = tile + a.lead + begin;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int i = begin + k * THREADS;
+      if (i < count) to[k * THREADS + moved_by<EACH, MONO>(a, a.by_loaded, a.loaded, i)] = v[k];
+    }
+  }
+}
+
+template <typename T, int EACH, bool MONO>
+__device__ __forceinline__ void fill_tile(const rows_args &a, float *tile, const char *in, int count) {
+  if (a.in_gap == 0)
+    fill<EACH, MONO>(a, tile, count, [&](int i) { return reinterpret_cast<const T *>(in) + i; });
+  else
+    fill<EACH, MONO>(a, tile, count, [&](int i) {
+      const int64_t gaps = quotient<EACH>(a.by_loaded, i) * static_cast<int64_t>(a.in_gap);
+      return reinterpret_cast<const T *>(in + gaps) + i;
+    });
+}
+
+// From where the sums lie, each row in its place. `to(i)` is where element i belongs.
+template <typename U, int EACH, bool MONO, typename To>
+__device__ __forceinline__ void deliver(const rows_args &a, const float *tile, int count, fc_dev_noted &noted,
+                                        To to) {
+  const float *from = tile + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int i = static_cast<int>(threadIdx.x) + k * THREADS;
+    if (i < count)
+      *to(i) = fc_value_code<U>(from[k * THREADS + moved_by<EACH, MONO>(a, a.by_stored, a.stored, i)],
+                                a.out_map, noted);
+  }
+}
+
+template <typename U, int EACH, bool MONO>
+__device__ __forceinline__ void deliver_tile(const rows_args &a, const float *tile, char *out, int count,
+                                             fc_dev_noted &noted) {
+  if (a.out_gap == 0)
+    deliver<U, EACH, MONO>(a, tile, count, noted, [&](int i) { return reinterpret_cast<U *>(out) + i; });
+  else
+    deliver<U, EACH, MONO>(a, tile, count, noted, [&](int i) {
+      const int64_t gaps = quotient<EACH>(a.by_stored, i) * static_cast<int64_t>(a.out_gap);
+      return reinterpret_cast<U *>(out + gaps) + i;
+    });
+}
+
+// Codes of a lane's sums to where they lie in memory, if there are no gaps.
+template <typename U, int EACH>
+__device__ __forceinline__ void put_codes(const rows_args &a, U *room, int row, int first,
+                                          const float (&sum)[EACH], fc_dev_noted &noted) {
+  const int outer = quotient(a.by_channels, row), channel = row - outer * a.channels;
+  const int left = a.outputs - first; // what comes behind is no output, and not to be noted
+  U *to = room + outer * a.stored + first * a.channels + channel;
+  float v[EACH];
+#pragma unroll
+  for (int r = 0; r < EACH; r++) v[r] = r < left ? sum[r] : 0.f;
+  uint32_t words[EACH * sizeof(U) / 4];
+  fc_words_codes<U, EACH>(words, v, a.out_map, noted);
+#pragma unroll
+  for (int r = 0; r < EACH; r++)
+    if (r < left) to[r * a.channels] = static_cast<U>(words[r * sizeof(U) / 4] >> r * 8 * sizeof(U) % 32);
+}
+
+// Elements from `over` up to `end`, of which whole words are aligned alike in both.
+template <typename U> __device__ __forceinline__ void copy_codes(U *to, const U *room, int over, int end) {
+  constexpr int V = 16 / static_cast<int>(sizeof(U));
+  for (int i = static_cast<int>(threadIdx.x) * V; i < end; i += THREADS * V) {
+    if (i >= over && i + V <= end) {
+      *reinterpret_cast<uint4 *>(to + i) = *reinterpret_cast<const uint4 *>(room + i);
+    } else {
+#pragma unroll 1
+      for (int k = max(i, over); k < min(i + V, end); k++) to[k] = room[k];
+    }
+  }
+}
+
+// A lane has a place beyond the ends to itself, the same in several of `rows` rows.
+__device__ __forceinline__ void make_borders(const rows_args &a, const row_sources &list, float *tile,
+                                             int rows, float constant) {
+  const int warp = static_cast<int>(threadIdx.x / 32), step = THREADS / 32 * a.pitch;
+  for (int b = static_cast<int>(threadIdx.x % 32); b < a.border; b += 32) {
+    const int source = list.of[b];
+    float *to = tile + warp * a.pitch + (b < a.ahead ? b : b + a.frames);
+    if (source == NOWHERE) {
+#pragma unroll 4
+      for (int row = warp; row < rows; row += THREADS / 32, to += step) *to = constant;
+    } else {
+      const float *from = tile + warp * a.pitch + a.lead + source;
+#pragma unroll 4
+      for (int row = warp; row < rows; row += THREADS / 32, to += step, from += step) *to = *from;
+    }
+  }
+}
+
+// ---- sums ------------------------------------------------------------------
+
+// Adds tap `w` that meets element t of the window.
+template <int QUADS>
+__device__ __forceinline__ void add_tap(float (&sum)[4 * QUADS], const float4 (&v)[QUADS + 1], float w,
+                                        int t) {
+#pragma unroll
+  for (int r = 0; r < 4 * QUADS; r++) {
+    const float4 q = v[(r + t) / 4];
+    const int k = (r + t) % 4;
+    sum[r] = fmaf(k == 0 ? q.x : k == 1 ? q.y : k == 2 ? q.z : q.w, w, sum[r]);
+  }
+}
+
+template <int QUADS>
+__device__ __forceinline__ void sum_window(float (&sum)[4 * QUADS], const float4 *from, int taps,
+                                           const row_taps &list) {
+  float4 v[QUADS + 1];
+#pragma unroll
+  for (int q = 0; q < QUADS; q++) v[q] = from[q];
+#pragma unroll
+  for (int r = 0; r < 4 * QUADS; r++) sum[r] = 0.f;
+  int g = 0;
+#pragma unroll QUADS + 1
+  for (; 4 * g + 4 <= taps; g++) {
+    const float4 w = list.quad[g];
+    v[QUADS] = from[g + QUADS];
+    add_tap<QUADS>(sum, v, w.x, 0), add_tap<QUADS>(sum, v, w.y, 1);
+    add_tap<QUADS>(sum, v, w.z, 2), add_tap<QUADS>(sum, v, w.w, 3);
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) v[q] = v[q + 1];
+  }
+  if (4 * g == taps) return;
+  const float4 w = list.quad[g];
+  v[QUADS] = from[g + QUADS];
+  add_tap<QUADS>(sum, v, w.x, 0);
+  if (4 * g + 1 < taps) add_tap<QUADS>(sum, v, w.y, 1);
+  if (4 * g + 2 < taps) add_tap<QUADS>(sum, v, w.z, 2);
+}
+
+// ---- the kernel ------------------------------------------------------------
+
+// What a block has summed goes from shared memory, where the windows have been read, to global memory.
+template <typename U, int QUADS, bool MONO>
+__device__ __forceinline__ void store_tile(const rows_args &a, float *tile, char *out, int row, int unit,
+                                           int here, const float (&sum)[4 * QUADS], fc_dev_noted &noted) {
+  const bool works = row < here * (MONO ? 1 : a.channels);
+  const int count = here * a.stored;
+  if (fc_is_code<U> && a.out_gap == 0) {
+    U *room = reinterpret_cast<U *>(tile);
+    const int over = static_cast<int>(reinterpret_cast<uintptr_t>(out) % 16 / sizeof(U));
+    if constexpr (fc_is_code<U>)
+      if (works) put_codes<U, 4 * QUADS>(a, room + over, row, unit * 4 * QUADS, sum, noted);
+    __syncthreads();
+    copy_codes<U>(reinterpret_cast<U *>(out) - over, room, over, over + count);
+    return;
+  }
+  float4 *mine = reinterpret_cast<float4 *>(tile + row * a.pitch) + unit * QUADS;
+  if (works)
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+      mine[q] = make_float4(sum[4 * q], sum[4 * q + 1], sum[4 * q + 2], sum[4 * q + 3]);
+  __syncthreads();
+  deliver_tile<U, 4 * QUADS, MONO>(a, tile, out, count, noted);
+}
+
+template <typename T, typename U, int QUADS, bool MONO>
+__global__ void __launch_bounds__(THREADS, QUADS > 3 ? 6 : 8)
+    conv1d_rows(const __grid_constant__ rows_args a, const __grid_constant__ row_taps taps,
+                const __grid_constant__ row_sources sources) {
+  constexpr int EACH = 4 * QUADS;
+  extern __shared__ __align__(16) float tile[];
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * a.tile_rows;
+  const int here = static_cast<int>(min(static_cast<int64_t>(a.tile_rows), a.rows - first));
+  const int rows = here * (MONO ? 1 : a.channels); // in shared memory
+  fill_tile<T, EACH, MONO>(a, tile, a.in + first * a.in_row, here * a.loaded);
+  __syncthreads();
+  if (a.border > 0) {
+    make_borders(a, sources, tile, rows, fc_dev_load<float, T>(&a.code, a.in_map));
+    __syncthreads();
+  }
+  const int row = quotient(a.by_units, static_cast<int>(threadIdx.x)),
+            unit = static_cast<int>(threadIdx.x) - row * a.units;
+  float sum[EACH];
+  if (row < rows)
+    sum_window<QUADS>(sum, reinterpret_cast<const float4 *>(tile + row * a.pitch) + unit * QUADS, a.taps,
+                      taps);
+  __syncthreads(); // all windows have been read
+  fc_dev_noted noted = {};
+  store_tile<U, QUADS, MONO>(a, tile, a.out + first * a.out_row, row, unit, here, sum, noted);
+  if (fc_is_code<U>) noted.tell(a.notes);
+}
+
+// ---- launching -------------------------------------------------------------
+
+small_divider divider_of(int64_t d) {
+  return {d == 1 ? 0 : static_cast<uint32_t>(((int64_t{1} << 32) + d - 1) / d)};
+}
+
+// Bytes from each row to the next, all channels' where they lie in planes; false where they are not equal.
+bool rows_apart(const fc_view *v, bool planes, int64_t *apart) {
+  int64_t rows = 1;
+  for (int axis : {FC_AXIS_Y, FC_AXIS_C, FC_AXIS_N}) {
+    if (v->shape[axis] == 1 || (axis == FC_AXIS_C && !planes)) continue;
+    if (rows > 1 && v->stride[axis] != rows * *apart) return false;
+    if (rows == 1) *apart = v->stride[axis];
+    rows *= v->shape[axis];
+  }
+  return true;
+}
+
+// Whether the elements of a row that is `frames` long are adjacent.
+bool is_dense(const fc_view *v, int64_t frames, int64_t channels) {
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
+  return (channels == 1 || v->stride[FC_AXIS_C] == size) &&
+         (frames == 1 || v->stride[FC_AXIS_X] == channels * size);
+}
+
+// Which frames stand for those beyond the ends. False where they are more than the list has room for.
+bool list_sources(row_sources *list, rows_args *a, const fc_edges *edges) {
+  const int windows = a->outputs + a->taps - 1, behind = windows - a->lead - a->frames;
+  a->ahead = a->lead < windows ? a->lead : windows;
+  a->border = edges ? a->ahead + (behind > 0 ? behind : 0) : 0;
+  if (a->border > MOST_BORDER) return false;
+  for (int b = 0; b < a->border; b++) {
+    const int frame = (b < a->ahead ? b : b + a->frames) - a->lead;
+    list->of[b] = static_cast<int16_t>(fc_dev_border_source(edges->border, frame, a->frames));
+  }
+  return true;
+}
+
+// What is the same whatever the tile. False where rows do not lie as they must, or 32 bits do not count them.
+bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+              const fc_view *out) {
+  const int64_t outputs = out->shape[FC_AXIS_X],
+                frames = edges ? in->shape[FC_AXIS_X] : outputs + c->taps - 1;
+  if (outputs > LONGEST || frames < 1 || frames > LONGEST + MOST_TAPS || c->before > LONGEST ||
+      c->before < (edges ? 0 : -LONGEST))
+    return false;
+  int64_t channels = out->shape[FC_AXIS_C];
+  const bool together = is_dense(in, frames, channels) && is_dense(out, outputs, channels);
+  if (!together) channels = 1;
+  if (channels > THREADS || !is_dense(in, frames, channels) || !is_dense(out, outputs, channels) ||
+      !rows_apart(in, !together, &a->in_row) || !rows_apart(out, !together, &a->out_row))
+    return false;
+  const int64_t in_size = static_cast<int64_t>(fc_dtype_size(in->dtype)),
+                out_size = static_cast<int64_t>(fc_dtype_size(out->dtype));
+  a->rows = fc_view_count(out) / outputs / channels, a->channels = static_cast<int>(channels);
+  a->loaded = static_cast<int>(frames * channels), a->stored = static_cast<int>(outputs * channels);
+  if (a->rows == 1) a->in_row = a->loaded * in_size, a->out_row = a->stored * out_size;
+  a->in_gap = a->in_row - a->loaded * in_size, a->out_gap = a->out_row - a->stored * out_size;
+  a->in = static_cast<const char *>(in->data) - (edges ? 0 : c->before * channels * in_size);
+  a->out = static_cast<char *>(out->data);
+  a->outputs = static_cast<int>(outputs);
+  a->taps = static_cast<int>(c->taps), a->frames = static_cast<int>(frames);
+  a->lead = edges ? static_cast<int>(c->before) : 0;
+  a->by_loaded = divider_of(a->loaded), a->by_stored = divider_of(a->stored);
+  a->by_channels = divider_of(channels);
+  return true;
+}
+
+// How rows share a tile of lanes that make 4 * quads outputs. False where it has no room for one.
+bool set_tile(rows_args *a, int quads, int64_t *bytes) {
+  const int windows = a->outputs + a->taps - 1, held = a->lead + a->frames;
+  a->units = (a->outputs + 4 * quads - 1) / (4 * quads);
+  a->tile_rows = THREADS / (a->units * a->channels);
+  if (a->tile_rows < 1) return false;
+  const int least = windows > held ? windows : held, made = 4 * quads * a->units;
+  a->pitch = ((least > made ? least : made) + 3) / 4;
+  while ((a->pitch - quads * a->units) % 8 != 0) a->pitch++; // neighbours in different banks
+  a->pitch *= 4;
+  a->by_units = divider_of(a->units);
+  // The last window is read to the end of its last quad.
+  *bytes = (static_cast<int64_t>(a->tile_rows) * a->channels * a->pitch + 4 * (quads + 2)) *
+           static_cast<int64_t>(sizeof(float));
+  return *bytes <= MOST_SHARED;
+}
+
+template <typename T, typename U, int QUADS>
+fc_status launch(rows_args a, const row_taps &taps, const row_sources &sources, cudaStream_t stream) {
+  int64_t bytes = 0;
+  if (!set_tile(&a, QUADS, &bytes)) return FC_UNSUPPORTED;
+  const auto kernel = a.channels == 1 ? conv1d_rows<T, U, QUADS, true> : conv1d_rows<T, U, QUADS, false>;
+  const int64_t blocks = (a.rows + a.tile_rows - 1) / a.tile_rows;
+  if (blocks > INT32_MAX || !fc_allow_shared(kernel, bytes)) return FC_UNSUPPORTED;
+  kernel<<<static_cast<unsigned>(blocks), THREADS, bytes, stream>>>(a, taps, sources);
+  return fc_launch_status();
+}
+
+// Outputs that lanes of 4 * quads make for naught, in percent of those wanted.
+int wasted(const rows_args &a, int quads) {
+  const int units = (a.outputs + 4 * quads - 1) / (4 * quads);
+  return 100 * (units * 4 * quads - a.outputs) / a.outputs;
+}
+
+} // namespace
+
+fc_status fc_conv1d_rows(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                         cudaStream_t stream, uint32_t *notes) {
+  rows_args a = {};
+  row_taps taps = {};
+  row_sources sources = {};
+  if (c->axis != FC_AXIS_X || c->compute != FC_F32 || c->masks != 1 || c->taps > MOST_TAPS ||
+      !set_rows(&a, c, in, edges, out) || !list_sources(&sources, &a, edges))
+    return FC_UNSUPPORTED;
+  a.notes = notes, a.code = edges ? edges->code : 0;
+  a.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
+  a.out_map = fc_dev_map_of<float>(out->kind, out->dtype);
+  for (int j = 0; j < a.taps; j++) (&taps.quad[0].x)[j] = static_cast<const float *>(c->mask)[j];
+  return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
+    using T = decltype(from);
+    using U = decltype(to);
+    if (a.outputs <= 4 || a.loaded == 1) return launch<T, U, 1>(a, taps, sources, stream);
+    if constexpr (!std::is_same<T, U>::value) return launch<T, U, 3>(a, taps, sources, stream);
+    return wasted(a, 3) + 10 < wasted(a, 5) ? launch<T, U, 3>(a, taps, sources, stream)
+                                            : launch<T, U, 5>(a, taps, sources, stream);
+  });
+}

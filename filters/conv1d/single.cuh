@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// single.cuh - the short masks of conv1d.cu along an axis on which there is one sample.
+#ifndef FC_FILTERS_CONV1D_SINGLE_CUH
+#define FC_FILTERS_CONV1D_SINGLE_CUH
+
+#include <cuda_runtime.h>
+
+#include "core/contract/edges.h"
+#include "filters/conv1d/conv1d.h"
+
+// The same bits as fc_conv1d_cuda's other ways. FC_UNSUPPORTED, and nothing done: those it is for are whole
+// signals of u8, i16, u16 or f32, whose border is to be made, computed with in f32 with one mask of up to 128
+// taps.
+fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                           cudaStream_t stream, uint32_t *notes);
+
+#endif

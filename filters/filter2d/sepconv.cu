@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// sepconv.cu - separable 2-D filters on a CUDA device, both passes in one kernel.
+//
+// Marching (conv2d_march.cuh), for f32, up to 31 taps down of an odd number, and windows
+// to 125 elements wide: each new row is summed along from shared memory, 4 outputs a lane,
+// and the result scattered into the NY sums a column that it belongs to, which live in
+// registers. A step of the march is 8 rows, all unrolled, after which the sums move down
+// by 8 names. With one term the taps are operands from constant memory; with
+// more, and for the row where its length is not NY, they are read from shared memory.
+//
+// Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
+// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_quads_bytes.cu and sepconv_bytes.cu. Images of
+// few rows whose border is made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of
+// small ones, and of f32 those of several channels, sepconv_ways.cu and sepconv_ways_bytes.cu; and
+// sepconv_narrow.cu.
+//
+// Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
+// along by every thread for itself. The sums run in the same order in all but those of bytes.
+#include "filters/filter2d/conv2d_march.cuh"
+#include "filters/filter2d/conv2d_tiles.cuh"
+#include "filters/filter2d/narrow.cuh"
+#include "filters/filter2d/sepconv.h"
+#include "filters/filter2d/sepconv_band.cuh"
+#include "filters/filter2d/sepconv_ways.cuh"
+
+namespace {
+
+// ---- any layout, type and mask ---------------------------------------------
+
+template <typename F> struct long_taps {
+  const F *x, *y;
+  int64_t nx, ny, rank;
+};
+
+template <typename F, typename T>
+__device__ __forceinline__ F sum_along(const char *at, int64_t step, const F *x, int64_t nx,
+                                       fc_dev_map<F> map) {
+  F total = 0;
+  for (int64_t begin = 0; begin < nx; begin += FC_SEPCONV_RUN) {
+    const int64_t end = nx - begin < FC_SEPCONV_RUN ? nx : begin + FC_SEPCONV_RUN;
+    F sum = 0;
+    for (int64_t i = begin; i < end; i++, at += step)
+      sum = fc_tile_fma(__ldg(x + i), fc_dev_load<F, T>(at, map), sum);
+    total += sum;
+  }
+  return total;
+}
+
+template <typename F, typename T>
+__global__ void __launch_bounds__(FC_TILE_THREADS) tile_kernel(const fc_tiles<F> t, const long_taps<F> taps) {
+  for (int64_t tile = blockIdx.x; tile < t.count; tile += gridDim.x) {
+    const fc_tile_place p = fc_tile_at(t, tile);
+    if (p.rows == 0) continue;
+    const char *row = t.in.at(p.n, p.y, p.x, p.c);
+    F total[FC_TILE_ROWS] = {}, sum[FC_TILE_ROWS] = {};
+    for (int64_t q = 0; q < taps.ny + p.rows - 1; q++, row += t.in.stride[FC_AXIS_Y]) {
+      for (int64_t k = 0; k < taps.rank; k++) {
+        const F v = sum_along<F, T>(row, t.in.stride[FC_AXIS_X], taps.x + k * taps.nx, taps.nx, t.in_map);
+        const F *y = taps.y + k * taps.ny;
+#pragma unroll
+        for (int r = 0; r < FC_TILE_ROWS; r++)
+          if (q >= r && q - r < taps.ny) sum[r] = fc_tile_fma(__ldg(y + (q - r)), v, sum[r]);
+      }
+#pragma unroll
+      for (int r = 0; r < FC_TILE_ROWS; r++) // the end of a run, or of the mask
+        if (q >= r && ((q - r) % FC_SEPCONV_RUN == FC_SEPCONV_RUN - 1 || q - r == taps.ny - 1))
+          total[r] += sum[r], sum[r] = 0;
+    }
+    fc_tile_store(t, p, total);
+  }
+}
+
+template <typename F>
+fc_status run_tiles(const fc_sepconv *op, const fc_view *in, const fc_view *out, cudaStream_t stream,
+                    uint32_t *notes) {
+  const fc_tiles<F> t = fc_tiles_of<F>(in, out, op->nx, op->ny, notes);
+  const long_taps<F> taps = {static_cast<const F *>(op->device_x), static_cast<const F *>(op->device_y),
+                             op->nx, op->ny, op->rank};
+  return fc_dispatch_dtype(in->dtype, [&](auto sample) {
+    tile_kernel<F, decltype(sample)>
+        <<<fc_blocks(t.count, 1, INT32_MAX), FC_TILE_THREADS, 0, stream>>>(t, taps);
+    return fc_launch_status();
+  });
+}
+
+// ---- marching ----------------------------------------------------------------
+
+constexpr int BATCH = 8;
+constexpr int MAX_NY = 31;
+
+struct taps {
+  int nx, rank;
+  float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4]; // filled up with zeros to a multiple of 4
+  float y[FC_SEPCONV_RANKS][MAX_NY + 1];
+};
+
+// The taps in shared memory, for indices that are not known at compile time.
+struct shared_taps {
+  alignas(16) float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][MAX_NY + 1];
+};
+
+// Four adjacent sums of NX taps, STEP apart, from `s` on (aligned to 16 bytes).
+template <int NX, int STEP> __device__ __forceinline__ float4 along_fixed(const float *s, const float *x) {
+  constexpr int QUADS = ((NX - 1) * STEP + 4 + 3) / 4;
+  float w[4 * QUADS];
+  float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll
+  for (int i = 0; i < NX; i++) {
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) { // those that this tap is the first to need
+      const bool now = 4 * q <= i * STEP + 3 && (i == 0 || 4 * q > (i - 1) * STEP + 3);
+      if (!now) continue;
+      const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
+      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
+    }
+    fc_fma4(x[i], w[i * STEP], w[i * STEP + 1], w[i * STEP + 2], w[i * STEP + 3], sum);
+  }
+  return sum;
+}
+
+// Sums a batch of rows along: lane's 4 sums of row u and term k go to
+// along[(k * BATCH + u) * 128 + 4 * lane].
+template <int NX, int STEP>
+__device__ __forceinline__ void batch_fixed(const fc_march &m, const taps &t, const float *rows,
+                                            float *along) {
+#pragma unroll 1
+  for (int u = 0; u < BATCH; u++)
+    *reinterpret_cast<float4 *>(along + u * FC_MARCH_WIDTH) =
+        along_fixed<NX, STEP>(rows + u * m.row_pitch, t.x[0]);
+}
+
+template <int STEP>
+__device__ __forceinline__ void batch_any(const fc_march &m, const taps &t, const shared_taps &shared,
+                                          const float *rows, float *along) {
+#pragma unroll 1
+  for (int k = 0; k < t.rank; k++)
+#pragma unroll 1
+    for (int u = 0; u < BATCH; u++)
+      *reinterpret_cast<float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH) =
+          fc_add_along<STEP>(rows + u * m.row_pitch, shared.x[k], t.nx, make_float4(0, 0, 0, 0));
+}
+
+template <int NY, bool ONE>
+__device__ __forceinline__ void batch_along(const fc_march &m, const taps &t, const shared_taps &shared,
+                                            const float *rows, float *along) {
+  if (ONE && t.nx == NY) {
+    switch (m.step) {
+    case 1: batch_fixed<NY, 1>(m, t, rows, along); break;
+    case 2: batch_fixed<NY, 2>(m, t, rows, along); break;
+    case 3: batch_fixed<NY, 3>(m, t, rows, along); break;
+    default: batch_fixed<NY, 4>(m, t, rows, along); break;
+    }
+    return;
+  }
+  switch (m.step) {
+  case 1: batch_any<1>(m, t, shared, rows, along); break;
+  case 2: batch_any<2>(m, t, shared, rows, along); break;
+  case 3: batch_any<3>(m, t, shared, rows, along); break;
+  default: batch_any<4>(m, t, shared, rows, along); break;
+  }
+}
+
+// Row u of a batch meets tap j of the output whose sums are sum[u + NY - 1 - j].
+template <int NY, bool ONE>
+__device__ __forceinline__ void scatter(int u, const taps &t, const shared_taps &shared, const float *along,
+                                        float4 (&sum)[NY - 1 + BATCH]) {
+  if (ONE) {
+    const float4 v = *reinterpret_cast<const float4 *>(along + u * FC_MARCH_WIDTH);
+#pragma unroll
+    for (int j = 0; j < NY; j++) fc_fma4(t.y[0][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < t.rank; k++) {
+      const float4 v = *reinterpret_cast<const float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH);
+#pragma unroll
+      for (int j = 0; j < NY; j++) fc_fma4(shared.y[k][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
+    }
+  }
+}
+
+// One warp's way: `raw` has room for two batches as they lie in memory, `room` for one in
+// floats (unless they are floats), `along` for one of each term.
+template <int NY, bool ONE>
+__device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way, const taps &t,
+                                      const shared_taps &shared, uint32_t *raw, float *room, float *along) {
+  const int lane = threadIdx.x % 32;
+  const int64_t end = way.count + NY - 1;
+  const bool direct = m.quads && m.out_dtype == FC_F32;
+  float4 sum[NY - 1 + BATCH];
+#pragma unroll
+  for (int i = 0; i < NY - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
+  fc_march_fetch<BATCH>(m, way, 0, end, raw);
+  for (int64_t q = 0; q < end; q += BATCH) {
+    uint32_t *now = raw + (q / BATCH % 2) * BATCH * m.raw_pitch,
+             *next = raw + (q / BATCH % 2 ^ 1) * BATCH * m.raw_pitch;
+    fc_await_copies();
+    __syncwarp();
+    fc_march_fetch<BATCH>(m, way, q + BATCH, end, next);
+    const float *rows = fc_march_rows<BATCH>(m, way, q, now, room);
+    batch_along<NY, ONE>(m, t, shared, rows + 4 * lane, along + 4 * lane);
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+      scatter<NY, ONE>(u, t, shared, along + 4 * lane, sum);
+      if (direct)
+        fc_march_put(m, way, q + u - (NY - 1), sum[u]);
+      else
+        *reinterpret_cast<float4 *>(along + u * FC_MARCH_WIDTH + 4 * lane) = sum[u];
+    }
+    if (!direct) fc_march_store<BATCH>(m, way, q - (NY - 1), along);
+#pragma unroll
+    for (int i = 0; i < NY - 1 + BATCH; i++) sum[i] = i < NY - 1 ? sum[i + BATCH] : make_float4(0, 0, 0, 0);
+  }
+}
+
+template <int NY, bool ONE>
+__global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
+    march_kernel(const __grid_constant__ fc_march m, const __grid_constant__ taps t) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  shared_taps &shared = *reinterpret_cast<shared_taps *>(memory);
+  for (int i = threadIdx.x; i < FC_SEPCONV_RANKS * (FC_MARCH_MARGIN + 4); i += blockDim.x)
+    (&shared.x[0][0])[i] = (&t.x[0][0])[i];
+  for (int i = threadIdx.x; i < FC_SEPCONV_RANKS * (MAX_NY + 1); i += blockDim.x)
+    (&shared.y[0][0])[i] = (&t.y[0][0])[i];
+  __syncthreads();
+  fc_march_way way;
+  if (!fc_march_begin(m, &way)) return;
+  uint32_t *raw =
+      reinterpret_cast<uint32_t *>(memory + sizeof(shared_taps)) + (threadIdx.x / 32) * m.warp_words;
+  float *room = reinterpret_cast<float *>(raw + 2 * BATCH * m.raw_pitch);
+  float *along = m.in_dtype == FC_F32 ? room : room + BATCH * m.row_pitch;
+  march<NY, ONE>(m, way, t, shared, raw, room, along);
+}
+
+template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_t stream) {
+  const int rows = 2 * m.raw_pitch + (m.in_dtype == FC_F32 ? 0 : m.row_pitch);
+  const int words = BATCH * (rows + t.rank * FC_MARCH_WIDTH), common = sizeof(shared_taps);
+  if (t.rank == 1) return fc_march_launch(march_kernel<NY, true>, m, t, words, common, NY, stream);
+  return fc_march_launch(march_kernel<NY, false>, m, t, words, common, NY, stream);
+}
+
+// Of at most MAX_NY taps down and FC_MARCH_MARGIN along.
+taps taps_of(const fc_sepconv *op) {
+  taps t = {};
+  t.nx = static_cast<int>(op->nx);
+  t.rank = op->rank;
+  const float *x = static_cast<const float *>(op->x), *y = static_cast<const float *>(op->y);
+  for (int k = 0; k < FC_SEPCONV_RANKS && k < op->rank; k++) {
+    for (int i = 0; i < FC_MARCH_MARGIN && i < op->nx; i++) t.x[k][i] = x[k * op->nx + i];
+    for (int j = 0; j < MAX_NY && j < op->ny; j++) t.y[k][j] = y[k * op->ny + j];
+  }
+  return t;
+}
+
+// FC_UNSUPPORTED where there is no kernel for so many taps.
+fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  if (op->ny > MAX_NY) return FC_UNSUPPORTED;
+  const taps t = taps_of(op);
+  switch (op->ny) {
+  case 1: return launch<1>(m, t, stream);
+  case 3: return launch<3>(m, t, stream);
+  case 5: return launch<5>(m, t, stream);
+  case 7: return launch<7>(m, t, stream);
+  case 9: return launch<9>(m, t, stream);
+  case 11: return launch<11>(m, t, stream);
+  case 13: return launch<13>(m, t, stream);
+  case 15: return launch<15>(m, t, stream);
+  case 17: return launch<17>(m, t, stream);
+  case 19: return launch<19>(m, t, stream);
+  case 21: return launch<21>(m, t, stream);
+  case 23: return launch<23>(m, t, stream);
+  case 25: return launch<25>(m, t, stream);
+  case 27: return launch<27>(m, t, stream);
+  case 29: return launch<29>(m, t, stream);
+  case 31: return launch<31>(m, t, stream);
+  default: return FC_UNSUPPORTED;
+  }
+}
+
+} // namespace
+
+// What bands do badly; FC_UNSUPPORTED otherwise.
+static fc_status run_small(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_status status = fc_sepconv_ways(op, m, stream);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_ways_bytes(op, m, stream);
+  return status == FC_UNSUPPORTED ? fc_sepconv_narrow(op, m, stream) : status;
+}
+
+// What bands are for; FC_UNSUPPORTED otherwise.
+static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_status status = fc_sepconv_floats(op, m, stream);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_quads_bytes(op, m, stream);
+  return status == FC_UNSUPPORTED ? fc_sepconv_bytes(op, m, stream) : status;
+}
+
+extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
+                                     void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
+  fc_march m;
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
+    fc_status status = run_small(op, m, s);
+    if (status == FC_UNSUPPORTED) status = run_bands(op, m, s);
+    if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
+    if (status != FC_UNSUPPORTED) return status;
+  }
+  return fc_dispatch_compute(op->compute,
+                             [&](auto f) { return run_tiles<decltype(f)>(op, in, out, s, notes); });
+}
+
+extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
+                                           const fc_view *out, void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
+  fc_march m;
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
+  fc_status status = run_small(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_line(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_line_bytes(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_thin(op, m, s);
+  if (status == FC_UNSUPPORTED) status = fc_sepconv_thin_bytes(op, m, s);
+  return status == FC_UNSUPPORTED ? run_bands(op, m, s) : status;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dct_fft.h - the transforms of dct.h by way of a Fourier transform of the same length, for
+ * blocks too long for a matrix (Makhoul, "A fast cosine transform in one and two
+ * dimensions", IEEE Trans. ASSP 28, 1980): cost about 2.5 log2 n + 5 flop a value.
+ *
+ * The axis is cut into blocks of `cols` values, of which the first `rows` results are made; values
+ * beyond the columns count as 0, as in a matrix of so many rows and columns.
+ *
+ * A block that holds a NaN or infinity becomes NaN throughout. A block's result depends on nothing but
+ * the block, to the bit. The views are as in matrix.h.
+ */
+#ifndef FC_FILTERS_DCT_FFT_H
+#define FC_FILTERS_DCT_FFT_H
+
+#include "filters/fourier/dct.h"
+#include "filters/fourier/fft.h"
+#include "filters/base/passes.h"
+
+FC_BEGIN_DECLS
+
+/* Read it; only fc_dct_fft_init writes it, but for `device`. Tables follow it in the same memory. */
+typedef struct fc_dct_fft {
+  fc_dct dct;
+  int32_t compute, isa, axis;
+  int64_t rows, cols;
+  int64_t pairs;      /* offset in bytes of n/2 + 1 pairs of a cosine and a sine, scaled */
+  int64_t real;       /* offset in bytes of the fc_rfft of n */
+  const void *device; /* for the CUDA functions: a copy of all its bytes on the device, made by the caller */
+} fc_dct_fft;
+
+/* Whether that is faster on the CPU than the n x n matrix: from some 40 values on, and more where n is
+ * odd or has a large prime factor. */
+FC_FILTERS_API int fc_dct_fft_pays(int64_t n);
+/* Whether it is on a CUDA device; `alone`: along one axis, not along two. */
+FC_FILTERS_API int fc_dct_fft_pays_on_device(int64_t n, int alone);
+
+/* Whether it is a type II that is done, forwards or as the inverse of a III. */
+FC_FILTERS_API int fc_dct_fft_is_second(const fc_dct *dct);
+
+/* What the plain sum of coefficient k of a type II is multiplied by, twice; and coefficient k before a type
+ * III, the first of them once. */
+double fc_dct_fft_weight(const fc_dct *dct, int64_t k);
+
+/* Bytes of a plan, aligned to 64; 0 for a length out of range. */
+FC_FILTERS_API size_t fc_dct_fft_bytes(int64_t n, int compute);
+/* rows and cols from 1 to dct->size; compute and isa as in matrix.h. */
+FC_FILTERS_API fc_status fc_dct_fft_init(fc_dct_fft *plan, const fc_dct *dct, int compute, int isa, int axis,
+                                         int64_t rows, int64_t cols);
+
+/* FC_INVALID for views that are not made of whole blocks. */
+FC_FILTERS_API fc_status fc_dct_fft_check(const fc_dct_fft *plan, const fc_view *in, const fc_view *out);
+
+/* Bytes of scratch, aligned to 64, whatever the views. */
+FC_FILTERS_API size_t fc_dct_fft_scratch(const fc_dct_fft *plan);
+FC_FILTERS_API fc_status fc_dct_fft_cpu(const fc_dct_fft *plan, const fc_view *in, const fc_view *out,
+                                        void *scratch, uint32_t *notes);
+
+/* It as one of two passes; refers to the plan. */
+FC_FILTERS_API fc_pass fc_dct_fft_pass(const fc_dct_fft *plan);
+
+/* On a CUDA device, enqueued on `stream`; views and scratch in its memory, the plan in the host's. */
+FC_FILTERS_API size_t fc_dct_fft_device_scratch(const fc_dct_fft *plan);
+FC_FILTERS_API fc_status fc_dct_fft_cuda(const fc_dct_fft *plan, const fc_view *in, const fc_view *out,
+                                         void *scratch, uint32_t *notes, void *stream);
+FC_FILTERS_API fc_device_pass fc_dct_fft_device_pass(const fc_dct_fft *plan);
+
+FC_END_DECLS
+
+#endif

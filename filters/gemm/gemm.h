@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gemm.h - general matrix multiplication, C = alpha A B + beta C, in f32 and f64.
+ *
+ * A is m x k, B is k x n, C is m x n; each has a distance between rows and one
+ * between columns, in elements, so that row- and column-major order, transposes,
+ * any leading dimension and every other element are all the same thing. Distances
+ * may be any but for C, whose elements must be distinct; C overlaps neither A nor
+ * B. As in BLAS, beta 0 means that C is only written (what it held may be NaN),
+ * and alpha 0 that A and B are not read.
+ *
+ * Every element of C is a sum over k in one fixed order: it does not depend on m, n,
+ * the strides or where a tile of the computation begins, so that a product
+ * computed in pieces is the product computed whole, bit for bit. CPU and CUDA, and
+ * different instruction sets, agree to rounding. Error: |error| <= about k * eps * (|A||B|),
+ * in practice sqrt(k) * eps. GPUs of sm_90 make sums of more than 16 products of f32 in f64,
+ * which is faster there, and round once.
+ *
+ * No allocation, no threads; re-entrant. Cost 2mnk flop. The CPU version is the
+ * blocked and packed one of Goto and van de Geijn, "Anatomy of high-performance
+ * matrix multiplication" (2008), as BLIS lays it out.
+ */
+#ifndef FC_FILTERS_GEMM_H
+#define FC_FILTERS_GEMM_H
+
+#include "core/contract/view.h"
+#include "filters/base/samples.h"
+
+FC_BEGIN_DECLS
+
+typedef struct fc_gemm {
+  int32_t type;    /* FC_F32 or FC_F64, of the three matrices and of the sums */
+  int32_t isa;     /* fc_isa to use on the CPU: fc_isa_best(), or a lesser one in tests */
+  int64_t m, n, k; /* each >= 0 */
+  double alpha, beta;
+  const void *a, *b;
+  void *c;
+  int64_t a_row, a_col; /* distance from A[i][j] to A[i+1][j], to A[i][j+1], in elements */
+  int64_t b_row, b_col;
+  int64_t c_row, c_col;
+} fc_gemm;
+
+/* FC_INVALID for a type or size that is none, or a NULL matrix with elements. */
+FC_FILTERS_API fc_status fc_gemm_check(const fc_gemm *g);
+
+/* The plain triple loop; sums in double whatever the type. */
+FC_FILTERS_API fc_status fc_gemm_ref(const fc_gemm *g);
+
+/* Bytes of scratch that fc_gemm_cpu needs; at most a few MiB whatever the size. */
+FC_FILTERS_API size_t fc_gemm_scratch(const fc_gemm *g);
+/* `scratch` is aligned to 64 bytes. */
+FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
+
+/* Matrices in the memory of the current device; enqueues on `stream`, a cudaStream_t. */
+FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
+
+/* The same, to the bit, with scratch to copy matrices to whose lines of adjacent elements begin at no
+ * multiples of 16 bytes: such products, 128 and more on every side, take up to three times as long without,
+ * on sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until the stream
+ * has come so far; 0, and then it may be NULL, where nothing is copied. */
+FC_FILTERS_API size_t fc_gemm_padded_scratch(const fc_gemm *g);
+FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, void *stream);
+
+/* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): half as
+ * fast again to twice as fast on sm_90 where all sides are large, and slower than fc_gemm_cuda where m or n
+ * is below about 200: which of the two is called decides over the bits, so that is the caller's to choose,
+ * for all pieces alike. Each element is split into 11 and up to 13 significant bits, and the product of the
+ * lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products,
+ * in older chips 16, are added up in f32. So the error is at most about that of sums made in f32
+ * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to fc_gemm_cuda. NaN, infinities
+ * and the largest numbers give what they do there, on sm_90: a sum that is not finite is computed again, one
+ * product after the other. Elsewhere an infinite element makes NaN of its row or column, as one within 2^-12
+ * of the largest number may, and a NaN whose upper fraction bits are all set (which is what GPUs make) counts
+ * as 0. The small halves of elements below 2^-100 are lost. A product in pieces is still the product computed
+ * whole, bit for bit, on the same kind of device.
+ *
+ * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
+ * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to
+ * be multiplied, and for devices before sm_80: call fc_gemm_cuda then. */
+FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
+FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);
+/* What it is on other devices than sm_90: by instructions that all since sm_80 have, without scratch, for any
+ * number of products. There it gains where the device multiplies tf32 several times as fast as f32 (sm_80,
+ * sm_100). */
+FC_FILTERS_API fc_status fc_gemm_split_mma_cuda(const fc_gemm *g, void *stream);
+
+/* A matrix as BLAS describes it: its order and leading dimension, and whether it is
+ * taken transposed. Sets the two distances of one matrix. */
+typedef enum fc_order { FC_ROW_MAJOR = 0, FC_COL_MAJOR = 1 } fc_order;
+static inline void fc_gemm_strides(fc_order order, int transposed, int64_t ld, int64_t *row, int64_t *col) {
+  int by_rows = (order == FC_ROW_MAJOR) != (transposed != 0);
+  *row = by_rows ? ld : 1;
+  *col = by_rows ? 1 : ld;
+}
+
+FC_END_DECLS
+
+#endif

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+//
+// split.cu - products of f32 matrices on the tensor cores of sm_90, to f32's accuracy.
+//
+// The tensor cores take numbers of 11 significant bits (tf32). Each element is split into a big
+// part and a small one, the rest, and of the four products of parts the three that count are summed:
+// small x big + big x small + big x big. They add with truncation, so what they have summed over 32
+// steps of k is added to sums of our own in f32. After Ootomo and Yokota, "Recovering single precision
+// accuracy from Tensor Cores" (2022).
+//
+// First B is split into two matrices in scratch memory, columns one after the other, filled up with zeros to
+// whole slices, and A is copied there if the copy engine cannot read it. Then a block of two
+// groups of four warps makes 128 x BN sums at a time: the pipeline of tma.cuh, A split
+// in registers.
+#include "filters/gemm/finite.cuh"
+#include "filters/gemm/parts.cuh"
+#include "filters/gemm/result.cuh"
+#include "filters/gemm/wgmma.cuh"
+
+namespace {
+
+constexpr int SLICE = 32, BM = 128; // steps of k; rows of a tile
+
+// ---- splitting ------------------------------------------------------------------
+
+constexpr int PACK = 64, PACK_THREADS = 256;
+
+// A matrix by rows, or columns, of k elements, to be packed.
+struct packing {
+  const float *from;
+  int64_t across, along, rows, k;
+  int64_t pitch;      // of a packed row: k and zeros
+  float *big, *small; // small NULL: as it is
+};
+
+// One tile of PACK rows by PACK steps, through shared memory so that both sides go along memory.
+__device__ void pack_tile(const packing &p, int64_t r0, int64_t k0, float (*tile)[PACK + 1]) {
+  const int x = static_cast<int>(threadIdx.x) % PACK, y = static_cast<int>(threadIdx.x) / PACK;
+  const bool by_k = p.along == 1;
+#pragma unroll 8
+  for (int s = 0; s < PACK; s += PACK_THREADS / PACK) {
+    const int row = by_k ? y + s : x, step = by_k ? x : y + s;
+    const bool there = r0 + row < p.rows && k0 + step < p.k;
+    tile[row][step] = there ? p.from[(r0 + row) * p.across + (k0 + step) * p.along] : 0.f;
+  }
+  __syncthreads();
+#pragma unroll 8
+  for (int s = 0; s < PACK; s += PACK_THREADS / PACK) {
+    const int64_t row = r0 + y + s, step = k0 + x, to = row * p.pitch + step;
+    if (row >= p.rows || step >= p.pitch) continue;
+    const float v = tile[y + s][x], big = p.small ? fc_part_nearest(v) : v;
+    p.big[to] = big;
+    if (p.small) p.small[to] = __uint_as_float(fc_part_small(v, big));
+  }
+  __syncthreads();
+}
+
+// Tiles of the first matrix, then of the second.
+__global__ void __launch_bounds__(PACK_THREADS)
+    pack_kernel(const packing first, const packing second, int64_t steps, int64_t tiles_first,
+                int64_t tiles) {
+  __shared__ float tile[PACK][PACK + 1];
+#if FC_TMA_CODE
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x)
+    if (t < tiles_first)
+      pack_tile(first, t / steps * PACK, t % steps * PACK, tile);
+    else
+      pack_tile(second, (t - tiles_first) / steps * PACK, (t - tiles_first) % steps * PACK, tile);
+}
+
+fc_status pack(const packing &first, const packing &second, cudaStream_t stream) {
+  const int64_t steps = (first.pitch + PACK - 1) / PACK;
+  const int64_t tiles_first = (first.rows + PACK - 1) / PACK * steps;
+  const int64_t tiles = tiles_first + (second.rows + PACK - 1) / PACK * steps;
+  if (tiles == 0) return FC_OK;
+  pack_kernel<<<fc_blocks(tiles, 1, 256 * 16), PACK_THREADS, 0, stream>>>(first, second, steps, tiles_first,
+                                                                          tiles);
+  return fc_launch_status();
+}
+
+// ---- the product ------------------------------------------------------------------
+
+template <int BN_, int STAGES_, bool AHEAD_> struct shape {
+  static constexpr int BN = BN_, STAGES = STAGES_, WARPS = 8, FEEDERS = 4;
+  static constexpr bool AHEAD = AHEAD_;
+  using slice_a = fc_tma_slice<float, BM, true>;
+  using slice_b = fc_tma_slice<float, BN, true>;
+  static constexpr int stage = slice_a::bytes + 2 * slice_b::bytes, bytes = STAGES * stage + 1024;
+};
+
+// Narrow tiles keep more processors busy.
+using narrow = shape<64, 6, true>;
+using wide = shape<128, 4, false>;
+
+struct operands {
+  CUtensorMap a, big, small;
+};
+
+#if FC_TMA_CODE
+template <class S>
+__device__ __forceinline__ void feed(const operands &o, const fc_tma_work &work, uint32_t slices,
+                                     uint32_t full) {
+  fc_tma_ring<S::STAGES> ring;
+  for (int tile = static_cast<int>(blockIdx.x); tile < work.tiles; tile += static_cast<int>(gridDim.x)) {
+    int i0, j0;
+    work.place(tile, BM, S::BN, &i0, &j0);
+    for (int s = 0; s < work.slices; s++, ring.step()) {
+      const uint32_t bar = full + 8 * ring.stage, to = slices + ring.stage * S::stage;
+      fc_bar_wait(bar + 8 * S::STAGES, ring.phase ^ 1);
+      fc_bar_expect(bar, S::stage);
+      S::slice_a::copy(to, &o.a, i0, s * SLICE, bar);
+      S::slice_b::copy(to + S::slice_a::bytes, &o.big, j0, s * SLICE, bar);
+      S::slice_b::copy(to + S::slice_a::bytes + S::slice_b::bytes, &o.small, j0, s * SLICE, bar);
+    }
+  }
+}
+
+// The elements of A that a thread has of a slice, split.
+struct parts {
+  uint32_t big[SLICE / 8][4], small[SLICE / 8][4];
+};
+
+__device__ __forceinline__ void split_slice(parts &x, const unsigned char *a, int lane) {
+  const int g = lane / 4, t = lane % 4;
+#pragma unroll
+  for (int p = 0; p < SLICE / 8; p++)
+#pragma unroll
+    for (int h = 0; h < 4; h++) {
+      // Row g or g + 8, k = 8 p + t or + 4; a line's pieces are swapped by its number.
+      const int at = (g + h % 2 * 8) * 128 + ((2 * p + h / 2 ^ g) << 4) + t * 4;
+      const float v = *reinterpret_cast<const float *>(a + at);
+      x.big[p][h] = __float_as_uint(fc_part_cut(v));
+      x.small[p][h] = fc_part_small(v, __uint_as_float(x.big[p][h]));
+    }
+}
+
+// The products read these until they are done: the registers are not given to anything else.
+__device__ __forceinline__ void hold_parts(parts &x) {
+#pragma unroll
+  for (int p = 0; p < SLICE / 8; p++)
+#pragma unroll
+    for (int h = 0; h < 4; h++) asm volatile("" : "+r"(x.big[p][h]), "+r"(x.small[p][h])::"memory");
+}
+
+// Begins the products of one slice, sum = A B, those of small parts first: what an addition cuts off is a
+// part of the sum so far, and that is 2^-11 of what it will be until the last four.
+template <class S>
+__device__ __forceinline__ void begin_slice(float (&sum)[S::BN / 2], const parts &x, uint32_t b) {
+  const uint64_t b_big = fc_wgmma_slice(b), b_small = fc_wgmma_slice(b + S::slice_b::bytes);
+  fc_wgmma_hold(sum);
+  fc_wgmma_begin();
+#pragma unroll
+  for (int p = 0; p < SLICE / 8; p++) { // 32 bytes of a line each
+    fc_wgmma<S::BN>::multiply(sum, x.small[p], b_big + 2 * p, p > 0);
+    fc_wgmma<S::BN>::multiply(sum, x.big[p], b_small + 2 * p, 1);
+  }
+#pragma unroll
+  for (int p = 0; p < SLICE / 8; p++) fc_wgmma<S::BN>::multiply(sum, x.big[p], b_big + 2 * p, 1);
+  fc_wgmma_commit();
+}
+
+// The slices as those who multiply see them.
+template <class S> struct slice_pipe {
+  const unsigned char *slices;
+  uint32_t full;
+  int warp, lane;
+  fc_tma_ring<S::STAGES> taken, left;
+
+  // Splits this warp's part of the next slice of A; where that of B lies.
+  __device__ __forceinline__ uint32_t take(parts &x) {
+    const unsigned char *a = slices + taken.stage * S::stage;
+    fc_bar_wait(full + 8 * taken.stage, taken.phase);
+    taken.step();
+    split_slice(x, a + warp * 16 * 128, lane);
+    return fc_shared_address(a + S::slice_a::bytes);
+  }
+  __device__ __forceinline__ void leave(void) {
+    if (lane == 0) fc_bar_arrive(full + 8 * (S::STAGES + left.stage));
+    left.step();
+  }
+  // Waits for the products of `part` and adds them up.
+  __device__ __forceinline__ void finish(float (&sum)[S::BN / 2], float (&part)[S::BN / 2], parts &x) {
+    fc_wgmma_await();
+    fc_wgmma_hold(part);
+    hold_parts(x);
+    leave();
+#pragma unroll
+    for (int e = 0; e < S::BN / 2; e++) sum[e] += part[e];
+  }
+};
+
+// The sums of a tile, of an even number of slices. With AHEAD the next slice is split while this one's
+// products are made: where these are few that takes as long, and of 128 columns it is the registers that
+// lack.
+template <class S>
+__device__ __forceinline__ void add_slices(float (&sum)[S::BN / 2], slice_pipe<S> &pipe, int slices) {
+  float part[S::BN / 2];
+  parts x;
+  if constexpr (!S::AHEAD) {
+#pragma unroll 1
+    for (int s = 0; s < slices; s++) {
+      const uint32_t b = pipe.take(x);
+      begin_slice<S>(part, x, b);
+      pipe.finish(sum, part, x);
+    }
+  } else {
+    parts y;
+    uint32_t b = pipe.take(x);
+#pragma unroll 1
+    for (int s = 2;; s += 2) {
+      begin_slice<S>(part, x, b);
+      b = pipe.take(y);
+      pipe.finish(sum, part, x);
+      begin_slice<S>(part, y, b);
+      if (s < slices) b = pipe.take(x);
+      pipe.finish(sum, part, y);
+      if (s >= slices) break;
+    }
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const float (&sum)[S::BN / 2],
+                                           int64_t i0, int64_t j0, int64_t m, int64_t n) {
+#pragma unroll
+  for (int e = 0; e < S::BN / 2; e += 2) {
+    const int64_t i = i0 + e / 2 % 2 * 8, j = j0 + e / 4 * 8;
+    if (i >= m) continue;
+    if (c.packs && !c.adds() && j + 1 < n) {
+      *reinterpret_cast<float2 *>(c.data + i * c.row + j) =
+          make_float2(c.alpha * sum[e], c.alpha * sum[e + 1]);
+      continue;
+    }
+    if (j < n) c.store(i, j, sum[e]);
+    if (j + 1 < n) c.store(i, j + 1, sum[e + 1]);
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void make_tiles(const fc_tma_work &work, const fc_tma_result<float> &c,
+                                           const fc_plain_operands &plain, const unsigned char *slices,
+                                           uint32_t full, int warp, int lane) {
+  slice_pipe<S> pipe;
+  pipe.slices = slices, pipe.full = full, pipe.warp = warp, pipe.lane = lane;
+  for (int tile = static_cast<int>(blockIdx.x); tile < work.tiles; tile += static_cast<int>(gridDim.x)) {
+    float sum[S::BN / 2] = {};
+    add_slices<S>(sum, pipe, work.slices);
+    int i0, j0;
+    work.place(tile, BM, S::BN, &i0, &j0);
+    const int64_t i = i0 + warp * 16 + lane / 4, j = j0 + lane % 4 * 2;
+    if (fc_all_finite(sum))
+      store_tile<S>(c, sum, i, j, work.m, work.n);
+    else
+      fc_store_careful(c, sum, i, j, work.m, work.n, plain);
+  }
+}
+#endif
+
+template <class S>
+__global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
+    product_kernel(const __grid_constant__ operands o, const fc_tma_work work, const fc_tma_result<float> c,
+                   const fc_plain_operands plain) {
+#if FC_TMA_CODE
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ uint64_t bars[2 * S::STAGES];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const uint32_t full = fc_shared_address(bars), empty = full + 8 * S::STAGES;
+  unsigned char *slices = memory + (-static_cast<int>(fc_shared_address(memory)) & 1023);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < S::STAGES; s++) fc_bar_init(full + 8 * s, 1), fc_bar_init(empty + 8 * s, S::WARPS);
+    fc_bar_publish();
+  }
+  __syncthreads();
+  if (warp >= S::WARPS) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    // This block begins while the last tiles are packed.
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    if (warp == S::WARPS && lane == 0) feed<S>(o, work, fc_shared_address(slices), full);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    make_tiles<S>(work, c, plain, slices, full, warp, lane);
+  }
+#endif
+}
+
+template <class S>
+fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result<float> &c,
+                 const fc_plain_operands &plain, cudaStream_t stream) {
+  const int places = fc_tma_processors(), grid = work.tiles < places ? work.tiles : places;
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(grid)), config.blockDim = dim3(32 * (S::WARPS + S::FEEDERS));
+  config.dynamicSmemBytes = S::bytes, config.stream = stream;
+  config.attrs = &early, config.numAttrs = S::AHEAD ? 1 : 0; // large products gain nothing
+  (void)cudaLaunchKernelEx(&config, product_kernel<S>, o, work, c, plain);
+  return fc_launch_status();
+}
+
+// ---- the whole --------------------------------------------------------------------
+
+// Which matrices are packed, and where.
+struct layout {
+  fc_tma_operand<float> a, b;
+  fc_tma_result<float> c;
+  fc_plain_operands plain;
+  int64_t pitch;
+  bool packs_a;
+  size_t big, small, bytes; // offsets in scratch; A lies first
+};
+
+layout layout_of(const fc_gemm *given) {
+  const fc_gemm g = fc_gemm_by_rows(given);
+  layout l;
+  (void)fc_tma_operands(&g, &l.a, &l.b, &l.c);
+  l.plain = fc_plain_operands_of(&g);
+  l.pitch = (g.k + SLICE - 1) / SLICE * SLICE;
+  l.packs_a = !l.a.by_k() || !l.a.readable();
+  const size_t row = static_cast<size_t>(l.pitch) * sizeof(float); // whole lines of 128 bytes
+  l.big = l.packs_a ? row * static_cast<size_t>(l.a.limit) : 0;
+  l.small = l.big + row * static_cast<size_t>(l.b.limit);
+  l.bytes = l.small + row * static_cast<size_t>(l.b.limit);
+  return l;
+}
+
+// What a product costs in tiles of this kind, to compare kinds by: columns that the busiest processor makes,
+// those beyond the edge too, divided by the speed of large products in TFLOP/s.
+template <class S> double cost_of(int64_t m, int64_t n, double speed) {
+  const int64_t tiles = (m + BM - 1) / BM * ((n + S::BN - 1) / S::BN), processors = fc_tma_processors();
+  return static_cast<double>((tiles + processors - 1) / processors * S::BN) / speed;
+}
+
+// FC_UNSUPPORTED, with nothing enqueued, where this kernel cannot.
+template <class S> fc_status product_by(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
+  float *at_a = reinterpret_cast<float *>(scratch), *big = reinterpret_cast<float *>(scratch + l.big);
+  float *small = reinterpret_cast<float *>(scratch + l.small);
+  const fc_tma_operand<float> b = {big, l.pitch, 1, l.b.limit}, rest = {small, l.pitch, 1, l.b.limit};
+  fc_tma_operand<float> a = l.a;
+  if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
+  fc_tma_work work;
+  operands o;
+  const fc_tma_encoder encode = fc_tma_find_encoder();
+  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k) ||
+      !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
+      !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, k) ||
+      !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||
+      !fc_tma_ready(product_kernel<S>, S::bytes))
+    return FC_UNSUPPORTED;
+  if (S::AHEAD) work.slices += work.slices % 2; // beyond the end are zeros
+  const packing of_b = {l.b.data, l.b.across, l.b.along, l.b.limit, k, l.pitch, big, small};
+  const packing of_a = {l.a.data, l.a.across, l.a.along, l.packs_a ? l.a.limit : 0,
+                        k,        l.pitch,    at_a,      nullptr};
+  const fc_status status = pack(of_b, of_a, stream);
+  return status == FC_OK ? launch<S>(o, work, l.c, l.plain, stream) : status;
+}
+
+fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
+  if (cost_of<narrow>(l.a.limit, l.b.limit, 105) < cost_of<wide>(l.a.limit, l.b.limit, 130))
+    return product_by<narrow>(l, k, scratch, stream);
+  return product_by<wide>(l, k, scratch, stream);
+}
+
+// Sums of so few products are as fast in plain f32, which errs less than three products of parts.
+constexpr int64_t FEW_STEPS = 32;
+
+bool is_product(const fc_gemm *g) {
+  return g->type == FC_F32 && g->m > 0 && g->n > 0 && g->k > 0 && g->alpha != 0;
+}
+
+} // namespace
+
+extern "C" size_t fc_gemm_split_scratch(const fc_gemm *g) {
+  return fc_gemm_check(g) == FC_OK && is_product(g) && g->k > FEW_STEPS ? layout_of(g).bytes : 0;
+}
+
+extern "C" fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream) {
+  const fc_status status = fc_gemm_check(g);
+  if (status != FC_OK) return status;
+  if (!is_product(g)) return FC_UNSUPPORTED;
+  if (g->k <= FEW_STEPS) return fc_gemm_cuda(g, stream);
+  if (!fc_tma_ready(product_kernel<narrow>, narrow::bytes)) return fc_gemm_split_mma_cuda(g, stream);
+  return product(layout_of(g), g->k, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
+}

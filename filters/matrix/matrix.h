@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * matrix.h - multiplication by a matrix along an axis, with an offset: y = M x + v.
+ *
+ * The axis is cut into blocks of `cols` elements, anchored at position 0; each becomes
+ * a block of `rows`. One block may span the whole axis (a channel matrix does), and all
+ * other axes are carried along. Block transforms along X and Y at once are in
+ * matrix_xy.h.
+ *
+ * Each output is v[r] + M[r][0] x[0] + M[r][1] x[1] + ..., summed in that order with a
+ * fused multiply-add a step (two roundings where the machine has none), in blocks of
+ * FC_MATRIX_BLOCK columns whose sums are added up, whatever the layout: so the result
+ * does not depend on how the signal is cut. Products with 0 are
+ * made like any others: NaN and infinity spread over their block.
+ *
+ * The views: `out` starts at a multiple of `rows` and `in` at the same multiple of
+ * `cols`; `in` is readable to the end of its last block. No allocation; re-entrant.
+ */
+#ifndef FC_FILTERS_MATRIX_H
+#define FC_FILTERS_MATRIX_H
+
+#include "core/contract/view.h"
+#include "filters/base/samples.h"
+
+FC_BEGIN_DECLS
+
+#define FC_MATRIX_BLOCK 256
+
+typedef struct fc_matrix {
+  int32_t compute; /* FC_F32 or FC_F64: of the matrix, the offset and the sums */
+  int32_t isa;     /* fc_isa to use on the CPU: fc_isa_best(), or a lesser one in tests */
+  int32_t axis;    /* fc_axis */
+  int64_t rows, cols;
+  int64_t pitch;      /* distance of columns, see fc_matrix_fill */
+  const void *matrix; /* [cols][pitch], aligned to 64 bytes, in the device's memory */
+  const void *offset; /* [pitch] likewise, or NULL for none */
+} fc_matrix;
+
+/* Sets rows, cols and pitch for this compute type and instruction set; the pointers
+ * are then of fc_matrix_bytes for the matrix and of pitch elements for the offset. */
+FC_FILTERS_API void fc_matrix_init(fc_matrix *m, int compute, int isa, int axis, int64_t rows, int64_t cols);
+FC_FILTERS_API size_t fc_matrix_bytes(const fc_matrix *m);
+FC_FILTERS_API size_t fc_matrix_offset_bytes(const fc_matrix *m);
+
+/* Lays out a row-major matrix as m->matrix wants it, transposed with each column padded
+ * with zeros to whole vectors, and the offsets as m->offset does; `offset` may be NULL. */
+FC_FILTERS_API void fc_matrix_fill(const fc_matrix *m, void *matrix, void *offset, const double *rows,
+                                   const double *offsets);
+
+/* FC_INVALID for views that the matrix does not fit. */
+FC_FILTERS_API fc_status fc_matrix_check(const fc_matrix *m, const fc_view *in, const fc_view *out);
+
+/* The plain loops; sums in double whatever the type. `notes` as in fc_job, or NULL. */
+FC_FILTERS_API fc_status fc_matrix_ref(const fc_matrix *m, const fc_view *in, const fc_view *out,
+                                       uint32_t *notes);
+
+/* Bytes of scratch for fc_matrix_cpu, whatever the views. */
+FC_FILTERS_API size_t fc_matrix_scratch(const fc_matrix *m);
+/* `scratch` is aligned to 64 bytes. */
+FC_FILTERS_API fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *out,
+                                       void *scratch, uint32_t *notes);
+
+/* Enqueues on `stream`, a cudaStream_t; everything in the memory of its device. */
+FC_FILTERS_API fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
+                                        uint32_t *notes, void *stream);
+
+FC_END_DECLS
+
+#endif

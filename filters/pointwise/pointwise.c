@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pointwise.c - the reference, and the walk of the vectorised version: lines in tiles
+ * that stay in the first-level cache, converted into scratch, worked on, converted
+ * back; without the conversions where the views already hold the compute type.
+ */
+#include "filters/pointwise/pointwise.h"
+#include "filters/base/lines.h"
+#include "filters/pointwise/pointwise_kernels.h"
+
+/* ---- reference ------------------------------------------------------------ */
+
+static double number_at(const void *numbers, int compute, int64_t i) {
+  return compute == FC_F64 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+}
+
+static double rounded(double v, int compute) {
+  return compute == FC_F64 ? v : (double)(float)v;
+}
+
+static double apply(const fc_pointwise *p, double v, int64_t frame, int64_t channel) {
+  double factor = rounded(p->factor, p->compute), from = rounded(p->from, p->compute);
+  switch (p->form) {
+  case FC_POINTWISE_SCALE: return v * (p->factors ? number_at(p->factors, p->compute, channel) : factor);
+  case FC_POINTWISE_MAP:
+    if (p->frames) {
+      from = number_at(p->frames, p->compute, 2 * frame);
+      factor = number_at(p->frames, p->compute, 2 * frame + 1);
+    }
+    return (v - from) * factor + rounded(p->to, p->compute);
+  case FC_POINTWISE_CLAMP:
+    if (v < rounded(p->low, p->compute)) return rounded(p->low, p->compute);
+    return v > rounded(p->high, p->compute) ? rounded(p->high, p->compute) : v;
+  default: return v;
+  }
+}
+
+fc_status fc_pointwise_ref(const fc_pointwise *p, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
+          double v;
+          fc_load_f64(&v, fc_view_at(in, at[0], at[1], at[2], at[3]), 0, 1, in->kind, in->dtype);
+          v = rounded(apply(p, rounded(v, p->compute), at[0], at[3]), p->compute);
+          fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &v, 1, out->kind, out->dtype, notes);
+        }
+  return FC_OK;
+}
+
+/* ---- vectorised ------------------------------------------------------------- */
+
+#define TILE 2048 /* elements: input, output and factors of one fit 32 KiB in f32 */
+
+size_t fc_pointwise_cpu_scratch(const fc_pointwise *p) {
+  return 3 * TILE * fc_dtype_size(p->compute);
+}
+
+/* What stays the same throughout a call. */
+typedef struct walk {
+  const fc_pointwise *p;
+  const fc_pointwise_kernels *kernels;
+  const fc_samples_kernels *samples;
+  int in_dtype, out_dtype;
+  fc_scaling in_map, out_map;
+  int64_t size;                   /* bytes of the compute type */
+  char *input, *output, *pattern; /* scratch, a tile each */
+  int in_direct, out_direct;      /* dense lines can be worked on where they are */
+  int64_t tile;
+  uint32_t *notes;
+} walk;
+
+/* The numbers of one line: doubles hold floats exactly. */
+typedef struct numbers {
+  double from, factor;
+  int each; /* factors from the pattern instead */
+} numbers;
+
+static void load(const walk *w, char *to, const char *from, int64_t stride, int64_t count) {
+  if (w->p->compute == FC_F64)
+    w->samples->load_f64[w->in_dtype]((double *)to, from, stride, count, w->in_map);
+  else
+    w->samples->load_f32[w->in_dtype]((float *)to, from, stride, count, w->in_map);
+}
+
+static void store(const walk *w, char *to, int64_t stride, const char *from, int64_t count) {
+  if (w->p->compute == FC_F64)
+    w->samples->store_f64[w->out_dtype](to, stride, (const double *)from, count, w->out_map, w->notes);
+  else
+    w->samples->store_f32[w->out_dtype](to, stride, (const float *)from, count, w->out_map, w->notes);
+}
+
+static void compute_f32(const walk *w, float *to, const float *from, int64_t count, numbers n) {
+  const fc_pointwise *p = w->p;
+  if (n.each)
+    w->kernels->scale_each_f32(to, from, count, (const float *)w->pattern);
+  else if (p->form == FC_POINTWISE_SCALE)
+    w->kernels->scale_f32(to, from, count, (float)n.factor);
+  else if (p->form == FC_POINTWISE_MAP)
+    w->kernels->map_f32(to, from, count, (float)n.from, (float)n.factor, (float)p->to);
+  else
+    w->kernels->clamp_f32(to, from, count, (float)p->low, (float)p->high);
+}
+
+static void compute_f64(const walk *w, double *to, const double *from, int64_t count, numbers n) {
+  const fc_pointwise *p = w->p;
+  if (n.each)
+    w->kernels->scale_each_f64(to, from, count, (const double *)w->pattern);
+  else if (p->form == FC_POINTWISE_SCALE)
+    w->kernels->scale_f64(to, from, count, n.factor);
+  else if (p->form == FC_POINTWISE_MAP)
+    w->kernels->map_f64(to, from, count, n.from, n.factor, p->to);
+  else
+    w->kernels->clamp_f64(to, from, count, p->low, p->high);
+}
+
+static void filter_line(const walk *w, const char *from, int64_t in_step, char *to, int64_t out_step,
+                        int64_t length, numbers n) {
+  for (int64_t i = 0; i < length; i += w->tile) {
+    int64_t count = length - i < w->tile ? length - i : w->tile;
+    const char *in = from + i * in_step;
+    char *out = to + i * out_step;
+    int direct = w->out_direct && out_step == w->size;
+    char *made = direct ? out : w->output;
+    if (!w->in_direct || in_step != w->size) {
+      load(w, w->input, in, in_step, count);
+      in = w->input;
+    }
+    if (w->p->form == FC_POINTWISE_COPY) {
+      store(w, out, out_step, in, count);
+      continue;
+    }
+    if (w->p->compute == FC_F64)
+      compute_f64(w, (double *)made, (const double *)in, count, n);
+    else
+      compute_f32(w, (float *)made, (const float *)in, count, n);
+    if (!direct) store(w, out, out_step, made, count);
+  }
+}
+
+static numbers numbers_of(const fc_pointwise *p, int64_t frame, int64_t channel) {
+  numbers n = {p->from, p->factor, 0};
+  if (p->form == FC_POINTWISE_SCALE && p->factors) n.factor = number_at(p->factors, p->compute, channel);
+  if (p->form == FC_POINTWISE_MAP && p->frames) {
+    n.from = number_at(p->frames, p->compute, 2 * frame);
+    n.factor = number_at(p->frames, p->compute, 2 * frame + 1);
+  }
+  return n;
+}
+
+/* The factors of interleaved channels, over and over; a tile is whole groups of them. */
+static void fill_pattern(walk *w, int64_t channels) {
+  w->tile = TILE - TILE % channels;
+  for (int64_t i = 0; i < w->tile; i++) {
+    double factor = number_at(w->p->factors, w->p->compute, i % channels);
+    if (w->p->compute == FC_F64)
+      ((double *)w->pattern)[i] = factor;
+    else
+      ((float *)w->pattern)[i] = (float)factor;
+  }
+}
+
+static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out, char *scratch,
+                    uint32_t *notes) {
+  int64_t size = (int64_t)fc_dtype_size(p->compute);
+  int apart = in->data != out->data; /* the kernels' rows may not overlap */
+  walk w = {
+      .p = p,
+      .kernels = FC_ISA_PICK(fc_pointwise_kernels, p->isa),
+      .samples = fc_samples_kernels_of(p->isa),
+      .in_dtype = in->dtype,
+      .out_dtype = out->dtype,
+      .in_map = fc_scaling_of(in->kind, in->dtype),
+      .out_map = fc_scaling_of(out->kind, out->dtype),
+      .size = size,
+      .input = scratch,
+      .output = scratch + TILE * size,
+      .pattern = scratch + 2 * TILE * size,
+      .in_direct = apart && in->dtype == p->compute,
+      .out_direct = apart && out->dtype == p->compute,
+      .tile = TILE,
+      .notes = notes,
+  };
+  return w;
+}
+
+fc_status fc_pointwise_cpu(const fc_pointwise *p, const fc_view *in, const fc_view *out, void *scratch,
+                           uint32_t *notes) {
+  walk w = walk_of(p, in, out, scratch, notes);
+  int64_t channels = out->shape[FC_AXIS_C];
+  int varies = p->form == FC_POINTWISE_SCALE && p->factors && channels > 1;
+  fc_lines l = fc_lines_of(in, out, !varies || channels <= TILE / 2);
+  int each = varies && l.channels == 1;
+  if (each) fill_pattern(&w, channels);
+  for (int64_t f = 0; f < l.frames; f++)
+    for (int64_t y = 0; y < l.rows; y++)
+      for (int64_t c = 0; c < l.channels; c++) {
+        numbers n = numbers_of(p, f, c);
+        n.each = each;
+        filter_line(&w, fc_view_at(in, f, y, 0, c), l.in_step, fc_view_at(out, f, y, 0, c), l.out_step,
+                    l.length, n);
+      }
+  return FC_OK;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+//
+// pointwise.cu - operations on each sample by itself on a CUDA device. Bound by memory: lines
+// that join are one, and where the elements of a line are adjacent and the pair of types is
+// a common one a thread moves EACH times 16 bytes (run_dense); else EACH elements, as far apart
+// as a line has threads: the shorter lines are, the more of them share a block. Columns are lines where
+// rows are shorter. Multiplications and additions round one by one, as on the CPU.
+#include "filters/gpu/lines.cuh"
+#include "filters/gpu/packs.cuh"
+#include "filters/pointwise/pointwise.h"
+
+namespace {
+
+constexpr int THREADS = 256;
+constexpr int EACH = 4;
+// A dense line has at least so many threads: more than there are elements ahead of its packs and behind
+// them, 19 each at the most. One of fewer packs goes an element at a time.
+constexpr unsigned FEWEST_DENSE = 64;
+constexpr int LEAST_PACKS = 16;
+// Blocks at once of a multiprocessor: left to itself the compiler takes registers for two.
+template <typename F> constexpr int RESIDENT = sizeof(F) == 4 ? 3 : 1;
+
+__device__ __forceinline__ float multiply(float a, float b) {
+  return __fmul_rn(a, b);
+}
+__device__ __forceinline__ double multiply(double a, double b) {
+  return __dmul_rn(a, b);
+}
+__device__ __forceinline__ float add(float a, float b) {
+  return __fadd_rn(a, b);
+}
+__device__ __forceinline__ double add(double a, double b) {
+  return __dadd_rn(a, b);
+}
+
+template <typename F> struct operation {
+  int form;
+  F from, factor, to, low, high;
+  const F *factors, *frames;
+  int64_t group; // interleaved channels with a factor each: their number; else 1
+
+  __device__ __forceinline__ F apply(F v) const {
+    switch (form) {
+    case FC_POINTWISE_SCALE: return multiply(v, factor);
+    case FC_POINTWISE_MAP: return add(multiply(add(v, -from), factor), to);
+    case FC_POINTWISE_CLAMP: return v < low ? low : v > high ? high : v;
+    default: return v;
+    }
+  }
+};
+
+template <typename F> operation<F> operation_of(const fc_pointwise *p, int64_t group) {
+  operation<F> o = {p->form,
+                    static_cast<F>(p->from),
+                    static_cast<F>(p->factor),
+                    static_cast<F>(p->to),
+                    static_cast<F>(p->low),
+                    static_cast<F>(p->high),
+                    p->form == FC_POINTWISE_SCALE ? static_cast<const F *>(p->factors) : nullptr,
+                    p->form == FC_POINTWISE_MAP ? static_cast<const F *>(p->frames) : nullptr,
+                    group};
+  return o;
+}
+
+// i % group; lines of more than 2^32 elements are rare, and 64-bit remainders slow.
+__device__ __forceinline__ int64_t place_in_group(int64_t i, int64_t group) {
+  if ((i | group) >> 32) return i % group;
+  return static_cast<uint32_t>(i) % static_cast<uint32_t>(group);
+}
+
+// What the operation is for one line: frame n, channel c.
+template <typename F>
+__device__ __forceinline__ operation<F> operation_for(const operation<F> &op, int64_t n, int64_t c) {
+  operation<F> mine = op;
+  if (op.factors && op.group == 1) mine.factor = op.factors[c];
+  if (op.frames) mine.from = op.frames[2 * n], mine.factor = op.frames[2 * n + 1];
+  return mine;
+}
+
+template <typename F, typename T>
+__global__ void __launch_bounds__(THREADS)
+    run(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
+        fc_dev_map<F> out_map, uint32_t *notes) {
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  const int apart = static_cast<int>(blockDim.x);
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (apart * EACH);
+  const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
+  for (int64_t line = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; line < count;
+       line += step) {
+    const fc_dev_line l = fc_dev_line_of(lines, line);
+    const char *from = in.at(l.n, l.y, 0, l.c);
+    char *to = out.at(l.n, l.y, 0, l.c);
+    operation<F> mine = operation_for(op, l.n, l.c);
+    for (int64_t base = blockIdx.x * static_cast<int64_t>(apart * EACH) + threadIdx.x; base < lines.length;
+         base += span) {
+      F v[EACH];
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        const int64_t i = base + k * apart;
+        v[k] = i < lines.length ? fc_dev_load<F, T>(from + i * lines.in_step, in_map) : F(0);
+      }
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        const int64_t i = base + k * apart;
+        if (i >= lines.length) break;
+        if (op.group > 1) mine.factor = op.factors[place_in_group(i, op.group)];
+        fc_dev_store_any<F>(to + i * lines.out_step, out.dtype, mine.apply(v[k]), out_map, notes);
+      }
+    }
+  }
+}
+
+// The operation on N elements from element i of a line on: what it is, is asked once.
+template <typename F, int N>
+__device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int64_t i) {
+  switch (op.form) {
+  case FC_POINTWISE_SCALE: {
+    int64_t place = op.group > 1 ? place_in_group(i, op.group) : 0;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      v[k] = multiply(v[k], op.group > 1 ? op.factors[place] : op.factor);
+      if (++place >= op.group) place = 0;
+    }
+    break;
+  }
+  case FC_POINTWISE_MAP:
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = add(multiply(add(v[k], -op.from), op.factor), op.to);
+    break;
+  case FC_POINTWISE_CLAMP:
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = v[k] < op.low ? op.low : v[k] > op.high ? op.high : v[k];
+    break;
+  default: break;
+  }
+}
+
+// The packs of a line that are this thread's, from `first` on.
+template <bool ALIKE, typename F, typename T, typename U>
+__device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, char *to, int64_t first,
+                                          const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
+                                          fc_dev_noted &noted, uint32_t *notes) {
+  constexpr int N = fc_pack<T, U>::size, SIZE = static_cast<int>(sizeof(T));
+  const int apart = static_cast<int>(blockDim.x);
+  const int64_t span = static_cast<int64_t>(gridDim.x) * (apart * EACH);
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from + p.head * SIZE) % 4);
+  for (int64_t base = first; base < p.count; base += span) {
+    fc_packed<T, N> x[EACH];
+    uint32_t last[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (base + k * apart) * N;
+      if (i >= p.body) continue;
+      if (ALIKE)
+        fc_words_load(x[k].word, from + i * SIZE);
+      else
+        fc_words_load_askew(x[k].word, &last[k], from + i * SIZE, askew);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (base + k * apart) * N;
+      if (i >= p.body) break;
+      if (!ALIKE) fc_words_shift(x[k].word, last[k], askew);
+      F v[N];
+      fc_packed<U, N> y;
+      fc_packed_values(v, x[k], in_map);
+      apply_all(v, op, i);
+      fc_packed_codes(y, v, out_map, noted, notes);
+      fc_words_store(to + i * static_cast<int>(sizeof(U)), y.word);
+    }
+  }
+}
+
+template <typename F, typename T, typename U>
+__global__ void __launch_bounds__(THREADS, RESIDENT<F>)
+    run_dense(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
+              fc_dev_map<F> out_map, uint32_t *notes) {
+  constexpr int N = fc_pack<T, U>::size;
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  const int64_t first = blockIdx.x * static_cast<int64_t>(blockDim.x * EACH) + threadIdx.x;
+  const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
+  fc_dev_noted noted = {false, false};
+  for (int64_t line = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; line < count;
+       line += step) {
+    const fc_dev_line l = fc_dev_line_of(lines, line);
+    const char *from = in.at(l.n, l.y, 0, l.c);
+    char *to = out.at(l.n, l.y, 0, l.c);
+    operation<F> mine = operation_for(op, l.n, l.c);
+    const fc_packs p = fc_packs_of<T, U>(from, to, lines.length);
+    // The elements ahead of the packs and behind them, fewer than a line has threads (FEWEST_DENSE): fetched
+    // before the packs, so that a line waits for memory but once.
+    const int64_t at = first < p.head ? first : first + p.count * N;
+    const bool at_edge = blockIdx.x == 0 && at < lines.length;
+    const F edge = at_edge ? fc_dev_load<F, T>(from + at * static_cast<int>(sizeof(T)), in_map) : F(0);
+    if (p.alike)
+      run_packs<true, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    else
+      run_packs<false, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    if (!at_edge) continue;
+    F v[1] = {edge};
+    apply_all(v, mine, at);
+    fc_dev_store<F, U>(to + at * static_cast<int>(sizeof(U)), v[0], out_map, notes);
+  }
+  noted.tell(notes);
+}
+
+// Blocks and threads for lines of `work` loads of a thread each: as many threads a line as have something
+// to do, a power of two and at least `fewest`.
+struct shape {
+  dim3 grid, block;
+};
+
+shape shape_of(int64_t work, int64_t lines, unsigned fewest) {
+  unsigned threads = fewest;
+  while (threads < THREADS && static_cast<int64_t>(threads) * EACH < work) threads *= 2;
+  const unsigned together = THREADS / threads;
+  return {
+      dim3(fc_blocks(work, static_cast<int64_t>(threads) * EACH, 1 << 20), fc_blocks(lines, together, 65535)),
+      dim3(threads, together)};
+}
+
+// FC_UNSUPPORTED where that kernel is not for these views.
+template <typename F, typename T>
+fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view *out, const fc_lines &lines,
+                       cudaStream_t stream, uint32_t *notes) {
+  if (lines.in_step != sizeof(T) || lines.out_step != static_cast<int64_t>(fc_dtype_size(out->dtype)))
+    return FC_UNSUPPORTED;
+  const char *from = static_cast<const char *>(in->data), *to = static_cast<const char *>(out->data);
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  int64_t packs = 0;
+  fc_with_common<F>(out->dtype, T{}, [&](auto u) {
+    using U = decltype(u);
+    packs = fc_packs_of<T, U>(from, to, lines.length).count;
+    const shape s = shape_of(packs, count, FEWEST_DENSE);
+    if (packs >= LEAST_PACKS)
+      run_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                                         fc_dev_map_of<F>(in->kind, in->dtype),
+                                                         fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  });
+  return packs >= LEAST_PACKS ? fc_launch_status() : FC_UNSUPPORTED;
+}
+
+template <typename F, typename T>
+fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, cudaStream_t stream,
+                 uint32_t *notes) {
+  fc_lines lines = fc_lines_of(in, out, 1);
+  const int64_t count = lines.frames * lines.rows * lines.channels;
+  if (count == 0 || lines.length == 0) return FC_OK;
+  const bool varies = p->form == FC_POINTWISE_SCALE && p->factors;
+  const bool together = lines.channels == 1 && out->shape[FC_AXIS_C] > 1;
+  const operation<F> op = operation_of<F>(p, varies && together ? out->shape[FC_AXIS_C] : 1);
+  fc_lines_merge(&lines, in, out, !op.frames);
+  const fc_status status = launch_dense<F, T>(op, in, out, lines, stream, notes);
+  if (status != FC_UNSUPPORTED) return status;
+  const shape s = shape_of(lines.length, lines.frames * lines.rows * lines.channels, 1);
+  run<F, T><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                            fc_dev_map_of<F>(in->kind, in->dtype),
+                                            fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  return fc_launch_status();
+}
+
+} // namespace
+
+extern "C" fc_status fc_pointwise_cuda(const fc_pointwise *p, const fc_view *in, const fc_view *out,
+                                       void *stream, uint32_t *notes) {
+  return fc_dispatch_compute(p->compute, [&](auto f) {
+    using F = decltype(f);
+    return fc_dispatch_dtype(in->dtype, [&](auto t) {
+      return launch<F, decltype(t)>(p, in, out, static_cast<cudaStream_t>(stream), notes);
+    });
+  });
+}

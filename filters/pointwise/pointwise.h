@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pointwise.h - operations on each sample by itself: scaling, mapping one range onto
+ * another, limiting, and plain conversion between element types.
+ *
+ * Every operation is a fixed sequence of single roundings in the compute type, on the
+ * CPU and on a device, so that results are the same to the bit wherever and however
+ * they are made.
+ *
+ * Views: any strides, element types and kinds, equal shapes, any of them 0. `out` may
+ * be the memory of `in` when type and strides are equal; else they do not overlap.
+ * Threads: pure functions of their arguments. Cost: reads and writes memory once.
+ */
+#ifndef FC_FILTERS_POINTWISE_H
+#define FC_FILTERS_POINTWISE_H
+
+#include "core/contract/view.h"
+#include "filters/base/api.h"
+#include "filters/base/samples.h"
+
+FC_BEGIN_DECLS
+
+typedef enum fc_pointwise_form {
+  FC_POINTWISE_COPY,  /* v */
+  FC_POINTWISE_SCALE, /* v * factor */
+  FC_POINTWISE_MAP,   /* (v - from) * factor + to */
+  FC_POINTWISE_CLAMP  /* low where v < low, high where v > high, else v (a NaN too) */
+} fc_pointwise_form;
+
+typedef struct fc_pointwise {
+  int32_t form;    /* fc_pointwise_form */
+  int32_t compute; /* FC_F32 or FC_F64; the numbers below are rounded to it */
+  fc_isa isa;      /* for fc_pointwise_cpu */
+  double from, factor, to;
+  double low, high;
+  /* SCALE: a factor for each channel, of the compute type, or NULL. */
+  const void *factors; /* in the memory of the views */
+  /* MAP: `from` and `factor` of each frame (element of N) instead of those above: pairs of
+   * the compute type, or NULL. */
+  const void *frames; /* in the memory of the views */
+} fc_pointwise;
+
+/* The definition, an element at a time, in double but for the final rounding to the
+ * compute type. `notes` as for fc_store_f32. */
+FC_FILTERS_API fc_status fc_pointwise_ref(const fc_pointwise *p, const fc_view *in, const fc_view *out,
+                                          uint32_t *notes);
+
+/* Vectorised. `scratch` is fc_pointwise_cpu_scratch bytes, aligned to 64. */
+FC_FILTERS_API size_t fc_pointwise_cpu_scratch(const fc_pointwise *p);
+FC_FILTERS_API fc_status fc_pointwise_cpu(const fc_pointwise *p, const fc_view *in, const fc_view *out,
+                                          void *scratch, uint32_t *notes);
+
+/* Enqueues on `stream` (a cudaStream_t) of the current device. Only in a build with
+ * CUDA. */
+FC_FILTERS_API fc_status fc_pointwise_cuda(const fc_pointwise *p, const fc_view *in, const fc_view *out,
+                                           void *stream, uint32_t *notes);
+
+FC_END_DECLS
+
+#endif

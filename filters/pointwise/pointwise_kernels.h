@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pointwise_kernels.h - the loops of pointwise.c and stretch.c, for one instruction set.
+ * `to` and `from` are dense and do not overlap.
+ */
+#ifndef FC_FILTERS_POINTWISE_KERNELS_H
+#define FC_FILTERS_POINTWISE_KERNELS_H
+
+#include "filters/base/isa.h"
+
+typedef struct fc_pointwise_kernels {
+  void (*scale_f32)(float *to, const float *from, int64_t count, float factor);
+  void (*scale_f64)(double *to, const double *from, int64_t count, double factor);
+  /* A factor an element. */
+  void (*scale_each_f32)(float *to, const float *from, int64_t count, const float *factors);
+  void (*scale_each_f64)(double *to, const double *from, int64_t count, const double *factors);
+  void (*map_f32)(float *to, const float *from, int64_t count, float subtract, float factor, float add);
+  void (*map_f64)(double *to, const double *from, int64_t count, double subtract, double factor, double add);
+  void (*clamp_f32)(float *to, const float *from, int64_t count, float low, float high);
+  void (*clamp_f64)(double *to, const double *from, int64_t count, double low, double high);
+  /* Widens [*low, *high] by the values within [-limit, limit]; a NaN is not. */
+  void (*range_f32)(const float *from, int64_t count, float limit, float *low, float *high);
+  void (*range_f64)(const double *from, int64_t count, double limit, double *low, double *high);
+} fc_pointwise_kernels;
+
+FC_ISA_DECLARE(fc_pointwise_kernels, fc_pointwise_kernels);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// slide16.cuh - sixteen windows in a row from a thread's registers.
+//
+// Signals are cut into segments of 16 positions. The windows that begin in one segment share all from its end
+// to where the first of them ends; each adds the suffix of the segment that it begins in and, one sample more
+// for each, what follows that first end: three additions an output, and nothing is subtracted again. Windows
+// of up to 16 do the same within blocks as long as themselves that begin with the segment. The order depends
+// on the window and the position in the signal alone.
+#ifndef FC_FILTERS_WINSTAT_SLIDE16_CUH
+#define FC_FILTERS_WINSTAT_SLIDE16_CUH
+
+#include "filters/gpu/copy_async.cuh"
+#include "filters/winstat/pieces.cuh"
+
+namespace winstat {
+
+constexpr int RUN = 16; // positions of a segment
+
+__device__ __forceinline__ int32_t plus(int32_t a, int32_t b) {
+  return a + b;
+}
+__device__ __forceinline__ uint32_t plus(uint32_t a, uint32_t b) {
+  return a + b;
+}
+
+// A window of `reach` + 1 positions: it ends `segments` segments and `rest` samples after its beginning.
+struct extent16 {
+  int32_t reach, segments, rest;
+  int32_t warm; // segments after the first that windows of one segment see
+};
+
+static inline extent16 extent16_of(int64_t window) {
+  const int32_t reach = static_cast<int32_t>(window - 1);
+  return {reach, reach / RUN, reach % RUN, (reach + RUN - 1) / RUN};
+}
+
+// F::run for a window of up to RUN: loops over it can be unrolled, and arrays stay in registers.
+template <class F, typename... Args> __device__ __forceinline__ void with_window(int window, Args &...args) {
+  switch (window) {
+  case 1: F::template run<1>(args...); break;
+  case 2: F::template run<2>(args...); break;
+  case 3: F::template run<3>(args...); break;
+  case 4: F::template run<4>(args...); break;
+  case 5: F::template run<5>(args...); break;
+  case 6: F::template run<6>(args...); break;
+  case 7: F::template run<7>(args...); break;
+  case 8: F::template run<8>(args...); break;
+  case 9: F::template run<9>(args...); break;
+  case 10: F::template run<10>(args...); break;
+  case 11: F::template run<11>(args...); break;
+  case 12: F::template run<12>(args...); break;
+  case 13: F::template run<13>(args...); break;
+  case 14: F::template run<14>(args...); break;
+  case 15: F::template run<15>(args...); break;
+  default: F::template run<16>(args...); break;
+  }
+}
+
+template <typename V> __device__ __forceinline__ V sum16(const V (&v)[RUN]) {
+  V sum = v[RUN - 1];
+#pragma unroll
+  for (int k = RUN - 2; k >= 0; k--) sum = plus(v[k], sum);
+  return sum;
+}
+
+// v[k]: the windows of W <= RUN positions that begin with x[k].
+template <int W, typename V, int N>
+__device__ __forceinline__ void slide_short(V (&v)[RUN], const V (&x)[N]) {
+  static_assert(W <= RUN && N >= RUN + W - 1, "windows see no further");
+#pragma unroll
+  for (int block = 0; block < RUN; block += W) {
+    V suffix[W], prefix = V(0);
+#pragma unroll
+    for (int k = W - 1; k >= 0; k--)
+      suffix[k] = k + 1 < W ? plus(x[block + k], suffix[k + 1 < W ? k + 1 : k]) : x[block + k];
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+      if (block + k >= RUN) continue;
+      if (k > 0) prefix = k > 1 ? plus(prefix, x[block + W + k - 1]) : x[block + W];
+      v[block + k] = k > 0 ? plus(suffix[k], prefix) : suffix[k];
+    }
+  }
+}
+
+// The segment that windows begin in becomes its suffixes.
+template <typename V> __device__ __forceinline__ void suffixes(V (&v)[RUN]) {
+#pragma unroll
+  for (int k = RUN - 2; k >= 0; k--) v[k] = plus(v[k], v[k + 1]);
+}
+
+// v: suffixes, to which is added what windows end with. `core` is what lies ahead of x[PART], where the
+// first of them ends.
+template <int PART, typename V, int N>
+__device__ __forceinline__ void add_ends(V (&v)[RUN], V core, const V (&x)[N]) {
+#pragma unroll
+  for (int k = 0; k < PART; k++) core = plus(core, x[k]);
+#pragma unroll
+  for (int k = 0; k < RUN; k++) {
+    v[k] = plus(v[k], core);
+    if (k + 1 < RUN) core = plus(core, x[PART + k]);
+  }
+}
+
+// sum / n, correctly rounded but for the smallest numbers (Markstein 1990): from 1 / n, corrected by what is
+// left, which infinities have no use for.
+__device__ __forceinline__ float mean_of(float sum, float n, float over) {
+  const float q = times(sum, over), exact = __fmaf_rn(__fmaf_rn(-q, n, sum), over, q);
+  return fabsf(q) < CUDART_INF_F ? exact : q;
+}
+// ---- quantities ----------------------------------------------------------------
+
+// What is added up of samples V: themselves or their squares.
+template <typename V> struct plain {
+  typedef V word;
+  static __device__ __forceinline__ V of(V v) { return v; }
+};
+template <typename V> struct squared;
+template <> struct squared<float> {
+  typedef float word;
+  static __device__ __forceinline__ float of(float v) { return times(v, v); }
+};
+template <> struct squared<int32_t> {
+  typedef uint32_t word;
+  static __device__ __forceinline__ uint32_t of(int32_t v) { return static_cast<uint32_t>(v * v); }
+};
+
+} // namespace winstat
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * winstat.c - the parameters of winstat.h, and the plain scalar reference that the
+ * vectorised version (winstat_cpu.c) and the CUDA one are measured against: every window
+ * is walked afresh, so it costs the window's area an output.
+ */
+#include "filters/winstat/winstat.h"
+
+#include <math.h>
+
+#include "filters/base/codes.h"
+#include "filters/winstat/winstat_math.h"
+
+fc_status fc_winstat_init(fc_winstat *w, const int32_t *stats, int n_stats, int64_t columns, int64_t rows,
+                          int shrink, int compute) {
+  if (n_stats < 1 || n_stats > FC_WINSTAT_STATS || columns < 1 || rows < 1) return FC_INVALID;
+  if (columns > FC_WINSTAT_AREA_MAX / rows) return FC_INVALID;
+  w->n_stats = n_stats;
+  for (int s = 0; s < n_stats; s++) {
+    if (stats[s] < 0 || stats[s] >= FC_WINSTAT_STATS) return FC_INVALID;
+    w->stat[s] = stats[s];
+  }
+  const int64_t size[2] = {columns, rows};
+  for (int a = 0; a < 2; a++) w->before[a] = size[a] / 2, w->after[a] = (size[a] - 1) / 2;
+  w->shrink = shrink;
+  w->compute = compute;
+  w->isa = fc_isa_best();
+  return FC_OK;
+}
+
+void fc_winstat_clip(fc_winstat *w, int64_t columns, int64_t rows) {
+  const int64_t extent[2] = {columns, rows};
+  if (!w->shrink) return;
+  for (int a = 0; a < 2; a++) {
+    int64_t most = extent[a] < 1 ? 0 : extent[a] - 1;
+    if (extent[a] == FC_UNKNOWN) continue;
+    if (w->before[a] > most) w->before[a] = most;
+    if (w->after[a] > most) w->after[a] = most;
+  }
+}
+
+static int repeats(int border) {
+  return border == FC_BORDER_REPLICATE || border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101 ||
+         border == FC_BORDER_WRAP;
+}
+
+void fc_winstat_fold(fc_winstat *w, int border, int64_t columns, int64_t rows) {
+  const int64_t extent[2] = {columns, rows};
+  if (w->shrink || !repeats(border)) return;
+  for (int s = 0; s < w->n_stats; s++)
+    if (w->stat[s] == FC_WINSTAT_SUM || w->stat[s] == FC_WINSTAT_SUMSQ) return;
+  for (int a = 0; a < 2; a++)
+    if (extent[a] == 1) w->before[a] = w->after[a] = 0;
+}
+
+static int64_t align_of(int64_t window) {
+  return window <= FC_WINSTAT_SLIDE_MAX ? FC_WINSTAT_SLIDE_ANCHOR : FC_WINSTAT_ROW_BLOCK;
+}
+
+int64_t fc_winstat_align(const fc_winstat *w) {
+  return align_of(w->before[0] + 1 + w->after[0]);
+}
+
+int64_t fc_winstat_align_rows(const fc_winstat *w, int64_t columns) {
+  const int64_t rows = w->before[1] + 1 + w->after[1];
+  if (columns == 1) return align_of(rows); /* made as a row */
+  return rows > 1 ? FC_WINSTAT_COLUMN_BLOCK : 1;
+}
+
+/* ---- reference -------------------------------------------------------- */
+
+/* A window in the coordinates of the view, already clipped when it shrinks. */
+typedef struct box {
+  int64_t x0, x1, y0, y1; /* half open */
+  int64_t n, c;
+} box;
+
+static box box_at(const fc_winstat *w, const fc_view *in, int64_t n, int64_t y, int64_t x, int64_t c) {
+  box b = {x - w->before[0], x + w->after[0] + 1, y - w->before[1], y + w->after[1] + 1, n, c};
+  if (!w->shrink) return b;
+  fc_winstat_span xs = fc_winstat_inside(in, FC_AXIS_X, b.x0, b.x1);
+  fc_winstat_span ys = fc_winstat_inside(in, FC_AXIS_Y, b.y0, b.y1);
+  return (box){xs.lo, xs.hi, ys.lo, ys.hi, n, c};
+}
+
+static int32_t code_at(const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
+  int32_t code;
+  fc_codes_load(&code, fc_view_at(v, n, y, x, c), 0, 1, v->kind, v->dtype);
+  return code;
+}
+
+static double value_at(const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
+  double value;
+  fc_load_f64(&value, fc_view_at(v, n, y, x, c), 0, 1, v->kind, v->dtype);
+  return value;
+}
+
+static void extremes(const fc_view *in, const box *b, double *least, double *most) {
+  *least = INFINITY, *most = -INFINITY;
+  for (int64_t y = b->y0; y < b->y1; y++)
+    for (int64_t x = b->x0; x < b->x1; x++) {
+      double v = value_at(in, b->n, y, x, b->c);
+      *least = *least != *least || v >= *least ? *least : v;
+      *most = *most != *most || v <= *most ? *most : v;
+    }
+}
+
+/* Sum, sum of squares and squared deviations, of integers exactly. */
+typedef struct totals {
+  double n, sum, squares, spread;
+} totals;
+
+static totals totals_of_codes(const fc_view *in, const box *b) {
+  const double scale = fc_scaling_of(in->kind, in->dtype).scale;
+  uint64_t n = (uint64_t)((b->x1 - b->x0) * (b->y1 - b->y0));
+  int64_t sum = 0;
+  fc_uint128 squares = 0;
+  for (int64_t y = b->y0; y < b->y1; y++)
+    for (int64_t x = b->x0; x < b->x1; x++) {
+      int64_t v = code_at(in, b->n, y, x, b->c);
+      sum += v, squares += (uint64_t)(v * v);
+    }
+  return (totals){(double)n, (double)sum * scale, fc_winstat_double_of(squares) * scale * scale,
+                  fc_winstat_spread(n, sum, squares) * scale * scale};
+}
+
+/* Squares are values of the compute type: in f32 they leave its range long before the
+ * samples do. */
+static long double square(long double v, int compute) {
+  return compute == FC_F64 ? (double)(v * v) : (float)(v * v);
+}
+
+/* In the widest type there is, so that the comparison shows the error of the others. */
+static totals totals_of_values(const fc_view *in, const box *b, int compute) {
+  const long double n = (long double)(b->x1 - b->x0) * (long double)(b->y1 - b->y0);
+  long double sum = 0, squares = 0, spread = 0;
+  for (int64_t y = b->y0; y < b->y1; y++)
+    for (int64_t x = b->x0; x < b->x1; x++) {
+      double v = value_at(in, b->n, y, x, b->c);
+      sum += v, squares += square(v, compute);
+    }
+  for (int64_t y = b->y0; y < b->y1; y++)
+    for (int64_t x = b->x0; x < b->x1; x++)
+      spread += square(value_at(in, b->n, y, x, b->c) - sum / n, compute);
+  return (totals){(double)n, (double)sum, (double)squares, (double)spread};
+}
+
+static double stat_of(int stat, const totals *t, double least, double most) {
+  switch (stat) {
+  case FC_WINSTAT_SUM: return t->sum;
+  case FC_WINSTAT_SUMSQ: return t->squares;
+  case FC_WINSTAT_MEAN: return t->sum / t->n;
+  case FC_WINSTAT_VAR: return t->spread / t->n;
+  case FC_WINSTAT_STD: return sqrt(t->spread / t->n);
+  case FC_WINSTAT_RMS: return sqrt(t->squares / t->n);
+  case FC_WINSTAT_MIN: return least;
+  default: return most;
+  }
+}
+
+static void ref_at(const fc_winstat *w, const fc_view *in, const fc_view *out, const box *b, int64_t y,
+                   int64_t x, uint32_t *notes) {
+  totals t = fc_dtype_is_float(in->dtype) ? totals_of_values(in, b, w->compute) : totals_of_codes(in, b);
+  double least, most;
+  extremes(in, b, &least, &most);
+  for (int s = 0; s < w->n_stats; s++) {
+    double v = stat_of(w->stat[s], &t, least, most);
+    fc_store_f64(fc_view_at(out, b->n, y, x, s * in->shape[FC_AXIS_C] + b->c), 0, &v, 1, out->kind,
+                 out->dtype, notes);
+  }
+}
+
+fc_status fc_winstat_ref(const fc_winstat *w, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
+      for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x++)
+        for (int64_t c = 0; c < in->shape[FC_AXIS_C]; c++) {
+          box b = box_at(w, in, n, y, x, c);
+          ref_at(w, in, out, &b, y, x, notes);
+        }
+  return FC_OK;
+}

@@ -1,0 +1,842 @@
+// SPDX-License-Identifier: MIT
+//
+// winstat.cu - sliding statistics on a CUDA device.
+//
+// Sums of floats and of small integers in windows of moderate size are made in one kernel
+// (strips.cuh, faster where nothing is in the way in box_march.cuh), those of floats along
+// rows in another (runs.cuh, faster in line_march.cuh, line_ring.cuh,
+// short.cuh and single.cuh), means of bytes in winstat_{line,box}_bytes.cuh. All else is
+// here.
+//
+// Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
+// rest of the block that the window starts in, the blocks that it holds whole and
+// the part of the block that it ends in. Nothing is subtracted again.
+//
+//   along x   four outputs a lane, from groups of up to 32 segments of four samples: see
+//             below. Windows of more than SLIDE_MAX columns: a warp a block of 256 positions,
+//             whose joins come from a table made first.
+//   along y   a thread a block of 16 rows of one column. The table has a second level,
+//             blocks of 256, so that a window of 10,000 rows costs about 5 look-ups an
+//             output; a window of up to 16 rows is walked.
+//
+// Windows with both go through a table of joined rows, made for a band of rows at a time so
+// that scratch stays bounded. Each of the quantities that the statistics need - sums,
+// deviations, extremes - has kernels and a read of the input of its own; statistics of the
+// same quantity share one.
+#include "filters/winstat/columns.cuh"
+#include "filters/winstat/extremes_launch.cuh"
+#include "filters/winstat/runs_launch.cuh"
+#include "filters/winstat/samples.cuh"
+#include "filters/winstat/spread_launch.cuh"
+#include "filters/winstat/strips_launch.cuh"
+
+namespace winstat {
+
+// ---- along x ---------------------------------------------------------------
+
+// Where a row's result goes: to the table of joined rows, or out.
+template <class P>
+__device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *table, const P &piece,
+                                        int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
+  if (table)
+    table[table_index(p, line, x, c)] = piece;
+  else
+    emit(p, piece, n, y, x, c);
+}
+
+// ---- along x: windows of up to SLIDE_MAX columns ----------------------------
+//
+// A lane makes the four outputs of one segment: positions 4 i .. 4 i + 3 of the signal, and
+// the four samples that their windows start with. With q = (w - 1) / 4 and r = (w - 1) % 4, each of these
+// windows is a suffix of segment i, the segments between, and segment i + q from its beginning to sample r,
+// for the j-th output j samples more. Segments are joined in groups of G, a power of two up to q and 32: the
+// rest of the group of i, whole groups, the beginning of the group of i + q. All of it depends on positions
+// in the signal alone.
+//
+// A block makes a tile of segments in two steps: scan the groups that windows end in, and
+// leave in shared memory what is ahead of each segment in its group and each whole
+// group; then join. Samples are read again in the second step, out of the caches. For long
+// windows a block goes on with the next tiles, so that the groups between are summed once.
+
+// Segments of a tile, and a group more is one load of SLIDE_BATCH for each thread.
+template <class P> struct slide_tile {
+  static constexpr int blocks = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1; // of a multiprocessor, at least
+  static constexpr int batch = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1;
+  static constexpr int segments = batch * THREADS - 32;
+};
+
+// x0 is the first output's position, relative to the view, at most 0: a multiple of SLIDE_ANCHOR
+// in the signal. v = q - u G.
+struct slide {
+  int64_t x0, stretches;                  // of `tiles` tiles each
+  int32_t q, r, group, bits, u, v, tiles; // the group has 1 << bits segments
+};
+
+// Four samples that one load brings (of doubles two).
+template <typename T> struct __align__(sizeof(T) < 4 ? 4 * sizeof(T) : 16) quad {
+  T at[SEGMENT];
+};
+
+// One channel of one row. `wide`: adjacent samples, and segments aligned for one load each.
+template <class P, typename T> struct row_reader {
+  const char *data; // the sample at position 0 of the view
+  int64_t lo, hi, step;
+  fc_dev_map<typename P::real> map;
+  bool wide;
+
+  __device__ __forceinline__ bool holds(int64_t from, int64_t to) const { return from >= lo && to <= hi; }
+
+  __device__ __forceinline__ const T *at(int64_t x) const {
+    return reinterpret_cast<const T *>(data + x * step);
+  }
+
+  // The samples x .. x + 3, all of which may be read.
+  __device__ __forceinline__ quad<T> load(int64_t x) const {
+    quad<T> q;
+    if (wide) {
+      q = *reinterpret_cast<const quad<T> *>(data + x * static_cast<int64_t>(sizeof(T)));
+    } else {
+#pragma unroll
+      for (int k = 0; k < SEGMENT; k++) q.at[k] = *at(x + k);
+    }
+    return q;
+  }
+};
+
+template <class P, typename T>
+__device__ __forceinline__ row_reader<P, T> reader_of(const pass<typename P::real> &p, const slide &s,
+                                                      int64_t n, int64_t y, int64_t c) {
+  row_reader<P, T> r;
+  r.data = p.in.at(n, y, 0, c);
+  r.lo = p.lo[0], r.hi = y < p.lo[1] || y >= p.hi[1] ? p.lo[0] : p.hi[0];
+  r.step = p.in.stride[FC_AXIS_X], r.map = p.load;
+  const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * sizeof(T);
+  r.wide = r.step == sizeof(T) && start % alignof(quad<T>) == 0;
+  return r;
+}
+
+template <class P, typename T>
+__device__ __forceinline__ void pieces_of(P (&e)[SEGMENT], const quad<T> &q, const row_reader<P, T> &r) {
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++) e[k] = piece_of<P>(q.at[k], r.map);
+}
+
+// The pieces of a segment of which some may not be read.
+template <class P, typename T>
+__device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT], const row_reader<P, T> &r, int64_t x) {
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++)
+    e[k] = r.holds(x + k, x + k + 1) ? piece_of<P>(*r.at(x + k), r.map) : P::none();
+}
+
+template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) {
+  return P::join(P::join(e[0], e[1]), P::join(e[2], e[3]));
+}
+
+// Segment totals of a thread, THREADS segments apart; the warp's first segment is at x.
+template <class P, typename T, int BATCH>
+__device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P, T> &r, int64_t x,
+                                            int lane) {
+  constexpr int APART = THREADS * SEGMENT, WARP = 32 * SEGMENT;
+  const int64_t mine = x + lane * SEGMENT;
+  P e[SEGMENT];
+  if (r.holds(x, x + (BATCH - 1) * APART + WARP)) {
+    quad<T> q[BATCH];
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) q[k] = r.load(mine + k * APART);
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      pieces_of(e, q[k], r);
+      total[k] = total_of(e);
+    }
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < BATCH; k++) {
+    if (r.holds(x + k * APART, x + k * APART + WARP))
+      pieces_of(e, r.load(mine + k * APART), r);
+    else
+      pieces_checked(e, r, mine + k * APART);
+    total[k] = total_of(e);
+  }
+}
+
+// Groups first .. first + count - 1, counted from the group that begins at x0: each join into
+// groups[], and what is ahead of a segment in its group into ahead[], but for the first `skip` segments.
+template <class P, typename T>
+__device__ void scan_groups(const row_reader<P, T> &r, int bits, int64_t x0, int first, int count, int skip,
+                            P *ahead, P *groups) {
+  constexpr int BATCH = slide_tile<P>::batch;
+  const int group = 1 << bits, lane = threadIdx.x % 32, place = lane & (group - 1), segments = count << bits;
+  const int64_t start = x0 + static_cast<int64_t>(first) * group * SEGMENT;
+  for (int base = threadIdx.x - lane; base < segments; base += THREADS * BATCH) {
+    const int64_t x = start + static_cast<int64_t>(base) * SEGMENT;
+    P total[BATCH];
+    load_totals<P, T, BATCH>(total, r, x, lane);
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      for (int by = 1; by < group; by *= 2) {
+        const P other = shuffle<UP>(total[k], by);
+        if (place >= by) total[k] = P::join(other, total[k]);
+      }
+      const P before = shuffle<UP>(total[k], 1);
+      const int i = base + k * THREADS + lane;
+      if (i >= skip && i < segments) ahead[i - skip] = place ? before : P::none();
+      if (place == group - 1 && i < segments) groups[first + (i >> bits)] = total[k];
+    }
+  }
+}
+
+// Where four results go, output x .. x + 3, of which those within the view count.
+template <class P>
+__device__ __forceinline__ void deliver_four(const pass<typename P::real> &p, P *table, const P (&e)[SEGMENT],
+                                             int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
+  typedef typename P::real R;
+  if (table) {
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++)
+      if (x + k >= 0 && x + k < p.columns) table[table_index(p, line, x + k, c)] = e[k];
+    return;
+  }
+  const bool all =
+      x >= 0 && x + SEGMENT <= p.columns && p.out.dtype == FC_F32 && p.out.stride[FC_AXIS_X] == 4;
+  const R rows = static_cast<R>(inside(p, 1, y));
+  R count[SEGMENT];
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++)
+    count[k] = k > 0 && !p.shrink ? count[0] : static_cast<R>(inside(p, 0, x + k)) * rows;
+  for (int s = 0; s < p.n_stats; s++) {
+    char *to = p.out.at(n, y, x, p.slot[s] * p.channels + c);
+    R v[SEGMENT];
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++) v[k] = stat_of(e[k], p.stat[s], count[k], p.load.scale);
+    if (all && reinterpret_cast<uintptr_t>(to) % 16 == 0) {
+      *reinterpret_cast<float4 *>(to) = make_float4(static_cast<float>(v[0]), static_cast<float>(v[1]),
+                                                    static_cast<float>(v[2]), static_cast<float>(v[3]));
+      continue;
+    }
+#pragma unroll
+    for (int k = 0; k < SEGMENT; k++)
+      if (x + k >= 0 && x + k < p.columns)
+        fc_dev_store_any<R>(to + k * p.out.stride[FC_AXIS_X], p.out.dtype, v[k], p.store, p.notes);
+  }
+}
+
+// Windows of up to four samples: a is the segment that they start in, b the next.
+template <class P>
+__device__ __forceinline__ void join_short(P (&result)[SEGMENT], const P (&a)[SEGMENT], const P (&b)[SEGMENT],
+                                           int reach) {
+#pragma unroll
+  for (int j = 0; j < SEGMENT; j++) {
+    result[j] = a[j];
+#pragma unroll
+    for (int k = 1; k < SEGMENT; k++)
+      if (k <= reach) result[j] = P::join(result[j], j + k < SEGMENT ? a[j + k] : b[j + k - SEGMENT]);
+  }
+}
+
+// `first` becomes its suffixes, joined with `between` and what the windows end with: the
+// segments a and b, to sample r of a for the first output.
+template <class P>
+__device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT], P between, const P (&a)[SEGMENT],
+                                          const P (&b)[SEGMENT], int r) {
+  P next[SEGMENT]; // the samples that outputs 1, 2 and 3 add
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++) {
+    if (k <= r) between = P::join(between, a[k]);
+    next[k] = b[k];
+  }
+#pragma unroll
+  for (int k = 0; k + 1 < SEGMENT; k++) {
+    const P own[SEGMENT] = {a[(k + 1) % SEGMENT],
+                            k + 2 < SEGMENT ? a[(k + 2) % SEGMENT] : b[(k + 2) % SEGMENT],
+                            k + 3 < SEGMENT ? a[(k + 3) % SEGMENT] : b[(k + 3) % SEGMENT], b[k]};
+    next[k] = r == 0 ? own[0] : r == 1 ? own[1] : r == 2 ? own[2] : own[3];
+  }
+#pragma unroll
+  for (int j = 0; j < SEGMENT; j++) {
+    suffix[j] = P::join(suffix[j], between);
+    if (j + 1 < SEGMENT) between = P::join(between, next[j]);
+  }
+}
+
+// What lies between segment i and the one that its windows end in: the rest of its group, whole
+// groups and the beginning of the last. Every lane of the warp takes part.
+template <class P>
+__device__ __forceinline__ P join_between(const slide &s, P total, int i, int lane, int first_group, P ahead,
+                                          const P *groups) {
+  const int place = lane & (s.group - 1), mine = first_group + (i >> s.bits);
+  for (int by = 1; by < s.group; by *= 2) {
+    const P other = shuffle<DOWN>(total, by);
+    if (place + by < s.group) total = P::join(total, other);
+  }
+  P rest = shuffle<DOWN>(total, 1);
+  if (place == s.group - 1) rest = P::none();
+  if (s.u > 1) {
+    P middle = P::none();
+#pragma unroll 1
+    for (int k = 1 + lane; k < s.u; k += 32) middle = P::join(middle, groups[mine + k]);
+    rest = P::join(rest, join_lanes(middle, lane));
+  }
+  if (place + s.v >= s.group) rest = P::join(rest, groups[mine + s.u]);
+  return P::join(rest, ahead);
+}
+
+// The outputs of one tile: `count` segments from output x on, whose first group is first_group in
+// groups.
+template <class P, typename T>
+__device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P, T> &r,
+                              int64_t line, int64_t n, int64_t y, int64_t x0, int64_t c, int count,
+                              int first_group, const P *ahead, const P *groups, P *table) {
+  const int lane = threadIdx.x % 32;
+  for (int base = threadIdx.x - lane; base < count; base += THREADS) {
+    const int i = base + lane;
+    const int64_t x = x0 + static_cast<int64_t>(i) * SEGMENT, from = x - p.before[0];
+    const int64_t first = from - lane * SEGMENT, far = s.q * static_cast<int64_t>(SEGMENT);
+    P e[SEGMENT], a[SEGMENT], b[SEGMENT];
+    const bool inside = r.holds(first, first + far + 33 * SEGMENT);
+    if (inside) {
+      const quad<T> q0 = r.load(from), q1 = r.load(from + far), q2 = r.load(from + far + SEGMENT);
+      pieces_of(e, q0, r), pieces_of(a, q1, r), pieces_of(b, q2, r);
+    } else {
+      pieces_checked(e, r, from), pieces_checked(a, r, from + far);
+      pieces_checked(b, r, from + far + SEGMENT);
+    }
+    if (s.q == 0) {
+      P result[SEGMENT];
+      join_short(result, e, b, s.r);
+      if (i < count) deliver_four(p, table, result, line, n, y, x, c);
+      continue;
+    }
+#pragma unroll
+    for (int k = SEGMENT - 2; k >= 0; k--) e[k] = P::join(e[k], e[k + 1]);
+    const P begun = i < count ? ahead[i + s.v] : P::none();
+    const P between = join_between(s, e[0], i, lane, first_group, begun, groups);
+    join_ends(e, between, a, b, s.r);
+    if (i < count) deliver_four(p, table, e, line, n, y, x, c);
+  }
+}
+
+template <class P, typename T>
+__global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
+    row_slide(pass<typename P::real> p, slide s, P *table) {
+  constexpr int TILE = slide_tile<P>::segments;
+  extern __shared__ __align__(16) unsigned char memory[];
+  P *ahead = reinterpret_cast<P *>(memory), *groups = ahead + TILE + 32;
+  const int64_t lines = table_rows(p), count = p.frames * lines;
+  for (int64_t line = blockIdx.y; line < count; line += gridDim.y) {
+    const int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t item = blockIdx.x; item < s.stretches * p.channels; item += gridDim.x) {
+      const int64_t stretch = item / p.channels, c = item - stretch * p.channels;
+      const row_reader<P, T> r = reader_of<P, T>(p, s, n, y, c);
+      const int64_t begin = s.x0 + stretch * s.tiles * TILE * SEGMENT;
+      for (int t = 0; t < s.tiles; t++) {
+        const int64_t x = begin + static_cast<int64_t>(t) * TILE * SEGMENT;
+        const int64_t wanted = (p.columns - x + SEGMENT - 1) / SEGMENT;
+        if (wanted <= 0) break;
+        const int segments = wanted < TILE ? static_cast<int>(wanted) : TILE, first = t * (TILE >> s.bits);
+        // The first time with the groups that no window ends in.
+        const int extra = t == 0 ? s.u - 1 : 0, ends = ((segments - 1) >> s.bits) + 2;
+        if (s.q > 0)
+          scan_groups<P, T>(r, s.bits, begin - p.before[0], first + s.u - extra, ends + extra,
+                            extra << s.bits, ahead, groups);
+        __syncthreads();
+        slide_outputs<P, T>(p, s, r, line, n, y, x, c, segments, first, ahead, groups, table);
+        __syncthreads();
+      }
+    }
+  }
+}
+
+// ---- along x: longer windows -------------------------------------------------
+
+// Blocks along x: `first` is the block, counted from position 0 of the signal, that the window of column 0
+// starts in; `count` of them are in the table of each line and channel, the last `starts` .. are only held
+// whole.
+struct blocks {
+  int64_t first, starts, count;
+};
+
+// Loads 32 K pieces from position x on, K adjacent ones a lane.
+template <class P, int K>
+__device__ __forceinline__ void load_pieces(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
+                                            int64_t n, int64_t y, int64_t x, int64_t c) {
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < K; k++)
+    shared[staging<K>::at(k * 32 + lane)] = piece_at<P>(p, n, y, x + k * 32 + lane, c);
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < K; k++) v[k] = shared[staging<K>::at(lane * K + k)];
+}
+
+// The table of whole blocks, a warp a block.
+template <class P>
+__global__ void __launch_bounds__(32 * WARPS) row_blocks(pass<typename P::real> p, blocks b, P *whole) {
+  constexpr int K = ROW_LANE;
+  const int64_t lines = table_rows(p), lane = threadIdx.x % 32, size = 32 * K;
+  const int64_t block = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
+  if (block >= b.count) return;
+  const int64_t x = (b.first + block) * size - p.origin[0];
+  for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
+    int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t c = 0; c < p.channels; c++) {
+      P sum = piece_at<P>(p, n, y, x + lane, c);
+      for (int k = 1; k < K; k++) sum = P::join(sum, piece_at<P>(p, n, y, x + k * 32 + lane, c));
+      sum = join_lanes(sum, static_cast<int>(lane));
+      if (lane == 0) whole[(line * p.channels + c) * b.count + block] = sum;
+    }
+  }
+}
+
+// Joins what the windows that start in one block of a line end with: v[k] becomes the prefix, in its own
+// block, of the sample that window lane * K + k ends with.
+template <class P, int K>
+__device__ __forceinline__ void scan_ends(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
+                                          int64_t n, int64_t y, int64_t x, int64_t c) {
+  const int64_t size = 32 * K, reach = p.window[0] - 1, rest = reach % size;
+  P ahead = P::none();
+  for (int64_t i = lane; i < rest; i += 32)
+    ahead = P::join(ahead, piece_at<P>(p, n, y, x + reach - rest + i, c));
+  ahead = join_lanes(ahead, lane);
+  load_pieces<P, K>(p, v, shared, lane, n, y, x + reach, c);
+  scan_prefixes<P, K>(v, lane, rest ? size - rest : 0, ahead);
+}
+
+// The windows of more than 32 K positions that start in one block: a warp a block.
+template <class P>
+__global__ void __launch_bounds__(32 * WARPS)
+    row_windows(pass<typename P::real> p, blocks b, const P *whole, P *table) {
+  constexpr int K = ROW_LANE;
+  __shared__ __align__(16) unsigned char memory[WARPS * staging<K>::size * sizeof(P)];
+  P *shared = reinterpret_cast<P *>(memory) + threadIdx.x / 32 * staging<K>::size;
+  const int lane = threadIdx.x % 32;
+  const int64_t lines = table_rows(p), size = 32 * K, reach = p.window[0] - 1, between = reach / size;
+  const int64_t block = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / 32;
+  if (block >= b.starts) return;
+  const int64_t x = (b.first + block) * size - p.origin[0];
+  for (int64_t line = blockIdx.y; line < p.frames * lines; line += gridDim.y) {
+    int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
+    for (int64_t c = 0; c < p.channels; c++) {
+      const P *held = whole + (line * p.channels + c) * b.count + block;
+      P v[K], ends[K], middle = P::none();
+      load_pieces<P, K>(p, v, shared, lane, n, y, x, c);
+      scan_suffixes<P, K>(v, lane);
+      for (int64_t i = 1 + lane; i < between; i += 32) middle = P::join(middle, held[i]);
+      middle = join_lanes(middle, lane);
+      const P longer = P::join(middle, held[between]);
+      scan_ends<P, K>(p, ends, shared, lane, n, y, x, c);
+      __syncwarp();
+#pragma unroll
+      for (int k = 0; k < K; k++) {
+        int i = lane * K + k;
+        bool second = reach % size != 0 && i >= size - reach % size;
+        P head = P::join(v[k], second ? longer : middle);
+        shared[staging<K>::at(i)] = P::join(head, ends[k]);
+      }
+      __syncwarp();
+#pragma unroll 1
+      for (int k = 0; k < K; k++) {
+        int64_t i = k * 32 + lane, at = x + i + p.before[0];
+        if (at >= 0 && at < p.columns)
+          deliver(p, table, shared[staging<K>::at(static_cast<int>(i))], line, n, y, at, c);
+      }
+    }
+  }
+}
+
+// ---- host: memory ----------------------------------------------------------
+
+struct shape {
+  int64_t columns, rows, channels, frames;
+};
+
+// What a pass over so many rows of so many frames needs, piece by piece of `size` bytes.
+struct needs {
+  int64_t table, row_whole, column_low, column_high; // pieces
+  int64_t pieces() const { return table + row_whole + column_low + column_high; }
+};
+
+// An upper bound that does not depend on where the view lies.
+static needs needs_of(const fc_winstat *w, const shape &s, int64_t frames, int64_t rows) {
+  needs n = {0, 0, 0, 0};
+  const int64_t wx = w->before[0] + w->after[0] + 1, wy = w->before[1] + w->after[1] + 1;
+  const int64_t lines = frames * (rows + wy - 1), cells = s.columns * s.channels;
+  if (wx > 1 && wy > 1) n.table = lines * cells;
+  if (wx > SLIDE_MAX) n.row_whole = lines * s.channels * ((s.columns + wx) / ROW_BLOCK + 3);
+  if (wy > COLUMN_DIRECT) {
+    int64_t blocks = (rows + wy) / COLUMN_BLOCK + 3;
+    n.column_low = frames * cells * blocks;
+    n.column_high = frames * cells * (blocks / COLUMN_BLOCK + 2);
+  }
+  return n;
+}
+
+// Whole frames, as many as the budget allows, or else bands of rows of one: never so few
+// that the halo costs more than the band.
+struct cut {
+  int64_t frames, rows;
+};
+
+static cut cut_of(const fc_winstat *w, const shape &s, int64_t size) {
+  const int64_t wy = w->before[1] + w->after[1] + 1;
+  const int64_t frame = needs_of(w, s, 1, s.rows).pieces() * size;
+  cut c = {s.frames, s.rows};
+  if (frame == 0) return c;
+  if (c.frames > BUDGET / frame) c.frames = BUDGET / frame;
+  if (c.frames > 0) return c;
+  c.frames = 1;
+  while (c.rows > wy && needs_of(w, s, 1, c.rows).pieces() * size > BUDGET)
+    c.rows = c.rows / 2 > wy ? c.rows / 2 : wy;
+  return c;
+}
+
+// Enough for cut_of's passes, and never less for a larger shape.
+static int64_t scratch_of(const fc_winstat *w, const shape &s, int64_t size) {
+  const int64_t wy = w->before[1] + w->after[1] + 1;
+  const int64_t all = needs_of(w, s, s.frames, s.rows).pieces() * size;
+  const int64_t least = needs_of(w, s, 1, s.rows < wy ? s.rows : wy).pieces() * size;
+  return all <= BUDGET ? all : least > BUDGET ? least : BUDGET;
+}
+
+static shape shape_of(const fc_view *v) {
+  return {v->shape[FC_AXIS_X], v->shape[FC_AXIS_Y], v->shape[FC_AXIS_C], v->shape[FC_AXIS_N]};
+}
+
+// ---- host: launching -------------------------------------------------------
+
+// Calls f with a value of the element type: one of those that are made samples of this type.
+template <typename Fn> static void with_type(int dtype, int32_t, Fn f) {
+  switch (dtype) {
+  case FC_U8: f(uint8_t{}); break;
+  case FC_I16: f(int16_t{}); break;
+  case FC_U16: f(uint16_t{}); break;
+  default: f(int32_t{}); break;
+  }
+}
+template <typename F, typename Fn> static void with_type(int dtype, F, Fn f) {
+  if (dtype == FC_F32)
+    f(float{});
+  else
+    f(double{});
+}
+
+// What the windows of a pass ask of row_slide. Nothing but places within the view depends on tiles.
+template <class P> static slide slide_of(const pass<typename P::real> &p, int64_t lines) {
+  slide s = {};
+  const int64_t reach = p.window[0] - 1, tile = slide_tile<P>::segments * SEGMENT;
+  s.x0 = -floor_mod(p.origin[0], SLIDE_ANCHOR);
+  s.q = static_cast<int32_t>(reach / SEGMENT), s.r = static_cast<int32_t>(reach % SEGMENT);
+  s.group = 1;
+  while (s.group < 32 && 2 * s.group <= s.q) s.group *= 2, s.bits++;
+  s.u = s.q / s.group, s.v = s.q % s.group;
+  const int64_t tiles = (p.columns - s.x0 + tile - 1) / tile;
+  int64_t each = s.u > 1 && s.group == 32 ? 4 * p.window[0] / tile + 1 : 1;
+  // Enough blocks to fill a device come first.
+  const int64_t spare = lines * p.channels * tiles / SLIDE_BLOCKS;
+  if (each > spare) each = spare;
+  s.tiles = static_cast<int32_t>(each < 1             ? 1
+                                 : each > SLIDE_TILES ? SLIDE_TILES
+                                 : each > tiles       ? tiles
+                                                      : each);
+  s.stretches = (tiles + s.tiles - 1) / s.tiles;
+  return s;
+}
+
+template <class P>
+static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *table, cudaStream_t stream) {
+  const slide s = slide_of<P>(p, lines);
+  const int64_t tile = slide_tile<P>::segments, pieces = tile + 32 + s.u + s.tiles * (tile / s.group) + 2;
+  const dim3 grid(fc_blocks(s.stretches * p.channels, 1, INT32_MAX), fc_blocks(lines, 1, GRID_Y));
+  with_type(p.in.dtype, typename P::sample(), [&](auto t) {
+    row_slide<P, decltype(t)><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
+  });
+}
+
+// Rows of floats that are no step to something else have a kernel of their own.
+template <class P> static bool made_in_runs(const pass<typename P::real> &, cudaStream_t, fc_status *) {
+  return false;
+}
+template <> bool made_in_runs<sums<float>>(const pass<float> &p, cudaStream_t stream, fc_status *status) {
+  *status = run_runs(p, stream);
+  return true;
+}
+
+template <class P>
+static fc_status launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
+  const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
+  const unsigned y = fc_blocks(lines, 1, GRID_Y);
+  fc_status status = FC_OK;
+  if (wx <= SLIDE_MAX) {
+    if (!table && made_in_runs<P>(p, stream, &status)) return status;
+    launch_slide<P>(p, lines, table, stream);
+    return fc_launch_status();
+  }
+  const int64_t start = p.origin[0] - p.before[0];
+  blocks b;
+  b.first = floor_div(start, ROW_BLOCK);
+  b.starts = floor_div(start + p.columns - 1, ROW_BLOCK) - b.first + 1;
+  b.count = b.starts + (wx - 1) / ROW_BLOCK;
+  row_blocks<P><<<dim3(fc_blocks(b.count, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole);
+  row_windows<P>
+      <<<dim3(fc_blocks(b.starts, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole, table);
+  return fc_launch_status();
+}
+
+template <class P>
+static void launch_columns(const pass<typename P::real> &p, P *low, P *high, const P *table,
+                           cudaStream_t stream) {
+  const int64_t start = p.origin[1] + p.y0 - p.before[1];
+  const unsigned x = fc_blocks(p.columns * p.channels, THREADS, INT32_MAX);
+  if (p.window[1] <= COLUMN_DIRECT) {
+    const dim3 grid(x, fc_blocks(p.frames * p.rows, 1, GRID_Y));
+    if (table)
+      column_of_rows<P><<<grid, THREADS, 0, stream>>>(p, table);
+    else
+      with_type(p.in.dtype, typename P::sample(),
+                [&](auto t) { column_direct<P, decltype(t)><<<grid, THREADS, 0, stream>>>(p); });
+    return;
+  }
+  column_tables<P> t;
+  t.low = low, t.high = high;
+  t.first = floor_div(start, COLUMN_BLOCK);
+  t.starts = floor_div(start + p.rows - 1, COLUMN_BLOCK) - t.first + 1;
+  t.count = t.starts + (p.window[1] - 1) / COLUMN_BLOCK;
+  t.first_high = floor_div(t.first, COLUMN_BLOCK);
+  t.count_high = floor_div(t.first + t.count - 1, COLUMN_BLOCK) - t.first_high + 1;
+  column_blocks<P><<<dim3(x, fc_blocks(p.frames * t.count, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
+  column_blocks_high<P><<<dim3(x, fc_blocks(p.frames * t.count_high, 1, GRID_Y)), THREADS, 0, stream>>>(p, t);
+  column_windows<P><<<dim3(x, fc_blocks(p.frames * t.starts, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
+}
+
+// What fc_winstat_cuda is asked for; `edges` NULL: the border has been made.
+struct call {
+  const fc_winstat *w;
+  const fc_view *in;
+  const fc_edges *edges;
+  const fc_view *out;
+  void *scratch;
+  uint32_t *notes;
+  cudaStream_t stream;
+};
+
+// What does not change from pass to pass. Columns are cells in the launches: fc_blocks clamps
+// grids to what a launch may have; 2^31 - 1 blocks along x are never short.
+template <typename R> static pass<R> pass_of(const call &c) {
+  const fc_winstat *w = c.w;
+  const fc_view *in = c.in, *out = c.out;
+  pass<R> p;
+  static const int axes[2] = {FC_AXIS_X, FC_AXIS_Y};
+  p.in = fc_dev_view_of(in), p.out = fc_dev_view_of(out);
+  p.load = fc_dev_map_of<R>(in->kind, in->dtype), p.store = fc_dev_map_of<R>(out->kind, out->dtype);
+  for (int a = 0; a < 2; a++) {
+    p.before[a] = w->before[a], p.window[a] = w->before[a] + w->after[a] + 1;
+    p.origin[a] = in->origin[axes[a]];
+    p.lo[a] = -w->before[a], p.hi[a] = in->shape[axes[a]] + w->after[a];
+    if (!w->shrink) continue;
+    fc_winstat_span s = fc_winstat_inside(in, axes[a], p.lo[a], p.hi[a]);
+    p.lo[a] = s.lo, p.hi[a] = s.hi;
+  }
+  p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
+  p.area = static_cast<R>(p.window[0]) * static_cast<R>(p.window[1]);
+  p.shrink = w->shrink, p.n_stats = 0, p.notes = c.notes, p.edges = ends_of(c.edges);
+  return p;
+}
+
+template <typename R> static void ask_for(pass<R> *p, const fc_winstat *w, unsigned mask) {
+  for (int i = 0; i < w->n_stats; i++)
+    if (mask & 1u << w->stat[i]) p->stat[p->n_stats] = w->stat[i], p->slot[p->n_stats++] = i;
+}
+
+// Those of the statistics that `mask` has, if any, by pieces P.
+template <class P> static fc_status run(const call &call, unsigned mask) {
+  const fc_winstat *w = call.w;
+  const shape s = shape_of(call.in);
+  const cut c = cut_of(w, s, sizeof(P));
+  pass<typename P::real> p = pass_of<typename P::real>(call);
+  ask_for(&p, w, mask);
+  if (p.n_stats == 0) return FC_OK;
+  for (p.n0 = 0; p.n0 < s.frames; p.n0 += c.frames)
+    for (p.y0 = 0; p.y0 < s.rows; p.y0 += c.rows) {
+      p.frames = s.frames - p.n0 < c.frames ? s.frames - p.n0 : c.frames;
+      p.rows = s.rows - p.y0 < c.rows ? s.rows - p.y0 : c.rows;
+      const needs n = needs_of(w, s, p.frames, p.rows);
+      P *table = n.table ? static_cast<P *>(call.scratch) : nullptr;
+      P *whole = static_cast<P *>(call.scratch) + n.table, *low = whole + n.row_whole,
+        *high = low + n.column_low;
+      fc_status status = FC_OK;
+      if (p.window[1] == 1 || p.window[0] > 1) status = launch_rows<P>(p, whole, table, call.stream);
+      if (status == FC_OK && p.window[1] > 1) {
+        launch_columns<P>(p, low, high, table, call.stream);
+        status = fc_launch_status();
+      }
+      if (status != FC_OK) return status;
+    }
+  return FC_OK;
+}
+
+constexpr unsigned TOTALS =
+    1u << FC_WINSTAT_SUM | 1u << FC_WINSTAT_SUMSQ | 1u << FC_WINSTAT_MEAN | 1u << FC_WINSTAT_RMS;
+constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
+constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
+
+// Which of the statistics have kernels, other than those of sums, that make a window along both axes at once.
+static unsigned others_taken(const call &c) {
+  return spread_bytes_take(c.w, c.in, c.edges, c.out) | (spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
+         (extremes_take(c.w, c.in, c.edges, c.out) ? EXTREMES : 0);
+}
+
+static fc_status run_others(const call &c, unsigned taken) {
+  fc_status status = FC_OK;
+  for (int i = 0; i < c.w->n_stats && status == FC_OK; i++) {
+    const unsigned bit = 1u << c.w->stat[i];
+    if (taken & ~EXTREMES & bit)
+      status = (c.in->dtype == FC_U8 ? run_spread_bytes : run_spread)(c.w, c.in, c.edges, c.out, i, c.notes,
+                                                                      c.stream);
+    if (taken & EXTREMES & bit) status = run_extremes(c.w, c.in, c.edges, c.out, i, c.stream);
+  }
+  return status;
+}
+
+static unsigned wanted_of(const fc_winstat *w) {
+  unsigned wanted = 0;
+  for (int i = 0; i < w->n_stats; i++) wanted |= 1u << w->stat[i];
+  return wanted;
+}
+
+// All that is wanted of boxes in images of one row, of which `taken` are made in strips else.
+static fc_status run_flat(const call &c, unsigned taken, bool *done) {
+  *done = false;
+  if (c.in->dtype != FC_F32 || c.in->shape[FC_AXIS_Y] != 1 || !taken || (wanted_of(c.w) & ~taken) ||
+      c.w->before[1] + c.w->after[1] == 0)
+    return FC_OK;
+  pass<float> p = pass_of<float>(c);
+  ask_for(&p, c.w, taken);
+  p.n0 = p.y0 = 0, p.frames = c.in->shape[FC_AXIS_N], p.rows = 1;
+  return run_one_row(p, c.stream, done);
+}
+
+// A sum or mean of integers in windows of a row, where others are slow.
+static fc_status run_rows(const call &c, bool *done) {
+  *done = false;
+  if (fc_dtype_is_float(c.in->dtype) || c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
+  const fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, done);
+  if (status != FC_OK || *done) return status;
+  return run_boxes(c.w, c.in, c.edges, c.out, 1u << c.w->stat[0], c.notes, c.stream, done);
+}
+
+template <typename F> static fc_status run_values(const call &c, unsigned left) {
+  fc_status status = run<sums<F>>(c, TOTALS & left);
+  if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS & left);
+  if (status == FC_OK) status = run<range<F>>(c, EXTREMES & left);
+  return status;
+}
+
+static fc_status run_codes(const call &c, unsigned left) {
+  const unsigned exact = (TOTALS | DEVIATIONS) & left;
+  fc_status status = c.in->dtype == FC_I32 ? run<wide_codes>(c, exact) : run<codes>(c, exact);
+  if (status == FC_OK) status = run<code_range>(c, EXTREMES & left);
+  return status;
+}
+
+// Those of the statistics that `mask` has.
+static fc_status run_all(const call &c, unsigned mask) {
+  if (fc_view_count(c.out) == 0) return FC_OK;
+  const unsigned others = others_taken(c) & mask, strips = strips_take(c.w, c.in) & mask & ~others;
+  const unsigned left = mask & ~strips & ~others;
+  bool done = false;
+  fc_status status = run_rows(c, &done);
+  if (status == FC_OK && !done) status = run_flat(c, strips, &done);
+  if (status != FC_OK || done) return status;
+  status = run_strips(c.w, c.in, c.out, strips, c.notes, c.stream);
+  if (status == FC_OK) status = run_others(c, others);
+  if (status != FC_OK) return status;
+  if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c, left);
+  return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c, left); });
+}
+
+// Whether sums are those of kernels of rows that make the border.
+static bool in_runs(const fc_winstat *w, const fc_view *in) {
+  return fc_dtype_is_float(in->dtype) && w->compute == FC_F32 && w->before[1] + w->after[1] == 0 &&
+         w->before[0] + w->after[0] < SLIDE_MAX;
+}
+
+// Sums of boxes, `strips` being those that are made in strips else.
+static fc_status run_box_edges(const call &c, unsigned sums, unsigned strips) {
+  bool done = false;
+  fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, &done);
+  if (status == FC_OK && !done) status = run_flat(c, strips, &done);
+  if (status != FC_OK || done) return status;
+  if (sums & ~strips) return FC_UNSUPPORTED;
+  status = run_boxes(c.w, c.in, c.edges, c.out, strips, c.notes, c.stream, &done);
+  return status != FC_OK || done ? status : FC_UNSUPPORTED;
+}
+
+static fc_status run_edges(const call &c) {
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (c.in->origin[a] != 0 || c.in->shape[a] != c.in->extent[a]) return FC_UNSUPPORTED;
+  if (fc_view_count(c.out) == 0) return FC_OK;
+  const unsigned wanted = wanted_of(c.w), others = wanted & others_taken(c), sums = wanted & ~others;
+  if (sums & ~TOTALS) return FC_UNSUPPORTED;
+  fc_status status = FC_OK;
+  if (sums)
+    status = in_runs(c.w, c.in) ? run_all(c, sums) : run_box_edges(c, sums, strips_take(c.w, c.in) & sums);
+  return status == FC_OK ? run_others(c, others) : status;
+}
+
+// ---- images of a single column ----------------------------------------------
+
+// One is a row that stands on end: what is made down it is made along the row. So is, whatever the cut, what
+// a window along the row alone does not make in a kernel of its own.
+static bool stands(const fc_winstat *w, const fc_view *in) {
+  return in->extent[FC_AXIS_X] == 1 && in->extent[FC_AXIS_Y] != 1 &&
+         (w->before[1] + w->after[1] > 0 || w->before[0] + w->after[0] == 0);
+}
+
+static fc_view turned(const fc_view *v) {
+  fc_view t = *v;
+  for (int64_t *of : {t.shape, t.stride, t.origin, t.extent}) {
+    const int64_t columns = of[FC_AXIS_X];
+    of[FC_AXIS_X] = of[FC_AXIS_Y], of[FC_AXIS_Y] = columns;
+  }
+  return t;
+}
+
+static fc_winstat turned(const fc_winstat *w) {
+  fc_winstat t = *w;
+  t.before[0] = w->before[1], t.before[1] = w->before[0];
+  t.after[0] = w->after[1], t.after[1] = w->after[0];
+  return t;
+}
+
+// Calls f with the call, or as it is when it is turned.
+template <class F> static fc_status lying(call c, F f) {
+  if (!stands(c.w, c.in)) return f(c);
+  const fc_winstat w = turned(c.w);
+  const fc_view in = turned(c.in), out = turned(c.out);
+  c.w = &w, c.in = &in, c.out = &out;
+  return f(c);
+}
+
+} // namespace winstat
+
+extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in) {
+  // For the largest piece, that of the variance in double.
+  const fc_winstat along = winstat::stands(w, in) ? winstat::turned(w) : *w;
+  const fc_view row = winstat::stands(w, in) ? winstat::turned(in) : *in;
+  return static_cast<size_t>(winstat::scratch_of(&along, winstat::shape_of(&row), 32));
+}
+
+extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
+                                     void *scratch, uint32_t *notes, void *stream) {
+  using namespace winstat;
+  return lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)},
+               [](const call &c) { return run_all(c, TOTALS | DEVIATIONS | EXTREMES); });
+}
+
+extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                                           const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
+  const fc_edges *made = w->shrink ? nullptr : edges;
+  return winstat::lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)},
+                        winstat::run_edges);
+}
