@@ -14,11 +14,12 @@
 
 /* ---- options ---------------------------------------------------------------- */
 
-#define AS_INPUT "as the input"
+#define ENCODERS_OWN "the encoder's own"
+#define AS_INPUT     "as the input"
 #define DTYPE(values)                                                                                        \
   { "dtype", values, AS_INPUT, "how samples are stored: integers or floats of so many bits" }
 #define BITRATE                                                                                              \
-  { "bitrate", "bits per second, as 96k", "the encoder's own", "of all channels together" }
+  { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "of all channels together" }
 
 const fc_file_option fc_wav_writing[] = {DTYPE("u8|i16|i24|i32|f32|f64"), {NULL}};
 const fc_file_option fc_pcm_writing[] = {DTYPE("i8|i16|i24|i32|f32|f64"), {NULL}};
@@ -50,12 +51,8 @@ static double bits_per_second(const char *text) {
   return end != text && (!*end || strcmp(end, "k") == 0) && number > 0 ? number * factor : 0;
 }
 
-static const fc_file_option *table_of(const fc_file_format *format) {
-  return format->writing;
-}
-
 static gboolean has_option(const fc_file_format *format, const char *key) {
-  const fc_file_option *option = table_of(format);
+  const fc_file_option *option = format->writing;
   while (option && option->key && strcmp(option->key, key) != 0) option++;
   return option && option->key;
 }
@@ -273,7 +270,7 @@ static void audio_free(fc_sink *base) {
 /* FALSE with an error when one makes no sense. */
 static gboolean take_options(audio_sink *sink, GError **error) {
   const fc_given_options *given = sink->options.out_options;
-  const fc_file_option *table = table_of(sink->file);
+  const fc_file_option *table = sink->file->writing;
   if (!given) return TRUE;
   if (has_option(sink->file, "dtype")) sink->subtype = subtype_of(fc_option_text(given, table, "dtype"));
   if (has_option(sink->file, "level")) sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
@@ -281,6 +278,7 @@ static gboolean take_options(audio_sink *sink, GError **error) {
     sink->spec.quality = (double)fc_option_number(given, table, "quality") / 10;
   if (!has_option(sink->file, "bitrate")) return TRUE;
   const char *bitrate = fc_option_text(given, table, "bitrate");
+  if (strcmp(bitrate, ENCODERS_OWN) == 0) return TRUE;
   sink->bitrate = bits_per_second(bitrate);
   return sink->bitrate > 0 ||
          fc_fail(error, FC_INVALID, "%s: bitrate: expected bits per second, as 96k, found \"%s\"",

@@ -398,6 +398,28 @@ class Mpeg(harness.Case):
             self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: out.wav: {LOST}" + ("COMPOSER, PIC\n" if version == 2 else "picture, COMPOSER\n")))
             self.assertIn(b"a title", self.read("out.wav"))
 
+    def test_there_and_back(self):
+        """Texts and cover art of FLAC go into MP3, and from there into FLAC and Ogg."""
+        image = bytes(range(256)) * 40
+        picture = struct.pack(">II9sI1sIIIII", 3, 9, b"image/png", 1, b"a", 0, 0, 0, 0, len(image)) + image
+        harness.write_wav(self.path("in.wav"), [i % 3000 for i in range(20000)], rate=44100)
+        self.succeed("-i", "in.wav", "-o", "plain.flac")
+        data = self.read("plain.flac")
+        fields = [b"TITLE=A title", b"MOOD=calm", b"COMMENT=said"]
+        body = bytes(4) + struct.pack("<I", len(fields)) + b"".join(struct.pack("<I", len(f)) + f for f in fields)
+        blocks = b"\4" + struct.pack(">I", len(body))[1:] + body + b"\6" + struct.pack(">I", len(picture))[1:] + picture
+        self.write("in.flac", data[:42] + blocks + data[42:])
+        self.succeed("-i", "in.flac", "-o", "out.mp3")
+        self.assertEqual(self.read("out.mp3")[:4], b"ID3\4")
+        self.succeed("-i", "out.mp3", "-o", "back.flac")
+        made = self.read("back.flac")
+        self.assertEqual([body for kind, body in harness.flac_blocks(made)[0] if kind == 6], [picture])
+        for field in fields:
+            self.assertIn(field, made)
+        self.succeed("-i", "back.flac", "-o", "back.npy")
+        self.succeed("-i", "in.wav", "-o", "in.npy")
+        self.assertEqual(len(self.read("back.npy")), len(self.read("in.npy")))
+
     def test_other_frames(self):
         """The length of the file is none of another one; what is neither text nor picture is named."""
         for more, word in ((b"TLEN", ""), (b"PRIV", "PRIV"), (b"GEOB", "GEOB")):
