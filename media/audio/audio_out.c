@@ -15,9 +15,8 @@
 /* ---- options ---------------------------------------------------------------- */
 
 #define ENCODERS_OWN "the encoder's own"
-#define AS_INPUT     "as the input"
 #define DTYPE(values)                                                                                        \
-  { "dtype", values, AS_INPUT, "how samples are stored: integers or floats of so many bits" }
+  { "dtype", "input|" values, "input", "how samples are stored: integers or floats of so many bits" }
 #define BITRATE                                                                                              \
   { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "of all channels together" }
 

@@ -449,9 +449,9 @@ static void test_large_and_big_endian(void) {
   g_remove(path);
 }
 
-/* A chunk of CAF that is cut off is told from what is none. */
+/* A chunk of CAF behind the samples that is cut off. */
 static void test_end_of_caf(void) {
-  g_autofree char *path = scratch("whole.caf"), *part = scratch("part.caf");
+  g_autofree char *path = scratch("whole.caf"), *part = scratch("part.caf"), *out = scratch("failed.raw");
   static const guint8 chunk[12 + 30] = "info\0\0\0\0\0\0\0\36\0\0\0\1title\0a sound";
   make_sound(path, SF_FORMAT_CAF | SF_FORMAT_PCM_16, 8000, 1, 1000);
   bytes b = load(path);
@@ -461,9 +461,9 @@ static void test_end_of_caf(void) {
   g_byte_array_append(file, chunk, sizeof chunk);
   for (gsize k = 12; k < sizeof chunk; k++) {
     g_autofree char *said = g_strdup_printf(
-        "is cut off: %" G_GSIZE_FORMAT " bytes are missing" FC_MEDIA_ADVICE, sizeof chunk - k);
+        "%s: is cut off: %" G_GSIZE_FORMAT " bytes are missing" FC_MEDIA_ADVICE, part, sizeof chunk - k);
     store(part, file->data, size + k);
-    assert_fails(part, said);
+    assert_copy_fails(&(copy_job){.in = part, .out = out, .dtype = FC_F32}, FC_IO, said);
   }
   clear_bytes(&b);
 }
