@@ -6,6 +6,7 @@
 #include "media/file/options.h"
 #include "tests/media/images.h"
 
+#if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
 enum { WIDTH = 61, HEIGHT = 37 };
 
 /* Of smooth slopes and noise, so that lossy coding is near. */
@@ -136,6 +137,8 @@ static void test_metadata(void) {
 #endif
 }
 
+#endif
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -146,7 +149,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/tiff/round-trip", test_tiff);
   g_test_add_func("/media/tiff/cut", test_cut_tiff);
 #endif
+#if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
   g_test_add_func("/media/other-images/metadata", test_metadata);
+#endif
   int status = g_test_run();
   scratch_remove();
   return status;
