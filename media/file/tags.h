@@ -41,6 +41,12 @@ typedef struct fc_tag_chunk {
   gboolean ahead; /* it stood ahead of the samples */
 } fc_tag_chunk;
 
+/* Pixels a metre of an image, or else only their ratio; 0: not said. */
+typedef struct fc_density {
+  guint32 x, y;
+  gboolean metres;
+} fc_density;
+
 typedef struct fc_tags {
   gatomicrefcount references;
   fc_tag_family family;
@@ -55,6 +61,8 @@ typedef struct fc_tags {
   gint64 frames;            /* FC_UNKNOWN */
   guint32 speakers;         /* WAV's mask; 0: not said */
   gboolean speakers_stated; /* the file says it; otherwise the codec implies it */
+
+  fc_density density; /* of an image */
 
   gsize bytes;     /* of texts, pictures and chunks */
   GString *lost;   /* names of what could not be read, for the warning */

@@ -47,28 +47,28 @@
 
 #include "media/file/bytes.h"
 
-/* stb_image looks at no checksum. */
-static gboolean has_wrong_sum(const guint8 *file, gsize size) {
+/* stb_image looks at no checksum, and takes no file that is cut off. */
+static fc_damage check_png(const guint8 *file, gsize size) {
   for (gsize at = 8; size - at >= 12;) {
     gsize length = fc_big(file + at, 4);
-    if (length > size - at - 12) return TRUE;
+    if (length > size - at - 12) return FC_CUT_OFF;
     if (crc32(crc32(0, NULL, 0), file + at + 4, (uInt)length + 4) != fc_big(file + at + 8 + length, 4))
-      return TRUE;
-    if (memcmp(file + at + 4, "IEND", 4) == 0) return FALSE;
+      return FC_CORRUPTED;
+    if (memcmp(file + at + 4, "IEND", 4) == 0) return FC_UNDAMAGED;
     at += 12 + length;
   }
-  return TRUE;
+  return FC_CUT_OFF;
 }
 #else
-static gboolean has_wrong_sum(const guint8 *file, gsize size) {
-  return FALSE;
+static fc_damage check_png(const guint8 *file, gsize size) {
+  return FC_UNDAMAGED;
 }
 #endif
 
 gboolean fc_decode_stb(const fc_decode_task *task, fc_decode_report *report) {
   int width, height, channels, size = (int)task->size;
-  if (task->kind == FC_IMAGE_PNG && has_wrong_sum(task->file, task->size))
-    return fc_decode_fail(report, FC_CORRUPTED, "CRC error");
+  const fc_damage damage = task->kind == FC_IMAGE_PNG ? check_png(task->file, task->size) : FC_UNDAMAGED;
+  if (damage != FC_UNDAMAGED) return fc_decode_fail(report, damage, "a wrong checksum");
   if (!stbi_info_from_memory(task->file, size, &width, &height, &channels))
     return fc_decode_fail(report, FC_CORRUPTED, stbi_failure_reason());
   const int bits = stbi_is_16_bit_from_memory(task->file, size) ? 16 : 8;

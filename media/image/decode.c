@@ -117,27 +117,34 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
                          char **warning, GError **error) {
   const fc_decode_request request = request_of(size, header, wish);
   const gsize file_at = FC_DECODE_REPORT_SIZE + request.room;
-  fc_decode_answer answer = {0};
+  fc_decoders_result result = FC_DECODERS_LOST;
+  fc_decode_answer answer;
+  const gint64 patience = (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC;
   *warning = NULL;
-  fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, file_at + size) : NULL;
-  if (!memory) return fail_memory(name, header, error);
-  /* By write, which fails where there is no memory; touching the mapping would end the process. */
-  gboolean done =
-      pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size || fail_memory(name, header, error);
-  if (done) {
-    fc_decoders_result result = fc_decoders_run(decoders, &request, memory->fd,
-                                                (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC, &answer);
-    done = take_result(name, &request, result, &answer, memory->at, error) &&
-           fc_image_take_report(name, memory->at, file_at, header, wish, picture, warning, error);
+  /* A helper that was killed meanwhile, which no file can do, has a successor. */
+  for (int tries = 0; tries < 2; tries++) {
+    fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, file_at + size) : NULL;
+    if (!memory) return fail_memory(name, header, error);
+    /* By write, which fails where there is no memory; touching the mapping would end the process. */
+    const gboolean there = pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size;
+    answer = (fc_decode_answer){0};
+    if (there) result = fc_decoders_run(decoders, &request, memory->fd, patience, &answer);
+    const gboolean again = there && result == FC_DECODERS_LOST && tries == 0;
+    const gboolean done =
+        there && !again && take_result(name, &request, result, &answer, memory->at, error) &&
+        fc_image_take_report(name, memory->at, file_at, header, wish, picture, warning, error);
+    if (done) {
+      picture->memory = memory, picture->decoders = decoders;
+      return TRUE;
+    }
+    fc_decoders_give_memory(decoders, memory, result == FC_DECODERS_ANSWERED);
+    if (!there) return fail_memory(name, header, error);
+    if (!again) break;
   }
-  if (done)
-    picture->memory = memory, picture->decoders = decoders;
-  else
-    fc_decoders_give_memory(decoders, memory);
-  return done;
+  return FALSE;
 }
 
 void fc_picture_clear(fc_picture *picture) {
-  if (picture->memory) fc_decoders_give_memory(picture->decoders, picture->memory);
+  if (picture->memory) fc_decoders_give_memory(picture->decoders, picture->memory, TRUE);
   memset(picture, 0, sizeof *picture);
 }

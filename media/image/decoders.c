@@ -222,10 +222,9 @@ fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, gsize size) {
   return found;
 }
 
-void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory) {
-  if (!memory) return;
+void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean keep) {
   fc_decode_memory *last = NULL;
-  if (memory->size <= KEPT_SIZE) {
+  if (keep && memory->size <= KEPT_SIZE) {
     memset(memory->at, 0, memory->used); /* no image sees another one */
     g_mutex_lock(&d->mutex);
     g_queue_push_head(&d->memory, memory);

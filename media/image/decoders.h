@@ -63,7 +63,8 @@ typedef struct fc_decode_memory {
   gsize size, used;
 } fc_decode_memory;
 fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, gsize size);
-void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory); /* NULL is allowed */
+/* `keep`: the child that wrote into it is surely gone. */
+void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory, gboolean keep);
 
 /* Helpers that wait for work. */
 guint fc_decoders_idle(fc_decoders *decoders);

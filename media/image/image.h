@@ -9,7 +9,7 @@
 #ifndef FC_MEDIA_IMAGE_H
 #define FC_MEDIA_IMAGE_H
 
-#include "media/file/internal.h"
+#include "media/file/blob.h"
 
 G_BEGIN_DECLS
 
@@ -99,7 +99,6 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
 /* ---- encoding ---------------------------------------------------------- */
 
 struct fc_output;
-struct fc_blob;
 
 /* What the options behind an output's name say, each for the formats that have it. */
 typedef struct fc_encode_settings {
@@ -110,14 +109,18 @@ typedef struct fc_encode_settings {
   guint8 background[3];                  /* RGB: what alpha is flattened over */
 } fc_encode_settings;
 
-/* Metadata as the format has them (meta.h). */
+/* Metadata as the format has them (meta.h). Zeroed: none. */
 typedef struct fc_encode_metadata {
-  const struct fc_blob *pieces; /* PNG: chunks behind the header; JPEG: segments behind the first */
-  const struct fc_blob *icc, *exif, *xmp, *comment; /* WebP, TIFF */
-  double per_inch_x, per_inch_y;                    /* TIFF; 0: not said */
-  guint8 jfif[5];                                   /* JPEG: unit and densities; all 0: not said */
-  guint32 per_metre_x, per_metre_y;                 /* BMP; 0: not said */
+  fc_blob pieces;                   /* PNG: chunks behind the header; JPEG: segments behind the first */
+  fc_blob icc, exif, xmp, comment;  /* WebP, TIFF */
+  double per_inch_x, per_inch_y;    /* TIFF; 0: not said */
+  guint8 jfif[5];                   /* JPEG: unit and densities; all 0: not said */
+  guint32 per_metre_x, per_metre_y; /* BMP; 0: not said */
 } fc_encode_metadata;
+
+void fc_encode_metadata_clear(fc_encode_metadata *metadata);
+/* FALSE with an error when there was no memory for some of it. */
+gboolean fc_encode_metadata_check(const fc_encode_metadata *metadata, const char *name, GError **error);
 
 /* A whole picture of 8 bits (TIFF: or 16) into an output, complete. `name` is for messages. */
 typedef gboolean (*fc_encode_fn)(const char *name, struct fc_output *output, const fc_picture *picture,
@@ -139,7 +142,7 @@ gboolean fc_encode_stb(const char *, struct fc_output *, const fc_picture *, con
  */
 typedef struct fc_png_writer fc_png_writer;
 fc_png_writer *fc_png_begin(const char *name, struct fc_output *output, const fc_picture *picture, int level,
-                            const struct fc_blob *chunks, GError **error);
+                            const fc_blob *chunks, GError **error);
 /* The next dense rows; with the last the file is complete. */
 gboolean fc_png_write(fc_png_writer *writer, const void *pixels, gint64 rows, GError **error);
 /* NULL is allowed. */

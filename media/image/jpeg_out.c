@@ -28,7 +28,7 @@ static gboolean write_file(struct fc_output *output, guint8 *file, gsize size, c
   static const guint8 none[5];
   if (memcmp(with->jfif, none, sizeof none) != 0) memcpy(file + DENSITY, with->jfif, sizeof with->jfif);
   return fc_output_write(output, file, FRONT, error) &&
-         fc_output_write(output, with->pieces->data, with->pieces->size, error) &&
+         fc_output_write(output, with->pieces.data, with->pieces.size, error) &&
          fc_output_write(output, file + FRONT, size - FRONT, error);
 }
 

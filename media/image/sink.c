@@ -59,15 +59,16 @@ typedef struct image_sink {
   fc_encode_settings settings;
   char *path;
   unsigned flags;
-  int like;            /* element type of the image that came in, or -1 */
-  int dtype;           /* that is asked for */
-  fc_image_meta *meta; /* of the image that came in, or NULL */
+  int like;  /* element type of the image that came in, or -1 */
+  int dtype; /* that is asked for */
+  int like_channels;
+  fc_tags *tags; /* of the image that came in, or NULL */
+  fc_encode_metadata metadata;
   fc_output *output;
   gint64 height, written; /* rows */
   fc_png_writer *png;     /* from the first of them on */
   void *scratch;
   gsize scratch_size;
-  fc_blob pieces; /* of metadata: chunks of PNG, or segments of JPEG */
 } image_sink;
 
 /* ---- what it takes ----------------------------------------------------- */
@@ -129,17 +130,16 @@ static gboolean image_accept(fc_sink *base, fc_format *format, GError **error) {
 
 /* What goes over of the metadata; the rest is told. */
 static gboolean place_metadata(image_sink *sink, int channels, GError **error) {
-  if (!sink->meta) return TRUE;
+  if (!sink->tags) return TRUE;
   g_autoptr(GString) lost = g_string_new(NULL);
-  const char *format = sink->form->name;
-  if (strcmp(format, "png") == 0)
-    fc_image_meta_for_png(sink->meta, channels, sink->dtype == FC_U16 ? 16 : 8, &sink->pieces, lost);
-  else if (strcmp(format, "jpg") == 0)
-    fc_image_meta_for_jpeg(sink->meta, channels, &sink->pieces, lost);
-  else
-    fc_image_meta_for_neither(sink->meta, strcmp(format, "bmp") == 0, lost);
-  fc_media_warn_lost(&sink->options, sink->base.name, sink->file->title, lost);
-  return fc_blob_check(&sink->pieces, sink->base.name, error);
+  const fc_meta_form form = {.format = sink->form->name,
+                             .channels = channels,
+                             .dtype = sink->dtype,
+                             .like_channels = sink->like_channels,
+                             .like_dtype = sink->like};
+  fc_image_tags_write(sink->tags, &form, &sink->metadata, lost);
+  fc_tags_warn_lost(sink->tags, &sink->options, sink->base.name, lost);
+  return fc_encode_metadata_check(&sink->metadata, sink->base.name, error);
 }
 
 static gboolean image_begin(fc_sink *base, const fc_format *format, GError **error) {
@@ -191,11 +191,9 @@ static gboolean prepare(const image_sink *sink, fc_picture *picture, void **made
 }
 
 static gboolean encode(image_sink *sink, fc_picture picture, GError **error) {
-  fc_encode_metadata metadata = {.pieces = &sink->pieces};
   g_autofree void *made = NULL;
-  if (sink->meta) fc_image_meta_density_for(sink->meta, &metadata);
   return prepare(sink, &picture, &made, error) &&
-         sink->form->encode(sink->base.name, sink->output, &picture, &sink->settings, &metadata, error);
+         sink->form->encode(sink->base.name, sink->output, &picture, &sink->settings, &sink->metadata, error);
 }
 
 /* Some rows from the top, then those that follow. */
@@ -203,8 +201,8 @@ static gboolean write_png(image_sink *sink, const fc_picture *rows, GError **err
   fc_picture whole = *rows;
   whole.height = sink->height;
   if (!sink->png)
-    sink->png =
-        fc_png_begin(sink->base.name, sink->output, &whole, sink->settings.level, &sink->pieces, error);
+    sink->png = fc_png_begin(sink->base.name, sink->output, &whole, sink->settings.level,
+                             &sink->metadata.pieces, error);
   return sink->png && fc_png_write(sink->png, rows->pixels, rows->height, error);
 }
 
@@ -237,8 +235,8 @@ static void image_free(fc_sink *base) {
   fc_png_free(sink->png);
   g_free(sink->scratch);
   fc_output_free(sink->output);
-  fc_image_meta_unref(sink->meta);
-  fc_blob_clear(&sink->pieces);
+  fc_tags_unref(sink->tags);
+  fc_encode_metadata_clear(&sink->metadata);
   g_free(sink->path);
   g_free(base->name);
   g_free(sink);
@@ -307,7 +305,8 @@ fc_sink *fc_image_create(const char *path, const fc_file_format *format, const f
   sink->flags = fc_output_flags_of(options);
   sink->like = like && like->format.kind != FC_AUDIO ? like->format.dtype : -1;
   sink->dtype = -1;
-  sink->meta = fc_image_source_meta(like);
+  sink->like_channels = like ? (int)like->format.extent[FC_AXIS_C] : 0;
+  if (sink->like >= 0) sink->tags = fc_tags_ref(fc_source_tags(like));
   if (read_settings(sink, error)) return &sink->base;
   image_free(&sink->base);
   return NULL;

@@ -14,15 +14,14 @@
 #define PIXELS_MAX ((gint64)1 << 28)
 
 typedef struct image_source {
-  fc_source base;
+  fc_file_source head;
   fc_media_options options; /* its strings are not used */
   guint8 *file;             /* until it is decoded */
   gsize size;
   fc_image_header header;
   fc_decode_wish wish;
   fc_picture picture; /* without pixels until it is decoded */
-  fc_image_meta *meta;
-  gint64 rows; /* delivered */
+  gint64 rows;        /* delivered */
 } image_source;
 
 const fc_file_option fc_image_reading[] = {
@@ -70,12 +69,13 @@ static void set_format(image_source *source, int channels, int dtype) {
   const fc_image_header *h = &source->header;
   const gint64 width = divided(h->width, source->wish.scale), height = divided(h->height, source->wish.scale);
   const gboolean lying = h->orientation >= 5;
-  source->base.format = (fc_format){.size = sizeof(fc_format),
-                                    .kind = FC_IMAGE,
-                                    .dtype = dtype,
-                                    .bits = dtype == FC_U16 ? 16 : 8,
-                                    .layout = FC_INTERLEAVED,
-                                    .extent = {1, lying ? width : height, lying ? height : width, channels}};
+  source->head.base.format =
+      (fc_format){.size = sizeof(fc_format),
+                  .kind = FC_IMAGE,
+                  .dtype = dtype,
+                  .bits = dtype == FC_U16 ? 16 : 8,
+                  .layout = FC_INTERLEAVED,
+                  .extent = {1, lying ? width : height, lying ? height : width, channels}};
 }
 
 static void image_shrink(fc_source *base, int divisor) {
@@ -86,11 +86,12 @@ static void image_shrink(fc_source *base, int divisor) {
 
 static gboolean decode(image_source *source, GError **error) {
   g_autofree char *warning = NULL;
-  if (!fc_image_decode(source->base.name, source->file, source->size, &source->header, &source->wish,
+  if (!fc_image_decode(source->head.base.name, source->file, source->size, &source->header, &source->wish,
                        source->options.decoders, &source->picture, &warning, error))
     return FALSE;
   if (source->header.cut && !warning) warning = g_strdup("is cut off: the file ends before the image");
-  if (warning) fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, warning);
+  if (warning)
+    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->head.base.name, warning);
   g_clear_pointer(&source->file, g_free);
   return TRUE;
 }
@@ -112,17 +113,10 @@ static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
   return base->by_rows ? rows : 1;
 }
 
-static void image_free(fc_source *base) {
-  image_source *source = (image_source *)base;
+static void image_close(fc_file_source *head) {
+  image_source *source = (image_source *)head;
   fc_picture_clear(&source->picture);
-  fc_image_meta_unref(source->meta);
   g_free(source->file);
-  g_free(base->name);
-  g_free(source);
-}
-
-fc_image_meta *fc_image_source_meta(fc_source *source) {
-  return source && source->read == image_read ? fc_image_meta_ref(((image_source *)source)->meta) : NULL;
 }
 
 /* ---- opening --------------------------------------------------------------- */
@@ -170,11 +164,10 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
                    input->name);
   source->wish = (fc_decode_wish){.scale = scale_of(options), .lenient = options->allow_truncated};
   const gboolean later = header->kind == FC_IMAGE_JPEG;
-  source->meta = fc_image_meta_read(source->file, source->size, header->orientation);
-  if (!source->meta) return fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", input->name);
-  if (later && fc_image_reading[0].key) source->base.shrink = image_shrink;
+  source->head.tags = fc_image_tags_read(source->file, source->size, header);
+  if (!fc_tags_check(source->head.tags, input->name, error)) return FALSE;
+  if (later && fc_image_reading[0].key) source->head.base.shrink = image_shrink;
   if (!later && !decode(source, error)) return FALSE;
-  source->meta->grey = (later ? header->channels : source->picture.channels) < 3;
   set_format(source, later ? header->channels : source->picture.channels,
              later ? FC_U8 : source->picture.dtype);
   return TRUE;
@@ -183,12 +176,13 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
 fc_source *fc_image_open(fc_input *input, const fc_file_format *format, const fc_media_options *options,
                          GError **error) {
   image_source *source = g_new0(image_source, 1);
-  source->base =
-      (fc_source){.name = g_strdup(input->name), .can_rows = TRUE, .read = image_read, .free = image_free};
+  source->head.base = (fc_source){
+      .name = g_strdup(input->name), .can_rows = TRUE, .read = image_read, .free = fc_file_source_free};
+  source->head.close = image_close;
   source->options = *options;
   gboolean opened = open_loaded(source, input, format, error);
   fc_input_free(input);
-  if (opened) return &source->base;
-  image_free(&source->base);
+  if (opened) return &source->head.base;
+  fc_file_source_free(&source->head.base);
   return NULL;
 }

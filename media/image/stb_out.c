@@ -40,6 +40,6 @@ gboolean fc_encode_stb(const char *name, struct fc_output *output, const fc_pict
     fc_put_little(file.data + BMP_DENSITY + 4, with->per_metre_y, 4);
   }
   return fc_output_write(output, file.data, front, error) &&
-         fc_output_write(output, with->pieces->data, jpeg ? with->pieces->size : 0, error) &&
+         fc_output_write(output, with->pieces.data, jpeg ? with->pieces.size : 0, error) &&
          fc_output_write(output, file.data + front, file.size - front, error);
 }

@@ -54,14 +54,14 @@ static toff_t size_of(thandle_t handle) {
 /* ---- fields ---------------------------------------------------------------- */
 
 static void set_blob(TIFF *tiff, ttag_t tag, const fc_blob *blob) {
-  if (blob && blob->size) TIFFSetField(tiff, tag, (uint32_t)blob->size, blob->data);
+  if (blob->size) TIFFSetField(tiff, tag, (uint32_t)blob->size, blob->data);
 }
 
 static void set_metadata(TIFF *tiff, const fc_encode_metadata *with) {
-  set_blob(tiff, TIFFTAG_ICCPROFILE, with->icc);
-  set_blob(tiff, TIFFTAG_XMLPACKET, with->xmp);
-  if (with->comment && with->comment->size) {
-    g_autofree char *text = g_strndup((const char *)with->comment->data, with->comment->size);
+  set_blob(tiff, TIFFTAG_ICCPROFILE, &with->icc);
+  set_blob(tiff, TIFFTAG_XMLPACKET, &with->xmp);
+  if (with->comment.size) {
+    g_autofree char *text = g_strndup((const char *)with->comment.data, with->comment.size);
     TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, text);
   }
   if (with->per_inch_x <= 0 || with->per_inch_y <= 0) return;

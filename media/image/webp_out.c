@@ -57,7 +57,7 @@ static int encode(const fc_picture *p, const fc_encode_settings *settings, WebPM
 }
 
 static gboolean set_chunk(WebPMux *mux, const char *id, const fc_blob *blob) {
-  const WebPData data = {blob ? blob->data : NULL, blob ? blob->size : 0};
+  const WebPData data = {blob->data, blob->size};
   return !data.size || WebPMuxSetChunk(mux, id, &data, 0) == WEBP_MUX_OK;
 }
 
@@ -65,9 +65,9 @@ static gboolean write_with(struct fc_output *output, const char *name, const Web
                            const fc_encode_metadata *with, GError **error) {
   WebPMux *mux = WebPMuxNew();
   WebPData file = {NULL, 0};
-  gboolean made = mux && WebPMuxSetImage(mux, image, 0) == WEBP_MUX_OK && set_chunk(mux, "ICCP", with->icc) &&
-                  set_chunk(mux, "EXIF", with->exif) && set_chunk(mux, "XMP ", with->xmp) &&
-                  WebPMuxAssemble(mux, &file) == WEBP_MUX_OK;
+  gboolean made = mux && WebPMuxSetImage(mux, image, 0) == WEBP_MUX_OK &&
+                  set_chunk(mux, "ICCP", &with->icc) && set_chunk(mux, "EXIF", &with->exif) &&
+                  set_chunk(mux, "XMP ", &with->xmp) && WebPMuxAssemble(mux, &file) == WEBP_MUX_OK;
   gboolean done = made ? fc_output_write(output, file.bytes, file.size, error)
                        : fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", name);
   WebPDataClear(&file);

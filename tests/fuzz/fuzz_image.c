@@ -61,17 +61,16 @@ static guint8 *with_checksums(const guint8 *data, gsize size) {
   return file;
 }
 
-static void read_meta(const guint8 *file, gsize size) {
-  for (int channels = 1; channels <= 4; channels += 2) {
-    g_autoptr(fc_image_meta) meta = fc_image_meta_read(file, size, channels == 1 ? 1 : 6);
+static void read_meta(const guint8 *file, gsize size, const fc_image_header *header) {
+  static const char *const formats[] = {"png", "jpg", "webp", "tiff", "bmp", "tga"};
+  g_autoptr(fc_tags) tags = fc_image_tags_read(file, size, header);
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
+    const fc_meta_form form = {
+        .format = formats[i], .channels = 3, .dtype = FC_U8, .like_channels = i % 2 ? 1 : 3};
     g_autoptr(GString) lost = g_string_new(NULL);
-    g_auto(fc_blob) chunks = {0}, segments = {0};
-    fc_density density = fc_image_meta_density(meta);
-    guint8 jfif[5];
-    fc_density_for_jpeg(&density, jfif);
-    fc_image_meta_for_png(meta, 3, 8, &chunks, lost);
-    fc_image_meta_for_jpeg(meta, 3, &segments, lost);
-    fc_image_meta_for_neither(meta, FALSE, lost);
+    fc_encode_metadata metadata = {0};
+    fc_image_tags_write(tags, &form, &metadata, lost);
+    fc_encode_metadata_clear(&metadata);
   }
 }
 
@@ -110,7 +109,7 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
     return 0;
   }
   g_assert_true(header.orientation >= 1 && header.orientation <= 8);
-  read_meta(file, size);
+  read_meta(file, size, &header);
   if (header.width < 1 || header.height < 1 || header.width > PIXELS / header.height) return 0;
   decode(file, size, &header, 1, size % 2);
   if (kind == FC_IMAGE_JPEG) decode(file, size, &header, 1 << (1 + size % 3), size % 2);

@@ -434,7 +434,7 @@ static void test_png_to_jpeg(void) {
 
 /* What has no place is named, in one warning. */
 static void test_lost_metadata(void) {
-  static const char lost[] = "%s has no place for what else is in the input, and it is left out: %s";
+  static const char lost[] = "of what the input says beside its samples this is left out: %s";
   static const char iptc[] = "\xff\xed\0\x12Photoshop 3.0\0xy";
   g_autofree char *png = scratch("l.png"), *jpg = scratch("l.jpg"), *bmp = scratch("l.bmp"),
                   *tga = scratch("l.tga"), *out = scratch("l2.png");
@@ -445,12 +445,12 @@ static void test_lost_metadata(void) {
   put_chunk(chunks, "pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1", 9);
   store_with_chunks(png, 3, chunks);
   const struct {
-    const char *in, *out, *title, *words;
-  } cases[] = {{png, jpg, "JPEG", "texts"},
-               {png, bmp, "BMP", "texts, colour profile"},
-               {png, tga, "TGA", "resolution, texts, colour profile"}};
+    const char *in, *out, *words;
+  } cases[] = {{png, jpg, "texts"},
+               {png, bmp, "texts, colour profile"},
+               {png, tga, "texts, colour profile, resolution"}};
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *expected = g_strdup_printf(lost, cases[i].title, cases[i].words);
+    g_autofree char *expected = g_strdup_printf(lost, cases[i].words);
     assert_copy_says(cases[i].in, cases[i].out, expected);
   }
   g_assert_true(contains(bmp, "\x13\x0b\0\0\x13\x0b\0\0", 8));
@@ -464,7 +464,7 @@ static void test_lost_metadata(void) {
   g_byte_array_append(rich, b.data + 20, (guint)b.size - 20);
   store(jpg, rich->data, rich->len);
   clear_bytes(&b);
-  g_autofree char *expected = g_strdup_printf(lost, "PNG", "further pictures, IPTC");
+  g_autofree char *expected = g_strdup_printf(lost, "IPTC, further pictures");
   assert_copy_says(jpg, out, expected);
 }
 
@@ -480,38 +480,25 @@ static void test_names_of_what_is_lost(void) {
   g_byte_array_append(rich, b.data + 20, (guint)b.size - 20);
   store(jpg, rich->data, rich->len);
   clear_bytes(&b);
-  assert_copy_says(jpg, out,
-                   "PNG has no place for what else is in the input, and it is left out: APP11, APP1");
+  assert_copy_says(jpg, out, "of what the input says beside its samples this is left out: APP11, APP1");
 }
 
-/* JPEG stores three components of grey too, and a profile of one would be wrong for them. */
+/* Grey stays grey in JPEG, and keeps its profile; in colour, as by a matrix of channels, it would be wrong.
+ */
 static void test_profile_of_grey(void) {
-  static const char lost[] =
-      "JPEG has no place for what else is in the input, and it is left out: colour profile";
-  static const char grey[] = "................GRAY....", segment[] = "\xff\xe2\0\x28ICC_PROFILE\0\1\1";
-  g_autofree char *png = scratch("pg.png"), *jpg = scratch("pg.jpg"), *back = scratch("pg2.png"),
-                  *again = scratch("pg2.jpg");
+  static const char grey[] = "................GRAY....";
+  g_autofree char *png = scratch("pg.png"), *jpg = scratch("pg.jpg"), *back = scratch("pg2.png");
   g_autoptr(GByteArray) chunks = g_byte_array_new();
   put_packed(chunks, "iCCP", "\0", 2, grey, 24);
   store_with_chunks(png, 1, chunks);
   assert_copy_says(png, back, "");
-  assert_copy_says(png, jpg, lost);
-  g_assert_false(contains(jpg, "ICC_PROFILE", 11));
-  bytes b = load(jpg);
-  g_autoptr(GByteArray) with = g_byte_array_new();
-  g_byte_array_append(with, b.data, 20);
-  g_byte_array_append(with, (const guint8 *)segment, sizeof segment - 1);
-  g_byte_array_append(with, (const guint8 *)grey, 24);
-  g_byte_array_append(with, b.data + 20, (guint)b.size - 20);
-  store(jpg, with->data, with->len);
-  clear_bytes(&b);
-  assert_copy_says(jpg, again, lost);
-  g_assert_false(contains(again, "ICC_PROFILE", 11));
+  assert_copy_says(png, jpg, "");
+  g_assert_true(contains(jpg, "ICC_PROFILE\0\1\1................GRAY", 34));
 }
 
 /* What is packed can be anything: damaged, or without an end. */
 static void test_packed_metadata(void) {
-  static const char lost[] = "JPEG has no place for what else is in the input, and it is left out: ";
+  static const char lost[] = "of what the input says beside its samples this is left out: ";
   g_autofree char *png = scratch("pk.png"), *jpg = scratch("pk.jpg"), *said = NULL, *told = NULL;
   g_autofree guint8 *zeros = g_malloc0(40 << 20), *packed = g_malloc(100000);
   uLongf size = 100000 - 2;
@@ -851,13 +838,13 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/image/wrong-amount", test_wrong_amount);
   g_test_add_func("/media/image/checksums", test_checksums);
   g_test_add_func("/media/image/cut", test_cut);
-  g_test_add_func("/media/image/cut-png", test_cut_png);
+  if (HAS_SPNG) g_test_add_func("/media/image/cut-png", test_cut_png);
   g_test_add_func("/media/image/flips", test_flips);
   g_test_add_func("/media/image/flips-behind-checksums", test_flips_behind_checksums);
   g_test_add_func("/media/image/refused-kinds", test_refused_kinds);
   g_test_add_func("/media/image/odd-jpeg", test_odd_jpeg);
   g_test_add_func("/media/image/from-threads", test_from_threads);
-  g_test_add_func("/media/image/scaled-jpeg", test_scaled_jpeg);
+  if (HAS_TURBOJPEG) g_test_add_func("/media/image/scaled-jpeg", test_scaled_jpeg);
   g_test_add_func("/media/image/size-disagrees", test_size_disagrees);
   int status = g_test_run();
   scratch_remove();

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_other_images.c - WebP and TIFF, written and read: lossless ones bit for bit, of every form. */
 #include <string.h>
+#include <zlib.h>
 
 #include "media/file/options.h"
 #include "tests/media/images.h"
 
+#if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
 enum { WIDTH = 61, HEIGHT = 37 };
 
 /* Of smooth slopes and noise, so that lossy coding is near. */
@@ -90,6 +92,53 @@ static void test_cut_tiff(void) {
 }
 #endif
 
+/* A PNG with a profile, XMP, EXIF, a comment and a density. */
+static void make_rich_png(const char *npy, const char *path) {
+  static const guint8 exif[] = "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0";
+  g_autoptr(GByteArray) png = g_byte_array_new();
+  guint8 packed[64] = "p\0";
+  uLongf size = sizeof packed - 3;
+  g_assert_cmpint(compress(packed + 3, &size, (const guint8 *)"a profile!", 10), ==, Z_OK);
+  assert_copies(npy, path);
+  bytes b = load(path);
+  g_byte_array_append(png, b.data, 33);
+  put_chunk(png, "pHYs", "\0\0\x0b\x13\0\0\x2e\x23\1", 9);
+  put_chunk(png, "iCCP", packed, 3 + size);
+  put_chunk(png, "iTXt", "XML:com.adobe.xmp\0\0\0\0\0<x:xmpmeta/>", 34);
+  put_chunk(png, "tEXt", "Comment\0a comment", 17);
+  put_chunk(png, "eXIf", exif, 26);
+  g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
+  store(path, png->data, png->len);
+  clear_bytes(&b);
+}
+
+/* What they have a place for comes through, upright; the rest is named. */
+static void test_metadata(void) {
+  static const char lost[] = "of what the input says beside its samples this is left out: ";
+  g_autofree char *npy = scratch("m.npy"), *png = scratch("m.png");
+  make_image(npy, 3, FALSE, 20);
+  make_rich_png(npy, png);
+#ifdef FC_WITH_WEBP
+  g_autofree char *webp = scratch("m.webp"), *from_webp = scratch("mw.png");
+  g_autofree char *of_webp = g_strconcat(lost, "comment, resolution", NULL);
+  assert_copy_says(png, webp, of_webp);
+  assert_copy_says(webp, from_webp, "");
+  g_assert_true(contains(from_webp, "<x:xmpmeta/>", 12) && contains(from_webp, "iCCP", 4));
+  g_assert_true(contains(from_webp, "eXIfII*", 7));
+#endif
+#ifdef FC_WITH_TIFF
+  g_autofree char *tiff = scratch("m.tiff"), *from_tiff = scratch("mt.png");
+  g_autofree char *of_tiff = g_strconcat(lost, "EXIF", NULL);
+  assert_copy_says(png, tiff, of_tiff);
+  assert_copy_says(tiff, from_tiff, "");
+  g_assert_true(contains(from_tiff, "<x:xmpmeta/>", 12) && contains(from_tiff, "iCCP", 4));
+  g_assert_true(contains(from_tiff, "Comment\0a comment", 17));
+  g_assert_true(contains(from_tiff, "pHYs\0\0\x2e\x23\0\0\x0b\x13\1", 13)); /* turned */
+#endif
+}
+
+#endif
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -99,6 +148,9 @@ int main(int argc, char **argv) {
 #ifdef FC_WITH_TIFF
   g_test_add_func("/media/tiff/round-trip", test_tiff);
   g_test_add_func("/media/tiff/cut", test_cut_tiff);
+#endif
+#if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
+  g_test_add_func("/media/other-images/metadata", test_metadata);
 #endif
   int status = g_test_run();
   scratch_remove();

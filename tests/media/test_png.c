@@ -170,7 +170,7 @@ static void test_odd_data(void) {
 
 /* ---- what stands beside the pixels ---------------------------------------- */
 
-#define LOST " has no place for what else is in the input, and it is left out: "
+#define LOST "of what the input says beside its samples this is left out: "
 
 typedef struct chunk {
   const char *type, *data;
@@ -207,13 +207,13 @@ static void test_chunks(void) {
   store_beside(png, 8, 2, kept, G_N_ELEMENTS(kept));
   assert_copy_says(png, out, "");
   for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) g_assert_true(has_chunk(out, &kept[i]));
-  assert_copy_says(png, jpg, "JPEG" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
-  assert_copy_says(png, bmp, "BMP" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
-  assert_copy_says(png, tga, "TGA" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, jpg, LOST "oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, bmp, LOST "oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, tga, LOST "oFFs, vpAg, teSt, mDCV, cLLI");
   store_beside(png, 8, 2, left, G_N_ELEMENTS(left));
-  assert_copy_says(png, out, "PNG" LOST "sBIT, tIME, hIST, sPLT, teST, te?T");
+  assert_copy_says(png, out, LOST "sBIT, hIST, sPLT, teST, te?T");
   for (gsize i = 0; i < G_N_ELEMENTS(left); i++) g_assert_false(contains(out, left[i].type, 4));
-  assert_copy_says(png, tga, "TGA" LOST "sBIT, tIME, hIST, sPLT, teST, te?T");
+  assert_copy_says(png, tga, LOST "sBIT, hIST, sPLT, teST, te?T");
 }
 
 /* A background has the numbers of the samples: it holds for those of the same kind. */
@@ -222,7 +222,7 @@ static void test_background(void) {
                      grey = {"bKGD", "\0\7", 2}, palette = {"PLTE", "abcdef", 6};
   g_autofree char *png = scratch("b.png"), *out = scratch("b2.png");
   store_beside(png, 8, 3, &of_palette, 1);
-  assert_copy_says(png, out, "PNG" LOST "bKGD");
+  assert_copy_says(png, out, "");
   g_assert_false(contains(out, "bKGD", 4));
   store_beside(png, 16, 2, &wide, 1);
   assert_copy_says(png, out, "");
@@ -231,9 +231,10 @@ static void test_background(void) {
   assert_copy_says(png, out, "");
   g_assert_true(has_chunk(out, &grey));
   store_beside(png, 4, 0, &grey, 1); /* of 4 bits, which become 8 */
-  assert_copy_says(png, out, "PNG" LOST "bKGD");
+  assert_copy_says(png, out, "");
+  g_assert_false(contains(out, "bKGD", 4));
   store_beside(png, 8, 2, &palette, 1); /* a suggestion */
-  assert_copy_says(png, out, "PNG" LOST "PLTE");
+  assert_copy_says(png, out, LOST "PLTE");
 }
 
 /* However many there are. */
@@ -258,7 +259,7 @@ static void test_aspect(void) {
   g_autofree char *png = scratch("a.png"), *bmp = scratch("a.bmp"), *jpg = scratch("a.jpg"),
                   *out = scratch("a2.png");
   store_beside(png, 8, 2, &aspect, 1);
-  assert_copy_says(png, bmp, "BMP" LOST "resolution");
+  assert_copy_says(png, bmp, LOST "resolution");
   assert_copy_says(png, jpg, "");
   assert_copy_says(png, out, "");
   g_assert_true(has_chunk(out, &aspect));
@@ -290,7 +291,7 @@ static void test_segments(void) {
   bytes b = load(plain);
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     gboolean kept = cases[i].left_out && !*cases[i].left_out;
-    g_autofree char *said = g_strdup_printf("JPEG" LOST "%s", cases[i].left_out);
+    g_autofree char *said = g_strdup_printf(LOST "%s", cases[i].left_out);
     g_autoptr(GByteArray) with = g_byte_array_new();
     g_byte_array_append(with, b.data, 20);
     g_byte_array_append(with, (const guint8 *)cases[i].segment, (guint)cases[i].size);
@@ -369,7 +370,7 @@ static void test_odd_exif(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
-  g_test_add_func("/media/png/beyond-palette", test_beyond_palette);
+  if (HAS_SPNG) g_test_add_func("/media/png/beyond-palette", test_beyond_palette);
   g_test_add_func("/media/png/odd-palettes", test_odd_palettes);
   g_test_add_func("/media/png/kinds", test_kinds);
   g_test_add_func("/media/png/structure", test_structure);
