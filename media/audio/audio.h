@@ -66,7 +66,7 @@ fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_opt
 typedef struct fc_coded_place {
   gint64 missing; /* bytes that are missing at the end */
   /* Bytes that libsndfile is to read elsewise: a size of the samples that is a placeholder or too large, and
-   * the depth of ALAC, which some leave out of the format. `size` 0: nothing. */
+   * the depth of ALAC, which some leave out of the format, or the tag of G.711. `size` 0: nothing. */
   struct fc_patch {
     gint64 at;
     guint8 bytes[8];

@@ -34,6 +34,8 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
     FLOAT = 3,
     MPEG = 0x50,
     MP3 = 0x55,
+    A_LAW = 6,
+    U_LAW = 7,
     EXTENSIBLE = 0xfffe,
     GSM = 0x31,
     MS_ADPCM = 2,
@@ -54,11 +56,15 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
     header->tags->speakers_stated = header->tags->speakers != 0;
   }
   if (header->channels && frame % header->channels && (tag == PCM || tag == FLOAT)) header->channels = 0;
+  if (layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && (tag == A_LAW || tag == U_LAW))
+    header->g711 = tag;
   header->mpeg = tag == MPEG || tag == MP3;
   if (tag == GSM || tag == MS_ADPCM || tag == IMA_ADPCM) {
     header->block_bytes = frame;
     header->block_frames = size >= 20 ? (gint64)fc_chunk_get(layout, fmt + 18, 2) : 0;
   }
+  header->unknown = layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && tag != PCM &&
+                    tag != FLOAT && !header->g711;
   if ((tag != PCM && tag != FLOAT) || !header->channels) return;
   /* 12 or 20 bits are left-justified in the bytes that hold them. */
   const gboolean whole = frame % header->channels == 0 && frame / header->channels * 8 >= bits;
@@ -135,7 +141,10 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
     return problem == NULL;
   }
   switch (i) {
-  case 0: read_fmt(header, layout, body, size); break;
+  case 0:
+    read_fmt(header, layout, body, size);
+    header->flags_at = chunk->offset;
+    break;
   case 1: read_comm(header, body, size, memcmp(front->input->head + 8, "AIFC", 4) == 0); break;
   case 2:
     read_desc(header, body);

@@ -17,10 +17,12 @@ typedef struct fc_pcm_header {
   gboolean swap;       /* the bytes of an item are not in this machine's order */
   int sndfile;         /* libsndfile's format, as far as the samples are PCM */
   gboolean mpeg;       /* MPEG audio in WAV */
+  gboolean unknown;    /* a format that libsndfile would take for integers */
   int channels;
   double rate;
-  gint64 flags_at;                  /* CAF: where the format has its flags, ... */
-  int alac_depth;                   /* ... and the bits of ALAC by its own header; 0: it is none */
+  int g711;        /* the tag of u-law or A-law in the extended format of W64; 0: it is none */
+  gint64 flags_at; /* where that format lies; in CAF where the format has its flags, ... */
+  int alac_depth;  /* ... and the bits of ALAC by its own header; 0: it is none */
   gint64 block_frames, block_bytes; /* of samples in blocks; 0 */
 
   gboolean found;      /* the samples' chunk */

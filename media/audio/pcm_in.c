@@ -172,6 +172,16 @@ static fc_coded_place coded_place(fc_pcm_header *header, const fc_input *input) 
     const gboolean last = header->counted > all - header->block_frames && header->counted <= all;
     place.frames = last && !divided ? header->counted : all;
   }
+  /* Of samples of a byte; some writers count what W64 is padded with as samples, but not as frames. */
+  const gint64 padding = bytes - header->counted * header->channels;
+  if (layout && layout->counts_header && !header->block_bytes && header->counted > 0 && padding >= 0 &&
+      padding < 8)
+    place.frames = header->counted;
+  if (header->g711) { /* libsndfile takes all of that form for integers */
+    place.patches[1].at = header->flags_at;
+    place.patches[1].size = 2;
+    fc_put_little(place.patches[1].bytes, (guint64)header->g711, 2);
+  }
   if (header->alac_depth) {
     const int depths[] = {0, 16, 20, 24, 32};
     place.patches[1].at = header->flags_at;
@@ -203,7 +213,9 @@ static fc_source *open_coded(fc_input *input, fc_pcm_header *header, const fc_fi
 /* Why there is no sound in it; FALSE. */
 static gboolean fail_header(const fc_input *input, const fc_pcm_header *header, const fc_file_format *format,
                             GError **error) {
-  const char *why = !header->found ? "it has no samples" : "its header gives no sample rate, or no channels";
+  const char *why = header->unknown  ? "its samples are of an unknown format"
+                    : !header->found ? "it has no samples"
+                                     : "its header gives no sample rate, or no channels";
   return fc_fail(error, FC_IO, "%s: %scannot be read as %s: %s", input->name,
                  header->missing ? "is cut off, and " : "", format->title, why);
 }
@@ -216,7 +228,8 @@ fc_source *fc_pcm_open(fc_input *input, const fc_file_format *format, const fc_m
   fc_source *source = NULL;
   reader->input = input;
   gboolean read = fc_pcm_header_read(&header, &front, error);
-  gboolean sound = header.found && header.channels && header.rate >= 0.5 && header.rate < 1e9;
+  gboolean sound =
+      header.found && header.channels && header.rate >= 0.5 && header.rate < 1e9 && !header.unknown;
   /* What is not plain, or has its format behind the samples, is kept in a file. */
   const gboolean keep = read && !input->seekable && !(sound && header.item);
   if (keep) {
@@ -226,7 +239,7 @@ fc_source *fc_pcm_open(fc_input *input, const fc_file_format *format, const fc_m
     read = fc_blob_check(&front.taken, input->name, error) &&
            fc_input_spool(input, front.taken.data, front.taken.size, G_MAXINT64, error) &&
            fc_pcm_header_read(&header, &front, error);
-    sound = header.found && header.channels && header.rate >= 0.5 && header.rate < 1e9;
+    sound = header.found && header.channels && header.rate >= 0.5 && header.rate < 1e9 && !header.unknown;
     reader->start = reader->end = 0;
   }
   fc_blob_clear(&front.taken);
