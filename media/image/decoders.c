@@ -117,9 +117,36 @@ static gboolean ask(const helper *h, const fc_decode_request *request, int memor
   return sent == sizeof *request;
 }
 
+/* ---- memory -------------------------------------------------------------- */
+
+/* With a size that nobody can change. */
+static fc_decode_memory *make_memory(gsize size) {
+  struct rlimit most; /* of files, which this is one of: going beyond it would raise a signal */
+  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < size || size > (gsize)G_MAXINT64) return NULL;
+  int fd = memfd_create("filterchain-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return NULL;
+  void *at = MAP_FAILED;
+  if (ftruncate(fd, (off_t)size) == 0 &&
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) {
+    close(fd);
+    return NULL;
+  }
+  fc_decode_memory *memory = g_new(fc_decode_memory, 1);
+  *memory = (fc_decode_memory){.fd = fd, .at = at, .size = size};
+  return memory;
+}
+
+static void free_memory(fc_decode_memory *memory) {
+  munmap(memory->at, memory->size);
+  close(memory->fd);
+  g_free(memory);
+}
+
 /* ---- all of them ------------------------------------------------------- */
 
-/* What a fork left behind in the new process are another's children. */
+/* What a fork left behind in the new process are another's children and memory. */
 static void forget_others(fc_decoders *d) {
   if (d->owner == getpid()) return;
   d->owner = getpid();
@@ -127,6 +154,7 @@ static void forget_others(fc_decoders *d) {
     close(h->socket);
     g_free(h);
   }
+  for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m); /* the other's too */
 }
 
 /* An idle one, or NULL. */
@@ -181,40 +209,16 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
   return result;
 }
 
-/* ---- memory -------------------------------------------------------------- */
-
-/* With a size that nobody can change. */
-static fc_decode_memory *make_memory(gsize size) {
-  struct rlimit most; /* of files, which this is one of: going beyond it would raise a signal */
-  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < size || size > (gsize)G_MAXINT64) return NULL;
-  int fd = memfd_create("filterchain-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return NULL;
-  void *at = MAP_FAILED;
-  if (ftruncate(fd, (off_t)size) == 0 &&
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (at == MAP_FAILED) {
-    close(fd);
-    return NULL;
-  }
-  fc_decode_memory *memory = g_new(fc_decode_memory, 1);
-  *memory = (fc_decode_memory){.fd = fd, .at = at, .size = size};
-  return memory;
-}
-
-static void free_memory(fc_decode_memory *memory) {
-  munmap(memory->at, memory->size);
-  close(memory->fd);
-  g_free(memory);
-}
-
 fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, gsize size) {
   fc_decode_memory *found = NULL;
   g_mutex_lock(&d->mutex);
-  for (GList *at = d->memory.head; at && !found; at = at->next) {
+  forget_others(d);
+  for (GList *at = d->memory.head; at; at = at->next) {
+    const fc_decode_memory *kept = at->data;
+    if (kept->size < size || kept->size / 4 > size + KEPT_SMALL) continue;
     found = at->data;
-    if (found->size < size || found->size / 4 > size + KEPT_SMALL) found = NULL;
-    if (found) g_queue_delete_link(&d->memory, at);
+    g_queue_delete_link(&d->memory, at);
+    break;
   }
   g_mutex_unlock(&d->mutex);
   if (!found) found = make_memory(MAX(size, KEPT_SMALL));

@@ -253,6 +253,40 @@ static void test_after_fork(void) {
   assert_no_children();
 }
 
+static void assert_zeros(const fc_decode_memory *memory) {
+  for (gsize i = 0; i < memory->size; i++) g_assert_cmpint(memory->at[i], ==, 0);
+}
+
+/* Memory comes back as zeros, to the next image and to none in another process. */
+static void test_memory(void) {
+  fc_decoders *d = fc_decoders_new(program);
+  fc_decode_memory *first = fc_decoders_take_memory(d, 5000), *second = fc_decoders_take_memory(d, 5000);
+  const char *place = first->at;
+  g_assert_true(first->at != second->at);
+  memset(first->at, 1, 5000);
+  fc_decoders_give_memory(d, first, TRUE);
+  fc_decoders_give_memory(d, second, FALSE); /* somebody may still write into it */
+  first = fc_decoders_take_memory(d, 4000);
+  g_assert_true(first->at == place);
+  assert_zeros(first);
+  fc_decode_memory *large = fc_decoders_take_memory(d, (gsize)64 << 20);
+  g_assert_cmpuint(large->size, >=, (gsize)64 << 20);
+  fc_decoders_give_memory(d, large, TRUE);
+  fc_decoders_give_memory(d, first, TRUE);
+  pid_t pid = fork();
+  if (pid == 0) {
+    fc_decode_memory *own = fc_decoders_take_memory(d, 4000);
+    memset(own->at, 2, 4000);
+    _exit(0);
+  }
+  int status;
+  g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+  first = fc_decoders_take_memory(d, 4000);
+  assert_zeros(first);
+  fc_decoders_give_memory(d, first, TRUE);
+  fc_decoders_free(d);
+}
+
 /* A pipe of ours ends when we close it: no helper holds the other end. */
 static void test_holds_nothing(void) {
   int between[2];
@@ -282,6 +316,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/decoders/late", test_late);
   g_test_add_func("/media/decoders/another-version", test_another_version);
   g_test_add_func("/media/decoders/after-fork", test_after_fork);
+  g_test_add_func("/media/decoders/memory", test_memory);
   g_test_add_func("/media/decoders/holds-nothing", test_holds_nothing);
   int status = g_test_run();
   scratch_remove();
