@@ -17,6 +17,9 @@
 #define SECONDS      10
 #define PIXELS_A_SEC ((gint64)1 << 23)
 #define PATIENCE     3
+/* Of a picture's memory so much is asked for at once; of a larger one, which may be a header's lie, page by
+ * page. */
+#define POPULATED_MAX ((gsize)256 << 20)
 
 /* ---- what came of it --------------------------------------------------- */
 
@@ -86,6 +89,7 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
                height = (header->height + wish->scale - 1) / wish->scale,
                pixels = header->width * header->height;
   const gsize room = (gsize)width * (gsize)height * (gsize)header->pixel_bytes;
+  const gboolean exact = header->kind == FC_IMAGE_JPEG || header->kind == FC_IMAGE_PNG;
   return (fc_decode_request){.magic = FC_DECODE_MAGIC,
                              .seconds = (int)(SECONDS + pixels / PIXELS_A_SEC) * (FC_SANITIZED ? 4 : 1),
                              .lenient = wish->lenient,
@@ -95,8 +99,7 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
                              .width = header->width,
                              .height = header->height,
                              .room = (room + 63) / 64 * 64,
-                             .exact_room =
-                                 header->kind == FC_IMAGE_JPEG || header->kind == FC_IMAGE_PNG ? room : 0,
+                             .exact_room = exact && room <= POPULATED_MAX ? room : 0,
                              .file_size = size};
 }
 

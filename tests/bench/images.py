@@ -105,7 +105,7 @@ def compare_writing(build, folder, made):
         picture = Image.open(source)
         picture.load()
         pixels = cv2.imread(source)
-        count = 10
+        count = 20
         outs = [os.path.join(folder, f"out{i}.jpg") for i in range(count)]
         for sampling, name in ((2, "420"), (0, "444")):
             seconds = best({"Pillow": lambda: timed(lambda p: picture.save(p, quality=90, subsampling=sampling), outs),

@@ -72,7 +72,7 @@ class Job(harness.Case):
         """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
         bytes of metadata in the input, or an array in columns; with 60000 numbers in a mask of this name, and more stages."""
         source, target = "in." + ending, "out." + (to or ending.replace("mp3", "npy"))
-        if ending in ("png", "jpg", "bmp", "tga"):
+        if ending in ("png", "jpg", "webp", "tiff", "bmp", "tga"):
             height = size // 20 if size < 20000 else 60  # rows that take much memory by themselves
             rows = [[(x * y) % 251 for x in range(3 * (size * size // 400 // height))] for y in range(height)]
             harness.write_png(self.path("in.png"), rows, 3)
