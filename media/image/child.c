@@ -83,6 +83,7 @@ static gboolean reserve(gsize heap) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, 0);
+  mallopt(M_PERTURB, 0); /* else, under $MALLOC_PERTURB_, free would touch all of the block */
 #endif
   void *volatile block = malloc(heap); /* volatile: else the compiler leaves out both calls */
 #ifdef MADV_HUGEPAGE

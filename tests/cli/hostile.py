@@ -126,7 +126,7 @@ READ = {
         "a sampling of 4 x 4": jpeg([0, 2] + [0] * 14, [0, 1], sampling=0x44, parts=3),
         "a sampling of nothing": jpeg([0, 2] + [0] * 14, [0, 1], sampling=0x00),
         "65535 x 65535": jpeg([0, 2] + [0] * 14, [0, 1], width=65535, height=65535),
-        "65500 x 4096 of nothing": jpeg([0, 2] + [0] * 14, [0, 1], width=65500, height=4096, parts=3),
+        "65500 x 1024 of nothing": jpeg([0, 2] + [0] * 14, [0, 1], width=65500, height=1024, parts=3),
         "segments of length 0": b"\xff\xd8" + b"\xff\xe1\0\0" * 1000 + b"\xff\xd9",
         "a scan without a frame": b"\xff\xd8" + segment(0xDA, b"\1\1\0\0\x3f\0") + bytes(100) + b"\xff\xd9",
         "1000 frames": b"\xff\xd8" + segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 1) + b"\1\x11\0") * 1000 + b"\xff\xd9",

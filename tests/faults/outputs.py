@@ -121,13 +121,26 @@ class Job(harness.Case):
         """Behind the tags of Opus libsndfile leaves some, where it has memory for that; all else is there."""
         return made[:4] == b"OggS" and made[28:32] == b"Opus" and made[-2000:] == self.complete[-2000:]
 
+    def same_picture(self, made):
+        """libtiff packs other strips where it has less memory; the samples are the same."""
+        if not self.target.endswith(".tiff"):
+            return False
+        arrays = []
+        for content in (made, self.complete):
+            self.write("check.tiff", content)
+            self.succeed("-i", "check.tiff", "-o", "check.npy")
+            arrays.append(self.read("check.npy"))
+        os.remove(self.path("check.tiff"))
+        os.remove(self.path("check.npy"))
+        return arrays[0] == arrays[1]
+
     def check(self, status, stderr, what, lines=1):
         """Complete with status 0, or the old content with another and so many lines."""
         expected = sorted({*self.before, self.target}) if status == 0 else self.before
         self.assertEqual(self.files(), expected, f"{what}: status {status}, other files than before: {stderr}")
         if status == 0:
             made = self.read(self.target)
-            self.assertTrue(made == self.complete or self.lacks_room(made), f"{what}: not complete, but status 0")
+            self.assertTrue(made == self.complete or self.lacks_room(made) or self.same_picture(made), f"{what}: not complete, but status 0")
             return
         if self.old is not None:
             self.assertEqual(self.read(self.target), self.old, f"{what}: status {status}, the output is touched: {stderr}")
