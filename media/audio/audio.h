@@ -65,7 +65,7 @@ fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_opt
 /* What a header says of samples that libsndfile is to decode. */
 typedef struct fc_coded_place {
   gint64 missing; /* bytes that are missing at the end */
-  /* Bytes that libsndfile is to read elsewise: a size of the samples that is a placeholder or too large, and
+  /* Bytes that libsndfile is to read instead: a size of the samples that is a placeholder or too large, and
    * the depth of ALAC, which some leave out of the format, or the tag of G.711. `size` 0: nothing. */
   struct fc_patch {
     gint64 at;
@@ -89,9 +89,9 @@ gboolean fc_audio_judge(const char *name, const char *fault, const fc_media_opti
 typedef struct fc_audio_spec {
   fc_audio_samples samples;
   int rate, channels;
-  gint64 frames; /* FC_UNKNOWN until the end */
-  gint64 lead;   /* as a sink's */
-  gboolean adrift;
+  gint64 frames;       /* FC_UNKNOWN until the end */
+  gint64 lead;         /* as a sink's */
+  gboolean unrelated;  /* its `adrift` */
   const fc_tags *tags; /* or NULL */
   GString *lost;       /* what of them the output has no place for is added */
   const fc_media_options *options;

@@ -146,7 +146,7 @@ static gboolean streams(const fc_audio_samples *samples, gint64 frames) {
 gboolean fc_audio_is_moved(const fc_audio_spec *spec) {
   const fc_tags *tags = spec->tags;
   gboolean shorter = spec->frames != FC_UNKNOWN && tags->frames != FC_UNKNOWN && spec->frames < tags->frames;
-  return tags->rate != spec->rate || spec->adrift || spec->lead != 0 || shorter;
+  return tags->rate != spec->rate || spec->unrelated || spec->lead != 0 || shorter;
 }
 
 /* Pictures go into FLAC, Ogg and MP3; the input's chunks into files of its family. */
@@ -198,7 +198,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->channels = (int)format->extent[FC_AXIS_C];
   spec->frames = format->extent[FC_AXIS_X];
   spec->lead = base->lead;
-  spec->adrift = base->adrift;
+  spec->unrelated = base->adrift;
   spec->tags = sink->tags;
   spec->lost = sink->lost;
   spec->options = &sink->options;

@@ -145,8 +145,9 @@ static void read_caf_info(fc_tags *tags, const guint8 *data, gsize size) {
   while (at < size) {
     const gsize key = strnlen((const char *)data + at, size - at), value_at = MIN(at + key + 1, size);
     const gsize value = strnlen((const char *)data + value_at, size - value_at);
-    g_autofree char *name = g_ascii_strup((const char *)data + at, (gssize)key);
-    add_text(tags, name_of(FC_TAGS_CAF, name), data + value_at, value);
+    g_autofree char *name =
+        key <= FC_TAG_NAME_MAX ? g_ascii_strup((const char *)data + at, (gssize)key) : NULL;
+    add_text(tags, name ? name_of(FC_TAGS_CAF, name) : NULL, data + value_at, value);
     at = value_at + value + 1;
   }
 }
@@ -245,7 +246,7 @@ static gboolean add_copy(GArray *to, const void *id, const void *data, gsize siz
 /* The time of day of a part of the sound is that of its first sample. */
 static void move_clock(const fc_audio_spec *spec, fc_tag_chunk *bext) {
   enum { CLOCK_AT = 338 };
-  if (bext->size < CLOCK_AT + 8 || !spec->lead || spec->adrift || spec->tags->rate != spec->rate) return;
+  if (bext->size < CLOCK_AT + 8 || !spec->lead || spec->unrelated || spec->tags->rate != spec->rate) return;
   guint8 *clock = bext->data + CLOCK_AT;
   fc_put_little(clock, fc_little(clock, 8) + (guint64)spec->lead, 8);
 }

@@ -72,6 +72,10 @@ static void add_field(fc_tags *tags, const guint8 *field, gsize size) {
   const guint8 *equals = size ? memchr(field, '=', size) : NULL;
   const gsize name = equals ? (gsize)(equals - field) : 0, head = equals ? name + 1 : 0;
   const guint8 *value = field + head;
+  if (name > FC_TAG_NAME_MAX) { /* it goes over as a whole */
+    fc_tags_add_text(tags, NULL, field, (gssize)size);
+    return;
+  }
   if (is_name(field, name, PICTURE) && add_picture(tags, value, size - head)) return;
   if (is_name(field, name, MASK)) read_mask(tags, value, size - head);
   if (is_name(field, name, "ENCODER") && is_name(value, size - head, LIBRARY)) return;

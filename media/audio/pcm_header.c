@@ -122,6 +122,11 @@ static void read_kuki(fc_pcm_header *header, const guint8 *kuki, gsize size) {
 
 /* ---- chunks ------------------------------------------------------------------------ */
 
+/* A number of frames, no larger than what can be multiplied by the bytes of one. */
+static gint64 count_of(guint64 said) {
+  return (gint64)MIN(said, (guint64)1 << 40);
+}
+
 /* Reads a chunk about the samples. FALSE with an error. */
 static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
                            const fc_chunk *chunk, GError **error) {
@@ -153,7 +158,7 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
     break;
   case 7: read_kuki(header, body, size); break;
   case 3:
-    header->counted = (gint64)fc_chunk_get(layout, body, (int)MIN((gsize)layout->size_bytes, size));
+    header->counted = count_of(fc_chunk_get(layout, body, (int)MIN((gsize)layout->size_bytes, size)));
     break;
   case 4:
   case 5:
@@ -161,7 +166,7 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
     header->tags->speakers = fc_channel_mask_of_chan(body, size, header->channels);
     header->tags->speakers_stated = header->tags->speakers != 0;
     break;
-  default: header->counted = (gint64)MIN(fc_big(body + 8, 8), (guint64)1 << 48);
+  default: header->counted = count_of(fc_big(body + 8, 8));
   }
   return TRUE;
 }
@@ -234,7 +239,7 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
   const gboolean big = head[0] == '.';
   guint64 (*get)(const guint8 *, int) = big ? fc_big : fc_little;
   header->found = TRUE;
-  header->offset = (gint64)get(head + 4, 4);
+  header->offset = MAX((gint64)get(head + 4, 4), HEAD);
   header->size_at = 8, header->size_bytes = 4, header->size_said = get(head + 8, 4);
   header->size = (gint64)header->size_said;
   header->rate = (double)get(head + 16, 4);
@@ -267,8 +272,9 @@ gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **err
   *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
   if (!layout && !au) return TRUE;
   if (!(layout ? read_chunks(header, front, layout, error) : read_au(header, front, error))) return FALSE;
+  if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is no number */
   header->tags->channels = header->channels;
-  header->tags->rate = (int)CLAMP(header->rate, 0, 1e9);
+  header->tags->rate = (int)header->rate;
   return fc_tags_check(header->tags, front->input->name, error);
 }
 

@@ -63,10 +63,13 @@ void fc_tags_lose(fc_tags *tags, const char *word) {
   if (tags) fc_media_add_word(tags->lost, word);
 }
 
+/* What an entry takes beside its content: files can have millions without any. */
+#define ENTRY ((gsize)64)
+
 /* Memory for so many bytes more and a zero; NULL when there is none, or they are too many. */
 static guint8 *reserve(fc_tags *tags, gsize size, const char *what) {
   if (!tags) return NULL;
-  if (size > FC_TAGS_MAX || tags->bytes > FC_TAGS_MAX - size) {
+  if (size > FC_TAGS_MAX || tags->bytes + size + ENTRY > FC_TAGS_MAX) {
     fc_tags_lose(tags, what);
     return NULL;
   }
@@ -74,11 +77,12 @@ static guint8 *reserve(fc_tags *tags, gsize size, const char *what) {
   tags->failed |= !data;
   if (!data) return NULL;
   data[size] = 0;
-  tags->bytes += size;
+  tags->bytes += size + ENTRY;
   return data;
 }
 
 void fc_tags_add_text(fc_tags *tags, const char *name, const void *value, gssize size) {
+  if (name && strlen(name) > FC_TAG_NAME_MAX) name = NULL;
   const gsize length = size < 0 ? strlen(value) : (gsize)size;
   guint8 *copy = reserve(tags, length, name ? name : "texts");
   if (!copy) return;

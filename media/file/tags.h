@@ -76,6 +76,8 @@ void fc_tags_unref(fc_tags *tags);
 /* FALSE with an error that begins with `name` when there was no memory. */
 gboolean fc_tags_check(const fc_tags *tags, const char *name, GError **error);
 
+/* A name that is longer is none. */
+#define FC_TAG_NAME_MAX ((gsize)256)
 /* Copies what it is given. Of all tags of a file no more than FC_TAGS_MAX bytes are kept; what does not fit
  * is lost. `size` -1: `value` is a string. */
 #define FC_TAGS_MAX ((gsize)64 << 20)
