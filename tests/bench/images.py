@@ -5,7 +5,7 @@
     images.py BUILD [--files N] [--folder DIR]
 
 Makes N JPEG photographs (200), a quarter each of 12 and 0.2 megapixels, baseline and progressive, and
-reads them all by each program in turn, three times; the best time counts, of all files of a kind together.
+reads them all by each program in turn, five times; the best time counts, of all files of a kind together.
 Ours includes the confined process that decodes. Needs opencv-python-headless, Pillow and NumPy."""
 import argparse
 import os
@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 KINDS = [("12 MP", 4000, 3000), ("0.2 MP", 512, 384)]
-ROUNDS = 3
+ROUNDS = 5
 
 
 def photograph(width, height, seed):
