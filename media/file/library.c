@@ -54,7 +54,8 @@ static fc_table *load_table(const char *path, gboolean mask, void *data, GError 
 }
 
 static void *start(fc_context *context) {
-  g_autofree char *program = fc_registry_program(context->registry, "media/image", "filterchain-decode");
+  g_autofree char *program =
+      fc_registry_program(context->registry, "media/image/decoder", "filterchain-decode");
   return fc_decoders_new(program);
 }
 

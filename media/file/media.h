@@ -16,7 +16,7 @@
  *
  * Errors are of domain FC_ERROR: FC_INVALID for a mistake in the request, such as an output
  * in a format that cannot hold what is to go there, FC_UNSUPPORTED for inputs that no code here reads, FC_IO
- * for files and their content. The message is one line that names the file, the place and the mend.
+ * for files and their content. The message is one line that names the file, the place and what to do.
  */
 #ifndef FC_MEDIA_H
 #define FC_MEDIA_H

@@ -14,7 +14,7 @@ typedef struct file_mark {
   const char *bytes;
   guint8 size, at;
   const char *format; /* a name in the table above, or NULL */
-  const char *what;   /* of files not read: what it is, and the mend */
+  const char *what;   /* of files not read: what it is, and what to do */
   const char *second; /* bytes that must also be there, at `second_at`; or NULL */
   guint8 second_at;
 } file_mark;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "media/file/warn.h"
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 #include "media/image/decoders.h"
 
 /* Seconds of processor time: so many, and one more for each 2^23 pixels. The clock may

@@ -2,9 +2,9 @@
 /*
  * decoders.h - helper processes that decode images.
  *
- * A helper is a small program of ours (decode_main.c, filterchain-decode), spawned, so safe
+ * A helper is a small program of ours (decoder/main.c, filterchain-decode), spawned, so safe
  * whatever threads, locks and devices the caller has. It is handed memory with a file in it,
- * forks a child that confines itself and decodes into that memory (child.h), and tells
+ * forks a child that confines itself and decodes into that memory (decoder/child.h), and tells
  * how the child ended. The helper itself never looks at the file, and the child serves one image:
  * what a file does to its decoder ends with it, and the next image finds a helper as it was started.
  *
@@ -16,7 +16,7 @@
 #ifndef FC_MEDIA_DECODERS_H
 #define FC_MEDIA_DECODERS_H
 
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 G_BEGIN_DECLS
 

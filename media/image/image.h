@@ -4,7 +4,7 @@
  *
  * An image is read in two steps. First its header is read here, in plain bounded loops: kind,
  * size, orientation, whether the file is cut off (header.c). Then a confined child process
- * decodes it (decode.c, decoders.h, child.h, codec.h).
+ * decodes it (decode.c, decoders.h, decoder/).
  */
 #ifndef FC_MEDIA_IMAGE_H
 #define FC_MEDIA_IMAGE_H

@@ -50,7 +50,7 @@ def make(folder, files):
 
 
 def ours(build, mode, *words):
-    done = subprocess.run([os.path.join(build, "tests/bench/bench_images"), mode, os.path.join(build, "media/image/filterchain-decode"), *words],
+    done = subprocess.run([os.path.join(build, "tests/bench/bench_images"), mode, os.path.join(build, "media/image/decoder/filterchain-decode"), *words],
                           check=True, capture_output=True, text=True)
     return sum(float(line.split()[0]) for line in done.stdout.splitlines())
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 #include "media/image/meta.h"
 
 #define PIXELS ((gint64)1 << 16)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 
 /* The pixels that were believed in lie where they may be read. */
 static void check_picture(const fc_picture *p, const char *shared, gsize size, const fc_image_header *header,

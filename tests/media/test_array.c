@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/registry/table.h"
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 #include "media/array/quantise.h"
 #include "tests/media/support.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 #include "tests/media/support.h"
 
 static void assert_refused(fc_image_kind kind, const guint8 *file, gsize size, const char *sentence) {

@@ -4,7 +4,7 @@
  * over: whatever it tries but decoding ends it. The decoder is defined here, so that the
  * linker does not take the real one out of the engine's archive.
  */
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_main.c - filterchain-decode, see decoders.h. Its standard input is the socket; it ends
+ * main.c - filterchain-decode, see decoders.h. Its standard input is the socket; it ends
  * when the other side is closed. The child for the next image is forked while there is none to decode.
  * Without GLib, so that it starts and forks in no time.
  */
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "media/image/decoders.h"
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 
 #define PAGE 4096
 

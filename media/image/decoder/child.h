@@ -7,7 +7,7 @@
 #ifndef FC_MEDIA_CHILD_H
 #define FC_MEDIA_CHILD_H
 
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 G_BEGIN_DECLS
 

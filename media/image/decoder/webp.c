@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* codec_webp.c - still WebP, lossy and lossless, by libwebp. */
+/* webp.c - still WebP, lossy and lossless, by libwebp. */
 #include <webp/decode.h>
 
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 /* Of a file that ends early the rows that are there. */
 static VP8StatusCode decode_partly(const fc_decode_task *task, gsize row, gboolean alpha) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_stb.c - stb_image: BMP and TGA, and in a build without libspng or libjpeg-turbo PNG and JPEG.
+ * stb.c - stb_image: BMP and TGA, and in a build without libspng or libjpeg-turbo PNG and JPEG.
  *
  * The packaged version 2.27 has known holes in PNM, PSD, GIF and in the conversion of channels;
  * none of them is compiled or used. It reads colours beyond a palette from variables that it never
  * wrote: this file is compiled so that such are zero (-ftrivial-auto-var-init), which makes them black.
  */
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

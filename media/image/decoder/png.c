@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_png.c - PNG by libspng, which checks the CRC of every chunk that it sees (header.c does of the
+ * png.c - PNG by libspng, which checks the CRC of every chunk that it sees (header.c does of the
  * others).
  *
  * Samples of 1, 2 and 4 bits and palettes become 8 bits; tRNS becomes an alpha channel. Rows are
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "media/file/bytes.h"
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 typedef struct png_form {
   int channels, bits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* codec.c - see codec.h: the table of decoders, and what they share. */
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 #include <stddef.h>
 #include <string.h>

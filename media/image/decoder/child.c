@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_child.c - the process in which stb_image runs, from its beginning to its end.
+ * child.c - the process in which decoders run, from its beginning to its end.
  *
- * It closes every descriptor, limits its processor time and memory, and gives up all
- * system calls but writing one byte and exiting. Calls only what is async-signal-safe, so
- * that it may be a fork of a process with threads; stb_image's memory is the arena, so it
- * needs no allocator.
+ * It takes the memory that decoding may need, closes every descriptor, limits its processor time, and
+ * gives up all system calls but write and exit. Decoders use malloc: its heap is grown once, ahead of
+ * the filter, by a block that is freed again and never given back to the system; only pages that are
+ * touched cost memory. Beyond that brk and mmap fail, and so does malloc.
  */
-#include "media/image/child.h"
+#include "media/image/decoder/child.h"
 
 #include <errno.h>
 #include <linux/audit.h>

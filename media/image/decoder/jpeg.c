@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_jpeg.c - JPEG by libjpeg-turbo, also at 1/2, 1/4 and 1/8 of its size: then it computes the
+ * jpeg.c - JPEG by libjpeg-turbo, also at 1/2, 1/4 and 1/8 of its size: then it computes the
  * smaller picture from fewer coefficients of each block.
  *
  * What libjpeg-turbo only warns of, as coded data that make no sense, is damage here.
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <turbojpeg.h>
 
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 static gboolean begins_with_one_of(const char *said, const char *const *words) {
   for (; *words; words++)

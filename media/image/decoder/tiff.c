@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_tiff.c - TIFF by libtiff, its first page. Grey and RGB of 8 and 16 bits, with or without alpha,
+ * tiff.c - TIFF by libtiff, its first page. Grey and RGB of 8 and 16 bits, with or without alpha,
  * are taken as they are, from strips or tiles; all else that libtiff knows (palettes, fewer bits, YCbCr,
  * CMYK) as it converts them, to RGB or RGBA of 8 bits.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <tiffio.h>
 
-#include "media/image/codec.h"
+#include "media/image/decoder/codec.h"
 
 /* ---- the file in memory ---------------------------------------------------- */
 
