@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/report.h"
 
+#include "cli/command.h"
+
 #include "cli/describe.h"
 
 #include <errno.h>
@@ -11,6 +13,8 @@
 
 void outcome_free(outcome *o) {
   g_free(o->output);
+  g_free(o->in_path);
+  g_free(o->out_path);
   fc_result_free(o->result);
   g_clear_error(&o->error);
   g_free(o);
@@ -191,6 +195,8 @@ char *report_json(const GPtrArray *outcomes) {
   json j = json_begin(FALSE);
   json_open(&j, NULL, '{');
   json_string(&j, "filterchain", fc_version());
+  g_autofree char *jpeg = formats_reader("jpg");
+  json_string(&j, "jpeg", jpeg);
   json_open(&j, "files", '[');
   for (guint i = 0; i < outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(outcomes, i);

@@ -14,6 +14,7 @@ typedef struct outcome {
   char *output;      /* NULL when there is none */
   fc_result *result; /* NULL when it failed */
   GError *error;     /* NULL when it did not */
+  char *in_path, *out_path; /* without the options behind them; NULL where there is none */
 } outcome;
 
 void outcome_free(outcome *o);
