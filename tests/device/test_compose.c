@@ -25,6 +25,8 @@ static const stage luma = {
 static const stage rotate = {
     .kind = MATRIX, .dtype = FC_F32, .in = 3, .out = 3, .matrix = {0, 1, 0, 0, 0, 1, 1, 0, 0}};
 
+static const stage reversed = {.kind = MIX, .dtype = FC_F32, .in = 3, .out = 4};
+
 /* ---- composing -------------------------------------------------------------------- */
 
 /* A chain on an image of so many channels, whose last stage stores `out_dtype`. */
@@ -42,7 +44,7 @@ static fc_composed *compose(chain *c, GError **error) {
   gint64 shape[] = {1, 61, 997, c->channels}, out_shape[] = {1, 61, 997, c->channels};
   for (guint i = 0; i < c->n; i++) {
     if (i + 1 == c->n) c->stages[i].dtype = c->out_dtype;
-    if (c->stages[i].kind == MATRIX) out_shape[3] = c->stages[i].out;
+    if (c->stages[i].kind == MATRIX || c->stages[i].kind == MIX) out_shape[3] = c->stages[i].out;
     stage_prepare(&c->stages[i], c->compute);
   }
   stages_describe(c->stages, c->n, c->kind, described);
@@ -236,6 +238,8 @@ static GPtrArray *corpus(void) {
         if (in == FC_I16) c.kind = FC_AUDIO, c.stages[0].dtype = FC_I16;
         g_ptr_array_add(all, g_memdup2(&c, sizeof c));
         c.layout = DENSE, c.channels = pixels ? 3 : 1;
+        if (pixels && in == out) g_ptr_array_add(all, g_memdup2(&c, sizeof c));
+        c.stages[1] = reversed;
         if (pixels && in == out) g_ptr_array_add(all, g_memdup2(&c, sizeof c));
       }
   return all;
