@@ -319,7 +319,7 @@ static int play(const char *part) {
   if (strcmp(part, "deaf") != 0)
     while (read(0, some, sizeof some) > 0) {
     }
-  if (strcmp(part, "crash") == 0) raise(SIGSEGV);
+  if (strcmp(part, "crash") == 0) raise(SIGKILL); /* a sanitizer would take another signal for its own */
   if (strcmp(part, "hang") == 0) pause();
   if (strcmp(part, "hang after closing") == 0) close(FC_JIT_ANSWERS), pause();
   const char *answer = strcmp(part, "nonsense") == 0   ? "42\n"
@@ -335,7 +335,7 @@ static int play(const char *part) {
 static void test_false_compilers(void) {
   static const struct {
     const char *compiler, *message;
-  } cases[] = {{"false:crash", "crashed (signal 11"},
+  } cases[] = {{"false:crash", "crashed (signal 9"},
                {"false:hang", "took longer than 0.5 s"},
                {"false:hang after closing", "without an answer"},
                {"false:nonsense", "without an answer"},
