@@ -11,8 +11,6 @@
 
 void outcome_free(outcome *o) {
   g_free(o->output);
-  fc_result_free(o->result);
-  g_clear_error(&o->error);
   g_free(o);
 }
 
@@ -45,17 +43,17 @@ static guint row_of(GPtrArray *rows, const fc_measured *m) {
   return rows->len - 1;
 }
 
-static table table_of(const fc_measured *measured, gsize n) {
-  table t = {.name = measured->operator_name, .rows = g_ptr_array_new(), .first = 0, .last = -1};
+static table table_of(const fc_measured *const *measured, gsize n) {
+  table t = {.name = measured[0]->operator_name, .rows = g_ptr_array_new(), .first = 0, .last = -1};
   for (gsize i = 0; i < n; i++) {
-    row_of(t.rows, &measured[i]);
-    t.first = MIN(t.first, measured[i].channel);
-    t.last = MAX(t.last, measured[i].channel);
+    row_of(t.rows, measured[i]);
+    t.first = MIN(t.first, measured[i]->channel);
+    t.last = MAX(t.last, measured[i]->channel);
   }
   gsize columns = (gsize)(t.last - t.first + 1);
   t.cells = g_new0(const fc_measured *, t.rows->len *columns + 1);
   for (gsize i = 0; i < n; i++)
-    t.cells[row_of(t.rows, &measured[i]) * columns + (gsize)(measured[i].channel - t.first)] = &measured[i];
+    t.cells[row_of(t.rows, measured[i]) * columns + (gsize)(measured[i]->channel - t.first)] = measured[i];
   return t;
 }
 
@@ -136,7 +134,7 @@ void report_print(FILE *to, const fc_result *result, const char *name) {
   if (result->n_measured && name) fprintf(to, "%s\n", name);
   for (gsize i = 0; i < result->n_measured;) {
     gsize n = 1;
-    while (i + n < result->n_measured && result->measured[i + n].stage == result->measured[i].stage) n++;
+    while (i + n < result->n_measured && result->measured[i + n]->stage == result->measured[i]->stage) n++;
     if (i) fputc('\n', to);
     table t = table_of(result->measured + i, n);
     (t.last - t.first < COLUMNS_MOST ? print_wide : print_long)(to, &t);
@@ -180,32 +178,34 @@ static void write_result(json *j, const fc_result *result) {
   json_int(j, "chunks", result->chunks);
   json_int(j, "bytes_up", result->bytes_up);
   json_int(j, "bytes_down", result->bytes_down);
-  write_format(j, "in", &result->in);
-  write_format(j, "out", &result->out);
+  write_format(j, "in", result->in);
+  write_format(j, "out", result->out);
   json_open(j, "measurements", '[');
-  for (gsize i = 0; i < result->n_measured; i++) write_measured(j, &result->measured[i]);
+  for (gsize i = 0; i < result->n_measured; i++) write_measured(j, result->measured[i]);
   json_close(j, ']');
 }
 
-char *report_json(const GPtrArray *outcomes) {
+json report_begin(void) {
   json j = json_begin(FALSE);
   json_open(&j, NULL, '{');
   json_string(&j, "filterchain", fc_version());
   json_open(&j, "files", '[');
-  for (guint i = 0; i < outcomes->len; i++) {
-    const outcome *o = g_ptr_array_index(outcomes, i);
-    json_open(&j, NULL, '{');
-    json_string(&j, "input", o->input);
-    json_string(&j, "output", o->output);
-    if (o->result)
-      write_result(&j, o->result);
-    else
-      json_string(&j, "error", o->error ? o->error->message : "not reached");
-    json_close(&j, '}');
-  }
-  json_close(&j, ']');
-  json_close(&j, '}');
-  return json_end(&j);
+  return j;
+}
+
+void report_add(json *j, const outcome *o, const fc_result *result, const GError *why) {
+  json_open(j, NULL, '{');
+  json_string(j, "input", o->input);
+  json_string(j, "output", o->output);
+  if (result) write_result(j, result);
+  if (!result || why) json_string(j, "error", why ? why->message : "not reached");
+  json_close(j, '}');
+}
+
+char *report_end(json *j) {
+  json_close(j, ']');
+  json_close(j, '}');
+  return json_end(j);
 }
 
 static gboolean fail(GError **error, const char *path) {
