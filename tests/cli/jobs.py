@@ -509,20 +509,27 @@ class Examples(harness.Case):
         rows = [[(x * y * 3) % 256 for x in range(64 * 3)] for y in range(48)]
         harness.write_png(self.path("image.png"), rows, 3)
 
-    def make_tables(self, example):
+    def make_files(self, op, example):
+        """Tables, and further inputs, which are like the first."""
+        further = any(param["type"] == "input" for param in op["params"])
         for name in re.findall(r"[\w-]+\.txt", example):
             self.write(name, self.TABLES.get(name[:-4], "1 2 1\n"))
+        for name in re.findall(r"[\w-]+\.png", example):
+            self.write(name, self.read("image.png"))
         for name in re.findall(r"[\w-]+\.wav", example):
-            harness.write_wav(self.path(name), harness.tone(64))
+            harness.write_wav(self.path(name), harness.tone(8000, 2) if further else harness.tone(64), 2 if further else 1)
+
+    def run_example(self, op, kind, example):
+        source, target = self.FILES[kind]
+        return self.run_command(*(() if op["generator"] else ("-i", source)), "-p", example, "-o", target)
 
     def test_all(self):
         for op in harness.operators():
             for example in op["examples"]:
                 with self.subTest(example=example):
-                    self.make_tables(example)
-                    said = [self.run_command("-i", self.FILES[kind][0], "-p", example, "-o", self.FILES[kind][1])
-                            for kind in op["kinds"]]
-                    if "audio" in op["kinds"]:
+                    self.make_files(op, example)
+                    said = [self.run_example(op, kind, example) for kind in op["kinds"]]
+                    if "audio" in op["kinds"] and not op["generator"]:
                         said.append(self.run_command("-i", "spectra.wav", "-p", example, "-o", "out.wav"))
                     self.assertIn(0, [done.returncode for done in said], [done.stderr for done in said])
 
