@@ -332,6 +332,32 @@ class Batches(harness.Case):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 2))
         self.assertEqual(os.listdir(self.path("out")), [])
 
+    def test_same_words_and_bytes_on_any_number_of_workers(self):
+        """Large files before small ones and bad ones between: all is told in the order of the inputs."""
+        inputs = []
+        for i in range(12):
+            name = f"file{i}.wav"
+            if i in (3, 7):
+                self.write(name, "no sound")
+            else:
+                harness.write_wav(self.path(name), harness.tone(40000 >> i))
+            inputs += ["-i", name]
+        told = {}
+        for workers in ("1", "2", "5"):
+            os.mkdir(self.path("out" + workers))
+            done = self.run_command(*inputs, "-p", "gain:0.5", "-p", "stats", "-o", "out" + workers, "-j", workers,
+                                    "--report", "report.json")
+            files = {name: self.read(f"out{workers}/{name}") for name in os.listdir(self.path("out" + workers))}
+            report = json.loads(self.read("report.json"))["files"]
+            told[workers] = (done.returncode, done.stdout, done.stderr, files, [file["input"] for file in report])
+        self.assertEqual(told["1"][0], 3)
+        self.assertEqual(re.findall(r"(?m)^(file\d+)\.wav$", told["1"][1]), [f"file{i}" for i in range(12) if i not in (3, 7)])
+        self.assertEqual(re.findall(r"(?m)^filterchain: (file\d+)\.wav: ", told["1"][2]), ["file3", "file7"])
+        self.assertEqual(told["1"][4], inputs[1::2])
+        self.assertEqual(len(told["1"][3]), 10)
+        self.assertEqual(told["2"], told["1"])
+        self.assertEqual(told["5"], told["1"])
+
     def test_another_format(self):
         self.succeed("-i", "0.wav", "-i", "1.wav", "-o", "out", "--format", "flac")
         self.assertEqual(sorted(os.listdir(self.path("out"))), ["0.flac", "1.flac"])
