@@ -33,12 +33,6 @@ static void on_alarm(int number) {
 
 static pid_t guarded; /* this process, while a run is under way; else 0 */
 
-const char *fc_running_operator(void) __attribute__((weak));
-
-static const char *running_operator(void) {
-  return fc_running_operator ? fc_running_operator() : NULL;
-}
-
 /* "filterchain: NAME: WHAT", by a single write that a handler may make. */
 static void tell_end(const char *name, const char *what) {
   char line[256] = "filterchain: ";
@@ -51,7 +45,7 @@ static void tell_end(const char *name, const char *what) {
 
 static void on_exit_within(void) {
   if (!guarded || guarded != getpid()) return; /* or a child's that ends, as a decoder */
-  const char *name = running_operator();
+  const char *name = fc_running_operator();
   tell_end(name ? name : "run",
            name ? "the operator ended the process" : "an operator or a library ended the process");
   fc_output_remove_all();
@@ -69,7 +63,7 @@ static const struct {
 /* An operator that crashes, or GLib, which aborts when a few bytes cannot be had: the process
  * ends as it would have, but for the temporaries. */
 static void on_crash(int number) {
-  const char *name = running_operator();
+  const char *name = fc_running_operator();
   for (unsigned i = 0; name && i < sizeof crashes / sizeof *crashes; i++)
     if (crashes[i].number == number) tell_end(name, crashes[i].what);
   fc_output_remove_all();

@@ -16,6 +16,9 @@ struct fc_frame_pool {
   GPtrArray *unused; /* fc_frame */
   gsize unused_bytes, keep;
   gsize used_bytes, limit; /* of blocks in use; of both together */
+  fc_frame_alloc alloc;    /* NULL: aligned_alloc */
+  fc_frame_free release;
+  void *data;
 };
 
 struct fc_frame {
@@ -46,8 +49,21 @@ fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool) {
   return pool;
 }
 
+void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_frame_alloc alloc, fc_frame_free release,
+                                 void *data) {
+  pool->alloc = alloc, pool->release = release, pool->data = data;
+}
+
+static void *raw_alloc(const fc_frame_pool *pool, gsize bytes) {
+  return pool->alloc ? pool->alloc(bytes, ALIGNMENT, pool->data) : aligned_alloc(ALIGNMENT, bytes);
+}
+
 static void destroy_frame(fc_frame *frame) {
-  free(frame->memory);
+  fc_frame_pool *pool = frame->pool;
+  if (pool->alloc)
+    pool->release(frame->memory, frame->bytes, pool->data);
+  else
+    free(frame->memory);
   g_free(frame);
 }
 
@@ -114,12 +130,12 @@ static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
 }
 
 static void *allocate(fc_frame_pool *pool, gsize bytes) {
-  void *memory = aligned_alloc(ALIGNMENT, bytes);
+  void *memory = raw_alloc(pool, bytes);
   if (memory) return memory;
   pthread_mutex_lock(&pool->mutex);
   drop_unused(pool, 0);
   pthread_mutex_unlock(&pool->mutex);
-  return aligned_alloc(ALIGNMENT, bytes);
+  return raw_alloc(pool, bytes);
 }
 
 /* Takes an unused block that serves, or else the right to a new one. */

@@ -29,6 +29,11 @@ gsize fc_frame_pool_room(fc_frame_pool *pool);
  * than the limit. They are given back in any pieces. */
 gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes);
 void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes);
+/* Where blocks come from; NULL: aligned_alloc and free. Before the first block. */
+typedef void *(*fc_frame_alloc)(gsize bytes, gsize alignment, void *data);
+typedef void (*fc_frame_free)(void *memory, gsize bytes, void *data);
+void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_frame_alloc alloc, fc_frame_free release,
+                                 void *data);
 /* Frames still referenced keep the pool's memory alive until they go. */
 fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool);
 void fc_frame_pool_unref(fc_frame_pool *pool);

@@ -9,26 +9,60 @@
 
 #include <string.h>
 
+/* Prepared states that a stage keeps when nothing runs. */
+#define PREPARED_MOST 8
+
+/* ---- making chains ---------------------------------------------------------- */
+
+static gboolean create(fc_stage *stage, GError **error) {
+  if (!stage->op->create) return TRUE;
+  fc_status status = stage->op->create(&stage->host.base, stage->args->argv, &stage->self);
+  return fc_stage_host_check(&stage->host, stage->op->name, "taking its parameters", status, error);
+}
+
+/* The stage's inputs from the arguments that name files. */
+static gboolean take_inputs(fc_stage *stage, GError **error) {
+  const guint n = stage->args->n_inputs;
+  if (n > FC_INPUTS_MOST || (n > 0 && stage->op->flags & FC_OP_GENERATOR))
+    return fc_fail(error, FC_INVALID, "%s: %u further inputs, and %d are the most", stage->op->name, n,
+                   stage->op->flags & FC_OP_GENERATOR ? 0 : FC_INPUTS_MOST);
+  for (const char *const *line = stage->args->warnings; line && *line; line++)
+    fc_context_log(stage->host.context, FC_LOG_WARNING, "%s", *line);
+  stage->n_inputs = n;
+  stage->inputs = g_new0(fc_stage_input, MAX(n, 1));
+  for (guint i = 0; i < n; i++) stage->inputs[i].path = g_strdup(stage->args->inputs[i]->text);
+  return TRUE;
+}
+
+static void init_stage(fc_stage *stage, fc_context *context) {
+  fc_stage_host_init(&stage->host, context);
+  stage->prepared = g_ptr_array_new();
+}
+
 static gboolean make_stage(fc_context *context, fc_stage *stage, const char *text, GError **error) {
   g_autoptr(fc_stage_text) parsed = fc_stage_text_parse(text, error);
   if (!parsed) return FALSE;
   stage->op = fc_registry_find(context->registry, parsed->name, error);
   if (!stage->op) return FALSE;
   stage->text = g_strdup(text);
-  stage->args = fc_args_resolve(stage->op, parsed, context->media->load_table, context, error);
-  if (!stage->args) return FALSE;
-  if (!stage->op->create) return TRUE;
-  fc_status status = stage->op->create(&stage->host.base, stage->args->argv, &stage->self);
-  return fc_stage_host_check(&stage->host, stage->op->name, "taking its parameters", status, error);
+  stage->args =
+      fc_args_resolve(stage->op, parsed, context->media ? context->media->load_table : NULL, context, error);
+  return stage->args && take_inputs(stage, error) && create(stage, error);
+}
+
+static fc_chain *chain_new(fc_context *context, guint n) {
+  fc_chain *chain = g_new0(fc_chain, 1);
+  chain->context = context;
+  chain->stages = g_new0(fc_stage, MAX(n, 1));
+  chain->ready = g_ptr_array_new();
+  return chain;
 }
 
 fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError **error) {
-  fc_chain *chain = g_new0(fc_chain, 1);
   guint n = stages ? g_strv_length((char **)stages) : 0;
-  chain->context = context;
-  chain->stages = g_new0(fc_stage, n);
+  fc_chain *chain = chain_new(context, n);
   for (guint i = 0; i < n; i++) {
-    fc_stage_host_init(&chain->stages[i].host, context);
+    init_stage(&chain->stages[i], context);
     chain->n = i + 1;
     if (!make_stage(context, &chain->stages[i], stages[i], error)) {
       fc_chain_free(chain);
@@ -38,32 +72,182 @@ fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError 
   return chain;
 }
 
-static void release_stage(fc_stage *stage) {
-  fc_prepared *p = &stage->prepared;
-  if (p->valid && p->backend->release) {
-    int before = p->device != FC_HOST ? fc_cuda_enter(p->device) : -1;
-    p->backend->release(&stage->host.base, p->state);
-    if (p->device != FC_HOST) fc_cuda_leave(before);
+fc_chain *fc_chain_clone(fc_chain *chain, GError **error) {
+  fc_chain *other = chain_new(chain->context, chain->n);
+  for (guint i = 0; i < chain->n; i++) {
+    const fc_stage *from = &chain->stages[i];
+    fc_stage *stage = &other->stages[i];
+    init_stage(stage, chain->context);
+    other->n = i + 1;
+    stage->op = from->op, stage->text = g_strdup(from->text), stage->args = fc_args_ref(from->args);
+    stage->n_inputs = from->n_inputs;
+    stage->inputs = g_new0(fc_stage_input, MAX(from->n_inputs, 1));
+    for (guint k = 0; k < from->n_inputs; k++) {
+      stage->inputs[k] = from->inputs[k];
+      stage->inputs[k].path = g_strdup(from->inputs[k].path);
+    }
+    if (!create(stage, error)) {
+      fc_chain_free(other);
+      return NULL;
+    }
   }
-  memset(p, 0, sizeof *p);
+  return other;
 }
 
-void fc_chain_drop_device_run(fc_chain *chain) {
-  if (chain->device_run) chain->free_device_run(g_steal_pointer(&chain->device_run));
+/* ---- a chain from operators and values -------------------------------------- */
+
+fc_chain *fc_chain_new(fc_context *context) {
+  return chain_new(context, 0);
 }
 
-void fc_chain_release_prepared(fc_chain *chain) {
-  fc_chain_drop_device_run(chain);
-  for (guint i = 0; i < chain->n; i++) release_stage(&chain->stages[i]);
+static const fc_arg *arg_called(const fc_stage *stage, const char *name) {
+  for (guint i = 0; i < stage->op->n_params; i++) {
+    const fc_param *param = stage->op->params[i];
+    gboolean called =
+        name ? strcmp(param->name, name) == 0 || (param->aliases && g_strv_contains(param->aliases, name))
+             : (param->flags & FC_PARAM_MAIN) != 0;
+    if (called) return stage->args->argv[i];
+  }
+  return NULL;
+}
+
+gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *values, GError **error) {
+  fc_chain_forget(chain);
+  const fc_operator *op = fc_registry_find(chain->context->registry, name, error);
+  if (!op) return FALSE;
+  const fc_media *media = chain->context->media;
+  chain->stages = g_renew(fc_stage, chain->stages, chain->n + 1);
+  fc_stage *s = &chain->stages[chain->n];
+  memset(s, 0, sizeof *s);
+  init_stage(s, chain->context);
+  s->op = op, s->text = g_strdup(name);
+  s->args = fc_args_of_values(s->op, values, media ? media->load_table : NULL, chain->context, error);
+  chain->n++;
+  gboolean ok = s->args && take_inputs(s, error);
+  /* An input that is a view has no name; it stands in the order of the parameters. */
+  for (guint i = 0; ok && values && values[i]; i++) {
+    const fc_arg *arg = values[i]->view ? arg_called(s, values[i]->name) : NULL;
+    if (!arg) continue;
+    fc_stage_input *input = &s->inputs[arg->input - 1];
+    g_clear_pointer(&input->path, g_free);
+    memcpy(&input->view, values[i]->view, MIN(values[i]->view->size, sizeof input->view));
+  }
+  if (ok && create(s, error)) return TRUE;
+  /* The stage goes again. */
+  fc_args_free(s->args);
+  for (guint k = 0; k < s->n_inputs; k++) g_free(s->inputs[k].path);
+  g_free(s->inputs);
+  g_free(s->text);
+  g_ptr_array_free(s->prepared, TRUE);
+  fc_stage_host_clear(&s->host);
+  chain->n--;
+  return FALSE;
+}
+
+/* ---- prepared states ---------------------------------------------------------- */
+
+static void release(fc_stage *stage, fc_prepared *p) {
+  const fc_driver *driver = stage->host.context->driver;
+  if (p->backend->prepare && p->backend->release) {
+    int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
+    p->backend->release(&stage->host.base, p->state);
+    if (p->device != FC_HOST) driver->leave(before);
+  }
+  g_free(p->in);
+  g_free(p);
+}
+
+void fc_prepared_unref(fc_stage *stage, fc_prepared *p) {
+  if (p && g_atomic_int_dec_and_test(&p->references)) release(stage, p);
+}
+
+static void trim(fc_stage *stage, guint most) {
+  for (guint i = 0; i < stage->prepared->len && stage->prepared->len > most;) {
+    fc_prepared *p = g_ptr_array_index(stage->prepared, i);
+    if (g_atomic_int_get(&p->references) == 1)
+      g_ptr_array_remove_index(stage->prepared, i), fc_prepared_unref(stage, p);
+    else
+      i++;
+  }
+}
+
+/* What prepare is told of a format. */
+static fc_format without_extents(const fc_format *f, const fc_backend *backend) {
+  fc_format told = *f;
+  told.time_num = told.time_den = 0;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != FC_AXIS_C && !(backend->flags & FC_BACKEND_SHAPED)) told.extent[a] = FC_UNKNOWN;
+  return told;
+}
+
+static gboolean same(const fc_prepared *a, const fc_prepared *b) {
+  return a->backend == b->backend && a->device == b->device && a->compute == b->compute &&
+         a->n_in == b->n_in && memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0 &&
+         memcmp(&a->out, &b->out, sizeof a->out) == 0;
+}
+
+static fc_prepared *find(fc_stage *stage, const fc_prepared *wanted) {
+  for (guint i = stage->prepared->len; i-- > 0;) {
+    fc_prepared *p = g_ptr_array_index(stage->prepared, i);
+    if (!same(p, wanted)) continue;
+    g_ptr_array_steal_index(stage->prepared, i);
+    g_ptr_array_add(stage->prepared, p);
+    return p;
+  }
+  return NULL;
+}
+
+static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
+  p->state = stage->self;
+  if (!p->backend->prepare) return TRUE;
+  const fc_driver *driver = stage->host.context->driver;
+  const fc_format *in[1 + FC_INPUTS_MOST];
+  for (guint i = 0; i < p->n_in; i++) in[i] = &p->in[i];
+  fc_setup setup = {sizeof setup, p->device, p->compute, p->n_in, in, &p->out};
+  int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
+  fc_status status = p->backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
+  if (p->device != FC_HOST) driver->leave(before);
+  return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
+}
+
+fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
+                              guint n_in, const fc_format *const *in, const fc_format *out, GError **error) {
+  fc_prepared *wanted = g_new0(fc_prepared, 1);
+  *wanted =
+      (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
+  wanted->in = g_new0(fc_format, MAX(n_in, 1));
+  for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], backend);
+  wanted->out = without_extents(out, backend);
+  fc_prepared *p = find(stage, wanted);
+  if (!p && call_prepare(stage, wanted, error)) {
+    p = g_steal_pointer(&wanted);
+    trim(stage, PREPARED_MOST - 1);
+    g_ptr_array_add(stage->prepared, p);
+  }
+  if (wanted) g_free(wanted->in);
+  g_free(wanted);
+  if (p) g_atomic_int_inc(&p->references);
+  return p;
+}
+
+/* ---- the end --------------------------------------------------------------------- */
+
+void fc_chain_forget(fc_chain *chain) {
+  g_ptr_array_set_size(chain->ready, 0);
+  for (guint i = 0; i < chain->n; i++) trim(&chain->stages[i], 0);
 }
 
 void fc_chain_free(fc_chain *chain) {
   if (!chain) return;
-  fc_chain_release_prepared(chain);
+  fc_chain_forget(chain);
+  g_ptr_array_free(chain->ready, TRUE);
   for (guint i = 0; i < chain->n; i++) {
     fc_stage *stage = &chain->stages[i];
     if (stage->op && stage->op->destroy) stage->op->destroy(stage->self);
     fc_args_free(stage->args);
+    for (guint k = 0; k < stage->n_inputs; k++) g_free(stage->inputs[k].path);
+    g_free(stage->inputs);
+    g_ptr_array_free(stage->prepared, TRUE);
     fc_stage_host_clear(&stage->host);
     g_free(stage->text);
   }
@@ -81,32 +265,9 @@ const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage) {
 
 const char **fc_chain_files(const fc_chain *chain) {
   GPtrArray *paths = g_ptr_array_new();
-  for (guint i = 0; i < chain->n; i++) fc_args_add_files(chain->stages[i].args, paths);
+  for (guint i = 0; i < chain->n; i++) {
+    fc_args_add_files(chain->stages[i].args, paths);
+  }
   g_ptr_array_add(paths, NULL);
   return (const char **)g_ptr_array_free(paths, FALSE);
-}
-
-gboolean fc_stage_prepare(fc_stage *stage, const fc_backend *backend, int device, int compute,
-                          const fc_format *in, const fc_format *out, const void **state, GError **error) {
-  fc_prepared *p = &stage->prepared;
-  gboolean same = p->valid && p->backend == backend && p->device == device && p->compute == compute &&
-                  memcmp(&p->in, in, sizeof *in) == 0 && memcmp(&p->out, out, sizeof *out) == 0;
-  if (!same) {
-    release_stage(stage);
-    p->backend = backend, p->device = device, p->compute = compute;
-    p->in = *in, p->out = *out;
-    p->state = stage->self;
-    if (backend->prepare) {
-      const fc_format *ins[1] = {&p->in};
-      fc_setup setup = {sizeof setup, device, compute, 1, ins, &p->out};
-      int before = device != FC_HOST ? fc_cuda_enter(device) : -1;
-      fc_status status = backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
-      if (device != FC_HOST) fc_cuda_leave(before);
-      if (!fc_stage_host_check_on(&stage->host, stage->op->name, device, "preparing", status, error))
-        return FALSE;
-    }
-    p->valid = TRUE;
-  }
-  *state = p->state;
-  return TRUE;
 }

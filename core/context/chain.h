@@ -11,14 +11,29 @@
 
 G_BEGIN_DECLS
 
-/* What `prepare` made, kept for the next run with the same device and formats. */
+/* Further inputs that one stage may have. */
+#define FC_INPUTS_MOST 8
+
+/*
+ * What `prepare` made for element types, channels, layout and device - and extents, where the backend is
+ * FC_BACKEND_SHAPED. Kept by its stage from run to run and from size to size; the ones not used longest go.
+ */
 typedef struct fc_prepared {
-  gboolean valid;
+  gint references; /* of runs that use it, and one of the stage's; atomic */
   const fc_backend *backend;
-  int device, compute;
-  fc_format in, out;
+  gint32 device;
+  int compute;
+  guint n_in;
+  fc_format *in; /* n_in of them, without the extents that prepare was not told */
+  fc_format out;
   void *state;
 } fc_prepared;
+
+/* A further input: a file that the command named, or a view of the library's caller. */
+typedef struct fc_stage_input {
+  char *path;
+  fc_view view; /* where path is NULL */
+} fc_stage_input;
 
 typedef struct fc_stage {
   const fc_operator *op;
@@ -26,26 +41,28 @@ typedef struct fc_stage {
   fc_args *args;
   void *self;
   fc_stage_host host;
-  fc_prepared prepared;
+  guint n_inputs;
+  fc_stage_input *inputs;
+  GPtrArray *prepared; /* fc_prepared, the one used last at the end */
 } fc_stage;
 
 struct fc_chain {
   fc_context *context;
   guint n;
   fc_stage *stages;
-  /* What the last run on a caller's stream made ready, and how to be rid of it. */
-  void *device_run;
-  void (*free_device_run)(void *run);
+  /* Runs that are kept ready, in run/ready.h; the one used last at the end. */
+  GPtrArray *ready;
 };
 
-/* The prepared state of a stage, made now unless it is there already. */
-gboolean fc_stage_prepare(fc_stage *stage, const fc_backend *backend, int device, int compute,
-                          const fc_format *in, const fc_format *out, const void **state, GError **error);
-/* Gives up what was made ready for a caller's stream: before any state is prepared anew, which
- * it may be using. */
-void fc_chain_drop_device_run(fc_chain *chain);
-/* Forgets prepared states, as after a device failed. */
-void fc_chain_release_prepared(fc_chain *chain);
+/* Another instance of the same stages, for another thread. */
+fc_chain *fc_chain_clone(fc_chain *chain, GError **error);
+
+/* The prepared state of a stage, made now unless it is there already; one reference. */
+fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
+                              guint n_in, const fc_format *const *in, const fc_format *out, GError **error);
+void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
+/* Forgets runs that are kept, and prepared states, as after a device failed. */
+void fc_chain_forget(fc_chain *chain);
 
 G_END_DECLS
 

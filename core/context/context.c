@@ -24,6 +24,10 @@ fc_context *fc_context_new_with(const fc_media *media) {
   context->registry = fc_registry_new();
   fc_registry_set_log(context->registry, log_of_registry, context);
   context->frames = fc_frame_pool_new(KEEP_BYTES);
+  context->driver = fc_cuda_driver();
+  context->idle_crews = g_ptr_array_new_with_free_func((GDestroyNotify)fc_pool_free);
+  context->idle_leases = g_ptr_array_new();
+  pthread_mutex_init(&context->idle_mutex, NULL);
   fc_context_set_max_memory(context, 0);
   pthread_mutex_init(&context->log_mutex, NULL);
   if (media && media->start) context->media_kept = media->start(context);
@@ -33,6 +37,10 @@ fc_context *fc_context_new_with(const fc_media *media) {
 void fc_context_free(fc_context *context) {
   if (!context) return;
   if (context->media && context->media->stop) context->media->stop(context->media_kept);
+  g_ptr_array_free(context->idle_crews, TRUE);
+  if (context->free_lease) g_ptr_array_set_free_func(context->idle_leases, context->free_lease);
+  g_ptr_array_free(context->idle_leases, TRUE);
+  pthread_mutex_destroy(&context->idle_mutex);
   fc_registry_free(context->registry);
   fc_frame_pool_unref(context->frames);
   pthread_mutex_destroy(&context->log_mutex);
@@ -45,12 +53,13 @@ void fc_context_set_max_memory(fc_context *context, gsize bytes) {
 }
 
 void fc_context_set_log(fc_context *context, fc_log_fn log, void *data) {
+  pthread_mutex_lock(&context->log_mutex);
   context->log = log;
   context->log_data = data;
+  pthread_mutex_unlock(&context->log_mutex);
 }
 
 void fc_context_log(fc_context *context, fc_log_level level, const char *format, ...) {
-  if (!context->log && level > FC_LOG_WARNING) return;
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *message = g_strdup_vprintf(format, arguments);
@@ -58,9 +67,37 @@ void fc_context_log(fc_context *context, fc_log_level level, const char *format,
   pthread_mutex_lock(&context->log_mutex);
   if (context->log)
     context->log(level, message, context->log_data);
-  else
+  else if (level <= FC_LOG_WARNING)
     fprintf(stderr, "filterchain: %s\n", message);
   pthread_mutex_unlock(&context->log_mutex);
+}
+
+void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn release, void *data) {
+  context->alloc = alloc, context->free = release, context->alloc_data = data;
+  fc_frame_pool_set_allocator(context->frames, alloc, release, data);
+}
+
+fc_pool *fc_context_take_crew(fc_context *context, int threads) {
+  fc_pool *crew = NULL;
+  pthread_mutex_lock(&context->idle_mutex);
+  for (guint i = 0; i < context->idle_crews->len && !crew; i++)
+    if (fc_pool_threads(g_ptr_array_index(context->idle_crews, i)) == threads)
+      crew = g_ptr_array_steal_index(context->idle_crews, i);
+  pthread_mutex_unlock(&context->idle_mutex);
+  return crew ? crew : fc_pool_new(threads);
+}
+
+/* Crews of other sizes than are wanted now need not sleep on. */
+#define IDLE_CREWS 8
+
+void fc_context_give_crew(fc_context *context, fc_pool *crew) {
+  if (!crew) return;
+  pthread_mutex_lock(&context->idle_mutex);
+  g_ptr_array_add(context->idle_crews, crew);
+  fc_pool *most =
+      context->idle_crews->len > IDLE_CREWS ? g_ptr_array_steal_index(context->idle_crews, 0) : NULL;
+  pthread_mutex_unlock(&context->idle_mutex);
+  fc_pool_free(most);
 }
 
 void fc_context_add_plugin_dir(fc_context *context, const char *dir) {
@@ -87,6 +124,6 @@ const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op
   return fc_registry_plugin_of(context->registry, op, path);
 }
 
-const char *fc_version(void) {
-  return FC_VERSION;
+gboolean fc_has_cuda(void) {
+  return fc_cuda_driver() != NULL;
 }

@@ -8,7 +8,9 @@
 #include "core/base/frame.h"
 #include "core/registry/params.h"
 #include "core/registry/registry.h"
-#include "core/run/stream.h"
+#include "core/base/pool.h"
+#include "core/context/stream.h"
+#include "core/device/runner.h"
 
 #include <pthread.h>
 
@@ -25,19 +27,34 @@ typedef struct fc_media {
   void (*stop)(void *kept);
 } fc_media;
 
+struct fc_lease;
+
 struct fc_context {
   fc_registry *registry;
   fc_frame_pool *frames;
-  gsize max_memory; /* of buffers, those of all runs at a time together */
+  const fc_driver *driver; /* devices beside the CPU; NULL: none. A test may set another. */
+  gsize max_memory;        /* of buffers, those of all runs at a time together */
   const fc_media *media;
   void *media_kept;
   pthread_mutex_t log_mutex;
-  fc_log_fn log;
+  fc_log_fn log; /* guarded by log_mutex */
   void *log_data;
+  fc_alloc_fn alloc; /* the caller's, or NULL */
+  fc_free_fn free;
+  void *alloc_data;
+  /* What outlives a run, guarded by idle_mutex: threads that sleep and devices' lanes that are empty. */
+  pthread_mutex_t idle_mutex;
+  GPtrArray *idle_crews;  /* fc_pool */
+  GPtrArray *idle_leases; /* fc_lease, see device/lease.h */
+  GDestroyNotify free_lease;
 };
 
 /* The constructor behind fc_context_new. */
 fc_context *fc_context_new_with(const fc_media *media);
+
+/* Threads for a run, `threads` of them with the caller: asleep since an earlier run, or new. */
+fc_pool *fc_context_take_crew(fc_context *context, int threads);
+void fc_context_give_crew(fc_context *context, fc_pool *crew);
 
 void fc_context_log(fc_context *context, fc_log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
 

@@ -26,8 +26,12 @@ static fc_status host_fail(const fc_host *host, fc_status status, const char *fo
   return status;
 }
 
+static const fc_driver *driver_of(const fc_host *host) {
+  return ((const fc_stage_host *)host)->context->driver;
+}
+
 static void *host_alloc(const fc_host *host, int32_t device, size_t bytes) {
-  if (device != FC_HOST) return fc_cuda_malloc(device, bytes);
+  if (device != FC_HOST) return driver_of(host)->alloc(device, bytes);
   if (bytes > G_MAXSSIZE - 256) return NULL;
   return aligned_alloc(256, (MAX(bytes, 1) + 255) / 256 * 256);
 }
@@ -35,7 +39,7 @@ static void *host_alloc(const fc_host *host, int32_t device, size_t bytes) {
 static void host_free(const fc_host *host, int32_t device, void *memory) {
   if (!memory) return;
   if (device != FC_HOST)
-    fc_cuda_free(device, memory);
+    driver_of(host)->release(device, memory);
   else
     free(memory);
 }
@@ -46,7 +50,7 @@ static fc_status host_upload(const fc_host *host, int32_t device, void *to, cons
     return FC_OK;
   }
   g_autoptr(GError) error = NULL;
-  if (fc_cuda_copy_to(device, to, from, bytes, &error)) return FC_OK;
+  if (driver_of(host)->upload(device, to, from, bytes, &error)) return FC_OK;
   return host->fail(host, FC_DEVICE, "%s", error->message);
 }
 
@@ -107,6 +111,16 @@ void fc_stage_host_init(fc_stage_host *host, fc_context *context) {
 void fc_stage_host_clear(fc_stage_host *host) {
   g_free(host->remark);
   pthread_mutex_destroy(&host->mutex);
+}
+
+static _Thread_local const char *volatile running;
+
+void fc_enter_operator(const char *name) {
+  running = name;
+}
+
+const char *fc_running_operator(void) {
+  return running;
 }
 
 static const char *plain_reason(fc_status status) {

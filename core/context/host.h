@@ -31,6 +31,10 @@ typedef struct fc_stage_host {
 void fc_stage_host_init(fc_stage_host *host, fc_context *context);
 void fc_stage_host_clear(fc_stage_host *host);
 
+/* Says which operator's callback this thread is in, from now to the end of the block: for whoever must tell
+ * what went wrong in it (fc_running_operator). NULL: none. */
+void fc_enter_operator(const char *name);
+
 /* Turns the status of a callback into a GError that begins with the operator's name;
  * TRUE for FC_OK. `doing` completes "failed while ..." when nothing was said. */
 gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *doing, fc_status status,

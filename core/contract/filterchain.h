@@ -35,6 +35,10 @@ G_BEGIN_DECLS
 #define FC_ERROR (fc_error_quark())
 FC_API GQuark fc_error_quark(void);
 
+/* The operator whose callback the calling thread is in, or NULL; async-signal-safe: for the handler of a
+ * crash, or of atexit, that tells whose it was. */
+FC_API const char *fc_running_operator(void);
+
 /* "1.0.0"; static. */
 FC_API const char *fc_version(void);
 /* TRUE when this build has the CUDA backend. */
@@ -59,6 +63,11 @@ FC_API void fc_context_set_log(fc_context *context, fc_log_fn log, void *data);
  * more works on less at a time, or ends with an error that says so. Not counted: what operators and decoders
  * keep of their own, and memory of a device. Not while anything is run. */
 FC_API void fc_context_set_max_memory(fc_context *context, gsize bytes);
+/* Host memory for the buffers of runs, aligned as asked for; NULL when there is none. Any thread. */
+typedef void *(*fc_alloc_fn)(gsize bytes, gsize alignment, void *data);
+typedef void (*fc_free_fn)(void *memory, gsize bytes, void *data);
+/* Where that memory comes from instead of malloc. Before the first run. */
+FC_API void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn free, void *data);
 /* Searched before $FILTERCHAIN_PLUGIN_PATH and the installed folder, in the order
  * added. Before the first look-up only. */
 FC_API void fc_context_add_plugin_dir(fc_context *context, const char *dir);
@@ -97,7 +106,26 @@ typedef struct fc_chain fc_chain;
  * copies. The context must outlive the chain.
  */
 FC_API fc_chain *fc_chain_parse(fc_context *context, const char *const *stages, GError **error);
+/* A chain to add stages to. */
+FC_API fc_chain *fc_chain_new(fc_context *context);
+
+/* The value of one parameter by name (NULL: the main one): as text, as it would be typed, or as a table or
+ * view of the caller's. A table is copied; a view is borrowed as long as the chain lives, in host memory. */
+typedef struct fc_value {
+  guint32 size;
+  const char *name;
+  const char *text;
+  const fc_table *table;
+  const fc_view *view;
+} fc_value;
+
+/* Adds an operator with values, which end with NULL. FALSE with the reason: the chain is as it was. */
+FC_API gboolean fc_chain_add(fc_chain *chain, const char *operator_name, const fc_value *const *values,
+                             GError **error);
 FC_API void fc_chain_free(fc_chain *chain);
+/* Gives back what the chain keeps ready for another run: memory, of devices too. Nothing that was captured
+ * from fc_chain_run_device may be launched afterwards. */
+FC_API void fc_chain_release(fc_chain *chain);
 FC_API guint fc_chain_length(const fc_chain *chain);
 FC_API const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage);
 /* Paths of the files that its tables were read from, as they were given, and NULL; g_free, the paths stay the
@@ -111,11 +139,11 @@ typedef gboolean (*fc_progress_fn)(gint64 done, gint64 total, void *data);
 /* How to run; start from FC_OPTIONS_INIT. Strings are borrowed for the call. */
 typedef struct fc_options {
   guint32 size;
-  const char *device;       /* "auto", "cpu", "cuda", "cuda:N"; NULL is "auto" */
-  int threads;              /* CPU threads; 0 is one for each core that the process may use */
-  int precision;            /* FC_F32, FC_F64; -1 chooses: f32 unless the input holds more than 24 bits */
-  gint64 chunk;             /* samples, frames, or rows of a single image, at a time; 0 chooses */
-  gboolean no_clobber;      /* fail when the output exists */
+  const char *device;  /* "auto", "cpu", "cuda", "cuda:N", "cuda:N,M,..." or "cuda:all"; NULL is "auto" */
+  int threads;         /* CPU threads; 0 is one for each core that the process may use */
+  int precision;       /* FC_F32, FC_F64; -1 chooses: f32 unless the input holds more than 24 bits */
+  gint64 chunk;        /* samples, frames, or rows of a single image, at a time; 0 chooses */
+  gboolean no_clobber; /* fail when the output exists */
   gboolean allow_truncated; /* take what can be read of a cut-off input, with a warning */
   gboolean sync;            /* fsync the output before it is renamed */
   const char *trace;        /* file for a Chrome trace, or NULL */
@@ -126,42 +154,65 @@ typedef struct fc_options {
   gint64 max_pixels; /* limit on a decoded image; 0 is 2^28 */
   fc_progress_fn progress;
   void *progress_data;
-  const int *cancel; /* polled between chunks: non-zero stops the run; may be NULL */
+  const int *cancel; /* read atomically between chunks and while a pipe is waited for: non-zero stops the run;
+                        NULL */
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   { sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL }
 
-/* What a run did. Owned by the caller; fc_result_free. */
+/* One measured value. */
 typedef struct fc_measured {
+  guint32 size;
   guint stage; /* index into the chain */
   const char *operator_name;
-  char *name, *unit, *exact; /* exact may be NULL */
-  int channel;               /* -1 for all together */
+  const char *name, *unit, *exact; /* exact may be NULL */
+  int channel;                     /* -1 for all together */
   double value;
 } fc_measured;
 
+/* What a run did. The library's to make, the caller's to free (fc_result_free), with all that it points at.
+ */
 typedef struct fc_result {
-  fc_format in, out; /* with the extents as they turned out */
-  char *device;      /* "cpu", "cuda:0 (NVIDIA H200)" */
-  char *reason;      /* why that device */
-  double seconds;    /* from opening the input to the output in place */
+  guint32 size;
+  const fc_format *in, *out; /* with the extents as they turned out */
+  const char *device;        /* "cpu (8 threads)", "cuda:0 (NVIDIA H200)" */
+  const char *reason;        /* why that device */
+  double seconds;            /* from opening the input to the output in place */
   gint64 chunks;
   gint64 bytes_up, bytes_down; /* transfers to and from the device */
   gsize n_measured;
-  fc_measured *measured;
+  const fc_measured *const *measured;
 } fc_result;
 
 FC_API void fc_result_free(fc_result *result);
 
 /*
- * Filters a file into a file. "-" is stdin or stdout. `output` may be NULL when the
- * chain is run for its measurements. Writing onto the input is safe: the output is
- * written beside its target and renamed when complete. `options` and `result`
- * may be NULL.
+ * Filters a file into a file. "-" is stdin or stdout. `input` is NULL for a chain that begins with a
+ * generator, `output` may be NULL when the chain is run for its measurements. Writing onto the input is safe:
+ * the output is written beside its target and renamed when complete. `options` and `result` may be NULL.
  */
 FC_API gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output,
                                   const fc_options *options, fc_result **result, GError **error);
+
+/* One file of many. */
+typedef struct fc_file {
+  guint32 size;
+  const char *input, *output;
+} fc_file;
+
+/* After each file, in their order, from the thread that called fc_chain_run_files: its result, or why it
+ * failed; both are the library's. FALSE: no more files are begun. `progress` of the options is not called. */
+typedef gboolean (*fc_file_fn)(gsize index, const fc_result *result, const GError *why, void *data);
+
+/*
+ * Filters files into files, several at a time: decoding, filtering and writing of different ones overlap, on
+ * options->threads workers, each of which has an instance of the chain; on several devices they are spread.
+ * Files are told of in order. A file that fails does not keep others from being done. Returns how many
+ * failed; -1 with an error when none could be begun.
+ */
+FC_API gint64 fc_chain_run_files(fc_chain *chain, const fc_file *const *files, gsize n,
+                                 const fc_options *options, fc_file_fn done, void *data, GError **error);
 
 /* What fc_chain_run_file would do, as text for a person, or as JSON; touches no
  * output and no device. Free with g_free. */
@@ -171,7 +222,8 @@ FC_API char *fc_chain_explain_file(fc_chain *chain, const char *input, const cha
 /* The format that the chain makes of `in` with these options; out->dtype says which
  * element type is wanted on entry, or -1 for the chain's own. */
 FC_API gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_options *options,
-                                       fc_format *out, GError **error);
+                                       fc_format *out,
+                                       GError **error); /* fields beyond out->size are left alone */
 
 /*
  * Filters host memory into host memory, on the CPU or a device as the options say.
@@ -186,14 +238,48 @@ FC_API gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_v
  * (a cudaStream_t), whose device must be that of both views. Enqueues and returns:
  * the work is complete when the stream has reached it, and both views must live
  * until then. The first call with a new format or stream prepares (and may synchronise)
- * and takes device memory, which the chain keeps until it is freed or run elsewhere; later
- * ones only enqueue. They may be captured into a graph, each launch of which is a use of
- * the chain like a call: on one stream, or one after the other. The chain must outlive
- * the enqueued work and such graphs' launches. Chains with
- * measurements are refused.
+ * and takes device memory, which the chain keeps; later ones only enqueue. They may be captured into a graph,
+ * each launch of which is a use of the chain like a call: on one stream, or one after the other. What was
+ * captured keeps its memory until fc_chain_release or the chain's end, and so the chain must outlive the
+ * enqueued work and such graphs' launches. Chains with measurements are refused. A stage with carried state
+ * begins anew with each call.
  */
 FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                     const fc_options *options, GError **error);
+
+/* After the stream has reached the work: FALSE when a value that is not a number (NaN) was to become an
+ * integer in any call since the last check. */
+FC_API gboolean fc_chain_check_device(fc_chain *chain, GError **error);
+
+/* ---- session ---------------------------------------------------------- */
+
+/*
+ * A chain run on a signal that comes in pieces and goes in pieces, as a filter of FFmpeg or an element of
+ * GStreamer needs it. What comes out is, byte for byte, what a file with the same samples would become. On
+ * the CPU or one device, in the caller's thread; one thread at a time.
+ */
+typedef struct fc_session fc_session;
+
+/* For a signal of this format, whose extent along time (X, of images N) is not looked at. The chain must
+ * outlive it and is not run otherwise meanwhile. Chains whose stages need the whole signal at once are
+ * refused. */
+FC_API fc_session *fc_session_new(fc_chain *chain, const fc_format *in, int out_dtype,
+                                  const fc_options *options, GError **error);
+/* The format of what is pulled, its length unknown; the session's. */
+FC_API const fc_format *fc_session_format(const fc_session *session);
+/* Elements of input, along time, that come before the first output of their moment: what a live chain is
+ * behind. */
+FC_API gint64 fc_session_latency(const fc_session *session);
+/* Takes the samples of a view in host memory, which may go afterwards, and makes of them what can be made. */
+FC_API gboolean fc_session_push(fc_session *session, const fc_view *samples, GError **error);
+/* Moves up to as many elements as `into` has along time, in host memory; returns how many there were, -1 with
+ * an error. Fewer means that there are no more for now. */
+FC_API gint64 fc_session_pull(fc_session *session, const fc_view *into, GError **error);
+/* The signal has ended: what is left may be pulled. */
+FC_API gboolean fc_session_drain(fc_session *session, GError **error);
+/* Measurements, after draining; the session's. */
+FC_API const fc_result *fc_session_result(fc_session *session, GError **error);
+FC_API void fc_session_free(fc_session *session); /* NULL is allowed */
 
 /* ---- for programs around the library ---------------------------------- */
 
@@ -209,6 +295,7 @@ FC_API void fc_output_remove_all(void);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_context, fc_context_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chain, fc_chain_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_result, fc_result_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_session, fc_session_free)
 
 G_END_DECLS
 

@@ -5,7 +5,7 @@
  * Memory comes from the context's frame pool, so that a second image of the same
  * size finds warm pages.
  */
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 #include "core/device/cpu.h"
 #include "core/base/error.h"
 #include "core/base/pool.h"
@@ -14,14 +14,14 @@
 
 typedef struct cpu_runner {
   fc_runner base;
-  fc_pool *pool;
-  fc_frame_pool *frames;
+  fc_context *context;
+  fc_pool *pool;      /* NULL before the first loop */
   GHashTable *blocks; /* memory -> fc_frame */
 } cpu_runner;
 
 static void *cpu_alloc(fc_runner *runner, gsize bytes) {
   cpu_runner *me = (cpu_runner *)runner;
-  fc_frame *frame = fc_frame_new(me->frames, bytes);
+  fc_frame *frame = fc_frame_new(me->context->frames, bytes);
   if (!frame) return NULL;
   g_hash_table_insert(me->blocks, fc_frame_memory(frame), frame);
   return fc_frame_memory(frame);
@@ -63,34 +63,44 @@ static gboolean cpu_fill_border(fc_runner *runner, const fc_view *view, const fc
 }
 
 static void cpu_parallel(fc_runner *runner, guint count, void (*body)(guint, guint, void *), void *data) {
-  fc_pool_run(((cpu_runner *)runner)->pool, count, body, data);
+  cpu_runner *me = (cpu_runner *)runner;
+  if (count > 1 && runner->threads > 1 && !me->pool)
+    me->pool = fc_context_take_crew(me->context, runner->threads);
+  if (me->pool) {
+    fc_pool_run(me->pool, count, body, data);
+    return;
+  }
+  for (guint i = 0; i < count; i++) body(i, 0, data);
+}
+
+static void cpu_rest(fc_runner *runner) {
+  cpu_runner *me = (cpu_runner *)runner;
+  fc_context_give_crew(me->context, g_steal_pointer(&me->pool));
 }
 
 static void cpu_free(fc_runner *runner) {
   cpu_runner *me = (cpu_runner *)runner;
-  fc_pool_free(me->pool);
+  fc_context_give_crew(me->context, me->pool);
   g_hash_table_destroy(me->blocks);
-  fc_frame_pool_unref(me->frames);
   g_free(me->base.description);
   g_free(me);
 }
 
-fc_runner *fc_cpu_runner_new(int threads, fc_frame_pool *frames) {
+fc_runner *fc_cpu_runner_new(int threads, fc_context *context) {
   cpu_runner *me = g_new0(cpu_runner, 1);
-  me->pool = fc_pool_new(threads);
-  me->frames = fc_frame_pool_ref(frames);
+  me->context = context;
   me->blocks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)fc_frame_unref);
   fc_runner *r = &me->base;
   r->device = FC_HOST;
-  r->threads = fc_pool_threads(me->pool);
+  r->threads = fc_pool_size(threads);
   r->description = g_strdup_printf("cpu (%d thread%s)", r->threads, r->threads == 1 ? "" : "s");
   r->free = cpu_free;
   r->alloc = cpu_alloc, r->release = cpu_release;
   r->alloc_host = cpu_alloc_host, r->release_host = cpu_release;
   r->compute = cpu_compute;
-  r->wait_upload = cpu_wait, r->wait_download = cpu_wait;
+  r->wait_upload = cpu_wait, r->wait_download = cpu_wait, r->wait = cpu_wait;
   r->finish = cpu_finish;
   r->copy = cpu_copy, r->fill_border = cpu_fill_border;
-  r->parallel = cpu_parallel;
+  r->parallel = cpu_parallel, r->rest = cpu_rest;
   return r;
 }

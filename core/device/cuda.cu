@@ -31,6 +31,9 @@
 #include <string.h>
 #include <unistd.h>
 
+static char *describe(int32_t device);
+static gboolean driver_present(void);
+
 namespace {
 
 // Graphs kept for a slot: one for the run's ordinary chunks, one for what comes between.
@@ -277,6 +280,12 @@ gboolean cuda_wait_download(fc_runner *runner, guint slot, GError **error) {
   return wait_for(me, me->slots[slot].downloaded, "download", error);
 }
 
+gboolean cuda_wait(fc_runner *runner, guint slot, GError **error) {
+  cuda_runner *me = (cuda_runner *)runner;
+  return wait_for(me, me->slots[slot].computed, "computing", error) &&
+         wait_for(me, me->slots[slot].downloaded, "download", error);
+}
+
 gboolean cuda_finish(fc_runner *runner, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   if (me->borrowed) return TRUE;
@@ -359,7 +368,12 @@ gboolean cuda_compute(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn 
       return FALSE;
   }
   me->clock_of_lanes.begin(slot, lane_clock::COMPUTE, me->compute);
-  if (!run_work(me, s, key, enqueue, data, error)) return FALSE;
+  if (!run_work(me, s, key, enqueue, data, error)) {
+    // What was enqueued before the failure still runs: whoever frees or reuses the buffers waits for it.
+    (void)(me->borrowed ? mark_borrowed(me) : cudaEventRecord(s->computed, me->compute));
+    (void)cudaGetLastError();
+    return FALSE;
+  }
   me->clock_of_lanes.end(slot, lane_clock::COMPUTE, me->compute, -1);
   return passed(me, me->borrowed ? mark_borrowed(me) : cudaEventRecord(s->computed, me->compute), "computing",
                 error);
@@ -502,7 +516,7 @@ gboolean begin(cuda_runner *me, cudaStream_t stream, GError **error) {
 // The number of devices, or 0 with a sentence.
 int count_devices(char **reason) {
   int count = 0;
-  if (!fc_cuda_driver_present()) {
+  if (!driver_present()) {
     *reason = g_strdup("there is no NVIDIA driver (libcuda.so.1 was not found)");
   } else if (is_forked_child()) {
     *reason = g_strdup(FORKED);
@@ -534,11 +548,12 @@ gboolean check_ordinal(int ordinal, GError **error) {
 
 // ---- runner.h ------------------------------------------------------------
 
-gboolean fc_has_cuda(void) {
-  return TRUE;
-}
+static gboolean cuda_rejoin(fc_runner *runner, GError **error);
+static gboolean cuda_fork(fc_runner *runner, guint lanes, GError **error);
+static void cuda_aside(fc_runner *runner, guint lane);
+static gboolean cuda_join(fc_runner *runner, GError **error);
 
-fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error) {
+static fc_runner *open_runner(int32_t device, void *stream, GError **error) {
   int ordinal = fc_device_ordinal(device);
   if (!check_ordinal(ordinal, error)) return NULL;
   cuda_runner *me = g_new0(cuda_runner, 1);
@@ -549,7 +564,7 @@ fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error) {
   r->device = FC_CUDA_DEVICE(ordinal);
   r->threads = 1;
   // The properties of a device take long to ask for, next to one call on a caller's stream.
-  r->description = stream ? g_strdup_printf("cuda:%d", ordinal) : fc_cuda_device_name(ordinal);
+  r->description = stream ? g_strdup_printf("cuda:%d", ordinal) : describe(ordinal);
   r->free = cuda_free;
   r->alloc = cuda_alloc, r->release = cuda_release;
   r->alloc_host = cuda_alloc_host, r->release_host = cuda_release_host;
@@ -557,7 +572,8 @@ fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error) {
   r->upload = cuda_upload, r->download = cuda_download;
   r->compute = cuda_compute;
   r->wait_upload = cuda_wait_upload, r->wait_download = cuda_wait_download;
-  r->finish = cuda_finish;
+  r->wait = cuda_wait, r->finish = cuda_finish;
+  if (stream) r->rejoin = cuda_rejoin, r->fork = cuda_fork, r->aside = cuda_aside, r->join = cuda_join;
   r->watch = cuda_watch;
   r->copy = cuda_copy, r->fill_border = cuda_fill_border;
   if (begin(me, (cudaStream_t)stream, error)) return r;
@@ -565,7 +581,7 @@ fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error) {
   return NULL;
 }
 
-struct fc_cuda_starting {
+struct fc_starting {
   pthread_t thread;
   int32_t device;
 };
@@ -573,7 +589,7 @@ struct fc_cuda_starting {
 namespace {
 
 void *start_device(void *data) {
-  current_device here(static_cast<fc_cuda_starting *>(data)->device, FALSE);
+  current_device here(static_cast<fc_starting *>(data)->device, FALSE);
   if (here.ok()) fc_cuda_has_code();
   if (!here.forked) (void)cudaGetLastError(); // of this thread
   return NULL;
@@ -581,22 +597,22 @@ void *start_device(void *data) {
 
 } // namespace
 
-fc_cuda_starting *fc_cuda_start(int32_t device) {
-  if (!fc_cuda_driver_present()) return NULL;
-  fc_cuda_starting *starting = g_new0(fc_cuda_starting, 1);
+static fc_starting *start(int32_t device) {
+  if (!driver_present()) return NULL;
+  fc_starting *starting = g_new0(fc_starting, 1);
   starting->device = device;
   if (pthread_create(&starting->thread, NULL, start_device, starting) == 0) return starting;
   g_free(starting);
   return NULL;
 }
 
-void fc_cuda_start_wait(fc_cuda_starting *starting) {
+static void start_wait(fc_starting *starting) {
   if (!starting) return;
   pthread_join(starting->thread, NULL);
   g_free(starting);
 }
 
-gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
+static gboolean cuda_rejoin(fc_runner *runner, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, TRUE);
   if (!entered(me, here, error)) return FALSE;
@@ -617,7 +633,7 @@ static cudaError_t prepare_lane(cuda_runner *me, guint lane) {
   return status;
 }
 
-gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error) {
+static gboolean cuda_fork(fc_runner *runner, guint lanes, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, TRUE);
   if (!entered(me, here, error)) return FALSE;
@@ -629,13 +645,13 @@ gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error) {
   return passed(me, status, "forking a stream", error);
 }
 
-void fc_cuda_aside(fc_runner *runner, guint lane) {
+static void cuda_aside(fc_runner *runner, guint lane) {
   cuda_runner *me = (cuda_runner *)runner;
   me->compute = lane ? me->lanes[lane - 1] : me->caller;
   runner->stream = me->compute;
 }
 
-gboolean fc_cuda_join(fc_runner *runner, GError **error) {
+static gboolean cuda_join(fc_runner *runner, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, TRUE);
   if (!entered(me, here, error)) return FALSE;
@@ -647,12 +663,12 @@ gboolean fc_cuda_join(fc_runner *runner, GError **error) {
   return passed(me, status, "joining a stream", error);
 }
 
-gboolean fc_cuda_captures(int32_t device, void *stream) {
+static gboolean captures(int32_t device, void *stream) {
   current_device here(device, TRUE);
   return !here.ok() || is_captured((cudaStream_t)stream);
 }
 
-int fc_cuda_device_count(char **reason) {
+static int count(char **reason) {
   char *why = NULL;
   int count = count_devices(&why);
   if (reason)
@@ -662,7 +678,7 @@ int fc_cuda_device_count(char **reason) {
   return count;
 }
 
-char *fc_cuda_device_name(int32_t device) {
+static char *describe(int32_t device) {
   int ordinal = fc_device_ordinal(device);
   cudaDeviceProp properties;
   if (is_forked_child() || cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) {
@@ -672,14 +688,14 @@ char *fc_cuda_device_name(int32_t device) {
   return g_strdup_printf("cuda:%d (%s)", ordinal, properties.name);
 }
 
-gboolean fc_cuda_driver_present(void) {
+static gboolean driver_present(void) {
   // Mapped for good, so that the runtime finds it at once; nothing of it is run.
   void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (driver) dlclose(driver);
   return driver != NULL;
 }
 
-int fc_cuda_enter(int32_t device) {
+static int enter(int32_t device) {
   int before = -1;
   if (is_forked_child()) return -1;
   if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(fc_device_ordinal(device)) != cudaSuccess) {
@@ -689,13 +705,13 @@ int fc_cuda_enter(int32_t device) {
   return before;
 }
 
-void fc_cuda_leave(int before) {
+static void leave(int before) {
   int now = -1;
   if (before < 0 || is_forked_child()) return;
   if (cudaGetDevice(&now) == cudaSuccess && now != before) cudaSetDevice(before);
 }
 
-void *fc_cuda_malloc(int32_t device, gsize bytes) {
+static void *device_alloc(int32_t device, gsize bytes) {
   current_device here(device, TRUE);
   void *memory = NULL;
   if (here.ok() && cudaMalloc(&memory, bytes ? bytes : 1) == cudaSuccess) return memory;
@@ -703,13 +719,13 @@ void *fc_cuda_malloc(int32_t device, gsize bytes) {
   return NULL;
 }
 
-void fc_cuda_free(int32_t device, void *memory) {
+static void device_free(int32_t device, void *memory) {
   if (!memory) return;
   current_device here(device, TRUE);
   if (here.ok() && cudaFree(memory) != cudaSuccess) (void)cudaGetLastError();
 }
 
-gboolean fc_cuda_copy_to(int32_t device, void *to, const void *from, gsize bytes, GError **error) {
+static gboolean device_upload(int32_t device, void *to, const void *from, gsize bytes, GError **error) {
   current_device here(device, TRUE);
   if (here.forked) return fc_fail(error, FC_DEVICE, "cuda:%d: %s", fc_device_ordinal(device), FORKED);
   cudaError_t status = here.status;
@@ -719,8 +735,16 @@ gboolean fc_cuda_copy_to(int32_t device, void *to, const void *from, gsize bytes
     status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread);
   if (status == cudaSuccess) status = cudaStreamSynchronize(cudaStreamPerThread);
   if (status == cudaSuccess) return TRUE;
-  char *name = fc_cuda_device_name(device);
+  char *name = describe(device);
   device_failed(name, status, "upload", error);
   g_free(name);
   return FALSE;
+}
+
+static const fc_driver driver = {FC_KIND_CUDA, driver_present, count,        describe, open_runner,
+                                 captures,     start,          start_wait,   enter,    leave,
+                                 device_alloc, device_free,    device_upload};
+
+const fc_driver *fc_cuda_driver(void) {
+  return &driver;
 }

@@ -12,7 +12,7 @@
 
 #include <cuda_runtime.h>
 
-#include "core/plan/demand.h"
+#include "core/base/demand.h"
 
 // Copies between host and device; shapes and dtypes are equal. As few copies as the
 // strides allow: one for what is contiguous, pitched or a box on both sides.

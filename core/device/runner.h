@@ -22,7 +22,7 @@
 #define FC_CORE_RUNNER_H
 
 #include "core/device/arena.h"
-#include "core/plan/demand.h"
+#include "core/base/demand.h"
 #include "core/contract/filterchain.h"
 #include "core/base/trace.h"
 
@@ -71,6 +71,9 @@ struct fc_runner {
 
   gboolean (*wait_upload)(fc_runner *runner, guint slot, GError **error);
   gboolean (*wait_download)(fc_runner *runner, guint slot, GError **error);
+  /* Blocks until the slot's last compute and download are done: its buffers may then be used again. Any
+   * thread. */
+  gboolean (*wait)(fc_runner *runner, guint slot, GError **error);
   /* Blocks until the compute lane is idle: end of stream, and around stages that
    * have no version for this device. */
   gboolean (*finish)(fc_runner *runner, GError **error);
@@ -90,67 +93,73 @@ struct fc_runner {
   /* NULL, or: from now on the trace is told when the lanes worked; of the last chunks by finish. */
   void (*watch)(fc_runner *runner, fc_trace *trace);
 
+  /*
+   * Of a runner on a caller's stream; else NULL. What is enqueued from now on comes after all that it has
+   * enqueued before, even if another stream has taken the handle of one that is gone. */
+  gboolean (*rejoin)(fc_runner *runner, GError **error);
+  /* Work that may run beside other work of the same call, in lanes numbered from 1. `fork` opens so many;
+   * what is enqueued - on runner->stream - after `aside` has chosen a lane comes after all that was enqueued
+   * before the fork, and 0 chooses the caller's stream again. What is enqueued there after `join` comes after
+   * all lanes. The first fork prepares, so it is none that is captured; every fork must be joined. */
+  gboolean (*fork)(fc_runner *runner, guint lanes, GError **error);
+  void (*aside)(fc_runner *runner, guint lane);
+  gboolean (*join)(fc_runner *runner, GError **error);
+
+  /* NULL, or: nothing will be asked of it for a while; threads may go elsewhere. */
+  void (*rest)(fc_runner *runner);
+
   /* Calls body(index, worker, data) for every index in [0, count) on the CPU
    * workers; `worker` < threads. NULL on a GPU. */
   void (*parallel)(fc_runner *runner, guint count, void (*body)(guint index, guint worker, void *data),
                    void *data);
 };
 
-/*
- * The rest is cuda.cu in a build with CUDA and cuda_none.c in one without - fc_has_cuda too, of
- * filterchain.h; a test may bring its own.
- *
- * A CUDA device. `stream` NULL makes three streams of the runner's own; otherwise
- * everything is enqueued on the caller's stream and nothing ever waits: wait_upload,
- * wait_download and finish return at once, so a chain with stages for the host cannot
- * be run there. The stream may be gone before the runner is freed.
- * Without a CUDA build, driver or device: NULL with FC_DEVICE and a sentence.
- */
-fc_runner *fc_cuda_runner_new(int32_t device, void *stream, GError **error);
-
-/*
- * Begins to start the driver and a device's context on a thread, which takes some 0.2 s, so that
- * files can be opened and images decoded meanwhile: whoever needs the device waits for it. What goes wrong
- * there goes wrong again, and is told, where it is needed. NULL, which is allowed everywhere, where there is
- * no driver or no thread. The process must not end before fc_cuda_start_wait.
- */
-typedef struct fc_cuda_starting fc_cuda_starting;
-fc_cuda_starting *fc_cuda_start(int32_t device);
-void fc_cuda_start_wait(fc_cuda_starting *starting);
-
-/* Of a runner on a caller's stream: what is enqueued from now on comes after all that it has
- * enqueued before, even if another stream has taken the handle of one that is gone. */
-gboolean fc_cuda_rejoin(fc_runner *runner, GError **error);
-/*
- * Of a runner on a caller's stream: work that may run beside other work of the same call, in lanes numbered
- * from
- * 1. fc_cuda_fork opens so many; what is enqueued - on runner->stream - after fc_cuda_aside has chosen a lane
- * comes after all that was enqueued before the fork, and 0 chooses the caller's stream again. What is
- * enqueued there after fc_cuda_join comes after all lanes. The first fork prepares, so it is none that is
- * captured; every fork must be joined.
- */
+/* Lanes beside the caller's stream, see fork. */
 #define FC_LANES 4
-gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error);
-void fc_cuda_aside(fc_runner *runner, guint lane);
-gboolean fc_cuda_join(fc_runner *runner, GError **error);
-/* Whether work on this stream is being captured into a graph instead of run, or may be. */
-gboolean fc_cuda_captures(int32_t device, void *stream);
 
-/* Number of usable CUDA devices; 0 with the reason (g_free) when there is none. Starts
- * the driver, which costs about 100 ms the first time. */
-int fc_cuda_device_count(char **reason);
-/* "cuda:0 (NVIDIA H200)"; g_free. */
-char *fc_cuda_device_name(int32_t device);
-/* Whether a driver library is there at all: cheap, touches no device. */
-gboolean fc_cuda_driver_present(void);
-/* Makes a device the calling thread's current one, as fc_setup.device promises to
- * plugins, and returns the one before for fc_cuda_leave; -1 when that fails. */
-int fc_cuda_enter(int32_t device);
-void fc_cuda_leave(int before);
-/* Plain memory for fc_host.alloc/upload on a device, complete on return. */
-void *fc_cuda_malloc(int32_t device, gsize bytes);
-void fc_cuda_free(int32_t device, void *memory);
-gboolean fc_cuda_copy_to(int32_t device, void *to, const void *from, gsize bytes, GError **error);
+/*
+ * A kind of device: how many there are, and how to get at them. A context has one beside the CPU; a test may
+ * bring its own (fc_context.driver). Devices are FC_CUDA_DEVICE(n) and the like. Any thread.
+ */
+typedef struct fc_starting fc_starting;
+typedef struct fc_driver {
+  int kind; /* fc_device_kind */
+  /* Whether there is a driver library at all: cheap, touches no device. */
+  gboolean (*present)(void);
+  /* Number of usable devices; 0 with the reason (g_free) when there is none. Starts the driver, which
+   * costs about 100 ms the first time. */
+  int (*count)(char **reason);
+  /* "cuda:0 (NVIDIA H200)"; g_free. */
+  char *(*describe)(gint32 device);
+  /*
+   * A runner with three lanes of its own, or with `stream` on the caller's: everything is enqueued there
+   * directly and nothing ever waits - wait, wait_upload, wait_download and finish return at once - so a chain
+   * with stages for the host cannot be run there. The stream may be gone before the runner is freed. NULL
+   * with FC_DEVICE and a sentence.
+   */
+  fc_runner *(*open)(gint32 device, void *stream, GError **error);
+  /* Whether work on this stream is being captured into a graph instead of run, or may be. */
+  gboolean (*captures)(gint32 device, void *stream);
+  /*
+   * Begins to start the driver and a device's context on a thread, which takes some 0.2 s, so that
+   * files can be opened and images decoded meanwhile: whoever needs the device waits for it. What goes wrong
+   * there goes wrong again, and is told, where it is needed. NULL, which is allowed everywhere, where there
+   * is no driver or no thread. The process must not end before start_wait.
+   */
+  fc_starting *(*start)(gint32 device);
+  void (*start_wait)(fc_starting *starting);
+  /* Makes a device the calling thread's current one, as fc_setup.device promises to
+   * plugins, and returns the one before for `leave`; -1 when that fails. */
+  int (*enter)(gint32 device);
+  void (*leave)(int before);
+  /* Plain memory for fc_host.alloc/upload on a device, complete on return. */
+  void *(*alloc)(gint32 device, gsize bytes);
+  void (*release)(gint32 device, void *memory);
+  gboolean (*upload)(gint32 device, void *to, const void *from, gsize bytes, GError **error);
+} fc_driver;
+
+/* cuda.cu; in a build without CUDA cuda_none.c, which says NULL. */
+const fc_driver *fc_cuda_driver(void);
 
 G_END_DECLS
 

@@ -9,61 +9,103 @@
 enum phase { START, BEFORE, MAIN, AFTER, DONE };
 
 struct fc_chunker {
-  const fc_plan *plan;
+  fc_plan *plan;
   enum phase phase;
-  gint64 frame;    /* of a batch that goes by rows; each goes through all phases */
-  gint64 next;     /* position of the next chunk within the phase */
-  guint stage;     /* BEFORE and AFTER: the measuring stage of the phase */
-  gint64 *covered; /* a stage: its output on the cut axis is measured up to here */
-  gint64 *before;  /* a stage: up to here it is run ahead of the ordinary chunks */
+  gint64 frame; /* of a batch that goes by rows; each goes through all phases */
+  gint64 next;  /* position of the next chunk within the phase */
+  guint stage;  /* BEFORE and AFTER: the measuring stage of the phase */
+  gint64
+      *covered; /* a stage: its output on the cut axis is measured, or made with carried state, up to here */
+  gint64 *before; /* a stage: up to here it is run ahead of the ordinary chunks */
 };
 
-fc_chunker *fc_chunker_new(const fc_plan *plan) {
+fc_chunker *fc_chunker_new(fc_plan *plan) {
   fc_chunker *c = g_new0(fc_chunker, 1);
-  c->plan = plan;
+  c->plan = fc_plan_ref(plan);
   c->covered = g_new0(gint64, plan->n + 1);
   c->before = g_new0(gint64, plan->n + 1);
-  c->phase = plan->measures ? START : MAIN;
+  c->phase = plan->measures || plan->carries ? START : MAIN;
   return c;
 }
 
 void fc_chunker_free(fc_chunker *c) {
   if (!c) return;
+  fc_plan_unref(c->plan);
   g_free(c->covered);
   g_free(c->before);
   g_free(c);
 }
 
+void fc_chunker_replan(fc_chunker *c, fc_plan *plan) {
+  fc_plan_ref(plan);
+  fc_plan_unref(c->plan);
+  c->plan = plan;
+}
+
 fc_chunk *fc_chunk_new(const fc_plan *plan) {
   fc_chunk *chunk = g_new0(fc_chunk, 1);
   chunk->links = g_new0(fc_chunk_link, plan->n + 1);
+  chunk->sides = g_new0(fc_chunk_link, MAX(plan->n_sides, 1));
   return chunk;
 }
 
 void fc_chunk_free(fc_chunk *chunk) {
   if (!chunk) return;
   g_free(chunk->links);
+  g_free(chunk->sides);
   g_free(chunk);
 }
 
-/* Demand of one stage: from what its output must be to what its input must offer. */
+static void set_span(fc_chunk_link *link, int axis, fc_span span) {
+  link->made[axis] = span.real;
+  link->view[axis] = span.view;
+  link->virt[axis] = span.virt;
+  link->held[axis] = span.held;
+}
+
+/*
+ * What a stage makes of what is wanted of its output on one axis: whole blocks; one that measures makes up
+ * for what later stages skip; one that carries state goes on where it was, and what came before that is kept.
+ */
+static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a, fc_range want,
+                      fc_chunk_link *out) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const gint64 extent = plan->links[s + 1].extent[a];
+  const gboolean cut = a == (int)plan->cut;
+  if (cut && (ps->measure_bytes || ps->carry_bytes) && !fc_range_empty(want))
+    want.lo = MIN(want.lo, covered[s]);
+  /* Along the others a chunk shows it all there is. */
+  if (!cut && ps->measure_bytes && a != FC_AXIS_N) want = (fc_range){0, extent};
+  fc_range made = fc_reach_align(&ps->reach[a], want, extent);
+  if (cut) out->fresh = made.lo;
+  if (!cut || !ps->carry_bytes || fc_range_empty(made)) return made;
+  made.lo = MAX(made.lo - fc_plan_span(plan, s + 1), 0);
+  if (covered[s] != G_MAXINT64) out->fresh = CLAMP(covered[s], made.lo, made.hi);
+  return made;
+}
+
+/* Demand of one stage: from what its output must be to what its inputs must offer. */
 static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc_chunk *chunk) {
   const fc_plan_stage *ps = &plan->stages[s];
   fc_chunk_link *in = &chunk->links[s], *out = &chunk->links[s + 1];
   for (int a = 0; a < FC_AXES; a++) {
     gint64 extent = plan->links[s + 1].extent[a];
-    fc_range want = out->made[a];
     gboolean cut = a == (int)plan->cut;
-    if (cut && ps->measure_bytes && !fc_range_empty(want)) want.lo = MIN(want.lo, covered[s]);
-    /* Along the others a chunk shows it all there is. */
-    if (!cut && ps->measure_bytes && a != FC_AXIS_N) want = (fc_range){0, extent};
-    out->made[a] = fc_reach_align(&ps->reach[a], want, extent);
-    if (cut && !(out->made[a].lo > 0 && (extent < 0 || out->made[a].hi < extent))) chunk->interior = FALSE;
-    fc_span need = fc_reach_need(&ps->reach[a], ps->border, out->made[a], plan->links[s].extent[a]);
-    in->made[a] = need.real;
-    in->view[a] = need.view;
-    in->virt[a] = need.virt;
-    in->held[a] = need.held;
+    fc_range now = out->made[a] = widen(plan, covered, s, a, out->made[a], out);
+    if (cut) now.lo = out->fresh;
+    if (cut && !(now.lo > 0 && (extent < 0 || now.hi < extent))) chunk->interior = FALSE;
+    if (ps->generator)
+      set_span(in, a, (fc_span){{0, 0}, {0, 0}, {0, 0}, {0, 0}});
+    else
+      set_span(in, a, fc_reach_need(&ps->reach[a], ps->border, now, plan->links[s].extent[a]));
+    for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
+      const fc_plan_side *side = &plan->sides[k];
+      fc_chunk_link *link = &chunk->sides[k];
+      set_span(link, a, fc_reach_need(&side->reach[a], side->border, now, side->format.extent[a]));
+      if (!cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y && !side->random))
+        link->made[a] = fc_range_hull(link->made[a], (fc_range){0, side->format.extent[a]});
+      link->held[a] = fc_range_hull(link->held[a], link->made[a]);
+    }
   }
 }
 
@@ -75,13 +117,14 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
     last->view[a] = last->virt[a] = last->held[a] = (fc_range){0, 0};
   }
   last->made[plan->cut] = chunk->deliver;
+  last->fresh = chunk->deliver.lo;
   chunk->frame = c->frame, chunk->interior = TRUE;
   if (plan->cut == FC_AXIS_Y) last->made[FC_AXIS_N] = (fc_range){c->frame, c->frame + 1};
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
   /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];
   chunk->needed = first->made[plan->cut].lo;
-  for (int a = 0; a < FC_AXES; a++) {
+  for (int a = 0; a < FC_AXES && !(plan->n && plan->stages[0].generator); a++) {
     if (a == FC_AXIS_N && plan->cut == FC_AXIS_Y)
       first->made[a] = (fc_range){c->frame, c->frame + 1};
     else if (a != (int)plan->cut)
@@ -91,6 +134,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
     else if (!fc_range_empty(first->made[a]))
       first->made[a].lo = MAX(first->made[a].lo - plan->slack, 0);
   }
+  first->fresh = first->made[plan->cut].lo;
   for (guint l = 0; l <= chunk->last; l++)
     for (int a = 0; a < FC_AXES; a++)
       chunk->links[l].held[a] = fc_range_hull(chunk->links[l].held[a], chunk->links[l].made[a]);
@@ -123,7 +167,7 @@ static gint64 first_seen(fc_chunker *c, fc_chunk *chunk, guint s, guint last) {
   const fc_plan *plan = c->plan;
   c->next = 0;
   if (!plan_stretch(c, chunk, last, plan->links[last].extent[plan->cut])) return 0;
-  return chunk->links[s + 1].made[plan->cut].lo;
+  return chunk->links[s + 1].fresh;
 }
 
 /*
@@ -136,7 +180,7 @@ static void plan_before(fc_chunker *c, fc_chunk *chunk) {
   guint last = plan->n;
   for (guint s = 0; s < plan->n; s++) c->covered[s] = G_MAXINT64; /* no stretching back yet */
   for (guint s = plan->n; s-- > 0;) {
-    if (!plan->stages[s].measure_bytes) continue;
+    if (!plan->stages[s].measure_bytes && !plan->stages[s].carry_bytes) continue;
     c->before[s] = first_seen(c, chunk, s, last);
     if (c->before[s] > 0) last = s + 1;
   }
@@ -195,14 +239,35 @@ gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
     if (c->frame + 1 >= fc_plan_frames(c->plan)) return FALSE;
     c->frame++, c->next = 0;
     memset(c->covered, 0, sizeof *c->covered * c->plan->n);
-    c->phase = c->plan->measures ? START : MAIN;
+    c->phase = c->plan->measures || c->plan->carries ? START : MAIN;
   }
   return TRUE;
 }
 
+/* How many elements of the last link can be made of so many of the first. */
+static gint64 makes(const fc_plan *plan, gint64 have) {
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    if (fc_reach_is_whole(r)) return 0;
+    /* Output o looks as far as ceil((o + 1) * num / den) + after. */
+    have = fc_scale_floor(MAX(have - r->after, 0), r->den, r->num);
+    have = have / r->align * r->align;
+  }
+  return have;
+}
+
+gboolean fc_chunker_within(fc_chunker *c, fc_chunk *chunk, gint64 have) {
+  fc_plan *plan = c->plan;
+  const gint64 most = makes(plan, have);
+  if (c->phase != MAIN && !fc_chunker_next(c, chunk)) return FALSE; /* leaves START, and BEFORE if need be */
+  if (c->phase != MAIN) return chunk->links[0].made[plan->cut].hi <= have;
+  if (c->next >= most) return FALSE;
+  return plan_stretch(c, chunk, plan->n, most) && chunk->links[0].made[plan->cut].hi <= have;
+}
+
 void fc_chunker_commit(fc_chunker *c, const fc_chunk *chunk) {
   for (guint s = 0; s < chunk->last; s++)
-    if (c->plan->stages[s].measure_bytes)
+    if (c->plan->stages[s].measure_bytes || c->plan->stages[s].carry_bytes)
       c->covered[s] = MAX(c->covered[s], chunk->links[s + 1].made[c->plan->cut].hi);
   c->next = chunk->deliver.hi;
 }
@@ -213,15 +278,34 @@ static guint64 mix(guint64 hash, gint64 value) {
 }
 
 guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk) {
-  gboolean images = plan->cut == FC_AXIS_N; /* no stage looks along N */
+  gboolean images = plan->cut == FC_AXIS_N && plan->n_sides == 0; /* mostly nothing looks along N */
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_reach *r = &plan->stages[s].reach[FC_AXIS_N];
+    images = images && !r->before && !r->after && !plan->stages[s].carry_bytes;
+  }
   if (chunk->last != plan->n || plan->n == 0 || !(images || chunk->interior)) return 0;
   guint64 hash = 1;
   for (guint l = 0; l <= plan->n; l++) {
     const fc_chunk_link *link = &chunk->links[l];
     for (int a = 0; a < FC_AXES; a++) {
       gint64 base = a == (int)plan->cut || a == FC_AXIS_N ? link->held[a].lo : 0;
-      const fc_range all[] = {link->made[a], link->held[a], link->view[a], link->virt[a]};
+      const fc_range all[] = {link->made[a],
+                              link->held[a],
+                              link->view[a],
+                              link->virt[a],
+                              {a == (int)plan->cut ? link->fresh : base, base}};
       for (guint i = 0; i < G_N_ELEMENTS(all); i++) hash = mix(mix(hash, all[i].lo - base), all[i].hi - base);
+    }
+  }
+  for (guint k = 0; k < plan->n_sides; k++) {
+    const fc_chunk_link *side = &chunk->sides[k];
+    for (int a = 0; a < FC_AXES; a++) {
+      gint64 base = a == (int)plan->cut && !plan->sides[k].random ? side->held[a].lo : 0;
+      const fc_range all[] = {side->made[a], side->held[a], side->view[a], side->virt[a]};
+      for (guint i = 0; i < G_N_ELEMENTS(all); i++) hash = mix(mix(hash, all[i].lo - base), all[i].hi - base);
+      /* A border at an end of a side that the chain's signal goes beyond is another chunk's work. */
+      if (side->virt[a].lo < 0 || side->virt[a].hi > plan->sides[k].format.extent[a])
+        if (a == (int)plan->cut) return 0;
     }
   }
   return hash ? hash : 1;

@@ -13,10 +13,12 @@
 
 G_BEGIN_DECLS
 
-/* One link within one chunk. Ranges are positions in the link's signal. */
+/* One link, or side, within one chunk. Ranges are positions in its signal. */
 typedef struct fc_chunk_link {
-  fc_range made[FC_AXES]; /* computed (link 0: read) */
+  fc_range made[FC_AXES]; /* what the buffer has of the signal (link 0, sides: read) */
   fc_range held[FC_AXES]; /* what the buffer spans: made and border */
+  gint64 fresh; /* on the cut axis made begins here to be computed; what is before is kept from the chunk
+                   before */
   /* As the input of the stage that follows: */
   fc_range view[FC_AXES]; /* what its input view spans */
   fc_range virt[FC_AXES]; /* with halo, ends sticking out of the signal */
@@ -29,12 +31,15 @@ typedef struct fc_chunk {
   gint64 needed;        /* first element of link 0 that is looked at; made keeps some before it */
   gboolean interior;    /* no stage's output touches an end of the cut axis */
   fc_chunk_link *links; /* plan->n + 1 */
+  fc_chunk_link *sides; /* plan->n_sides */
 } fc_chunk;
 
 typedef struct fc_chunker fc_chunker;
 
-fc_chunker *fc_chunker_new(const fc_plan *plan);
+fc_chunker *fc_chunker_new(fc_plan *plan);
 void fc_chunker_free(fc_chunker *chunker);
+/* Goes on by another plan for the same run, which knows where the signal ends. */
+void fc_chunker_replan(fc_chunker *chunker, fc_plan *plan);
 
 fc_chunk *fc_chunk_new(const fc_plan *plan);
 void fc_chunk_free(fc_chunk *chunk);
@@ -43,6 +48,10 @@ void fc_chunk_free(fc_chunk *chunk);
  * chunk can be planned anew once the plan has learnt where the signal ends. */
 gboolean fc_chunker_next(fc_chunker *chunker, fc_chunk *chunk);
 void fc_chunker_commit(fc_chunker *chunker, const fc_chunk *chunk);
+
+/* The longest next chunk that looks at no more than the first `have` elements of link 0, for a session; FALSE
+ * when that makes nothing yet. Of plans that measure nothing ahead of others. */
+gboolean fc_chunker_within(fc_chunker *chunker, fc_chunk *chunk, gint64 have);
 
 /* A number that two chunks share when every stage does the same work for both but for
  * the position on the cut axis; 0 when a chunk is like no other. */

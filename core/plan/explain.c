@@ -2,6 +2,7 @@
 /*
  * explain.c - a plan in words, for --dry-run and -v.
  */
+#include "core/base/error.h"
 #include "core/plan/plan.h"
 
 static const char *const border_names[] = {"zero",       "constant", "replicate", "reflect",
@@ -36,55 +37,88 @@ static void append_length(GString *s, gint64 length) {
     g_string_append_printf(s, "%" G_GINT64_FORMAT, length);
 }
 
-static void append_halo(GString *s, const fc_plan_stage *ps, int kind) {
+static void append_halo(GString *s, const fc_reach reach[FC_AXES], int border, int kind) {
   static const char letters[] = "nyxc";
   gboolean any = FALSE;
   for (int a = 0; a < FC_AXES; a++) {
-    const fc_reach *r = &ps->reach[a];
+    const fc_reach *r = &reach[a];
     if (r->before == 0 && r->after == 0) continue;
-    g_string_append_printf(s, "%s%c ", any ? ", " : "halo ",
+    g_string_append_printf(s, "%s%c ", any ? ", " : "; halo ",
                            a == FC_AXIS_X && kind == FC_AUDIO ? 't' : letters[a]);
     append_length(s, r->before);
     g_string_append_c(s, '+');
     append_length(s, r->after);
     any = TRUE;
   }
-  if (any && ps->border != FC_BORDER_NONE) g_string_append_printf(s, ", border %s", border_names[ps->border]);
+  if (any && border != FC_BORDER_NONE) g_string_append_printf(s, ", border %s", border_names[border]);
 }
 
 static const char *place(const fc_plan *plan, const fc_plan_stage *ps) {
-  return plan->device == FC_HOST || ps->on_host ? "cpu" : "cuda";
+  return plan->n_devices == 0 || ps->on_host ? "cpu" : "cuda";
+}
+
+static void append_stage(GString *s, const fc_plan *plan, guint i) {
+  const fc_plan_stage *ps = &plan->stages[i];
+  g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
+                         ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
+  if (ps->on_host) g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
+  append_halo(s, ps->reach, ps->border, plan->links[i].kind);
+  if (ps->carry_bytes)
+    g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
+  if (ps->note) g_string_append_printf(s, "; %s", ps->note);
+  for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
+    const fc_plan_side *side = &plan->sides[k];
+    g_string_append_printf(s, "\n        <- %s: ", side->name);
+    append_format(s, &side->source);
+    append_halo(s, side->reach, side->border, side->format.kind);
+    if (side->random) g_string_append(s, "; held in memory");
+  }
+  g_string_append(s, "\n        -> ");
+  append_format(s, &plan->links[i + 1]);
+}
+
+static void append_devices(GString *s, const fc_plan *plan) {
+  g_string_append(s, "\ndevice  ");
+  for (guint d = 0; d < plan->n_devices; d++)
+    g_string_append_printf(s, "%s%d", d ? "," : "cuda:", fc_device_ordinal(plan->devices[d]));
+  g_string_append_printf(s, "%s: %s", plan->n_devices ? "" : "cpu", plan->reason);
+}
+
+static void append_work(GString *s, const fc_plan *plan) {
+  guint worst;
+  const double rework = fc_plan_rework(plan, &worst);
+  g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s", fc_dtype_name(plan->compute),
+                         plan->chunk, fc_plan_unit(plan, plan->chunk));
+  if (plan->multiple > 1 && plan->chunk % plan->multiple == 0)
+    g_string_append_printf(s, " (blocks of %" G_GINT64_FORMAT ")", plan->multiple);
+  if (plan->n_devices == 0)
+    g_string_append_printf(s, ", %d at a time on %d thread%s", plan->crew, plan->threads,
+                           plan->threads == 1 ? "" : "s");
+  g_string_append_printf(s, ", about %.3g MB of buffers", fc_plan_bytes(plan) / 1e6);
+  if (plan->chunk < plan->freely)
+    g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
+  if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
+  if (rework > 2)
+    g_string_append_printf(s, "; %s computes each value %.1f times", plan->stages[worst].name, rework);
 }
 
 static char *explain_text(const fc_plan *plan, const char *input, const char *output) {
   GString *s = g_string_new(NULL);
-  g_string_append_printf(s, "input   %s: ", input);
-  append_format(s, &plan->links[0]);
-  for (guint i = 0; i < plan->n; i++) {
-    const fc_plan_stage *ps = &plan->stages[i];
-    g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
-                           ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
-    if (ps->on_host) g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
-    GString *halo = g_string_new(NULL);
-    append_halo(halo, ps, plan->links[i].kind);
-    if (halo->len) g_string_append_printf(s, "; %s", halo->str);
-    g_string_free(halo, TRUE);
-    if (ps->note) g_string_append_printf(s, "; %s", ps->note);
-    g_string_append(s, "\n        -> ");
-    append_format(s, &plan->links[i + 1]);
+  if (plan->n && plan->stages[0].generator) {
+    g_string_append(s, "input   none");
+  } else {
+    g_string_append_printf(s, "input   %s: ", input);
+    append_format(s, &plan->links[0]);
   }
+  for (guint i = 0; i < plan->n; i++) append_stage(s, plan, i);
   g_string_append_printf(s, "\noutput  %s: ", output ? output : "none, measurements only");
   append_format(s, &plan->links[plan->n]);
-  if (plan->device == FC_HOST)
-    g_string_append_printf(s, "\ndevice  cpu: %s", plan->reason);
-  else
-    g_string_append_printf(s, "\ndevice  cuda:%d: %s", fc_device_ordinal(plan->device), plan->reason);
-  g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s, about %.3g MB of buffers",
-                         fc_dtype_name(plan->compute), plan->chunk, fc_plan_unit(plan, plan->chunk),
-                         fc_plan_bytes(plan) / 1e6);
-  if (plan->chunk < plan->freely)
-    g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
-  if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
+  if (output && fc_plan_output_bytes(plan) >= 0) {
+    g_autofree char *size = fc_size_for_message(fc_plan_output_bytes(plan));
+    g_string_append_printf(s, ", %s of samples", size);
+  }
+  append_devices(s, plan);
+  append_work(s, plan);
   return g_string_free(s, FALSE);
 }
 
@@ -136,10 +170,11 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
     append_json_format(s, &plan->links[i + 1]);
     g_string_append_c(s, '}');
   }
-  g_string_append_printf(s, "],\"device\":\"%s\",\"reason\":", plan->device == FC_HOST ? "cpu" : "cuda");
+  g_string_append_printf(s, "],\"device\":\"%s\",\"reason\":", plan->n_devices ? "cuda" : "cpu");
   append_json_string(s, plan->reason);
-  g_string_append_printf(s, ",\"compute\":\"%s\",\"chunk\":%" G_GINT64_FORMAT ",\"bytes\":%.0f}",
-                         fc_dtype_name(plan->compute), plan->chunk, fc_plan_bytes(plan));
+  g_string_append_printf(
+      s, ",\"compute\":\"%s\",\"chunk\":%" G_GINT64_FORMAT ",\"bytes\":%.0f,\"output_bytes\":%.0f}",
+      fc_dtype_name(plan->compute), plan->chunk, fc_plan_bytes(plan), fc_plan_output_bytes(plan));
   return g_string_free(s, FALSE);
 }
 

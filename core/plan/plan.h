@@ -2,19 +2,26 @@
 /*
  * plan.h - everything decided about a run before anything is read or created.
  *
- * Stage s consumes link s and produces link s+1; link 0 is what the source delivers,
- * the last link what the sink is given. A stage without an operator is a cast that
- * the host put in, where an operator cannot load or store what its neighbour has.
+ * A plan is a value: fc_plan_new builds it in pure steps from a chain, the formats of its inputs and what
+ * the machine offers, and nothing changes it afterwards. What a run learns later - where a stream ends, that
+ * memory is short, that a device failed - makes another plan (fc_plan_with_extent, _with_chunk, _on_cpu).
  *
- * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for
- * images and arrays - Y for single ones that lie in memory, and for those that are large, also in a batch,
- * and that source and sink can do by rows.
+ * Stage s consumes link s and produces link s+1; link 0 is what the source delivers, the last link what the
+ * sink is given. A stage without an operator is a cast that the host put in, where an operator cannot load or
+ * store what its neighbour has. Further inputs of a stage are its sides: each has a source of its own. A
+ * generator, which stands first, leaves link 0 empty.
+ *
+ *     source -> link 0 -> stage 0 -> link 1 -> stage 1 -> link 2 -> sink
+ *                                    side 0 ---^
+ *
+ * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for images and arrays - Y
+ * for single ones, and for those that are large also in a batch, where source and sink can do by rows.
  */
 #ifndef FC_CORE_PLAN_H
 #define FC_CORE_PLAN_H
 
-#include "core/device/buffer.h"
 #include "core/context/chain.h"
+#include "core/base/buffer.h"
 #include "core/device/runner.h"
 
 G_BEGIN_DECLS
@@ -26,67 +33,104 @@ typedef struct fc_plan_stage {
   fc_reach reach[FC_AXES];
   int border;
   guint64 border_code; /* its value as an element of the stage's input, in the first bytes */
-  guint64 measure_bytes;
+  guint64 measure_bytes, carry_bytes;
   double work; /* flop an output element */
   char *note;  /* for --dry-run; NULL: none */
-  gboolean passthrough;
-  gboolean on_host; /* a CUDA run leaves the device for this stage */
+  gboolean passthrough, generator;
+  gboolean on_host;    /* a run on a device leaves it for this stage */
+  guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
 } fc_plan_stage;
 
+/* A further input of a stage. */
+typedef struct fc_plan_side {
+  guint stage;
+  const char *name; /* of its source, for messages */
+  fc_format source; /* what that delivers */
+  fc_format format; /* what the stage is given: another element type, where it cannot load that */
+  fc_reach reach[FC_AXES];
+  int border;
+  guint64 border_code;
+  gboolean random; /* not looked at in order: its source must be held in memory whole */
+} fc_plan_side;
+
+#define FC_DEVICES_MOST 16
+
 typedef struct fc_plan {
+  gint references; /* atomic */
   fc_chain *chain;
   guint n; /* stages, casts included */
   fc_plan_stage *stages;
   fc_format *links; /* n + 1 */
-  int compute;      /* FC_F32 or FC_F64 */
+  guint n_sides;
+  fc_plan_side *sides;
+  int compute; /* FC_F32 or FC_F64 */
   fc_axis cut;
-  gboolean files;       /* source and sink are files, not memory */
-  gboolean rows;        /* source and sink can do images or arrays by rows */
-  gboolean whole;       /* some stage needs the whole cut axis at once */
-  gboolean measures;    /* some stage measures */
-  gboolean reflects;    /* some border has images inside the signal */
-  int device;           /* FC_HOST or FC_CUDA_DEVICE(n) */
+  gboolean files;    /* source and sink are files, not memory */
+  gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
+  gboolean whole;    /* some stage needs the whole cut axis at once */
+  gboolean measures; /* some stage measures */
+  gboolean carries;  /* some stage carries state from chunk to chunk */
+  gboolean reflects; /* some border has images inside the signal */
+  guint n_devices;   /* 0: the CPU */
+  gint32 devices[FC_DEVICES_MOST];
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */
   gint64 freely;        /* how many it would be if memory had no limit */
-  double scratch;       /* bytes that stages on the CPU work in; 0 until they are prepared, see fit.h */
+  gint64 multiple;      /* of which a chunk is, so that no stage's block is computed twice */
+  int threads;          /* CPU threads in all */
+  int crew;             /* how many chunks are worked on at a time on the CPU, each by threads / crew */
+  double scratch;       /* bytes that stages on the CPU work in; 0 until they are prepared */
   gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
-  gboolean alone;       /* a worker runs a chunk through all stages by itself */
 } fc_plan;
 
-/*
- * Makes a plan for an input format. `wanted` is the element type to be delivered, -1
- * for the chain's own. Device and chunk are not yet chosen.
- */
-fc_plan *fc_plan_new(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
-                     GError **error);
-void fc_plan_free(fc_plan *plan);
+/* What a plan is made from. */
+typedef struct fc_plan_query {
+  const fc_format *in;           /* of the chain's signal; NULL: a generator comes first */
+  const fc_format *const *sides; /* of each further input, in the order of stages and parameters */
+  const char *const *side_names; /* likewise, for messages; may be NULL */
+  int wanted;                    /* the element type to be delivered, -1 for the chain's own */
+  int bits;                      /* of those that carry information; 0: as they come */
+  gboolean files;                /* for the prediction: files take time too */
+  gboolean rows;                 /* source, sides and sink can do images or arrays by rows */
+  gboolean borrowed;             /* see fc_plan */
+  gint32 device;                 /* FC_HOST: as the options say; else the caller's memory lies there */
+  gboolean touch;                /* devices may be asked; FALSE for --dry-run */
+  const fc_options *options;     /* may be NULL */
+} fc_plan_query;
 
-/* Makes it a plan for a signal that lies in memory whole, so that any part of it can be
- * had at any time: single images are cut along Y, and no past is kept. FALSE, and
- * nothing has changed, where a chunk could not be run by itself. */
-gboolean fc_plan_for_memory(fc_plan *plan);
+/* Formats alone, from first to last: no device and no chunk is chosen. */
+fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **error);
+/* A whole plan. */
+fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error);
+fc_plan *fc_plan_ref(fc_plan *plan);
+void fc_plan_unref(fc_plan *plan); /* NULL is allowed */
 
-/* Takes the true extent of the cut axis once it is known; only extents change. Not
- * while a stage is processing. */
-gboolean fc_plan_set_extent(fc_plan *plan, gint64 extent, GError **error);
-
-/* Chooses the device by the options and a prediction, see fc_plan_predict, after the cut axis. `touch` FALSE
- * asks no driver: for
- * --dry-run. */
-gboolean fc_plan_choose_device(fc_plan *plan, const fc_options *options, gboolean touch, GError **error);
-
+/* The same for a signal that has turned out to be so long. An operator whose needs grow with that, or that
+ * changes its mind about element types or borders, has broken its contract. */
+fc_plan *fc_plan_with_extent(const fc_plan *plan, gint64 extent, GError **error);
+/* The same with other chunks (a multiple of plan->multiple where that is possible) and threads. */
+fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch);
+/* The same on the CPU, with the failure of the device as the reason. */
+fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error);
 /* Whether the CPU should take over after this failure: of a device that we chose, not the user. */
 gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
-/* Makes it a plan for the CPU, with the failure as the reason. Not while it is run. */
-void fc_plan_leave_device(fc_plan *plan, const GError *why);
-
-/* Chooses the chunk size for the device; 1/2^halvings of it after running out of memory. */
-gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, guint halvings, GError **error);
 
 /* Predicted seconds on the CPU and on a GPU, start-up included. */
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
+
+static inline gint32 fc_plan_device(const fc_plan *plan) {
+  return plan->n_devices ? plan->devices[0] : FC_HOST;
+}
+
+/* Does the stage run on the CPU? */
+static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
+  return plan->n_devices == 0 || plan->stages[s].on_host;
+}
+
+static inline gboolean fc_reach_is_whole(const fc_reach *r) {
+  return r->before == FC_WHOLE || r->after == FC_WHOLE;
+}
 
 /* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */
 gint64 fc_plan_frames(const fc_plan *plan);
@@ -99,8 +143,13 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead);
  * make of it. */
 gint64 fc_plan_stretch(const fc_plan *plan, guint link);
 
-/* The longest stretch of each link that one chunk of the plan can need. */
+/* Elements of link `link` that later stages may look back at, on the cut axis: what is kept of the
+ * output of a stage that carries state. */
+gint64 fc_plan_span(const fc_plan *plan, guint link);
+
+/* The longest stretch of each link, and side, that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
+void fc_plan_side_capacity(const fc_plan *plan, guint side, gint64 capacity[FC_AXES]);
 
 /* The link whose memory the last one shares: itself unless the last stages pass their
  * input through. */
@@ -109,11 +158,12 @@ guint fc_plan_output_root(const fc_plan *plan);
 /* What a chunk is counted in, for so many: "frames", "rows" or "images", or one of them. */
 const char *fc_plan_unit(const fc_plan *plan, gint64 count);
 
-/* How many chunks a run holds at a time: one where there is but one, or where each worker has its own. */
+/* How many chunks are held at a time in a workspace (run/workspace.h), and how many workspaces there are. */
+#define FC_SLOTS 3
 guint fc_plan_slots(const fc_plan *plan);
+guint fc_plan_workspaces(const fc_plan *plan);
 
-/* Bytes of host and device memory for the buffers of a run - of one worker, where each has its own - and what
- * is known of its scratch. */
+/* Bytes of host and device memory for the buffers of a run and what is known of its scratch. */
 double fc_plan_bytes(const fc_plan *plan);
 /* A chunk is halved for want of memory where that saves so much of all. */
 #define FC_LEAST_WORTH_SAVING 0.1
@@ -121,10 +171,29 @@ double fc_plan_bytes(const fc_plan *plan);
 double fc_plan_host_bytes(const fc_plan *plan);
 /* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
+/* Bytes of what is delivered; negative: its length is not known. */
+double fc_plan_output_bytes(const fc_plan *plan);
+/* Elements computed for each one delivered, because neighbouring chunks share halos and blocks; at the worst
+ * stage, whose index is told. */
+double fc_plan_rework(const fc_plan *plan, guint *stage);
 
 char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_unref)
+
+/* ---- steps of fc_plan_new, each in a file of its own ------------------------ */
+
+/* negotiate.c: formats, needs, casts. */
+gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error);
+/* The same for stages that stand, when extents have changed. */
+gboolean fc_plan_renegotiate(fc_plan *plan, GError **error);
+/* What follows from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
+void fc_plan_summarise(fc_plan *plan);
+/* choose.c: the device. */
+gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError **error);
+void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* size.c: chunks and threads. */
+gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 
 G_END_DECLS
 

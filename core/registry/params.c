@@ -28,6 +28,7 @@ typedef struct resolved {
   value *values;
   const fc_arg **argv, **inputs;
   GPtrArray *warnings; /* of char * */
+  gint references;     /* atomic */
 } resolved;
 
 /* What parsing one value needs to know. */
@@ -451,6 +452,7 @@ static gboolean resolve_one(const fc_operator *op, guint i, const fc_stage_arg *
 
 static resolved *new_resolved(guint n) {
   resolved *r = g_new0(resolved, 1);
+  r->references = 1;
   r->values = g_new0(value, n + 1);
   r->argv = g_new0(const fc_arg *, n + 1);
   r->inputs = g_new0(const fc_arg *, n + 1);
@@ -495,6 +497,60 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
   return NULL;
 }
 
+/* A value that is no text: a table, or a view. */
+static gboolean take_value(const fc_operator *op, const fc_param *param, const fc_value *given, value *v,
+                           GError **error) {
+  const int type = given->table ? FC_TABLE : FC_INPUT;
+  if (param->type != type)
+    return fc_fail(error, FC_INVALID, "%s: %s: given a %s, and it is a %s", op->name, param->name,
+                   given->table ? "table" : "view", fc_param_type_name(param));
+  v->pub.given = TRUE;
+  v->text = g_strdup(given->table && given->table->name ? given->table->name : "memory");
+  if (given->table) {
+    const fc_table *t = given->table;
+    v->table = fc_table_new(v->text, t->rows, t->cols, t->data, FC_HAS(t, rate) ? t->rate : 0, error);
+    if (!v->table) return FALSE;
+    v->pub.count = t->rows * t->cols;
+  }
+  v->pub.text = v->text, v->pub.table = v->table;
+  return TRUE;
+}
+
+fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values, fc_table_loader load,
+                           void *load_data, GError **error) {
+  parsing p = {.op = op->name, .load = load, .load_data = load_data};
+  g_autofree const fc_value **owners = g_new0(const fc_value *, op->n_params + 1);
+  resolved *r = new_resolved(op->n_params);
+  gboolean ok = TRUE;
+  for (guint i = 0; ok && values && values[i]; i++) {
+    int which = find_param(op, values[i]->name);
+    if (which < 0)
+      ok = fail_unknown(op, values[i]->name ? values[i]->name : "", error);
+    else if (owners[which])
+      ok = fc_fail(error, FC_INVALID, "%s: \"%s\" is given twice", op->name, op->params[which]->name);
+    else
+      owners[which] = values[i];
+  }
+  for (guint i = 0; ok && i < op->n_params; i++) {
+    const fc_value *given = owners[i];
+    if (given && (given->table || given->view)) {
+      ok = take_value(op, op->params[i], given, &r->values[i], error);
+      continue;
+    }
+    fc_stage_arg arg = {.key = (char *)op->params[i]->name, .value = given ? (char *)given->text : NULL};
+    ok = resolve_one(op, i, given && given->text ? &arg : NULL, &p, &r->values[i], error);
+  }
+  sum_up(op, r);
+  if (ok) return &r->pub;
+  fc_args_free(&r->pub);
+  return NULL;
+}
+
+fc_args *fc_args_ref(fc_args *args) {
+  g_atomic_int_inc(&((resolved *)args)->references);
+  return args;
+}
+
 void fc_args_add_files(const fc_args *args, GPtrArray *paths) {
   const resolved *r = (const resolved *)args;
   for (guint i = 0; i < r->pub.n; i++)
@@ -503,7 +559,7 @@ void fc_args_add_files(const fc_args *args, GPtrArray *paths) {
 
 void fc_args_free(fc_args *args) {
   resolved *r = (resolved *)args;
-  if (!r) return;
+  if (!r || !g_atomic_int_dec_and_test(&r->references)) return;
   for (guint i = 0; i < r->pub.n; i++) finish_value(&r->values[i]);
   g_free(r->values);
   g_ptr_array_free(r->warnings, TRUE);

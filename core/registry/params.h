@@ -37,7 +37,12 @@ typedef struct fc_args {
  */
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error);
-void fc_args_free(fc_args *args); /* NULL is allowed */
+/* The same from values by name (filterchain.h): text goes through the same parser, tables are copied, and
+ * views stand for inputs. */
+fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values, fc_table_loader load,
+                           void *load_data, GError **error);
+fc_args *fc_args_ref(fc_args *args);
+void fc_args_free(fc_args *args); /* gives a reference back; NULL is allowed */
 
 /* Paths of the files that the arguments name: tables, inputs and what operators read; the arguments keep
  * them. */

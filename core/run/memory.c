@@ -4,7 +4,7 @@
  */
 #include "core/run/memory.h"
 
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 #include "core/base/pool.h"
 
@@ -128,7 +128,7 @@ static void view_of(fc_view *v, const fc_format *f, void *data, fc_axis axis, gi
   }
   fc_format interleaved = *f;
   interleaved.layout = FC_INTERLEAVED;
-  fc_buffer_layout(&b, &interleaved, capacity);
+  fc_buffer_pack(&b, &interleaved, capacity);
   *v = fc_buffer_view(&b, what, f);
 }
 
@@ -153,15 +153,17 @@ static gboolean make_room(loading *l, gint64 room) {
   return TRUE;
 }
 
-/* Interleaved audio only: nothing else has an unknown length. */
-static gboolean load_all(fc_source *source, loading *l, GError **error) {
+static gboolean load_all(fc_source *source, fc_axis axis, loading *l, GError **error) {
+  const gint64 known = source->format.extent[axis];
   for (gint64 got = 1; got > 0; l->have += got) {
-    if (l->have == l->room && !make_room(l, l->room ? 2 * l->room : LOAD_FIRST))
+    if (l->have == known) return TRUE;
+    gint64 room = known >= 0 ? known : l->room ? 2 * l->room : LOAD_FIRST;
+    if (l->have == l->room && !make_room(l, room))
       return fc_fail(error, FC_NO_MEMORY,
                      "%s: a stage needs the whole signal at once, and it does not fit in memory",
                      source->name);
     fc_view into;
-    view_of(&into, &source->format, l->data, FC_AXIS_X, l->have, l->room - l->have);
+    view_of(&into, &source->format, l->data, axis, l->have, l->room - l->have);
     got = source->read(source, &into, error);
     if (got < 0) return FALSE;
   }
@@ -170,23 +172,40 @@ static gboolean load_all(fc_source *source, loading *l, GError **error) {
 
 fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error) {
   const fc_format *f = &source->format;
-  loading l = {.pool = pool, .frame = fc_dtype_size(f->dtype) * (gsize)f->extent[FC_AXIS_C]};
-  if (!load_all(source, &l, error)) {
+  const fc_axis axis = fc_stream_axis(f->kind);
+  loading l = {.pool = pool, .frame = fc_dtype_size(f->dtype)};
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)axis) l.frame *= (gsize)MAX(f->extent[a], 1);
+  if (!load_all(source, axis, &l, error)) {
     fc_frame_pool_give(pool, l.frame * (gsize)l.room);
     free(l.data);
     source->free(source);
     return NULL;
   }
   fc_view all;
-  view_of(&all, f, l.data, FC_AXIS_X, 0, l.have);
+  view_of(&all, f, l.data, axis, 0, l.have);
   memory_source *me = (memory_source *)fc_memory_source_new(&all);
   me->owned = l.data, me->pool = fc_frame_pool_ref(pool), me->counted = l.frame * (gsize)l.room;
   me->base.format = *f;
-  me->base.format.extent[FC_AXIS_X] = l.have;
+  me->base.format.layout = FC_INTERLEAVED;
+  me->base.format.extent[axis] = l.have;
   g_free(me->base.name);
   me->base.name = g_strdup(source->name);
   source->free(source);
   return &me->base;
+}
+
+gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, GError **error) {
+  const memory_source *me = (const memory_source *)source;
+  if (source->read != read_memory)
+    return fc_fail(error, FC_FATAL, "%s: not held in memory, and looked at out of order", source->name);
+  fc_view from = me->view;
+  for (int a = 0; a < FC_AXES; a++) {
+    from.data = (char *)from.data + to->origin[a] * from.stride[a];
+    from.shape[a] = to->shape[a];
+  }
+  fc_view_copy(to, &from);
+  return TRUE;
 }
 
 /* Bytes at a time of what is read to be dropped. */

@@ -6,7 +6,7 @@
 #define FC_CORE_MEMORY_H
 
 #include "core/base/frame.h"
-#include "core/run/stream.h"
+#include "core/context/stream.h"
 
 G_BEGIN_DECLS
 
@@ -17,11 +17,14 @@ fc_source *fc_memory_source_new(const fc_view *view);
 fc_sink *fc_memory_sink_new(const fc_view *view);
 
 /*
- * Reads a source of unknown length to its end and returns one of known length in its
- * place, which owns the samples; for stages that need the whole signal at once. The samples
+ * Reads a source to its end and returns one of known length in its place, which owns the samples; for stages
+ * that need the whole signal at once, and for further inputs that are looked at out of order. The samples
  * count among the pool's until the new source is freed. Takes the source over, also on failure.
  */
 fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error);
+
+/* Copies the part of a source in memory that `to` says by its origin; of any position, read or not. */
+gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, GError **error);
 
 /* Reads and drops the next `count` samples of interleaved sound, in pieces that are worth a call.
  * Returns how many there were: fewer only at the end; -1 with an error. */

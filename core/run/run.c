@@ -1,348 +1,641 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * run.c - the public ways to run a chain: on files, on host memory, on device memory.
- *
- * All three make a plan and hand it to the executor; what differs is where samples
- * come from and go to.
- */
+/* run.c - see run.h. */
+#include "core/run/run.h"
+
 #include "core/base/error.h"
-#include "core/run/exec.h"
-#include "core/run/fit.h"
-#include "core/run/memory.h"
-#include "core/run/parallel.h"
+#include "core/base/patience.h"
+#include "core/base/progress.h"
+#include "core/run/borrow.h"
+#include "core/run/feed.h"
+#include "core/run/result.h"
 
 #include <string.h>
 
-static const fc_options default_options = FC_OPTIONS_INIT;
+struct fc_run {
+  fc_plan *plan;
+  gboolean on_stream; /* on a stream of the caller's */
+  gboolean used, broken;
+  guint n_workspaces, n_slots; /* slots of each */
+  fc_states **states;          /* a device */
+  fc_workspace *workspaces;
+  fc_borrow *borrows; /* a workspace */
+  fc_carry *carries;  /* a stage */
 
-/* A copy of the caller's options with fields it does not know of at their defaults. */
-static fc_options full_options(const fc_options *options) {
-  fc_options full = default_options;
-  if (options) memcpy(&full, options, MIN(options->size, sizeof full));
-  full.size = sizeof full;
-  return full;
-}
+  /* Of what is run now: */
+  const fc_ends *ends;
+  const fc_options *options;
+  fc_trace *trace;
+  fc_result *result;
+  fc_plan *now;           /* as the plan, or one that knows where the signal ends */
+  fc_states **now_states; /* likewise */
+  fc_chunker *chunker;
+  fc_feed feed, *sides;
+  gint64 *collected; /* a stage: blocks up to this position were handed to collect */
+  gint64 collecting; /* the frame that they are of, of a batch that goes by rows */
+  GThread *caller;
+  gint64 told; /* when progress was told; the caller's alone */
+  gint64 done;
+  gint64 bytes_up, bytes_down;
 
-void fc_result_free(fc_result *result) {
-  if (!result) return;
-  for (gsize i = 0; i < result->n_measured; i++) {
-    g_free(result->measured[i].name);
-    g_free(result->measured[i].unit);
-    g_free(result->measured[i].exact);
-  }
-  g_free(result->measured);
-  g_free(result->device);
-  g_free(result->reason);
-  g_free(result);
-}
+  pthread_mutex_t reading; /* who cuts and reads the next chunk */
+  gint64 number;           /* of it; guarded by reading */
+  gint64 *entered;         /* a workspace: chunks that were read for it; guarded by reading */
 
-/* The plan for a source and a sink: once for the chain's own output format, then for
- * the element type that the sink would like. */
-static fc_plan *make_plan(fc_chain *chain, fc_source *source, fc_sink *sink, const fc_options *o,
-                          GError **error) {
-  fc_plan *plan = fc_plan_new(chain, &source->format, -1, o, error);
-  if (plan && !sink) plan->rows = source->can_rows;
-  if (!plan || !sink) return plan;
-  fc_format wish = plan->links[plan->n];
-  fc_plan_free(plan);
-  if (!sink->accept(sink, &wish, error)) return NULL;
-  plan = fc_plan_new(chain, &source->format, wish.dtype, o, error);
-  if (plan) plan->rows = source->can_rows && sink->can_rows;
-  if (plan) plan->links[plan->n].bits = plan->n ? MIN(wish.bits, 64) : wish.bits;
-  return plan;
-}
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  gboolean stop;    /* guarded by mutex, as is what follows */
+  GError *error;    /* the first one */
+  gint64 *computed; /* a workspace: chunks that were computed */
+  gint64 released;  /* chunks that were released */
+};
 
-static gboolean measures(const fc_chain *chain) {
-  for (guint i = 0; i < chain->n; i++)
-    if (chain->stages[i].op->report) return TRUE;
-  return FALSE;
-}
+typedef struct worker {
+  guint workspace;
+  fc_workspace *w;
+  fc_slot *slot;
+  gint64 turn; /* of its chunk among those of the workspace */
+} worker;
 
-/* ---- files ------------------------------------------------------------ */
+/* ---- turns ------------------------------------------------------------------------ */
 
-typedef struct ends {
-  fc_source *source;
-  fc_sink *sink;
-} ends;
-
-static void close_ends(ends *e) {
-  if (e->sink) e->sink->free(e->sink);
-  if (e->source) e->source->free(e->source);
-  e->sink = NULL, e->source = NULL;
-}
-
-static gboolean open_ends(fc_chain *chain, const char *input, const char *output, const fc_options *o,
-                          ends *e, GError **error) {
-  const fc_media *media = chain->context->media;
-  if (!output && !measures(chain))
-    return fc_fail(error, FC_INVALID,
-                   "nothing to do: no output was named and no operator of the chain measures");
-  e->source = media->open_source(chain->context, input, o, error);
-  if (!e->source) return FALSE;
-  if (!output) return TRUE;
-  e->sink = media->open_sink(chain->context, output, o, e->source, error);
-  return e->sink != NULL;
-}
-
-/* Makes plan and, if it asks for the whole of a signal of unknown length, loads it. */
-static fc_plan *plan_ends(fc_chain *chain, ends *e, const fc_options *o, gboolean load, GError **error) {
-  fc_plan *plan = make_plan(chain, e->source, e->sink, o, error);
-  if (plan) plan->files = TRUE;
-  if (!plan || !load || !plan->whole || e->source->format.extent[plan->cut] >= 0) return plan;
-  fc_plan_free(plan);
-  e->source = fc_source_load(e->source, chain->context->frames, error);
-  return e->source ? make_plan(chain, e->source, e->sink, o, error) : NULL;
-}
-
-/* A GPU that was asked for is started while the input is opened. */
-static fc_cuda_starting *start_device(const fc_options *o) {
-  if (!o->device || !g_str_has_prefix(o->device, "cuda")) return NULL;
-  const char *ordinal = o->device[4] == ':' ? o->device + 5 : "0";
-  return fc_cuda_start((int)CLAMP(g_ascii_strtoll(ordinal, NULL, 10), 0, 1023));
-}
-
-/* `again`: the CPU may take over, from the beginning. */
-static gboolean run_once(fc_chain *chain, const char *input, const char *output, const fc_options *o,
-                         gboolean *again, fc_result *result, GError **error) {
-  ends e = {NULL, NULL};
-  g_autoptr(fc_plan) plan = NULL;
-  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  fc_cuda_starting *starting = start_device(o);
-  gboolean ok = open_ends(chain, input, output, o, &e, error) &&
-                (plan = plan_ends(chain, &e, o, TRUE, error)) != NULL &&
-                fc_plan_choose_device(plan, o, TRUE, error);
-  if (ok) {
-    fc_context_log(chain->context, FC_LOG_INFO, "running on %s: %s",
-                   plan->device == FC_HOST ? "the CPU" : "the GPU", plan->reason);
-    ok = fc_execute(plan, e.source, e.sink, o, trace, result, error);
-    result->reason = g_strdup(plan->reason);
-    /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
-    ok = ok && fc_trace_write(trace, error) && (!e.sink || e.sink->commit(e.sink, error));
-    gboolean final = strcmp(input, "-") == 0 || (e.sink && e.sink->direct);
-    *again = !ok && !final && fc_plan_may_leave_device(plan, *error);
-  }
-  close_ends(&e);
-  fc_trace_free(trace);
-  fc_cuda_start_wait(starting);
-  return ok;
-}
-
-/* After a device that we chose, not the user, has failed under way: the same result is to be had
- * without it. Returns why, for the result of the next run. */
-static char *start_over(fc_chain *chain, const char *name, fc_options *o, fc_result **result, GError **why) {
-  fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
-                 (*why)->message);
-  char *reason = g_strdup_printf("the GPU failed (%s)", (*why)->message);
-  g_clear_error(why);
-  fc_chain_release_prepared(chain);
-  fc_result_free(*result);
-  *result = g_new0(fc_result, 1);
-  o->device = "cpu";
-  return reason;
-}
-
-/* What is run: between files, or between views of host memory. */
-typedef struct job {
-  const char *input, *output;
-  const fc_view *in, *out;
-} job;
-
-/* `again`: it failed, and the CPU may take over, from the beginning. */
-typedef gboolean once_fn(fc_chain *chain, const job *what, const fc_options *o, gboolean *again,
-                         fc_result *result, GError **error);
-
-static gboolean run_job(fc_chain *chain, once_fn *once, const job *what, const fc_options *options,
-                        fc_result **result, GError **error) {
-  fc_options o = full_options(options);
-  gint64 start = g_get_monotonic_time();
-  gboolean again = FALSE;
-  GError *why = NULL;
-  char *reason = NULL;
-  fc_result *r = g_new0(fc_result, 1);
-  gboolean ok = once(chain, what, &o, &again, r, &why);
-  if (again) {
-    reason = start_over(chain, what->input ? what->input : "memory", &o, &r, &why);
-    ok = once(chain, what, &o, &again, r, &why);
-  }
-  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
-  if (reason) g_free(r->reason), r->reason = reason;
-  if (!ok) g_propagate_error(error, why);
-  if (ok && result)
-    *result = r;
+static void fail(fc_run *r, GError *error) {
+  pthread_mutex_lock(&r->mutex);
+  if (!r->error)
+    r->error = error;
   else
-    fc_result_free(r);
-  return ok;
+    g_clear_error(&error);
+  r->stop = TRUE;
+  pthread_cond_broadcast(&r->changed);
+  pthread_mutex_unlock(&r->mutex);
 }
 
-static gboolean run_file_once(fc_chain *chain, const job *what, const fc_options *o, gboolean *again,
-                              fc_result *result, GError **error) {
-  return run_once(chain, what->input, what->output, o, again, result, error);
+static gboolean stopped(fc_run *r) {
+  pthread_mutex_lock(&r->mutex);
+  gboolean stop = r->stop;
+  pthread_mutex_unlock(&r->mutex);
+  return stop;
 }
 
-gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
-                           fc_result **result, GError **error) {
-  job what = {.input = input, .output = output};
-  return run_job(chain, run_file_once, &what, options, result, error);
+/* Waits until the counter is there; FALSE when the run stops. */
+static gboolean await(fc_run *r, const gint64 *counter, gint64 value) {
+  pthread_mutex_lock(&r->mutex);
+  while (!r->stop && *counter != value) fc_cond_wait(&r->changed, &r->mutex);
+  gboolean go = !r->stop;
+  pthread_mutex_unlock(&r->mutex);
+  return go;
 }
 
-char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
-                            gboolean json, GError **error) {
-  fc_options o = full_options(options);
-  ends e = {NULL, NULL};
-  g_autoptr(fc_plan) plan = NULL;
-  char *text = NULL;
-  int threads = o.threads;
-  if (open_ends(chain, input, output, &o, &e, error) && (plan = plan_ends(chain, &e, &o, FALSE, error)) &&
-      fc_plan_choose_device(plan, &o, FALSE, error) && fc_plan_choose_chunk(plan, &o, 0, error) &&
-      fc_plan_fit(plan, &threads, error))
-    text = fc_plan_explain(plan, input, output, json);
-  close_ends(&e);
-  return text;
+static void advance(fc_run *r, gint64 *counter) {
+  pthread_mutex_lock(&r->mutex);
+  (*counter)++;
+  pthread_cond_broadcast(&r->changed);
+  pthread_mutex_unlock(&r->mutex);
 }
 
-/* ---- memory ----------------------------------------------------------- */
-
-/* Operators load whole elements: each must lie where its type may. */
-static gboolean check_alignment(const fc_view *v, const char *which, GError **error) {
-  gint64 size = (gint64)fc_dtype_size(v->dtype);
-  if ((guintptr)v->data % (guintptr)size)
-    return fc_fail(error, FC_INVALID, "the %s view's data is not aligned to its elements of %d bytes", which,
-                   (int)size);
-  for (int a = 0; a < FC_AXES; a++)
-    if (v->shape[a] > 1 && v->stride[a] % size)
-      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is no multiple of %d bytes", which,
-                     "NYXC"[a], (int)size);
+static gboolean take_turn(void *data, guint stage, gint64 number, gboolean begin) {
+  fc_run *r = data;
+  if (begin) return await(r, &r->carries[stage].turn, number);
+  advance(r, &r->carries[stage].turn);
   return TRUE;
 }
 
-static gboolean check_view(const fc_view *v, const char *which, gboolean device, GError **error) {
-  if (v->size < sizeof(fc_view))
-    return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
-  if (fc_dtype_size(v->dtype) == 0)
-    return fc_fail(error, FC_INVALID, "the %s view has no known element type", which);
-  if (v->kind < 0 || v->kind >= FC_KIND_COUNT)
-    return fc_fail(error, FC_INVALID, "the %s view has no known kind", which);
-  if ((v->device != FC_HOST) != device)
-    return fc_fail(error, FC_INVALID, "the %s view lies in %s memory", which, device ? "host" : "device");
-  for (int a = 0; a < FC_AXES; a++)
-    if (v->shape[a] < 0) return fc_fail(error, FC_INVALID, "the %s view has a negative shape", which);
-  if (!v->data && fc_view_count(v) > 0) return fc_fail(error, FC_INVALID, "the %s view has no data", which);
-  return check_alignment(v, which, error);
+static gint64 bytes_of(const fc_view *v) {
+  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
 }
 
-gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_options *options,
-                                fc_format *out, GError **error) {
-  fc_options o = full_options(options);
-  g_autoptr(fc_plan) plan = fc_plan_new(chain, in, out->dtype, &o, error);
+static gboolean on_device(const fc_run *r) {
+  return r->plan->n_devices != 0;
+}
+
+/* ---- acquire -------------------------------------------------------------------------- */
+
+/* The plan's states for a workspace's device. */
+static fc_states *states_for(const fc_run *r, guint workspace) {
+  return r->now_states[on_device(r) ? workspace : 0];
+}
+
+static void give_states(fc_run *r, worker *me) {
+  fc_states *states = states_for(r, me->workspace);
+  if (me->slot->states == states) return;
+  fc_states_unref(me->slot->states);
+  me->slot->states = fc_states_ref(states);
+}
+
+/* From now on by a plan that knows where the signal ends. What is under way goes on by the old one. */
+static gboolean replan(fc_run *r, gint64 extent, GError **error) {
+  fc_plan *plan = fc_plan_with_extent(r->now, extent, error);
   if (!plan) return FALSE;
-  *out = plan->links[plan->n];
-  return TRUE;
-}
-
-static gboolean run_memory(fc_plan *plan, ends *e, const fc_view *in, const fc_view *out, const fc_options *o,
-                           fc_trace *trace, fc_result *r, GError **error) {
-  if (!fc_plan_for_memory(plan)) return fc_execute(plan, e->source, e->sink, o, trace, r, error);
-  return e->sink->begin(e->sink, &plan->links[plan->n], error) &&
-         fc_execute_parallel(plan, in, out, o, trace, r, error);
-}
-
-static gboolean run_host_once(fc_chain *chain, const job *what, const fc_options *o, gboolean *again,
-                              fc_result *result, GError **error) {
-  ends e = {fc_memory_source_new(what->in), fc_memory_sink_new(what->out)};
-  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  g_autoptr(fc_plan) plan = make_plan(chain, e.source, e.sink, o, error);
-  gboolean ok = plan && fc_plan_choose_device(plan, o, TRUE, error);
-  if (ok) {
-    ok = run_memory(plan, &e, what->in, what->out, o, trace, result, error) && fc_trace_write(trace, error);
-    result->reason = g_strdup(plan->reason);
-    *again = !ok && fc_plan_may_leave_device(plan, *error);
+  const guint n = MAX(plan->n_devices, 1);
+  fc_states **states = g_new0(fc_states *, n);
+  gboolean ok = TRUE;
+  for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, error)) != NULL;
+  for (guint d = 0; d < n; d++) {
+    fc_states *old = ok ? r->now_states[d] : states[d];
+    if (ok) r->now_states[d] = states[d];
+    fc_states_unref(old);
   }
-  close_ends(&e);
-  fc_trace_free(trace);
+  g_free(states);
+  if (ok) fc_chunker_replan(r->chunker, plan);
+  fc_plan_unref(ok ? r->now : plan);
+  if (ok) r->now = plan;
   return ok;
 }
 
-gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
-                           fc_result **result, GError **error) {
-  if (!check_view(in, "input", FALSE, error) || !check_view(out, "output", FALSE, error)) return FALSE;
-  job what = {.in = in, .out = out};
-  return run_job(chain, run_host_once, &what, options, result, error);
+/* The signal has turned out to end: cuts the chunk in hand anew. */
+static gboolean learn_end(fc_run *r, worker *me, gboolean *more, GError **error) {
+  fc_slot *slot = me->slot;
+  fc_chunk_link *first = &slot->chunk->links[0];
+  fc_range held[FC_AXES], made = first->made[r->plan->cut];
+  memcpy(held, first->held, sizeof held);
+  if (!replan(r, r->feed.read_to, error)) return FALSE;
+  give_states(r, me);
+  *more = fc_chunker_next(r->chunker, slot->chunk);
+  return !*more || fc_feed_recut(&r->feed, slot, held, made, error);
 }
 
-static gboolean check_for_device(const fc_plan *plan, const fc_view *in, const fc_view *out, GError **error) {
-  if (plan->measures)
-    return fc_fail(error, FC_UNSUPPORTED,
-                   "a chain that measures must wait for its results: run it on host memory");
-  for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].op && !fc_backend_for(plan->stages[s].op, FC_KIND_CUDA))
-      return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version", plan->stages[s].name);
-  const fc_format *f = &plan->links[plan->n];
-  for (int a = 0; a < FC_AXES; a++)
-    if (f->extent[a] != out->shape[a])
-      return fc_fail(error, FC_INVALID,
-                     "the output view has shape %" G_GINT64_FORMAT
-                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
-                     out->shape[a], "NYXC"[a], f -> extent[a]);
-  if (in->device != out->device) return fc_fail(error, FC_INVALID, "the views lie on different devices");
-  return TRUE;
-}
-
-/* What a run on a caller's stream was made ready for. */
-typedef struct device_key {
-  fc_format in;
-  int out_dtype, precision, device;
-  void *stream;
-} device_key;
-
-typedef struct ready_run {
-  device_key key;
-  fc_device_run *run;
-} ready_run;
-
-static void free_ready(void *data) {
-  ready_run *ready = data;
-  fc_device_run_free(ready->run);
-  g_free(ready);
-}
-
-static gboolean same_key(const device_key *a, const device_key *b) {
-  return memcmp(&a->in, &b->in, sizeof a->in) == 0 && a->out_dtype == b->out_dtype &&
-         a->precision == b->precision && a->device == b->device && a->stream == b->stream;
-}
-
-static fc_device_run *make_ready(fc_chain *chain, const device_key *key, const fc_options *o,
-                                 const fc_view *in, const fc_view *out, GError **error) {
-  g_autoptr(fc_plan) plan = fc_plan_new(chain, &key->in, out->dtype, o, error);
-  if (!plan || !check_for_device(plan, in, out, error)) return NULL;
-  plan->device = in->device;
-  fc_runner *runner = fc_cuda_runner_new(in->device, key->stream, error);
-  return runner ? fc_device_run_new(g_steal_pointer(&plan), runner, error) : NULL;
-}
-
-gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
-                             const fc_options *options, GError **error) {
-  if (!check_view(in, "input", TRUE, error) || !check_view(out, "output", TRUE, error)) return FALSE;
-  fc_options o = full_options(options);
-  /* NULL is the legacy default stream, by the name that cannot be mistaken for "none". */
-  device_key key = {.out_dtype = out->dtype, .precision = o.precision, .device = in->device};
-  key.stream = stream ? stream : (void *)1;
-  fc_format_of_view(in, &key.in);
-  ready_run *ready = chain->device_run;
-  if (ready && same_key(&ready->key, &key))
-    return check_for_device(fc_device_run_plan(ready->run), in, out, error) &&
-           fc_device_run_enqueue(ready->run, in, out, error);
-  if (fc_cuda_captures(in->device, key.stream))
-    return fc_fail(error, FC_INVALID,
-                   "the stream is being captured, where nothing can be prepared: run the chain on it once "
-                   "before, with the same formats");
-  fc_device_run *run = make_ready(chain, &key, &o, in, out, error);
-  if (!run) return FALSE;
-  if (!fc_device_run_enqueue(run, in, out, error)) {
-    fc_device_run_free(run);
-    return FALSE;
+static gboolean read_inputs(fc_run *r, worker *me, gboolean *more, GError **error) {
+  fc_slot *slot = me->slot;
+  if (r->ends->source) {
+    if (!fc_feed_fill(&r->feed, slot, error)) return FALSE;
+    if (r->feed.ended && r->now->links[0].extent[r->plan->cut] < 0 && !learn_end(r, me, more, error))
+      return FALSE;
   }
-  ready = g_new0(ready_run, 1);
-  ready->key = key, ready->run = run;
-  chain->device_run = ready, chain->free_device_run = free_ready;
+  for (guint k = 0; *more && k < r->plan->n_sides; k++)
+    if (!fc_feed_fill(&r->sides[k], slot, error)) return FALSE;
   return TRUE;
+}
+
+/* `have` as in fc_run_step. FALSE: there is no chunk, or none for now, or an error. */
+static gboolean acquire_chunk(fc_run *r, worker *me, gint64 have, GError **error) {
+  fc_slot *slot = me->slot;
+  give_states(r, me);
+  gboolean more =
+      have >= 0 ? fc_chunker_within(r->chunker, slot->chunk, have) : fc_chunker_next(r->chunker, slot->chunk);
+  slot->number = r->number;
+  if (!more || !read_inputs(r, me, &more, error) || !more) return FALSE;
+  fc_chunker_commit(r->chunker, slot->chunk);
+  slot->key = on_device(r) && !me->w->plain ? fc_chunk_key(slot->states->plan, slot->chunk) : 0;
+  me->turn = r->entered[me->workspace]++;
+  r->number++;
+  return TRUE;
+}
+
+static gboolean acquire(fc_run *r, worker *me, GError **error) {
+  pthread_mutex_lock(&r->reading);
+  gboolean ok = !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, -1, error);
+  pthread_mutex_unlock(&r->reading);
+  return ok;
+}
+
+/* ---- stages ------------------------------------------------------------------------------ */
+
+typedef struct enqueueing {
+  fc_run *run;
+  worker *me;
+} enqueueing;
+
+static gboolean enqueue(void *data, GError **error) {
+  enqueueing *e = data;
+  if (e->run->plan->borrowed)
+    return fc_borrow_run(&e->run->borrows[e->me->workspace], e->me->w, e->me->slot, error);
+  fc_workspace_point(e->me->w, e->me->slot);
+  return fc_workspace_stages(e->me->w, e->me->slot, 0, error);
+}
+
+static gboolean upload_one(fc_run *r, worker *me, fc_buffer *device, fc_buffer *host,
+                           const fc_chunk_link *link, const fc_format *format, GError **error) {
+  fc_buffer_hold(device, link->held, link->view[FC_AXIS_X].lo);
+  fc_view to = fc_buffer_view(device, link->made, format), from = fc_buffer_view(host, link->made, format);
+  if (fc_view_count(&to) == 0) return TRUE;
+  const gint64 start = fc_trace_now(r->trace);
+  gboolean ok = me->w->runner->upload(me->w->runner, me->slot->index, &to, &from, error);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "upload", start, me->slot->number, bytes_of(&to));
+  r->bytes_up += bytes_of(&to);
+  return ok;
+}
+
+static gboolean upload(fc_run *r, worker *me, GError **error) {
+  fc_slot *slot = me->slot;
+  const fc_plan *plan = slot->states->plan;
+  if (r->ends->source &&
+      !upload_one(r, me, &slot->in, &slot->host_in, &slot->chunk->links[0], &plan->links[0], error))
+    return FALSE;
+  for (guint k = 0; k < plan->n_sides; k++)
+    if (!upload_one(r, me, &slot->sides[k], &slot->host_sides[k], &slot->chunk->sides[k],
+                    &plan->sides[k].format, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* What is delivered of a chunk's last link. */
+static void delivered(const fc_plan *plan, const fc_chunk *chunk, fc_range what[FC_AXES]) {
+  memcpy(what, chunk->links[chunk->last].made, sizeof(fc_range) * FC_AXES);
+  what[plan->cut] = chunk->deliver;
+}
+
+static gboolean delivers(const fc_run *r, const fc_slot *slot) {
+  return r->ends->sink && slot->chunk->last == r->plan->n;
+}
+
+static gboolean download(fc_run *r, worker *me, GError **error) {
+  fc_slot *slot = me->slot;
+  const fc_plan *plan = slot->states->plan;
+  fc_range what[FC_AXES];
+  delivered(plan, slot->chunk, what);
+  const fc_format *format = &plan->links[plan->n];
+  fc_buffer_hold(&slot->host_out, what, what[FC_AXIS_X].lo);
+  fc_view to = fc_buffer_view(&slot->host_out, what, format),
+          from = fc_buffer_view(&slot->result, what, format);
+  const gint64 start = fc_trace_now(r->trace);
+  gboolean ok = me->w->runner->download(me->w->runner, slot->index, &to, &from, error);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "download", start, slot->number, bytes_of(&to));
+  r->bytes_down += bytes_of(&to);
+  return ok;
+}
+
+static gboolean compute(fc_run *r, worker *me, GError **error) {
+  fc_slot *slot = me->slot;
+  fc_runner *runner = me->w->runner;
+  enqueueing e = {r, me};
+  const gint64 start = fc_trace_now(r->trace);
+  if (on_device(r) && !upload(r, me, error)) return FALSE;
+  if (!runner->compute(runner, slot->index, slot->key, enqueue, &e, error)) return FALSE;
+  if (!r->plan->borrowed) {
+    /* A replayed graph has not pointed the buffers; where they lie follows from the chunk alone. */
+    fc_workspace_point(me->w, slot);
+    slot->result = me->w->links[slot->chunk->last];
+    if (on_device(r) && delivers(r, slot) && !download(r, me, error)) return FALSE;
+  }
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "chunk", start, slot->number, -1);
+  return TRUE;
+}
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+/* Hands the blocks of the chunk that are new to the operator, in order. */
+static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **error) {
+  const fc_plan *plan = slot->states->plan;
+  const fc_plan_stage *ps = &plan->stages[stage];
+  const fc_format *format = &plan->links[stage + 1];
+  const fc_range *made = slot->chunk->links[stage + 1].made;
+  const int axis = fc_measured_axis(format);
+  if (slot->chunk->frame != r->collecting) memset(r->collected, 0, sizeof *r->collected * plan->n);
+  r->collecting = slot->chunk->frame;
+  gint64 align = ps->reach[axis].align, first = 0, count = fc_measure_blocks(ps, format, made);
+  fc_range frames = made[FC_AXIS_N];
+  if (axis == (int)plan->cut) {
+    first = (MAX(r->collected[stage], made[axis].lo) - made[axis].lo) / align;
+    r->collected[stage] = MAX(r->collected[stage], made[axis].lo + count * align);
+  } else {
+    frames.lo = MAX(frames.lo, r->collected[stage]);
+    r->collected[stage] = MAX(r->collected[stage], frames.hi);
+  }
+  for (gint64 n = frames.lo; n < frames.hi && first < count; n++) {
+    const char *blocks =
+        (const char *)slot->measured[stage] + (n - made[FC_AXIS_N].lo) * slot->measured_strides[stage];
+    fc_enter_operator(ps->name);
+    fc_status status = ps->op->collect(&ps->stage->host.base, ps->stage->self,
+                                       blocks + first * (gint64)ps->measure_bytes, count - first);
+    fc_enter_operator(NULL);
+    if (!fc_stage_host_check(&ps->stage->host, ps->name, "measuring", status, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
+  fc_slot *slot = me->slot;
+  const fc_plan *plan = slot->states->plan;
+  if (!fc_workspace_check_notes(me->w, r->ends->name, error)) return FALSE;
+  for (guint i = 0; i < slot->chunk->last; i++)
+    if (plan->stages[i].measure_bytes && !collect(r, slot, i, error)) return FALSE;
+  fc_trace_memory(r->trace);
+  if (slot->chunk->last == plan->n) {
+    gint64 done =
+        slot->chunk->deliver.hi + slot->chunk->frame * MAX(plan->links[plan->n].extent[plan->cut], 0);
+    pthread_mutex_lock(&r->mutex);
+    r->done = plan->borrowed ? r->done + fc_range_length(slot->chunk->deliver) : MAX(r->done, done);
+    pthread_mutex_unlock(&r->mutex);
+  }
+  if (!delivers(r, slot)) return TRUE;
+  fc_range what[FC_AXES];
+  delivered(plan, slot->chunk, what);
+  fc_view view = fc_buffer_view(on_device(r) ? &slot->host_out : &slot->result, what, &plan->links[plan->n]);
+  const gint64 start = fc_trace_now(r->trace);
+  gboolean ok = r->ends->sink->write(r->ends->sink, &view, error);
+  fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, slot->number, bytes_of(&view));
+  return ok;
+}
+
+/* Progress is told from the caller's thread only; whoever notices a request to stop obeys. */
+static gboolean report_progress(fc_run *r, GError **error) {
+  if (fc_cancelled(r->options, error)) return FALSE;
+  if (g_thread_self() != r->caller) return TRUE;
+  pthread_mutex_lock(&r->mutex);
+  gint64 done = r->done;
+  pthread_mutex_unlock(&r->mutex);
+  gint64 total = r->now->links[r->plan->n].extent[r->plan->cut];
+  if (total >= 0) total *= fc_plan_frames(r->plan);
+  return fc_tell_progress(r->options, done, total, &r->told, error);
+}
+
+/* ---- workers -------------------------------------------------------------------------------------- */
+
+static gboolean one_chunk(fc_run *r, worker *me, GError **error) {
+  if (!await(r, &r->computed[me->workspace], me->turn)) return FALSE;
+  if (!compute(r, me, error)) return FALSE;
+  advance(r, &r->computed[me->workspace]);
+  if (on_device(r) && !me->w->runner->wait(me->w->runner, me->slot->index, error)) return FALSE;
+  /* Nobody minds the order of what is left in place. */
+  const gboolean ordered = r->ends->sink || r->plan->measures;
+  if (ordered && !await(r, &r->released, me->slot->number)) return FALSE;
+  if (!release_chunk(r, me, error)) return FALSE;
+  if (ordered) advance(r, &r->released);
+  return report_progress(r, error);
+}
+
+static worker worker_of(fc_run *r, guint index) {
+  worker me = {.workspace = index % r->n_workspaces};
+  me.w = &r->workspaces[me.workspace];
+  me.slot = &me.w->slots[index / r->n_workspaces];
+  return me;
+}
+
+static void work(guint index, guint thread, void *data) {
+  fc_run *r = data;
+  worker me = worker_of(r, index);
+  GError *error = NULL;
+  while (acquire(r, &me, &error) && one_chunk(r, &me, &error)) continue;
+  if (error) fail(r, error);
+}
+
+/* ---- making and freeing runs -------------------------------------------------------------------------- */
+
+fc_plan *fc_run_plan(fc_run *r) {
+  return r->plan;
+}
+
+static fc_lease *lease_for(const fc_run *r, guint workspace, void *stream, GError **error) {
+  fc_context *context = r->plan->chain->context;
+  if (!on_device(r)) return fc_lease_new_cpu(context, fc_plan_width(r->plan));
+  return fc_lease_new(context, r->plan->devices[workspace], stream, fc_plan_pinned_bytes(r->plan), error);
+}
+
+static gboolean init(fc_run *r, void *stream, GError **error) {
+  const guint devices = MAX(r->plan->n_devices, 1);
+  for (guint d = 0; d < devices; d++)
+    if (!(r->states[d] = fc_states_new(r->plan, d, error))) return FALSE;
+  for (guint i = 0; i < r->n_workspaces; i++) {
+    fc_lease *lease = lease_for(r, i, stream, error);
+    if (!lease ||
+        !fc_workspace_init(&r->workspaces[i], lease, r->states[on_device(r) ? i : 0], stream != NULL, error))
+      return FALSE;
+    r->workspaces[i].carries = r->carries;
+    if (r->n_workspaces > 1) r->workspaces[i].turn = take_turn, r->workspaces[i].turn_data = r;
+  }
+  return !r->plan->carries || fc_carries_init(&r->workspaces[0], r->carries, error);
+}
+
+fc_run *fc_run_new(fc_plan *plan, void *stream, GError **error) {
+  fc_run *r = g_new0(fc_run, 1);
+  r->plan = fc_plan_ref(plan);
+  r->on_stream = stream != NULL;
+  r->n_workspaces = fc_plan_workspaces(plan), r->n_slots = fc_plan_slots(plan);
+  r->states = g_new0(fc_states *, MAX(plan->n_devices, 1));
+  r->now_states = g_new0(fc_states *, MAX(plan->n_devices, 1));
+  r->workspaces = g_new0(fc_workspace, r->n_workspaces);
+  r->borrows = g_new0(fc_borrow, r->n_workspaces);
+  r->carries = g_new0(fc_carry, plan->n + 1);
+  r->sides = g_new0(fc_feed, plan->n_sides + 1);
+  r->collected = g_new0(gint64, plan->n + 1);
+  r->entered = g_new0(gint64, r->n_workspaces);
+  r->computed = g_new0(gint64, r->n_workspaces);
+  pthread_mutex_init(&r->reading, NULL);
+  pthread_mutex_init(&r->mutex, NULL);
+  fc_cond_init(&r->changed);
+  if (init(r, stream, error)) return r;
+  r->broken = TRUE;
+  fc_run_free(r);
+  return NULL;
+}
+
+static void end(fc_run *r) {
+  for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) {
+    fc_states_unref(r->now_states[d]);
+    r->now_states[d] = NULL;
+  }
+  fc_chunker_free(r->chunker);
+  r->chunker = NULL;
+  fc_plan_unref(r->now);
+  r->now = NULL;
+  fc_feed_clear(&r->feed);
+  for (guint k = 0; k < r->plan->n_sides; k++) fc_feed_clear(&r->sides[k]);
+  g_clear_error(&r->error);
+}
+
+void fc_run_free(gpointer data) {
+  fc_run *r = data;
+  if (!r) return;
+  end(r);
+  for (guint i = 0; i < r->n_workspaces; i++)
+    fc_workspace_clear(&r->workspaces[i], r->broken && on_device(r));
+  for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) fc_states_unref(r->states[d]);
+  pthread_mutex_destroy(&r->reading);
+  pthread_mutex_destroy(&r->mutex);
+  pthread_cond_destroy(&r->changed);
+  g_free(r->states);
+  g_free(r->now_states);
+  g_free(r->workspaces);
+  g_free(r->borrows);
+  g_free(r->carries);
+  g_free(r->sides);
+  g_free(r->collected);
+  g_free(r->entered);
+  g_free(r->computed);
+  fc_plan_unref(r->plan);
+  g_free(r);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------
+ */
+
+static void reset_operators(const fc_plan *plan, const fc_options *options) {
+  for (guint i = 0; i < plan->n; i++) {
+    if (!plan->stages[i].op) continue;
+    fc_stage *stage = plan->stages[i].stage;
+    g_atomic_pointer_set(&stage->host.cancel, options ? options->cancel : NULL);
+    if (stage->op->reset) stage->op->reset(stage->self);
+  }
+}
+
+static gboolean reset_carries(void *data, GError **error) {
+  return fc_carries_reset(&((fc_run *)data)->workspaces[0], error);
+}
+
+static gboolean begin_sink(fc_run *r, GError **error) {
+  fc_sink *sink = r->ends->sink;
+  if (!sink) return TRUE;
+  fc_format format = r->plan->links[r->plan->n];
+  sink->by_rows = r->plan->cut == FC_AXIS_Y;
+  /* Until the end is known, any extent that the chain tells is an upper bound. */
+  if (r->ends->source && r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
+  sink->adrift = !fc_plan_lead(r->plan, &sink->lead);
+  return sink->begin(sink, &format, error);
+}
+
+static gboolean init_feeds(fc_run *r, GError **error) {
+  const gboolean rows = r->plan->cut == FC_AXIS_Y;
+  if (r->ends->source) {
+    r->ends->source->by_rows = rows;
+    if (!fc_feed_init(&r->feed, r->ends->source, -1, r->plan, r->trace, error)) return FALSE;
+  }
+  for (guint k = 0; k < r->plan->n_sides; k++) {
+    r->ends->sides[k]->by_rows = rows && !r->plan->sides[k].random;
+    if (!fc_feed_init(&r->sides[k], r->ends->sides[k], (int)k, r->plan, r->trace, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options, GError **error) {
+  r->ends = ends, r->options = options;
+  r->caller = g_thread_self();
+  r->now = fc_plan_ref(r->plan);
+  for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) r->now_states[d] = fc_states_ref(r->states[d]);
+  r->chunker = fc_chunker_new(r->plan);
+  r->number = r->released = r->done = r->collecting = r->told = r->bytes_up = r->bytes_down = 0;
+  r->stop = FALSE;
+  memset(r->collected, 0, sizeof *r->collected * r->plan->n);
+  for (guint i = 0; i < r->n_workspaces; i++) {
+    fc_workspace *w = &r->workspaces[i];
+    r->entered[i] = r->computed[i] = 0;
+    w->trace = r->trace, w->bytes_up = w->bytes_down = 0;
+    memset(w->notes, 0, FC_NOTES * sizeof(guint32) * MAX(r->plan->n, 1));
+    r->borrows[i].in = ends->in, r->borrows[i].out = ends->out;
+    if (r->trace && w->runner->watch) w->runner->watch(w->runner, r->trace);
+  }
+  reset_operators(r->plan, options);
+  fc_runner *first = r->workspaces[0].runner;
+  if (r->plan->carries && !first->compute(first, 0, 0, reset_carries, r, error)) return FALSE;
+  return init_feeds(r, error) && begin_sink(r, error);
+}
+
+gboolean fc_run_step(fc_run *r, gint64 have, GError **error) {
+  worker me = worker_of(r, 0);
+  GError *why = NULL;
+  while (acquire_chunk(r, &me, have, &why) && one_chunk(r, &me, &why)) continue;
+  if (why) g_propagate_error(error, why);
+  return !why;
+}
+
+static void run_workers(fc_run *r) {
+  fc_context *context = r->plan->chain->context;
+  const guint n = r->n_workspaces * r->n_slots;
+  if (n == 1) {
+    work(0, 0, r);
+    return;
+  }
+  fc_pool *crew = fc_context_take_crew(context, (int)n);
+  fc_pool_run(crew, n, work, r);
+  fc_context_give_crew(context, crew);
+}
+
+static gboolean finish(fc_run *r, fc_result *result, GError **error) {
+  gboolean ok = TRUE, warned = FALSE;
+  for (guint i = 0; i < r->n_workspaces && ok; i++) {
+    fc_workspace *w = &r->workspaces[i];
+    ok = w->runner->finish(w->runner, error) && fc_workspace_check_notes(w, r->ends->name, error);
+    if (ok && !warned) warned = fc_workspace_warn_clipped(w, r->ends->name);
+    result->bytes_up += w->bytes_up, result->bytes_down += w->bytes_down;
+  }
+  result->bytes_up += r->bytes_up, result->bytes_down += r->bytes_down;
+  result->chunks = r->number;
+  fc_result_set_formats(result, &r->now->links[0], &r->now->links[r->plan->n]);
+  return ok && fc_run_report(r, result, error);
+}
+
+/* What sleeps on without a run: threads. */
+static void rest(fc_run *r) {
+  for (guint i = 0; i < r->n_workspaces; i++) {
+    fc_workspace *w = &r->workspaces[i];
+    w->trace = NULL;
+    if (w->runner->rest) w->runner->rest(w->runner);
+    if (w->helper) fc_lease_runner(w->helper)->rest(fc_lease_runner(w->helper));
+  }
+  reset_operators(r->plan, NULL);
+}
+
+static char *description_of(const fc_run *r) {
+  if (!on_device(r))
+    return g_strdup_printf("cpu (%d thread%s)", r->plan->threads, r->plan->threads == 1 ? "" : "s");
+  GString *all = g_string_new(NULL);
+  for (guint i = 0; i < r->n_workspaces; i++)
+    g_string_append_printf(all, "%s%s", i ? ", " : "", r->workspaces[i].runner->description);
+  return g_string_free(all, FALSE);
+}
+
+gboolean fc_run_execute(fc_run *r, const fc_ends *ends, const fc_options *options, fc_trace *trace,
+                        fc_result *result, gboolean *began, GError **error) {
+  GError *why = NULL;
+  r->trace = trace;
+  g_autofree char *device = description_of(r);
+  fc_result_set_device(result, device);
+  gboolean ok = *began = fc_run_begin(r, ends, options, &why);
+  if (ok) {
+    run_workers(r);
+    why = g_steal_pointer(&r->error);
+    ok = !why && finish(r, result, &why);
+  }
+  r->broken = !ok && on_device(r);
+  end(r);
+  if (ok) rest(r);
+  r->trace = NULL;
+  if (why) g_propagate_error(error, why);
+  return ok;
+}
+
+static void take_measurement(const fc_measurement *value, void *data) {
+  fc_result_add(data, value);
+}
+
+gboolean fc_run_report(fc_run *r, fc_result *result, GError **error) {
+  for (guint i = 0; i < r->plan->n; i++) {
+    const fc_plan_stage *ps = &r->plan->stages[i];
+    if (!ps->op || !ps->op->report) continue;
+    fc_result_stage(result, (guint)(ps->stage - r->plan->chain->stages), ps->name);
+    ps->stage->host.measured = take_measurement, ps->stage->host.measured_data = result;
+    fc_enter_operator(ps->name);
+    fc_status status = ps->op->report(&ps->stage->host.base, ps->stage->self);
+    fc_enter_operator(NULL);
+    ps->stage->host.measured = NULL;
+    if (!fc_stage_host_check(&ps->stage->host, ps->name, "reporting", status, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- on the caller's stream
+ * ---------------------------------------------------------------------------------- */
+
+static gboolean enqueue_borrowed(void *data, GError **error) {
+  fc_run *r = data;
+  if (r->plan->carries && !fc_carries_reset(&r->workspaces[0], error)) return FALSE;
+  return fc_borrow_run(&r->borrows[0], &r->workspaces[0], &r->workspaces[0].slots[0], error);
+}
+
+gboolean fc_run_enqueue(fc_run *r, const fc_view *in, const fc_view *out, GError **error) {
+  fc_runner *runner = r->workspaces[0].runner;
+  if (!r->used) { /* one chunk, the same for every call */
+    fc_chunker *chunker = fc_chunker_new(r->plan);
+    if (!fc_chunker_next(chunker, r->workspaces[0].slots[0].chunk))
+      r->workspaces[0].slots[0].chunk->last = G_MAXUINT;
+    fc_chunker_free(chunker);
+  }
+  if (r->workspaces[0].slots[0].chunk->last == G_MAXUINT) return TRUE; /* nothing to do */
+  /* The buffers are those of the call before. */
+  if (r->used && !runner->rejoin(runner, error)) return FALSE;
+  r->borrows[0].in = in, r->borrows[0].out = out;
+  r->used = TRUE;
+  return runner->compute(runner, 0, 0, enqueue_borrowed, r, error);
+}
+
+gboolean fc_run_check(fc_run *r, const char *name, GError **error) {
+  return fc_workspace_check_notes(&r->workspaces[0], name, error);
 }

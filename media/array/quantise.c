@@ -5,7 +5,7 @@
  */
 #include "media/array/quantise.h"
 
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #define FC_MEDIA_QUANTISE_H
 
 #include "core/base/error.h"
-#include "core/run/stream.h"
+#include "core/context/stream.h"
 
 G_BEGIN_DECLS
 

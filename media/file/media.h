@@ -22,7 +22,7 @@
 #define FC_MEDIA_H
 
 #include "core/base/error.h"
-#include "core/run/stream.h"
+#include "core/context/stream.h"
 
 G_BEGIN_DECLS
 

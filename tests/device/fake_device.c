@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 
 #define BAND    256

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/plan/demand.h"
+#include "core/base/demand.h"
 #include "tests/device/fake_device.h"
 
 /* Flop an output element: seconds on any CPU for the smallest input. */

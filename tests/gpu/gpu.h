@@ -21,11 +21,11 @@ static inline void must(gboolean ok, GError *error) {
 static inline fc_runner *gpu_start(void) {
   char *reason = NULL;
   GError *error = NULL;
-  if (fc_cuda_device_count(&reason) == 0) {
+  if (!fc_cuda_driver() || fc_cuda_driver()->count(&reason) == 0) {
     printf("skipped: %s\n", reason);
     exit(SKIP);
   }
-  fc_runner *runner = fc_cuda_runner_new(0, NULL, &error);
+  fc_runner *runner = fc_cuda_driver()->open(0, NULL, &error);
   must(runner != NULL, error);
   printf("on %s\n", runner->description);
   return runner;

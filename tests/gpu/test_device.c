@@ -35,33 +35,33 @@ static void plain_memory(fc_runner *r) {
   GError *error = NULL;
   unsigned char *sent = g_malloc((gsize)bytes), *got = g_malloc0((gsize)bytes);
   for (gint64 i = 0; i < bytes; i++) sent[i] = (unsigned char)(i * 7 + (i >> 11));
-  void *memory = must_alloc(fc_cuda_malloc(0, (gsize)bytes)), *copy = must_alloc(r->alloc(r, (gsize)bytes));
-  must(fc_cuda_copy_to(0, memory, sent, (gsize)bytes, &error), error);
+  void *memory = must_alloc(fc_cuda_driver()->alloc(0, (gsize)bytes)), *copy = must_alloc(r->alloc(r, (gsize)bytes));
+  must(fc_cuda_driver()->upload(0, memory, sent, (gsize)bytes, &error), error);
   fc_view from = bytes_view(memory, bytes, 0), to = bytes_view(copy, bytes, 0);
   gpu_copy(r, &to, &from, NULL);
   device_get(r, got, copy, bytes);
   CHECK(memcmp(sent, got, (gsize)bytes) == 0, "a round trip");
-  fc_cuda_free(0, memory);
-  fc_cuda_free(0, NULL);
+  fc_cuda_driver()->release(0, memory);
+  fc_cuda_driver()->release(0, NULL);
   g_free(sent);
   g_free(got);
-  CHECK(fc_cuda_malloc(0, (gsize)1 << 50) == NULL, "a petabyte was had");
+  CHECK(fc_cuda_driver()->alloc(0, (gsize)1 << 50) == NULL, "a petabyte was had");
 }
 
 static void no_such_device(void) {
   GError *error = NULL;
-  CHECK(fc_cuda_runner_new(999, NULL, &error) == NULL, "made a runner on cuda:999");
+  CHECK(fc_cuda_driver()->open(999, NULL, &error) == NULL, "made a runner on cuda:999");
   CHECK(error && error->code == FC_DEVICE && strstr(error->message, "cuda:999"), "%s",
         error ? error->message : "no error");
   g_clear_error(&error);
-  CHECK(fc_cuda_malloc(999, 10) == NULL, "memory on cuda:999");
-  CHECK(!fc_cuda_copy_to(999, &error, &error, 1, &error), "copied to cuda:999");
+  CHECK(fc_cuda_driver()->alloc(999, 10) == NULL, "memory on cuda:999");
+  CHECK(!fc_cuda_driver()->upload(999, &error, &error, 1, &error), "copied to cuda:999");
   CHECK(error && error->code == FC_DEVICE, "no error");
   g_clear_error(&error);
-  CHECK(fc_cuda_enter(999) == -1, "entered cuda:999");
-  int before = fc_cuda_enter(0);
+  CHECK(fc_cuda_driver()->enter(999) == -1, "entered cuda:999");
+  int before = fc_cuda_driver()->enter(0);
   CHECK(before == 0, "%d was current", before);
-  fc_cuda_leave(before);
+  fc_cuda_driver()->leave(before);
 }
 
 /* The exit status of the child counts what went wrong there. */
@@ -69,12 +69,12 @@ static int in_child(fc_runner *r) {
   int wrong = 0;
   GError *error = NULL;
   char *reason = NULL;
-  wrong += fc_cuda_device_count(&reason) != 0 || !strstr(reason, "fork");
-  wrong += fc_cuda_runner_new(0, NULL, &error) != NULL || !strstr(error->message, "fork");
+  wrong += fc_cuda_driver()->count(&reason) != 0 || !strstr(reason, "fork");
+  wrong += fc_cuda_driver()->open(0, NULL, &error) != NULL || !strstr(error->message, "fork");
   g_clear_error(&error);
   wrong += r->wait_download(r, 0, &error) || !strstr(error->message, "fork");
   wrong += r->alloc(r, 100) != NULL;
-  wrong += fc_cuda_malloc(0, 100) != NULL;
+  wrong += fc_cuda_driver()->alloc(0, 100) != NULL;
   r->free(r); /* leaves the parent's device alone */
   return wrong;
 }
@@ -89,7 +89,7 @@ static void after_fork(fc_runner *r) {
 }
 
 int main(void) {
-  CHECK(fc_cuda_driver_present() || fc_cuda_device_count(NULL) == 0, "a device but no driver");
+  CHECK(fc_cuda_driver()->present() || fc_cuda_driver()->count(NULL) == 0, "a device but no driver");
   fc_runner *r = gpu_start();
   CHECK(strncmp(r->description, "cuda:0 (", 8) == 0, "%s", r->description);
   CHECK(r->device == 0 && r->threads == 1 && r->stream, "fields");

@@ -38,7 +38,7 @@ static gboolean work(void *data, GError **error) {
   lane_test *t = data;
   fc_runner *r = t->runner;
   t->calls++;
-  if (t->spoil) fc_cuda_free(r->device, fc_cuda_malloc(r->device, 1 << 20));
+  if (t->spoil) fc_cuda_driver()->release(r->device, fc_cuda_driver()->alloc(r->device, 1 << 20));
   fc_view in = row(t->in[t->slot], FC_I32, ELEMENTS, 0), out = row(t->out[t->slot], FC_I32, ELEMENTS, 0);
   fc_view middle = row(t->middle, FC_F64, ELEMENTS, 0);
   fc_range wanted[FC_AXES] = {{0, 1}, {0, 1}, {-100, ELEMENTS - 100}, {0, 1}};
@@ -121,7 +121,7 @@ static gpointer wait_about(gpointer data) {
     gboolean ok = i % 2 ? r->wait_upload(r, i % FC_SLOTS, &error) : r->wait_download(r, i % FC_SLOTS, &error);
     must(ok, error);
     /* Other code of the process allocates while this one captures. */
-    fc_cuda_free(r->device, fc_cuda_malloc(r->device, 4096));
+    fc_cuda_driver()->release(r->device, fc_cuda_driver()->alloc(r->device, 4096));
   }
   return NULL;
 }

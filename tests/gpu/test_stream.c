@@ -42,7 +42,7 @@ typedef struct caller {
 static void use_runner(caller *c, guint64 key) {
   GError *error = NULL;
   cuda_must(cudaMemcpyAsync(c->in, c->host, ELEMENTS * sizeof(float), cudaMemcpyHostToDevice, c->stream));
-  fc_runner *r = fc_cuda_runner_new(0, c->stream, &error);
+  fc_runner *r = fc_cuda_driver()->open(0, c->stream, &error);
   must(r != NULL, error);
   CHECK(r->stream == (void *)c->stream, "another stream");
   gint16 *out = must_alloc(r->alloc(r, ELEMENTS * sizeof(gint16)));
@@ -89,7 +89,7 @@ static void stream_goes_first(caller *c) {
   GError *error = NULL;
   cudaStream_t stream;
   cuda_must(cudaStreamCreate(&stream));
-  fc_runner *r = fc_cuda_runner_new(0, stream, &error);
+  fc_runner *r = fc_cuda_driver()->open(0, stream, &error);
   must(r != NULL, error);
   gint16 *out = must_alloc(r->alloc(r, ELEMENTS * sizeof(gint16)));
   guint32 *notes = must_alloc(r->alloc(r, FC_NOTES * sizeof(guint32)));
@@ -111,7 +111,7 @@ static void captured_by_caller(caller *c, gint16 *out, guint32 *notes) {
   GError *error = NULL;
   cudaGraph_t graph;
   cudaGraphExec_t ready;
-  fc_runner *r = fc_cuda_runner_new(0, c->stream, &error);
+  fc_runner *r = fc_cuda_driver()->open(0, c->stream, &error);
   must(r != NULL, error);
   fc_view from = row(c->in, FC_F32, 0), to = row(out, FC_I16, 0);
   gpu_work convert = {r, &to, &from, notes, NULL, 0, NULL};

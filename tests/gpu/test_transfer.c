@@ -3,7 +3,7 @@
  * test_transfer.c - uploads and downloads between views of any strides: every element
  * arrives, and no byte beside the elements is written on either side.
  */
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 #include "tests/gpu/gpu.h"
 
 #define ROOM (1 << 23)

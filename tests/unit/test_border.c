@@ -3,7 +3,7 @@
  * test_border.c - borders made on the host against fc_border_map, position by position: every mode, element
  * size and axis, halos of several periods, and memory in either order. What is not wanted stays as it was.
  */
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * Copies go by the longest contiguous run that both sides share, so that the common
  * cases (interleaved audio, whole image rows) are memcpy.
  */
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 
 #include <math.h>
 #include <string.h>

@@ -43,6 +43,7 @@ struct fc_source {
 struct fc_sink {
   char *name;        /* for messages */
   gboolean can_rows; /* constant: it can take rows, of one frame at a time */
+  gboolean plain;    /* constant: it goes to a file as it is, so that its size follows from the format */
   gboolean by_rows;  /* set by the run before begin: it is given them so */
 
   /*

@@ -2,7 +2,7 @@
 /*
  * demand.c - the arithmetic of which inputs a stretch of output needs; see demand.h.
  */
-#include "core/plan/demand.h"
+#include "core/base/demand.h"
 
 fc_range fc_range_hull(fc_range a, fc_range b) {
   if (fc_range_empty(a)) return b;

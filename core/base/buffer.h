@@ -5,7 +5,7 @@
 #ifndef FC_CORE_BUFFER_H
 #define FC_CORE_BUFFER_H
 
-#include "core/plan/demand.h"
+#include "core/base/demand.h"
 
 G_BEGIN_DECLS
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* lease.c - see lease.h. */
+#include "core/device/lease.h"
+
+#include "core/base/error.h"
+#include "core/device/cpu.h"
+
+#include <string.h>
+
+typedef struct block {
+  void *memory;
+  gsize bytes;
+  gboolean host, used;
+} block;
+
+struct fc_lease {
+  fc_context *context;
+  fc_runner *runner;
+  GArray *blocks; /* of a device with lanes of its own; else NULL */
+  gboolean idles; /* it goes back to the context */
+};
+
+/* The most bytes that lie unused in one lease when it is given back, of each kind of memory. */
+#define KEEP_BYTES ((gsize)1 << 30)
+
+static void destroy(gpointer data) {
+  fc_lease *lease = data;
+  lease->runner->free(lease->runner);
+  if (lease->blocks) g_array_free(lease->blocks, TRUE);
+  g_free(lease);
+}
+
+static fc_lease *take_idle(fc_context *context, gint32 device) {
+  fc_lease *lease = NULL;
+  pthread_mutex_lock(&context->idle_mutex);
+  for (guint i = context->idle_leases->len; i-- > 0 && !lease;) {
+    fc_lease *idle = g_ptr_array_index(context->idle_leases, i);
+    if (idle->runner->device == device) lease = g_ptr_array_steal_index(context->idle_leases, i);
+  }
+  context->free_lease = destroy;
+  pthread_mutex_unlock(&context->idle_mutex);
+  return lease;
+}
+
+fc_lease *fc_lease_new(fc_context *context, gint32 device, void *stream, gsize pinned, GError **error) {
+  const fc_driver *driver = context->driver;
+  fc_lease *lease = stream ? NULL : take_idle(context, device);
+  if (lease) return lease;
+  if (!driver) {
+    fc_fail(error, FC_DEVICE, "cuda:%d: this build has no CUDA backend", fc_device_ordinal(device));
+    return NULL;
+  }
+  /* Pinned memory is made ready while the device starts. */
+  fc_arena *arena = stream || !pinned ? NULL : fc_arena_new(pinned);
+  fc_runner *runner = driver->open(device, stream, error);
+  if (runner && runner->adopt_host && arena)
+    runner->adopt_host(runner, arena);
+  else
+    fc_arena_free(arena);
+  if (!runner) return NULL;
+  lease = g_new0(fc_lease, 1);
+  *lease = (fc_lease){.context = context, .runner = runner, .idles = !stream};
+  if (!stream) lease->blocks = g_array_new(FALSE, FALSE, sizeof(block));
+  return lease;
+}
+
+fc_lease *fc_lease_new_cpu(fc_context *context, int threads) {
+  fc_lease *lease = g_new0(fc_lease, 1);
+  *lease = (fc_lease){.context = context, .runner = fc_cpu_runner_new(threads, context)};
+  return lease;
+}
+
+fc_runner *fc_lease_runner(fc_lease *lease) {
+  return lease->runner;
+}
+
+/* ---- blocks ------------------------------------------------------------------- */
+
+/* The next size in steps of an eighth. */
+static gsize round_up(gsize bytes) {
+  gsize step = 256;
+  while (step * 8 < bytes) step *= 2;
+  return MAX((bytes + step - 1) / step * step, 256);
+}
+
+/* The smallest unused block that serves, and is less than half empty. */
+static block *find_unused(fc_lease *lease, gsize bytes, gboolean host) {
+  block *best = NULL;
+  for (guint i = 0; i < lease->blocks->len; i++) {
+    block *b = &g_array_index(lease->blocks, block, i);
+    if (b->used || b->host != host || b->bytes < bytes || b->bytes / 2 > bytes) continue;
+    if (!best || b->bytes < best->bytes) best = b;
+  }
+  return best;
+}
+
+static void give_back(fc_lease *lease, const block *b) {
+  (b->host ? lease->runner->release_host : lease->runner->release)(lease->runner, b->memory);
+}
+
+/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. */
+static void trim(fc_lease *lease, gboolean host, gsize keep) {
+  gsize unused = 0;
+  for (guint i = 0; i < lease->blocks->len; i++) {
+    const block *b = &g_array_index(lease->blocks, block, i);
+    if (!b->used && b->host == host) unused += b->bytes;
+  }
+  for (guint i = 0; i < lease->blocks->len && unused > keep;) {
+    block b = g_array_index(lease->blocks, block, i);
+    if (b.used || b.host != host) {
+      i++;
+      continue;
+    }
+    unused -= b.bytes;
+    give_back(lease, &b);
+    g_array_remove_index(lease->blocks, i);
+  }
+}
+
+static void *raw_alloc(fc_lease *lease, gsize bytes, gboolean host) {
+  return (host ? lease->runner->alloc_host : lease->runner->alloc)(lease->runner, bytes);
+}
+
+void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host) {
+  if (!lease->blocks) return raw_alloc(lease, bytes, host);
+  block *b = find_unused(lease, bytes, host);
+  if (b) {
+    b->used = TRUE;
+    return host ? memset(b->memory, 0, bytes) : b->memory;
+  }
+  block made = {NULL, round_up(bytes), host, TRUE};
+  made.memory = raw_alloc(lease, made.bytes, host);
+  if (!made.memory) {
+    trim(lease, host, 0);
+    made.bytes = MAX(bytes, 1);
+    made.memory = raw_alloc(lease, made.bytes, host);
+  }
+  if (made.memory) g_array_append_val(lease->blocks, made);
+  return made.memory;
+}
+
+void fc_lease_release(fc_lease *lease, void *memory) {
+  if (!memory) return;
+  if (!lease->blocks) {
+    lease->runner->release(lease->runner, memory);
+    return;
+  }
+  for (guint i = 0; i < lease->blocks->len; i++) {
+    block *b = &g_array_index(lease->blocks, block, i);
+    if (b->memory == memory) b->used = FALSE;
+  }
+}
+
+void fc_lease_return(fc_lease *lease, gboolean broken) {
+  if (!lease) return;
+  if (!lease->idles || broken) {
+    destroy(lease);
+    return;
+  }
+  trim(lease, FALSE, KEEP_BYTES);
+  trim(lease, TRUE, KEEP_BYTES);
+  fc_context *context = lease->context;
+  pthread_mutex_lock(&context->idle_mutex);
+  g_ptr_array_add(context->idle_leases, lease);
+  pthread_mutex_unlock(&context->idle_mutex);
+}

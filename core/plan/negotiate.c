@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * negotiate.c - the first step of a plan: from the formats of the inputs, stage by stage, the format of
+ * every link, what each stage must see of its inputs, and the casts in between. Operators are held to what
+ * the contract lets them answer.
+ */
+#include "core/base/error.h"
+#include "core/plan/plan.h"
+
+#include <string.h>
+
+static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+static const fc_reach no_reach = {0, 0, 1, 1, 1};
+
+static const char *kind_name(int kind) {
+  return kind == FC_AUDIO ? "audio" : kind == FC_IMAGE ? "images" : "arrays";
+}
+
+/* ---- what an operator may answer -------------------------------------- */
+
+static gboolean broken(const char *name, GError **error, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static gboolean broken(const char *name, GError **error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *what = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  return fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: %s", name, what);
+}
+
+/* Stages may multiply them, one after another: products with what is allowed here fit 64 bits. */
+static gboolean check_extents(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
+                              GError **error) {
+  static const char *const names[FC_AXES] = {"frames", "rows", "columns", "channels"};
+  for (int a = 0; a < FC_AXES; a++) {
+    gboolean time = a == FC_AXIS_N || (a == FC_AXIS_X && out->kind == FC_AUDIO);
+    gint64 most = time ? (gint64)1 << 48 : G_MAXINT32;
+    if (out->extent[a] > most && (ps->generator || out->extent[a] > in->extent[a]))
+      return fc_fail(error, FC_INVALID,
+                     "%s: makes %" G_GINT64_FORMAT " %s of %" G_GINT64_FORMAT ", and %" G_GINT64_FORMAT
+                     " are the most",
+                     ps->name, out->extent[a], time ? "samples" : names[a], in->extent[a], most);
+  }
+  return TRUE;
+}
+
+static gboolean within(gint64 value) {
+  return value == FC_WHOLE || (value <= FC_REACH_MOST && value >= -FC_REACH_MOST);
+}
+
+/* Does output of this extent look beyond the ends of an input of that one? Not known is by the reach alone.
+ */
+static gboolean looks_beyond(const fc_reach *r, gint64 in, gint64 out) {
+  if (fc_reach_is_whole(r) || out == 0) return FALSE;
+  if (r->before > 0) return TRUE;
+  if (in < 0 || out < 0) return r->after > 0;
+  return fc_scale_ceil(out, r->num, r->den) + r->after > in;
+}
+
+static gboolean check_need(const char *name, const fc_format *in, const fc_format *out,
+                           const fc_reach reach[FC_AXES], int *border, GError **error) {
+  static const char letters[] = "NYXC";
+  gboolean beyond = FALSE;
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &reach[a];
+    if (r->num < 1 || r->den < 1 || r->align < 1) return broken(name, error, "a scale or alignment below 1");
+    if (r->num > FC_REACH_MOST || r->den > FC_REACH_MOST || r->align > FC_REACH_MOST || !within(r->before) ||
+        !within(r->after))
+      return broken(name, error, "a reach, scale or alignment on axis %c beyond 2^40", letters[a]);
+    beyond |= looks_beyond(r, in->extent[a], out->extent[a]);
+  }
+  if (*border < FC_BORDER_ZERO || *border > FC_BORDER_UNSET) return broken(name, error, "unknown border");
+  if (*border == FC_BORDER_UNSET && beyond)
+    return broken(name, error, "it looks beyond the ends of its input and does not say what is there");
+  if (*border == FC_BORDER_UNSET) *border = FC_BORDER_NONE;
+  return TRUE;
+}
+
+/* A stage that makes another kind of signal sees all of its input: axes of the two mean different things. */
+static gboolean check_kinds(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
+                            GError **error) {
+  if (out->kind < 0 || out->kind >= FC_KIND_COUNT) return broken(ps->name, error, "unknown kind of output");
+  if (ps->generator || (out->kind == FC_AUDIO) == (in->kind == FC_AUDIO)) return TRUE;
+  for (int a = FC_AXIS_Y; a < FC_AXES; a++)
+    if (!fc_reach_is_whole(&ps->reach[a]))
+      return broken(ps->name, error,
+                    "audio becomes an image or array, or the reverse, only of the whole input");
+  return TRUE;
+}
+
+static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_format *out, GError **error) {
+  const fc_operator *op = ps->op;
+  const gboolean keeps = (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) != 0;
+  if (out->dtype < 0 || out->dtype >= FC_DTYPE_COUNT) return broken(ps->name, error, "unknown element type");
+  if (!keeps && !(op->dtypes_out & FC_DTYPE_BIT(out->dtype)))
+    return broken(ps->name, error, "an element type it does not store");
+  if (keeps && out->dtype != in->dtype) return broken(ps->name, error, "a change of element type");
+  if (ps->measure_bytes && !(op->collect && op->report))
+    return broken(ps->name, error, "it measures and has nobody to collect and report that");
+  if (ps->measure_bytes > G_MAXINT32 || ps->carry_bytes > (guint64)1 << 40)
+    return broken(ps->name, error, "partial results or carried state of more than there can be");
+  if (!check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
+  if (!check_kinds(ps, in, out, error)) return FALSE;
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &ps->reach[a];
+    if (out->extent[a] < FC_UNKNOWN) return broken(ps->name, error, "a negative extent");
+    if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
+      return broken(ps->name, error, "it passes frames through but asks for a halo or changes their size");
+  }
+  return check_extents(ps, in, out, error);
+}
+
+/* ---- one stage ---------------------------------------------------------- */
+
+/* The element type for link `s + 1`: the delivered one if nothing but keepers follow,
+ * else the compute type; something else only where an operator knows no better. */
+static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
+  const fc_operator *op = plan->stages[s].op;
+  if (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return plan->links[s].dtype;
+  gboolean last = TRUE;
+  guint32 loads = FC_DTYPES_ALL;
+  for (guint i = s + 1; i < plan->n; i++) {
+    const fc_operator *next = plan->stages[i].op;
+    if (!next) {
+      last = FALSE;
+      break;
+    }
+    loads &= next->dtypes_in;
+    if (next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) continue;
+    last = FALSE;
+    break;
+  }
+  guint32 usable = op->dtypes_out & loads ? op->dtypes_out & loads : op->dtypes_out;
+  const int order[] = {last ? wanted : -1, plan->compute, FC_F64, FC_F32, FC_I32, FC_I16, FC_U16, FC_U8};
+  for (guint i = 0; i < G_N_ELEMENTS(order); i++)
+    if (order[i] >= 0 && usable & FC_DTYPE_BIT(order[i])) return order[i];
+  return plan->compute;
+}
+
+/* What comes into a link as its stage finds it. */
+static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *out) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  *out = plan->links[s];
+  out->dtype = desired_dtype(plan, s, wanted);
+  if (out->dtype != plan->links[s].dtype) out->bits = bits_of[out->dtype];
+  if (ps->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH)) return;
+  out->color = FC_COLOR_UNKNOWN, out->alpha = FC_ALPHA_UNKNOWN, out->channels = 0;
+  out->time_num = out->time_den = 0;
+}
+
+/* The element type that a stage is given of something that it may not be able to load. */
+static int loadable(const fc_plan *plan, const fc_operator *op, int dtype) {
+  if (op->dtypes_in & FC_DTYPE_BIT(dtype)) return dtype;
+  if (op->dtypes_in & FC_DTYPE_BIT(plan->compute)) return plan->compute;
+  return op->dtypes_in & FC_DTYPE_BIT(FC_F64) ? FC_F64 : g_bit_nth_lsf(op->dtypes_in, -1);
+}
+
+static guint64 code_of(int border, double value, const fc_format *in) {
+  guint64 code = 0;
+  fc_value_encode(&code, border == FC_BORDER_CONSTANT ? value : 0, in->kind, in->dtype);
+  return code;
+}
+
+static void reset_need(fc_need *need) {
+  *need = (fc_need){.size = sizeof *need, .border = FC_BORDER_UNSET};
+  for (int a = 0; a < FC_AXES; a++) need->reach[a] = no_reach;
+}
+
+static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
+  fc_plan_stage *ps = &plan->stages[s];
+  fc_format *out = &plan->links[s + 1];
+  const guint first = 1, n = ps->generator ? 0 : first + ps->n_sides; /* a generator takes nothing */
+  g_autofree const fc_format **in = g_new0(const fc_format *, n + 1);
+  g_autofree fc_need *needs = g_new0(fc_need, n + 1);
+  g_autofree fc_need **pointers = g_new0(fc_need *, n + 1);
+  in[0] = &plan->links[s];
+  for (guint i = 0; i < ps->n_sides; i++) in[first + i] = &plan->sides[ps->side + i].format;
+  for (guint i = 0; i <= n; i++) reset_need(&needs[i]), pointers[i] = &needs[i];
+  fc_terms terms = {
+      .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
+  fc_status status =
+      ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
+  /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
+  if (status == FC_UNSUPPORTED) status = FC_INVALID;
+  if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
+  const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare one says nothing */
+  memcpy(ps->reach, main->reach, sizeof ps->reach);
+  ps->border = main->border, ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
+  ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
+  g_free(ps->note);
+  ps->note = g_steal_pointer(&ps->stage->host.remark);
+  for (guint i = 0; i < ps->n_sides; i++) {
+    fc_plan_side *side = &plan->sides[ps->side + i];
+    const fc_need *need = &needs[first + i];
+    memcpy(side->reach, need->reach, sizeof side->reach);
+    side->border = need->border, side->border_code = code_of(need->border, need->border_value, &side->format);
+    if (!check_need(ps->name, &side->format, out, side->reach, &side->border, error)) return FALSE;
+  }
+  return check_terms(ps, &plan->links[s], out, error);
+}
+
+static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error) {
+  fc_plan_stage *ps = &plan->stages[s];
+  if (ps->op) {
+    default_output(plan, s, wanted, &plan->links[s + 1]);
+    return negotiate_operator(plan, s, error);
+  }
+  plan->links[s + 1] = plan->links[s];
+  plan->links[s + 1].dtype = wanted;
+  for (int a = 0; a < FC_AXES; a++) ps->reach[a] = no_reach;
+  ps->border = FC_BORDER_NONE;
+  return TRUE;
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
+static gboolean takes(const fc_operator *op, const fc_format *in, GError **error) {
+  if (op->kinds & FC_KIND_BIT(in->kind)) return TRUE;
+  GString *kinds = g_string_new(NULL);
+  for (int k = 0; k < FC_KIND_COUNT; k++)
+    if (op->kinds & FC_KIND_BIT(k))
+      g_string_append_printf(kinds, "%s%s", kinds->len ? " and " : "", kind_name(k));
+  fc_fail(error, FC_INVALID, "%s: works on %s, not on %s", op->name, kinds->str, kind_name(in->kind));
+  g_string_free(kinds, TRUE);
+  return FALSE;
+}
+
+/* Stages that the chain has, and their sides. */
+static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **error) {
+  fc_chain *chain = plan->chain;
+  for (guint i = 0, side = 0; i < chain->n; i++) {
+    fc_stage *stage = &chain->stages[i];
+    fc_plan_stage *ps = &plan->stages[plan->n++];
+    *ps = (fc_plan_stage){.stage = stage, .op = stage->op, .name = stage->op->name};
+    ps->passthrough = (stage->op->flags & FC_OP_PASSTHROUGH) != 0;
+    ps->generator = (stage->op->flags & FC_OP_GENERATOR) != 0;
+    ps->side = side, ps->n_sides = stage->n_inputs;
+    if (ps->generator && i > 0)
+      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: it comes first", ps->name);
+    if (ps->generator && query->in)
+      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: leave the input out",
+                     ps->name);
+    for (guint k = 0; k < stage->n_inputs; k++, side++) {
+      fc_plan_side *ss = &plan->sides[side];
+      ss->stage = plan->n - 1;
+      ss->name = query->side_names ? query->side_names[side] : "a further input";
+      ss->source = ss->format = *query->sides[side];
+      ss->format.dtype = loadable(plan, stage->op, ss->source.dtype);
+      if (ss->format.dtype != ss->source.dtype) ss->format.bits = bits_of[ss->format.dtype];
+    }
+  }
+  if (!query->in && (plan->n == 0 || !plan->stages[0].generator))
+    return fc_fail(error, FC_INVALID, "there is no input, and %s makes none",
+                   plan->n ? plan->stages[0].name : "an empty chain");
+  return TRUE;
+}
+
+/* Puts a cast in ahead of stage s; sides know their stage by its number. */
+static void insert_cast(fc_plan *plan, guint s) {
+  memmove(&plan->stages[s + 1], &plan->stages[s], (plan->n - s) * sizeof *plan->stages);
+  plan->n++;
+  plan->stages[s] = (fc_plan_stage){.name = "cast", .side = plan->stages[s + 1].side};
+  for (guint k = 0; k < plan->n_sides; k++)
+    if (plan->sides[k].stage >= s) plan->sides[k].stage++;
+}
+
+static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_operator *op = plan->stages[s].op;
+    if (!plan->stages[s].generator) {
+      if (!takes(op, &plan->links[s], error)) return FALSE;
+      int to = loadable(plan, op, plan->links[s].dtype);
+      if (to != plan->links[s].dtype) {
+        insert_cast(plan, s);
+        if (!negotiate_stage(plan, s, to, error)) return FALSE;
+        plan->links[s + 1].bits = bits_of[to];
+        s++;
+      }
+    }
+    if (!negotiate_stage(plan, s, wanted, error)) return FALSE;
+  }
+  if (wanted >= 0 && plan->links[plan->n].dtype != wanted) {
+    plan->stages[plan->n++] = (fc_plan_stage){.name = "cast", .side = plan->n_sides};
+    if (!negotiate_stage(plan, plan->n - 1, wanted, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* A source delivers frames packed, see stream.h: a stage that looks beyond the channels
+ * there are, or is given room for more, works on a copy. */
+static gboolean pack_frames(fc_plan *plan, GError **error) {
+  const fc_format *in = &plan->links[0];
+  gint64 capacity[FC_AXES];
+  if (plan->n && plan->stages[0].generator) return TRUE;
+  fc_plan_capacity(plan, 0, capacity);
+  if (in->kind != FC_AUDIO || in->layout == FC_PLANAR || capacity[FC_AXIS_C] <= in->extent[FC_AXIS_C])
+    return TRUE;
+  memmove(&plan->links[1], &plan->links[0], (plan->n + 1) * sizeof *plan->links);
+  insert_cast(plan, 0);
+  return negotiate_stage(plan, 0, in->dtype, error);
+}
+
+gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error) {
+  return add_stages(plan, query, error) && negotiate_all(plan, query->wanted, error) &&
+         pack_frames(plan, error);
+}
+
+gboolean fc_plan_renegotiate(fc_plan *plan, GError **error) {
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_format was = plan->links[s + 1];
+    const int border = plan->stages[s].border;
+    if (!negotiate_stage(plan, s, was.dtype, error)) return FALSE;
+    const fc_format *now = &plan->links[s + 1];
+    if (now->dtype != was.dtype || now->kind != was.kind || now->layout != was.layout ||
+        now->extent[FC_AXIS_C] != was.extent[FC_AXIS_C] || plan->stages[s].border != border)
+      return broken(plan->stages[s].name, error, "another answer to the same question");
+  }
+  return TRUE;
+}
+
+/* ---- what follows ------------------------------------------------------- */
+
+/* Whether the last block of a stage's output is made of more than there is: its end is border,
+ * then, though the stage asks for no halo. Not known is yes. */
+static gboolean sticks_out(const fc_reach *r, gint64 in, gint64 out) {
+  if (in < 0 || out < 0) return r->align > 1 || r->num != r->den;
+  return fc_scale_ceil(out, r->num, r->den) > in;
+}
+
+/* Whether a further input is looked at out of order, or along another axis than the run is cut along. */
+static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
+  const fc_reach *r = &side->reach[plan->cut];
+  const fc_format *out = &plan->links[side->stage + 1];
+  gboolean audio = side->format.kind == FC_AUDIO;
+  if (audio != (plan->cut == FC_AXIS_X)) return TRUE;
+  if (plan->cut == FC_AXIS_Y && side->format.extent[FC_AXIS_N] != plan->links[0].extent[FC_AXIS_N])
+    return TRUE;
+  gboolean outside = looks_beyond(r, side->format.extent[plan->cut], out->extent[plan->cut]) ||
+                     sticks_out(r, side->format.extent[plan->cut], out->extent[plan->cut]);
+  gboolean images =
+      side->border != FC_BORDER_ZERO && side->border != FC_BORDER_CONSTANT && side->border != FC_BORDER_NONE;
+  return fc_reach_is_whole(r) || (outside && images);
+}
+
+void fc_plan_summarise(fc_plan *plan) {
+  plan->whole = plan->measures = plan->carries = plan->reflects = FALSE;
+  plan->slack = 0;
+  for (guint s = 0; s < plan->n; s++) {
+    fc_plan_stage *ps = &plan->stages[s];
+    const fc_reach *r = &ps->reach[plan->cut];
+    gboolean everything = fc_reach_is_whole(r);
+    gboolean looks_out =
+        everything || r->before > 0 || r->after > 0 ||
+        sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]);
+    if (ps->generator) looks_out = everything = FALSE;
+    if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
+    /* Mirrored elements may lie behind the chunk that looks at them, and so may a last
+     * element that is looked at from beyond it only. */
+    gboolean mirrors = ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101;
+    gboolean shifted = r->before < 0 || r->after < 0;
+    if ((looks_out && mirrors) || (shifted && ps->border == FC_BORDER_REPLICATE)) plan->reflects = TRUE;
+    if (ps->measure_bytes) plan->measures = TRUE;
+    if (ps->carry_bytes) plan->carries = TRUE;
+  }
+  for (guint k = 0; k < plan->n_sides; k++) plan->sides[k].random = is_random(plan, &plan->sides[k]);
+  if (!plan->whole && plan->reflects && !plan->borrowed) plan->slack = fc_plan_span(plan, 0);
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * size.c - how much of each link a chunk can need, how large chunks are, and how many threads work on how
+ * many of them at a time.
+ *
+ * On the CPU a worker takes a chunk through all stages, so that it stays in the caches near its core. Where
+ * chunks must be large (long blocks, a stage that wants everything) one is worked on at a time, and the
+ * threads share out its tiles.
+ */
+#include "core/base/error.h"
+#include "core/base/pool.h"
+#include "core/plan/plan.h"
+
+#include <math.h>
+
+/* ---- lengths -------------------------------------------------------------- */
+
+gint64 fc_plan_frames(const fc_plan *plan) {
+  return plan->cut == FC_AXIS_Y ? plan->links[0].extent[FC_AXIS_N] : 1;
+}
+
+gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
+  gint64 length = plan->chunk;
+  for (guint s = plan->n; s-- > link;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    if (!fc_reach_is_whole(r)) length = fc_scale_floor(length, r->num, r->den);
+  }
+  return MAX(length, 1);
+}
+
+gint64 fc_plan_span(const fc_plan *plan, guint link) {
+  gint64 span = 0;
+  for (guint s = plan->n; s-- > link;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    if (fc_reach_is_whole(r)) return plan->links[link].extent[plan->cut];
+    span = fc_scale_ceil(span, r->num, r->den) + ABS(r->before) + ABS(r->after) + r->align;
+  }
+  return span;
+}
+
+/* Blocks may become others and, later, samples again (stft, istft). */
+gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
+  double shift = 0, scale = 1; /* frames of the input, and those an element of the link stands for */
+  *lead = 0;
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_reach *r = &plan->stages[s].reach[FC_AXIS_X];
+    gboolean moves = r->before == -r->after && r->num == r->den;
+    gint64 in = plan->links[s].extent[FC_AXIS_X], out = plan->links[s + 1].extent[FC_AXIS_X];
+    if (plan->stages[s].generator || fc_reach_is_whole(r) || (r->num == r->den && !moves && in != out))
+      return FALSE;
+    if (moves) shift += (double)r->after * scale;
+    scale *= (double)r->num / (double)r->den;
+  }
+  *lead = llround(shift);
+  return fabs(scale - 1) < 1e-9;
+}
+
+/* ---- capacities ------------------------------------------------------------ */
+
+/* How much of link `l` its producer makes when `asked` of it is looked at: it works in
+ * blocks; one that measures or carries state makes up for what later stages skip, and of the latter's output
+ * some of the past is kept. */
+static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint64 gap) {
+  const fc_plan_stage *ps = &plan->stages[l - 1];
+  const gboolean cut = axis == (int)plan->cut;
+  gint64 align = ps->reach[axis].align, made = asked;
+  if ((ps->measure_bytes || ps->carry_bytes) && cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
+  if (ps->carry_bytes && cut) made += fc_plan_span(plan, l);
+  if (ps->measure_bytes && !cut && axis != FC_AXIS_N) made = MAX(made, plan->links[l].extent[axis]);
+  return align > 1 ? made + 2 * align : made;
+}
+
+/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
+static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
+  if (fc_reach_is_whole(r)) return 0;
+  if (in_extent < 0 || out_extent < 0) return ABS(r->before) + ABS(r->after);
+  gint64 end = fc_scale_ceil(out_extent, r->num, r->den) + r->after;
+  return MAX(r->before, 0) + MAX(end - in_extent, 0);
+}
+
+/* A bound from the last link back to `link` on how much of it is held at a time, and (made) computed. */
+static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *made_most) {
+  gint64 extent = plan->links[plan->n].extent[axis];
+  gboolean cut = axis == (int)plan->cut, one = axis == FC_AXIS_N && plan->cut == FC_AXIS_Y;
+  gint64 made = one ? 1 : cut && (extent < 0 || plan->chunk < extent) ? plan->chunk : extent;
+  gint64 held = made, gap = 0, out = 0;
+  for (guint l = plan->n;; l--) {
+    if (l > 0) {
+      gint64 end = plan->links[l].extent[axis], more = widened(plan, l, axis, made, gap);
+      /* Made is what the signal has; what is looked at may stick out on the other side. */
+      gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
+      held += MAX(most - made, 0);
+      made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
+    }
+    if (l == link) break;
+    const fc_plan_stage *ps = &plan->stages[l - 1];
+    const fc_reach *r = &ps->reach[axis];
+    gint64 before = plan->links[l - 1].extent[axis], after = plan->links[l].extent[axis];
+    gint64 longest = ps->generator ? 0 : fc_reach_longest(r, ps->border, made, before, after);
+    if (!fc_reach_is_whole(r)) {
+      gap = fc_scale_ceil(gap, r->num, r->den) + MAX(-(r->before + r->after), 0) + 1;
+    }
+    if (!ps->passthrough) out = overhang(r, before, after);
+    made = before >= 0 ? MIN(longest, before) : longest;
+    held = ps->passthrough ? MAX(longest, held) : longest;
+  }
+  if (made_most) *made_most = made;
+  if (plan->n && plan->stages[0].generator && link == 0) return 0;
+  if (link == 0 && cut) held += 2 * plan->slack;
+  /* The source delivers whole frames, and whole signals where a stage wants one. */
+  if (link == 0 && !one && (!cut || plan->whole)) held = MAX(held, MAX(plan->links[0].extent[axis], 0) + out);
+  return held;
+}
+
+void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++) capacity[a] = capacity_of(plan, link, a, NULL);
+}
+
+void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES]) {
+  const fc_plan_side *side = &plan->sides[k];
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &side->reach[a];
+    gint64 made, extent = side->format.extent[a];
+    capacity_of(plan, side->stage + 1, a, &made);
+    capacity[a] = fc_reach_longest(r, side->border, made, extent, plan->links[side->stage + 1].extent[a]);
+    /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */
+    if (a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y)) capacity[a] += MAX(extent, 0);
+  }
+}
+
+guint fc_plan_output_root(const fc_plan *plan) {
+  guint root = plan->n;
+  while (root > 0 && plan->stages[root - 1].passthrough) root--;
+  return root;
+}
+
+/* ---- bytes ------------------------------------------------------------------ */
+
+static gboolean is_single(const fc_plan *plan) {
+  gint64 total = plan->links[plan->n].extent[plan->cut];
+  return total >= 0 && total <= plan->chunk && fc_plan_frames(plan) <= 1 && !plan->measures && !plan->carries;
+}
+
+guint fc_plan_workspaces(const fc_plan *plan) {
+  return plan->n_devices ? plan->n_devices : (guint)MAX(plan->crew, 1);
+}
+
+guint fc_plan_slots(const fc_plan *plan) {
+  if (is_single(plan) || (plan->n_devices == 0 && plan->borrowed)) return 1;
+  /* Of a crew one slot is computed while another waits for its turn to be written. */
+  return plan->n_devices == 0 && plan->crew > 1 ? 2 : FC_SLOTS;
+}
+
+static double bytes_of(const fc_format *f, const gint64 capacity[FC_AXES]) {
+  fc_buffer b = {0};
+  if (fc_buffer_layout(&b, f, capacity)) return (double)b.bytes;
+  double bytes = (double)fc_dtype_size(f->dtype); /* more than can be addressed */
+  for (int a = 0; a < FC_AXES; a++) bytes *= (double)MAX(capacity[a], 1);
+  return bytes;
+}
+
+static double link_bytes(const fc_plan *plan, guint link) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  return bytes_of(&plan->links[link], capacity);
+}
+
+static double side_bytes(const fc_plan *plan) {
+  double total = 0;
+  for (guint k = 0; k < plan->n_sides; k++) {
+    gint64 capacity[FC_AXES];
+    fc_plan_side_capacity(plan, k, capacity);
+    total += bytes_of(&plan->sides[k].format, capacity);
+  }
+  return total;
+}
+
+/* Of one workspace, in the memory of its device. */
+static double workspace_bytes(const fc_plan *plan) {
+  guint root = fc_plan_output_root(plan), slots = fc_plan_slots(plan);
+  double total = slots * (link_bytes(plan, 0) + side_bytes(plan));
+  for (guint l = 1; l <= root; l++)
+    if (l == root || !plan->stages[l - 1].passthrough) total += link_bytes(plan, l) * (l == root ? slots : 1);
+  return total;
+}
+
+/* Beside a device: pinned twins of its inputs and output, and what stages without a version for it work in.
+ */
+static double twin_bytes(const fc_plan *plan) {
+  double total = fc_plan_slots(plan) * (link_bytes(plan, 0) + side_bytes(plan) + link_bytes(plan, plan->n));
+  for (guint s = 0; s < plan->n; s++)
+    if (plan->stages[s].on_host) total += link_bytes(plan, s) + link_bytes(plan, s + 1);
+  return total;
+}
+
+double fc_plan_host_bytes(const fc_plan *plan) {
+  return fc_plan_workspaces(plan) * (plan->n_devices ? twin_bytes(plan) : workspace_bytes(plan));
+}
+
+/* With room for notes and for rounding up; of one device. */
+gsize fc_plan_pinned_bytes(const fc_plan *plan) {
+  return (gsize)twin_bytes(plan) + 64 * 1024;
+}
+
+double fc_plan_bytes(const fc_plan *plan) {
+  double host = fc_plan_host_bytes(plan) + plan->scratch;
+  return plan->n_devices ? host + plan->n_devices * workspace_bytes(plan) : host;
+}
+
+double fc_plan_output_bytes(const fc_plan *plan) {
+  const fc_format *f = &plan->links[plan->n];
+  double bytes = (double)fc_dtype_size(f->dtype);
+  for (int a = 0; a < FC_AXES; a++) bytes *= f->extent[a] < 0 ? -1 : (double)f->extent[a];
+  return plan->links[0].extent[plan->cut] < 0 ? -1 : bytes;
+}
+
+const char *fc_plan_unit(const fc_plan *plan, gint64 count) {
+  if (count == 1) return plan->cut == FC_AXIS_X ? "frame" : plan->cut == FC_AXIS_Y ? "row" : "image";
+  return plan->cut == FC_AXIS_X ? "frames" : plan->cut == FC_AXIS_Y ? "rows" : "images";
+}
+
+double fc_plan_rework(const fc_plan *plan, guint *stage) {
+  double worst = 1, made = (double)plan->chunk, asked = (double)plan->chunk;
+  gint64 total = plan->links[plan->n].extent[plan->cut];
+  *stage = 0;
+  if (total >= 0 && total <= plan->chunk) return 1; /* one chunk: nothing twice */
+  for (guint s = plan->n; s-- > 0;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    if (fc_reach_is_whole(r) || plan->stages[s].carry_bytes) return worst;
+    double align = (double)r->align;
+    if (r->align > 1) made = ceil(made / align) * align + (made > asked ? align : 0);
+    if (made > worst * asked) worst = made / asked, *stage = s;
+    made = made * (double)r->num / (double)r->den + (double)MAX(r->before, 0) + (double)MAX(r->after, 0);
+    asked = asked * (double)r->num / (double)r->den;
+  }
+  if (made > worst * asked) worst = made / asked;
+  return worst;
+}
+
+/* ---- chunks ------------------------------------------------------------------ */
+
+/* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay in the caches, large
+ * enough to hide a launch on a GPU. A worker that reads the caller's memory begins and ends with copies of
+ * its edges, which costs more than the caches do. */
+#define CPU_CHUNK_BYTES    (1 << 20)
+#define CPU_BORROWED_BYTES (4 << 20)
+#define CPU_CHUNK_MOST     (16 << 20) /* more than this is worked on one at a time, by all threads */
+#define GPU_CHUNK_BYTES    (16 << 20)
+
+/* Blocks that stages work in, one after another each: at least so many in a chunk. */
+#define CPU_CHUNK_BLOCKS 4
+
+/* The shortest chunk that a halo is worth, in halos: at most an eighth is computed twice. */
+#define HALO_WORTH 8
+
+/* Output elements that are worth waking a thread for. */
+#define CHUNK_LEAST 16384
+
+/* No common multiple of blocks beyond this is kept to. */
+#define MULTIPLE_MOST ((gint64)1 << 26)
+
+static gint64 common_divisor(gint64 a, gint64 b) {
+  while (b) {
+    gint64 rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
+
+/* What a chunk must be a multiple of, so that stages without a halo compute no block twice. */
+static gint64 find_multiple(const fc_plan *plan) {
+  gint64 multiple = 1, num = 1, den = 1;
+  for (guint s = plan->n; s-- > 0;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    /* An element of the last link is num/den of this stage's output. */
+    gint64 divisor = common_divisor(num, den);
+    num /= divisor, den /= divisor;
+    gint64 align = r->align / common_divisor(r->align, num) * den, common = common_divisor(multiple, align);
+    if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
+      multiple = MAX(multiple, align); /* halves of blocks must do */
+    else
+      multiple = multiple / common * align;
+    if (fc_reach_is_whole(r) || num > MULTIPLE_MOST / r->num || den > MULTIPLE_MOST / r->den) break;
+    num *= r->num, den *= r->den;
+  }
+  return multiple;
+}
+
+static gint64 round_up(gint64 length, gint64 multiple) {
+  return fc_scale_ceil(length, 1, multiple) * multiple;
+}
+
+/* Elements of a link that lie side by side at one place of the cut axis, borders and all. */
+static double across(const fc_plan *plan, guint link) {
+  double count = 1;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)plan->cut) count *= (double)MAX(capacity_of(plan, link, a, NULL), 0);
+  return count;
+}
+
+/* Bytes of the widest link for an element of the last one. */
+static double widest(const fc_plan *plan) {
+  double most = 1, scale = 1;
+  for (guint l = plan->n;; l--) {
+    most = MAX(most, scale * across(plan, l) * (double)fc_dtype_size(plan->links[l].dtype));
+    if (l == 0) return most;
+    const fc_reach *r = &plan->stages[l - 1].reach[plan->cut];
+    if (!fc_reach_is_whole(r)) scale *= (double)r->num / (double)r->den;
+  }
+}
+
+/* The halos of all stages, in elements of the last link. */
+static gint64 halo_of(const fc_plan *plan) {
+  gint64 halo = 0;
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    halo += MAX(fc_scale_ceil(MAX(r->before, 0) + MAX(r->after, 0), r->den, r->num), 0);
+  }
+  return halo;
+}
+
+static gint64 natural_chunk(const fc_plan *plan) {
+  double budget = plan->n_devices ? GPU_CHUNK_BYTES : plan->borrowed ? CPU_BORROWED_BYTES : CPU_CHUNK_BYTES;
+  gint64 chunk = (gint64)MAX(budget / widest(plan), 1);
+  if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
+  chunk = MAX(chunk, HALO_WORTH * halo_of(plan));
+  if (plan->n_devices == 0 && plan->multiple > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * plan->multiple);
+  return round_up(chunk, plan->multiple);
+}
+
+/* Enough chunks that no worker waits long for another at the end, but none for nothing. */
+static gint64 share_out(const fc_plan *plan, gint64 chunk) {
+  const fc_format *out = &plan->links[plan->n];
+  gint64 total = out->extent[plan->cut], across_out = 1, halo = halo_of(plan);
+  if (total < 0 || plan->threads <= 1) return chunk;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)plan->cut) across_out *= MAX(out->extent[a], 1);
+  gint64 share = MAX(fc_scale_ceil(total, 1, 2 * plan->threads), CHUNK_LEAST / across_out);
+  if (share / HALO_WORTH < halo) share = MAX(share, fc_scale_ceil(total, 1, plan->threads));
+  if (share / HALO_WORTH < halo / 4) return chunk;
+  chunk = MAX(MIN(chunk, round_up(share, plan->multiple)), 1);
+  /* As many for each worker, so that none is alone with a last short one. */
+  gint64 round = chunk * plan->threads, rounds = (total + round / 2) / MAX(round, 1);
+  if (rounds < 1 || (rounds == 1 && total > round + round / HALO_WORTH)) return chunk;
+  return round_up(fc_scale_ceil(total, 1, rounds * plan->threads), plan->multiple);
+}
+
+/* A worker a chunk, or all for one. */
+static int choose_crew(const fc_plan *plan) {
+  gint64 total = plan->links[plan->n].extent[plan->cut];
+  if (plan->n_devices || plan->whole || (double)plan->chunk * widest(plan) > CPU_CHUNK_MOST) return 1;
+  if (total < 0) return plan->threads;
+  gint64 chunks = fc_scale_ceil(total, 1, MAX(plan->chunk, 1)) * MAX(fc_plan_frames(plan), 1);
+  return (int)CLAMP(chunks, 1, plan->threads);
+}
+
+/* ---- memory -------------------------------------------------------------------- */
+
+/* The stage whose input is mostly border, if one's is, in words. */
+static char *wide_border(const fc_plan *plan) {
+  static const char *const lines[FC_AXES] = {"a batch", "columns", "rows", "pixels"};
+  const fc_plan_stage *wide = NULL;
+  double most = 1;
+  int axis = 0;
+  for (guint s = 0; s < plan->n; s++)
+    for (int a = 0; a < FC_AXES; a++) {
+      const fc_reach *r = &plan->stages[s].reach[a];
+      gint64 extent = plan->links[s].extent[a];
+      double halo = fc_reach_is_whole(r) ? 0 : (double)r->before + (double)r->after;
+      if (extent < 0 || halo <= most * (double)MAX(extent, 1)) continue;
+      most = halo / (double)MAX(extent, 1), wide = &plan->stages[s], axis = a;
+    }
+  if (!wide) return g_strdup("");
+  const fc_reach *r = &wide->reach[axis];
+  const fc_format *in = &plan->links[wide - plan->stages];
+  return g_strdup_printf(": %s looks at %" G_GINT64_FORMAT " values before and %" G_GINT64_FORMAT
+                         " after each, in %s of %" G_GINT64_FORMAT,
+                         wide->name, r->before, r->after, in->kind == FC_AUDIO ? "a sound" : lines[axis],
+                         in->extent[axis]);
+}
+
+static gboolean fits(const fc_plan *plan) {
+  return fc_plan_host_bytes(plan) <= (double)plan->chain->context->max_memory;
+}
+
+static gboolean check_fits(const fc_plan *plan, GError **error) {
+  double need = fc_plan_host_bytes(plan), most = (double)plan->chain->context->max_memory;
+  if (fits(plan)) return TRUE;
+  g_autofree char *border = wide_border(plan), *takes = fc_size_for_message(need),
+                  *limit = fc_size_for_message(most);
+  return fc_fail(error, FC_NO_MEMORY,
+                 "this would take %s of memory and the limit is %s (--max-memory sets it)%s", takes, limit,
+                 *border       ? border
+                 : plan->whole ? ": a stage needs the whole signal at once"
+                               : "");
+}
+
+/* Half, as whole blocks as long as there are any. */
+static gint64 half(const fc_plan *plan) {
+  gint64 chunk = plan->chunk / 2;
+  return chunk > plan->multiple ? fc_scale_floor(chunk, 1, plan->multiple) * plan->multiple : chunk;
+}
+
+/* Half of the limit is left for what operators work in, which is not known before they are prepared; but
+ * where borders take more than chunks, shorter ones would cost time and save nothing. */
+#define ROOM_FOR_SCRATCH 0.5
+
+static void leave_room(fc_plan *plan) {
+  const double room = ROOM_FOR_SCRATCH * (double)plan->chain->context->max_memory;
+  double need = fc_plan_host_bytes(plan);
+  while (plan->chunk > 1 && need > room) {
+    gint64 was = plan->chunk;
+    plan->chunk = half(plan);
+    double less = fc_plan_host_bytes(plan);
+    if (less > need * (1 - FC_LEAST_WORTH_SAVING)) {
+      plan->chunk = was;
+      return;
+    }
+    need = less;
+  }
+}
+
+/* Fewer workers first, then smaller chunks. Several chunks are held at a time, so that a signal that was one
+ * may take more in pieces: then, if neither fits, it is the whole that is told of. */
+static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
+  gint64 wanted = plan->chunk;
+  while (plan->crew > 1 && !fits(plan)) plan->crew /= 2;
+  double need = fc_plan_host_bytes(plan);
+  while (plan->chunk > 1 && !fits(plan)) plan->chunk = half(plan);
+  if (!fits(plan) && fc_plan_host_bytes(plan) > need)
+    plan->chunk = wanted;
+  else if (!asked_for)
+    leave_room(plan);
+}
+
+gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error) {
+  const gint64 asked = options ? options->chunk : 0;
+  plan->threads = fc_pool_size(options ? options->threads : 0);
+  plan->crew = 1;
+  if (plan->whole) {
+    plan->multiple = 1;
+    plan->freely = plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
+    return check_fits(plan, error);
+  }
+  plan->multiple = find_multiple(plan);
+  plan->chunk = asked > 0 ? round_up(asked, plan->multiple) : natural_chunk(plan);
+  /* No more than there is: measuring stages make room for a chunk of their own. */
+  gint64 most = 1;
+  for (guint l = 0; l <= plan->n && most >= 0; l++) {
+    gint64 extent = plan->links[l].extent[plan->cut];
+    if (l == 0 && plan->n && plan->stages[0].generator) continue;
+    most = extent < 0 ? -1 : MAX(most, extent);
+  }
+  if (most > 0) plan->chunk = MIN(plan->chunk, most);
+  if (asked <= 0 && plan->n_devices == 0) plan->chunk = share_out(plan, plan->chunk);
+  plan->crew = choose_crew(plan);
+  plan->freely = plan->chunk;
+  shrink_to_fit(plan, asked > 0);
+  return check_fits(plan, error);
+}

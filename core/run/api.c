@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api.c - the public ways to run a chain: on files, on host memory, on device memory.
+ *
+ * All make a plan, or find a run that is kept ready for the same question, and hand it to the executor; what
+ * differs is where samples come from and go to.
+ */
+#include "core/base/error.h"
+#include "core/run/ends.h"
+#include "core/run/memory.h"
+#include "core/run/ready.h"
+#include "core/run/states.h"
+#include "core/run/result.h"
+
+#include <string.h>
+
+static const fc_options default_options = FC_OPTIONS_INIT;
+
+fc_options fc_full_options(const fc_options *options) {
+  fc_options full = default_options;
+  if (options) memcpy(&full, options, MIN(options->size, sizeof full));
+  full.size = sizeof full;
+  return full;
+}
+
+void fc_chain_release(fc_chain *chain) {
+  fc_chain_forget(chain);
+}
+
+/* ---- files ------------------------------------------------------------------- */
+
+/* A GPU that was asked for is started while the input is opened. */
+static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
+  const fc_driver *driver = chain->context->driver;
+  if (!driver || !o->device || !g_str_has_prefix(o->device, "cuda")) return NULL;
+  const char *ordinal = o->device[4] == ':' ? o->device + 5 : "0";
+  return driver->start(FC_CUDA_DEVICE((gint32)CLAMP(g_ascii_strtoll(ordinal, NULL, 10), 0, 1023)));
+}
+
+/* By the limit that the user knows of, or by what there was of a device's memory. */
+static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name) {
+  gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
+  guint worst;
+  double rework = fc_plan_rework(plan, &worst);
+  if (plan->chunk < plan->freely)
+    fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
+                   "%s: memory was short: worked on %" G_GINT64_FORMAT
+                   " %s at a time instead of %" G_GINT64_FORMAT "%s",
+                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
+                   by_device ? "" : " (--max-memory sets the limit)");
+  if (rework > 4)
+    fc_context_log(plan->chain->context, FC_LOG_WARNING,
+                   "%s: chunks of %" G_GINT64_FORMAT
+                   " %s are short beside what %s looks at: it computes each value "
+                   "%.0f times; allow longer ones (--chunk, --max-memory)",
+                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->stages[worst].name, rework);
+}
+
+typedef struct attempt {
+  fc_chain *chain;
+  const fc_ends *ends;
+  const fc_options *options;
+  fc_trace *trace;
+  fc_result *result;
+  gboolean again; /* it failed, and the CPU may take over, from the beginning */
+} attempt;
+
+/* Runs by a plan. Before anything was read it is tried again with smaller chunks when memory runs out, and on
+ * the CPU when a device fails that the user did not ask for; both are said. `key` as in ready.h, or NULL. */
+static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **error) {
+  fc_context *context = a->chain->context;
+  g_autoptr(fc_plan) plan = fc_plan_ref(wanted);
+  const char *name = a->ends->name;
+  for (gint64 tried = G_MAXINT64;;) {
+    GError *why = NULL;
+    gboolean began = FALSE, ok = FALSE;
+    fc_plan *fit = fc_plan_fit(plan, &why);
+    if (fit) fc_plan_unref(plan), plan = fit;
+    fc_run *run = fit ? fc_run_new(plan, NULL, &why) : NULL;
+    fc_result_set_reason(a->result, plan->reason);
+    if (run) ok = fc_run_execute(run, a->ends, a->options, a->trace, a->result, &began, &why);
+    if (ok) {
+      tell_if_shortened(plan, wanted, name);
+      fc_ready_keep(a->chain, key, run);
+      return TRUE;
+    }
+    fc_run_free(run);
+    const gboolean short_of = g_error_matches(why, FC_ERROR, FC_NO_MEMORY);
+    if (!began && run == NULL && short_of && fit && !plan->whole && plan->chunk > 1 && plan->chunk < tried) {
+      fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
+      fc_chain_forget(a->chain);
+      tried = plan->chunk;
+      fc_plan *less = fc_plan_with_chunk(plan, plan->chunk / 2, plan->threads, 0);
+      fc_plan_unref(plan), plan = less;
+    } else if (!began && fc_plan_may_leave_device(plan, why)) {
+      fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", name,
+                     why->message);
+      fc_chain_forget(a->chain);
+      fc_plan *cpu = fc_plan_on_cpu(plan, a->options, why, error);
+      g_clear_error(&why);
+      if (!cpu) return FALSE;
+      fc_plan_unref(plan), plan = cpu, tried = G_MAXINT64;
+    } else {
+      a->again = fc_plan_may_leave_device(plan, why);
+      g_propagate_error(error, why);
+      return FALSE;
+    }
+    g_clear_error(&why);
+  }
+}
+
+static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
+  g_autoptr(fc_plan) plan = fc_opened_plan(o, TRUE, error);
+  if (!plan) return FALSE;
+  g_autoptr(GBytes) key = fc_opened_key(o);
+  fc_ends ends;
+  if (!fc_opened_ends(o, plan, &ends, error)) return FALSE;
+  a->ends = &ends;
+  fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s", plan->n_devices ? "the GPU" : "the CPU",
+                 plan->reason);
+  fc_run *ready = fc_ready_take(a->chain, key);
+  gboolean began = FALSE;
+  if (!ready) return run_plan(a, plan, key, error);
+  fc_result_set_reason(a->result, plan->reason);
+  gboolean ok = fc_run_execute(ready, a->ends, a->options, a->trace, a->result, &began, error);
+  if (ok)
+    fc_ready_keep(a->chain, key, ready);
+  else
+    a->again = fc_plan_may_leave_device(plan, *error), fc_run_free(ready);
+  return ok;
+}
+
+static gboolean run_file_once(fc_chain *chain, const char *input, const char *output, const fc_options *o,
+                              fc_result *result, gboolean *again, GError **error) {
+  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  fc_starting *starting = start_device(chain, o);
+  attempt a = {.chain = chain, .options = o, .trace = trace, .result = result};
+  fc_opened *opened = fc_opened_files(chain, input, output, o, error);
+  gboolean ok = opened && run_opened(&a, opened, error);
+  fc_sink *sink = opened ? opened->sink : NULL;
+  /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
+  ok = ok && fc_trace_write(trace, error) && (!sink || sink->commit(sink, error));
+  *again = !ok && a.again && g_strcmp0(input, "-") != 0 && !(sink && sink->direct);
+  fc_opened_free(opened);
+  fc_trace_free(trace);
+  if (starting) chain->context->driver->start_wait(starting);
+  return ok;
+}
+
+/* After a device that we chose, not the user, has failed under way: the same result is to be had
+ * without it. */
+static void start_over(fc_chain *chain, const char *name, fc_options *o, fc_result **result, GError **why,
+                       char **reason) {
+  fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
+                 (*why)->message);
+  *reason = g_strdup_printf("the GPU failed (%s)", (*why)->message);
+  g_clear_error(why);
+  fc_chain_forget(chain);
+  fc_result_free(*result);
+  *result = fc_result_new();
+  o->device = "cpu";
+}
+
+gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
+                           fc_result **result, GError **error) {
+  fc_options o = fc_full_options(options);
+  const gint64 start = g_get_monotonic_time();
+  gboolean again = FALSE;
+  GError *why = NULL;
+  g_autofree char *reason = NULL;
+  fc_result *r = fc_result_new();
+  gboolean ok = run_file_once(chain, input, output, &o, r, &again, &why);
+  if (again) {
+    start_over(chain, input ? input : "the chain", &o, &r, &why, &reason);
+    ok = run_file_once(chain, input, output, &o, r, &again, &why);
+  }
+  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (reason) fc_result_set_reason(r, reason);
+  if (!ok) g_propagate_error(error, why);
+  if (ok && result)
+    *result = r;
+  else
+    fc_result_free(r);
+  return ok;
+}
+
+char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
+                            gboolean json, GError **error) {
+  fc_options o = fc_full_options(options);
+  fc_opened *opened = fc_opened_files(chain, input, output, &o, error);
+  g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, FALSE, error) : NULL;
+  g_autoptr(fc_plan) fit = plan ? fc_plan_fit(plan, error) : NULL;
+  char *text = fit ? fc_plan_explain(fit, input ? input : "none", output, json) : NULL;
+  fc_opened_free(opened);
+  return text;
+}
+
+/* ---- memory --------------------------------------------------------------------- */
+
+/* Operators load whole elements: each must lie where its type may. */
+static gboolean check_alignment(const fc_view *v, const char *which, GError **error) {
+  gint64 size = (gint64)fc_dtype_size(v->dtype);
+  if ((guintptr)v->data % (guintptr)size)
+    return fc_fail(error, FC_INVALID, "the %s view's data is not aligned to its elements of %d bytes", which,
+                   (int)size);
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->shape[a] > 1 && v->stride[a] % size)
+      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is no multiple of %d bytes", which,
+                     "NYXC"[a], (int)size);
+  return TRUE;
+}
+
+/* Of a larger signal a window is not enough: what a chain makes near its edges follows from what lies beyond.
+ */
+static gboolean check_whole(const fc_view *v, const char *which, GError **error) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->origin[a] != 0 || (v->extent[a] != 0 && v->extent[a] != v->shape[a]))
+      return fc_fail(
+          error, FC_UNSUPPORTED,
+          "the %s view is a window of a larger signal on axis %c: give the signal whole, or push its "
+          "pieces into a session",
+          which, "NYXC"[a]);
+  return TRUE;
+}
+
+gboolean fc_check_view(const fc_view *v, fc_view *full, const char *which, gboolean device, GError **error) {
+  memset(full, 0, sizeof *full);
+  if (v->size < G_STRUCT_OFFSET(fc_view, origin))
+    return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
+  memcpy(full, v, MIN(v->size, sizeof *full));
+  full->size = sizeof *full;
+  v = full;
+  if (fc_dtype_size(v->dtype) == 0)
+    return fc_fail(error, FC_INVALID, "the %s view has no known element type", which);
+  if (v->kind < 0 || v->kind >= FC_KIND_COUNT)
+    return fc_fail(error, FC_INVALID, "the %s view has no known kind", which);
+  if ((v->device != FC_HOST) != device)
+    return fc_fail(error, FC_INVALID, "the %s view lies in %s memory", which, device ? "host" : "device");
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->shape[a] < 0) return fc_fail(error, FC_INVALID, "the %s view has a negative shape", which);
+  if (!v->data && fc_view_count(v) > 0) return fc_fail(error, FC_INVALID, "the %s view has no data", which);
+  if (!check_whole(v, which, error)) return FALSE;
+  memcpy(full->extent, full->shape, sizeof full->extent);
+  return check_alignment(v, which, error);
+}
+
+gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_options *options,
+                                fc_format *out, GError **error) {
+  fc_options o = fc_full_options(options);
+  fc_format full = {0};
+  memcpy(&full, in, MIN(in->size, sizeof full));
+  full.size = sizeof full;
+  fc_opened *opened = fc_opened_formats(chain, &full, out->dtype, &o, error);
+  g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, FALSE, error) : NULL;
+  if (plan) {
+    const guint32 size =
+        out->size >= G_STRUCT_OFFSET(fc_format, extent) ? MIN(out->size, sizeof *out) : sizeof *out;
+    memcpy(out, &plan->links[plan->n], size);
+    out->size = size;
+  }
+  fc_opened_free(opened);
+  return plan != NULL;
+}
+
+static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **error) {
+  const fc_format *f = &plan->links[plan->n];
+  for (int a = 0; a < FC_AXES; a++)
+    if (f->extent[a] != out->shape[a])
+      return fc_fail(error, FC_INVALID,
+                     "the output view has shape %" G_GINT64_FORMAT
+                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
+                     out->shape[a], "NYXC"[a], f -> extent[a]);
+  return TRUE;
+}
+
+/* A run that is ready needs nothing but to be run. */
+static gboolean run_host_ready(attempt *a, GBytes *key, const fc_view *in, const fc_view *out,
+                               gboolean *found, GError **error) {
+  fc_run *ready = a->trace ? NULL : fc_ready_take(a->chain, key);
+  *found = ready != NULL;
+  if (!ready) return FALSE;
+  gboolean began;
+  const fc_plan *plan = fc_run_plan(ready);
+  fc_ends ends = {.in = in, .out = out, .name = "output"};
+  gboolean ok = check_shape(plan, out, error);
+  fc_result_set_reason(a->result, plan->reason);
+  if (ok) {
+    ok = fc_run_execute(ready, &ends, a->options, NULL, a->result, &began, error);
+    if (!ok) {
+      fc_run_free(ready);
+      return FALSE;
+    }
+  }
+  fc_ready_keep(a->chain, key, ready);
+  return ok;
+}
+
+static gboolean run_host_once(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *o,
+                              fc_result *result, gboolean *again, GError **error) {
+  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  attempt a = {.chain = chain, .options = o, .trace = trace, .result = result};
+  g_autoptr(GBytes) key = fc_view_key(chain, in, out->dtype, NULL, o);
+  gboolean found = FALSE, ok = run_host_ready(&a, key, in, out, &found, error);
+  if (!found) {
+    fc_opened *opened = fc_opened_views(chain, in, out, o, error);
+    g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
+    fc_ends ends;
+    ok = plan && check_shape(plan, out, error) && fc_opened_ends(opened, plan, &ends, error);
+    a.ends = &ends;
+    /* Kept are runs of nothing but the views, which the next call may have others of. */
+    if (ok) ok = run_plan(&a, plan, plan->borrowed && plan->n_sides == 0 ? key : NULL, error);
+    fc_opened_free(opened);
+  }
+  ok = ok && fc_trace_write(trace, error);
+  *again = !ok && a.again;
+  fc_trace_free(trace);
+  return ok;
+}
+
+gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
+                           fc_result **result, GError **error) {
+  fc_view from, to;
+  if (!fc_check_view(in, &from, "input", FALSE, error) || !fc_check_view(out, &to, "output", FALSE, error))
+    return FALSE;
+  fc_options o = fc_full_options(options);
+  const gint64 start = g_get_monotonic_time();
+  gboolean again = FALSE;
+  GError *why = NULL;
+  g_autofree char *reason = NULL;
+  fc_result *r = fc_result_new();
+  gboolean ok = run_host_once(chain, &from, &to, &o, r, &again, &why);
+  if (again) {
+    start_over(chain, "memory", &o, &r, &why, &reason);
+    ok = run_host_once(chain, &from, &to, &o, r, &again, &why);
+  }
+  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (reason) fc_result_set_reason(r, reason);
+  if (!ok) g_propagate_error(error, why);
+  if (ok && result)
+    *result = r;
+  else
+    fc_result_free(r);
+  return ok;
+}
+
+/* ---- a caller's stream ------------------------------------------------------------- */
+
+static fc_run *make_device_run(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
+                               const fc_options *o, GError **error) {
+  fc_opened *opened = fc_opened_views(chain, in, out, o, error);
+  g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
+  fc_run *run = NULL;
+  if (!plan || !check_shape(plan, out, error))
+    run = NULL;
+  else if (plan->measures)
+    fc_fail(error, FC_UNSUPPORTED, "a chain that measures must wait for its results: run it on host memory");
+  else if (plan->n_sides)
+    fc_fail(error, FC_UNSUPPORTED, "%s: a further input must be read: run the chain on host memory",
+            plan->stages[plan->sides[0].stage].name);
+  else
+    run = fc_run_new(plan, stream, error);
+  fc_opened_free(opened);
+  return run;
+}
+
+gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
+                             const fc_options *options, GError **error) {
+  fc_view from, to;
+  if (!fc_check_view(in, &from, "input", TRUE, error) || !fc_check_view(out, &to, "output", TRUE, error))
+    return FALSE;
+  const fc_driver *driver = chain->context->driver;
+  if (!driver) return fc_fail(error, FC_DEVICE, "this build has no CUDA backend");
+  if (from.device != to.device) return fc_fail(error, FC_INVALID, "the views lie on different devices");
+  fc_options o = fc_full_options(options);
+  /* NULL is the legacy default stream, by the name that cannot be mistaken for "none". */
+  if (!stream) stream = (void *)1;
+  g_autoptr(GBytes) key = fc_view_key(chain, &from, to.dtype, stream, &o);
+  const gboolean captured = driver->captures(from.device, stream);
+  fc_run *run = fc_ready_take(chain, key);
+  if (!run && captured)
+    return fc_fail(error, FC_INVALID,
+                   "the stream is being captured, where nothing can be prepared: run the chain on it once "
+                   "before, with the same formats");
+  if (!run) run = make_device_run(chain, &from, &to, stream, &o, error);
+  if (!run) return FALSE;
+  if (!check_shape(fc_run_plan(run), &to, error)) {
+    fc_ready_keep(chain, key, run);
+    return FALSE;
+  }
+  gboolean ok = fc_run_enqueue(run, &from, &to, error);
+  /* Kept in any case: what was enqueued before a failure still uses its memory. What was captured keeps it
+   * for good. */
+  if (captured)
+    fc_ready_pin(chain, key, run);
+  else
+    fc_ready_keep(chain, key, run);
+  return ok;
+}
+
+gboolean fc_chain_check_device(fc_chain *chain, GError **error) {
+  return fc_ready_check(chain, error);
+}

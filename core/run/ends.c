@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* ends.c - see ends.h. */
+#include "core/run/ends.h"
+
+#include "core/base/error.h"
+#include "core/run/feed.h"
+#include "core/run/memory.h"
+
+#include <string.h>
+#include <sys/statvfs.h>
+
+/* ---- opening -------------------------------------------------------------------- */
+
+static gboolean measures(const fc_chain *chain) {
+  for (guint i = 0; i < chain->n; i++)
+    if (chain->stages[i].op->report) return TRUE;
+  return FALSE;
+}
+
+static gboolean generates(const fc_chain *chain) {
+  return chain->n > 0 && chain->stages[0].op->flags & FC_OP_GENERATOR;
+}
+
+/* Formats that were said of the chain's signal are not said of others. */
+static fc_options options_of_side(const fc_options *o) {
+  fc_options side = *o;
+  side.in_format = side.in_raw = NULL;
+  return side;
+}
+
+static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc_stage_input *input,
+                            const fc_options *o, GError **error) {
+  fc_options side = options_of_side(o);
+  if (!input->path) {
+    fc_view full;
+    return fc_check_view(&input->view, &full, "further input", FALSE, error) ? fc_memory_source_new(&full)
+                                                                             : NULL;
+  }
+  if (strcmp(input->path, "-") == 0) {
+    fc_fail(error, FC_INVALID, "%s: a further input is a file, not standard input", stage->op->name);
+    return NULL;
+  }
+  if (!context->media) {
+    fc_fail(error, FC_UNSUPPORTED, "%s: %s: this context reads no files", stage->op->name, input->path);
+    return NULL;
+  }
+  return context->media->open_source(context, input->path, &side, error);
+}
+
+static gboolean open_sides(fc_opened *o, GError **error) {
+  fc_chain *chain = o->chain;
+  guint n = 0;
+  for (guint i = 0; i < chain->n; i++) n += chain->stages[i].n_inputs;
+  o->sides = g_new0(fc_source *, n + 1);
+  o->side_formats = g_new0(const fc_format *, n + 1);
+  o->side_names = g_new0(const char *, n + 1);
+  for (guint i = 0; i < chain->n; i++)
+    for (guint k = 0; k < chain->stages[i].n_inputs; k++) {
+      const fc_stage *stage = &chain->stages[i];
+      fc_source *source = open_side(chain->context, stage, &stage->inputs[k], o->options, error);
+      /* Chunks are cut by what is known of them. */
+      if (source && source->format.extent[fc_stream_axis(source->format.kind)] < 0)
+        source = fc_source_load(source, chain->context->frames, error);
+      if (!source) return FALSE;
+      o->sides[o->n_sides] = source;
+      o->side_formats[o->n_sides] = &source->format;
+      o->side_names[o->n_sides++] = source->name;
+    }
+  return TRUE;
+}
+
+static fc_opened *opened_new(fc_chain *chain, const fc_options *options) {
+  fc_opened *o = g_new0(fc_opened, 1);
+  o->chain = chain, o->options = options, o->wanted = -1;
+  return o;
+}
+
+static fc_opened *check(fc_opened *o, gboolean ok) {
+  if (ok) return o;
+  fc_opened_free(o);
+  return NULL;
+}
+
+static gboolean open_files(fc_opened *o, const char *input, const char *output, GError **error) {
+  fc_context *context = o->chain->context;
+  if (!output && !measures(o->chain))
+    return fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing");
+  if (!input && !generates(o->chain))
+    return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
+  if (input) {
+    o->source = context->media->open_source(context, input, o->options, error);
+    if (!o->source) return FALSE;
+    o->format = o->source->format, o->has_input = TRUE;
+  }
+  if (output && !(o->sink = context->media->open_sink(context, output, o->options, o->source, error)))
+    return FALSE;
+  return open_sides(o, error);
+}
+
+fc_opened *fc_opened_files(fc_chain *chain, const char *input, const char *output, const fc_options *options,
+                           GError **error) {
+  fc_opened *o = opened_new(chain, options);
+  o->files = TRUE;
+  return check(o, open_files(o, input, output, error));
+}
+
+fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
+                           GError **error) {
+  fc_opened *o = opened_new(chain, options);
+  o->in = in, o->out = out;
+  o->borrowed = o->has_input = TRUE;
+  o->wanted = out->dtype;
+  fc_format_of_view(in, &o->format);
+  return check(o, open_sides(o, error));
+}
+
+fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
+                             GError **error) {
+  fc_opened *o = opened_new(chain, options);
+  o->format = *in, o->has_input = !generates(chain), o->wanted = wanted;
+  return check(o, open_sides(o, error));
+}
+
+void fc_opened_free(fc_opened *o) {
+  if (!o) return;
+  if (o->sink) o->sink->free(o->sink);
+  if (o->source) o->source->free(o->source);
+  for (guint k = 0; k < o->n_sides; k++)
+    if (o->sides[k]) o->sides[k]->free(o->sides[k]);
+  g_free(o->sides);
+  g_free(o->side_formats);
+  g_free(o->side_names);
+  g_free(o);
+}
+
+/* ---- planning ---------------------------------------------------------------------- */
+
+static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
+  gboolean rows = !o->source || o->source->can_rows;
+  if (o->sink) rows = rows && o->sink->can_rows;
+  if (!o->source && !o->borrowed) rows = FALSE;
+  for (guint k = 0; k < o->n_sides; k++) rows = rows && o->sides[k]->can_rows;
+  return (fc_plan_query){.in = o->has_input ? &o->format : NULL,
+                         .sides = o->side_formats,
+                         .side_names = o->side_names,
+                         .wanted = o->wanted,
+                         .bits = o->bits,
+                         .files = o->files,
+                         .rows = rows,
+                         .borrowed = o->borrowed,
+                         .device = o->in ? o->in->device : FC_HOST,
+                         .touch = touch,
+                         .options = o->options};
+}
+
+/* A stage that needs all of it must have it all. */
+static gboolean load_whole(fc_opened *o, const fc_plan *plan, gboolean *loaded, GError **error) {
+  *loaded = plan->whole && o->source && o->format.extent[plan->cut] < 0;
+  if (!*loaded) return TRUE;
+  fc_source *source = g_steal_pointer(&o->source);
+  o->source = fc_source_load(source, o->chain->context->frames, error);
+  if (o->source) o->format = o->source->format;
+  return o->source != NULL;
+}
+
+/* An output that cannot fit where it is going is refused before a byte is written. */
+static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **error) {
+  const double bytes = fc_plan_output_bytes(plan);
+  struct statvfs there;
+  if (!o->sink || !o->sink->plain || bytes < 0) return TRUE;
+  g_autofree char *folder = g_path_get_dirname(o->sink->name);
+  if (statvfs(folder, &there) != 0) return TRUE; /* told when it is opened */
+  const double room = (double)there.f_bavail * (double)there.f_frsize;
+  if (bytes <= room) return TRUE;
+  g_autofree char *size = fc_size_for_message(bytes), *left = fc_size_for_message(room);
+  return fc_fail(error, FC_IO, "%s: the output takes %s, and where it goes %s are left", o->sink->name, size,
+                 left);
+}
+
+fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
+  for (;;) {
+    fc_plan_query query = query_of(o, touch);
+    g_autoptr(fc_plan) formats = fc_plan_formats(o->chain, &query, error);
+    gboolean loaded = FALSE;
+    if (!formats || !load_whole(o, formats, &loaded, error)) return NULL;
+    if (loaded) continue;
+    if (o->sink) {
+      fc_format wish = formats->links[formats->n];
+      if (!o->sink->accept(o->sink, &wish, error)) return NULL;
+      o->wanted = wish.dtype, o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
+    }
+    query = query_of(o, touch);
+    g_autoptr(fc_plan) plan = fc_plan_new(o->chain, &query, error);
+    return plan && check_room(o, plan, error) ? g_steal_pointer(&plan) : NULL;
+  }
+}
+
+gboolean fc_opened_ends(fc_opened *o, const fc_plan *plan, fc_ends *ends, GError **error) {
+  fc_context *context = o->chain->context;
+  for (guint k = 0; k < o->n_sides; k++) {
+    fc_source *source = fc_source_cast(g_steal_pointer(&o->sides[k]), plan->sides[k].format.dtype);
+    if (plan->sides[k].random) source = fc_source_load(source, context->frames, error);
+    if (!source) return FALSE;
+    o->sides[k] = source;
+  }
+  if (o->borrowed && !plan->borrowed) { /* copied like a file */
+    o->source = fc_memory_source_new(o->in);
+    o->sink = fc_memory_sink_new(o->out);
+  }
+  *ends = (fc_ends){.source = o->source,
+                    .sides = o->sides,
+                    .sink = o->sink,
+                    .in = o->in,
+                    .out = o->out,
+                    .name = o->sink     ? o->sink->name
+                            : o->source ? o->source->name
+                                        : "output"};
+  if (plan->borrowed) ends->source = NULL, ends->sink = NULL, ends->name = "output";
+  return TRUE;
+}
+
+/* ---- keys --------------------------------------------------------------------------- */
+
+static void append(GByteArray *key, const void *data, gsize bytes) {
+  g_byte_array_append(key, data, (guint)bytes);
+}
+
+static void append_options(GByteArray *key, const fc_chain *chain, const fc_options *o) {
+  const char *device = o->device ? o->device : "auto";
+  const gint64 numbers[] = {o->threads, o->precision, o->chunk, (gint64)chain->context->max_memory,
+                            (gint64)(gintptr)chain->context->driver};
+  append(key, device, strlen(device) + 1);
+  append(key, numbers, sizeof numbers);
+}
+
+GBytes *fc_opened_key(const fc_opened *o) {
+  fc_plan_query query = query_of(o, TRUE);
+  GByteArray *key = g_byte_array_new();
+  const gint64 numbers[] = {'f',        query.wanted,   query.bits,  query.files,
+                            query.rows, query.borrowed, o->has_input};
+  append(key, numbers, sizeof numbers);
+  append(key, &o->format, sizeof o->format);
+  for (guint k = 0; k < o->n_sides; k++) append(key, o->side_formats[k], sizeof(fc_format));
+  append_options(key, o->chain, o->options);
+  return g_byte_array_free_to_bytes(key);
+}
+
+GBytes *fc_view_key(const fc_chain *chain, const fc_view *in, int out_dtype, const void *stream,
+                    const fc_options *o) {
+  fc_format format;
+  GByteArray *key = g_byte_array_sized_new(256);
+  const gint64 numbers[] = {'v', out_dtype, in->device, (gint64)(gintptr)stream};
+  fc_format_of_view(in, &format);
+  append(key, numbers, sizeof numbers);
+  append(key, &format, sizeof format);
+  append_options(key, chain, o);
+  return g_byte_array_free_to_bytes(key);
+}

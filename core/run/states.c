@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* states.c - see states.h. */
+#include "core/run/states.h"
+
+#include "core/base/error.h"
+
+#include <string.h>
+
+/* Tiles for each thread, so that one that is held up does not hold up all; and the
+ * least output elements that are worth waking a thread for. */
+#define TILES_EACH 2
+#define TILE_LEAST 8192
+
+int fc_measured_axis(const fc_format *f) {
+  return f->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y;
+}
+
+gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]) {
+  int axis = fc_measured_axis(format);
+  return fc_scale_ceil(fc_range_length(made[axis]), 1, ps->reach[axis].align);
+}
+
+static int choose_tile_axis(const fc_plan_stage *ps, const fc_format *out, const gint64 capacity[FC_AXES]) {
+  if (ps->measure_bytes) return fc_measured_axis(out);
+  return out->kind == FC_AUDIO || capacity[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
+}
+
+/* Never decreases when `shape` grows, so that scratch for the longest serves all. */
+gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, int threads) {
+  gint64 length = MAX(shape[axis], 1), across = 1;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != axis) across *= MAX(shape[a], 1);
+  gint64 tile = fc_scale_ceil(length, 1, threads > 1 ? (gint64)threads * TILES_EACH : 1);
+  tile = MAX(tile, fc_scale_ceil(TILE_LEAST, 1, across));
+  return fc_scale_ceil(tile, 1, align) * align;
+}
+
+/* ---- scratch ------------------------------------------------------------------ */
+
+/* A view without memory. */
+static fc_view shaped(const fc_format *f, const gint64 shape[FC_AXES]) {
+  fc_buffer b = {0};
+  fc_range all[FC_AXES];
+  fc_buffer_layout(&b, f, shape);
+  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, shape[a]};
+  fc_buffer_hold(&b, all, 0);
+  return fc_buffer_view(&b, all, f);
+}
+
+static void input_shape(const fc_reach reach[FC_AXES], const fc_format *in, const gint64 out[FC_AXES],
+                        gint64 shape[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++)
+    shape[a] = fc_reach_is_whole(&reach[a]) ? MAX(in->extent[a], 0)
+                                            : fc_scale_ceil(out[a], reach[a].num, reach[a].den) + 1;
+}
+
+gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, const fc_view *in,
+                       const fc_view *out) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  if (!state->backend || !state->backend->scratch) return 0;
+  fc_view sides[FC_INPUTS_MOST];
+  const fc_view *ins[1 + FC_INPUTS_MOST] = {in};
+  for (guint k = 0; k < ps->n_sides; k++) {
+    const fc_plan_side *side = &plan->sides[ps->side + k];
+    gint64 shape[FC_AXES];
+    input_shape(side->reach, &side->format, out->shape, shape);
+    sides[k] = shaped(&side->format, shape);
+    ins[1 + k] = &sides[k];
+  }
+  fc_job job = {.size = sizeof job,
+                .compute = plan->compute,
+                .n_in = ps->generator ? 0 : 1 + ps->n_sides,
+                .in = ins,
+                .out = out};
+  return (state->backend->scratch(state->prepared->state, &job) + 255) / 256 * 256;
+}
+
+/* For the largest call there can be. */
+static gsize largest_scratch(const fc_plan *plan, guint s, const fc_state *state) {
+  gint64 out[FC_AXES], in[FC_AXES];
+  fc_plan_capacity(plan, s + 1, out);
+  if (fc_plan_on_host(plan, s)) {
+    int axis = state->tile_axis;
+    out[axis] = MIN(state->tile, MAX(out[axis], 1));
+  }
+  input_shape(plan->stages[s].reach, &plan->links[s], out, in);
+  fc_view in_view = shaped(&plan->links[s], in), out_view = shaped(&plan->links[s + 1], out);
+  return fc_state_scratch(plan, s, state, &in_view, &out_view);
+}
+
+/* ---- states ---------------------------------------------------------------------- */
+
+static gboolean prepare(fc_states *states, guint s, guint device, GError **error) {
+  fc_plan *plan = states->plan;
+  fc_plan_stage *ps = &plan->stages[s];
+  fc_state *state = &states->stages[s];
+  const gboolean host = fc_plan_on_host(plan, s);
+  if (ps->op) {
+    const fc_format *in[1 + FC_INPUTS_MOST] = {&plan->links[s]};
+    for (guint k = 0; k < ps->n_sides; k++) in[1 + k] = &plan->sides[ps->side + k].format;
+    state->backend = fc_backend_for(ps->op, host ? FC_KIND_HOST : FC_KIND_CUDA);
+    state->prepared =
+        fc_stage_prepare(ps->stage, state->backend, host ? FC_HOST : plan->devices[device], plan->compute,
+                         ps->generator ? 0 : 1 + ps->n_sides, in, &plan->links[s + 1], error);
+    if (!state->prepared) return FALSE;
+  }
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, s + 1, capacity);
+  state->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
+  /* What carries state is run in one piece. */
+  state->tile = fc_tile_length(capacity, state->tile_axis, ps->reach[state->tile_axis].align,
+                               ps->carry_bytes ? 1 : fc_plan_width(plan));
+  state->scratch = largest_scratch(plan, s, state);
+  return TRUE;
+}
+
+fc_states *fc_states_new(fc_plan *plan, guint device, GError **error) {
+  fc_states *states = g_new0(fc_states, 1);
+  states->references = 1;
+  states->plan = fc_plan_ref(plan);
+  states->stages = g_new0(fc_state, MAX(plan->n, 1));
+  for (guint s = 0; s < plan->n; s++)
+    if (!prepare(states, s, device, error)) {
+      fc_states_unref(states);
+      return NULL;
+    }
+  return states;
+}
+
+fc_states *fc_states_ref(fc_states *states) {
+  g_atomic_int_inc(&states->references);
+  return states;
+}
+
+void fc_states_unref(fc_states *states) {
+  if (!states || !g_atomic_int_dec_and_test(&states->references)) return;
+  for (guint s = 0; s < states->plan->n; s++)
+    if (states->stages[s].prepared)
+      fc_prepared_unref(states->plan->stages[s].stage, states->stages[s].prepared);
+  g_free(states->stages);
+  fc_plan_unref(states->plan);
+  g_free(states);
+}
+
+/* ---- fitting into memory -------------------------------------------------------------- */
+
+/* Scratch of all threads on the CPU. */
+static gboolean scratch_of(fc_plan *plan, double *bytes, guint *widest, GError **error) {
+  fc_states *states = fc_states_new(plan, 0, error);
+  gsize most = 0;
+  if (!states) return FALSE;
+  for (guint s = 0; s < plan->n; s++)
+    if (fc_plan_on_host(plan, s) && states->stages[s].scratch > most)
+      most = states->stages[s].scratch, *widest = s;
+  *bytes = (double)most * plan->threads;
+  fc_states_unref(states);
+  return TRUE;
+}
+
+static gboolean no_room(const fc_plan *plan, double need, double room, guint widest, GError **error) {
+  const double most = (double)plan->chain->context->max_memory;
+  g_autofree char *takes = fc_size_for_message(need), *limit = fc_size_for_message(most),
+                  *rest = fc_size_for_message(room), *scratch = fc_size_for_message(plan->scratch);
+  g_autofree char *left = room < most ? g_strdup_printf(", of which %s are left", rest) : g_strdup("");
+  return fc_fail(
+      error, FC_NO_MEMORY,
+      "this would take %s of memory and the limit is %s (--max-memory sets it)%s: %s works in %s%s", takes,
+      limit, left, plan->stages[widest].name, scratch,
+      plan->whole ? ", and a stage needs the whole signal at once" : "");
+}
+
+/* Half the chunk, as whole blocks while there are any; 0: it gets no smaller. */
+static gint64 smaller(const fc_plan *plan) {
+  gint64 chunk = plan->chunk / 2;
+  if (plan->whole || chunk < 1) return 0;
+  return chunk > plan->multiple ? chunk / plan->multiple * plan->multiple : chunk;
+}
+
+fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {
+  const double room = (double)fc_frame_pool_room(wanted->chain->context->frames);
+  fc_plan *plan = fc_plan_ref(wanted);
+  double was = G_MAXDOUBLE;
+  for (;;) {
+    double scratch = 0;
+    guint widest = 0;
+    if (!scratch_of(plan, &scratch, &widest, error)) break;
+    fc_plan *with = fc_plan_with_chunk(plan, plan->chunk, plan->threads, scratch);
+    fc_plan_unref(plan);
+    plan = with;
+    double need = fc_plan_host_bytes(plan) + scratch;
+    if (need <= room || scratch == 0) return plan; /* buffers alone were judged by the whole limit */
+    /* Smaller chunks as long as that saves something, then fewer threads with those there were. */
+    gint64 chunk = need > was * (1 - FC_LEAST_WORTH_SAVING) && plan->threads > 1 ? 0 : smaller(plan);
+    int threads = plan->threads;
+    was = need;
+    if (!chunk) {
+      if (threads == 1) {
+        no_room(plan, need, room, widest, error);
+        break;
+      }
+      chunk = wanted->chunk, threads /= 2, was = G_MAXDOUBLE;
+    }
+    with = fc_plan_with_chunk(plan, chunk, threads, 0);
+    fc_plan_unref(plan);
+    plan = with;
+  }
+  fc_plan_unref(plan);
+  return NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * states.h - a plan whose operators are prepared: what each stage's process is called with, how its output is
+ * cut into tiles on the CPU, and how much scratch it works in. Read only once made; several workers share
+ * one.
+ */
+#ifndef FC_CORE_STATES_H
+#define FC_CORE_STATES_H
+
+#include "core/plan/chunk.h"
+
+G_BEGIN_DECLS
+
+typedef struct fc_state {
+  const fc_backend *backend; /* NULL for a cast */
+  fc_prepared *prepared;
+  gint64 tile; /* the longest stretch of output that one thread takes at a time */
+  int tile_axis;
+  gsize scratch; /* bytes a thread, or on a device for the stage */
+} fc_state;
+
+typedef struct fc_states {
+  gint references; /* atomic */
+  fc_plan *plan;
+  fc_state *stages;
+} fc_states;
+
+/* Prepares the operators on the plan's device number `device` (0 on the CPU). */
+fc_states *fc_states_new(fc_plan *plan, guint device, GError **error);
+fc_states *fc_states_ref(fc_states *states);
+void fc_states_unref(fc_states *states); /* NULL is allowed; in the chain's thread */
+
+/* The plan itself, or one with smaller chunks, fewer workers or fewer threads whose buffers and scratch fit
+ * into the memory that the context may take; NULL with FC_NO_MEMORY where none does. */
+fc_plan *fc_plan_fit(fc_plan *plan, GError **error);
+
+/* How many pieces of output a stage is cut into for so many threads, at most so long. */
+gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, int threads);
+
+/* Threads that share out one chunk's tiles. */
+static inline int fc_plan_width(const fc_plan *plan) {
+  return plan->n_devices ? plan->threads : MAX(plan->threads / MAX(plan->crew, 1), 1);
+}
+
+/* Along which axis stages measure such signals, and how many blocks a stretch has there. */
+int fc_measured_axis(const fc_format *format);
+gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]);
+
+/* Scratch for one call with these views, of which sides' may be NULL. */
+gsize fc_state_scratch(const fc_plan *plan, guint stage, const fc_state *state, const fc_view *in,
+                       const fc_view *out);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * workspace.c - see workspace.h. On the CPU a stage's output is cut into tiles that threads
+ * share out; an operator is a pure function of its view, so where the cuts lie does
+ * not show in the result.
+ */
+#include "core/run/workspace.h"
+
+#include "core/base/error.h"
+
+#include <string.h>
+
+/* ---- memory ------------------------------------------------------------------- */
+
+/* `host`: in host memory that a device's lanes copy from and to. */
+static gboolean no_memory(const fc_workspace *w, gboolean host, const char *what, gsize bytes,
+                          GError **error) {
+  const fc_runner *runner = w->runner;
+  gboolean gpu = runner->device != FC_HOST;
+  gsize room = fc_frame_pool_room(w->context->frames);
+  if (!gpu && bytes > room)
+    return fc_fail(
+        error, FC_NO_MEMORY,
+        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory sets it) %.1f MB are "
+        "left",
+        what, (double)bytes / 1e6, (double)w->context->max_memory / 1e6, (double)room / 1e6);
+  return fc_fail(error, FC_NO_MEMORY, "%s%snot enough %smemory for %s (%.1f MB)",
+                 gpu ? runner->description : "", gpu ? ": " : "", gpu && host ? "pinned host " : "", what,
+                 (double)bytes / 1e6);
+}
+
+void *fc_workspace_alloc(fc_workspace *w, gsize bytes, gboolean host, const char *what, GError **error) {
+  void *memory = fc_lease_alloc(w->lease, bytes, host);
+  if (memory)
+    g_ptr_array_add(w->memory, memory);
+  else
+    no_memory(w, host, what, bytes, error);
+  return memory;
+}
+
+gboolean fc_workspace_buffer(fc_workspace *w, const fc_format *format, const gint64 capacity[FC_AXES],
+                             gboolean host, gboolean packed, fc_buffer *b, GError **error) {
+  if (!(packed ? fc_buffer_pack : fc_buffer_layout)(b, format, capacity))
+    return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
+  b->device = host ? FC_HOST : w->runner->device;
+  b->memory = fc_workspace_alloc(w, b->bytes, host, "a chunk", error);
+  return b->memory != NULL;
+}
+
+static gboolean link_buffer(fc_workspace *w, guint link, gboolean host, fc_buffer *b, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  return fc_workspace_buffer(w, &plan->links[link], capacity, host, FALSE, b, error);
+}
+
+/* What is delivered to, or of, a device: host memory without borders and without gaps between the rows. */
+static gboolean twin(fc_workspace *w, guint link, fc_buffer *b, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  const fc_format *format = &plan->links[link];
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  for (int a = plan->cut == FC_AXIS_Y ? FC_AXIS_Y : FC_AXIS_N; a < FC_AXES; a++)
+    if (a != (int)plan->cut) capacity[a] = format->extent[a];
+  return fc_workspace_buffer(w, format, capacity, TRUE, TRUE, b, error);
+}
+
+/* ---- slots ----------------------------------------------------------------------- */
+
+static gboolean has_source(const fc_plan *plan) {
+  return plan->n == 0 || !plan->stages[0].generator;
+}
+
+static gboolean init_measured(fc_workspace *w, fc_slot *slot, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  slot->measured = g_new0(void *, plan->n + 1);
+  slot->measured_strides = g_new0(gint64, plan->n + 1);
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_plan_stage *ps = &plan->stages[s];
+    if (!ps->measure_bytes) continue;
+    gint64 capacity[FC_AXES];
+    fc_range made[FC_AXES];
+    fc_plan_capacity(plan, s + 1, capacity);
+    for (int a = 0; a < FC_AXES; a++) made[a] = (fc_range){0, capacity[a]};
+    slot->measured_strides[s] =
+        (fc_measure_blocks(ps, &plan->links[s + 1], made) + 1) * (gint64)ps->measure_bytes;
+    gsize bytes = (gsize)(slot->measured_strides[s] * MAX(capacity[FC_AXIS_N], 1));
+    slot->measured[s] = fc_workspace_alloc(w, bytes, TRUE, "measurements", error);
+    if (!slot->measured[s]) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean init_sides(fc_workspace *w, fc_slot *slot, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  slot->sides = g_new0(fc_buffer, plan->n_sides + 1);
+  slot->host_sides = g_new0(fc_buffer, plan->n_sides + 1);
+  for (guint k = 0; k < plan->n_sides; k++) {
+    const fc_format *format = &plan->sides[k].format;
+    gint64 capacity[FC_AXES];
+    fc_plan_side_capacity(plan, k, capacity);
+    if (!fc_workspace_buffer(w, format, capacity, FALSE, FALSE, &slot->sides[k], error)) return FALSE;
+    if (plan->n_devices &&
+        !fc_workspace_buffer(w, format, capacity, TRUE, FALSE, &slot->host_sides[k], error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean init_slot(fc_workspace *w, guint index, gboolean borrowed, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  const guint root = fc_plan_output_root(plan); /* 0: the output stays in the input's memory */
+  fc_slot *slot = &w->slots[index];
+  slot->index = index;
+  slot->states = fc_states_ref(w->states);
+  slot->chunk = fc_chunk_new(plan);
+  if (!init_sides(w, slot, error) || !init_measured(w, slot, error)) return FALSE;
+  const gboolean device = plan->n_devices != 0;
+  if (!plan->borrowed && has_source(plan) &&
+      (!link_buffer(w, 0, FALSE, &slot->in, error) || (device && !twin(w, 0, &slot->host_in, error))))
+    return FALSE;
+  /* Of borrowed memory a chunk may end elsewhere than where the last stage writes. */
+  if (root > 0 && !borrowed && !link_buffer(w, root, FALSE, &slot->out, error)) return FALSE;
+  return !device || borrowed || twin(w, plan->n, &slot->host_out, error);
+}
+
+static void clear_slot(fc_slot *slot) {
+  fc_chunk_free(slot->chunk);
+  fc_states_unref(slot->states);
+  g_free(slot->sides);
+  g_free(slot->host_sides);
+  g_free(slot->measured);
+  g_free(slot->measured_strides);
+}
+
+/* ---- making a workspace ------------------------------------------------------------ */
+
+static gboolean init_links(fc_workspace *w, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  guint root = fc_plan_output_root(plan);
+  for (guint l = 1; l < plan->n; l++) {
+    if (plan->stages[l - 1].passthrough || l == root) continue;
+    if (!link_buffer(w, l, FALSE, &w->links[l], error)) return FALSE;
+  }
+  for (guint s = 0; s < plan->n; s++)
+    if (plan->stages[s].on_host && (!link_buffer(w, s, TRUE, &w->bounce_in[s], error) ||
+                                    !link_buffer(w, s + 1, TRUE, &w->bounce_out[s], error)))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean init_scratch(fc_workspace *w, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  gsize cpu = 0, device = 0;
+  for (guint s = 0; s < plan->n; s++) {
+    gsize *most = fc_plan_on_host(plan, s) ? &cpu : &device;
+    *most = MAX(*most, w->states->stages[s].scratch);
+  }
+  if (device && !(w->scratch = fc_workspace_alloc(w, device, FALSE, "scratch", error))) return FALSE;
+  if (!cpu) return TRUE;
+  fc_lease *lease = w->helper ? w->helper : w->lease;
+  cpu *= (gsize)fc_lease_runner(lease)->threads;
+  w->host_scratch = fc_lease_alloc(lease, cpu, FALSE);
+  if (w->host_scratch && !w->helper) g_ptr_array_add(w->memory, w->host_scratch);
+  return w->host_scratch || no_memory(w, FALSE, "scratch", cpu, error);
+}
+
+gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, gboolean borrowed,
+                           GError **error) {
+  const fc_plan *plan = states->plan;
+  gboolean leaves = FALSE;
+  memset(w, 0, sizeof *w);
+  w->context = plan->chain->context;
+  w->lease = lease, w->runner = fc_lease_runner(lease);
+  w->states = fc_states_ref(states);
+  w->memory = g_ptr_array_new();
+  w->links = g_new0(fc_buffer, plan->n + 1);
+  w->bounce_in = g_new0(fc_buffer, plan->n + 1);
+  w->bounce_out = g_new0(fc_buffer, plan->n + 1);
+  w->plain = plan->n_devices && !fc_states_capturable(states);
+  for (guint s = 0; s < plan->n; s++) leaves |= plan->stages[s].on_host;
+  if (leaves) w->helper = fc_lease_new_cpu(w->context, plan->threads);
+  w->notes = fc_workspace_alloc(w, FC_NOTES * sizeof(guint32) * MAX(plan->n, 1), TRUE, "notes", error);
+  if (!w->notes || !init_links(w, error) || !init_scratch(w, error)) return FALSE;
+  w->n_slots = fc_plan_slots(plan);
+  for (guint i = 0; i < w->n_slots; i++)
+    if (!init_slot(w, i, borrowed, error)) return FALSE;
+  return TRUE;
+}
+
+void fc_workspace_clear(fc_workspace *w, gboolean broken) {
+  for (guint i = 0; i < FC_SLOTS; i++)
+    if (w->slots[i].chunk) clear_slot(&w->slots[i]);
+  if (w->helper) fc_lease_release(w->helper, w->host_scratch);
+  fc_lease_return(w->helper, FALSE);
+  for (guint i = 0; w->memory && i < w->memory->len; i++)
+    fc_lease_release(w->lease, g_ptr_array_index(w->memory, i));
+  if (w->memory) g_ptr_array_free(w->memory, TRUE);
+  fc_lease_return(w->lease, broken);
+  fc_states_unref(w->states);
+  g_free(w->links);
+  g_free(w->bounce_in);
+  g_free(w->bounce_out);
+  memset(w, 0, sizeof *w);
+}
+
+/* ---- carried state -------------------------------------------------------------------- */
+
+gboolean fc_carries_init(fc_workspace *w, fc_carry *carries, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  for (guint s = 0; s < plan->n; s++) {
+    const guint64 bytes = plan->stages[s].carry_bytes;
+    if (!bytes) continue;
+    /* A stage that leaves the device keeps its state on the host. */
+    carries[s].state = fc_workspace_alloc(w, bytes, plan->stages[s].on_host, "carried state", error);
+    if (!carries[s].state) return FALSE;
+    if (!fc_plan_on_host(plan, s)) {
+      g_autofree void *zeros = g_try_malloc0(bytes);
+      carries[s].zeros = fc_workspace_alloc(w, bytes, FALSE, "carried state", error);
+      if (!zeros || !carries[s].zeros)
+        return zeros ? FALSE : no_memory(w, FALSE, "carried state", bytes, error);
+      if (!w->context->driver->upload(w->runner->device, carries[s].zeros, zeros, bytes, error)) return FALSE;
+    }
+    gint64 capacity[FC_AXES];
+    fc_plan_capacity(plan, s + 1, capacity);
+    capacity[plan->cut] = MIN(capacity[plan->cut], 2 * fc_plan_span(plan, s + 1));
+    if (!fc_workspace_buffer(w, &plan->links[s + 1], capacity, FALSE, FALSE, &carries[s].tail, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Bytes as a view of one row. */
+static fc_view bytes_view(void *memory, gint64 bytes, gint32 device) {
+  return (fc_view){.size = sizeof(fc_view),
+                   .dtype = FC_U8,
+                   .kind = FC_ARRAY,
+                   .device = device,
+                   .data = memory,
+                   .shape = {1, 1, bytes, 1},
+                   .stride = {bytes, bytes, 1, 1},
+                   .extent = {1, 1, bytes, 1}};
+}
+
+gboolean fc_carries_reset(fc_workspace *w, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  for (guint s = 0; s < plan->n; s++) {
+    fc_carry *carry = &w->carries[s];
+    const gint64 bytes = (gint64)plan->stages[s].carry_bytes;
+    carry->done = 0, carry->turn = 0;
+    for (int a = 0; a < FC_AXES; a++) carry->tail.held[a] = (fc_range){0, 0};
+    if (!carry->state) continue;
+    if (!carry->zeros) {
+      memset(carry->state, 0, (gsize)bytes);
+      continue;
+    }
+    fc_view to = bytes_view(carry->state, bytes, w->runner->device),
+            from = bytes_view(carry->zeros, bytes, w->runner->device);
+    if (!w->runner->copy(w->runner, &to, &from, NULL, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean copy_range(fc_workspace *w, const fc_buffer *to, const fc_buffer *from,
+                           const fc_range what[FC_AXES], const fc_format *format, GError **error) {
+  fc_view t = fc_buffer_view(to, what, format), f = fc_buffer_view(from, what, format);
+  return fc_view_count(&t) == 0 || w->runner->copy(w->runner, &t, &f, NULL, error);
+}
+
+/* Before the stage: what is kept of its output so far goes ahead of what will be made. */
+static gboolean restore_tail(fc_workspace *w, const fc_slot *slot, guint s, GError **error) {
+  const fc_plan *plan = slot->states->plan;
+  const fc_carry *carry = &w->carries[s];
+  const fc_chunk_link *out = &slot->chunk->links[s + 1];
+  fc_range what[FC_AXES], *along = &what[plan->cut];
+  memcpy(what, out->made, sizeof what);
+  *along =
+      (fc_range){MAX(out->made[plan->cut].lo, carry->tail.held[plan->cut].lo), MIN(out->fresh, carry->done)};
+  if (along->lo > out->made[plan->cut].lo + fc_plan_span(plan, s + 1) || along->hi < out->fresh)
+    return fc_fail(error, FC_FATAL, "the demand of a chunk ran backwards");
+  return fc_range_empty(*along) ||
+         copy_range(w, &w->links[s + 1], &carry->tail, what, &plan->links[s + 1], error);
+}
+
+/* After it: its end is kept for the next chunk. */
+static gboolean keep_tail(fc_workspace *w, const fc_slot *slot, guint s, GError **error) {
+  const fc_plan *plan = slot->states->plan;
+  fc_carry *carry = &w->carries[s];
+  fc_range what[FC_AXES];
+  memcpy(what, slot->chunk->links[s + 1].made, sizeof what);
+  if (what[plan->cut].hi <= carry->done) return TRUE;
+  carry->done = what[plan->cut].hi;
+  what[plan->cut].lo = MAX(what[plan->cut].lo, carry->done - carry->tail.capacity[plan->cut]);
+  fc_buffer_hold(&carry->tail, what, what[FC_AXIS_X].lo);
+  return copy_range(w, &carry->tail, &w->links[s + 1], what, &plan->links[s + 1], error);
+}
+
+/* ---- one stage ---------------------------------------------------------------------------- */
+
+typedef struct call {
+  fc_workspace *work;
+  fc_slot *slot;
+  const fc_plan *plan;
+  const fc_plan_stage *ps;
+  const fc_state *state;
+  guint stage;
+  fc_view in, out, sides[FC_INPUTS_MOST]; /* of the whole stage */
+  void *scratch;                          /* on a device: NULL is the workspace's */
+  const fc_edges *edges; /* on a device: the border that the operator is to make itself; else NULL */
+  gboolean refused;      /* it did not */
+  void *measure, *carry;
+  gint64 measure_stride;
+  gint64 tiles, tile;
+  gint status; /* atomic: the first failure */
+} call;
+
+static fc_runner *cpu_of(fc_workspace *w) {
+  return w->helper ? fc_lease_runner(w->helper) : w->runner;
+}
+
+static guint n_inputs(const call *c) {
+  return c->ps->generator ? 0 : 1 + c->ps->n_sides;
+}
+
+static fc_view sub_view(const fc_view *v, int axis, gint64 lo, gint64 hi) {
+  fc_view sub = *v;
+  sub.data = (char *)v->data + (lo - v->origin[axis]) * v->stride[axis];
+  sub.origin[axis] = lo;
+  sub.shape[axis] = hi - lo;
+  return sub;
+}
+
+/* The part of an input that a stretch of output is made of. */
+static fc_view input_of(const fc_view *in, const fc_reach *r, int axis, gint64 lo, gint64 hi) {
+  if (fc_reach_is_whole(r)) return *in;
+  return sub_view(in, axis, fc_scale_floor(lo, r->num, r->den), fc_scale_ceil(hi, r->num, r->den));
+}
+
+static fc_job job_of(const call *c, const fc_view *const *in, const fc_view *out) {
+  return (fc_job){.size = sizeof(fc_job),
+                  .compute = c->plan->compute,
+                  .n_in = n_inputs(c),
+                  .in = in,
+                  .out = out,
+                  .scratch_bytes = c->state->scratch,
+                  .measure = c->measure,
+                  .measure_stride = c->measure_stride,
+                  .carry = c->carry,
+                  .notes = c->work->notes + FC_NOTES * c->stage};
+}
+
+static void run_tile(guint index, guint thread, void *data) {
+  call *c = data;
+  if (g_atomic_int_get(&c->status) != FC_OK) return;
+  const int axis = c->state->tile_axis;
+  const fc_reach *r = &c->ps->reach[axis];
+  gint64 lo = c->out.origin[axis] + index * c->tile, end = c->out.origin[axis] + c->out.shape[axis];
+  gint64 hi = MIN(lo + c->tile, end);
+  fc_view out = sub_view(&c->out, axis, lo, hi), in = c->in, sides[FC_INPUTS_MOST];
+  if (!c->ps->generator) in = input_of(&c->in, r, axis, lo, hi);
+  if (!c->ps->op) {
+    fc_view_convert(&out, &in, c->work->notes + FC_NOTES * c->stage);
+    return;
+  }
+  const fc_view *ins[1 + FC_INPUTS_MOST] = {&in};
+  for (guint k = 0; k < c->ps->n_sides; k++) {
+    sides[k] = input_of(&c->sides[k], &c->plan->sides[c->ps->side + k].reach[axis], axis, lo, hi);
+    ins[1 + k] = &sides[k];
+  }
+  fc_job job = job_of(c, ins, &out);
+  if (job.measure)
+    job.measure = (char *)job.measure + (lo - c->out.origin[axis]) / r->align * (gint64)c->ps->measure_bytes;
+  if (c->state->scratch) job.scratch = (char *)c->work->host_scratch + (gsize)thread * c->state->scratch;
+  fc_enter_operator(c->ps->name);
+  fc_status status = c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job);
+  fc_enter_operator(NULL);
+  if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
+}
+
+static gboolean run_on_cpu(call *c, GError **error) {
+  fc_runner *cpu = cpu_of(c->work);
+  const int axis = c->state->tile_axis;
+  c->tile = MIN(c->state->tile, fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, cpu->threads));
+  if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
+  c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
+  cpu->parallel(cpu, (guint)c->tiles, run_tile, c);
+  if (!c->ps->op) return TRUE;
+  return fc_stage_host_check(&c->ps->stage->host, c->ps->name, "processing", (fc_status)c->status, error);
+}
+
+static gboolean run_on_device(call *c, GError **error) {
+  fc_workspace *w = c->work;
+  if (!c->ps->op) return w->runner->copy(w->runner, &c->out, &c->in, w->notes + FC_NOTES * c->stage, error);
+  const fc_view *ins[1 + FC_INPUTS_MOST] = {&c->in};
+  for (guint k = 0; k < c->ps->n_sides; k++) ins[1 + k] = &c->sides[k];
+  fc_job job = job_of(c, ins, &c->out);
+  job.stream = w->runner->stream;
+  job.scratch = c->scratch ? c->scratch : w->scratch;
+  job.edges = c->edges;
+  fc_enter_operator(c->ps->name);
+  fc_status status = c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job);
+  fc_enter_operator(NULL);
+  c->refused = c->edges && status == FC_UNSUPPORTED;
+  /* What it may have said in refusing is not the reason of anything that fails later. */
+  if (c->refused) status = FC_OK;
+  return fc_stage_host_check_on(&c->ps->stage->host, c->ps->name, w->runner->device, "processing", status,
+                                error);
+}
+
+static gint64 view_bytes(const fc_view *v) {
+  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
+}
+
+/* The fresh part of what a chunk has of a link. */
+static void fresh_part(const call *c, fc_range what[FC_AXES]) {
+  const fc_chunk_link *out = &c->slot->chunk->links[c->stage + 1];
+  memcpy(what, out->made, sizeof out->made);
+  what[c->plan->cut].lo = out->fresh;
+}
+
+/* Brings the inputs down, runs on the CPU, and takes the output up again. */
+static gboolean run_off_device(call *c, GError **error) {
+  fc_workspace *w = c->work;
+  fc_buffer *from = &w->bounce_in[c->stage], *to = &w->bounce_out[c->stage];
+  const fc_chunk_link *in = &c->slot->chunk->links[c->stage], *out = &c->slot->chunk->links[c->stage + 1];
+  const fc_format *formats = &c->plan->links[c->stage];
+  fc_view device_in = fc_buffer_view(&w->links[c->stage], in->held, &formats[0]), device_out = c->out;
+  fc_range what[FC_AXES];
+  fresh_part(c, what);
+  fc_buffer_hold(from, in->held, in->view[FC_AXIS_X].lo);
+  fc_buffer_hold(to, out->held, out->made[FC_AXIS_X].lo);
+  fc_view host_in = fc_buffer_view(from, in->held, &formats[0]);
+  gint64 start = fc_trace_now(w->trace);
+  if ((!c->ps->generator && !w->runner->copy(w->runner, &host_in, &device_in, NULL, error)) ||
+      !w->runner->finish(w->runner, error))
+    return FALSE;
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "download", start, c->slot->number, view_bytes(&host_in));
+  w->bytes_down += view_bytes(&host_in);
+  c->in = fc_buffer_view(from, in->view, &formats[0]);
+  /* What its sides read is in pinned memory still; borders were made on the device. */
+  for (guint k = 0; k < c->ps->n_sides; k++) {
+    const guint side = c->ps->side + k;
+    const fc_format *format = &c->plan->sides[side].format;
+    const fc_chunk_link *link = &c->slot->chunk->sides[side];
+    fc_buffer *host = &c->slot->host_sides[side];
+    fc_view there = fc_buffer_view(&c->slot->sides[side], link->held, format),
+            here = fc_buffer_view(host, link->held, format);
+    if (fc_view_count(&here) &&
+        (!w->runner->copy(w->runner, &here, &there, NULL, error) || !w->runner->finish(w->runner, error)))
+      return FALSE;
+    c->sides[k] = fc_buffer_view(host, link->view, format);
+  }
+  c->out = fc_buffer_view(to, what, &formats[1]);
+  if (!run_on_cpu(c, error)) return FALSE;
+  start = fc_trace_now(w->trace);
+  w->bytes_up += view_bytes(&c->out);
+  if (!w->runner->copy(w->runner, &device_out, &c->out, NULL, error) || !w->runner->finish(w->runner, error))
+    return FALSE;
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "upload", start, c->slot->number, view_bytes(&c->out));
+  return TRUE;
+}
+
+/* ---- borders ------------------------------------------------------------------------ */
+
+/* Does it look beyond the ends of an input, at what is to be made there? */
+static gboolean wants_border(int border, const fc_chunk_link *link, const fc_format *f) {
+  if (border == FC_BORDER_NONE) return FALSE;
+  for (int a = 0; a < FC_AXES; a++)
+    if (link->virt[a].lo < 0 || (f->extent[a] >= 0 && link->virt[a].hi > f->extent[a])) return TRUE;
+  return FALSE;
+}
+
+static gboolean fill_sides(call *c, GError **error) {
+  fc_runner *runner = c->work->runner;
+  for (guint k = c->ps->side; k < c->ps->side + c->ps->n_sides; k++) {
+    const fc_plan_side *side = &c->plan->sides[k];
+    const fc_chunk_link *link = &c->slot->chunk->sides[k];
+    if (!wants_border(side->border, link, &side->format)) continue;
+    fc_view view = fc_buffer_view(&c->slot->sides[k], link->made, &side->format);
+    if (!runner->fill_border(runner, &view, link->virt, side->border, &side->border_code, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean fill_border(call *c, GError **error) {
+  fc_runner *runner = c->work->runner;
+  const fc_chunk_link *link = &c->slot->chunk->links[c->stage];
+  fc_view view = fc_buffer_view(&c->work->links[c->stage], link->made, &c->plan->links[c->stage]);
+  return runner->fill_border(runner, &view, link->virt, c->ps->border, &c->ps->border_code, error);
+}
+
+gboolean fc_workspace_may_make_border(const fc_workspace *w, const fc_slot *slot, guint s) {
+  const fc_plan *plan = slot->states->plan;
+  const fc_plan_stage *ps = &plan->stages[s];
+  if (!ps->op || fc_plan_on_host(plan, s) || ps->n_sides || ps->measure_bytes || ps->carry_bytes ||
+      !(slot->states->stages[s].backend->flags & FC_BACKEND_EDGES))
+    return FALSE;
+  for (int a = 0; a < FC_AXES; a++)
+    if (!fc_range_same(slot->chunk->links[s].view[a], (fc_range){0, plan->links[s].extent[a]})) return FALSE;
+  return TRUE;
+}
+
+/* Nothing has been enqueued where `done` is FALSE after it. */
+static gboolean run_edges(call *c, gboolean *done, GError **error) {
+  const fc_edges edges = {sizeof edges, c->ps->border, c->ps->border_code};
+  c->edges = &edges;
+  gboolean ok = run_on_device(c, error);
+  c->edges = NULL;
+  *done = !c->refused;
+  return ok;
+}
+
+/* ---- stages, one after another -------------------------------------------------------- */
+
+static call call_of(fc_workspace *w, fc_slot *slot, guint s) {
+  const fc_plan *plan = slot->states->plan;
+  return (call){.work = w,
+                .slot = slot,
+                .plan = plan,
+                .ps = &plan->stages[s],
+                .state = &slot->states->stages[s],
+                .stage = s};
+}
+
+static gboolean run_call(call *c, GError **error) {
+  fc_workspace *w = c->work;
+  if (!fill_sides(c, error)) return FALSE;
+  if (!c->ps->generator &&
+      wants_border(c->ps->border, &c->slot->chunk->links[c->stage], &c->plan->links[c->stage])) {
+    gboolean may = fc_workspace_may_make_border(w, c->slot, c->stage), done = FALSE;
+    gboolean ok = !may || run_edges(c, &done, error);
+    if (!ok || done) return ok;
+    if (!fill_border(c, error)) return FALSE;
+  }
+  return c->plan->n_devices == 0 ? run_on_cpu(c, error)
+         : c->ps->on_host        ? run_off_device(c, error)
+                                 : run_on_device(c, error);
+}
+
+static gboolean run_fresh(call *c, GError **error) {
+  fc_workspace *w = c->work;
+  fc_slot *slot = c->slot;
+  fc_range what[FC_AXES];
+  fresh_part(c, what);
+  c->in = fc_buffer_view(&w->links[c->stage], slot->chunk->links[c->stage].view, &c->plan->links[c->stage]);
+  c->out = fc_buffer_view(&w->links[c->stage + 1], what, &c->plan->links[c->stage + 1]);
+  if (fc_view_count(&c->out) == 0) return TRUE;
+  for (guint k = 0; k < c->ps->n_sides; k++)
+    c->sides[k] = fc_buffer_view(&slot->sides[c->ps->side + k], slot->chunk->sides[c->ps->side + k].view,
+                                 &c->plan->sides[c->ps->side + k].format);
+  if (c->ps->measure_bytes)
+    c->measure = slot->measured[c->stage], c->measure_stride = slot->measured_strides[c->stage];
+  gint64 start = fc_trace_now(w->trace);
+  gboolean ok = run_call(c, error);
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, c->ps->name, start, slot->number, -1);
+  return ok;
+}
+
+/* Chunks take turns at a stage that carries state, in the order that they were read in. */
+static gboolean run_carrying(call *c, GError **error) {
+  fc_workspace *w = c->work;
+  if (w->turn && !w->turn(w->turn_data, c->stage, c->slot->number, TRUE)) return FALSE; /* the run stops */
+  c->carry = w->carries[c->stage].state;
+  gboolean ok = restore_tail(w, c->slot, c->stage, error) && run_fresh(c, error) &&
+                keep_tail(w, c->slot, c->stage, error);
+  if (w->turn) w->turn(w->turn_data, c->stage, c->slot->number, FALSE);
+  return ok;
+}
+
+gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError **error) {
+  const fc_plan *plan = slot->states->plan;
+  for (guint s = first; s < slot->chunk->last; s++) {
+    call c = call_of(w, slot, s);
+    if (!(plan->stages[s].carry_bytes ? run_carrying : run_fresh)(&c, error)) return FALSE;
+  }
+  /* A chunk that ends before them lets the next one pass. */
+  for (guint s = slot->chunk->last; s < plan->n; s++) {
+    if (!plan->stages[s].carry_bytes || !w->turn) continue;
+    if (!w->turn(w->turn_data, s, slot->number, TRUE)) return FALSE;
+    w->turn(w->turn_data, s, slot->number, FALSE);
+  }
+  return TRUE;
+}
+
+gboolean fc_workspace_run(fc_workspace *w, fc_slot *slot, guint stage, const fc_view *in, const fc_view *out,
+                          void *scratch, GError **error) {
+  call c = call_of(w, slot, stage);
+  c.in = *in, c.out = *out, c.scratch = scratch;
+  return c.plan->n_devices == 0 ? run_on_cpu(&c, error) : run_on_device(&c, error);
+}
+
+gboolean fc_workspace_run_edges(fc_workspace *w, fc_slot *slot, guint stage, const fc_view *in,
+                                const fc_view *out, gboolean *done, GError **error) {
+  call c = call_of(w, slot, stage);
+  c.in = *in, c.out = *out;
+  return run_edges(&c, done, error);
+}
+
+void fc_workspace_point(fc_workspace *w, fc_slot *slot) {
+  const fc_plan *plan = slot->states->plan;
+  const guint root = fc_plan_output_root(plan);
+  w->links[0] = slot->in;
+  for (guint l = 1; l <= slot->chunk->last; l++) {
+    const fc_chunk_link *link = &slot->chunk->links[l];
+    if (plan->stages[l - 1].passthrough) {
+      w->links[l] = w->links[l - 1]; /* the same memory */
+      continue;
+    }
+    if (l == root) w->links[l] = slot->out;
+    gint64 aligned = l < slot->chunk->last ? link->view[FC_AXIS_X].lo : link->made[FC_AXIS_X].lo;
+    fc_buffer_hold(&w->links[l], link->held, aligned);
+  }
+}
+
+gboolean fc_states_capturable(const fc_states *states) {
+  for (guint s = 0; s < states->plan->n; s++) {
+    if (states->plan->stages[s].on_host) return FALSE;
+    if (states->stages[s].backend && !(states->stages[s].backend->flags & FC_BACKEND_GRAPH)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **error) {
+  const fc_plan *plan = w->states->plan;
+  for (guint s = 0; s < plan->n; s++)
+    if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_NAN]))
+      return fc_fail(error, FC_IO,
+                     "%s: %s: a value that is not a number (NaN) was to become %s: mend the input or write "
+                     "floating point",
+                     name, plan->stages[s].name, fc_dtype_name(plan->links[s + 1].dtype));
+  return TRUE;
+}
+
+/* The stage whose noise may be what was clipped at this one: itself, or the one before a conversion; or -1.
+ */
+static int noise_at(const fc_plan *plan, int stage) {
+  for (int s = stage; s >= 0 && s >= stage - 1; s--)
+    if (plan->stages[s].op && plan->stages[s].op->flags & FC_OP_NOISE) return s;
+  return -1;
+}
+
+/* Integers that are stored as such cannot exceed their range by themselves; code values of more bits can. */
+static gboolean only_noise(const fc_plan *plan, int stage) {
+  int noise = noise_at(plan, stage);
+  if (noise < 0) return FALSE;
+  const fc_format *in = &plan->links[noise], *out = &plan->links[stage + 1];
+  return !fc_dtype_is_float(in->dtype) && (in->dtype == out->dtype || in->kind == FC_AUDIO);
+}
+
+static int first_clipped(const fc_workspace *w) {
+  for (guint s = 0; s < w->states->plan->n; s++)
+    if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_CLIPPED]) &&
+        !only_noise(w->states->plan, (int)s))
+      return (int)s;
+  return -1;
+}
+
+gboolean fc_workspace_warn_clipped(fc_workspace *w, const char *name) {
+  const fc_plan *plan = w->states->plan;
+  int clipped = first_clipped(w);
+  if (clipped < 0) return FALSE;
+  fc_context_log(w->context, FC_LOG_WARNING,
+                 "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
+                 "floating point%s",
+                 name, plan->stages[clipped].name, fc_dtype_name(plan->links[clipped + 1].dtype),
+                 noise_at(plan, clipped) < 0
+                     ? ""
+                     : " (nothing is amiss where they touch its ends, and the noise leads beyond)");
+  return TRUE;
+}
