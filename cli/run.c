@@ -25,7 +25,8 @@ typedef struct work {
   progress bar;
   json report; /* text NULL: none is asked for */
   guint done, failed;
-  exit_status failure; /* of a run of its own */
+  exit_status failure; /* of a run of its own, which has */
+  gboolean result;     /* a result nevertheless */
 } work;
 
 static gboolean is_stream(const char *path) {
@@ -323,6 +324,7 @@ static void tell(work *w, outcome *o, const fc_result *result, const GError *why
   if (why && !signals_received()) tell_failure(w, o, why);
   *(why ? &w->failed : &w->done) += 1;
   if (why) w->failure = failure_of(why);
+  w->result = result != NULL;
 }
 
 static void run_one(work *w, outcome *o) {
@@ -407,9 +409,11 @@ static exit_status run_all(work *w) {
   }
   // One that came when everything was in place has stopped nothing: the outputs are complete.
   if (signals_received() && w->done < w->outcomes->len) return stopped_by_signal(w);
+  gboolean alone = w->outcomes->len == 1;
+  if (alone && w->failed && !w->result) return w->failure;
   if (!write_reports(w, &error)) return say_gerror(error);
   if (!w->failed) return EXIT_DONE;
-  if (w->outcomes->len == 1) return w->failure;
+  if (alone) return w->failure;
   return w->failed == w->outcomes->len ? EXIT_FAILED : EXIT_PARTIAL;
 }
 

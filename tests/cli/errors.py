@@ -694,7 +694,7 @@ class Outputs(Bad):
 
 class Devices(Bad):
     def test_unknown_device(self):
-        self.expect(2, 'unknown device "gpu": expected auto, cpu, cuda or cuda:N',
+        self.expect(2, 'unknown device "gpu": expected auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all',
                     "-i", self.sound, "-p", "conv1d:mask.txt", "--device", "gpu")
 
 
