@@ -25,13 +25,11 @@ static inline fc_status axes_check(const fc_host *host, int axis, const fc_forma
   return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");
 }
 
-#define AXES_CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
-AXES_CHOICE(axis_auto, AXIS_AUTO, "auto",
-            "time of sound, x and y of images and arrays, x of an array of one row");
-AXES_CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
-AXES_CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
-AXES_CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
-AXES_CHOICE(axis_xy, AXIS_XY, "xy", "in two dimensions");
-#undef AXES_CHOICE
+#define AXES_CHOICES                                                                                         \
+  FC_CHOICE(AXIS_AUTO, "auto", "time of sound, x and y of images and arrays, x of an array of one row"),     \
+      FC_CHOICE(FC_AXIS_X, "x", "along the rows of images, or along time"),                                  \
+      FC_CHOICE(FC_AXIS_X, "time", "the same as x"),                                                         \
+      FC_CHOICE(FC_AXIS_Y, "y", "along the columns of images"),                                              \
+      FC_CHOICE(AXIS_XY, "xy", "in two dimensions")
 
 #endif

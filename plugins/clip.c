@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "plugins/pointwise.h"
-#include "plugins/single.h"
 
 enum { LEVEL, MIN, MAX, N_PARAMS };
 
@@ -51,32 +50,17 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return pointwise_prepare(host, setup, work, NULL, 0, prepared);
 }
 
-POINTWISE_BACKENDS(prepare)
-
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_param level_param = {
-    .size = sizeof(fc_param),
-    .type = FC_FLOAT,
-    .flags = FC_PARAM_MAIN | FC_PARAM_DECIBEL,
-    .name = "level",
-    .doc = "Limits to -level .. level: a number, or decibels below full scale (-1dB).",
-    .limits = FC_FLOAT_BETWEEN(0, 4294967295.0),
-};
-static const fc_param min_param = {
-    .size = sizeof(fc_param),
-    .type = FC_FLOAT,
-    .name = "min",
-    .doc = "Lesser values become this one. Without it there is no lower limit.",
-};
-static const fc_param max_param = {
-    .size = sizeof(fc_param),
-    .type = FC_FLOAT,
-    .name = "max",
-    .doc = "Greater values become this one. Without it there is no upper limit.",
-};
 static const fc_param *const params[N_PARAMS] = {
-    [LEVEL] = &level_param, [MIN] = &min_param, [MAX] = &max_param};
+    [LEVEL] = FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_DECIBEL, "level",
+                             "Limits to -level .. level: a number, or decibels below full scale (-1dB).",
+                             NULL, NULL, FC_FLOAT_BETWEEN(0, 4294967295.0)),
+    [MIN] = FC_FLOAT_PARAM(0, "min", "Lesser values become this one. Without it there is no lower limit.",
+                           NULL, NULL, NULL),
+    [MAX] = FC_FLOAT_PARAM(0, "max", "Greater values become this one. Without it there is no upper limit.",
+                           NULL, NULL, NULL),
+};
 
 static const char *const examples[] = {"clip:0.9", "clip:min=16:max=235", "clip:min=0", NULL};
 
@@ -93,15 +77,12 @@ static const fc_operator clip_operator = {
         "integer stands for meet integer samples, the result is the nearest integer.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(pointwise_on_cpu, pointwise_on_cuda),
-    .reference = &pointwise_by_definition,
+    POINTWISE_BACKENDS(prepare),
 };
 
 SINGLE_OPERATOR_PLUGIN("clip", clip_operator)

@@ -359,23 +359,6 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
   return fc_conv1d_ref(&state->filter, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {
-    .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_SHAPED,
-    .prepare = prepare,
-    .release = release,
-    .scratch = cpu_scratch,
-    .process = cpu_process,
-};
-
-static const fc_backend reference = {
-    .size = sizeof(fc_backend),
-    .flags = FC_BACKEND_SHAPED,
-    .prepare = prepare,
-    .release = release,
-    .process = reference_process,
-};
-
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   const conv1d_state *state = prepared;
@@ -392,98 +375,45 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
                                   job->scratch, job->scratch_bytes, job->stream, job->notes);
   return fc_conv1d_cuda(&state->filter, job->in[0], job->out, job->stream, job->notes);
 }
-
-static const fc_backend cuda = {
-    .size = sizeof(fc_backend),
-    .device_kind = FC_KIND_CUDA,
-    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED,
-    .prepare = prepare,
-    .release = release,
-    .scratch = cuda_scratch,
-    .process = cuda_process,
-};
 #endif
 
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_param mask_param = {
-    .size = sizeof(fc_param),
-    .type = FC_TABLE,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK,
-    .name = "mask",
-    .doc = "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or written out, "
-           "[1,2,1]/4. One row or one column is one mask for all channels; several columns are one mask a "
-           "channel. A sound file must have the signal's sample rate.",
-};
-
-static const fc_choice axis_choices[] = {
-    {sizeof(fc_choice), FC_AXIS_X, "x", "along the rows, which is time for sound"},
-    {sizeof(fc_choice), FC_AXIS_Y, "y", "down the columns of an image"},
-    {sizeof(fc_choice), FC_AXIS_T, "t", "time: the same as x"},
-};
-static const fc_choice *const axis_list[] = {&axis_choices[0], &axis_choices[1], &axis_choices[2], NULL};
-static const fc_param axis_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "axis",
-    .doc = "The axis to convolve along.",
-    .preset = "x",
-    .choices = axis_list,
-};
-
-static const fc_choice mode_choices[] = {
-    {sizeof(fc_choice), SAME, "same", "as long as the signal, centred"},
-    {sizeof(fc_choice), FULL, "full", "every output that a sample touches: taps - 1 longer"},
-    {sizeof(fc_choice), VALID, "valid", "only outputs that need no border: taps - 1 shorter"},
-};
-static const fc_choice *const mode_list[] = {&mode_choices[0], &mode_choices[1], &mode_choices[2], NULL};
-static const fc_param mode_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "mode",
-    .doc = "How long the output is along the axis.",
-    .preset = "same",
-    .choices = mode_list,
-};
-
-static const fc_param flip_param = {
-    .size = sizeof(fc_param),
-    .type = FC_BOOL,
-    .name = "flip",
-    .doc = "yes convolves: the mask is an impulse response, its centre tap (n-1)/2, as in numpy.convolve. "
-           "no correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV, PyTorch and texts on CUDA.",
-    .preset = "yes",
-};
-
-static const fc_param normalize_param = {
-    .size = sizeof(fc_param),
-    .type = FC_BOOL,
-    .name = "normalize",
-    .doc = "Divide each mask by the sum of its taps, so that a constant signal keeps its value.",
-    .preset = "no",
-};
-
-static const fc_choice method_choices[] = {
-    {sizeof(fc_choice), AUTO, "auto", "whichever takes less time; direct where sums of integers are exact"},
-    {sizeof(fc_choice), DIRECT, "direct", "tap by tap"},
-    {sizeof(fc_choice), FFT, "fft",
-     "by Fourier transforms, in time that hardly depends on the mask's length"},
-};
-static const fc_choice *const method_list[] = {&method_choices[0], &method_choices[1], &method_choices[2],
-                                               NULL};
-static const fc_param method_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "method",
-    .doc = "How the sums are made. Direct sums are as exact as their own terms allow; those by transforms "
-           "as the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
-    .preset = "auto",
-    .choices = method_list,
-};
-
 static const fc_param *const params[N_PARAMS] = {
-    [MASK] = &mask_param, [AXIS] = &axis_param, [BORDER] = &border_param,       [VALUE] = &border_value_param,
-    [MODE] = &mode_param, [FLIP] = &flip_param, [NORMALIZE] = &normalize_param, [METHOD] = &method_param,
+    [MASK] =
+        FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK, "mask",
+                       "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or "
+                       "written out, [1,2,1]/4. One row or one column is one mask for all channels; several "
+                       "columns are one mask a channel. A sound file must have the signal's sample rate."),
+    [AXIS] = FC_ENUM_PARAM(0, "axis", "The axis to convolve along.", "x",
+                           FC_CHOICES(FC_CHOICE(FC_AXIS_X, "x", "along the rows, which is time for sound"),
+                                      FC_CHOICE(FC_AXIS_Y, "y", "down the columns of an image"),
+                                      FC_CHOICE(FC_AXIS_T, "t", "time: the same as x"))),
+    [BORDER] = BORDER_PARAM,
+    [VALUE] = BORDER_VALUE_PARAM,
+    [MODE] = FC_ENUM_PARAM(
+        0, "mode", "How long the output is along the axis.", "same",
+        FC_CHOICES(FC_CHOICE(SAME, "same", "as long as the signal, centred"),
+                   FC_CHOICE(FULL, "full", "every output that a sample touches: taps - 1 longer"),
+                   FC_CHOICE(VALID, "valid", "only outputs that need no border: taps - 1 shorter"))),
+    [FLIP] = FC_BOOL_PARAM(
+        0, "flip",
+        "yes convolves: the mask is an impulse response, its centre tap (n-1)/2, as in numpy.convolve. no "
+        "correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV, PyTorch and texts on CUDA.",
+        "yes"),
+    [NORMALIZE] = FC_BOOL_PARAM(
+        0, "normalize", "Divide each mask by the sum of its taps, so that a constant signal keeps its value.",
+        "no"),
+    [METHOD] = FC_ENUM_PARAM(
+        0, "method",
+        "How the sums are made. Direct sums are as exact as their own terms allow; those by transforms as "
+        "the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
+        "auto",
+        FC_CHOICES(
+            FC_CHOICE(AUTO, "auto", "whichever takes less time; direct where sums of integers are exact"),
+            FC_CHOICE(DIRECT, "direct", "tap by tap"),
+            FC_CHOICE(FFT, "fft",
+                      "by Fourier transforms, in time that hardly depends on the mask's length"))),
 };
 
 static const char *const examples[] = {
@@ -509,15 +439,16 @@ static const fc_operator conv1d_operator = {
            "see method. Results that go back into integers are rounded half to even and clamped.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends =
+        BACKENDS(FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, release, cpu_scratch, cpu_process),
+                 FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED, prepare, release,
+                            cuda_scratch, cuda_process)),
+    .reference = FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, release, NULL, reference_process),
 };
 
 SINGLE_OPERATOR_PLUGIN("conv1d", conv1d_operator)

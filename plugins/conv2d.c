@@ -209,14 +209,6 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
   return fc_conv2d_ref(&state->plain, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {
-    .size = sizeof(fc_backend),
-    .prepare = prepare,
-    .release = release,
-    .scratch = cpu_scratch,
-    .process = cpu_process,
-};
-
 #if FC_HAVE_CUDA
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
@@ -228,53 +220,24 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
   return separate ? fc_sepconv_cuda(&state->separate, in, out, job->stream, job->notes)
                   : fc_conv2d_cuda(&state->plain, in, out, job->stream, job->notes);
 }
-
-static const fc_backend cuda = {
-    .size = sizeof(fc_backend),
-    .device_kind = FC_KIND_CUDA,
-    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
-    .prepare = prepare,
-    .release = release,
-    .process = cuda_process,
-};
 #endif
-
-static const fc_backend reference = {
-    .size = sizeof(fc_backend),
-    .prepare = reference_prepare,
-    .release = release,
-    .process = reference_process,
-};
 
 /* ---- descriptor ---------------------------------------------------------------- */
 
-static const fc_param mask_param = {
-    .size = sizeof(fc_param),
-    .type = FC_TABLE,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
-    .name = "mask",
-    .doc = "The matrix: a file with a row a line (text or .npy), or written out with ; between the rows, "
-           "[0,1,0;1,-4,1;0,1,0]. Any number of rows and columns, odd or even.",
-};
-
-static const fc_choice separate_choices[] = {
-    {sizeof(fc_choice), SEPARATE_AUTO, "auto",
-     "as one to three separable passes where the mask allows and it is quicker"},
-    {sizeof(fc_choice), SEPARATE_NO, "no", "as the plain sum over the mask"},
-};
-static const fc_choice *const separate_list[] = {&separate_choices[0], &separate_choices[1], NULL};
-static const fc_param separate_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "separate",
-    .doc = "How the sum is computed. The results differ by rounding only.",
-    .preset = "auto",
-    .choices = separate_list,
-};
-
 static const fc_param *const params[N_PARAMS] = {
-    [MASK] = &mask_param,          [SEPARATE] = &separate_param, [BORDER] = &border_param,
-    [VALUE] = &border_value_param, [FLIP] = &mask2d_flip_param,  [NORMALIZE] = &mask2d_normalize_param,
+    [MASK] =
+        FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "mask",
+                       "The matrix: a file with a row a line (text or .npy), or written out with ; between "
+                       "the rows, [0,1,0;1,-4,1;0,1,0]. Any number of rows and columns, odd or even."),
+    [SEPARATE] = FC_ENUM_PARAM(
+        0, "separate", "How the sum is computed. The results differ by rounding only.", "auto",
+        FC_CHOICES(FC_CHOICE(SEPARATE_AUTO, "auto",
+                             "as one to three separable passes where the mask allows and it is quicker"),
+                   FC_CHOICE(SEPARATE_NO, "no", "as the plain sum over the mask"))),
+    [BORDER] = BORDER_PARAM,
+    [VALUE] = BORDER_VALUE_PARAM,
+    [FLIP] = MASK2D_FLIP_PARAM,
+    [NORMALIZE] = MASK2D_NORMALIZE_PARAM,
 };
 
 static const char *const examples[] = {
@@ -312,15 +275,15 @@ static const fc_operator conv2d_operator = {
     .doc = doc,
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_PICTURES_ONLY,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends =
+        BACKENDS(FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
+                 FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, cuda_process)),
+    .reference = FC_ON_CPU(reference_prepare, release, NULL, reference_process),
 };
 
 SINGLE_OPERATOR_PLUGIN("conv2d", conv2d_operator)

@@ -133,11 +133,6 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return fc_pointwise_ref(&state->map, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch,
-                               process_cpu};
-static const fc_backend reference = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, NULL,
-                                     process_reference};
-
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   const convert_state *state = prepared;
@@ -151,54 +146,26 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
     return fc_stretch_cuda(&state->stretch, in, out, job->scratch, job->stream, job->notes);
   return fc_pointwise_cuda(&state->map, in, out, job->stream, job->notes);
 }
-
-static const fc_backend cuda = {sizeof(fc_backend), FC_BACKEND_GRAPH, FC_KIND_CUDA, 0, NULL, prepare, release,
-                                cuda_scratch,       process_cuda};
 #endif
 
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_choice dtype_choices[] = {
-    {sizeof(fc_choice), FC_U8, "u8", "8 bits, 0 to 255; for sound centred on 128"},
-    {sizeof(fc_choice), FC_I16, "i16", "16 bits with sign"},
-    {sizeof(fc_choice), FC_U16, "u16", "16 bits, 0 to 65535"},
-    {sizeof(fc_choice), FC_I32, "i32", "32 bits with sign"},
-    {sizeof(fc_choice), FC_F32, "f32", "single precision"},
-    {sizeof(fc_choice), FC_F64, "f64", "double precision"},
+static const fc_param *const params[N_PARAMS] = {
+    [DTYPE] = FC_ENUM_PARAM(
+        FC_PARAM_MAIN | FC_PARAM_REQUIRED, "dtype", "The element type that samples become.", NULL,
+        FC_CHOICES(
+            FC_CHOICE(FC_U8, "u8", "8 bits, 0 to 255; for sound centred on 128"),
+            FC_CHOICE(FC_I16, "i16", "16 bits with sign"), FC_CHOICE(FC_U16, "u16", "16 bits, 0 to 65535"),
+            FC_CHOICE(FC_I32, "i32", "32 bits with sign"), FC_CHOICE(FC_F32, "f32", "single precision"),
+            FC_CHOICE(FC_F64, "f64", "double precision"))),
+    [SCALE] = FC_ENUM_PARAM(
+        0, "scale", "What happens to the range of values.", "auto",
+        FC_CHOICES(FC_CHOICE(SCALE_AUTO, "auto",
+                             "the whole range of an image's integers onto the new one's; else none"),
+                   FC_CHOICE(SCALE_NONE, "none", "keep values as they are"),
+                   FC_CHOICE(SCALE_STRETCH, "stretch",
+                             "each frame's least and greatest value onto the ends of the range"))),
 };
-static const fc_choice *const dtype_list[] = {&dtype_choices[0],
-                                              &dtype_choices[1],
-                                              &dtype_choices[2],
-                                              &dtype_choices[3],
-                                              &dtype_choices[4],
-                                              &dtype_choices[5],
-                                              NULL};
-static const fc_param dtype_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
-    .name = "dtype",
-    .doc = "The element type that samples become.",
-    .choices = dtype_list,
-};
-
-static const fc_choice scale_choices[] = {
-    {sizeof(fc_choice), SCALE_AUTO, "auto",
-     "the whole range of an image's integers onto the new one's; else none"},
-    {sizeof(fc_choice), SCALE_NONE, "none", "keep values as they are"},
-    {sizeof(fc_choice), SCALE_STRETCH, "stretch",
-     "each frame's least and greatest value onto the ends of the range"},
-};
-static const fc_choice *const scale_list[] = {&scale_choices[0], &scale_choices[1], &scale_choices[2], NULL};
-static const fc_param scale_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "scale",
-    .doc = "What happens to the range of values.",
-    .preset = "auto",
-    .choices = scale_list,
-};
-static const fc_param *const params[N_PARAMS] = {[DTYPE] = &dtype_param, [SCALE] = &scale_param};
 
 static const char *const examples[] = {"convert:u8", "convert:f32", "convert:i16:scale=none", NULL};
 
@@ -225,15 +192,14 @@ static const fc_operator convert_operator = {
            "ends, with a warning; they never wrap around. A NaN that is to become an integer is an error.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, cuda_scratch, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("convert", convert_operator)

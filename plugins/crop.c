@@ -5,7 +5,6 @@
  * host reads nothing ahead of what is kept.
  */
 #include "plugins/gather.h"
-#include "plugins/single.h"
 
 enum { START, LENGTH, LEFT, TOP, WIDTH, HEIGHT, N_PARAMS };
 
@@ -74,64 +73,24 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return gather_prepare(host, setup, work, 0, prepared);
 }
 
-GATHER_BACKENDS(prepare)
-
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_param start_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "start",
-    .doc = "Sound: the first sample that is kept, counted from 0.",
-    .unit = "samples",
-    .preset = "0",
-    .limits = FC_INT_BETWEEN(0, FC_REACH_MOST),
-};
-static const fc_param length_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "length",
-    .doc = "Sound: how many samples of each channel are kept. Without it, all to the end.",
-    .unit = "samples",
-    .limits = FC_INT_BETWEEN(1, FC_REACH_MOST),
-};
-static const fc_param left_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "x",
-    .doc = "Images: the first column that is kept, counted from 0 at the left.",
-    .unit = "pixels",
-    .preset = "0",
-    .limits = FC_INT_BETWEEN(0, FC_REACH_MOST),
-};
-static const fc_param top_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "y",
-    .doc = "Images: the first row that is kept, counted from 0 at the top.",
-    .unit = "pixels",
-    .preset = "0",
-    .limits = FC_INT_BETWEEN(0, FC_REACH_MOST),
-};
-static const fc_param width_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "width",
-    .doc = "Images: how many columns are kept. Without it, all to the right edge.",
-    .unit = "pixels",
-    .limits = FC_INT_BETWEEN(1, FC_REACH_MOST),
-};
-static const fc_param height_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "height",
-    .doc = "Images: how many rows are kept. Without it, all to the bottom edge.",
-    .unit = "pixels",
-    .limits = FC_INT_BETWEEN(1, FC_REACH_MOST),
-};
 static const fc_param *const params[N_PARAMS] = {
-    [START] = &start_param, [LENGTH] = &length_param, [LEFT] = &left_param,
-    [TOP] = &top_param,     [WIDTH] = &width_param,   [HEIGHT] = &height_param,
+    [START] = FC_INT_PARAM(0, "start", "Sound: the first sample that is kept, counted from 0.", "samples",
+                           "0", FC_INT_BETWEEN(0, FC_REACH_MOST)),
+    [LENGTH] = FC_INT_PARAM(0, "length",
+                            "Sound: how many samples of each channel are kept. Without it, all to the end.",
+                            "samples", NULL, FC_INT_BETWEEN(1, FC_REACH_MOST)),
+    [LEFT] = FC_INT_PARAM(0, "x", "Images: the first column that is kept, counted from 0 at the left.",
+                          "pixels", "0", FC_INT_BETWEEN(0, FC_REACH_MOST)),
+    [TOP] = FC_INT_PARAM(0, "y", "Images: the first row that is kept, counted from 0 at the top.", "pixels",
+                         "0", FC_INT_BETWEEN(0, FC_REACH_MOST)),
+    [WIDTH] =
+        FC_INT_PARAM(0, "width", "Images: how many columns are kept. Without it, all to the right edge.",
+                     "pixels", NULL, FC_INT_BETWEEN(1, FC_REACH_MOST)),
+    [HEIGHT] =
+        FC_INT_PARAM(0, "height", "Images: how many rows are kept. Without it, all to the bottom edge.",
+                     "pixels", NULL, FC_INT_BETWEEN(1, FC_REACH_MOST)),
 };
 
 static const char *const examples[] = {"crop:start=8:length=16", "crop:x=1:y=2:width=5:height=4",
@@ -151,15 +110,12 @@ static const fc_operator crop_operator = {
            "Stages before a crop compute only what it keeps.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(gather_on_cpu, gather_on_cuda),
-    .reference = &gather_by_definition,
+    GATHER_BACKENDS(prepare),
 };
 
 SINGLE_OPERATOR_PLUGIN("crop", crop_operator)

@@ -240,9 +240,6 @@ static fc_status process_cpu(const fc_host *host, const void *prepared, const fc
   return p.x.run(p.x.self, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, FC_BACKEND_SHAPED, FC_KIND_HOST, 0,          NULL,
-                               prepare,    release,           scratch,      process_cpu};
-
 /* ---- the reference ---------------------------------------------------------- */
 
 static fc_status prepare_reference(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
@@ -262,10 +259,6 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   if (s->both) return fc_matrix_xy_ref(&m, job->in[0], job->out, job->scratch, job->notes);
   return fc_matrix_ref(&s->x.m, job->in[0], job->out, job->notes);
 }
-
-static const fc_backend reference = {
-    sizeof reference, FC_BACKEND_SHAPED, FC_KIND_HOST,     0, NULL, prepare_reference,
-    release,          scratch_reference, process_reference};
 
 #if FC_HAVE_CUDA
 static fc_device_pass device_pass_of(const line *l) {
@@ -300,79 +293,32 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
   if (s->both) return fc_device_passes_run(&p, job->in[0], job->out, job->scratch, job->notes, job->stream);
   return p.x.run(p.x.self, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
-
-static const fc_backend cuda = {
-    sizeof cuda, FC_BACKEND_GRAPH | FC_BACKEND_SHAPED, FC_KIND_CUDA, 0, NULL, prepare, release, scratch_cuda,
-    process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------- */
 
-#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof id, value, name, doc}
-CHOICE(axis_channel, FC_AXIS_C, "channel", "along the channels, such as the bands of a spectrum");
-static const fc_choice *const axes[] = {&axis_auto, &axis_x,       &axis_time, &axis_y,
-                                        &axis_xy,   &axis_channel, NULL};
-
-CHOICE(norm_ortho, 1, "ortho", "orthonormal: energy is kept, the inverse is the transpose");
-CHOICE(norm_none, 0, "none", "the plain sums, twice over, as scipy.fft.dct has them by default");
-static const fc_choice *const norms[] = {&norm_ortho, &norm_none, NULL};
-
-static const fc_param param_block = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .flags = FC_PARAM_MAIN | FC_PARAM_LIST,
-    .max_count = 2,
-    .name = "block",
-    .doc = "Values that are transformed at once; in two dimensions one number for square blocks, or "
-           "WIDTHxHEIGHT. "
-           "Without it the whole axis is one block.",
-    .unit = "elements",
-    .limits = FC_INT_BETWEEN(1, LARGEST),
+static const fc_param *const params[PARAMS] = {
+    FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_LIST, 2, "block",
+             "Values that are transformed at once; in two dimensions one number for square blocks, or "
+             "WIDTHxHEIGHT. Without it the whole axis is one block.",
+             "elements", NULL, FC_INT_BETWEEN(1, LARGEST), NULL, NULL, NULL),
+    FC_ENUM_PARAM(0, "axis", "Which axis is transformed.", "auto",
+                  FC_CHOICES(AXES_CHOICES, FC_CHOICE(FC_AXIS_C, "channel",
+                                                     "along the channels, such as the bands of a spectrum"))),
+    FC_INT_PARAM(0, "type", "The transform's type: 2, \"the\" DCT, or 3, which undoes it.", NULL, "2",
+                 FC_INT_BETWEEN(2, 3)),
+    FC_ENUM_PARAM(
+        0, "norm", "The scale of the coefficients.", "ortho",
+        FC_CHOICES(FC_CHOICE(1, "ortho", "orthonormal: energy is kept, the inverse is the transpose"),
+                   FC_CHOICE(0, "none", "the plain sums, twice over, as scipy.fft.dct has them by default"))),
+    FC_BOOL_PARAM(0, "inverse", "Turns coefficients back into values.", "no"),
+    FC_INT_PARAM(0, "keep",
+                 "Makes only so many coefficients of each block, the lowest ones. With inverse=yes, only so "
+                 "many are there; the others are taken for zero.",
+                 "coefficients", NULL, FC_INT_BETWEEN(1, LARGEST)),
+    BORDER_PARAM,
+    BORDER_VALUE_PARAM,
 };
-static const fc_param param_axis = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "axis",
-    .doc = "Which axis is transformed.",
-    .preset = "auto",
-    .choices = axes,
-};
-static const fc_param param_type = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "type",
-    .doc = "The transform's type: 2, \"the\" DCT, or 3, which undoes it.",
-    .preset = "2",
-    .limits = FC_INT_BETWEEN(2, 3),
-};
-static const fc_param param_norm = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "norm",
-    .doc = "The scale of the coefficients.",
-    .preset = "ortho",
-    .choices = norms,
-};
-static const fc_param param_inverse = {
-    .size = sizeof(fc_param),
-    .type = FC_BOOL,
-    .name = "inverse",
-    .doc = "Turns coefficients back into values.",
-    .preset = "no",
-};
-static const fc_param param_keep = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "keep",
-    .doc = "Makes only so many coefficients of each block, the lowest ones. With "
-           "inverse=yes, only so many are there; the "
-           "others are taken for zero.",
-    .unit = "coefficients",
-    .limits = FC_INT_BETWEEN(1, LARGEST),
-};
-static const fc_param *const params[PARAMS] = {&param_block,  &param_axis,        &param_type,
-                                               &param_norm,   &param_inverse,     &param_keep,
-                                               &border_param, &border_value_param};
 
 static const char *const examples[] = {"dct:8", "dct:block=8:inverse=yes",
                                        "dct:block=16:axis=x:norm=none:keep=4", NULL};
@@ -404,15 +350,16 @@ static const fc_operator dct = {
     .doc = doc,
     .examples = examples,
     .n_params = PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(
+        FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, release, scratch, process_cpu),
+        FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_SHAPED, prepare, release, scratch_cuda, process_cuda)),
+    .reference = FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare_reference, release, scratch_reference,
+                            process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("dct", dct)

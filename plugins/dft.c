@@ -210,11 +210,6 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return (s->inverse ? fc_idft_ref : fc_dft_ref)(&s->d, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, FC_BACKEND_SHAPED, FC_KIND_HOST, 0,          NULL,
-                               prepare,    release,           scratch,      process_cpu};
-static const fc_backend reference = {sizeof reference, FC_BACKEND_SHAPED, FC_KIND_HOST,     0, NULL, prepare,
-                                     release,          scratch_reference, process_reference};
-
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
@@ -227,82 +222,38 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
   return (s->inverse ? fc_idft_cuda : fc_dft_cuda)(&s->d, job->in[0], job->out, job->scratch,
                                                    job->scratch_bytes, job->notes, job->stream);
 }
-
-static const fc_backend cuda = {
-    sizeof cuda, FC_BACKEND_GRAPH | FC_BACKEND_SHAPED, FC_KIND_CUDA, 0, NULL, prepare, release, scratch_cuda,
-    process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
 
-#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
-static const fc_choice *const axes[] = {&axis_auto, &axis_x, &axis_time, &axis_y, &axis_xy, NULL};
-
-CHOICE(out_re, FC_RE, "re", "the real part");
-CHOICE(out_im, FC_IM, "im", "the imaginary part");
-CHOICE(out_mag, FC_MAG, "mag", "the magnitude");
-CHOICE(out_power, FC_POWER, "power", "the squared magnitude");
-CHOICE(out_db, FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB");
-static const fc_choice *const outs[] = {&out_re, &out_im, &out_mag, &out_power, &out_db, NULL};
-
-CHOICE(bins_half, BINS_HALF, "half", "0 to N/2; the others are their conjugates (numpy.fft.rfft, rfft2)");
-CHOICE(bins_full, BINS_FULL, "full", "all N (numpy.fft.fft, fft2)");
-static const fc_choice *const bins[] = {&bins_half, &bins_full, NULL};
-
-CHOICE(norm_none, NORM_NONE, "none", "the plain sums (NumPy's backward)");
-CHOICE(norm_ortho, NORM_ORTHO, "ortho", "over the root of the number of values: energy is kept");
-CHOICE(norm_forward, NORM_FORWARD, "forward", "over the number of values: bin 0 is the mean");
-static const fc_choice *const norms[] = {&norm_none, &norm_ortho, &norm_forward, NULL};
-
-static const fc_param param_block = {.size = sizeof(fc_param),
-                                     .type = FC_INT,
-                                     .flags = FC_PARAM_MAIN | FC_PARAM_LIST,
-                                     .max_count = 2,
-                                     .name = "block",
-                                     .doc =
-                                         "Values that are transformed at once; in two dimensions one number "
-                                         "for square blocks, or WIDTHxHEIGHT. Without it the whole axis is "
-                                         "one block - for inverse=yes with bins=half one of an even number "
-                                         "of values. Any number works; those without large prime factors "
-                                         "are fast.",
-                                     .unit = "elements",
-                                     .limits = FC_INT_BETWEEN(1, FC_FFT_LONGEST)};
-static const fc_param param_axis = {.size = sizeof(fc_param),
-                                    .type = FC_ENUM,
-                                    .name = "axis",
-                                    .doc = "Which axis is transformed.",
-                                    .preset = "auto",
-                                    .choices = axes};
-static const fc_param param_out = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .flags = FC_PARAM_LIST,
-    .max_count = FC_COMPONENTS,
-    .name = "out",
-    .doc = "What is made of each complex value, one or several: they become channels.",
-    .preset = "re,im",
-    .choices = outs};
-static const fc_param param_bins = {.size = sizeof(fc_param),
-                                    .type = FC_ENUM,
-                                    .name = "bins",
-                                    .doc = "How many bins of a block's N; in two dimensions half is along x.",
-                                    .preset = "half",
-                                    .choices = bins};
-static const fc_param param_norm = {.size = sizeof(fc_param),
-                                    .type = FC_ENUM,
-                                    .name = "norm",
-                                    .doc = "What the sums are divided by.",
-                                    .preset = "none",
-                                    .choices = norms};
-static const fc_param param_inverse = {.size = sizeof(fc_param),
-                                       .type = FC_BOOL,
-                                       .name = "inverse",
-                                       .doc = "Turns re,im back into values; block, bins and norm say what "
-                                              "was done.",
-                                       .preset = "no"};
-static const fc_param *const params[PARAMS] = {&param_block,  &param_axis,        &param_out,
-                                               &param_bins,   &param_norm,        &param_inverse,
-                                               &border_param, &border_value_param};
+static const fc_param *const params[PARAMS] = {
+    FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_LIST, 2, "block",
+             "Values that are transformed at once; in two dimensions one number for square blocks, or "
+             "WIDTHxHEIGHT. Without it the whole axis is one block - for inverse=yes with bins=half one of "
+             "an even number of values. Any number works; those without large prime factors are fast.",
+             "elements", NULL, FC_INT_BETWEEN(1, FC_FFT_LONGEST), NULL, NULL, NULL),
+    FC_ENUM_PARAM(0, "axis", "Which axis is transformed.", "auto", FC_CHOICES(AXES_CHOICES)),
+    FC_PARAM(FC_ENUM, FC_PARAM_LIST, FC_COMPONENTS, "out",
+             "What is made of each complex value, one or several: they become channels.", NULL, "re,im", NULL,
+             FC_CHOICES(FC_CHOICE(FC_RE, "re", "the real part"), FC_CHOICE(FC_IM, "im", "the imaginary part"),
+                        FC_CHOICE(FC_MAG, "mag", "the magnitude"),
+                        FC_CHOICE(FC_POWER, "power", "the squared magnitude"),
+                        FC_CHOICE(FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB")),
+             NULL, NULL),
+    FC_ENUM_PARAM(0, "bins", "How many bins of a block's N; in two dimensions half is along x.", "half",
+                  FC_CHOICES(FC_CHOICE(BINS_HALF, "half",
+                                       "0 to N/2; the others are their conjugates (numpy.fft.rfft, rfft2)"),
+                             FC_CHOICE(BINS_FULL, "full", "all N (numpy.fft.fft, fft2)"))),
+    FC_ENUM_PARAM(
+        0, "norm", "What the sums are divided by.", "none",
+        FC_CHOICES(FC_CHOICE(NORM_NONE, "none", "the plain sums (NumPy's backward)"),
+                   FC_CHOICE(NORM_ORTHO, "ortho", "over the root of the number of values: energy is kept"),
+                   FC_CHOICE(NORM_FORWARD, "forward", "over the number of values: bin 0 is the mean"))),
+    FC_BOOL_PARAM(0, "inverse", "Turns re,im back into values; block, bins and norm say what was done.",
+                  "no"),
+    BORDER_PARAM,
+    BORDER_VALUE_PARAM,
+};
 
 static const char *const examples[] = {"dft:16", "dft:block=30:axis=x:out=mag:bins=full",
                                        "dft:8:out=db,power:norm=forward", "dft:block=8:axis=x:inverse=yes",
@@ -333,15 +284,16 @@ static const fc_operator dft = {
     .doc = doc,
     .examples = examples,
     .n_params = PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(
+        FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, release, scratch, process_cpu),
+        FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_SHAPED, prepare, release, scratch_cuda, process_cuda)),
+    .reference =
+        FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, release, scratch_reference, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("dft", dft)

@@ -109,39 +109,20 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   return fc_dither_cuda(prepared, job->in[0], job->out, job->stream, job->notes);
 }
-
-/* Not in a graph: the noise depends on where in the signal the chunk begins. */
-static const fc_backend cuda = {sizeof(fc_backend), 0, FC_KIND_CUDA, 0, NULL, prepare, release, NULL,
-                                process_cuda};
 #endif
-
-static const fc_backend cpu = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch,
-                               process_cpu};
-static const fc_backend reference = {sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, release, NULL,
-                                     process_reference};
 
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_param bits_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .flags = FC_PARAM_MAIN,
-    .name = "bits",
-    .doc = "Of the samples to be stored. Without it those of the integers that this stage stores, when it "
-           "is the last, or that a convert before it has chosen; where neither is known, 16 for sound: give "
-           "it for a sound file of 8 bits that other operators have been at. An image without it gets noise "
-           "for one step of its own codes.",
-    .unit = "bits",
-    .limits = FC_INT_BETWEEN(1, MOST_BITS),
+static const fc_param *const params[N_PARAMS] = {
+    [BITS] =
+        FC_INT_PARAM(FC_PARAM_MAIN, "bits",
+                     "Of the samples to be stored. Without it those of the integers that this stage stores, "
+                     "when it is the last, or that a convert before it has chosen; where neither is known, "
+                     "16 for sound: give it for a sound file of 8 bits that other operators have been at. An "
+                     "image without it gets noise for one step of its own codes.",
+                     "bits", NULL, FC_INT_BETWEEN(1, MOST_BITS)),
+    [SEED] = FC_INT_PARAM(0, "seed", "Which noise: the same number gives the same.", NULL, "0", NULL),
 };
-static const fc_param seed_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "seed",
-    .doc = "Which noise: the same number gives the same.",
-    .preset = "0",
-};
-static const fc_param *const params[N_PARAMS] = {[BITS] = &bits_param, [SEED] = &seed_param};
 
 static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:seed=7", NULL};
 
@@ -164,15 +145,14 @@ static const fc_operator dither_operator = {
         "sum is made in double precision.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("dither", dither_operator)

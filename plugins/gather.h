@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "core/contract/fc_helpers.h"
 #include "filters/pointwise/gather.h"
+#include "plugins/single.h"
 
 typedef struct gather_state {
   fc_gather work;
@@ -61,20 +61,12 @@ static inline fc_status gather_reference(const fc_host *host, const void *prepar
 static inline fc_status gather_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   return fc_gather_cuda(&((const gather_state *)prepared)->work, job->in[0], job->out, job->stream);
 }
-#define GATHER_CUDA(name, prepare)                                                                           \
-  static const fc_backend name = {                                                                           \
-      sizeof(fc_backend), FC_BACKEND_GRAPH, FC_KIND_CUDA, 0, NULL, prepare, gather_release, NULL,            \
-      gather_cuda};
-#else
-#define GATHER_CUDA(name, prepare) enum { name##_is_not_built };
 #endif
 
-/* Defines the backends gather_on_cpu, gather_on_cuda and gather_by_definition. */
+/* The backends of an operator that says no more than what its state is; members of fc_operator. */
 #define GATHER_BACKENDS(prepare)                                                                             \
-  static const fc_backend gather_on_cpu = {sizeof(fc_backend), 0,    FC_KIND_HOST, 0, NULL, prepare,         \
-                                           gather_release,     NULL, gather_cpu};                            \
-  static const fc_backend gather_by_definition = {                                                           \
-      sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, gather_release, NULL, gather_reference};        \
-  GATHER_CUDA(gather_on_cuda, prepare)
+  .backends = BACKENDS(FC_ON_CPU(prepare, gather_release, NULL, gather_cpu),                                 \
+                       FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, gather_release, NULL, gather_cuda)),            \
+  .reference = FC_ON_CPU(prepare, gather_release, NULL, gather_reference)
 
 #endif

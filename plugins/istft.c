@@ -120,10 +120,6 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return fc_istft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {
-    sizeof reference, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch_reference, process_reference};
-
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   return fc_istft_device_scratch(&((const stft_state *)prepared)->s, job->in[0], job->out);
@@ -134,30 +130,18 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
   return fc_istft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch,
                        job->scratch_bytes, job->notes, job->stream);
 }
-
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
-                                prepare,     release,          scratch_cuda, process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
 
-static const fc_param param_frame = {.size = sizeof(fc_param),
-                                     .type = FC_INT,
-                                     .flags = FC_PARAM_MAIN,
-                                     .name = "frame",
-                                     .doc = "Samples of a frame, as given to stft.",
-                                     .unit = "samples",
-                                     .preset = "1024",
-                                     .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
-static const fc_param param_length = {.size = sizeof(fc_param),
-                                      .type = FC_INT,
-                                      .name = "length",
-                                      .doc = "Samples to make. Unless given, as many as the frames reach: a "
-                                             "multiple of hop, which may be up to hop - 1 more than the "
-                                             "sound had that stft was given.",
-                                      .unit = "samples",
-                                      .limits = FC_INT_AT_LEAST(0)};
-static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_length};
+static const fc_param *const params[PARAMS] = {
+    FRAME_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "frame", "Samples of a frame, as given to stft.", "samples",
+                              "1024", FC_INT_BETWEEN(1, FRAME_LONGEST))),
+    FC_INT_PARAM(0, "length",
+                 "Samples to make. Unless given, as many as the frames reach: a multiple of hop, which may "
+                 "be up to hop - 1 more than the sound had that stft was given.",
+                 "samples", NULL, FC_INT_AT_LEAST(0)),
+};
 
 static const char *const examples[] = {"istft:6:hop=2", NULL};
 
@@ -188,8 +172,9 @@ static const fc_operator istft = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, scratch_reference, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("istft", istft)

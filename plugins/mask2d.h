@@ -11,25 +11,15 @@
 
 #include "core/contract/fc_helpers.h"
 
-static const fc_param mask2d_flip_param = {
-    .size = sizeof(fc_param),
-    .type = FC_BOOL,
-    .name = "flip",
-    .doc = "yes convolves: a single bright pixel becomes the mask itself, whose centre is (n-1)/2 on either "
-           "axis. "
-           "no correlates: the mask lies on the image as it is written, n/2 of it left of and above the "
-           "pixel, as "
-           "in OpenCV's filter2D, PyTorch and texts on CUDA.",
-    .preset = "yes",
-};
-
-static const fc_param mask2d_normalize_param = {
-    .size = sizeof(fc_param),
-    .type = FC_BOOL,
-    .name = "normalize",
-    .doc = "Divide each mask by the sum of its taps, so that an even area keeps its value.",
-    .preset = "no",
-};
+#define MASK2D_FLIP_PARAM                                                                                    \
+  FC_BOOL_PARAM(0, "flip",                                                                                   \
+                "yes convolves: a single bright pixel becomes the mask itself, whose centre is (n-1)/2 on "  \
+                "either axis. no correlates: the mask lies on the image as it is written, n/2 of it left "   \
+                "of and above the pixel, as in OpenCV's filter2D, PyTorch and texts on CUDA.",               \
+                "yes")
+#define MASK2D_NORMALIZE_PARAM                                                                               \
+  FC_BOOL_PARAM(0, "normalize",                                                                              \
+                "Divide each mask by the sum of its taps, so that an even area keeps its value.", "no")
 
 /* The elements of a table in the order in which a filter reads its input: from the
  * last to the first for a convolution. */

@@ -140,67 +140,36 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return fc_matrix_ref(&((const state *)prepared)->m, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {sizeof reference, 0,    FC_KIND_HOST,     0, NULL, prepare,
-                                     release,          NULL, process_reference};
-
 #if FC_HAVE_CUDA
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out, job->notes, job->stream);
 }
-
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
-                                prepare,     release,          NULL,         process_cuda};
 #endif
 
 /* ---- the descriptor ----------------------------------------------------- */
 
-#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof id, value, name, doc}
-CHOICE(axis_channel, FC_AXIS_C, "channel", "mixes channels: every pixel or frame is a vector");
-CHOICE(axis_x, FC_AXIS_X, "x", "along the rows of images, or along time");
-CHOICE(axis_time, FC_AXIS_X, "time", "the same as x");
-CHOICE(axis_y, FC_AXIS_Y, "y", "along the columns of images");
-static const fc_choice *const axes[] = {&axis_channel, &axis_x, &axis_time, &axis_y, NULL};
-
-static const fc_param param_matrix = {
-    .size = sizeof(fc_param),
-    .type = FC_TABLE,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
-    .name = "matrix",
-    .doc = "The matrix: a row for each output, a column for each input. From a file, a row a line, or "
-           "written out "
-           "with the rows apart by semicolons: [1,0;0.5,0.5].",
+static const fc_param *const params[PARAMS] = {
+    FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "matrix",
+                   "The matrix: a row for each output, a column for each input. From a file, a row a line, "
+                   "or written out with the rows apart by semicolons: [1,0;0.5,0.5]."),
+    FC_ENUM_PARAM(
+        0, "axis", "Which axis is multiplied.", "channel",
+        FC_CHOICES(FC_CHOICE(FC_AXIS_C, "channel", "mixes channels: every pixel or frame is a vector"),
+                   FC_CHOICE(FC_AXIS_X, "x", "along the rows of images, or along time"),
+                   FC_CHOICE(FC_AXIS_X, "time", "the same as x"),
+                   FC_CHOICE(FC_AXIS_Y, "y", "along the columns of images"))),
+    FC_INT_PARAM(0, "block",
+                 "Cuts the axis into blocks of so many elements, each of which is multiplied by itself. It "
+                 "is the number of the matrix's columns. Without it the whole axis must be as long as that.",
+                 "elements", NULL, FC_INT_AT_LEAST(1)),
+    FC_FLOAT_PARAM(FC_PARAM_LIST, "offset",
+                   "Added to the outputs: one number, or one for each row of the matrix. Full scale is 1 for "
+                   "sound and the largest code for images, as everywhere.",
+                   NULL, NULL, NULL),
+    BORDER_PARAM,
+    BORDER_VALUE_PARAM,
 };
-static const fc_param param_axis = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "axis",
-    .doc = "Which axis is multiplied.",
-    .preset = "channel",
-    .choices = axes,
-};
-static const fc_param param_block = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "block",
-    .doc = "Cuts the axis into blocks of so many elements, each of which is multiplied by itself. It is the "
-           "number "
-           "of the matrix's columns. Without it the whole axis must be as long as that.",
-    .unit = "elements",
-    .limits = FC_INT_AT_LEAST(1),
-};
-static const fc_param param_offset = {
-    .size = sizeof(fc_param),
-    .type = FC_FLOAT,
-    .flags = FC_PARAM_LIST,
-    .name = "offset",
-    .doc = "Added to the outputs: one number, or one for each row of the matrix. Full scale is 1 for sound "
-           "and the "
-           "largest code for images, as everywhere.",
-};
-static const fc_param *const params[PARAMS] = {&param_matrix, &param_axis,   &param_block,
-                                               &param_offset, &border_param, &border_value_param};
 
 static const char *const examples[] = {"matrix:[0.5]:axis=time:block=1", "matrix:[1,1;1,-1]/2:axis=x:block=2",
                                        "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
@@ -229,15 +198,14 @@ static const fc_operator matrix = {
     .doc = doc,
     .examples = examples,
     .n_params = PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("matrix", matrix)

@@ -220,10 +220,6 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return fc_stft_ref(&s->t.s, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {
-    sizeof reference, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch_reference, process_reference};
-
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
@@ -237,101 +233,40 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
   return fc_stft_cuda(&s->t.s, job->in[0], job->out, job->scratch, job->scratch_bytes, job->notes,
                       job->stream);
 }
-
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
-                                prepare,     release,          scratch_cuda, process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
 
-#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
-CHOICE(scale_slaney, 0, "slaney", "linear below 1 kHz, logarithmic above (librosa's default)");
-CHOICE(scale_htk, 1, "htk", "2595 log10(1 + f / 700)");
-static const fc_choice *const scales[] = {&scale_slaney, &scale_htk, NULL};
-
-CHOICE(norm_slaney, 1, "slaney", "each band over its width, so that white noise is even (librosa's default)");
-CHOICE(norm_none, 0, "none", "triangles of height 1 (HTK, torchaudio)");
-static const fc_choice *const norms[] = {&norm_slaney, &norm_none, NULL};
-
-CHOICE(out_power, FC_POWER, "power", "sums of squared magnitudes");
-CHOICE(out_mag, FC_MAG, "mag", "sums of magnitudes");
-CHOICE(out_db, FC_DB, "db", "10 log10 of the power, no lower than -100 dB");
-static const fc_choice *const outs[] = {&out_power, &out_mag, &out_db, NULL};
-
-CHOICE(from_sound, FROM_SOUND, "sound", "samples");
-CHOICE(from_spectrum, FROM_SPECTRUM, "spectrum", "what stft makes with out=power or out=mag");
-static const fc_choice *const froms[] = {&from_sound, &from_spectrum, NULL};
-
-static const fc_param param_frame = {.size = sizeof(fc_param),
-                                     .type = FC_INT,
-                                     .name = "frame",
-                                     .doc = "Samples that are transformed at once.",
-                                     .unit = "samples",
-                                     .preset = "1024",
-                                     .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
-static const fc_param param_bands = {.size = sizeof(fc_param),
-                                     .type = FC_INT,
-                                     .flags = FC_PARAM_MAIN,
-                                     .name = "bands",
-                                     .doc = "How many bands.",
-                                     .preset = "80",
-                                     .limits = FC_INT_BETWEEN(1, 4096)};
-static const fc_param param_low = {.size = sizeof(fc_param),
-                                   .type = FC_FLOAT,
-                                   .name = "low",
-                                   .doc = "Where the lowest band begins.",
-                                   .unit = "Hz",
-                                   .preset = "0",
-                                   .limits = FC_FLOAT_BETWEEN(0, 1e9)};
-static const fc_param param_high = {.size = sizeof(fc_param),
-                                    .type = FC_FLOAT,
-                                    .name = "high",
-                                    .doc = "Where the highest band ends. Half the sample rate unless given.",
-                                    .unit = "Hz",
-                                    .limits = FC_FLOAT_BETWEEN(1e-3, 1e9)};
-static const fc_param param_scale = {.size = sizeof(fc_param),
-                                     .type = FC_ENUM,
-                                     .name = "scale",
-                                     .doc = "What a mel is.",
-                                     .preset = "slaney",
-                                     .choices = scales};
-static const fc_param param_norm = {.size = sizeof(fc_param),
-                                    .type = FC_ENUM,
-                                    .name = "norm",
-                                    .doc = "How high the triangles are.",
-                                    .preset = "slaney",
-                                    .choices = norms};
-static const fc_param param_out = {.size = sizeof(fc_param),
-                                   .type = FC_ENUM,
-                                   .name = "out",
-                                   .doc = "What is summed, and whether it becomes a level.",
-                                   .preset = "power",
-                                   .choices = outs};
-static const fc_param param_from = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "from",
-    .doc = "What the input is. For spectra, frame, hop and fft say what stft was given.",
-    .preset = "sound",
-    .choices = froms};
-static const fc_param param_rate = {
-    .size = sizeof(fc_param),
-    .type = FC_FLOAT,
-    .name = "rate",
-    .doc = "The sample rate of the sound, where the input does not tell it or tells it wrong.",
-    .unit = "Hz",
-    .limits = FC_FLOAT_BETWEEN(1e-3, 1e9)};
-static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame),
-                                               &param_bands,
-                                               &param_low,
-                                               &param_high,
-                                               &param_scale,
-                                               &param_norm,
-                                               &param_out,
-                                               &param_from,
-                                               &param_rate,
-                                               &border_param,
-                                               &border_value_param};
+static const fc_param *const params[PARAMS] = {
+    FRAME_PARAMS(FC_INT_PARAM(0, "frame", "Samples that are transformed at once.", "samples", "1024",
+                              FC_INT_BETWEEN(1, FRAME_LONGEST))),
+    FC_INT_PARAM(FC_PARAM_MAIN, "bands", "How many bands.", NULL, "80", FC_INT_BETWEEN(1, 4096)),
+    FC_FLOAT_PARAM(0, "low", "Where the lowest band begins.", "Hz", "0", FC_FLOAT_BETWEEN(0, 1e9)),
+    FC_FLOAT_PARAM(0, "high", "Where the highest band ends. Half the sample rate unless given.", "Hz", NULL,
+                   FC_FLOAT_BETWEEN(1e-3, 1e9)),
+    FC_ENUM_PARAM(
+        0, "scale", "What a mel is.", "slaney",
+        FC_CHOICES(FC_CHOICE(0, "slaney", "linear below 1 kHz, logarithmic above (librosa's default)"),
+                   FC_CHOICE(1, "htk", "2595 log10(1 + f / 700)"))),
+    FC_ENUM_PARAM(
+        0, "norm", "How high the triangles are.", "slaney",
+        FC_CHOICES(FC_CHOICE(1, "slaney",
+                             "each band over its width, so that white noise is even (librosa's default)"),
+                   FC_CHOICE(0, "none", "triangles of height 1 (HTK, torchaudio)"))),
+    FC_ENUM_PARAM(0, "out", "What is summed, and whether it becomes a level.", "power",
+                  FC_CHOICES(FC_CHOICE(FC_POWER, "power", "sums of squared magnitudes"),
+                             FC_CHOICE(FC_MAG, "mag", "sums of magnitudes"),
+                             FC_CHOICE(FC_DB, "db", "10 log10 of the power, no lower than -100 dB"))),
+    FC_ENUM_PARAM(
+        0, "from", "What the input is. For spectra, frame, hop and fft say what stft was given.", "sound",
+        FC_CHOICES(FC_CHOICE(FROM_SOUND, "sound", "samples"),
+                   FC_CHOICE(FROM_SPECTRUM, "spectrum", "what stft makes with out=power or out=mag"))),
+    FC_FLOAT_PARAM(0, "rate",
+                   "The sample rate of the sound, where the input does not tell it or tells it wrong.", "Hz",
+                   NULL, FC_FLOAT_BETWEEN(1e-3, 1e9)),
+    BORDER_PARAM,
+    BORDER_VALUE_PARAM,
+};
 
 static const char *const examples[] = {"mel:20:frame=64:hop=16:rate=8000",
                                        "mel:bands=12:frame=100:fft=128:out=db:scale=htk:norm=none:rate=16000",
@@ -363,8 +298,9 @@ static const fc_operator mel = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, scratch_reference, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("mel", mel)

@@ -2,90 +2,100 @@
 /*
  * mix.c - the operator mix: selects and reorders channels; the work is filters/pointwise/gather.h.
  */
-#include <string.h>
-
 #include "plugins/gather.h"
-#include "plugins/single.h"
 
 enum { CHANNELS, N_PARAMS };
 
-typedef struct mix {
-  int64_t count;
-  int32_t largest;    /* counted from 1 */
-  int32_t channels[]; /* counted from 0 */
-} mix;
+#define MOST 1024
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  int64_t count = args[CHANNELS]->count;
-  mix *self = malloc(sizeof *self + (size_t)count * sizeof self->channels[0]);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  self->count = count;
-  self->largest = 0;
-  for (int64_t i = 0; i < count; i++) {
-    int32_t channel = (int32_t)args[CHANNELS]->ints[i];
-    if (channel > self->largest) self->largest = channel;
-    self->channels[i] = channel - 1;
-  }
-  *instance = self;
+  *instance = (void *)args[CHANNELS];
   return FC_OK;
 }
 
+/* ---- what the selected channels mean ------------------------------------------ */
+
+static int is_leading(const fc_arg *channels, int64_t count) {
+  if (channels->count < count) return 0;
+  for (int64_t i = 0; i < count; i++)
+    if (channels->ints[i] != i) return 0;
+  return 1;
+}
+
+/* A picture keeps its colours where these are all there in their order, with or without its alpha. */
+static void keep_color(const fc_arg *channels, const fc_format *in, fc_format *out) {
+  int64_t all = in->extent[FC_AXIS_C], colors = in->alpha == FC_ALPHA_NONE ? all : all - (all % 2 == 0);
+  if (!is_leading(channels, colors) || (channels->count != colors && !is_leading(channels, all))) return;
+  if (channels->count > all) return;
+  out->color = in->color;
+  out->alpha = channels->count == all ? in->alpha : FC_ALPHA_NONE;
+}
+
+/* The bit of the speaker that a channel is for; 0 where the layout does not say. */
+static uint64_t speaker_of(uint64_t layout, int64_t channel) {
+  for (; channel > 0 && layout; channel--) layout &= layout - 1;
+  return layout & (~layout + 1);
+}
+
+/* A layout lists speakers in rising order: the selection has one only if it does too. */
+static void keep_speakers(const fc_arg *channels, const fc_format *in, fc_format *out) {
+  uint64_t layout = 0;
+  for (int64_t i = 0; i < channels->count; i++) {
+    uint64_t speaker = speaker_of(in->channels, channels->ints[i]);
+    if (speaker <= layout) return;
+    layout |= speaker;
+  }
+  out->channels = layout;
+}
+
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
-  const mix *self = instance;
-  int64_t channels = terms->in[0]->extent[FC_AXIS_C];
-  if (self->largest > channels)
-    return host->fail(host, FC_INVALID, "there is no channel %d: the input has %lld", (int)self->largest,
-                      (long long)channels);
-  terms->out->extent[FC_AXIS_C] = self->count;
+  const fc_arg *channels = instance;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out;
+  for (int64_t i = 0; i < channels->count; i++)
+    if (channels->ints[i] >= in->extent[FC_AXIS_C])
+      return host->fail(host, FC_INVALID, "there is no channel %lld: the input has %lld, counted from 0",
+                        (long long)channels->ints[i], (long long)in->extent[FC_AXIS_C]);
+  out->extent[FC_AXIS_C] = channels->count;
+  out->time_num = in->time_num, out->time_den = in->time_den;
+  if (in->kind == FC_AUDIO)
+    keep_speakers(channels, in, out);
+  else
+    keep_color(channels, in, out);
   /* Any output channel may look at any input channel. */
   terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, 1};
   return FC_OK;
 }
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  const mix *self = instance;
-  return gather_prepare(host, setup, (fc_gather){.channels = self->channels}, self->count, prepared);
+  const fc_arg *channels = instance;
+  int32_t selected[MOST];
+  for (int64_t i = 0; i < channels->count; i++) selected[i] = (int32_t)channels->ints[i];
+  return gather_prepare(host, setup, (fc_gather){.channels = selected}, channels->count, prepared);
 }
 
-GATHER_BACKENDS(prepare)
-
 /* ---- descriptor -------------------------------------------------------------- */
-
-static const fc_param channels_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST,
-    .max_count = 1024,
-    .name = "channels",
-    .doc = "For each channel of the output the channel of the input that it is, counted from 1, apart by "
-           "commas.",
-    .limits = FC_INT_BETWEEN(1, 1024),
-};
-static const fc_param *const params[N_PARAMS] = {[CHANNELS] = &channels_param};
-
-static const char *const examples[] = {"mix:2,1", "mix:1", "mix:1,1", NULL};
 
 static const fc_operator mix_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_DTYPE,
     .name = "mix",
     .summary = "select, repeat and reorder channels",
-    .doc = "Makes each channel of the output a copy of a channel of the input. mix:2,1 swaps left and right, "
-           "mix:1 keeps the first channel alone, mix:1,1 makes two channels of one, mix:3,2,1 turns RGB into "
-           "BGR, and mix:1,2,3 drops an image's alpha.\n\n"
+    .doc = "Makes each channel of the output a copy of a channel of the input, counted from 0. mix:1,0 swaps "
+           "left and right, mix:0 keeps the first channel alone, mix:0,0 makes two channels of one, "
+           "mix:2,1,0 turns RGB into BGR, and mix:0,1,2 drops an image's alpha.\n\n"
            "Samples are copied as they are. To add channels up, as from stereo to mono or from RGB to grey, "
            "use matrix: matrix:[0.5,0.5].",
-    .examples = examples,
-    .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
-    .params = params,
+    .examples = FC_TEXTS("mix:1,0", "mix:0", "mix:0,0"),
+    FC_EVERY_SIGNAL,
+    FC_OPERATOR_PARAMS(
+        FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, MOST, "channels",
+                 "For each channel of the output the channel of the input that it is, counted from 0, apart "
+                 "by commas.",
+                 NULL, NULL, FC_INT_BETWEEN(0, MOST - 1), NULL, NULL, NULL)),
     .create = create,
-    .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(gather_on_cpu, gather_on_cuda),
-    .reference = &gather_by_definition,
+    GATHER_BACKENDS(prepare),
 };
 
 SINGLE_OPERATOR_PLUGIN("mix", mix_operator)

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "core/contract/fc_helpers.h"
 #include "filters/pointwise/pointwise.h"
+#include "plugins/single.h"
 
 typedef struct pointwise_state {
   fc_pointwise work;
@@ -85,21 +85,12 @@ static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared
   const pointwise_state *state = prepared;
   return fc_pointwise_cuda(&state->work, job->in[0], job->out, job->stream, job->notes);
 }
-#define POINTWISE_CUDA(name, prepare)                                                                        \
-  static const fc_backend name = {                                                                           \
-      sizeof(fc_backend), FC_BACKEND_GRAPH, FC_KIND_CUDA, 0, NULL, prepare, pointwise_release, NULL,         \
-      pointwise_cuda};
-#else
-#define POINTWISE_CUDA(name, prepare) enum { name##_is_not_built };
 #endif
 
-/* Defines the backends pointwise_on_cpu, pointwise_on_cuda and pointwise_by_definition. */
+/* The backends of an operator that says no more than what its state is; members of fc_operator. */
 #define POINTWISE_BACKENDS(prepare)                                                                          \
-  static const fc_backend pointwise_on_cpu = {                                                               \
-      sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, pointwise_release, pointwise_scratch,           \
-      pointwise_cpu};                                                                                        \
-  static const fc_backend pointwise_by_definition = {                                                        \
-      sizeof(fc_backend), 0, FC_KIND_HOST, 0, NULL, prepare, pointwise_release, NULL, pointwise_reference};  \
-  POINTWISE_CUDA(pointwise_on_cuda, prepare)
+  .backends = BACKENDS(FC_ON_CPU(prepare, pointwise_release, pointwise_scratch, pointwise_cpu),              \
+                       FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, pointwise_release, NULL, pointwise_cuda)),      \
+  .reference = FC_ON_CPU(prepare, pointwise_release, NULL, pointwise_reference)
 
 #endif

@@ -132,14 +132,6 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
   return fc_sepconv_ref(&state->filter, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {
-    .size = sizeof(fc_backend),
-    .prepare = prepare,
-    .release = release,
-    .scratch = cpu_scratch,
-    .process = cpu_process,
-};
-
 #if FC_HAVE_CUDA
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
@@ -147,47 +139,21 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
   if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
   return fc_sepconv_cuda(filter, in, out, job->stream, job->notes);
 }
-
-static const fc_backend cuda = {
-    .size = sizeof(fc_backend),
-    .device_kind = FC_KIND_CUDA,
-    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES,
-    .prepare = prepare,
-    .release = release,
-    .process = cuda_process,
-};
 #endif
-
-static const fc_backend reference = {
-    .size = sizeof(fc_backend),
-    .prepare = prepare,
-    .release = release,
-    .process = reference_process,
-};
 
 /* ---- descriptor ---------------------------------------------------------------- */
 
-static const fc_param mask_param = {
-    .size = sizeof(fc_param),
-    .type = FC_TABLE,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK,
-    .name = "mask",
-    .doc =
-        "The taps along the rows, and down the columns unless y says otherwise: a file of numbers (text or "
-        ".npy) or written out, [1,4,6,4,1]/16. One row or one column of any length.",
-};
-
-static const fc_param y_param = {
-    .size = sizeof(fc_param),
-    .type = FC_TABLE,
-    .flags = FC_PARAM_MASK,
-    .name = "y",
-    .doc = "The taps down the columns, if they are not those of mask.",
-};
-
 static const fc_param *const params[N_PARAMS] = {
-    [MASK] = &mask_param,          [Y_MASK] = &y_param,         [BORDER] = &border_param,
-    [VALUE] = &border_value_param, [FLIP] = &mask2d_flip_param, [NORMALIZE] = &mask2d_normalize_param,
+    [MASK] = FC_TABLE_PARAM(
+        FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK, "mask",
+        "The taps along the rows, and down the columns unless y says otherwise: a file of numbers (text or "
+        ".npy) or written out, [1,4,6,4,1]/16. One row or one column of any length."),
+    [Y_MASK] =
+        FC_TABLE_PARAM(FC_PARAM_MASK, "y", "The taps down the columns, if they are not those of mask."),
+    [BORDER] = BORDER_PARAM,
+    [VALUE] = BORDER_VALUE_PARAM,
+    [FLIP] = MASK2D_FLIP_PARAM,
+    [NORMALIZE] = MASK2D_NORMALIZE_PARAM,
 };
 
 static const char *const examples[] = {
@@ -221,15 +187,15 @@ static const fc_operator sepconv_operator = {
     .doc = doc,
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_PICTURES_ONLY,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends =
+        BACKENDS(FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
+                 FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, cuda_process)),
+    .reference = FC_ON_CPU(prepare, release, NULL, reference_process),
 };
 
 SINGLE_OPERATOR_PLUGIN("sepconv", sepconv_operator)

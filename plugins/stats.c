@@ -79,9 +79,6 @@ static fc_status reference_process(const fc_host *host, const void *state, const
   return fc_stats_ref(job->in[0], align_of(job->in[0]), job->measure, job->measure_stride);
 }
 
-static const fc_backend cpu = {.size = sizeof(fc_backend), .scratch = cpu_scratch, .process = cpu_process};
-static const fc_backend reference = {.size = sizeof(fc_backend), .process = reference_process};
-
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *state, const fc_job *job) {
   return fc_stats_cuda_scratch(job->in[0], align_of(job->in[0]));
@@ -92,12 +89,6 @@ static fc_status cuda_process(const fc_host *host, const void *state, const fc_j
   return fc_stats_cuda(job->in[0], align_of(job->in[0]), job->measure, job->measure_stride, job->scratch,
                        job->stream);
 }
-
-static const fc_backend cuda = {.size = sizeof(fc_backend),
-                                .device_kind = FC_KIND_CUDA,
-                                .flags = FC_BACKEND_GRAPH,
-                                .scratch = cuda_scratch,
-                                .process = cuda_process};
 #endif
 
 /* ---- collecting and reporting -------------------------------------------------- */
@@ -192,35 +183,23 @@ static fc_status report(const fc_host *host, void *instance) {
 
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_choice choices[] = {
-    {sizeof(fc_choice), ALL, "all", "everything below"},
-    {sizeof(fc_choice), COUNT, "count", "how many samples there are, NaN and infinity included"},
-    {sizeof(fc_choice), NANS, "nan", "how many of them are NaN"},
-    {sizeof(fc_choice), INFS, "inf", "how many are infinite"},
-    {sizeof(fc_choice), MIN, "min", "the smallest sample"},
-    {sizeof(fc_choice), MAX, "max", "the largest sample"},
-    {sizeof(fc_choice), PEAK, "peak", "the largest magnitude; for sound in dBFS, 0 is full scale"},
-    {sizeof(fc_choice), MEAN, "mean", "the mean: for sound the DC offset"},
-    {sizeof(fc_choice), RMS, "rms", "the root of the mean square"},
-    {sizeof(fc_choice), STD, "std", "the standard deviation, root of var"},
-    {sizeof(fc_choice), VAR, "var", "the variance of the population: squared deviations over their number"},
-    {sizeof(fc_choice), SUM, "sum", "the sum; for integer sound in codes"},
-    {sizeof(fc_choice), SUMSQ, "sumsq", "the sum of squares; for integer sound in squared codes"},
+static const fc_param *const params[N_PARAMS] = {
+    [STAT] = FC_ENUM_PARAM(
+        FC_PARAM_MAIN | FC_PARAM_LIST, "stat", "What to tell.", "all",
+        FC_CHOICES(
+            FC_CHOICE(ALL, "all", "everything below"),
+            FC_CHOICE(COUNT, "count", "how many samples there are, NaN and infinity included"),
+            FC_CHOICE(NANS, "nan", "how many of them are NaN"),
+            FC_CHOICE(INFS, "inf", "how many are infinite"), FC_CHOICE(MIN, "min", "the smallest sample"),
+            FC_CHOICE(MAX, "max", "the largest sample"),
+            FC_CHOICE(PEAK, "peak", "the largest magnitude; for sound in dBFS, 0 is full scale"),
+            FC_CHOICE(MEAN, "mean", "the mean: for sound the DC offset"),
+            FC_CHOICE(RMS, "rms", "the root of the mean square"),
+            FC_CHOICE(STD, "std", "the standard deviation, root of var"),
+            FC_CHOICE(VAR, "var", "the variance of the population: squared deviations over their number"),
+            FC_CHOICE(SUM, "sum", "the sum; for integer sound in codes"),
+            FC_CHOICE(SUMSQ, "sumsq", "the sum of squares; for integer sound in squared codes"))),
 };
-static const fc_choice *const choice_list[] = {
-    &choices[0], &choices[1], &choices[2], &choices[3],  &choices[4],  &choices[5],  &choices[6],
-    &choices[7], &choices[8], &choices[9], &choices[10], &choices[11], &choices[12], NULL,
-};
-static const fc_param stat_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .flags = FC_PARAM_MAIN | FC_PARAM_LIST,
-    .name = "stat",
-    .doc = "What to tell.",
-    .preset = "all",
-    .choices = choice_list,
-};
-static const fc_param *const params[N_PARAMS] = {[STAT] = &stat_param};
 
 static const char *const examples[] = {"stats", "stats:peak,rms", "stats:stat=count,nan,inf", NULL};
 
@@ -246,18 +225,17 @@ static const fc_operator stats_operator = {
         "device, to the bit.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
+    .backends = BACKENDS(FC_ON_CPU(NULL, NULL, cpu_scratch, cpu_process),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, NULL, NULL, cuda_scratch, cuda_process)),
     .reset = reset,
     .collect = collect,
     .report = report,
-    .reference = &reference,
+    .reference = FC_ON_CPU(NULL, NULL, NULL, reference_process),
 };
 
 SINGLE_OPERATOR_PLUGIN("stats", stats_operator)

@@ -112,10 +112,6 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
   return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
 }
 
-static const fc_backend cpu = {sizeof cpu, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch, process_cpu};
-static const fc_backend reference = {
-    sizeof reference, 0, FC_KIND_HOST, 0, NULL, prepare, release, scratch_reference, process_reference};
-
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   return fc_stft_device_scratch(&((const stft_state *)prepared)->s, job->out);
@@ -126,54 +122,31 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
   return fc_stft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch,
                       job->scratch_bytes, job->notes, job->stream);
 }
-
-static const fc_backend cuda = {sizeof cuda, FC_BACKEND_GRAPH, FC_KIND_CUDA, 0,           NULL,
-                                prepare,     release,          scratch_cuda, process_cuda};
 #endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
 
-#define CHOICE(id, value, name, doc) static const fc_choice id = {sizeof(fc_choice), value, name, doc}
-CHOICE(out_re, FC_RE, "re", "the real part");
-CHOICE(out_im, FC_IM, "im", "the imaginary part");
-CHOICE(out_mag, FC_MAG, "mag", "the magnitude");
-CHOICE(out_power, FC_POWER, "power", "the squared magnitude");
-CHOICE(out_db, FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB");
-static const fc_choice *const outs[] = {&out_re, &out_im, &out_mag, &out_power, &out_db, NULL};
-
-CHOICE(scale_none, SCALE_NONE, "none", "the plain sums (librosa, PyTorch)");
-CHOICE(scale_spectrum, SCALE_SPECTRUM, "spectrum",
-       "over the sum of the window: a full-scale tone has magnitude 0.5 (SciPy's default)");
-CHOICE(scale_psd, SCALE_PSD, "psd",
-       "over the root of the rate times the sum of squares: power a hertz (SciPy's psd)");
-static const fc_choice *const scales[] = {&scale_none, &scale_spectrum, &scale_psd, NULL};
-
-static const fc_param param_frame = {.size = sizeof(fc_param),
-                                     .type = FC_INT,
-                                     .flags = FC_PARAM_MAIN,
-                                     .name = "frame",
-                                     .doc = "Samples that are transformed at once.",
-                                     .unit = "samples",
-                                     .preset = "1024",
-                                     .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
-static const fc_param param_out = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .flags = FC_PARAM_LIST,
-    .max_count = FC_COMPONENTS,
-    .name = "out",
-    .doc = "What is made of each complex value, one or several. istft takes re,im.",
-    .preset = "re,im",
-    .choices = outs};
-static const fc_param param_scale = {.size = sizeof(fc_param),
-                                     .type = FC_ENUM,
-                                     .name = "scale",
-                                     .doc =
-                                         "What the spectrum is divided by. istft does not need to be told.",
-                                     .preset = "none",
-                                     .choices = scales};
-static const fc_param *const params[PARAMS] = {FRAME_PARAMS(param_frame), &param_out, &param_scale,
-                                               &border_param, &border_value_param};
+static const fc_param *const params[PARAMS] = {
+    FRAME_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "frame", "Samples that are transformed at once.", "samples",
+                              "1024", FC_INT_BETWEEN(1, FRAME_LONGEST))),
+    FC_PARAM(FC_ENUM, FC_PARAM_LIST, FC_COMPONENTS, "out",
+             "What is made of each complex value, one or several. istft takes re,im.", NULL, "re,im", NULL,
+             FC_CHOICES(FC_CHOICE(FC_RE, "re", "the real part"), FC_CHOICE(FC_IM, "im", "the imaginary part"),
+                        FC_CHOICE(FC_MAG, "mag", "the magnitude"),
+                        FC_CHOICE(FC_POWER, "power", "the squared magnitude"),
+                        FC_CHOICE(FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB")),
+             NULL, NULL),
+    FC_ENUM_PARAM(
+        0, "scale", "What the spectrum is divided by. istft does not need to be told.", "none",
+        FC_CHOICES(
+            FC_CHOICE(SCALE_NONE, "none", "the plain sums (librosa, PyTorch)"),
+            FC_CHOICE(SCALE_SPECTRUM, "spectrum",
+                      "over the sum of the window: a full-scale tone has magnitude 0.5 (SciPy's default)"),
+            FC_CHOICE(SCALE_PSD, "psd",
+                      "over the root of the rate times the sum of squares: power a hertz (SciPy's psd)"))),
+    BORDER_PARAM,
+    BORDER_VALUE_PARAM,
+};
 
 static const char *const examples[] = {"stft:64:hop=16:out=mag",
                                        "stft:frame=100:fft=128:window=kaiser:out=db,re",
@@ -210,8 +183,9 @@ static const fc_operator stft = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, scratch_reference, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("stft", stft)

@@ -22,75 +22,36 @@ enum { FRAME, HOP, FFT, WINDOW, BETA, CENTER, FRAMES_PARAMS };
 /* Far beyond any use, and small enough that products of two fit. */
 #define FRAME_LONGEST (1 << 24)
 
-#define WINDOW_CHOICE(value, name, doc)                                                                      \
-  { sizeof(fc_choice), value, name, doc }
-static const fc_choice window_choices[] = {
-    WINDOW_CHOICE(FC_WINDOW_HANN, "hann", "a raised cosine: the usual choice"),
-    WINDOW_CHOICE(FC_WINDOW_HAMMING, "hamming", "0.54 - 0.46 cos: lower first side lobe"),
-    WINDOW_CHOICE(FC_WINDOW_BLACKMAN, "blackman", "0.42 - 0.5 cos + 0.08 cos 2: low side lobes"),
-    WINDOW_CHOICE(FC_WINDOW_BLACKMANHARRIS, "blackmanharris", "four terms: side lobes 92 dB down"),
-    WINDOW_CHOICE(FC_WINDOW_BARTLETT, "bartlett", "a triangle"),
-    WINDOW_CHOICE(FC_WINDOW_COSINE, "cosine", "half a sine wave"),
-    WINDOW_CHOICE(FC_WINDOW_KAISER, "kaiser", "Kaiser's, with beta"),
-    WINDOW_CHOICE(FC_WINDOW_RECT, "rect", "all ones"),
-    WINDOW_CHOICE(FC_REFUSED, "hanning", "say hann"),
-    WINDOW_CHOICE(FC_REFUSED, "boxcar", "say rect"),
-    WINDOW_CHOICE(FC_REFUSED, "ones", "say rect"),
-    WINDOW_CHOICE(FC_REFUSED, "triang", "say bartlett, which begins with 0"),
-};
-static const fc_choice *const window_choice_list[] = {&window_choices[0],
-                                                      &window_choices[1],
-                                                      &window_choices[2],
-                                                      &window_choices[3],
-                                                      &window_choices[4],
-                                                      &window_choices[5],
-                                                      &window_choices[6],
-                                                      &window_choices[7],
-                                                      &window_choices[8],
-                                                      &window_choices[9],
-                                                      &window_choices[10],
-                                                      &window_choices[11],
-                                                      NULL};
+#define WINDOW_CHOICES                                                                                       \
+  FC_CHOICES(FC_CHOICE(FC_WINDOW_HANN, "hann", "a raised cosine: the usual choice"),                         \
+             FC_CHOICE(FC_WINDOW_HAMMING, "hamming", "0.54 - 0.46 cos: lower first side lobe"),              \
+             FC_CHOICE(FC_WINDOW_BLACKMAN, "blackman", "0.42 - 0.5 cos + 0.08 cos 2: low side lobes"),       \
+             FC_CHOICE(FC_WINDOW_BLACKMANHARRIS, "blackmanharris", "four terms: side lobes 92 dB down"),     \
+             FC_CHOICE(FC_WINDOW_BARTLETT, "bartlett", "a triangle"),                                        \
+             FC_CHOICE(FC_WINDOW_COSINE, "cosine", "half a sine wave"),                                      \
+             FC_CHOICE(FC_WINDOW_KAISER, "kaiser", "Kaiser's, with beta"),                                   \
+             FC_CHOICE(FC_WINDOW_RECT, "rect", "all ones"), FC_CHOICE(FC_REFUSED, "hanning", "say hann"),    \
+             FC_CHOICE(FC_REFUSED, "boxcar", "say rect"), FC_CHOICE(FC_REFUSED, "ones", "say rect"),         \
+             FC_CHOICE(FC_REFUSED, "triang", "say bartlett, which begins with 0"))
 
-static const fc_param param_hop = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "hop",
-    .doc = "Samples from one frame to the next. A quarter of the frame unless given.",
-    .unit = "samples",
-    .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
-static const fc_param param_fft = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .name = "fft",
-    .doc = "Length of the transform: a frame is filled up to it with zeros, which makes "
-           "more bins. The frame's unless given. Any length works; those without "
-           "large prime factors are fast.",
-    .unit = "samples",
-    .limits = FC_INT_BETWEEN(1, FRAME_LONGEST)};
-static const fc_param param_window = {.size = sizeof(fc_param),
-                                      .type = FC_ENUM,
-                                      .name = "window",
-                                      .doc = "What a frame is multiplied by, in its periodic form.",
-                                      .preset = "hann",
-                                      .choices = window_choice_list};
-static const fc_param param_beta = {.size = sizeof(fc_param),
-                                    .type = FC_FLOAT,
-                                    .name = "beta",
-                                    .doc =
-                                        "Shape of the Kaiser window: 0 is rectangular, 8.6 like Blackman's.",
-                                    .preset = "8.6",
-                                    .limits = FC_FLOAT_BETWEEN(0, 100)};
-static const fc_param param_center = {.size = sizeof(fc_param),
-                                      .type = FC_BOOL,
-                                      .name = "center",
-                                      .doc = "Frames are centred on multiples of hop, the first on the first "
-                                             "sample, with what border says around the "
-                                             "sound; otherwise they begin there.",
-                                      .preset = "yes"};
-
-/* All but the frame's length, whose parameter is each operator's own. */
-#define FRAME_PARAMS(frame) &frame, &param_hop, &param_fft, &param_window, &param_beta, &param_center
+/* The parameters of how a sound is cut into frames; the frame's length is each operator's own. */
+#define FRAME_PARAMS(frame)                                                                                  \
+  frame,                                                                                                     \
+      FC_INT_PARAM(0, "hop", "Samples from one frame to the next. A quarter of the frame unless given.",     \
+                   "samples", NULL, FC_INT_BETWEEN(1, FRAME_LONGEST)),                                       \
+      FC_INT_PARAM(0, "fft",                                                                                 \
+                   "Length of the transform: a frame is filled up to it with zeros, which makes more "       \
+                   "bins. The frame's unless given. Any length works; those without large prime factors "    \
+                   "are fast.",                                                                              \
+                   "samples", NULL, FC_INT_BETWEEN(1, FRAME_LONGEST)),                                       \
+      FC_ENUM_PARAM(0, "window", "What a frame is multiplied by, in its periodic form.", "hann",             \
+                    WINDOW_CHOICES),                                                                         \
+      FC_FLOAT_PARAM(0, "beta", "Shape of the Kaiser window: 0 is rectangular, 8.6 like Blackman's.", NULL,  \
+                     "8.6", FC_FLOAT_BETWEEN(0, 100)),                                                       \
+      FC_BOOL_PARAM(0, "center",                                                                             \
+                    "Frames are centred on multiples of hop, the first on the first sample, with what "      \
+                    "border says around the sound; otherwise they begin there.",                             \
+                    "yes")
 
 /* How a sound is cut into frames. */
 typedef struct frames {

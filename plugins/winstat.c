@@ -157,21 +157,6 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
   return fc_winstat_ref(&w, job->in[0], job->out, job->notes);
 }
 
-static const fc_backend cpu = {
-    .size = sizeof(fc_backend),
-    .prepare = prepare,
-    .release = release,
-    .scratch = cpu_scratch,
-    .process = cpu_process,
-};
-
-static const fc_backend reference = {
-    .size = sizeof(fc_backend),
-    .prepare = prepare,
-    .release = release,
-    .process = reference_process,
-};
-
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
@@ -184,104 +169,43 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
     return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, job->notes, job->stream);
   return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
-
-static const fc_backend cuda = {
-    .size = sizeof(fc_backend),
-    .device_kind = FC_KIND_CUDA,
-    .flags = FC_BACKEND_GRAPH | FC_BACKEND_EDGES, /* graphs thanks to align in negotiate */
-    .prepare = prepare,
-    .release = release,
-    .scratch = cuda_scratch,
-    .process = cuda_process,
-};
 #endif
 
 /* ---- descriptor -------------------------------------------------------------- */
 
-static const fc_param window_param = {
-    .size = sizeof(fc_param),
-    .type = FC_INT,
-    .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST,
-    .max_count = 2,
-    .name = "window",
-    .doc = "Samples in a window along `axis`; or columns x rows of a window on an image, 15x15.",
-    .unit = "samples",
-    .limits = FC_INT_BETWEEN(1, 4294967295),
-};
-
-static const fc_choice stat_choices[] = {
-    {sizeof(fc_choice), FC_WINSTAT_SUM, "sum", "the sum"},
-    {sizeof(fc_choice), FC_WINSTAT_SUMSQ, "sumsq", "the sum of squares"},
-    {sizeof(fc_choice), FC_WINSTAT_MEAN, "mean", "the mean: a box filter, a moving average"},
-    {sizeof(fc_choice), FC_WINSTAT_VAR, "var",
-     "the variance of the population: squared deviations over their number"},
-    {sizeof(fc_choice), FC_WINSTAT_STD, "std", "the standard deviation, root of var"},
-    {sizeof(fc_choice), FC_WINSTAT_RMS, "rms", "the root of the mean square: a level meter"},
-    {sizeof(fc_choice), FC_WINSTAT_MIN, "min", "the smallest sample: erosion by a flat element"},
-    {sizeof(fc_choice), FC_WINSTAT_MAX, "max", "the largest sample: dilation, a peak meter"},
-    {sizeof(fc_choice), FC_REFUSED, "median",
-     "a median is no sum: its cost grows with the window, so it is no statistic of winstat"},
-};
-static const fc_choice *const stat_list[] = {
-    &stat_choices[0], &stat_choices[1], &stat_choices[2], &stat_choices[3], &stat_choices[4],
-    &stat_choices[5], &stat_choices[6], &stat_choices[7], &stat_choices[8], NULL,
-};
-static const fc_param stat_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .flags = FC_PARAM_LIST,
-    .max_count = FC_WINSTAT_STATS,
-    .name = "stat",
-    .doc = "What to tell of each window. Several become channels, in the order asked: first all channels of "
-           "the first statistic, then all of the second.",
-    .preset = "mean",
-    .choices = stat_list,
-};
-
-static const fc_choice axis_choices[] = {
-    {sizeof(fc_choice), FC_AXIS_X, "x", "along the rows, which is time for sound"},
-    {sizeof(fc_choice), FC_AXIS_Y, "y", "down the columns of an image"},
-    {sizeof(fc_choice), FC_AXIS_T, "t", "time: the same as x"},
-};
-static const fc_choice *const axis_list[] = {&axis_choices[0], &axis_choices[1], &axis_choices[2], NULL};
-static const fc_param axis_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "axis",
-    .doc = "The axis of a window of one number.",
-    .preset = "x",
-    .choices = axis_list,
-};
-
-/* The shared borders and one more. */
-static const fc_choice shrink_choice = {
-    sizeof(fc_choice), BORDER_SHRINK, "shrink",
-    "nothing: the window ends where the signal does, and statistics are over what is there"};
-static const fc_choice *const winstat_borders[] = {
-    &border_choices_taken[0],    &border_choices_taken[1],
-    &border_choices_taken[2],    &border_choices_taken[3],
-    &border_choices_taken[4],    &border_choices_taken[5],
-    &border_choices_taken[6],    &shrink_choice,
-    &border_choices_refused[0],  &border_choices_refused[1],
-    &border_choices_refused[2],  &border_choices_refused[3],
-    &border_choices_refused[4],  &border_choices_refused[5],
-    &border_choices_refused[6],  &border_choices_refused[7],
-    &border_choices_refused[8],  &border_choices_refused[9],
-    &border_choices_refused[10], &border_choices_refused[11],
-    &border_choices_refused[12], NULL,
-};
-static const fc_param winstat_border_param = {
-    .size = sizeof(fc_param),
-    .type = FC_ENUM,
-    .name = "border",
-    .doc = "What lies beyond the ends of the signal.",
-    .preset = "auto",
-    .choices = winstat_borders,
-};
+#define SHRINK_CHOICE                                                                                        \
+  FC_CHOICE(BORDER_SHRINK, "shrink",                                                                         \
+            "nothing: the window ends where the signal does, and statistics are over what is there")
 
 static const fc_param *const params[N_PARAMS] = {
-    [WINDOW] = &window_param,         [STAT] = &stat_param,          [AXIS] = &axis_param,
-    [BORDER] = &winstat_border_param, [VALUE] = &border_value_param,
+    [WINDOW] = FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "window",
+                        "Samples in a window along `axis`; or columns x rows of a window on an image, 15x15.",
+                        "samples", NULL, FC_INT_BETWEEN(1, 4294967295), NULL, NULL, NULL),
+    [STAT] = FC_PARAM(
+        FC_ENUM, FC_PARAM_LIST, FC_WINSTAT_STATS, "stat",
+        "What to tell of each window. Several become channels, in the order asked: first all channels of the "
+        "first statistic, then all of the second.",
+        NULL, "mean", NULL,
+        FC_CHOICES(
+            FC_CHOICE(FC_WINSTAT_SUM, "sum", "the sum"),
+            FC_CHOICE(FC_WINSTAT_SUMSQ, "sumsq", "the sum of squares"),
+            FC_CHOICE(FC_WINSTAT_MEAN, "mean", "the mean: a box filter, a moving average"),
+            FC_CHOICE(FC_WINSTAT_VAR, "var",
+                      "the variance of the population: squared deviations over their number"),
+            FC_CHOICE(FC_WINSTAT_STD, "std", "the standard deviation, root of var"),
+            FC_CHOICE(FC_WINSTAT_RMS, "rms", "the root of the mean square: a level meter"),
+            FC_CHOICE(FC_WINSTAT_MIN, "min", "the smallest sample: erosion by a flat element"),
+            FC_CHOICE(FC_WINSTAT_MAX, "max", "the largest sample: dilation, a peak meter"),
+            FC_CHOICE(
+                FC_REFUSED, "median",
+                "a median is no sum: its cost grows with the window, so it is no statistic of winstat")),
+        NULL, NULL),
+    [AXIS] = FC_ENUM_PARAM(0, "axis", "The axis of a window of one number.", "x",
+                           FC_CHOICES(FC_CHOICE(FC_AXIS_X, "x", "along the rows, which is time for sound"),
+                                      FC_CHOICE(FC_AXIS_Y, "y", "down the columns of an image"),
+                                      FC_CHOICE(FC_AXIS_T, "t", "time: the same as x"))),
+    [BORDER] = BORDER_PARAM_OF(BORDER_CHOICES(SHRINK_CHOICE, BORDER_REFUSED)),
+    [VALUE] = BORDER_VALUE_PARAM,
 };
 
 static const char *const examples[] = {
@@ -317,15 +241,15 @@ static const fc_operator winstat_operator = {
         "and maximum of its window.",
     .examples = examples,
     .n_params = N_PARAMS,
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPES_ALL,
-    .dtypes_out = FC_DTYPES_ALL,
+    FC_EVERY_SIGNAL,
     .params = params,
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(cpu, cuda),
-    .reference = &reference,
+    .backends = BACKENDS(
+        FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
+        FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, cuda_scratch, cuda_process)),
+    .reference = FC_ON_CPU(prepare, release, NULL, reference_process),
 };
 
 SINGLE_OPERATOR_PLUGIN("winstat", winstat_operator)

@@ -7,8 +7,9 @@
  */
 #include "core/base/buffer.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "core/contract/rows_table.h"
 
 /* A line of a GPU's caches: accesses of a warp that begin elsewhere take one more. */
 #define ALIGNMENT 128
@@ -167,61 +168,55 @@ void fc_view_copy(const fc_view *to, const fc_view *from) {
 
 /* ---- conversion ------------------------------------------------------- */
 
-static double decode(const void *p, int dtype) {
-  switch (dtype) {
-  case FC_U8: return *(const guint8 *)p;
-  case FC_I16: return *(const gint16 *)p;
-  case FC_U16: return *(const guint16 *)p;
-  case FC_I32: return *(const gint32 *)p;
-  case FC_F32: return *(const float *)p;
-  default: return *(const double *)p;
-  }
-}
-
-/* Rounds before the bias is added, so that silence and its neighbours round alike
- * whether codes are signed or not; NaN becomes the code of 0. */
-static double limit(double v, double bias, double lo, double hi, guint32 *notes) {
-  if (isnan(v)) {
-    if (notes) g_atomic_int_set((gint *)&notes[FC_NOTE_NAN], 1);
-    return bias;
-  }
-  double r = nearbyint(v) + bias; /* half to even in the default rounding mode */
-  if (r >= lo && r <= hi) return r;
-  if (notes) g_atomic_int_set((gint *)&notes[FC_NOTE_CLIPPED], 1);
-  return r < lo ? lo : hi;
-}
-
-/* `v` in units of one code, not biased. */
-static void encode(void *p, double v, double bias, int dtype, guint32 *notes) {
-  switch (dtype) {
-  case FC_U8: *(guint8 *)p = (guint8)limit(v, bias, 0, 255, notes); break;
-  case FC_I16: *(gint16 *)p = (gint16)limit(v, bias, -32768, 32767, notes); break;
-  case FC_U16: *(guint16 *)p = (guint16)limit(v, bias, 0, 65535, notes); break;
-  case FC_I32: *(gint32 *)p = (gint32)limit(v, bias, -2147483648.0, 2147483647.0, notes); break;
-  case FC_F32: *(float *)p = (float)v; break;
-  default: *(double *)p = v; break;
-  }
-}
-
 void fc_value_encode(void *code, double value, int kind, int dtype) {
-  fc_scaling s = fc_scaling_of(kind, dtype);
   memset(code, 0, 8);
-  encode(code, value / s.scale, s.bias, dtype, NULL);
+  fc_rows_table()->store_f64(code, 8, &value, 1, kind, dtype, NULL);
 }
+
+/* Elements converted at a time: 8 KiB of values, which stay in the first-level cache. */
+#define CONVERT_RUN 1024
 
 struct conversion {
-  int from, to;
-  double bias_from, scale, bias_to; /* the scale is a power of two: exact */
+  const fc_view *to, *from; /* types and kinds */
+  gboolean wide;            /* by way of doubles */
   guint32 *notes;
 };
+
+/* Loads or stores straight from or to memory that holds the values as they are computed with. */
+static void convert_f32(const struct conversion *c, char *to, gint64 ts, const char *from, gint64 fs,
+                        gint64 count) {
+  const fc_rows *rows = fc_rows_table();
+  float buffer[CONVERT_RUN];
+  gboolean dense_to = c->to->dtype == FC_F32 && ts == sizeof(float);
+  gboolean dense_from = c->from->dtype == FC_F32 && fs == sizeof(float);
+  float *values = dense_to ? (float *)to : dense_from ? (float *)from : buffer;
+  if (!dense_from) rows->load_f32(values, from, fs, count, c->from->kind, c->from->dtype);
+  if (!dense_to) rows->store_f32(to, ts, values, count, c->to->kind, c->to->dtype, c->notes);
+}
+
+static void convert_f64(const struct conversion *c, char *to, gint64 ts, const char *from, gint64 fs,
+                        gint64 count) {
+  const fc_rows *rows = fc_rows_table();
+  double buffer[CONVERT_RUN];
+  gboolean dense_to = c->to->dtype == FC_F64 && ts == sizeof(double);
+  gboolean dense_from = c->from->dtype == FC_F64 && fs == sizeof(double);
+  double *values = dense_to ? (double *)to : dense_from ? (double *)from : buffer;
+  if (!dense_from) rows->load_f64(values, from, fs, count, c->from->kind, c->from->dtype);
+  if (!dense_to) rows->store_f64(to, ts, values, count, c->to->kind, c->to->dtype, c->notes);
+}
 
 static void convert_run(char *to, gint64 ts, const char *from, gint64 fs, gint64 count, gsize size,
                         void *data) {
   const struct conversion *c = data;
-  for (gint64 i = 0; i < count; i++) {
-    double v = (decode(from + i * fs, c->from) - c->bias_from) * c->scale;
-    encode(to + i * ts, v, c->bias_to, c->to, c->notes);
+  for (gint64 i = 0, n; i < count; i += n) {
+    n = MIN(count - i, CONVERT_RUN);
+    (c->wide ? convert_f64 : convert_f32)(c, to + i * ts, ts, from + i * fs, fs, n);
   }
+}
+
+/* Are there values of these types that only a double holds? (Of i32 to f32 the load rounds, once.) */
+static gboolean needs_double(int to, int from) {
+  return to == FC_F64 || from == FC_F64 || (from == FC_I32 && to != FC_F32);
 }
 
 void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes) {
@@ -230,10 +225,10 @@ void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes) {
     fc_view_copy(to, from);
     return;
   }
-  fc_scaling f = fc_scaling_of(from->kind, from->dtype), t = fc_scaling_of(to->kind, to->dtype);
-  struct conversion c = {from->dtype, to->dtype, f.bias, f.scale / t.scale, t.bias, notes};
-  int inner = to->shape[FC_AXIS_X] > to->shape[FC_AXIS_C] ? FC_AXIS_X : FC_AXIS_C;
-  walk(to, from, inner, convert_run, 0, &c);
+  fc_view t = *to, f = *from;
+  struct conversion c = {to, from, needs_double(to->dtype, from->dtype), notes};
+  merge_axes(&t, &f);
+  walk(&t, &f, longest_axis(&t), convert_run, 0, &c);
 }
 
 /* ---- borders ---------------------------------------------------------- */

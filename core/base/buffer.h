@@ -45,7 +45,7 @@ void fc_format_of_view(const fc_view *view, fc_format *format);
 /* Copies between host views of equal shape and dtype; they do not overlap. */
 void fc_view_copy(const fc_view *to, const fc_view *from);
 
-/* The same with conversion of dtype (scalar); notes as in fc_job. */
+/* The same with conversion of dtype, by the loads and stores of fc_rows_table; notes as in fc_job. */
 void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes);
 
 /* A real value as one element of `dtype`, rounded and clamped; 8 bytes at most. */

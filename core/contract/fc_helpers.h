@@ -10,7 +10,7 @@
 
 #include "plugin.h"
 
-/* ---- descriptors ------------------------------------------------------- */
+/* ---- descriptors: constants, limits, choices ---------------------------- */
 
 /* The address of a constant of static storage, and of a list of pointers. For use at file scope. */
 #ifdef __cplusplus
@@ -54,5 +54,180 @@
 
 /* Texts, such as examples and aliases. */
 #define FC_TEXTS(...) FC_STATIC_LIST(char, __VA_ARGS__, NULL)
+
+/* ---- descriptors: parameters, backends, operators, plugins ------------------- */
+
+/*
+ * Parameters, each FC_X_PARAM(flags, name, doc, ...) the address of an fc_param. `unit`, `preset`, `limits`
+ * may be NULL. FC_PARAM has all fields, in their order.
+ */
+#define FC_PARAM(type, flags, max_count, name, doc, unit, preset, limits, choices, aliases, deprecated)      \
+  FC_STATIC(fc_param, sizeof(fc_param), type, flags, max_count, name, doc, unit, preset, limits, choices,    \
+            aliases, deprecated)
+#define FC_FLOAT_PARAM(flags, name, doc, unit, preset, limits)                                               \
+  FC_PARAM(FC_FLOAT, flags, 0, name, doc, unit, preset, limits, NULL, NULL, NULL)
+#define FC_INT_PARAM(flags, name, doc, unit, preset, limits)                                                 \
+  FC_PARAM(FC_INT, flags, 0, name, doc, unit, preset, limits, NULL, NULL, NULL)
+#define FC_ENUM_PARAM(flags, name, doc, preset, choices)                                                     \
+  FC_PARAM(FC_ENUM, flags, 0, name, doc, NULL, preset, NULL, choices, NULL, NULL)
+#define FC_BOOL_PARAM(flags, name, doc, preset)                                                              \
+  FC_PARAM(FC_BOOL, flags, 0, name, doc, NULL, preset, NULL, NULL, NULL, NULL)
+#define FC_STRING_PARAM(flags, name, doc, preset)                                                            \
+  FC_PARAM(FC_STRING, flags, 0, name, doc, NULL, preset, NULL, NULL, NULL, NULL)
+#define FC_TABLE_PARAM(flags, name, doc)                                                                     \
+  FC_PARAM(FC_TABLE, flags, 0, name, doc, NULL, NULL, NULL, NULL, NULL, NULL)
+#define FC_INPUT_PARAM(flags, name, doc)                                                                     \
+  FC_PARAM(FC_INPUT, flags, 0, name, doc, NULL, NULL, NULL, NULL, NULL, NULL)
+#define FC_PATH_PARAM(flags, name, doc)                                                                      \
+  FC_PARAM(FC_PATH, flags, 0, name, doc, NULL, NULL, NULL, NULL, NULL, NULL)
+
+/* The backends of an operator: FC_BACKENDS(FC_ON_CPU(...), FC_ON_CUDA(...)). */
+#define FC_BACKEND(flags, kind, prepare, release, scratch, process)                                          \
+  FC_STATIC(fc_backend, sizeof(fc_backend), flags, kind, 0, NULL, prepare, release, scratch, process)
+#define FC_ON_CPU(prepare, release, scratch, process)                                                        \
+  FC_BACKEND(0, FC_KIND_HOST, prepare, release, scratch, process)
+#define FC_ON_CUDA(flags, prepare, release, scratch, process)                                                \
+  FC_BACKEND(flags, FC_KIND_CUDA, prepare, release, scratch, process)
+#define FC_BACKENDS(...) FC_STATIC_LIST(fc_backend, __VA_ARGS__, NULL)
+
+/* Members of an fc_operator, for designated initialisers (C). */
+#define FC_OPERATOR_PARAMS(...)                                                                              \
+  .n_params = FC_COUNT(__VA_ARGS__), .params = FC_STATIC_LIST(fc_param, __VA_ARGS__)
+#define FC_EVERY_SIGNAL .kinds = FC_KINDS_ALL, .dtypes_in = FC_DTYPES_ALL, .dtypes_out = FC_DTYPES_ALL
+#define FC_SOUND_ONLY   .kinds = FC_KIND_BIT(FC_AUDIO), .dtypes_in = FC_DTYPES_ALL, .dtypes_out = FC_DTYPES_ALL
+#define FC_PICTURES_ONLY                                                                                     \
+  .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY), .dtypes_in = FC_DTYPES_ALL,                        \
+  .dtypes_out = FC_DTYPES_ALL
+
+/* The plugin's entry, with the addresses of its operators. */
+#define FC_PLUGIN(id, version, author, license, url, ...)                                                    \
+  FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void) {                                               \
+    static const fc_operator *const operators[] = {__VA_ARGS__};                                             \
+    static const fc_plugin plugin = {sizeof(fc_plugin),                                                      \
+                                     FC_PLUGIN_ABI,                                                          \
+                                     id,                                                                     \
+                                     version,                                                                \
+                                     author,                                                                 \
+                                     license,                                                                \
+                                     url,                                                                    \
+                                     (uint32_t)(sizeof operators / sizeof operators[0]),                     \
+                                     operators};                                                             \
+    return &plugin;                                                                                          \
+  }
+
+/* ---- instances --------------------------------------------------------------- */
+
+/* A `create` for operators whose instance is their arguments, which live as long. */
+static inline fc_status fc_create_args(const fc_host *host, const fc_arg *const *args, void **self) {
+  (void)host;
+  *self = (void *)(uintptr_t)args;
+  return FC_OK;
+}
+
+/* ---- samples ----------------------------------------------------------------- */
+
+/* Does a row of the view lie as X * C elements side by side? */
+static inline int fc_view_is_interleaved(const fc_view *v) {
+  const int64_t size = (int64_t)fc_dtype_size(v->dtype);
+  return (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&
+         v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size;
+}
+
+/* One channel of a view. */
+static inline fc_view fc_view_channel(const fc_view *v, int64_t channel) {
+  fc_view one = *v;
+  one.data = fc_view_at(v, 0, 0, 0, channel);
+  one.origin[FC_AXIS_C] += channel;
+  one.shape[FC_AXIS_C] = 1;
+  return one;
+}
+
+/* Values of the compute type on their way between views: enough to make loops long, few enough for the
+ * first-level cache. */
+#define FC_ROW_VALUES 1024
+
+typedef void (*fc_map_f32)(const void *state, float *values, int64_t count);
+typedef void (*fc_map_f64)(const void *state, double *values, int64_t count);
+
+/* FC_ROW_VALUES or fewer elements of a line, `in_step` and `out_step` bytes apart. */
+static inline void fc_map_line_f32(const fc_host *host, const fc_job *job, const void *state, fc_map_f32 map,
+                                   const char *in, int64_t in_step, char *out, int64_t out_step,
+                                   int64_t count) {
+  float values[FC_ROW_VALUES];
+  host->rows->load_f32(values, in, in_step, count, job->in[0]->kind, job->in[0]->dtype);
+  map(state, values, count);
+  host->rows->store_f32(out, out_step, values, count, job->out->kind, job->out->dtype, job->notes);
+}
+
+static inline void fc_map_line_f64(const fc_host *host, const fc_job *job, const void *state, fc_map_f64 map,
+                                   const char *in, int64_t in_step, char *out, int64_t out_step,
+                                   int64_t count) {
+  double values[FC_ROW_VALUES];
+  host->rows->load_f64(values, in, in_step, count, job->in[0]->kind, job->in[0]->dtype);
+  map(state, values, count);
+  host->rows->store_f64(out, out_step, values, count, job->out->kind, job->out->dtype, job->notes);
+}
+
+/*
+ * A `process` for what is done to each sample by itself: in the compute type of the job, whatever the
+ * elements' types and strides. `f32` and `f64` change `count` values where they are.
+ */
+static inline fc_status fc_map_samples(const fc_host *host, const fc_job *job, const void *state,
+                                       fc_map_f32 f32, fc_map_f64 f64) {
+  const fc_view *in = job->in[0], *out = job->out;
+  const int rows = fc_view_is_interleaved(in) && fc_view_is_interleaved(out); /* all channels at once */
+  const int64_t channels = rows ? 1 : out->shape[FC_AXIS_C];
+  const int64_t length = out->shape[FC_AXIS_X] * (rows ? out->shape[FC_AXIS_C] : 1);
+  const int64_t in_step = rows ? (int64_t)fc_dtype_size(in->dtype) : in->stride[FC_AXIS_X];
+  const int64_t out_step = rows ? (int64_t)fc_dtype_size(out->dtype) : out->stride[FC_AXIS_X];
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
+      for (int64_t c = 0; c < channels; c++) {
+        const char *from = (const char *)fc_view_at(in, n, y, 0, c);
+        char *to = (char *)fc_view_at(out, n, y, 0, c);
+        for (int64_t i = 0; i < length; i += FC_ROW_VALUES) {
+          const int64_t count = length - i < FC_ROW_VALUES ? length - i : FC_ROW_VALUES;
+          if (job->compute == FC_F64)
+            fc_map_line_f64(host, job, state, f64, from + i * in_step, in_step, to + i * out_step, out_step,
+                            count);
+          else
+            fc_map_line_f32(host, job, state, f32, from + i * in_step, in_step, to + i * out_step, out_step,
+                            count);
+        }
+      }
+  return FC_OK;
+}
+
+/*
+ * Defines `process` for y = expression, a function of the sample x (float or double, as the job computes) and
+ * of `self`, the prepared state or instance, of the pointer type named:
+ *
+ *     FC_POINTWISE(process, const double *, factor, x, x * (fc_value)*factor)
+ *
+ * fc_value is the type computed in: a double that is not cast to it makes the loop one of doubles, at half
+ * the speed. Built with -O3 -fno-trapping-math the compiler makes vectors of it.
+ */
+#if defined(__GNUC__)
+#define FC_RESTRICT                                                                                          \
+  __restrict__ /* so that what `self` points at is read once, and the loop becomes vectors */
+#else
+#define FC_RESTRICT
+#endif
+#define FC_POINTWISE_LOOP(name, type, self, x, F, expression)                                                \
+  static void name(const void *fc_state, F *FC_RESTRICT fc_values, int64_t fc_count) {                       \
+    typedef F fc_value;                                                                                      \
+    type self = (type)fc_state;                                                                              \
+    (void)self;                                                                                              \
+    for (int64_t fc_i = 0; fc_i < fc_count; fc_i++) {                                                        \
+      const fc_value x = fc_values[fc_i];                                                                    \
+      fc_values[fc_i] = (fc_value)(expression);                                                              \
+    }                                                                                                        \
+  }
+#define FC_POINTWISE(process, type, self, x, expression)                                                     \
+  FC_POINTWISE_LOOP(process##_f32, type, self, x, float, expression)                                         \
+  FC_POINTWISE_LOOP(process##_f64, type, self, x, double, expression)                                        \
+  static fc_status process(const fc_host *host, const void *state, const fc_job *job) {                      \
+    return fc_map_samples(host, job, state, process##_f32, process##_f64);                                   \
+  }
 
 #endif

@@ -20,6 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The functions of this header may be called in kernels too. */
+#if defined(__CUDACC__)
+#define FC_VIEW_INLINE static inline __host__ __device__
+#else
+#define FC_VIEW_INLINE static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -79,10 +86,10 @@ typedef enum fc_device_kind { FC_KIND_HOST = 0, FC_KIND_CUDA = 1 } fc_device_kin
 #define FC_HOST                 0
 #define FC_CUDA_DEVICE(ordinal) ((int32_t)((FC_KIND_CUDA << 16) | (ordinal)))
 
-static inline int fc_device_kind_of(int32_t device) {
+FC_VIEW_INLINE int fc_device_kind_of(int32_t device) {
   return (int)((uint32_t)device >> 16);
 }
-static inline int fc_device_ordinal(int32_t device) {
+FC_VIEW_INLINE int fc_device_ordinal(int32_t device) {
   return device & 0xffff;
 }
 
@@ -107,7 +114,7 @@ typedef struct fc_view {
   int64_t extent[FC_AXES];
 } fc_view;
 
-static inline size_t fc_dtype_size(int dtype) {
+FC_VIEW_INLINE size_t fc_dtype_size(int dtype) {
   switch (dtype) {
   case FC_U8: return 1;
   case FC_I16:
@@ -131,7 +138,7 @@ static inline const char *fc_dtype_name(int dtype) {
   }
 }
 
-static inline int fc_dtype_is_float(int dtype) {
+FC_VIEW_INLINE int fc_dtype_is_float(int dtype) {
   return dtype == FC_F32 || dtype == FC_F64;
 }
 
@@ -143,7 +150,7 @@ typedef struct fc_scaling {
   double scale, bias;
 } fc_scaling;
 
-static inline fc_scaling fc_scaling_of(int kind, int dtype) {
+FC_VIEW_INLINE fc_scaling fc_scaling_of(int kind, int dtype) {
   fc_scaling s = {1.0, 0.0};
   if (kind != FC_AUDIO) return s;
   switch (dtype) {
@@ -157,12 +164,12 @@ static inline fc_scaling fc_scaling_of(int kind, int dtype) {
 }
 
 /* Address of an element; indices are relative to the view and may lie in its halo. */
-static inline void *fc_view_at(const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
+FC_VIEW_INLINE void *fc_view_at(const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
   return (char *)v->data + n * v->stride[FC_AXIS_N] + y * v->stride[FC_AXIS_Y] + x * v->stride[FC_AXIS_X] +
          c * v->stride[FC_AXIS_C];
 }
 
-static inline int64_t fc_view_count(const fc_view *v) {
+FC_VIEW_INLINE int64_t fc_view_count(const fc_view *v) {
   return v->shape[0] * v->shape[1] * v->shape[2] * v->shape[3];
 }
 

@@ -30,7 +30,7 @@ if len(sys.argv) > 4:
     SHORT, LONG = map(int, sys.argv[3:5])
 
 CHAINS = {"filter": ["conv1d:[1,2,3,2,1]/9"],
-          "several": ["conv1d:[1,-1]", "winstat:window=4801:stat=rms", "mix:2,1", "gain:-3dB", "clip:0.9"],
+          "several": ["conv1d:[1,-1]", "winstat:window=4801:stat=rms", "mix:1,0", "gain:-3dB", "clip:0.9"],
           "spectrum": ["stft:1024", "istft"],
           "measured": ["stats"]}
 

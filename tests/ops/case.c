@@ -28,7 +28,8 @@
 typedef struct bench {
   const test_case *c;
   fc_args *args;
-  source signal;
+  fc_format ins[MOST_INPUTS]; /* the case's, in their order */
+  source signals[MOST_INPUTS];
   trial subject, reference;
   result wanted, whole;
   double *reals, *scale;
@@ -46,11 +47,11 @@ static gboolean too_large(const trial *t, dice *d) {
   double most = dice_chance(d, 15) ? MOST_WORK : USUAL_WORK;
   double work = 1, out = 1, in = 1;
   for (int a = 0; a < FC_AXES; a++) {
-    const fc_reach *r = &t->reach[a];
+    const fc_reach *r = &t->needs[0].reach[a];
     gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE;
-    double looks = whole ? (double)t->in.extent[a] : 1.0 + (double)r->before + (double)r->after;
+    double looks = whole ? (double)t->ins[0].extent[a] : 1.0 + (double)r->before + (double)r->after;
     out *= (double)t->out.extent[a];
-    in *= whole ? (double)t->in.extent[a]
+    in *= whole ? (double)t->ins[0].extent[a]
                 : (double)t->out.extent[a] * (double)r->num / (double)r->den + fabs(looks);
     /* An element of a block transform is made of all of its block. */
     double group = t->measure_bytes ? 1 : (double)(r->align * r->num / r->den);
@@ -70,32 +71,39 @@ static gboolean same_extents(const fc_format *a, const fc_format *b) {
   return memcmp(a->extent, b->extent, sizeof a->extent) == 0;
 }
 
-/* The reference's values in double for this input; NULL where it does not give them. */
-static double *reference_reals(bench *b, const source *s) {
+/* The reference's values in double, with this signal for the first; NULL where it does not give them. */
+static double *reference_reals(bench *b, const source *first) {
   const test_case *c = b->c;
+  fc_format ins[MOST_INPUTS];
+  source signals[MOST_INPUTS];
   trial t;
   result r = {NULL};
   verdict ignored = {FAULT_NONE, ""};
   manner how = plain(b);
   if (c->op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return NULL;
-  if (!(c->op->dtypes_in & FC_DTYPE_BIT(s->format.dtype))) return NULL;
-  fc_format in = s->format; /* the values may depend on what they are to be stored as (dither) */
-  in.stored = 1 + b->subject.out.dtype;
-  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->args, &in, FC_F64, c->compute,
+  if (b->subject.n_in && !(c->op->dtypes_in & FC_DTYPE_BIT(first->format.dtype))) return NULL;
+  memcpy(ins, b->ins, sizeof ins);
+  memcpy(signals, b->signals, sizeof signals);
+  ins[0] = first->format, signals[0] = *first;
+  ins[0].stored = 1 + b->subject.out.dtype; /* on which values may depend (dither) */
+  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->args, ins, FC_F64, c->compute,
                   &ignored) == RAN &&
       t.out.dtype == FC_F64 && same_extents(&t.out, &b->subject.out) && trial_prepare(&t, &ignored) == RAN)
-    trial_run(&t, s, &how, &r, &ignored);
+    trial_run(&t, signals, &how, &r, &ignored);
   trial_finish(&t, &ignored);
   if (ignored.fault != FAULT_NONE && r.codes) g_clear_pointer(&r.codes, g_free);
   if (r.measured) g_array_unref(r.measured);
   return (double *)(void *)r.codes;
 }
 
-static double signal_size(const source *s) {
+static double signal_size(const bench *b) {
   double largest = 0;
-  for (int64_t i = 0; i < s->count; i++) {
-    double v = fabs(element_value(s->codes + (gsize)i * s->size, s->format.kind, s->format.dtype));
-    if (isfinite(v)) largest = MAX(largest, v);
+  for (guint k = 0; k < b->subject.n_in; k++) {
+    const source *s = &b->signals[k];
+    for (int64_t i = 0; i < s->count; i++) {
+      double v = fabs(element_value(s->codes + (gsize)i * s->size, s->format.kind, s->format.dtype));
+      if (isfinite(v)) largest = MAX(largest, v);
+    }
   }
   return largest;
 }
@@ -104,7 +112,7 @@ static double signal_size(const source *s) {
 static void note_changes(bench *b, double probe, const double *before, double *scale) {
   const gint64 *e = b->subject.out.extent;
   gint64 count = e[0] * e[1] * e[2] * e[3];
-  source off = source_in_double(&b->signal);
+  source off = source_in_double(&b->signals[0]);
   off.jitter = probe, off.jitter_dice = (dice){dice_bits(&b->d)};
   double *after = reference_reals(b, &off);
   for (gint64 i = 0; after && i < count; i++) {
@@ -122,17 +130,17 @@ static void note_changes(bench *b, double probe, const double *before, double *s
  * Where all do, whatever the input (the imaginary parts of a single value's spectrum), it is the signal's. */
 static void share_scale(const bench *b, double *scale) {
   const gint64 channels = b->subject.out.extent[FC_AXIS_C];
-  const fc_reach *reach = &b->subject.reach[FC_AXIS_C];
+  const fc_reach *reach = &b->subject.needs[0].reach[FC_AXIS_C];
   double largest = 0;
-  if (channels == b->subject.in.extent[FC_AXIS_C] && reach->before != FC_WHOLE && reach->num == 1) return;
+  if (channels == b->subject.ins[0].extent[FC_AXIS_C] && reach->before != FC_WHOLE && reach->num == 1) return;
   for (gint64 c = 0; c < channels; c++) largest = MAX(largest, scale[c]);
-  if (largest == 0) largest = signal_size(&b->signal);
+  if (largest == 0) largest = signal_size(b);
   for (gint64 c = 0; c < channels; c++) scale[c] = largest;
 }
 
 /* What transforms mix: errors in proportion to the largest input, wherever it stands. */
 static void widen_scale(const bench *b, double *scale) {
-  const double size = MAX(signal_size(&b->signal), fabs(b->subject.border_value));
+  const double size = MAX(signal_size(b), fabs(b->subject.needs[0].border_value));
   for (gint64 c = 0; c < b->subject.out.extent[FC_AXIS_C]; c++)
     scale[c] = MAX(scale[c], b->subject.error_gain * size);
 }
@@ -141,7 +149,7 @@ static void widen_scale(const bench *b, double *scale) {
  * size of the terms. Changes may cancel too - those of two terms every other time - so there are some; and
  * for results in double some that are smaller. */
 static double *probe(bench *b) {
-  source exact = source_in_double(&b->signal);
+  source exact = source_in_double(&b->signals[0]);
   double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
   gboolean single = b->c->compute == FC_F32 || b->subject.out.dtype == FC_F32;
   for (int i = 0; before && i < PROBES; i++) note_changes(b, PROBE_SINGLE, before, scale);
@@ -157,15 +165,15 @@ static gboolean run_reference(bench *b) {
   const test_case *c = b->c;
   manner how = plain(b);
   outcome o = trial_begin(&b->reference, c->op, reference_of(c), device_cpu(), "the reference", b->args,
-                          &c->in, c->wanted, c->compute, b->v);
+                          b->ins, c->wanted, c->compute, b->v);
   if (o != RAN || b->reference.out.dtype != b->subject.out.dtype ||
       !same_extents(&b->reference.out, &b->subject.out))
     return blame(b->v, FAULT_CONTRACT, "%s: another instance with the same arguments gives other terms",
                  c->who);
   if (trial_prepare(&b->reference, b->v) != RAN)
     return blame(b->v, FAULT_STATUS, "the reference: refused to be prepared: %s", b->reference.host.sentence);
-  if (!trial_run(&b->reference, &b->signal, &how, &b->wanted, b->v)) return FALSE;
-  b->reals = reference_reals(b, &b->signal);
+  if (!trial_run(&b->reference, b->signals, &how, &b->wanted, b->v)) return FALSE;
+  b->reals = reference_reals(b, &b->signals[0]);
   return TRUE;
 }
 
@@ -197,7 +205,7 @@ static gboolean judge(bench *b, const char *who, const result *r) {
 }
 
 static gboolean judge_whole(bench *b) {
-  double size = signal_size(&b->signal);
+  double size = signal_size(b);
   if (!judge(b, "the reference, beside itself in double", &b->wanted)) return FALSE;
   if (!judge(b, b->c->who, &b->whole)) return FALSE;
   if (!b->whole.measured) return TRUE;
@@ -211,7 +219,7 @@ static gboolean again(bench *b, trial *t, const manner *how, fault_kind fault, c
   verdict *v = b->v;
   char who[160];
   g_snprintf(who, sizeof who, "%s, %s", b->c->who, doing);
-  gboolean ok = trial_run(t, &b->signal, how, &r, v);
+  gboolean ok = trial_run(t, b->signals, how, &r, v);
   if (ok && !compare_bits(&b->subject.out, b->whole.codes, r.codes, &at)) {
     gsize size = fc_dtype_size(b->subject.out.dtype);
     ok = blame(v, fault, "%s (%u pieces): element %" G_GINT64_FORMAT " is %.17g, in one piece it is %.17g",
@@ -240,20 +248,21 @@ static gboolean again_in_threads(bench *b, const manner *how) {
 
 /* Whether a host would run it on a signal whose end it has not seen. */
 static gboolean may_be_open(const trial *t) {
-  const fc_reach *r = &t->reach[FC_AXIS_X];
-  gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE || t->border == FC_BORDER_WRAP;
-  return t->in.kind == FC_AUDIO && !whole && t->in.extent[FC_AXIS_X] > 0;
+  const fc_reach *r = &t->needs[0].reach[FC_AXIS_X];
+  gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE || t->needs[0].border == FC_BORDER_WRAP;
+  return t->n_in > 0 && t->ins[0].kind == FC_AUDIO && !whole && t->ins[0].extent[FC_AXIS_X] > 0;
 }
 
 /* A stream whose length only its end tells: prepared without, and the same to the bit. */
 static gboolean run_open(bench *b, manner how) {
   const test_case *c = b->c;
-  fc_format in = c->in;
+  fc_format ins[MOST_INPUTS];
   trial t;
   if (!may_be_open(&b->subject)) return TRUE;
-  in.extent[FC_AXIS_X] = FC_UNKNOWN;
+  memcpy(ins, b->ins, sizeof ins);
+  ins[0].extent[FC_AXIS_X] = FC_UNKNOWN;
   outcome o =
-      trial_begin(&t, c->op, c->backend, c->device, c->who, b->args, &in, c->wanted, c->compute, b->v);
+      trial_begin(&t, c->op, c->backend, c->device, c->who, b->args, ins, c->wanted, c->compute, b->v);
   if (o == RAN) o = trial_prepare(&t, b->v);
   if (o == RAN) o = trial_learn(&t, c->in.extent[FC_AXIS_X], b->v);
   if (o == RAN && !same_extents(&t.out, &b->subject.out))
@@ -264,29 +273,62 @@ static gboolean run_open(bench *b, manner how) {
   return b->v->fault == FAULT_NONE;
 }
 
+/* Prepared for one size and run on another, which a host may do unless the backend says otherwise. */
+static gboolean run_other_size(bench *b, manner how) {
+  const test_case *c = b->c;
+  fc_format ins[MOST_INPUTS];
+  trial t;
+  if (c->backend->flags & FC_BACKEND_SHAPED || b->subject.n_in == 0) return TRUE;
+  memcpy(ins, b->ins, sizeof ins);
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++) {
+    const gint64 was = ins[0].extent[a], other = was + dice_int(&b->d, 1, 40);
+    if (a == FC_AXIS_Y && c->in.kind == FC_AUDIO) continue;
+    for (guint k = 0; k < b->subject.n_in; k++)
+      if (ins[k].extent[a] == was) ins[k].extent[a] = other;
+  }
+  verdict ignored = {FAULT_NONE, ""}; /* another size may be refused */
+  outcome o =
+      trial_begin(&t, c->op, c->backend, c->device, c->who, b->args, ins, c->wanted, c->compute, &ignored);
+  if (o == RAN) o = trial_prepare(&t, &ignored);
+  if (o == RAN) {
+    o = trial_resize(&t, b->ins, c->wanted, b->v);
+    if (o != RAN || !same_extents(&t.out, &b->subject.out))
+      blame(b->v, FAULT_CONTRACT, "%s: other terms after it was asked for another size", c->who);
+    else
+      again(b, &t, &how, FAULT_CUT, "prepared for another size");
+  }
+  trial_finish(&t, b->v);
+  return b->v->fault == FAULT_NONE;
+}
+
 /* Patterns that differ from run to run, so that a value that depends on one shows. */
 static gboolean run_all_manners(bench *b) {
   const test_case *c = b->c;
   manner how = {.layout_in = c->layout_in, .layout_out = c->layout_out, .poison = 0xff, .seed = c->seed};
-  if (!trial_run(&b->subject, &b->signal, &how, &b->whole, b->v)) return FALSE;
+  if (!trial_run(&b->subject, b->signals, &how, &b->whole, b->v)) return FALSE;
   if (!judge_whole(b)) return FALSE;
   how.cut = TRUE, how.poison = 0x5a;
   how.layout_in = (int)dice_int(&b->d, 0, LAYOUT_COUNT - 1);
   if (!again(b, &b->subject, &how, FAULT_CUT, "cut")) return FALSE;
-  if (!run_open(b, how)) return FALSE;
+  if (!run_open(b, how) || !run_other_size(b, how)) return FALSE;
   how.shared = TRUE, how.poison = 0x7f, how.seed++;
   return again_in_threads(b, &how);
 }
 
 static case_end run_bench(bench *b, char **sentence) {
   const test_case *c = b->c;
-  outcome o = trial_begin(&b->subject, c->op, c->backend, c->device, c->who, b->args, &c->in, c->wanted,
+  outcome o = trial_begin(&b->subject, c->op, c->backend, c->device, c->who, b->args, b->ins, c->wanted,
                           c->compute, b->v);
   if (o == RAN && too_large(&b->subject, &b->d)) return CASE_TOO_LARGE;
   if (o == RAN) o = trial_prepare(&b->subject, b->v);
   if (o == REFUSED) *sentence = g_strdup(b->subject.host.sentence);
   if (o != RAN) return o == REFUSED ? CASE_REFUSED : CASE_FAILED;
-  b->signal = source_new(&c->in, c->fill, &b->d);
+  for (guint k = 0; k < b->subject.n_in; k++) {
+    gboolean odd = c->fill == FILL_NAN || c->fill == FILL_INF; /* which integers cannot be */
+    fill how = odd && !fc_dtype_is_float(b->ins[k].dtype) ? FILL_RANDOM : c->fill;
+    b->signals[k] = source_new(&b->ins[k], how, &b->d);
+  }
+  if (b->subject.n_in == 0) b->signals[0].format = c->in; /* of no samples */
   return run_reference(b) && run_all_manners(b) ? CASE_RAN : CASE_FAILED;
 }
 
@@ -299,12 +341,14 @@ case_end case_run(const test_case *c, char **sentence, verdict *v) {
     *sentence = g_strdup(error->message);
     return CASE_REFUSED;
   }
-  case_end end = run_bench(&b, sentence);
+  b.ins[0] = c->in;
+  memcpy(&b.ins[1], c->others, sizeof c->others);
+  case_end end = b.args->n_inputs < MOST_INPUTS ? run_bench(&b, sentence) : CASE_TOO_LARGE;
   trial_finish(&b.subject, v);
   trial_finish(&b.reference, v);
   result_free(&b.wanted);
   result_free(&b.whole);
-  source_free(&b.signal);
+  for (int k = 0; k < MOST_INPUTS; k++) source_free(&b.signals[k]);
   g_free(b.reals);
   g_free(b.scale);
   fc_args_free(b.args);

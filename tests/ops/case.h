@@ -14,10 +14,11 @@ typedef struct test_case {
   const fc_operator *op;
   const fc_backend *backend;
   const test_device *device;
-  char who[80];        /* "conv1d on cpu" */
-  char *text;          /* the stage */
-  fc_format in;        /* with its extents and layout */
-  int wanted, compute; /* element types */
+  char who[80];                      /* "conv1d on cpu" */
+  char *text;                        /* the stage */
+  fc_format in;                      /* with its extents and layout */
+  fc_format others[MOST_INPUTS - 1]; /* of the inputs that the arguments name */
+  int wanted, compute;               /* element types */
   fill fill;
   int layout_in, layout_out;
   guint64 seed; /* of everything random that is left */

@@ -225,6 +225,166 @@ static fc_status report(const fc_host *host, void *self) {
 static const fc_backend measures_cpu = {.size = sizeof(fc_backend), .process = measure_whole};
 static const fc_backend measures_cuts_cpu = {.size = sizeof(fc_backend), .process = measure_cuts};
 
+/* ---- state, inputs, generators -------------------------------------------------- */
+
+/* Adds the number of the frame, counted in the carried state - or in the call, where that is forgotten. */
+static fc_status count_frames(const fc_job *job, int forgets) {
+  const fc_view *in = job->in[0], *out = job->out;
+  double before = forgets ? 0 : *(double *)job->carry;
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
+          double v = load(fc_view_at(in, at[0], at[1], at[2], at[3]), in->dtype);
+          store(fc_view_at(out, at[0], at[1], at[2], at[3]), v + before + (double)at[0], SOUND, job);
+        }
+  *(double *)job->carry = before + (double)out->shape[0];
+  return FC_OK;
+}
+
+static fc_status carries_process(const fc_host *host, const void *state, const fc_job *job) {
+  return count_frames(job, 0);
+}
+
+static fc_status forgets_carry_process(const fc_host *host, const void *state, const fc_job *job) {
+  return count_frames(job, 1);
+}
+
+static fc_status carries_beyond_process(const fc_host *host, const void *state, const fc_job *job) {
+  fc_status status = count_frames(job, 0);
+  ((double *)job->carry)[1] = 1;
+  return status;
+}
+
+static fc_status carry_negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  terms->carry_bytes = sizeof(double);
+  return FC_OK;
+}
+
+static const fc_backend carries_cpu = {.size = sizeof(fc_backend), .process = carries_process};
+static const fc_backend forgets_carry_cpu = {.size = sizeof(fc_backend), .process = forgets_carry_process};
+static const fc_backend carries_beyond_cpu = {.size = sizeof(fc_backend), .process = carries_beyond_process};
+
+/* Adds a second input of the same size. */
+static fc_status add_other(const fc_job *job, int64_t shift, int writes) {
+  const fc_view *in = job->in[0], *other = job->in[1], *out = job->out;
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
+          double v = load(fc_view_at(in, at[0], at[1], at[2], at[3]), in->dtype);
+          v += load(fc_view_at(other, at[0], at[1], at[2] + shift, at[3]), other->dtype);
+          store(fc_view_at(out, at[0], at[1], at[2], at[3]), v, SOUND, job);
+        }
+  if (writes && fc_view_count(out) > 0) memset(other->data, 1, 1);
+  return FC_OK;
+}
+
+static fc_status adds_process(const fc_host *host, const void *state, const fc_job *job) {
+  return add_other(job, 0, 0);
+}
+
+static fc_status reads_other_too_far_process(const fc_host *host, const void *state, const fc_job *job) {
+  return add_other(job, 1, 0);
+}
+
+static fc_status writes_other_process(const fc_host *host, const void *state, const fc_job *job) {
+  return add_other(job, 0, 1);
+}
+
+static fc_status other_negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (terms->in[0]->extent[a] != terms->in[1]->extent[a])
+      return host->fail(host, FC_INVALID, "the inputs differ in size");
+  return FC_OK;
+}
+
+static const fc_backend adds_cpu = {.size = sizeof(fc_backend), .process = adds_process};
+static const fc_backend reads_other_too_far_cpu = {.size = sizeof(fc_backend),
+                                                   .process = reads_other_too_far_process};
+static const fc_backend writes_other_cpu = {.size = sizeof(fc_backend), .process = writes_other_process};
+
+/* Makes the weights of positions, within the signal or within the view. */
+static fc_status make_weights(const fc_job *job, int within_view) {
+  const fc_view *out = job->out;
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++)
+          store(fc_view_at(out, at[0], at[1], at[2], at[3]),
+                weight(within_view ? at[2] : out->origin[FC_AXIS_X] + at[2]), SOUND, job);
+  return FC_OK;
+}
+
+static fc_status generates_process(const fc_host *host, const void *state, const fc_job *job) {
+  return make_weights(job, 0);
+}
+
+static fc_status generates_cuts_process(const fc_host *host, const void *state, const fc_job *job) {
+  return make_weights(job, 1);
+}
+
+static fc_status generate_negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  static const int64_t extent[FC_AXES] = {1, 5, 40, 2};
+  for (int a = 0; a < FC_AXES; a++) terms->out->extent[a] = extent[a];
+  return FC_OK;
+}
+
+static const fc_backend generates_cpu = {.size = sizeof(fc_backend), .process = generates_process};
+static const fc_backend generates_cuts_cpu = {.size = sizeof(fc_backend), .process = generates_cuts_process};
+
+/* Prepares for the size that it was asked about last, which need not be the one that it runs on. */
+static fc_status remember_size(const fc_host *host, void *self, fc_terms *terms) {
+  *(double *)self = (double)terms->in[0]->extent[FC_AXIS_X];
+  return FC_OK;
+}
+
+static fc_status prepare_for_size(const fc_host *host, void *self, const fc_setup *setup, void **state) {
+  double *size = malloc(sizeof *size);
+  if (!size) return FC_NO_MEMORY;
+  *size = *(double *)self;
+  *state = size;
+  return FC_OK;
+}
+
+static void release_size(const fc_host *host, void *state) {
+  free(state);
+}
+
+static fc_status add_size(const fc_job *job, double size) {
+  const fc_view *in = job->in[0], *out = job->out;
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++)
+          store(fc_view_at(out, at[0], at[1], at[2], at[3]),
+                load(fc_view_at(in, at[0], at[1], at[2], at[3]), in->dtype) + size, SOUND, job);
+  return FC_OK;
+}
+
+static fc_status remembers_size_process(const fc_host *host, const void *state, const fc_job *job) {
+  return add_size(job, *(const double *)state);
+}
+
+static fc_status sees_size_process(const fc_host *host, const void *state, const fc_job *job) {
+  return add_size(job, (double)job->in[0]->extent[FC_AXIS_X]);
+}
+
+static const fc_backend remembers_size_cpu = {.size = sizeof(fc_backend),
+                                              .prepare = prepare_for_size,
+                                              .release = release_size,
+                                              .process = remembers_size_process};
+static const fc_backend sees_size_cpu = {.size = sizeof(fc_backend), .process = sees_size_process};
+
+static fc_status forget_border(const fc_host *host, void *self, fc_terms *terms) {
+  terms->needs[0]->reach[FC_AXIS_X].before = terms->needs[0]->reach[FC_AXIS_X].after = 1;
+  return FC_OK;
+}
+
 /* ---- descriptors ------------------------------------------------------------------ */
 
 static const fc_param level_param = {.size = sizeof(fc_param),
@@ -299,14 +459,70 @@ OPERATOR_FULL(changes_its_mind, sound_cpu, negotiate_anew, NULL, examples);
 MEASURING(measures, measures_cpu);
 MEASURING(measures_cuts, measures_cuts_cpu);
 
+/* With a reference and parameters of their own. */
+#define SPECIAL(id, bits, takes, shown, made, how, sound)                                                    \
+  static const fc_operator id##_operator = {.size = sizeof(fc_operator),                                     \
+                                            .flags = bits,                                                   \
+                                            .name = #id,                                                     \
+                                            .summary = "at fault on purpose",                                \
+                                            .doc = "",                                                       \
+                                            .examples = shown,                                               \
+                                            .n_params = 1,                                                   \
+                                            .kinds = FC_KIND_BIT(FC_IMAGE),                                  \
+                                            .dtypes_in = (bits)&FC_OP_GENERATOR ? 0 : U8_AND_F32,            \
+                                            .dtypes_out = U8_AND_F32 | FC_DTYPE_BIT(FC_F64),                 \
+                                            .params = takes,                                                 \
+                                            .create = made,                                                  \
+                                            .destroy = free,                                                 \
+                                            .negotiate = how,                                                \
+                                            .backends = FC_STATIC_LIST(fc_backend, &id##_cpu, NULL),         \
+                                            .reference = &sound##_cpu}
+
+static const fc_param *const other_params[] = {
+    FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "other", "Added.")};
+
+SPECIAL(carries, 0, params, examples, NULL, carry_negotiate, carries);
+SPECIAL(forgets_carry, 0, params, examples, NULL, carry_negotiate, carries);
+SPECIAL(carries_beyond, 0, params, examples, NULL, carry_negotiate, carries);
+SPECIAL(adds, 0, other_params, examples, NULL, other_negotiate, adds);
+SPECIAL(reads_other_too_far, 0, other_params, examples, NULL, other_negotiate, adds);
+SPECIAL(writes_other, 0, other_params, examples, NULL, other_negotiate, adds);
+SPECIAL(generates, FC_OP_GENERATOR, params, examples, NULL, generate_negotiate, generates);
+SPECIAL(generates_cuts, FC_OP_GENERATOR, params, examples, NULL, generate_negotiate, generates);
+SPECIAL(remembers_size, 0, params, examples, measure_create, remember_size, sees_size);
+OPERATOR_FULL(forgets_border, sound_cpu, forget_border, NULL, examples);
+
 static const fc_operator *const operators[] = {
-    &sound_operator,          &ends_early_operator,      &writes_beyond_operator,
-    &ignores_stride_operator, &depends_on_cut_operator,  &reads_too_far_operator,
-    &writes_input_operator,   &scratch_beyond_operator,  &shares_state_operator,
-    &forgets_nan_operator,    &truncates_operator,       &adds_to_output_operator,
-    &fails_operator,          &leaks_operator,           &refuses_silently_operator,
-    &refuses_all_operator,    &refuses_example_operator, &changes_its_mind_operator,
-    &measures_operator,       &measures_cuts_operator,
+    &sound_operator,
+    &ends_early_operator,
+    &writes_beyond_operator,
+    &ignores_stride_operator,
+    &depends_on_cut_operator,
+    &reads_too_far_operator,
+    &writes_input_operator,
+    &scratch_beyond_operator,
+    &shares_state_operator,
+    &forgets_nan_operator,
+    &truncates_operator,
+    &adds_to_output_operator,
+    &fails_operator,
+    &leaks_operator,
+    &refuses_silently_operator,
+    &refuses_all_operator,
+    &refuses_example_operator,
+    &changes_its_mind_operator,
+    &measures_operator,
+    &measures_cuts_operator,
+    &carries_operator,
+    &forgets_carry_operator,
+    &carries_beyond_operator,
+    &adds_operator,
+    &reads_other_too_far_operator,
+    &writes_other_operator,
+    &generates_operator,
+    &generates_cuts_operator,
+    &remembers_size_operator,
+    &forgets_border_operator,
 };
 
 static const fc_plugin plugin = {

@@ -16,6 +16,8 @@
 #define FIRST_EXAMPLE    (G_GUINT64_CONSTANT(1) << 32) /* number of the case */
 #define MOST_FAILURES    5
 
+static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+
 typedef struct combination {
   int kind, in, out, planar;
   gboolean covered;
@@ -59,12 +61,16 @@ static void add_combinations(harness *h, int kind, int in) {
   }
 }
 
+/* A generator takes nothing, which is tried as one type. */
+static gboolean takes(const fc_operator *op, int dtype) {
+  return op->flags & FC_OP_GENERATOR ? dtype == FC_F32 : (op->dtypes_in & FC_DTYPE_BIT(dtype)) != 0;
+}
+
 static void make_combinations(harness *h) {
   h->combinations = g_array_new(FALSE, FALSE, sizeof(combination));
   for (int kind = 0; kind < FC_KIND_COUNT; kind++)
     for (int in = 0; in < FC_DTYPE_COUNT; in++)
-      if (h->op->kinds & FC_KIND_BIT(kind) && h->op->dtypes_in & FC_DTYPE_BIT(in))
-        add_combinations(h, kind, in);
+      if (h->op->kinds & FC_KIND_BIT(kind) && takes(h->op, in)) add_combinations(h, kind, in);
   dice d = dice_of(h->options->seed, h->op->name, G_MAXUINT64);
   combination *all = (combination *)(void *)h->combinations->data;
   for (guint i = h->combinations->len; i > 1; i--) {
@@ -124,11 +130,23 @@ static fill random_fill(int dtype, dice *d) {
   return (f == FILL_NAN || f == FILL_INF) && !fc_dtype_is_float(dtype) ? FILL_RANDOM : f;
 }
 
+/* A further input: mostly of the same size; of one channel or frame, or of another length. */
+static fc_format random_other(const fc_operator *op, const fc_format *in, dice *d) {
+  fc_format other = *in;
+  do other.dtype = (int)dice_int(d, 0, FC_DTYPE_COUNT - 1);
+  while (!takes(op, other.dtype));
+  other.bits = bits_of[other.dtype];
+  if (dice_chance(d, 25)) other.extent[FC_AXIS_C] = 1;
+  if (dice_chance(d, 25)) other.extent[FC_AXIS_N] = 1;
+  if (dice_chance(d, 25)) other.extent[FC_AXIS_X] = odd_length(d);
+  if (in->kind != FC_AUDIO && dice_chance(d, 10)) other.extent[FC_AXIS_Y] = odd_length(d);
+  return other;
+}
+
 static test_case make_case(harness *h, const combination *m, const wish *w, dice *d) {
-  static const int bits[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
   test_case c = {.op = h->op, .backend = h->backend, .device = h->device};
   g_snprintf(c.who, sizeof c.who, "%s on %s", h->op->name, h->device->id == FC_HOST ? "cpu" : "cuda");
-  c.in = (fc_format){.size = sizeof c.in, .kind = m->kind, .dtype = m->in, .bits = bits[m->in]};
+  c.in = (fc_format){.size = sizeof c.in, .kind = m->kind, .dtype = m->in, .bits = bits_of[m->in]};
   c.in.layout = m->planar ? FC_PLANAR : FC_INTERLEAVED;
   c.in.rate = m->kind == FC_AUDIO ? 16000 : 0;
   if (m->in == FC_I32 && dice_chance(d, 30)) c.in.bits = 24;
@@ -139,6 +157,7 @@ static test_case make_case(harness *h, const combination *m, const wish *w, dice
   c.layout_in = random_layout(m->planar, d), c.layout_out = random_layout(m->planar, d);
   c.text = stage_random(h->op, w, c.in.extent, d);
   c.seed = dice_bits(d);
+  for (int k = 0; k < MOST_INPUTS - 1; k++) c.others[k] = random_other(h->op, &c.in, d);
   return c;
 }
 
@@ -298,7 +317,8 @@ static void print_unclaimed(const harness *h) {
   for (int k = 0; k < FC_KIND_COUNT; k++)
     if (!(h->op->kinds & FC_KIND_BIT(k))) fprintf(log_of(h), "    not for %s\n", kinds[k]);
   for (int d = 0; d < FC_DTYPE_COUNT; d++) {
-    if (!(h->op->dtypes_in & FC_DTYPE_BIT(d))) fprintf(log_of(h), "    does not take %s\n", fc_dtype_name(d));
+    if (!(h->op->flags & FC_OP_GENERATOR) && !takes(h->op, d))
+      fprintf(log_of(h), "    does not take %s\n", fc_dtype_name(d));
     if (!(h->op->dtypes_out & FC_DTYPE_BIT(d)))
       fprintf(log_of(h), "    does not make %s\n", fc_dtype_name(d));
   }

@@ -22,29 +22,37 @@ typedef struct buffer {
   int64_t stride[FC_AXES];
 } buffer;
 
+/* What a piece reads of one input. */
+typedef struct part {
+  range view[FC_AXES], readable[FC_AXES]; /* by position */
+  buffer own;                             /* unless shared */
+  buffer *from;
+  fc_view in_view;
+} part;
+
 typedef struct piece {
-  range out[FC_AXES];                     /* of the output, by position */
-  range view[FC_AXES], readable[FC_AXES]; /* of the input */
-  buffer own_in, own_out;                 /* unless shared */
-  buffer *in, *to;
+  range out[FC_AXES]; /* of the output, by position */
+  part ins[MOST_INPUTS];
+  buffer own_out; /* unless shared */
+  buffer *to;
   block scratch, measure;
   int64_t measure_lead, measure_stride; /* bytes */
   size_t scratch_bytes;
-  fc_view in_view, out_view;
+  fc_view out_view;
   fc_status status;
 } piece;
 
 typedef struct running {
   trial *t;
-  const source *s;
+  const source *signals; /* of the inputs */
   const manner *how;
   result *r;
   verdict *v;
   dice d;
   guint count;
   piece pieces[MOST_PIECES];
-  buffer in, out; /* shared */
-  block notes;
+  buffer ins[MOST_INPUTS], out; /* shared */
+  block notes, carry;
   unsigned char *partials; /* of every measured block of the signal */
   const char *device_error;
 } running;
@@ -63,18 +71,17 @@ static int64_t ceil_scaled(int64_t a, int64_t num, int64_t den) {
   return (a * num + den - 1) / den;
 }
 
-static void need_of(const trial *t, piece *p) {
+static void need_of(const trial *t, guint k, const range out[FC_AXES], part *p) {
   for (int a = 0; a < FC_AXES; a++) {
-    const fc_reach *r = &t->reach[a];
+    const fc_reach *r = &t->needs[k].reach[a];
     if (r->before == FC_WHOLE || r->after == FC_WHOLE) {
-      p->view[a] = p->readable[a] = (range){0, t->in.extent[a]};
+      p->view[a] = p->readable[a] = (range){0, t->ins[k].extent[a]};
       continue;
     }
-    p->view[a] =
-        (range){floor_scaled(p->out[a].lo, r->num, r->den), ceil_scaled(p->out[a].hi, r->num, r->den)};
-    if (length(p->out[a]) == 0) p->view[a].hi = p->view[a].lo;
+    p->view[a] = (range){floor_scaled(out[a].lo, r->num, r->den), ceil_scaled(out[a].hi, r->num, r->den)};
+    if (length(out[a]) == 0) p->view[a].hi = p->view[a].lo;
     p->readable[a] = (range){p->view[a].lo - r->before, p->view[a].hi + r->after};
-    if (length(p->out[a]) == 0) p->readable[a] = p->view[a];
+    if (length(out[a]) == 0) p->readable[a] = p->view[a];
   }
 }
 
@@ -118,6 +125,10 @@ static void parts_of(running *run, int64_t parts[FC_AXES]) {
   if (t->measure_bytes) axis = measured_axis(t);
   for (int a = 0; a < FC_AXES; a++) parts[a] = 1;
   if (!cut) return;
+  if (t->carry_bytes) { /* in order along the time */
+    parts[trial_time(t)] = dice_int(&run->d, 2, 8);
+    return;
+  }
   parts[FC_AXIS_N] = dice_int(&run->d, 1, 2);
   parts[axis] = dice_int(&run->d, 2, 4);
   if (axis == FC_AXIS_Y && !t->measure_bytes) parts[FC_AXIS_X] = dice_int(&run->d, 1, 2);
@@ -129,7 +140,7 @@ static void cut(running *run) {
   guint i[FC_AXES];
   parts_of(run, parts);
   for (int a = 0; a < FC_AXES; a++)
-    ends[a] = ends_of(run, run->t->out.extent[a], run->t->reach[a].align, parts[a]);
+    ends[a] = ends_of(run, run->t->out.extent[a], run->t->needs[0].reach[a].align, parts[a]);
   for (i[0] = 0; i[0] < ends[0]->len; i[0]++)
     for (i[1] = 0; i[1] < ends[1]->len; i[1]++)
       for (i[2] = 0; i[2] < ends[2]->len; i[2]++) {
@@ -138,7 +149,7 @@ static void cut(running *run) {
         for (int a = 0; a < FC_AXES; a++)
           p->out[a] = (range){i[a] ? g_array_index(ends[a], gint64, i[a] - 1) : 0,
                               g_array_index(ends[a], gint64, i[a])};
-        need_of(run->t, p);
+        for (guint k = 0; k < run->t->n_in; k++) need_of(run->t, k, p->out, &p->ins[k]);
       }
   for (int a = 0; a < FC_AXES; a++) g_array_free(ends[a], TRUE);
 }
@@ -164,10 +175,12 @@ static void buffer_free(buffer *b) {
   block_free(&b->memory);
 }
 
-static buffer input_new(running *run, const range readable[FC_AXES]) {
-  buffer b = buffer_new(run, readable, run->t->in.dtype, run->how->layout_in);
-  source_write(run->s, readable, run->t->border, run->t->border_value, block_twin(&b.memory, b.first),
-               b.stride);
+/* What no border was chosen for stays the pattern. */
+static buffer input_new(running *run, guint k, const range readable[FC_AXES]) {
+  const fc_need *need = &run->t->needs[k];
+  buffer b = buffer_new(run, readable, run->t->ins[k].dtype, run->how->layout_in);
+  source_write(&run->signals[k], readable, need->border == FC_BORDER_UNSET ? FC_BORDER_NONE : need->border,
+               need->border_value, block_twin(&b.memory, b.first), b.stride);
   note_error(run, block_send(&b.memory));
   return b;
 }
@@ -205,11 +218,11 @@ static gboolean same_memory(const running *run) {
 }
 
 /* All that any piece may look at. */
-static void hull(running *run, range all[FC_AXES]) {
+static void hull(running *run, guint k, range all[FC_AXES]) {
   for (int a = 0; a < FC_AXES; a++) {
     all[a] = (range){0, 0};
     for (guint i = 0; i < run->count; i++) {
-      range one = run->pieces[i].readable[a];
+      range one = run->pieces[i].ins[k].readable[a];
       if (length(one) == 0) continue;
       if (length(all[a]) == 0) all[a] = one;
       all[a].lo = MIN(all[a].lo, one.lo), all[a].hi = MAX(all[a].hi, one.hi);
@@ -219,14 +232,17 @@ static void hull(running *run, range all[FC_AXES]) {
 
 static void share(running *run) {
   range all[FC_AXES], whole[FC_AXES];
-  hull(run, all);
+  for (guint k = 0; k < run->t->n_in; k++) {
+    hull(run, k, all);
+    run->ins[k] = input_new(run, k, all);
+  }
   for (int a = 0; a < FC_AXES; a++) whole[a] = (range){0, run->t->out.extent[a]};
-  run->in = input_new(run, all);
   if (!same_memory(run)) run->out = output_new(run, whole);
 }
 
 static int64_t blocks_of(const trial *t, range r) {
-  return (length(r) + t->reach[measured_axis(t)].align - 1) / t->reach[measured_axis(t)].align;
+  const int64_t align = t->needs[0].reach[measured_axis(t)].align;
+  return (length(r) + align - 1) / align;
 }
 
 static void ready_measure(running *run, piece *p) {
@@ -239,13 +255,14 @@ static void ready_measure(running *run, piece *p) {
 }
 
 static fc_job job_of(const running *run, const piece *p, const fc_view *const *ins, const fc_view *out) {
-  fc_job job = {.size = sizeof job, .compute = run->t->compute, .n_in = 1, .in = ins, .out = out};
+  fc_job job = {.size = sizeof job, .compute = run->t->compute, .n_in = run->t->n_in, .in = ins, .out = out};
   job.scratch = p->scratch_bytes ? block_data(&p->scratch) : NULL;
   job.scratch_bytes = p->scratch_bytes;
   if (run->t->measure_bytes) {
     job.measure = (char *)block_data(&p->measure) + p->measure_lead;
     job.measure_stride = p->measure_stride;
   }
+  if (run->t->carry_bytes) job.carry = block_data(&run->carry);
   job.notes = block_data(&run->notes);
   return job;
 }
@@ -253,9 +270,11 @@ static fc_job job_of(const running *run, const piece *p, const fc_view *const *i
 /* How much scratch is wanted is asked with no samples there, as a planner does. */
 static size_t scratch_of(const running *run, const piece *p) {
   if (!run->t->backend->scratch) return 0;
-  fc_view in = p->in_view, out = p->out_view;
-  const fc_view *ins[1] = {&in};
-  in.data = out.data = NULL;
+  fc_view views[MOST_INPUTS], out = p->out_view;
+  const fc_view *ins[MOST_INPUTS];
+  for (guint k = 0; k < MOST_INPUTS; k++)
+    views[k] = p->ins[k].in_view, views[k].data = NULL, ins[k] = &views[k];
+  out.data = NULL;
   fc_job job = job_of(run, p, ins, &out);
   return run->t->backend->scratch(run->t->state, &job);
 }
@@ -263,18 +282,17 @@ static size_t scratch_of(const running *run, const piece *p) {
 static void ready(running *run, piece *p) {
   const trial *t = run->t;
   int32_t id = t->host.device->id;
-  if (run->how->shared) {
-    p->in = &run->in, p->to = &run->out;
-  } else {
-    p->own_in = input_new(run, p->readable);
-    if (!same_memory(run)) p->own_out = output_new(run, p->out);
-    p->in = &p->own_in, p->to = &p->own_out;
+  for (guint k = 0; k < t->n_in; k++) {
+    part *in = &p->ins[k];
+    if (!run->how->shared) in->own = input_new(run, k, in->readable);
+    in->from = run->how->shared ? &run->ins[k] : &in->own;
+    in->in_view = view_of(in->from, in->view, &t->ins[k], id);
   }
-  if (same_memory(run)) p->to = p->in;
-  p->in_view = view_of(p->in, p->view, &t->in, id);
+  if (!run->how->shared && !same_memory(run)) p->own_out = output_new(run, p->out);
+  p->to = same_memory(run) ? p->ins[0].from : run->how->shared ? &run->out : &p->own_out;
   p->out_view = view_of(p->to, p->out, &t->out, id);
-  if (run->how->open && p->readable[FC_AXIS_X].hi < t->in.extent[FC_AXIS_X])
-    p->in_view.extent[FC_AXIS_X] = p->out_view.extent[FC_AXIS_X] = FC_UNKNOWN;
+  if (run->how->open && p->ins[0].readable[FC_AXIS_X].hi < t->ins[0].extent[FC_AXIS_X])
+    p->ins[0].in_view.extent[FC_AXIS_X] = p->out_view.extent[FC_AXIS_X] = FC_UNKNOWN;
   if (t->measure_bytes) ready_measure(run, p);
   p->scratch_bytes = scratch_of(run, p);
   p->scratch = block_new(t->host.device, p->scratch_bytes, run->how->poison);
@@ -284,7 +302,8 @@ static void ready(running *run, piece *p) {
 /* ---- processing ------------------------------------------------------------------ */
 
 static void process(const running *run, piece *p, void *stream) {
-  const fc_view *ins[1] = {&p->in_view};
+  const fc_view *ins[MOST_INPUTS];
+  for (guint k = 0; k < MOST_INPUTS; k++) ins[k] = &p->ins[k].in_view;
   fc_job job = job_of(run, p, ins, &p->out_view);
   job.stream = stream;
   p->status = run->t->backend->process(&run->t->host.base, run->t->state, &job);
@@ -307,7 +326,7 @@ static gpointer work(gpointer data) {
 }
 
 static void process_all(running *run) {
-  guint step = run->how->threads && run->count > 1 ? 2 : 1;
+  guint step = run->how->threads && run->count > 1 && !run->t->carry_bytes ? 2 : 1;
   worker workers[2] = {{run, 0, step, NULL}, {run, 1, step, NULL}};
   GThread *other = step > 1 ? g_thread_new("second", work, &workers[1]) : NULL;
   work(&workers[0]);
@@ -358,12 +377,10 @@ static gboolean check_input(running *run, const buffer *b) {
   return same || blame(run->v, FAULT_INPUT, "%s: changed its input", run->t->who);
 }
 
-static gboolean take_buffers(running *run, buffer *in, buffer *out) {
-  if (run->t->op->flags & FC_OP_PASSTHROUGH) {
-    memcpy(run->r->codes, run->s->codes, (gsize)run->s->count * run->s->size);
-    return check_input(run, in);
-  }
-  return check_input(run, in) && take_output(run, out);
+static gboolean take_result(running *run, buffer *out) {
+  if (!(run->t->op->flags & FC_OP_PASSTHROUGH)) return take_output(run, out);
+  memcpy(run->r->codes, run->signals->codes, (gsize)run->signals->count * run->signals->size);
+  return TRUE;
 }
 
 /* Puts the piece's partial results where they belong in the signal. */
@@ -373,7 +390,7 @@ static gboolean take_measure(running *run, piece *p) {
   int axis = measured_axis(t);
   gint64 each = (gint64)t->measure_bytes, blocks = blocks_of(t, p->out[axis]);
   gint64 total = blocks_of(t, (range){0, t->out.extent[axis]}),
-         first = p->out[axis].lo / t->reach[axis].align;
+         first = p->out[axis].lo / t->needs[0].reach[axis].align;
   for (gint64 n = 0; n < length(p->out[FC_AXIS_N]); n++)
     memcpy(run->partials + ((p->out[FC_AXIS_N].lo + n) * total + first) * each,
            block_mirror(&p->measure) + p->measure_lead + n * p->measure_stride, (gsize)(blocks * each));
@@ -386,7 +403,10 @@ static gboolean take_piece(running *run, piece *p) {
                  run->t->host.sentence);
   if (!intact(run, &p->scratch, "the scratch")) return FALSE;
   if (run->t->measure_bytes && !take_measure(run, p)) return FALSE;
-  return run->how->shared || take_buffers(run, &p->own_in, &p->own_out);
+  if (run->how->shared) return TRUE;
+  for (guint k = 0; k < run->t->n_in; k++)
+    if (!check_input(run, &p->ins[k].own)) return FALSE;
+  return take_result(run, &p->own_out);
 }
 
 /* Hands the partial results over in order, a few at a time. */
@@ -403,7 +423,9 @@ static gboolean measure(running *run) {
       status = t->op->collect(&t->host.base, t->self, run->partials + (n * blocks + i) * each, count);
     }
   g_array_unref(host_take_measured(&t->host));
+  /* Whether what was measured is within the user's limits is not judged here. */
   if (status == FC_OK) status = t->op->report(&t->host.base, t->self);
+  if (status == FC_INVALID) status = FC_OK;
   if (status != FC_OK)
     return blame(run->v, FAULT_STATUS, "%s: collect or report returned %d: %s", t->who, (int)status,
                  t->host.sentence);
@@ -414,8 +436,10 @@ static gboolean measure(running *run) {
 static gboolean finish(running *run) {
   for (guint i = 0; i < run->count; i++)
     if (!take_piece(run, &run->pieces[i])) return FALSE;
-  if (run->how->shared && !take_buffers(run, &run->in, &run->out)) return FALSE;
-  if (!intact(run, &run->notes, "the notes")) return FALSE;
+  for (guint k = 0; k < run->t->n_in && run->how->shared; k++)
+    if (!check_input(run, &run->ins[k])) return FALSE;
+  if (run->how->shared && !take_result(run, &run->out)) return FALSE;
+  if (!intact(run, &run->notes, "the notes") || !intact(run, &run->carry, "the carried state")) return FALSE;
   memcpy(run->r->notes, block_mirror(&run->notes), sizeof run->r->notes);
   return !run->t->measure_bytes || measure(run);
 }
@@ -425,18 +449,19 @@ static void clear(running *run) {
     piece *p = &run->pieces[i];
     block_free(&p->scratch);
     block_free(&p->measure);
-    buffer_free(&p->own_in);
+    for (guint k = 0; k < MOST_INPUTS; k++) buffer_free(&p->ins[k].own);
     buffer_free(&p->own_out);
   }
-  buffer_free(&run->in);
+  for (guint k = 0; k < MOST_INPUTS; k++) buffer_free(&run->ins[k]);
   buffer_free(&run->out);
   block_free(&run->notes);
+  block_free(&run->carry);
   g_free(run->partials);
 }
 
-gboolean trial_run(trial *t, const source *s, const manner *how, result *r, verdict *v) {
+gboolean trial_run(trial *t, const source *signals, const manner *how, result *r, verdict *v) {
   running *run = g_new0(running, 1);
-  run->t = t, run->s = s, run->how = how, run->r = r, run->v = v;
+  run->t = t, run->signals = signals, run->how = how, run->r = r, run->v = v;
   run->d = dice_of(how->seed, "run", 0);
   memset(r, 0, sizeof *r);
   r->count = 1;
@@ -448,6 +473,9 @@ gboolean trial_run(trial *t, const source *s, const manner *how, result *r, verd
   run->notes = block_new(t->host.device, FC_NOTES * sizeof(guint32), how->poison);
   memset(block_mirror(&run->notes), 0, run->notes.bytes);
   note_error(run, block_send(&run->notes));
+  run->carry = block_new(t->host.device, t->carry_bytes, how->poison);
+  memset(block_mirror(&run->carry), 0, run->carry.bytes);
+  note_error(run, block_send(&run->carry));
   if (t->measure_bytes) {
     gint64 blocks = blocks_of(t, (range){0, t->out.extent[measured_axis(t)]});
     run->partials = g_malloc0((gsize)(blocks * t->out.extent[FC_AXIS_N]) * t->measure_bytes + 1);

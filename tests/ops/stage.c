@@ -156,6 +156,7 @@ static char *random_word(const fc_param *p, const gint64 shape[FC_AXES], dice *d
   case FC_FLOAT: return random_float(p, d);
   case FC_ENUM: return random_choice(p, d);
   case FC_TABLE: return random_table(shape, d);
+  case FC_INPUT: return g_strdup("other"); /* whose signal is made up */
   default: return p->preset ? g_strdup(p->preset) : NULL;
   }
 }

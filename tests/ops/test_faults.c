@@ -44,6 +44,16 @@ static const struct known {
     {"changes_its_mind", BIT(FAULT_CONTRACT)},
     {"measures", BIT(FAULT_NONE)},
     {"measures_cuts", BIT(FAULT_MEASURE)},
+    {"carries", BIT(FAULT_NONE)},
+    {"forgets_carry", BIT(FAULT_CUT)},
+    {"carries_beyond", BIT(FAULT_BAND)},
+    {"adds", BIT(FAULT_NONE)},
+    {"reads_other_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
+    {"writes_other", BIT(FAULT_INPUT)},
+    {"generates", BIT(FAULT_NONE)},
+    {"generates_cuts", BIT(FAULT_CUT)},
+    {"remembers_size", BIT(FAULT_CUT)},
+    {"forgets_border", BIT(FAULT_CONTRACT)},
 };
 
 static const struct known *find(const char *name) {

@@ -46,13 +46,30 @@ static gboolean wrong(trial *t, verdict *v, const char *what) {
   return blame(v, FAULT_CONTRACT, "%s: negotiate: %s", t->who, what);
 }
 
-static gboolean check_axis(trial *t, int a, verdict *v) {
-  const fc_reach *r = &t->reach[a];
+/* All that the whole output looks at, which a border has to be chosen for where it is outside. */
+static gboolean looks_outside(const trial *t, guint k, int a) {
+  const fc_reach *r = &t->needs[k].reach[a];
+  const gint64 extent = t->ins[k].extent[a], made = t->out.extent[a];
+  if (r->before == FC_WHOLE || r->after == FC_WHOLE || made <= 0 || extent < 0) return FALSE;
+  return r->before > 0 || (made * r->num + r->den - 1) / r->den + r->after > extent;
+}
+
+static gboolean check_need(trial *t, guint k, int a, verdict *v) {
+  const fc_reach *r = &t->needs[k].reach[a];
   if (r->num < 1 || r->den < 1 || r->align < 1) return wrong(t, v, "a scale or alignment below 1");
+  if (t->needs[k].border == FC_BORDER_UNSET && looks_outside(t, k, a))
+    return wrong(t, v, "it looks beyond an end, and has chosen no border");
+  return TRUE;
+}
+
+static gboolean check_axis(trial *t, int a, verdict *v) {
+  const fc_reach *r = &t->needs[0].reach[a];
   if (t->out.extent[a] < FC_UNKNOWN) return wrong(t, v, "a negative extent");
-  if (t->out.extent[a] < 0 && t->in.extent[a] >= 0)
+  if (t->out.extent[a] < 0 && t->ins[0].extent[a] >= 0)
     return wrong(t, v, "an output of unknown size for a known input");
-  gboolean same = !r->before && !r->after && r->num == r->den && t->out.extent[a] == t->in.extent[a];
+  for (guint k = 0; k < t->n_in; k++)
+    if (!check_need(t, k, a, v)) return FALSE;
+  gboolean same = !r->before && !r->after && r->num == r->den && t->out.extent[a] == t->ins[0].extent[a];
   if (t->op->flags & FC_OP_PASSTHROUGH && !same)
     return wrong(t, v, "passes frames through but asks for a halo or changes their size");
   return TRUE;
@@ -61,12 +78,13 @@ static gboolean check_axis(trial *t, int a, verdict *v) {
 static gboolean check_terms(trial *t, verdict *v) {
   const fc_format *out = &t->out;
   if (out->dtype < 0 || out->dtype >= FC_DTYPE_COUNT) return wrong(t, v, "unknown element type");
-  if (keeps_dtype(t->op) ? out->dtype != t->in.dtype : !(t->op->dtypes_out & FC_DTYPE_BIT(out->dtype)))
+  if (keeps_dtype(t->op) ? out->dtype != t->ins[0].dtype : !(t->op->dtypes_out & FC_DTYPE_BIT(out->dtype)))
     return wrong(t, v, "an element type that it does not store");
-  if (out->kind < 0 || out->kind >= FC_KIND_COUNT || (out->kind == FC_AUDIO) != (t->in.kind == FC_AUDIO))
-    return wrong(t, v, "a kind of output that no chain can go on with");
+  if (out->kind < 0 || out->kind >= FC_KIND_COUNT) return wrong(t, v, "unknown kind of output");
   if (out->layout != FC_INTERLEAVED && out->layout != FC_PLANAR) return wrong(t, v, "unknown layout");
-  if (t->border < FC_BORDER_ZERO || t->border > FC_BORDER_UNSET) return wrong(t, v, "unknown border");
+  for (guint k = 0; k < t->n_in; k++)
+    if (t->needs[k].border < FC_BORDER_ZERO || t->needs[k].border > FC_BORDER_UNSET)
+      return wrong(t, v, "unknown border");
   if (t->measure_bytes && !(t->op->collect && t->op->report))
     return wrong(t, v, "measures, but has no collect or report");
   for (int a = 0; a < FC_AXES; a++)
@@ -74,47 +92,65 @@ static gboolean check_terms(trial *t, verdict *v) {
   return TRUE;
 }
 
-static fc_status ask(trial *t, int wanted, fc_format *in, fc_format *out, fc_terms *terms, fc_need *asked) {
-  *out = *in;
-  out->dtype = keeps_dtype(t->op) ? in->dtype : wanted;
-  if (out->dtype != in->dtype) out->bits = bits_of[out->dtype];
-  const fc_format *ins[1] = {in};
-  fc_need need = {.size = sizeof need, .border = FC_BORDER_UNSET};
-  fc_need *const needs[1] = {&need};
+/* What samples mean is unknown of an output unless the operator keeps it. */
+static void forget_meaning(fc_format *f) {
+  f->color = FC_COLOR_UNKNOWN, f->alpha = FC_ALPHA_UNKNOWN, f->channels = 0;
+  f->time_num = f->time_den = 0;
+}
+
+static fc_status ask(trial *t, int wanted, const fc_format *ins, fc_format *out, fc_terms *terms,
+                     fc_need needs[MOST_INPUTS]) {
+  const fc_format *in_pointers[MOST_INPUTS];
+  fc_need *need_pointers[MOST_INPUTS];
+  *out = ins[0];
+  out->dtype = keeps_dtype(t->op) ? ins[0].dtype : wanted;
+  if (out->dtype != ins[0].dtype) out->bits = bits_of[out->dtype];
+  if (!(t->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH))) forget_meaning(out);
+  memset(needs, 0, MOST_INPUTS * sizeof *needs);
+  for (guint k = 0; k < MOST_INPUTS; k++) {
+    in_pointers[k] = &ins[k], need_pointers[k] = &needs[k];
+    needs[k].size = sizeof *needs, needs[k].border = FC_BORDER_UNSET;
+    for (int a = 0; a < FC_AXES; a++) needs[k].reach[a] = (fc_reach){0, 0, 1, 1, 1};
+  }
   memset(terms, 0, sizeof *terms);
-  terms->size = sizeof *terms, terms->compute = t->compute, terms->n_in = 1;
-  terms->in = ins, terms->out = out, terms->needs = needs;
-  for (int a = 0; a < FC_AXES; a++) need.reach[a] = (fc_reach){0, 0, 1, 1, 1};
+  terms->size = sizeof *terms, terms->compute = t->compute, terms->n_in = t->n_in;
+  terms->in = in_pointers, terms->out = out, terms->needs = need_pointers;
   fc_status status = t->op->negotiate ? t->op->negotiate(&t->host.base, t->self, terms) : FC_OK;
   terms->in = NULL, terms->out = NULL, terms->needs = NULL;
-  *asked = need;
   return status;
 }
 
 /* Negotiates, and once more: the same question has the same answer. */
-static outcome negotiate(trial *t, const fc_format *in, int wanted, verdict *v) {
+static outcome negotiate(trial *t, const fc_format *ins, int wanted, verdict *v) {
   fc_format again;
   fc_terms terms, second;
-  fc_need need, need_again;
-  t->in = *in;
-  fc_status status = ask(t, wanted, &t->in, &t->out, &terms, &need);
+  fc_need needs[MOST_INPUTS];
+  const gsize bytes = MAX(t->n_in, 1) * sizeof *ins;
+  memmove(t->ins, ins, bytes);
+  fc_format asked[MOST_INPUTS];
+  memcpy(asked, t->ins, sizeof asked);
+  fc_status status = ask(t, wanted, t->ins, &t->out, &terms, t->needs);
   if (status != FC_OK) return judge(t, status, "negotiate", v);
-  status = ask(t, wanted, &t->in, &again, &second, &need_again);
+  status = ask(t, wanted, t->ins, &again, &second, needs);
   if (status != FC_OK || memcmp(&again, &t->out, sizeof again) || memcmp(&terms, &second, sizeof terms) ||
-      memcmp(&need, &need_again, sizeof need) || memcmp(in, &t->in, sizeof *in))
+      memcmp(needs, t->needs, sizeof needs) || memcmp(asked, t->ins, sizeof asked))
     return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
-  memcpy(t->reach, need.reach, sizeof t->reach);
-  t->border = need.border, t->border_value = need.border_value, t->error_gain = terms.error_gain;
-  t->measure_bytes = (gsize)terms.measure_bytes;
+  t->error_gain = terms.error_gain;
+  t->measure_bytes = (gsize)terms.measure_bytes, t->carry_bytes = (gsize)terms.carry_bytes;
   return check_terms(t, v) ? RAN : FAILED;
+}
+
+int trial_time(const trial *t) {
+  return t->out.kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_N;
 }
 
 /* ---- from begin to finish -------------------------------------------------------- */
 
 outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, const test_device *device,
-                    const char *who, const fc_args *args, const fc_format *in, int wanted, int compute,
+                    const char *who, const fc_args *args, const fc_format *ins, int wanted, int compute,
                     verdict *v) {
   memset(t, 0, sizeof *t);
+  t->n_in = op->flags & FC_OP_GENERATOR ? 0 : 1 + args->n_inputs;
   t->op = op, t->backend = backend, t->who = who, t->compute = compute;
   host_init(&t->host, device);
   if (op->destroy) op->destroy(NULL);
@@ -123,13 +159,14 @@ outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, 
     t->self = NULL;
     return judge(t, status, "create", v);
   }
-  return negotiate(t, in, wanted, v);
+  return negotiate(t, ins, wanted, v);
 }
 
 outcome trial_learn(trial *t, gint64 extent, verdict *v) {
-  fc_format in = t->in, before = t->out;
-  in.extent[FC_AXIS_X] = extent;
-  outcome o = negotiate(t, &in, before.dtype, v);
+  fc_format ins[MOST_INPUTS], before = t->out;
+  memcpy(ins, t->ins, sizeof ins);
+  ins[0].extent[FC_AXIS_X] = extent;
+  outcome o = negotiate(t, ins, before.dtype, v);
   if (o != RAN) return o;
   gint64 bound = before.extent[FC_AXIS_X];
   if (t->out.dtype != before.dtype || (bound >= 0 && t->out.extent[FC_AXIS_X] > bound))
@@ -137,8 +174,22 @@ outcome trial_learn(trial *t, gint64 extent, verdict *v) {
   return RAN;
 }
 
+outcome trial_resize(trial *t, const fc_format *ins, int wanted, verdict *v) {
+  return negotiate(t, ins, wanted, v);
+}
+
+/* What prepare sees of a format: no extents but that of C, unless what it makes depends on them. */
+static fc_format shown(const trial *t, const fc_format *format) {
+  fc_format f = *format;
+  if (!(t->backend->flags & FC_BACKEND_SHAPED))
+    f.extent[FC_AXIS_N] = f.extent[FC_AXIS_Y] = f.extent[FC_AXIS_X] = FC_UNKNOWN;
+  return f;
+}
+
 outcome trial_prepare(trial *t, verdict *v) {
-  const fc_format *ins[1] = {&t->in};
+  fc_format formats[MOST_INPUTS], out = shown(t, &t->out);
+  const fc_format *ins[MOST_INPUTS];
+  for (guint k = 0; k < MOST_INPUTS; k++) formats[k] = shown(t, &t->ins[k]), ins[k] = &formats[k];
   int32_t id = t->host.device->id;
   if (t->backend->probe) {
     fc_status status = t->backend->probe(&t->host.base, id);
@@ -147,7 +198,7 @@ outcome trial_prepare(trial *t, verdict *v) {
   if (t->backend->release) t->backend->release(&t->host.base, NULL);
   t->state = t->self;
   if (t->backend->prepare) {
-    fc_setup setup = {sizeof setup, id, t->compute, 1, ins, &t->out};
+    fc_setup setup = {sizeof setup, id, t->compute, t->n_in, ins, &out};
     t->state = NULL;
     fc_status status = t->backend->prepare(&t->host.base, t->self, &setup, &t->state);
     if (status != FC_OK) return judge(t, status, "prepare", v);

@@ -13,6 +13,8 @@
 /* The operator's backend for a kind of device (fc_device_kind), or NULL. */
 const fc_backend *backend_of(const fc_operator *op, int kind);
 
+#define MOST_INPUTS 4 /* the signal, and those given by parameters */
+
 typedef struct trial {
   const fc_operator *op;
   const fc_backend *backend;
@@ -21,23 +23,25 @@ typedef struct trial {
   void *self, *state;
   gboolean prepared;
   int compute;
-  fc_format in, out;
-  fc_reach reach[FC_AXES];
-  int border; /* FC_BORDER_UNSET: none was chosen */
-  double border_value, error_gain;
-  gsize measure_bytes;
+  guint n_in; /* 0: a generator, of which ins[0] only says what would be welcome */
+  fc_format ins[MOST_INPUTS], out;
+  fc_need needs[MOST_INPUTS]; /* border FC_BORDER_UNSET: none was chosen */
+  double error_gain;
+  gsize measure_bytes, carry_bytes;
 } trial;
 
 typedef enum outcome { RAN, REFUSED, FAILED } outcome;
 
-/* Makes the instance and settles the formats; `wanted` is the element type that would be
- * welcome. REFUSED: host.sentence says why. trial_finish in either case. */
+/* Makes the instance and settles the formats of as many inputs as the arguments name; `wanted` is the element
+ * type that would be welcome. REFUSED: host.sentence says why. trial_finish in either case. */
 outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, const test_device *device,
-                    const char *who, const fc_args *args, const fc_format *in, int wanted, int compute,
+                    const char *who, const fc_args *args, const fc_format *ins, int wanted, int compute,
                     verdict *v);
 /* Tells it how long a signal is whose extent on X was FC_UNKNOWN, as a host does that has come
  * to the end; what was prepared stays. */
 outcome trial_learn(trial *t, gint64 extent, verdict *v);
+/* The same instance for other sizes; what was prepared stays. */
+outcome trial_resize(trial *t, const fc_format *ins, int wanted, verdict *v);
 /* Prepares; REFUSED when the device does not suit. */
 outcome trial_prepare(trial *t, verdict *v);
 void trial_finish(trial *t, verdict *v);
@@ -61,8 +65,11 @@ typedef struct result {
   guint pieces;
 } result;
 
-/* Runs it; false with a verdict. */
-gboolean trial_run(trial *t, const source *s, const manner *how, result *r, verdict *v);
-void result_free(result *r); /* may be all zeros */
+/* Runs it on the inputs' signals; false with a verdict. State that is carried begins anew. */
+gboolean trial_run(trial *t, const source *signals, const manner *how, result *r, verdict *v);
+void result_free(result *r);
+
+/* The axis along which state is carried, and outputs come in order. */
+int trial_time(const trial *t); /* may be all zeros */
 
 #endif

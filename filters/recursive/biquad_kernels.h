@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * biquad_kernels.h - the loop of biquad.h, for one instruction set (isa.h).
+ */
+#ifndef FC_FILTERS_BIQUAD_KERNELS_H
+#define FC_FILTERS_BIQUAD_KERNELS_H
+
+#include "filters/base/isa.h"
+#include "filters/recursive/biquad.h"
+
+typedef struct fc_biquad_kernels {
+  /* One section over `count` samples of FC_BIQUAD_LANES channels; `state` is s1 of each, then s2 of each. */
+  void (*run)(double *values, int64_t count, const fc_biquad_section *s, double *state);
+} fc_biquad_kernels;
+FC_ISA_DECLARE(fc_biquad_kernels, fc_biquad_kernels);
+
+#endif
