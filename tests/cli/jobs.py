@@ -384,24 +384,29 @@ class Plans(harness.Case):
         self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
         self.assertEqual(self.files(), ["in.wav"])
 
-    def test_chunks_are_worth_waking_threads_for(self):
-        """A stream's chunk grows with the threads that share it and with the blocks that each has, to a limit and
-        to an eighth of the stream; what is written does not change."""
+    def test_chunks_are_shared_evenly(self):
+        """Each worker takes a chunk through all stages: small enough for that many, large enough to be worth it, and
+        of whole blocks where a stage has some; what is written does not change."""
         self.write("mask.txt", " ".join(["0.001"] * 1023).encode())
         chain = ["-i", "long.raw", "--raw", "dtype=f32,channels=1,rate=48000", "--device", "cpu"]
         by_taps, by_blocks = ["-p", "conv1d:[1,2,1]/4"], ["-p", "conv1d:mask.txt:method=fft"]
 
-        def frames(stages, threads):
-            plan = self.succeed(*chain, *stages, "-o", "out.raw", "--dry-run", "-j", str(threads))
-            return int(plan.split("chunks of ")[1].split()[0])
+        def plan(stages, threads):
+            text = self.succeed(*chain, *stages, "-o", "out.raw", "--dry-run", "-j", str(threads))
+            found = re.search(r"chunks of (\d+) frames(?: \(blocks of (\d+)\))?, (\d+) at a time on (\d+) threads?,", text)
+            return [int(number or 0) for number in found.groups()]
 
-        with open(os.path.join(self.folder, "long.raw"), "wb") as file:
-            file.truncate(4 * 100_000_000)
-        self.assertEqual([frames(by_taps, threads) >> 18 for threads in (1, 2, 8, 32, 1000)], [1, 1, 4, 16, 16])
-        block = frames(by_blocks, 1) // 4
-        self.assertEqual([frames(by_blocks, threads) / block for threads in (1, 8, 16)], [4, 16, 32])
-        self.write("long.raw", bytes(4 * 5_000_000))
-        self.assertEqual(frames(by_taps, 32), 5_000_000 // 8)
+        for total in (100_000_000, 5_000_000):
+            with open(os.path.join(self.folder, "long.raw"), "wb") as file:
+                file.truncate(4 * total)
+            for threads in (1, 2, 8, 32):
+                frames, _, at_a_time, workers = plan(by_taps, threads)
+                self.assertEqual((at_a_time, workers), (threads, threads))
+                self.assertLessEqual(frames * threads, total + threads)
+                self.assertTrue(16384 <= frames <= 1 << 19, frames)
+        for threads in (1, 8, 16):
+            frames, block, _, _ = plan(by_blocks, threads)
+            self.assertTrue(block > 0 and frames % block == 0, (frames, block))
         self.write("long.raw", bytes(range(1, 61)) * 50_000)
         for threads in (1, 32):
             self.succeed(*chain, *by_taps, "-o", f"{threads}.raw", "-j", str(threads))
@@ -414,7 +419,7 @@ class Plans(harness.Case):
     def test_verbose_says_where_and_why(self):
         done = self.run_command("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "-v", "--device", "cpu")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"(?m)^filterchain: in\.wav -> out\.wav: cpu .*1 chunk, ")
+        self.assertRegex(done.stderr, r"(?m)^filterchain: in\.wav -> out\.wav: cpu .*[0-9]+ chunks?, ")
 
     def test_report_and_trace(self):
         self.succeed("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "--report", "report.json",
@@ -508,7 +513,7 @@ class Measurements(harness.Case):
         """As alone where there is one; a file that cannot be read is named by its own message, once."""
         harness.write_wav(self.path("mono.wav"), harness.tone(100))
         os.mkdir(self.path("made"))
-        chain = ["-p", "mix:2x2", "-o", "made"]
+        chain = ["-p", "mix:1x1", "-o", "made"]
         alone = self.run_command("-i", "mono.wav", *chain).stderr
         self.assertRegex(alone, r"^filterchain: mix: ")
         os.link(self.path("mono.wav"), self.path("mi"))
