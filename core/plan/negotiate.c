@@ -184,7 +184,8 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
   const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare one says nothing */
   memcpy(ps->reach, main->reach, sizeof ps->reach);
-  ps->border = main->border, ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
+  ps->border = ps->generator ? FC_BORDER_NONE : main->border;
+  ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);
