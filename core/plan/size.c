@@ -124,7 +124,11 @@ void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES
     capacity_of(plan, side->stage + 1, a, &made);
     capacity[a] = fc_reach_longest(r, side->border, made, extent, plan->links[side->stage + 1].extent[a]);
     /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */
-    if (a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y)) capacity[a] += MAX(extent, 0);
+    gboolean whole = a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y);
+    if (whole && a == FC_AXIS_C)
+      capacity[a] = MAX(capacity[a], extent); /* no more: sound is delivered in packed frames */
+    else if (whole)
+      capacity[a] += MAX(extent, 0);
   }
 }
 
