@@ -320,10 +320,10 @@ static void tell(work *w, outcome *o, const fc_result *result, const GError *why
   if (w->report.text) report_add(&w->report, o, result, why);
   if (result && !w->args->json)
     report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, batch ? o->input : NULL);
-  if (result && w->args->verbose) describe_run(o, result);
+  if (!why && w->args->verbose) describe_run(o, result);
   if (why && !signals_received()) tell_failure(w, o, why);
   *(why ? &w->failed : &w->done) += 1;
-  if (why) w->failure = failure_of(why);
+  if (why) w->failure = result ? EXIT_FAILED : failure_of(why); /* what was measured is the data's doing */
   w->result = result != NULL;
 }
 

@@ -16,7 +16,9 @@
 
 static gboolean create(fc_stage *stage, GError **error) {
   if (!stage->op->create) return TRUE;
+  fc_enter_operator(stage->op->name);
   fc_status status = stage->op->create(&stage->host.base, stage->args->argv, &stage->self);
+  fc_enter_operator(NULL);
   return fc_stage_host_check(&stage->host, stage->op->name, "taking its parameters", status, error);
 }
 
@@ -205,7 +207,9 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   for (guint i = 0; i < p->n_in; i++) in[i] = &p->in[i];
   fc_setup setup = {sizeof setup, p->device, p->compute, p->n_in, in, &p->out};
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
+  fc_enter_operator(stage->op->name);
   fc_status status = p->backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
+  fc_enter_operator(NULL);
   if (p->device != FC_HOST) driver->leave(before);
   return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
 }

@@ -177,8 +177,10 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   for (guint i = 0; i <= n; i++) reset_need(&needs[i]), pointers[i] = &needs[i];
   fc_terms terms = {
       .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
+  fc_enter_operator(ps->name);
   fc_status status =
       ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
+  fc_enter_operator(NULL);
   /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
