@@ -367,6 +367,51 @@ class Batches(harness.Case):
         self.assertEqual(os.listdir(self.path("out")), ["1.wav"])
 
 
+class FurtherInputs(harness.Case):
+    """Signals that a stage names beside the first."""
+
+    def test_a_sound_against_itself(self):
+        for channels in (1, 2, 3):
+            harness.write_wav(self.path("in.wav"), harness.tone(3000, channels), channels)
+            for more in ((), ("--chunk", "77"), ("-j", "1")):
+                self.succeed("-i", "in.wav", "-p", "compare:in.wav:max=0", *more)
+                self.succeed("-i", "in.wav", "-p", "mixin:in.wav:gain=-1", "-o", "out.wav", *more)
+                self.assertFalse(any(harness.read_wav(self.path("out.wav"))[0]))
+
+    def test_an_image_against_itself(self):
+        harness.write_png(self.path("in.png"), [[(x * y) % 251 for x in range(40 * 3)] for y in range(30)], 3)
+        self.assertIn("ssim", self.succeed("-i", "in.png", "-p", "compare:in.png:max=0"))
+
+    def test_a_measurement_that_fails_the_run(self):
+        """Status 1, and what was measured is told; the output is what it was."""
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        harness.write_wav(self.path("other.wav"), harness.tone(3000)[::-1])
+        self.write("out.wav", "old")
+        chain = ("-p", "compare:other.wav:max=0.001", "--report", "report.json")
+        done = self.run_command("-i", "in.wav", *chain, "-o", "out.wav")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Afilterchain: compare: the largest difference is [0-9.]+, more than max=0\.001\n\Z")
+        self.assertRegex(done.stdout, r"(?m)^psnr ")
+        self.assertEqual(self.read("out.wav"), b"old")
+        file = json.loads(self.read("report.json"))["files"][0]
+        self.assertIn("psnr", [m["name"] for m in file["measurements"]])
+        self.assertRegex(file["error"], r"^compare: ")
+        done = self.run_command("-i", "in.wav", "-i", "other.wav", *chain)
+        self.assertEqual((done.returncode, done.stdout.count("psnr"), done.stderr.count("\n")), (3, 2, 1))
+        self.assertRegex(done.stderr, r"^filterchain: in\.wav: compare: ")
+
+    def test_a_file_that_is_not_there(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(300))
+        self.assertRegex(self.fails(1, "-i", "in.wav", "-p", "mixin:nowhere.wav", "-o", "out.wav"), r"nowhere\.wav")
+
+    def test_not_over_a_further_input(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(300))
+        harness.write_wav(self.path("other.wav"), harness.tone(300))
+        before = self.read("other.wav")
+        self.fails(2, "-i", "in.wav", "-p", "mixin:other.wav", "-o", "other.wav")
+        self.assertEqual(self.read("other.wav"), before)
+
+
 class Plans(harness.Case):
     def setUp(self):
         super().setUp()
