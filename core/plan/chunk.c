@@ -252,6 +252,8 @@ static gint64 makes(const fc_plan *plan, gint64 have) {
     /* Output o looks as far as ceil((o + 1) * num / den) + after. */
     have = fc_scale_floor(MAX(have - r->after, 0), r->den, r->num);
     have = have / r->align * r->align;
+    const gint64 extent = plan->links[s + 1].extent[plan->cut];
+    if (extent >= 0) have = MIN(have, extent);
   }
   return have;
 }

@@ -52,7 +52,7 @@ static gboolean within(gint64 value) {
 static gboolean looks_beyond(const fc_reach *r, gint64 in, gint64 out) {
   if (fc_reach_is_whole(r) || out == 0) return FALSE;
   if (r->before > 0) return TRUE;
-  if (in < 0 || out < 0) return r->after > 0;
+  if (in < 0 || out < 0) return r->after > 0 && r->before + r->after > 0; /* a shift is no look beyond */
   return fc_scale_ceil(out, r->num, r->den) + r->after > in;
 }
 
@@ -307,15 +307,31 @@ gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **e
          pack_frames(plan, error);
 }
 
+/* Buffers stand by now: less may be asked of them than before, and no more. */
+static gboolean has_grown(const fc_reach was[FC_AXES], const fc_reach now[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (now[a].before > was[a].before || now[a].after > was[a].after || now[a].align > was[a].align ||
+        now[a].num != was[a].num || now[a].den != was[a].den)
+      return TRUE;
+  return FALSE;
+}
+
 gboolean fc_plan_renegotiate(fc_plan *plan, GError **error) {
+  g_autofree fc_plan_side *sides = g_memdup2(plan->sides, plan->n_sides * sizeof *sides);
   for (guint s = 0; s < plan->n; s++) {
     const fc_format was = plan->links[s + 1];
-    const int border = plan->stages[s].border;
+    const fc_plan_stage old = plan->stages[s];
     if (!negotiate_stage(plan, s, was.dtype, error)) return FALSE;
     const fc_format *now = &plan->links[s + 1];
+    const fc_plan_stage *ps = &plan->stages[s];
     if (now->dtype != was.dtype || now->kind != was.kind || now->layout != was.layout ||
-        now->extent[FC_AXIS_C] != was.extent[FC_AXIS_C] || plan->stages[s].border != border)
-      return broken(plan->stages[s].name, error, "another answer to the same question");
+        now->extent[FC_AXIS_C] != was.extent[FC_AXIS_C] || ps->border != old.border ||
+        ps->measure_bytes != old.measure_bytes || ps->carry_bytes != old.carry_bytes)
+      return broken(ps->name, error, "another answer to the same question");
+    gboolean grown = has_grown(old.reach, ps->reach);
+    for (guint k = ps->side; k < ps->side + ps->n_sides; k++)
+      grown = grown || has_grown(sides[k].reach, plan->sides[k].reach) || sides[k].border != plan->sides[k].border;
+    if (grown) return broken(ps->name, error, "what it needs has grown since the end is known");
   }
   return TRUE;
 }

@@ -224,10 +224,11 @@ static gboolean check_whole(const fc_view *v, const char *which, GError **error)
 }
 
 gboolean fc_check_view(const fc_view *v, fc_view *full, const char *which, gboolean device, GError **error) {
-  memset(full, 0, sizeof *full);
+  fc_view copy = {0};
   if (v->size < G_STRUCT_OFFSET(fc_view, origin))
     return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
-  memcpy(full, v, MIN(v->size, sizeof *full));
+  memcpy(&copy, v, MIN(v->size, sizeof copy));
+  *full = copy; /* which may be where it came from */
   full->size = sizeof *full;
   v = full;
   if (fc_dtype_size(v->dtype) == 0)

@@ -206,9 +206,10 @@ gboolean fc_borrow_run(fc_borrow *b, fc_workspace *w, fc_slot *slot, GError **er
   const fc_plan *plan = slot->states->plan;
   if (plan->n == 0) return w->runner->copy(w->runner, b->out, b->in, NULL, error);
   const fc_buffer own = slot->out;
-  const gboolean in_place = write_in_place(b, slot);
+  const gboolean ends = slot->chunk->last == plan->n; /* else it is run for a measurement on the way */
+  const gboolean in_place = ends && write_in_place(b, slot);
   gboolean ok = run_stages(b, w, slot, error);
-  if (ok && !in_place) {
+  if (ok && ends && !in_place) {
     fc_range what[FC_AXES];
     memcpy(what, slot->chunk->links[plan->n].made, sizeof what);
     what[plan->cut] = slot->chunk->deliver;

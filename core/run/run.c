@@ -520,9 +520,11 @@ gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options,
   return init_feeds(r, error) && begin_sink(r, error);
 }
 
-gboolean fc_run_step(fc_run *r, gint64 have, GError **error) {
+gboolean fc_run_step(fc_run *r, gint64 have, gboolean ended, GError **error) {
   worker me = worker_of(r, 0);
   GError *why = NULL;
+  if (ended && !replan(r, have, error)) return FALSE;
+  if (ended) have = -1;
   while (acquire_chunk(r, &me, have, &why) && one_chunk(r, &me, &why)) continue;
   if (why) g_propagate_error(error, why);
   return !why;

@@ -209,7 +209,7 @@ gboolean fc_session_push(fc_session *s, const fc_view *samples, GError **error) 
     return fc_fail(error, FC_INVALID, "the pushed view is of another kind or element type than the session");
   if (!put(&s->in, &full, error)) return FALSE;
   s->pushed += full.shape[s->in.axis];
-  s->failed = !fc_run_step(s->run, s->pushed, error);
+  s->failed = !fc_run_step(s->run, s->pushed, FALSE, error);
   return !s->failed;
 }
 
@@ -232,7 +232,7 @@ gint64 fc_session_pull(fc_session *s, const fc_view *into, GError **error) {
 gboolean fc_session_drain(fc_session *s, GError **error) {
   if (!may_go_on(s, error) || s->drained) return !s->failed;
   s->drained = TRUE;
-  s->failed = !fc_run_step(s->run, -1, error);
+  s->failed = !fc_run_step(s->run, s->pushed, TRUE, error);
   return !s->failed;
 }
 

@@ -6,19 +6,29 @@
  * signal, in which each border is looked up element by element with no buffers, no
  * chunks and no demand. The operators: an asymmetric weighted sum over a window (any
  * border, optional change of length), a crop, a decimator, a repeater, sums across channels,
- * and a counter that measures and passes through.
+ * a counter that measures and passes through, a recursion that carries state, and a sum with a second input.
+ * Each chain is run between a source and a sink, in memory, and as a session.
  */
 #include "core/context/chain.h"
 #include "core/plan/chunk.h"
 #include "core/base/error.h"
-#include "core/run/exec.h"
 #include "core/run/memory.h"
+#include "core/run/result.h"
+#include "core/run/run.h"
+#include "core/run/states.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- operators -------------------------------------------------------- */
 
-enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS, MIX };
+enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS, MIX, RECURSE, ADD };
+
+typedef struct samples {
+  gint64 length;
+  int channels;
+  double *data;
+} samples;
 
 typedef struct unit {
   enum what what;
@@ -27,7 +37,9 @@ typedef struct unit {
   int border;
   gint64 lengthen; /* window: added to the extent (full, valid) */
   gint64 align;
-  double seen; /* count: sum of all elements */
+  gint64 after2; /* add: length of the second input */
+  samples side;  /* add: it */
+  double seen;   /* count: sum of all elements */
   gint64 blocks;
 } unit;
 
@@ -50,6 +62,12 @@ static void store(const fc_view *v, gint64 x, gint64 c, double value) {
 
 static double weight(gint64 j) {
   return (double)(j * 37 % 11 - 5);
+}
+
+/* In small integers, whatever comes. */
+static double recurse(double *state, double x) {
+  *state = fmod(3 * *state + fmod(x, 1009), 1009);
+  return *state;
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
@@ -81,6 +99,11 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   case ACROSS:
     terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = 1;
     terms->needs[0]->border = FC_BORDER_REPLICATE;
+    break;
+  case RECURSE: terms->carry_bytes = (guint64)terms->out->extent[FC_AXIS_C] * sizeof(double); break;
+  case ADD:
+    terms->needs[1]->reach[FC_AXIS_X].before = u->before, terms->needs[1]->reach[FC_AXIS_X].after = u->after;
+    terms->needs[1]->border = u->border, terms->needs[1]->border_value = 3;
     break;
   case MIX: {
     gint64 channels = terms->out->extent[FC_AXIS_C];
@@ -120,6 +143,12 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
       case ACROSS: y = load(in, x, c - 1) + 2 * load(in, x, c) + 4 * load(in, x, c + 1); break;
       case MIX:
         for (gint64 d = 0; d < in->shape[FC_AXIS_C]; d++) y += weight(c + d) * load(in, x, d);
+        break;
+      case RECURSE: y = recurse(&((double *)job->carry)[c], load(in, x, c)); break;
+      case ADD:
+        y = load(in, x, c);
+        for (gint64 j = -u->before; j <= u->after; j++)
+          y += weight(j + u->before) * load(job->in[1], x + j, c);
         break;
       case DECIMATE: y = load(in, at * u->factor - in->origin[FC_AXIS_X], c); break;
       default: y = load(in, at / u->factor - in->origin[FC_AXIS_X], c); break;
@@ -171,12 +200,6 @@ static const fc_operator count_operator = {.size = sizeof count_operator,
 
 /* ---- direct evaluation ------------------------------------------------ */
 
-typedef struct samples {
-  gint64 length;
-  int channels;
-  double *data;
-} samples;
-
 static double at_border(const samples *s, gint64 x, int c, int border) {
   gint64 n = s->length;
   if (x >= 0 && x < n) return s->data[x * s->channels + c];
@@ -199,6 +222,7 @@ static samples evaluate(const unit *u, samples in, double *sum) {
   if (u->what == REPEAT) out.length = in.length * u->factor;
   out.data = g_new0(double, out.length *out.channels + 1);
   for (gint64 i = 0; i < in.length * in.channels && u->what == COUNT; i++) *sum += in.data[i];
+  double states[8] = {0};
   for (gint64 x = 0; x < out.length; x++)
     for (int c = 0; c < out.channels; c++) {
       double y = 0;
@@ -211,6 +235,12 @@ static samples evaluate(const unit *u, samples in, double *sum) {
       case DECIMATE: y = in.data[x * u->factor * in.channels + c]; break;
       case REPEAT: y = in.data[x / u->factor * in.channels + c]; break;
       case COUNT: y = in.data[x * in.channels + c]; break;
+      case RECURSE: y = recurse(&states[c], in.data[x * in.channels + c]); break;
+      case ADD:
+        y = in.data[x * in.channels + c];
+        for (gint64 j = -u->before; j <= u->after; j++)
+          y += weight(j + u->before) * at_border(&u->side, x + j, c, u->border);
+        break;
       case ACROSS:
         for (int d = -1; d <= 1; d++)
           y += (1 << (d + 1)) * in.data[x * in.channels + CLAMP(c + d, 0, in.channels - 1)];
@@ -284,7 +314,7 @@ static void check_room(const fc_plan *plan, const unit *units, guint n, int chan
 }
 
 /* What chunks really hold has room in what the plan counts on. */
-static void check_held(const fc_plan *plan) {
+static void check_held(fc_plan *plan) {
   fc_chunker *chunker = fc_chunker_new(plan);
   fc_chunk *chunk = fc_chunk_new(plan);
   while (fc_chunker_next(chunker, chunk)) {
@@ -301,56 +331,184 @@ static void check_held(const fc_plan *plan) {
   fc_chunker_free(chunker);
 }
 
-static void check(unit *units, guint n, gint64 length, int channels, gint64 chunk, int threads,
-                  gboolean unknown) {
-  fc_context *context = fc_context_new_with(NULL);
-  fc_chain chain = {context, n, g_new0(fc_stage, n)};
+/* A chain of these units, whose further inputs are views. */
+static fc_chain *make_chain(fc_context *context, unit *units, guint n) {
+  fc_chain *chain = fc_chain_new(context);
+  chain->n = n, chain->stages = g_renew(fc_stage, chain->stages, n + 1);
+  memset(chain->stages, 0, sizeof *chain->stages * (n + 1));
   for (guint i = 0; i < n; i++) {
-    fc_stage_host_init(&chain.stages[i].host, context);
-    chain.stages[i].op = units[i].what == COUNT ? &count_operator : &plain_operator;
-    chain.stages[i].self = &units[i];
+    fc_stage *stage = &chain->stages[i];
+    fc_stage_host_init(&stage->host, context);
+    stage->prepared = g_ptr_array_new();
+    stage->op = units[i].what == COUNT ? &count_operator : &plain_operator;
+    stage->self = &units[i];
+    if (units[i].what != ADD) continue;
+    stage->n_inputs = 1, stage->inputs = g_new0(fc_stage_input, 1);
+    stage->inputs[0].view = view_of(units[i].side.data, units[i].side.length, units[i].side.channels);
   }
-  samples expected = {length, channels, g_new(double, length *channels + 1)};
-  g_autofree double *input = g_new(double, length *channels + 1);
-  for (gint64 i = 0; i < length * channels; i++)
-    input[i] = expected.data[i] = (double)g_test_rand_int_range(-9, 10);
-  double sums[16] = {0};
-  for (guint i = 0; i < n; i++) expected = evaluate(&units[i], expected, &sums[i]);
+  return chain;
+}
 
-  g_autofree double *output = g_new0(double, expected.length *channels + 1);
-  fc_view in = view_of(input, length, channels), out = view_of(output, expected.length, channels);
-  fc_source *source = make_packed(fc_memory_source_new(&in), unknown);
-  fc_sink *sink = fc_memory_sink_new(&out);
-  fc_options options = FC_OPTIONS_INIT;
-  options.chunk = chunk, options.threads = threads, options.device = "cpu";
-  GError *error = NULL;
-  g_autoptr(fc_plan) plan = fc_plan_new(&chain, &source->format, -1, &options, &error);
-  if (plan && plan->whole && unknown) {
-    source = fc_source_load(source, context->frames, &error);
-    fc_plan_free(plan);
-    plan = fc_plan_new(&chain, &source->format, -1, &options, &error);
-  }
-  g_assert_no_error(error);
-  g_assert_true(fc_plan_choose_device(plan, &options, TRUE, &error));
-  check_room(plan, units, n, channels);
-  fc_result *result = g_new0(fc_result, 1);
-  fc_execute(plan, source, sink, &options, NULL, result, &error);
-  g_assert_no_error(error);
-  check_held(plan);
-  g_assert_cmpint(result->out.extent[FC_AXIS_X], ==, expected.length);
-  for (gint64 i = 0; i < expected.length * channels; i++) g_assert_cmpfloat(output[i], ==, expected.data[i]);
+/* One comparison: what is made of it, and what is expected. */
+typedef struct trial {
+  fc_context *context;
+  fc_chain *chain;
+  unit *units;
+  guint n;
+  int channels;
+  fc_options options;
+  fc_view in, out;
+  samples expected;
+  const double *sums;
+} trial;
+
+static void check_output(const trial *t, const double *output, const fc_result *result, const char *how) {
+  for (gint64 i = 0; i < t->expected.length * t->channels; i++)
+    if (output[i] != t->expected.data[i])
+      g_error("%s: element %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " is %g, not %g", how, i,
+              t->expected.length * t->channels, output[i], t->expected.data[i]);
   guint m = 0;
-  for (guint i = 0; i < n; i++)
-    if (units[i].what == COUNT) g_assert_cmpfloat(result->measured[m++].value, ==, sums[i]);
+  for (guint i = 0; i < t->n; i++)
+    if (t->units[i].what == COUNT) g_assert_cmpfloat(result->measured[m++]->value, ==, t->sums[i]);
   g_assert_cmpuint(m, ==, result->n_measured);
+}
 
+static void clear_output(const trial *t) {
+  memset(t->out.data, 0x55, (gsize)(t->expected.length * t->channels) * sizeof(double));
+}
+
+/* From a source into a sink, as between files. Returns whether a stage needed all of it. */
+static gboolean check_stream(const trial *t, gboolean unknown) {
+  fc_source *source = make_packed(fc_memory_source_new(&t->in), unknown), *sides[16] = {0};
+  fc_sink *sink = fc_memory_sink_new(&t->out);
+  const fc_format *formats[16];
+  guint n_sides = 0;
+  for (guint i = 0; i < t->n; i++)
+    if (t->units[i].what == ADD) {
+      sides[n_sides] = fc_memory_source_new(&t->chain->stages[i].inputs[0].view);
+      formats[n_sides] = &sides[n_sides]->format, n_sides++;
+    }
+  GError *error = NULL;
+  fc_plan_query query = {.in = &source->format, .sides = formats, .wanted = -1, .options = &t->options};
+  fc_plan *plan = fc_plan_new(t->chain, &query, &error);
+  g_assert_no_error(error);
+  const gboolean whole = plan->whole;
+  if (whole && unknown) {
+    source = fc_source_load(source, t->context->frames, &error);
+    fc_plan_unref(plan);
+    query.in = &source->format;
+    plan = fc_plan_new(t->chain, &query, &error);
+    g_assert_no_error(error);
+  }
+  check_room(plan, t->units, t->n, t->channels);
+  clear_output(t);
+  fc_run *run = fc_run_new(plan, NULL, &error);
+  g_assert_no_error(error);
+  fc_ends ends = {.source = source, .sides = sides, .sink = sink, .name = "output"};
+  fc_result *result = fc_result_new();
+  gboolean began;
+  fc_run_execute(run, &ends, &t->options, NULL, result, &began, &error);
+  g_assert_no_error(error);
+  if (!unknown || whole) check_held(plan); /* else it has no end */
+  g_assert_cmpint(result->out->extent[FC_AXIS_X], ==, t->expected.length);
+  check_output(t, t->out.data, result, "stream");
+  fc_result_free(result);
+  fc_run_free(run);
+  fc_plan_unref(plan);
   source->free(source);
   sink->free(sink);
-  fc_result_free(result);
-  g_free(expected.data);
-  for (guint i = 0; i < n; i++) chain.stages[i].op = NULL, fc_stage_host_clear(&chain.stages[i].host);
-  g_free(chain.stages);
-  fc_context_free(context);
+  for (guint k = 0; k < n_sides; k++) sides[k]->free(sides[k]);
+  return whole;
+}
+
+/* In memory, twice: the second time the run is ready. */
+static void check_memory(const trial *t) {
+  for (int i = 0; i < 2; i++) {
+    GError *error = NULL;
+    fc_result *result = NULL;
+    clear_output(t);
+    fc_chain_run_host(t->chain, &t->in, &t->out, &t->options, &result, &error);
+    g_assert_no_error(error);
+    check_output(t, t->out.data, result, "memory");
+    fc_result_free(result);
+  }
+}
+
+/* Everything that can be pulled now. */
+static gint64 pull_all(fc_session *session, const trial *t, gint64 done) {
+  GError *error = NULL;
+  for (gint64 got = 1; got > 0; done += got) {
+    const gint64 wish = g_test_rand_int_range(1, 200), room = MIN(t->expected.length - done, wish);
+    fc_view into = view_of((double *)t->out.data + done * t->channels, MAX(room, 0), t->channels);
+    if (room <= 0) break;
+    got = fc_session_pull(session, &into, &error);
+    g_assert_no_error(error);
+  }
+  return done;
+}
+
+static void check_session(const trial *t) {
+  GError *error = NULL;
+  fc_format in;
+  fc_format_of_view(&t->in, &in);
+  fc_session *session = fc_session_new(t->chain, &in, FC_F64, &t->options, &error);
+  g_assert_no_error(error);
+  clear_output(t);
+  gint64 pushed = 0, done = 0;
+  while (pushed < t->in.shape[FC_AXIS_X]) {
+    const gint64 wish = g_test_rand_int_range(1, 150), piece = MIN(wish, t->in.shape[FC_AXIS_X] - pushed);
+    fc_view part = view_of((double *)t->in.data + pushed * t->channels, piece, t->channels);
+    fc_session_push(session, &part, &error);
+    g_assert_no_error(error);
+    pushed += piece;
+    done = pull_all(session, t, done);
+  }
+  fc_session_drain(session, &error);
+  g_assert_no_error(error);
+  done = pull_all(session, t, done);
+  g_assert_cmpint(done, ==, t->expected.length);
+  const fc_result *result = fc_session_result(session, &error);
+  g_assert_no_error(error);
+  check_output(t, t->out.data, result, "session");
+  fc_session_free(session);
+}
+
+/* Short chunks are warned of. */
+static void no_log(fc_log_level level, const char *message, void *data) {}
+
+static void check(unit *units, guint n, gint64 length, int channels, gint64 chunk, int threads,
+                  gboolean unknown) {
+  for (guint i = 0; i < n; i++)
+    if (units[i].what == ADD) {
+      samples *side = &units[i].side;
+      *side = (samples){units[i].after2, channels, NULL};
+      side->data = g_new(double, side->length *channels + 1);
+      for (gint64 k = 0; k < side->length * channels; k++)
+        side->data[k] = (double)g_test_rand_int_range(-9, 10);
+    }
+  trial t = {.context = fc_context_new_with(NULL), .units = units, .n = n, .channels = channels};
+  fc_context_set_log(t.context, no_log, NULL);
+  t.chain = make_chain(t.context, units, n);
+  t.expected = (samples){length, channels, g_new(double, length *channels + 1)};
+  g_autofree double *input = g_new(double, length *channels + 1);
+  for (gint64 i = 0; i < length * channels; i++)
+    input[i] = t.expected.data[i] = (double)g_test_rand_int_range(-9, 10);
+  double sums[16] = {0};
+  for (guint i = 0; i < n; i++) t.expected = evaluate(&units[i], t.expected, &sums[i]);
+  g_autofree double *output = g_new0(double, t.expected.length *channels + 1);
+  t.sums = sums;
+  t.in = view_of(input, length, channels), t.out = view_of(output, t.expected.length, channels);
+  fc_options options = FC_OPTIONS_INIT;
+  options.chunk = chunk, options.threads = threads, options.device = "cpu";
+  t.options = options;
+  gboolean whole = check_stream(&t, unknown);
+  if (!unknown) check_memory(&t);
+  if (!whole) check_session(&t);
+  g_free(t.expected.data);
+  for (guint i = 0; i < n; i++)
+    if (units[i].what == ADD) g_free(units[i].side.data);
+  fc_chain_free(t.chain);
+  fc_context_free(t.context);
 }
 
 /* ---- tests ------------------------------------------------------------ */
@@ -443,51 +601,84 @@ static fc_plan *limited_plan(fc_chain *chain, gint64 length, gsize most, GError 
   fc_options options = FC_OPTIONS_INIT;
   options.device = "cpu";
   fc_context_set_max_memory(chain->context, most);
-  fc_plan *plan = fc_plan_new(chain, &in, -1, &options, NULL);
-  g_assert_true(fc_plan_choose_device(plan, &options, FALSE, NULL));
-  if (fc_plan_choose_chunk(plan, &options, 0, error)) return plan;
-  fc_plan_free(plan);
-  return NULL;
+  fc_plan_query query = {.in = &in, .wanted = -1, .options = &options};
+  return fc_plan_new(chain, &query, error);
 }
 
 /* A plan keeps to the limit: chunks get smaller, and a border that does not fit is named. */
 static void test_memory_limit(void) {
   fc_context *context = fc_context_new_with(NULL);
   unit narrow = window(8, 8, FC_BORDER_REFLECT), wide = window(1000000, 1000000, FC_BORDER_ZERO);
-  fc_stage stages[1] = {{.op = &plain_operator, .self = &narrow}};
-  fc_chain chain = {context, 1, stages};
-  fc_stage_host_init(&stages[0].host, context);
+  fc_chain *chain = make_chain(context, &narrow, 1);
   GError *error = NULL;
-  fc_plan *plan = limited_plan(&chain, 10000000, 0, &error);
+  fc_plan *plan = limited_plan(chain, 10000000, 0, &error);
   gint64 freely = plan->chunk;
-  fc_plan_free(plan);
-  plan = limited_plan(&chain, 10000000, 100000, &error);
+  fc_plan_unref(plan);
+  plan = limited_plan(chain, 10000000, 100000, &error);
   g_assert_no_error(error);
   g_assert_cmpint(plan->chunk, <, freely);
   g_assert_cmpfloat(fc_plan_bytes(plan), <=, 100000);
-  fc_plan_free(plan);
-  stages[0].self = &wide;
-  plan = limited_plan(&chain, 10, 17000000, &error); /* the border, the signal and some alignment */
+  fc_plan_unref(plan);
+  chain->stages[0].self = &wide;
+  plan = limited_plan(chain, 10, 17000000, &error); /* the border, the signal and some alignment */
   g_assert_no_error(error);
-  fc_plan_free(plan);
-  g_assert_null(limited_plan(&chain, 10, 1000000, &error));
+  fc_plan_unref(plan);
+  g_assert_null(limited_plan(chain, 10, 1000000, &error));
   g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
   g_assert_cmpstr(error->message, ==,
                   "this would take 16 MB of memory and the limit is 1 MB (--max-memory sets it): unit "
                   "looks at 1000000 values before and 1000000 after each, in a sound of 10");
   g_error_free(error);
-  fc_stage_host_clear(&stages[0].host);
+  fc_chain_free(chain);
   fc_context_free(context);
 }
 
+/* State goes from chunk to chunk in order, whatever looks at it from behind: halos, mirrors, crops, other
+ * rates. */
+static void test_state(void) {
+  unit state = {.what = RECURSE}, count = {.what = COUNT, .align = 8},
+       crop = {.what = CROP, .before = 120, .after = 200};
+  unit chains[][5] = {
+      {state},
+      {state, state, state},
+      {window(5, 9, FC_BORDER_REFLECT), state, window(30, 2, FC_BORDER_REFLECT101)},
+      {state, crop, window(3, 3, FC_BORDER_REPLICATE)},
+      {state, count, crop, state, count},
+      {{.what = DECIMATE, .factor = 3}, state, {.what = REPEAT, .factor = 2}, window(2, 7, FC_BORDER_ZERO)},
+      {state, window(2, 2, FC_BORDER_WRAP)}};
+  static const guint n[] = {1, 3, 3, 3, 5, 4, 2};
+  for (guint i = 0; i < G_N_ELEMENTS(chains); i++) check_all(chains[i], n[i]);
+}
+
+/* A second input is streamed beside the first one, or held where it is looked at out of order. */
+static void test_inputs(void) {
+  static const int borders[] = {FC_BORDER_ZERO, FC_BORDER_CONSTANT, FC_BORDER_REPLICATE, FC_BORDER_REFLECT,
+                                FC_BORDER_WRAP};
+  static const gint64 lengths_of[] = {1, 30, 64, 501, 900};
+  for (guint b = 0; b < G_N_ELEMENTS(borders); b++)
+    for (guint i = 0; i < G_N_ELEMENTS(lengths_of); i++) {
+      unit add = {.what = ADD, .before = 5, .after = 2, .border = borders[b], .after2 = lengths_of[i]};
+      unit more[] = {add, window(4, 3, FC_BORDER_REFLECT), {.what = RECURSE}, add};
+      check_all(&add, 1);
+      check_all(more, 4);
+    }
+}
+
 static unit random_unit(void) {
-  switch (g_test_rand_int_range(0, 8)) {
+  switch (g_test_rand_int_range(0, 10)) {
   case 0:
     return (unit){
         .what = CROP, .before = g_test_rand_int_range(0, 50), .after = g_test_rand_int_range(0, 400)};
   case 1: return (unit){.what = DECIMATE, .factor = g_test_rand_int_range(1, 6)};
   case 2: return (unit){.what = REPEAT, .factor = g_test_rand_int_range(1, 4)};
   case 3: return (unit){.what = COUNT, .align = g_test_rand_int_range(1, 40)};
+  case 4: return (unit){.what = RECURSE};
+  case 5:
+    return (unit){.what = ADD,
+                  .before = g_test_rand_int_range(0, 20),
+                  .after = g_test_rand_int_range(0, 20),
+                  .border = g_test_rand_int_range(0, FC_BORDER_WRAP + 1),
+                  .after2 = g_test_rand_int_range(1, 700)};
   default: {
     unit u = window(g_test_rand_int_range(0, 40), g_test_rand_int_range(0, 40),
                     g_test_rand_int_range(0, FC_BORDER_WRAP + 1));
@@ -516,6 +707,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/engine/across", test_across);
   g_test_add_func("/engine/mixing", test_mixing);
   g_test_add_func("/engine/measures", test_measures);
+  g_test_add_func("/engine/state", test_state);
+  g_test_add_func("/engine/inputs", test_inputs);
   g_test_add_func("/engine/memory-limit", test_memory_limit);
   g_test_add_func("/engine/random-chains", test_random);
   return g_test_run();
