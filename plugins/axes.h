@@ -20,6 +20,11 @@ static inline int axes_chosen(int axis, int64_t sizes, const fc_format *in) {
   return in->kind == FC_AUDIO || flat ? FC_AXIS_X : AXIS_XY;
 }
 
+/* Is that so whatever the extents? */
+static inline int axes_are_fixed(int axis, int64_t sizes, const fc_format *in) {
+  return axis != AXIS_AUTO || in->kind != FC_ARRAY || sizes >= 2;
+}
+
 static inline fc_status axes_check(const fc_host *host, int axis, const fc_format *in) {
   if (in->kind != FC_AUDIO || (axis != FC_AXIS_Y && axis != AXIS_XY)) return FC_OK;
   return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y and axis=xy are for images");

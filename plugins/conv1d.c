@@ -12,6 +12,7 @@
 #include "filters/conv1d/conv1d_fft.h"
 #include "filters/conv1d/conv1d_overlap.h"
 #include "plugins/border.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 
 enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, METHOD, N_PARAMS };
@@ -218,9 +219,20 @@ static double largest_gain(const conv1d *self) {
   return largest;
 }
 
+/* Is a direct sum quickest however long the lines are? For none it pays more than for those without an end.
+ */
+static int is_always_direct(const conv1d *self, const fc_format *in, const fc_format *out, int compute) {
+  fc_format endless = *out;
+  endless.extent[self->axis] = FC_UNKNOWN;
+  transforms t = transforms_of(self, in, &endless, compute);
+  return t.n == 0 && t.overlap.n == 0;
+}
+
 static void plan_transforms(const fc_host *host, const conv1d *self, fc_terms *terms) {
   transforms t = transforms_of(self, terms->in[0], terms->out, terms->compute);
   terms->work = 2.0 * (double)self->used;
+  terms->any_size =
+      terms->in[0]->kind == FC_AUDIO || is_always_direct(self, terms->in[0], terms->out, terms->compute);
   if (t.n == 0 && t.overlap.n == 0) return;
   terms->needs[0]->reach[self->axis].align = grid_of(self, terms->out, &t, terms->compute);
   if (t.n) terms->work = 5.0 * (double)t.n / (double)t.hop * log2((double)t.n);
@@ -238,6 +250,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   reach->after = self->taps - 1 - reach->before;
   if (terms->in[0]->extent[self->axis] != FC_UNKNOWN)
     terms->out->extent[self->axis] = terms->in[0]->extent[self->axis] + growth;
+  if (self->axis == FC_AXIS_X) meaning_shift_time(terms, self->before - before_of(self));
   border_terms(self->border, self->value, terms);
   plan_transforms(host, self, terms);
   return FC_OK;

@@ -5,6 +5,7 @@
  * host reads nothing ahead of what is kept.
  */
 #include "plugins/gather.h"
+#include "plugins/meaning.h"
 
 enum { START, LENGTH, LEFT, TOP, WIDTH, HEIGHT, N_PARAMS };
 
@@ -56,6 +57,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
     if (self->x.given || self->y.given)
       return host->fail(host, FC_INVALID,
                         "x, y, width and height are for images; sound has start and length");
+    meaning_shift_time(terms, self->time.from);
     return cut(host, terms, FC_AXIS_T, self->time, "samples");
   }
   if (self->time.given)

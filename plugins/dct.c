@@ -14,6 +14,7 @@
 #include "plugins/axes.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 
 enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, VALUE, PARAMS };
@@ -129,7 +130,9 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   int axis = axis_of(op, in);
   fc_status status = axes_check(host, axis, in);
   if (status != FC_OK) return status;
+  meaning_keep_time(terms);
   border_terms(op->border, op->value, terms);
+  terms->any_size = op->sizes > 0 && axes_are_fixed(op->axis, op->sizes, in);
   if (axis != AXIS_XY) return negotiate_axis(host, op, terms, axis, 0);
   status = negotiate_axis(host, op, terms, FC_AXIS_X, 0);
   return status == FC_OK ? negotiate_axis(host, op, terms, FC_AXIS_Y, 1) : status;

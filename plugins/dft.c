@@ -9,6 +9,7 @@
 #include "filters/fourier/dft.h"
 #include "plugins/axes.h"
 #include "plugins/border.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 
 enum { BLOCK, AXIS, OUT, BINS, NORM, INVERSE, BORDER, VALUE, PARAMS };
@@ -127,7 +128,9 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   if (d.ny) negotiate_axis(op, terms, FC_AXIS_Y, d.ny, fc_dft_bins_y(&d));
   const fc_reach *x = &terms->needs[0]->reach[FC_AXIS_X];
   if (in->rate > 0) out->rate = in->rate * (double)x->den / (double)x->num;
+  meaning_keep_time(terms);
   border_terms(op->border, op->value, terms);
+  terms->any_size = op->block->count > 0 && axes_are_fixed(op->axis, op->block->count, in);
   return FC_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 #include "plugins/stft_state.h"
 
@@ -71,6 +72,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
         (long long)in->extent[FC_AXIS_C], (long long)each / 2);
   out->extent[FC_AXIS_C] = channels;
   out->extent[FC_AXIS_X] = length_of(op, in->extent[FC_AXIS_X]);
+  meaning_keep_time(terms);
   out->rate = in->rate * (double)f->hop;
   terms->needs[0]->reach[FC_AXIS_X] =
       (fc_reach){(f->frame - 1 - f->before) / f->hop, (f->hop - 1 + f->before) / f->hop, 1, f->hop, f->hop};

@@ -8,6 +8,7 @@
 #include "core/contract/fc_helpers.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 
 enum { MATRIX, AXIS, BLOCK, OFFSET, BORDER, VALUE, PARAMS };
@@ -87,6 +88,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   int64_t extent = in->extent[op->axis];
   if (in->kind == FC_AUDIO && op->axis == FC_AXIS_Y)
     return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y is for images");
+  meaning_keep_time(terms);
   reach->align = op->table->rows;
   border_terms(op->border, op->value, terms);
   terms->work = 2.0 * (double)op->table->cols;

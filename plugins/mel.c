@@ -10,6 +10,7 @@
 #include "filters/fourier/mel.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 #include "plugins/stft_state.h"
 
@@ -113,6 +114,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     terms->work = (2.5 * log2((double)op->f.size + 1) + 10) * (double)op->f.size / (double)mel.bands;
     border_terms(op->border, op->value, terms);
   }
+  meaning_keep_time(terms);
   int64_t channels = out->extent[FC_AXIS_C];
   terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels > 0 ? channels : 1};
   remark_empty(host, &mel);

@@ -3,6 +3,7 @@
  * mix.c - the operator mix: selects and reorders channels; the work is filters/pointwise/gather.h.
  */
 #include "plugins/gather.h"
+#include "plugins/meaning.h"
 
 enum { CHANNELS, N_PARAMS };
 
@@ -57,7 +58,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
       return host->fail(host, FC_INVALID, "there is no channel %lld: the input has %lld, counted from 0",
                         (long long)channels->ints[i], (long long)in->extent[FC_AXIS_C]);
   out->extent[FC_AXIS_C] = channels->count;
-  out->time_num = in->time_num, out->time_den = in->time_den;
+  meaning_keep_time(terms);
   if (in->kind == FC_AUDIO)
     keep_speakers(channels, in, out);
   else

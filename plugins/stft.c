@@ -7,6 +7,7 @@
 
 #include "core/contract/fc_helpers.h"
 #include "plugins/border.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 #include "plugins/stft_state.h"
 
@@ -45,6 +46,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   out->extent[FC_AXIS_X] = frames_count(&op->f, in->extent[FC_AXIS_X]);
   out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * width;
   out->rate = in->rate / (double)op->f.hop;
+  meaning_keep_time(terms);
   terms->needs[0]->reach[FC_AXIS_X] = frames_reach(&op->f);
   terms->needs[0]->reach[FC_AXIS_C] =
       (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, out->extent[FC_AXIS_C] > 0 ? out->extent[FC_AXIS_C] : 1};

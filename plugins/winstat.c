@@ -7,6 +7,7 @@
 #include "core/contract/fc_helpers.h"
 #include "filters/winstat/winstat.h"
 #include "plugins/border.h"
+#include "plugins/meaning.h"
 #include "plugins/single.h"
 
 enum { WINDOW, STAT, AXIS, BORDER, VALUE, N_PARAMS };
@@ -95,6 +96,9 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
     return host->fail(host, FC_INVALID, "too many channels");
   terms->out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
   terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = FC_WHOLE;
+  const int is_level =
+      w.stat[0] == FC_WINSTAT_MEAN || w.stat[0] == FC_WINSTAT_MIN || w.stat[0] == FC_WINSTAT_MAX;
+  if (w.n_stats > 1 || (in->kind != FC_AUDIO && !is_level)) meaning_forget_channels(terms->out);
   limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
   terms->needs[0]->reach[FC_AXIS_X].before = w.before[0],
   terms->needs[0]->reach[FC_AXIS_X].after = w.after[0];
@@ -218,6 +222,7 @@ static const char *const examples[] = {
 
 static const fc_operator winstat_operator = {
     .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_MEANING,
     .name = "winstat",
     .summary = "statistics over a sliding window: mean, deviation, level, extremes",
     .doc =

@@ -312,7 +312,9 @@ typedef struct fc_terms {
   int32_t compute; /* FC_F32 or FC_F64: the type of floating-point accumulation */
   uint32_t n_in;   /* the chain's signal (but for a generator), then the inputs given as parameters, in their
                       order */
-  uint32_t reserved;
+  /* Set by an operator whose backends are FC_BACKEND_SHAPED, where with these arguments and formats prepare
+   * does not look at extents after all (a mask so short that it never pays to transform it). */
+  uint32_t any_size;
   const fc_format *const *in;
   fc_format *out;
   fc_need *const *needs;  /* n_in of them */
@@ -326,7 +328,8 @@ typedef struct fc_terms {
 
 /* ---- running ---------------------------------------------------------- */
 
-/* What prepare may look at. Extents but that of C are FC_UNKNOWN, unless the backend is FC_BACKEND_SHAPED. */
+/* What prepare may look at. Extents but that of C are FC_UNKNOWN, unless the backend is FC_BACKEND_SHAPED and
+ * negotiate left any_size 0. */
 typedef struct fc_setup {
   uint32_t size;
   int32_t device;  /* which is current during the call */
@@ -398,7 +401,8 @@ typedef struct fc_backend {
  * again with a border made. The results MUST be the same either way, to the bit. Heeded on devices, for
  * operators with one input. Scratch is that for a view with its border. */
 #define FC_BACKEND_EDGES 2u
-/* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew. */
+/* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew -
+ * where fc_terms.any_size does not say otherwise. */
 #define FC_BACKEND_SHAPED 4u
 
 /* ---- the operator ----------------------------------------------------- */

@@ -24,11 +24,10 @@ class OutOfTree(harness.Case):
         self.assertEqual(len(found), 1)
         return {**harness.fixed_environment(), "PKG_CONFIG_LIBDIR": found[0], "PKG_CONFIG_SYSROOT_DIR": root}
 
-    def build(self):
-        environment = self.install()
-        source = os.path.join(harness.SOURCE, "examples", "plugin", "declick.c")
+    def build(self, environment, name):
+        source = os.path.join(harness.SOURCE, "examples", "plugin", name + ".c")
         with open(source, encoding="utf-8") as file:
-            line = re.search(r"^ \*   (cc .*)$", file.read(), re.M).group(1)
+            line = re.search(r"^ \*   (cc (?:.*\\\n)*.*)$", file.read(), re.M).group(1).replace("\\\n *", "")
         shutil.copy(source, self.folder)
         done = subprocess.run(["sh", "-c", line], cwd=self.folder, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
@@ -43,7 +42,9 @@ class OutOfTree(harness.Case):
     def test_installed_and_built(self):
         if not shutil.which("pkg-config"):
             self.skipTest("no pkg-config here")
-        self.build()
+        environment = self.install()
+        self.build(environment, "declick")
+        self.build(environment, "solarize")
         samples = list(harness.tone(3000))
         harness.write_wav(self.path("in.wav"), samples)
         self.assertIn("declick", self.succeed("inspect", "./declick.so"))
@@ -52,10 +53,15 @@ class OutOfTree(harness.Case):
         self.assertNotEqual(want, samples)
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], want)
 
+        self.succeed("-i", "in.wav", "--plugin-dir", ".", "-p", "solarize:0.25", "-o", "turned.wav")
+        want = [16384 - v if v > 8192 else v for v in samples]
+        self.assertNotEqual(want, samples)
+        self.assertEqual(harness.read_wav(self.path("turned.wav"))[0], want)
+
     def test_what_is_installed_runs(self):
         environment = self.install()
         folders = {name: folder for folder, _, names in os.walk(self.path("root")) for name in names}
-        for name in ("filterchain", "filterchain.h", "plugin.h", "view.h", "filterchain.pc", "filterchain.1"):
+        for name in ("filterchain", "filterchain.h", "plugin.h", "view.h", "fc_helpers.h", "fc_helpers.cuh", "filterchain.pc", "filterchain.1"):
             self.assertTrue(any(other.startswith(name) for other in folders), name)
         plugin = next(name for name in folders if re.fullmatch(r"[a-z0-9_]+\.so", name))
         done = subprocess.run([os.path.join(folders["filterchain"], "filterchain"), "list"], stdout=subprocess.PIPE,

@@ -30,8 +30,10 @@ FILTERS = {
     "filter2d": ("gpu",),
     "fourier": ("gpu",),
     "gemm": ("gpu",),
+    "generate": ("gpu", "pointwise"),
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
+    "recursive": ("gpu",),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }

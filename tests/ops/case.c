@@ -278,7 +278,7 @@ static gboolean run_other_size(bench *b, manner how) {
   const test_case *c = b->c;
   fc_format ins[MOST_INPUTS];
   trial t;
-  if (c->backend->flags & FC_BACKEND_SHAPED || b->subject.n_in == 0) return TRUE;
+  if (b->subject.shaped || b->subject.n_in == 0) return TRUE;
   memcpy(ins, b->ins, sizeof ins);
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++) {
     const gint64 was = ins[0].extent[a], other = was + dice_int(&b->d, 1, 40);
@@ -289,8 +289,8 @@ static gboolean run_other_size(bench *b, manner how) {
   verdict ignored = {FAULT_NONE, ""}; /* another size may be refused */
   outcome o =
       trial_begin(&t, c->op, c->backend, c->device, c->who, b->args, ins, c->wanted, c->compute, &ignored);
-  if (o == RAN) o = trial_prepare(&t, &ignored);
-  if (o == RAN) {
+  if (o == RAN && !t.shaped) o = trial_prepare(&t, &ignored);
+  if (o == RAN && !t.shaped) {
     o = trial_resize(&t, b->ins, c->wanted, b->v);
     if (o != RAN || !same_extents(&t.out, &b->subject.out))
       blame(b->v, FAULT_CONTRACT, "%s: other terms after it was asked for another size", c->who);

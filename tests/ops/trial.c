@@ -137,6 +137,7 @@ static outcome negotiate(trial *t, const fc_format *ins, int wanted, verdict *v)
     return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
   t->error_gain = terms.error_gain;
   t->measure_bytes = (gsize)terms.measure_bytes, t->carry_bytes = (gsize)terms.carry_bytes;
+  t->shaped = t->backend->flags & FC_BACKEND_SHAPED && !terms.any_size;
   return check_terms(t, v) ? RAN : FAILED;
 }
 
@@ -181,8 +182,7 @@ outcome trial_resize(trial *t, const fc_format *ins, int wanted, verdict *v) {
 /* What prepare sees of a format: no extents but that of C, unless what it makes depends on them. */
 static fc_format shown(const trial *t, const fc_format *format) {
   fc_format f = *format;
-  if (!(t->backend->flags & FC_BACKEND_SHAPED))
-    f.extent[FC_AXIS_N] = f.extent[FC_AXIS_Y] = f.extent[FC_AXIS_X] = FC_UNKNOWN;
+  if (!t->shaped) f.extent[FC_AXIS_N] = f.extent[FC_AXIS_Y] = f.extent[FC_AXIS_X] = FC_UNKNOWN;
   return f;
 }
 

@@ -28,6 +28,7 @@ typedef struct trial {
   fc_need needs[MOST_INPUTS]; /* border FC_BORDER_UNSET: none was chosen */
   double error_gain;
   gsize measure_bytes, carry_bytes;
+  gboolean shaped; /* what is prepared is for the extents alone */
 } trial;
 
 typedef enum outcome { RAN, REFUSED, FAILED } outcome;
