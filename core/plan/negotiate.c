@@ -98,6 +98,8 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     return broken(ps->name, error, "it measures and has nobody to collect and report that");
   if (ps->measure_bytes > G_MAXINT32 || ps->carry_bytes > (guint64)1 << 40)
     return broken(ps->name, error, "partial results or carried state of more than there can be");
+  /* First what the user asked for: a reach follows from it. */
+  if (!check_extents(ps, in, out, error)) return FALSE;
   if (!check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
   if (!check_kinds(ps, in, out, error)) return FALSE;
   for (int a = 0; a < FC_AXES; a++) {
@@ -106,7 +108,7 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
       return broken(ps->name, error, "it passes frames through but asks for a halo or changes their size");
   }
-  return check_extents(ps, in, out, error);
+  return TRUE;
 }
 
 /* ---- one stage ---------------------------------------------------------- */

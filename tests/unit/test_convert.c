@@ -3,7 +3,7 @@
  * test_convert.c - casts between element types on the host against their definition, element by element:
  * every pair of types, both layouts on either side, values beyond the range, NaN and infinities.
  */
-#include "core/device/buffer.h"
+#include "core/base/buffer.h"
 
 #include <math.h>
 
