@@ -102,7 +102,11 @@ static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc
       const fc_plan_side *side = &plan->sides[k];
       fc_chunk_link *link = &chunk->sides[k];
       set_span(link, a, fc_reach_need(&side->reach[a], side->border, now, side->format.extent[a]));
-      if (!cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y && !side->random))
+      if (side->random) { /* copied with its border from where it is held */
+        link->made[a] = link->held[a] = link->virt[a];
+        continue;
+      }
+      if (!cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y))
         link->made[a] = fc_range_hull(link->made[a], (fc_range){0, side->format.extent[a]});
       link->held[a] = fc_range_hull(link->held[a], link->made[a]);
     }
@@ -120,6 +124,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   last->fresh = chunk->deliver.lo;
   chunk->frame = c->frame, chunk->interior = TRUE;
   if (plan->cut == FC_AXIS_Y) last->made[FC_AXIS_N] = (fc_range){c->frame, c->frame + 1};
+  memset(chunk->sides, 0, plan->n_sides * sizeof *chunk->sides); /* of stages behind the last nothing is read */
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
   /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];

@@ -332,7 +332,8 @@ gboolean fc_plan_renegotiate(fc_plan *plan, GError **error) {
       return broken(ps->name, error, "another answer to the same question");
     gboolean grown = has_grown(old.reach, ps->reach);
     for (guint k = ps->side; k < ps->side + ps->n_sides; k++)
-      grown = grown || has_grown(sides[k].reach, plan->sides[k].reach) || sides[k].border != plan->sides[k].border;
+      grown = grown || has_grown(sides[k].reach, plan->sides[k].reach) ||
+              sides[k].border != plan->sides[k].border;
     if (grown) return broken(ps->name, error, "what it needs has grown since the end is known");
   }
   return TRUE;
@@ -355,7 +356,8 @@ static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
   if (audio != (plan->cut == FC_AXIS_X)) return TRUE;
   if (plan->cut == FC_AXIS_Y && side->format.extent[FC_AXIS_N] != plan->links[0].extent[FC_AXIS_N])
     return TRUE;
-  gboolean outside = looks_beyond(r, side->format.extent[plan->cut], out->extent[plan->cut]) ||
+  gboolean outside = out->extent[plan->cut] < 0 ||
+                     looks_beyond(r, side->format.extent[plan->cut], out->extent[plan->cut]) ||
                      sticks_out(r, side->format.extent[plan->cut], out->extent[plan->cut]);
   gboolean images =
       side->border != FC_BORDER_ZERO && side->border != FC_BORDER_CONSTANT && side->border != FC_BORDER_NONE;

@@ -25,7 +25,9 @@ static fc_buffer *buffer_of(const fc_feed *feed, fc_slot *slot) {
 
 /* How many elements before the next one a chunk may look at once more. */
 static gint64 looks_back(const fc_feed *feed, const fc_plan *plan) {
-  if (feed->side < 0) return plan->whole ? 0 : 2 * fc_plan_span(plan, 0);
+  /* A plan that needs all of it at once has one chunk, or some that each do. */
+  if (feed->side < 0 && plan->whole) return plan->measures || plan->carries ? plan->links[0].extent[plan->cut] : 0;
+  if (feed->side < 0) return 2 * fc_plan_span(plan, 0);
   const fc_plan_side *side = &plan->sides[feed->side];
   const fc_reach *r = &side->reach[plan->cut];
   if (side->random || fc_reach_is_whole(r)) return 0;
@@ -165,8 +167,10 @@ static gboolean read_rest(fc_feed *feed, fc_slot *slot, GError **error) {
 /* A further input that is held in memory: any part of it may be looked at. */
 static gboolean fill_random(fc_feed *feed, fc_slot *slot, GError **error) {
   const fc_chunk_link *link = link_of(feed, slot);
-  fc_view to = fc_buffer_view(buffer_of(feed, slot), link->made, format_of(feed, slot->states->plan));
-  return fc_view_count(&to) == 0 || fc_memory_source_copy(feed->source, &to, error);
+  const fc_plan_side *side = &slot->states->plan->sides[feed->side];
+  fc_view to = fc_buffer_view(buffer_of(feed, slot), link->made, &side->format);
+  return fc_view_count(&to) == 0 ||
+         fc_memory_source_copy(feed->source, &to, side->border, &side->border_code, error);
 }
 
 gboolean fc_feed_fill(fc_feed *feed, fc_slot *slot, GError **error) {

@@ -195,11 +195,36 @@ fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error
   return &me->base;
 }
 
-gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, GError **error) {
+/* One frame or moment after another: its channels from where the border maps it to, or all border. */
+static void copy_mapped(const fc_view *to, const fc_view *from, int border, const void *code) {
+  const gsize size = fc_dtype_size(to->dtype);
+  const gint64 *shape = to->shape, *origin = to->origin;
+  for (gint64 i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+    const gint64 at[3] = {i / (shape[1] * shape[2]), i / shape[2] % shape[1], i % shape[2]};
+    gint64 p[3];
+    for (int a = 0; a < 3; a++) p[a] = fc_border_map(border, origin[a] + at[a], from->shape[a]);
+    const gboolean inside = p[0] >= 0 && p[1] >= 0 && p[2] >= 0;
+    for (gint64 c = 0; c < shape[3]; c++) {
+      const gint64 q = fc_border_map(border, origin[3] + c, from->shape[3]);
+      memcpy(fc_view_at(to, at[0], at[1], at[2], c),
+             inside && q >= 0 ? fc_view_at(from, p[0], p[1], p[2], q) : code, size);
+    }
+  }
+}
+
+gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, int border, const void *code,
+                               GError **error) {
   const memory_source *me = (const memory_source *)source;
   if (source->read != read_memory)
     return fc_fail(error, FC_FATAL, "%s: not held in memory, and looked at out of order", source->name);
   fc_view from = me->view;
+  gboolean inside = TRUE;
+  for (int a = 0; a < FC_AXES; a++)
+    inside = inside && to->origin[a] >= 0 && to->origin[a] + to->shape[a] <= from.shape[a];
+  if (!inside) {
+    copy_mapped(to, &me->view, border, code);
+    return TRUE;
+  }
   for (int a = 0; a < FC_AXES; a++) {
     from.data = (char *)from.data + to->origin[a] * from.stride[a];
     from.shape[a] = to->shape[a];

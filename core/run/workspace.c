@@ -223,7 +223,7 @@ gboolean fc_carries_init(fc_workspace *w, fc_carry *carries, GError **error) {
     }
     gint64 capacity[FC_AXES];
     fc_plan_capacity(plan, s + 1, capacity);
-    capacity[plan->cut] = MIN(capacity[plan->cut], 2 * fc_plan_span(plan, s + 1));
+    if (!plan->whole) capacity[plan->cut] = MIN(capacity[plan->cut], 2 * fc_plan_span(plan, s + 1));
     if (!fc_workspace_buffer(w, &plan->links[s + 1], capacity, FALSE, FALSE, &carries[s].tail, error))
       return FALSE;
   }
@@ -273,6 +273,7 @@ static gboolean restore_tail(fc_workspace *w, const fc_slot *slot, guint s, GErr
   const fc_carry *carry = &w->carries[s];
   const fc_chunk_link *out = &slot->chunk->links[s + 1];
   fc_range what[FC_AXES], *along = &what[plan->cut];
+  if (fc_range_empty(out->made[plan->cut])) return TRUE;
   memcpy(what, out->made, sizeof what);
   *along =
       (fc_range){MAX(out->made[plan->cut].lo, carry->tail.held[plan->cut].lo), MIN(out->fresh, carry->done)};
@@ -475,7 +476,7 @@ static gboolean fill_sides(call *c, GError **error) {
   for (guint k = c->ps->side; k < c->ps->side + c->ps->n_sides; k++) {
     const fc_plan_side *side = &c->plan->sides[k];
     const fc_chunk_link *link = &c->slot->chunk->sides[k];
-    if (!wants_border(side->border, link, &side->format)) continue;
+    if (side->random || !wants_border(side->border, link, &side->format)) continue;
     fc_view view = fc_buffer_view(&c->slot->sides[k], link->made, &side->format);
     if (!runner->fill_border(runner, &view, link->virt, side->border, &side->border_code, error))
       return FALSE;

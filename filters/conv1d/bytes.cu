@@ -11,7 +11,7 @@
 // Sums run in the order that conv1d.h lays down. A row's last tile begins early enough to be a whole one. The
 // outputs at both ends, whose words are not all within what can be read, are made one by one, by a warp that
 // comes before the row's others; it makes the border too, where the views are the whole signal.
-#include "filters/conv1d/bytes.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/sample_words.cuh"

@@ -11,7 +11,7 @@
 // or their elements are not adjacent, a lane makes one column alone.
 //
 // Sums run in the order that conv1d.h lays down.
-#include "filters/conv1d/columns.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 
@@ -178,8 +178,8 @@ template <int WAY> __device__ __forceinline__ column_place place_of(const column
 
 template <typename T, typename U, int WAY>
 __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
-    conv1d_columns(const __grid_constant__ columns_args a, const __grid_constant__ column_taps list,
-                   const __grid_constant__ column_rows rows) {
+    conv1d_short_columns(const __grid_constant__ columns_args a, const __grid_constant__ column_taps list,
+                         const __grid_constant__ column_rows rows) {
   constexpr int V = EACH<WAY>;
   const column_place p = place_of<WAY>(a);
   if (p.e < 0) return;
@@ -278,7 +278,7 @@ fc_status launch(columns_args a, const column_taps &list, const column_rows &row
                  cudaStream_t stream) {
   int64_t blocks = 0;
   if (images > INT32_MAX / 32 || !set_blocks<WAY>(&a, images, &blocks)) return FC_UNSUPPORTED;
-  conv1d_columns<T, U, WAY><<<static_cast<unsigned>(blocks), 32 * WARPS, 0, stream>>>(a, list, rows);
+  conv1d_short_columns<T, U, WAY><<<static_cast<unsigned>(blocks), 32 * WARPS, 0, stream>>>(a, list, rows);
   return fc_launch_status();
 }
 

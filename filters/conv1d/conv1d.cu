@@ -17,17 +17,9 @@
 // Sums run in the order that conv1d.h lays down, so both give the same bits, as does
 // any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
 // elsewhere (quads.cu, bytes.cu, tiles.cu, vectors.cu, pixels.cu,
-// rows.cu, short.cu, single.cu), where a border can be made as well.
+// rows.cu, single.cu), where a border can be made as well.
 #include "filters/conv1d/conv1d.h"
-#include "filters/conv1d/bytes.cuh"
-#include "filters/conv1d/columns.cuh"
-#include "filters/conv1d/pixels.cuh"
-#include "filters/conv1d/quads.cuh"
-#include "filters/conv1d/rows.cuh"
-#include "filters/conv1d/short.cuh"
-#include "filters/conv1d/single.cuh"
-#include "filters/conv1d/tiles.cuh"
-#include "filters/conv1d/vectors.cuh"
+#include "filters/conv1d/kernels.cuh"
 #include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
 
@@ -566,7 +558,6 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
                           cudaStream_t stream, uint32_t *notes) {
   fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_single(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_short(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_rows(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_bytes(c, in, edges, out, stream, notes);
   if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);

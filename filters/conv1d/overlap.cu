@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "filters/fourier/fft_registers.cuh"
+#include "filters/fourier/gpu/fft_registers.cuh"
 
 namespace {
 

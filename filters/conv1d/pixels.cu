@@ -10,7 +10,7 @@
 // over are chosen for that.
 //
 // Sums run in the order that conv1d.h lays down.
-#include "filters/conv1d/pixels.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 

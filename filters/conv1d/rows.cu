@@ -10,7 +10,7 @@
 // where a row begins.
 //
 // Sums run in the order that conv1d.h lays down.
-#include "filters/conv1d/rows.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 

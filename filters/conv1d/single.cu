@@ -6,7 +6,7 @@
 // its place: a lane loads some neighbouring ones, and nothing else; of views with gaps one, wherever it lies.
 //
 // Sums run in the order that conv1d.h lays down.
-#include "filters/conv1d/single.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 

@@ -14,7 +14,7 @@
 // border where the views are the whole signal.
 //
 // Sums run in the order that conv1d.h lays down.
-#include "filters/conv1d/tiles.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 

@@ -10,7 +10,7 @@
 // quads.
 //
 // Sums run in the order that conv1d.h lays down.
-#include "filters/conv1d/vectors.cuh"
+#include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 #include "filters/gpu/copy_async.cuh"

@@ -2,22 +2,21 @@
 //
 // conv2d.cu - dense 2-D filters on a CUDA device.
 //
-// Marching (conv2d_march.cuh), for f32 and square masks of 3 to 15 odd: a lane reads
+// Marching (march.cuh), for f32 and square masks of 3 to 15 odd: a lane reads
 // each new row's window once from shared memory and scatters its products into the K sums a
 // column that the row belongs to, all in registers; the taps are operands from constant
 // memory. So many rows are unrolled that the code stays within the instruction cache.
 //
-// f32 that stays f32 marches in wider bands (conv2d_floats.cu), and so does u8 (conv2d_bytes.cu); images of
-// few rows whose border is made here do not march (conv2d_thin.cu), nor do narrow ones and batches of small
-// ones (conv2d_narrow.cu).
+// f32 that stays f32 marches in wider bands (conv2d/floats.cu), and so does u8 (conv2d/bytes.cu); images of
+// few rows whose border is made here do not march (conv2d/thin.cu), nor do narrow ones and batches of small
+// ones (conv2d/narrow.cu).
 //
-// Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, which share
+// Else the tiles of tiles.cuh: 8 outputs below each other a thread, which share
 // what is read of a row. The sums run in the same order in all.
 #include "filters/filter2d/conv2d.h"
-#include "filters/filter2d/conv2d_floats.cuh"
-#include "filters/filter2d/conv2d_march.cuh"
-#include "filters/filter2d/conv2d_tiles.cuh"
-#include "filters/filter2d/narrow.cuh"
+#include "filters/filter2d/conv2d/floats.cuh"
+#include "filters/filter2d/march.cuh"
+#include "filters/filter2d/tiles.cuh"
 
 namespace {
 
@@ -48,7 +47,7 @@ __device__ __forceinline__ void add_run(const fc_tiles<F> &t, const fc_tile_plac
 }
 
 template <typename F, typename T>
-__global__ void __launch_bounds__(FC_TILE_THREADS) tile_kernel(const fc_tiles<F> t, const long_mask<F> m) {
+__global__ void __launch_bounds__(FC_TILE_THREADS) conv2d_tile(const fc_tiles<F> t, const long_mask<F> m) {
   const int64_t wide = m.nx < FC_CONV2D_RUN ? m.nx : FC_CONV2D_RUN, high = FC_CONV2D_RUN / wide;
   for (int64_t tile = blockIdx.x; tile < t.count; tile += gridDim.x) {
     const fc_tile_place p = fc_tile_at(t, tile);
@@ -68,7 +67,7 @@ fc_status run_tiles(const fc_conv2d *op, const fc_view *in, const fc_view *out, 
   const fc_tiles<F> t = fc_tiles_of<F>(in, out, op->nx, op->ny, notes);
   const long_mask<F> mask = {static_cast<const F *>(op->device_mask), op->nx, op->ny};
   return fc_dispatch_dtype(in->dtype, [&](auto sample) {
-    tile_kernel<F, decltype(sample)>
+    conv2d_tile<F, decltype(sample)>
         <<<fc_blocks(t.count, 1, INT32_MAX), FC_TILE_THREADS, 0, stream>>>(t, mask);
     return fc_launch_status();
   });
@@ -160,7 +159,7 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
 
 template <int K, int STEP>
 __global__ void __launch_bounds__(32 * FC_MARCH_WARPS, batch_of<K>::blocks)
-    march_kernel(const __grid_constant__ fc_march m, const __grid_constant__ mask_of<K> mask) {
+    conv2d_march(const __grid_constant__ fc_march m, const __grid_constant__ mask_of<K> mask) {
   constexpr int BATCH = batch_of<K>::rows;
   extern __shared__ __align__(16) unsigned char memory[];
   fc_march_way way;
@@ -176,16 +175,16 @@ template <int K> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaSt
   mask_of<K> mask;
   for (int i = 0; i < K * K; i++) mask.tap[i / K][i % K] = static_cast<const float *>(op->mask)[i];
   switch (m.step) {
-  case 1: return fc_march_launch(march_kernel<K, 1>, m, mask, words, 0, K, stream);
-  case 3: return fc_march_launch(march_kernel<K, 3>, m, mask, words, 0, K, stream);
-  case 4: return fc_march_launch(march_kernel<K, 4>, m, mask, words, 0, K, stream);
+  case 1: return fc_march_launch(conv2d_march<K, 1>, m, mask, words, 0, K, stream);
+  case 3: return fc_march_launch(conv2d_march<K, 3>, m, mask, words, 0, K, stream);
+  case 4: return fc_march_launch(conv2d_march<K, 4>, m, mask, words, 0, K, stream);
   default: return FC_UNSUPPORTED;
   }
 }
 
 // FC_UNSUPPORTED where there is no kernel for such a mask.
 fc_status run_march(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  if (op->nx != op->ny) return FC_UNSUPPORTED;
+  if (op->nx != op->ny || fc_march_one_wide(m)) return FC_UNSUPPORTED;
   switch (op->nx) {
   case 3: return launch<3>(op, m, stream);
   case 5: return launch<5>(op, m, stream);

@@ -2,27 +2,26 @@
 //
 // sepconv.cu - separable 2-D filters on a CUDA device, both passes in one kernel.
 //
-// Marching (conv2d_march.cuh), for f32, up to 31 taps down of an odd number, and windows
+// Marching (march.cuh), for f32, up to 31 taps down of an odd number, and windows
 // to 125 elements wide: each new row is summed along from shared memory, 4 outputs a lane,
 // and the result scattered into the NY sums a column that it belongs to, which live in
 // registers. A step of the march is 8 rows, all unrolled, after which the sums move down
 // by 8 names. With one term the taps are operands from constant memory; with
 // more, and for the row where its length is not NY, they are read from shared memory.
 //
-// Before that, what bands are faster for (conv2d_band.cuh): f32 with as many taps along as
-// down, sepconv_floats.cu, and bytes that stay bytes, sepconv_quads_bytes.cu and sepconv_bytes.cu. Images of
-// few rows whose border is made here, sepconv_thin.cu and sepconv_thin_bytes.cu. Narrow images and batches of
-// small ones, and of f32 those of several channels, sepconv_ways.cu and sepconv_ways_bytes.cu; and
-// sepconv_narrow.cu.
+// Before that, what bands are faster for (band.cuh): f32 with as many taps along as
+// down, sepconv/floats.cu, and bytes that stay bytes, sepconv/quads_bytes.cu and sepconv/bytes.cu. Images of
+// few rows whose border is made here, sepconv/thin.cu and sepconv/thin_bytes.cu. Narrow images and batches of
+// small ones, and of f32 those of several channels, sepconv/ways.cu and sepconv/ways_bytes.cu; and
+// sepconv/narrow.cu.
 //
-// Else the tiles of conv2d_tiles.cuh: 8 outputs below each other a thread, each row summed
+// Else the tiles of tiles.cuh: 8 outputs below each other a thread, each row summed
 // along by every thread for itself. The sums run in the same order in all but those of bytes.
-#include "filters/filter2d/conv2d_march.cuh"
-#include "filters/filter2d/conv2d_tiles.cuh"
-#include "filters/filter2d/narrow.cuh"
+#include "filters/filter2d/march.cuh"
+#include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
-#include "filters/filter2d/sepconv_band.cuh"
-#include "filters/filter2d/sepconv_ways.cuh"
+#include "filters/filter2d/sepconv/band.cuh"
+#include "filters/filter2d/sepconv/ways.cuh"
 
 namespace {
 
@@ -48,7 +47,8 @@ __device__ __forceinline__ F sum_along(const char *at, int64_t step, const F *x,
 }
 
 template <typename F, typename T>
-__global__ void __launch_bounds__(FC_TILE_THREADS) tile_kernel(const fc_tiles<F> t, const long_taps<F> taps) {
+__global__ void __launch_bounds__(FC_TILE_THREADS)
+    sepconv_tile(const fc_tiles<F> t, const long_taps<F> taps) {
   for (int64_t tile = blockIdx.x; tile < t.count; tile += gridDim.x) {
     const fc_tile_place p = fc_tile_at(t, tile);
     if (p.rows == 0) continue;
@@ -78,7 +78,7 @@ fc_status run_tiles(const fc_sepconv *op, const fc_view *in, const fc_view *out,
   const long_taps<F> taps = {static_cast<const F *>(op->device_x), static_cast<const F *>(op->device_y),
                              op->nx, op->ny, op->rank};
   return fc_dispatch_dtype(in->dtype, [&](auto sample) {
-    tile_kernel<F, decltype(sample)>
+    sepconv_tile<F, decltype(sample)>
         <<<fc_blocks(t.count, 1, INT32_MAX), FC_TILE_THREADS, 0, stream>>>(t, taps);
     return fc_launch_status();
   });
@@ -215,7 +215,7 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
 
 template <int NY, bool ONE>
 __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
-    march_kernel(const __grid_constant__ fc_march m, const __grid_constant__ taps t) {
+    sepconv_march(const __grid_constant__ fc_march m, const __grid_constant__ taps t) {
   extern __shared__ __align__(16) unsigned char memory[];
   shared_taps &shared = *reinterpret_cast<shared_taps *>(memory);
   for (int i = threadIdx.x; i < FC_SEPCONV_RANKS * (FC_MARCH_MARGIN + 4); i += blockDim.x)
@@ -235,8 +235,8 @@ __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
 template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_t stream) {
   const int rows = 2 * m.raw_pitch + (m.in_dtype == FC_F32 ? 0 : m.row_pitch);
   const int words = BATCH * (rows + t.rank * FC_MARCH_WIDTH), common = sizeof(shared_taps);
-  if (t.rank == 1) return fc_march_launch(march_kernel<NY, true>, m, t, words, common, NY, stream);
-  return fc_march_launch(march_kernel<NY, false>, m, t, words, common, NY, stream);
+  if (t.rank == 1) return fc_march_launch(sepconv_march<NY, true>, m, t, words, common, NY, stream);
+  return fc_march_launch(sepconv_march<NY, false>, m, t, words, common, NY, stream);
 }
 
 // Of at most MAX_NY taps down and FC_MARCH_MARGIN along.
@@ -254,7 +254,7 @@ taps taps_of(const fc_sepconv *op) {
 
 // FC_UNSUPPORTED where there is no kernel for so many taps.
 fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (op->ny > MAX_NY) return FC_UNSUPPORTED;
+  if (op->ny > MAX_NY || fc_march_one_wide(m)) return FC_UNSUPPORTED;
   const taps t = taps_of(op);
   switch (op->ny) {
   case 1: return launch<1>(m, t, stream);

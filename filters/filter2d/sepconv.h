@@ -20,7 +20,7 @@
  * shapes and addresses, so pieces of an image give the bits of the whole. Longer sums are
  * made of runs of FC_SEPCONV_RUN taps, so that rounding errors grow with the length of
  * a run and the number of runs. Backends agree to rounding. (On a CUDA device, u8 images that stay
- * u8 are summed along in exact integers by taps of 24 bits, sepconv_bytes.cu: an error of the same
+ * u8 are summed along in exact integers by taps of 24 bits, sepconv/bytes.cu: an error of the same
  * size, but other bits than on the way to floats.)
  *
  * Threads: all functions are pure functions of their arguments.

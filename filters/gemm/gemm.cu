@@ -11,12 +11,474 @@
 // Their sums are the same, to the bit: one chain of fused multiply-adds in ascending k, in f64, or in f32 for
 // matrices of f32 and where fc_gemm_widens says so in f64.
 #include "filters/gemm/gemm.h"
-#include "filters/gemm/dmma.cuh"
+#include "filters/gpu/cuda.cuh"
 #include "filters/gemm/result.cuh"
-#include "filters/gemm/short.cuh"
-#include "filters/gemm/thin.cuh"
 #include "filters/gemm/tile.cuh"
 #include "filters/gemm/gemm_tma.h"
+
+// Products with a matrix of at most 16 x 16, in f64 8 x 8: millions of short vectors,
+// each multiplied by it.
+//
+// A thread multiplies a vector in its registers, the matrix in shared memory; the limit is the
+// memory's speed. Every sum is one chain of fused multiply-adds in ascending k.
+
+constexpr int FC_THIN_THREADS = 256;
+// A vector and its sums are 32 registers.
+template <typename F> constexpr int FC_THIN_LARGEST = 64 / static_cast<int>(sizeof(F));
+
+// Row r of the matrix at step p: matrix[r * row + p * along]. Vector j: element p of `in`, result r of `out`.
+// Distances in elements. `packs`: vectors of N elements, adjacent and aligned to 16 bytes.
+template <typename F> struct fc_thin {
+  const F *matrix, *in;
+  F *out;
+  int64_t count;
+  int64_t row, along;
+  int64_t in_across, in_along, out_across, out_along;
+  int rows, k;
+  F alpha, beta;
+  bool packs_in, packs_out;
+};
+
+template <typename F, int N>
+__device__ __forceinline__ void fc_thin_load(F (&x)[N], const fc_thin<F> &t, int64_t j) {
+  constexpr int PACK = 16 / static_cast<int>(sizeof(F));
+  const F *from = t.in + j * t.in_across;
+  if (t.packs_in) {
+#pragma unroll
+    for (int p = 0; p < N; p += PACK) {
+      const fc_tile_pack<F> v = *reinterpret_cast<const fc_tile_pack<F> *>(from + p);
+#pragma unroll
+      for (int e = 0; e < PACK; e++) x[p + e] = v.v[e];
+    }
+  } else {
+#pragma unroll
+    for (int p = 0; p < N; p++) x[p] = p < t.k ? from[p * t.in_along] : F(0);
+  }
+}
+
+template <typename F, int N>
+__device__ __forceinline__ void fc_thin_store(const F (&y)[N], const fc_thin<F> &t, int64_t j) {
+  constexpr int PACK = 16 / static_cast<int>(sizeof(F));
+  F *to = t.out + j * t.out_across;
+  if (t.packs_out) {
+#pragma unroll
+    for (int r = 0; r < N; r += PACK) {
+      fc_tile_pack<F> v;
+#pragma unroll
+      for (int e = 0; e < PACK; e++) v.v[e] = t.alpha * y[r + e];
+      *reinterpret_cast<fc_tile_pack<F> *>(to + r) = v;
+    }
+  } else {
+#pragma unroll
+    for (int r = 0; r < N; r++) {
+      if (r >= t.rows) continue;
+      F *at = to + r * t.out_along;
+      *at = t.beta == F(0) ? t.alpha * y[r] : fc_tile_fma(t.beta, *at, t.alpha * y[r]);
+    }
+  }
+}
+
+template <typename F, int N>
+__global__ void __launch_bounds__(FC_THIN_THREADS) fc_thin_kernel(const fc_thin<F> t) {
+  __shared__ alignas(16) F m[N][N]; // [step][row], zero beyond the matrix
+  for (int i = static_cast<int>(threadIdx.x); i < N * N; i += FC_THIN_THREADS)
+    m[i / N][i % N] = i / N < t.k && i % N < t.rows ? t.matrix[i % N * t.row + i / N * t.along] : F(0);
+  __syncthreads();
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * FC_THIN_THREADS;
+  for (int64_t j = static_cast<int64_t>(blockIdx.x) * FC_THIN_THREADS + threadIdx.x; j < t.count;
+       j += stride) {
+    F x[N], y[N] = {};
+    fc_thin_load<F, N>(x, t, j);
+#pragma unroll
+    for (int p = 0; p < N; p++)
+      if (p < t.k)
+#pragma unroll
+        for (int r = 0; r < N; r++) y[r] = fc_tile_fma(m[p][r], x[p], y[r]);
+    fc_thin_store<F, N>(y, t, j);
+  }
+}
+
+template <typename F, int N> static inline fc_status fc_thin_launch(fc_thin<F> t, cudaStream_t stream) {
+  const auto packs = [](const void *data, int64_t across, int64_t along, int64_t length) {
+    const int64_t bytes = across * static_cast<int64_t>(sizeof(F));
+    return along == 1 && length == N && bytes % 16 == 0 && reinterpret_cast<uintptr_t>(data) % 16 == 0;
+  };
+  t.packs_in = packs(t.in, t.in_across, t.in_along, t.k);
+  t.packs_out = t.beta == F(0) && packs(t.out, t.out_across, t.out_along, t.rows);
+  fc_thin_kernel<F, N><<<fc_blocks(t.count, FC_THIN_THREADS, 256 * 16), FC_THIN_THREADS, 0, stream>>>(t);
+  return fc_launch_status();
+}
+
+// FC_UNSUPPORTED for a matrix that is too large.
+template <typename F> static inline fc_status fc_thin_product(const fc_thin<F> &t, cudaStream_t stream) {
+  const int side = t.rows > t.k ? t.rows : t.k;
+  if (side > FC_THIN_LARGEST<F>) return FC_UNSUPPORTED;
+  if (side <= 4) return fc_thin_launch<F, 4>(t, stream);
+  if (side <= 8) return fc_thin_launch<F, 8>(t, stream);
+  return fc_thin_launch<F, FC_THIN_LARGEST<F>>(t, stream);
+}
+
+// Sums of at most 16 products, in f64 8, many of them on both sides.
+//
+// The limit is the memory's speed in writing C. A warp makes rows of 128 columns, in f64 64: a lane keeps its
+// columns of B in registers, and reads the rows of A from shared memory. Every sum is one chain of fused
+// multiply-adds in ascending k.
+
+constexpr int FC_SHORT_WARPS = 8, FC_SHORT_ROWS = 128;
+// As many as a lane has registers for.
+template <typename F> constexpr int FC_SHORT_LARGEST = 64 / static_cast<int>(sizeof(F));
+// Columns a lane.
+template <typename F> constexpr int FC_SHORT_COLUMNS = 16 / static_cast<int>(sizeof(F));
+
+// Distances in elements. Columns of a lane are adjacent, or 32 apart.
+template <typename F> struct fc_short {
+  const F *a, *b;
+  int64_t m, n, a_row, a_col, b_row, b_col;
+  int64_t across; // tiles
+  fc_gemm_result<F> c;
+  int k;
+};
+
+// PACKS: rows of C are whole packs of 16 bytes.
+template <typename F, int K, bool PACKS>
+__global__ void __launch_bounds__(32 * FC_SHORT_WARPS) fc_short_kernel(const fc_short<F> t) {
+  constexpr int COLUMNS = FC_SHORT_COLUMNS<F>, PACK = 16 / static_cast<int>(sizeof(F));
+  constexpr int APART = PACKS ? 1 : 32, THREADS = 32 * FC_SHORT_WARPS;
+  static_assert(K % PACK == 0, "whole packs of a row");
+  __shared__ alignas(16) F rows[FC_SHORT_ROWS][K]; // zero beyond the matrix
+  const int64_t i0 = blockIdx.x / t.across * FC_SHORT_ROWS, j0 = blockIdx.x % t.across * (32 * COLUMNS);
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  for (int e = static_cast<int>(threadIdx.x); e < FC_SHORT_ROWS * K; e += THREADS) {
+    const int64_t i = i0 + e / K;
+    rows[e / K][e % K] = i < t.m && e % K < t.k ? t.a[i * t.a_row + e % K * t.a_col] : F(0);
+  }
+  const int64_t j = j0 + (PACKS ? COLUMNS * lane : lane);
+  F y[K][COLUMNS];
+#pragma unroll
+  for (int p = 0; p < K; p++)
+#pragma unroll
+    for (int s = 0; s < COLUMNS; s++)
+      y[p][s] = p < t.k && j + APART * s < t.n ? t.b[p * t.b_row + (j + APART * s) * t.b_col] : F(0);
+  __syncthreads();
+#pragma unroll 2
+  for (int r = warp; r < FC_SHORT_ROWS && i0 + r < t.m; r += FC_SHORT_WARPS) {
+    F sum[COLUMNS] = {};
+#pragma unroll
+    for (int p = 0; p < K; p += PACK) {
+      const fc_tile_pack<F> x = *reinterpret_cast<const fc_tile_pack<F> *>(&rows[r][p]);
+#pragma unroll
+      for (int q = 0; q < PACK; q++)
+        if (p + q < t.k)
+#pragma unroll
+          for (int s = 0; s < COLUMNS; s++) sum[s] = fc_tile_fma(x.v[q], y[p + q][s], sum[s]);
+    }
+    F *to = t.c.data + (i0 + r) * t.c.row + j * t.c.col;
+    if (PACKS) {
+      if (j >= t.n) continue;
+      fc_tile_pack<F> v;
+      if (t.c.beta != F(0)) v = *reinterpret_cast<const fc_tile_pack<F> *>(to);
+#pragma unroll
+      for (int s = 0; s < COLUMNS; s++) fc_gemm_put(&v.v[s], sum[s], t.c.alpha, t.c.beta);
+      *reinterpret_cast<fc_tile_pack<F> *>(to) = v;
+    } else {
+#pragma unroll
+      for (int s = 0; s < COLUMNS; s++)
+        if (j + 32 * s < t.n) fc_gemm_put(to + 32 * s * t.c.col, sum[s], t.c.alpha, t.c.beta);
+    }
+  }
+}
+
+template <typename F, int K> static inline fc_status fc_short_launch(fc_short<F> t, cudaStream_t stream) {
+  constexpr int64_t PACK = FC_SHORT_COLUMNS<F>;
+  t.across = (t.n + 32 * PACK - 1) / (32 * PACK);
+  const int64_t down = (t.m + FC_SHORT_ROWS - 1) / FC_SHORT_ROWS;
+  if (down > INT32_MAX / t.across) return FC_UNSUPPORTED;
+  const unsigned blocks = static_cast<unsigned>(down * t.across);
+  if (t.c.col == 1 && t.n % PACK == 0 && t.c.row % PACK == 0 &&
+      reinterpret_cast<uintptr_t>(t.c.data) % 16 == 0)
+    fc_short_kernel<F, K, true><<<blocks, 32 * FC_SHORT_WARPS, 0, stream>>>(t);
+  else
+    fc_short_kernel<F, K, false><<<blocks, 32 * FC_SHORT_WARPS, 0, stream>>>(t);
+  return fc_launch_status();
+}
+
+// FC_UNSUPPORTED for longer sums, and more tiles than a grid has blocks.
+template <typename F> static inline fc_status fc_short_product(const fc_short<F> &t, cudaStream_t stream) {
+  if (t.k > FC_SHORT_LARGEST<F>) return FC_UNSUPPORTED;
+  if (t.k <= FC_SHORT_LARGEST<F> / 2) return fc_short_launch<F, FC_SHORT_LARGEST<F> / 2>(t, stream);
+  return fc_short_launch<F, FC_SHORT_LARGEST<F>>(t, stream);
+}
+
+// Products of f64 matrices, and of f32 ones in f64, on the tensor cores of sm_80 and later:
+// the arithmetic of gemm.cu. Every sum takes its products in ascending k, whatever the tile. Internal to
+// filters/.
+
+// Products of matrices on the tensor cores of sm_80 and later, by the instructions that a warp
+// gives them (mma.sync).
+//
+// A block makes BM x BN sums, a warp 16 MI x 8 NI of them in registers. Slices of 16 steps of k
+// go through shared memory by asynchronous copies, several of them in flight, so that one
+// barrier a slice suffices. An operand's slice lies there as it does in memory - by k where
+// neighbours in k are neighbours, else by rows - in lines a little longer than they need
+// be: then the elements that a warp reads at once lie in different banks. Elements beyond
+// the matrix arrive as zeros.
+//
+// The arithmetic of a warp is a class M, which a sum's value depends on and no tile does
+// (gemm.cu): F, the elements' type; BM, BN, warps_m, warps_n, MI, NI, threads (fc_mma_shape);
+// STAGES slices in flight and here, BLOCKS at once; and
+//     template <class A, class B> void multiply(const F *a, const F *b, int row, int col, int q)
+// adds the products of a slice, whose element of row i and step p is a[A::at(i, p)] and b[B::at(j, p)]: of
+// rows `row` and columns `col` on, the lane's being the `q`-th four steps' first; sum[MI][NI][4] is as the
+// instructions have it. Internal to filters/.
+
+constexpr int FC_MMA_BK = 16;
+
+// One operand: A by rows or B by columns; distances in bytes.
+struct fc_mma_operand {
+  const char *data;
+  int64_t across, along; // to the next row (column), to the next k
+  int64_t limit;         // rows (columns) there are
+};
+
+// The first `bytes` of BYTES, and zeros.
+template <int BYTES> __device__ __forceinline__ void fc_mma_copy(void *to, const void *from, int bytes) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if (BYTES == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
+                 "r"(bytes)
+                 : "memory");
+#endif
+}
+
+__device__ __forceinline__ void fc_mma_commit(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Until no more than LATER of the last commits are under way.
+template <int LATER> __device__ __forceinline__ void fc_mma_await(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
+#endif
+}
+
+// The slices of one operand: W rows (columns); BY_K: neighbours in k are neighbours; VEC elements a copy.
+template <typename F, int W, int THREADS, bool BY_K, int VEC> struct fc_mma_slices {
+  // A warp reads 8 rows at 4 steps.
+  static constexpr int pad = BY_K ? 4 : 32 / static_cast<int>(sizeof(F));
+  static constexpr int pitch = (BY_K ? FC_MMA_BK : W) + pad;
+  static constexpr int size = pitch * (BY_K ? W : FC_MMA_BK); // elements a slice
+  static constexpr int line = (BY_K ? FC_MMA_BK : W) / VEC;   // copies a line
+  static constexpr int count = W * FC_MMA_BK / VEC / THREADS;
+  static_assert(W * FC_MMA_BK % (VEC * THREADS) == 0, "whole rounds of copies");
+
+  static __device__ __forceinline__ int at(int row, int k) {
+    return BY_K ? row * pitch + k : k * pitch + row;
+  }
+
+  // Begins to copy the slice from step k0 on, of k steps in all, for the rows from `first` on.
+  static __device__ __forceinline__ void fetch(F *to, const fc_mma_operand &o, int64_t first, int64_t k0,
+                                               int64_t k) {
+#pragma unroll(count > 8 ? 4 : count)
+    for (int s = 0; s < count; s++) {
+      const int e = static_cast<int>(threadIdx.x) + s * THREADS, across = e / line, along = e % line * VEC;
+      const int row = BY_K ? across : along, step = BY_K ? along : across;
+      const int64_t left = BY_K ? k - k0 - step : o.limit - first - row;
+      const bool there = BY_K ? first + row < o.limit : k0 + step < k;
+      const int some = !there || left <= 0 ? 0 : left < VEC ? static_cast<int>(left) : VEC;
+      const char *from = o.data + (first + row) * o.across + (k0 + step) * o.along;
+      constexpr int EACH = static_cast<int>(sizeof(F));
+      fc_mma_copy<VEC * EACH>(to + at(row, step), some ? from : o.data, EACH * some);
+    }
+  }
+};
+
+template <typename F_, int BM_, int BN_, int WARPS_M_, int WARPS_N_> struct fc_mma_shape {
+  using F = F_;
+  static constexpr int BM = BM_, BN = BN_, warps_m = WARPS_M_, warps_n = WARPS_N_;
+  static constexpr int MI = BM / warps_m / 16, NI = BN / warps_n / 8, threads = 32 * warps_m * warps_n;
+};
+
+// `c` offers at(j), the place of a column, and store(place, i, sum).
+template <class M, bool A_BY_K, bool B_BY_K, int VEC, class C>
+__global__ void __launch_bounds__(M::threads, M::BLOCKS)
+    fc_mma_kernel(const fc_mma_operand a, const fc_mma_operand b, int64_t k, int64_t down, int64_t across,
+                  const C c) {
+  using F = typename M::F;
+  using slices_a = fc_mma_slices<F, M::BM, M::threads, A_BY_K, VEC>;
+  using slices_b = fc_mma_slices<F, M::BN, M::threads, B_BY_K, VEC>;
+  constexpr int STAGE = slices_a::size + slices_b::size, GROUP = 8;
+  extern __shared__ __align__(16) unsigned char memory[];
+  F *shared = reinterpret_cast<F *>(memory);
+
+  // Tiles go down in groups of rows, so that those at work share what the second cache holds.
+  const int64_t t = blockIdx.x, group = t / (GROUP * across), first = group * GROUP;
+  const int64_t rows = down - first < GROUP ? down - first : GROUP;
+  const int64_t i0 = (first + (t - group * GROUP * across) % rows) * M::BM;
+  const int64_t j0 = (t - group * GROUP * across) / rows * M::BN;
+
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
+  const int row = warp % M::warps_m * (16 * M::MI) + g, col = warp / M::warps_m * (8 * M::NI) + g;
+  M tile;
+
+  for (int s = 0; s < M::STAGES - 1; s++) {
+    slices_a::fetch(shared + s * STAGE, a, i0, s * FC_MMA_BK, k);
+    slices_b::fetch(shared + s * STAGE + slices_a::size, b, j0, s * FC_MMA_BK, k);
+    fc_mma_commit();
+  }
+  int now = 0, later = M::STAGES - 1;
+#pragma unroll 1
+  for (int64_t k0 = 0; k0 < k; k0 += FC_MMA_BK) {
+    fc_mma_await<M::STAGES - 2>();
+    // Whoever passes has left the slice before, which is filled next.
+    __syncthreads();
+    const int64_t next = k0 + (M::STAGES - 1) * FC_MMA_BK;
+    slices_a::fetch(shared + later * STAGE, a, i0, next, k);
+    slices_b::fetch(shared + later * STAGE + slices_a::size, b, j0, next, k);
+    fc_mma_commit();
+    const F *as = shared + now * STAGE;
+    tile.template multiply<slices_a, slices_b>(as, as + slices_a::size, row, col, q);
+    now = now + 1 == M::STAGES ? 0 : now + 1;
+    later = later + 1 == M::STAGES ? 0 : later + 1;
+  }
+
+#pragma unroll
+  for (int s = 0; s < M::NI; s++)
+#pragma unroll
+    for (int v = 0; v < 2; v++) {
+      const int64_t j = j0 + col - g + 8 * s + 2 * q + v;
+      if (j >= b.limit) continue;
+      const auto place = c.at(j);
+#pragma unroll
+      for (int r = 0; r < M::MI; r++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+          const int64_t i = i0 + row + 16 * r + 8 * h;
+          if (i < a.limit) c.store(place, i, tile.sum[r][s][2 * h + v]);
+        }
+    }
+}
+
+// ---- launching ---------------------------------------------------------------
+
+template <class M, bool A_BY_K, bool B_BY_K, int VEC, class C>
+static inline fc_status fc_mma_launch(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k, const C &c,
+                                      cudaStream_t stream) {
+  using F = typename M::F;
+  const auto kernel = fc_mma_kernel<M, A_BY_K, B_BY_K, VEC, C>;
+  const int bytes = M::STAGES * static_cast<int>(sizeof(F)) *
+                    (fc_mma_slices<F, M::BM, M::threads, A_BY_K, VEC>::size +
+                     fc_mma_slices<F, M::BN, M::threads, B_BY_K, VEC>::size);
+  const int64_t down = (a.limit + M::BM - 1) / M::BM, across = (b.limit + M::BN - 1) / M::BN;
+  if (down > INT32_MAX / across) return FC_UNSUPPORTED;
+  // Code that was made from that of an older chip does nothing.
+  cudaFuncAttributes about;
+  if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || about.ptxVersion < 80 ||
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return FC_UNSUPPORTED;
+  }
+  kernel<<<static_cast<unsigned>(down * across), M::threads, bytes, stream>>>(a, b, k, down, across, c);
+  return fc_launch_status();
+}
+
+template <class M, bool A_BY_K, bool B_BY_K, class C>
+static inline fc_status fc_mma_vectors(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k,
+                                       const C &c, cudaStream_t stream) {
+  constexpr int64_t EACH = sizeof(typename M::F);
+  const auto aligned = [](const fc_mma_operand &o, bool by_k) {
+    const int64_t line = by_k ? o.across : o.along, step = by_k ? o.along : o.across;
+    return step == EACH && line % 16 == 0 && reinterpret_cast<uintptr_t>(o.data) % 16 == 0;
+  };
+  if (aligned(a, A_BY_K) && aligned(b, B_BY_K))
+    return fc_mma_launch<M, A_BY_K, B_BY_K, 16 / EACH>(a, b, k, c, stream);
+  return fc_mma_launch<M, A_BY_K, B_BY_K, 1>(a, b, k, c, stream);
+}
+
+// FC_UNSUPPORTED where the device has no such units.
+template <class M, class C>
+static inline fc_status fc_mma_orders(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k, const C &c,
+                                      cudaStream_t stream) {
+  constexpr int64_t EACH = sizeof(typename M::F);
+  if (a.along == EACH)
+    return b.along == EACH ? fc_mma_vectors<M, true, true>(a, b, k, c, stream)
+                           : fc_mma_vectors<M, true, false>(a, b, k, c, stream);
+  return b.along == EACH ? fc_mma_vectors<M, false, true>(a, b, k, c, stream)
+                         : fc_mma_vectors<M, false, false>(a, b, k, c, stream);
+}
+
+// Processors of the current device, 0 if its tensor cores are older than these instructions.
+static inline int fc_mma_processors(void) {
+  int device = 0, major = 0, processors = 1;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess || major < 8)
+    return 0;
+  (void)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  return processors;
+}
+
+// c += a b for 16 x 8 sums and 8 steps of k. Lane 4g + t holds rows g and g + 8 of `a` at k = t
+// (a0, a1) and t + 4, column g of `b` there (b0, b1), and columns 2t and 2t + 1 of the sums in
+// rows g (c0, c1) and g + 8.
+__device__ __forceinline__ void fc_dmma(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+               "{%0,%1,%2,%3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#elif __CUDA_ARCH__ >= 800
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(c[2 * (i % 2)]), "+d"(c[2 * (i % 2) + 1])
+                 : "d"(a[i]), "d"(b[i / 2]));
+#endif
+}
+
+template <typename F, int BM, int BN, int WARPS_M, int WARPS_N>
+struct fc_dmma_tile : fc_mma_shape<F, BM, BN, WARPS_M, WARPS_N> {
+  using shape = fc_mma_shape<F, BM, BN, WARPS_M, WARPS_N>;
+  using shape::MI, shape::NI;
+  static constexpr int STAGES = 3, BLOCKS = 1;
+  double sum[MI][NI][4] = {};
+
+  template <class A, class B>
+  __device__ __forceinline__ void multiply(const F *a, const F *b, int row, int col, int q) {
+#pragma unroll
+    for (int p = 0; p < FC_MMA_BK; p += 8) {
+      double x[MI][4], y[NI][2];
+#pragma unroll
+      for (int r = 0; r < MI; r++)
+#pragma unroll
+        for (int h = 0; h < 4; h++) x[r][h] = a[A::at(row + 16 * r + h % 2 * 8, p + q + h / 2 * 4)];
+#pragma unroll
+      for (int s = 0; s < NI; s++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) y[s][h] = b[B::at(col + 8 * s, p + q + h * 4)];
+#pragma unroll
+      for (int r = 0; r < MI; r++)
+#pragma unroll
+        for (int s = 0; s < NI; s++) fc_dmma(sum[r][s], x[r], y[s]);
+    }
+  }
+};
+
+// FC_UNSUPPORTED where the device has no such units, or the product is too flat to fill them.
+template <typename F, class C>
+static inline fc_status fc_dmma_product(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k,
+                                        const C &c, cudaStream_t stream) {
+  const int processors = fc_mma_processors();
+  if (a.limit <= 16 || b.limit <= 16 || processors == 0) return FC_UNSUPPORTED;
+  const int64_t large = ((a.limit + 63) / 64) * ((b.limit + 127) / 128);
+  // A product of few large tiles would leave processors idle.
+  if (large >= processors) return fc_mma_orders<fc_dmma_tile<F, 64, 128, 1, 4>>(a, b, k, c, stream);
+  return fc_mma_orders<fc_dmma_tile<F, 64, 64, 2, 2>>(a, b, k, c, stream);
+}
 
 namespace {
 

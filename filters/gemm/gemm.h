@@ -65,24 +65,19 @@ FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, vo
  * fast again to twice as fast on sm_90 where all sides are large, and slower than fc_gemm_cuda where m or n
  * is below about 200: which of the two is called decides over the bits, so that is the caller's to choose,
  * for all pieces alike. Each element is split into 11 and up to 13 significant bits, and the product of the
- * lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products,
- * in older chips 16, are added up in f32. So the error is at most about that of sums made in f32
+ * lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products
+ * are added up in f32. So the error is at most about that of sums made in f32
  * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to fc_gemm_cuda. NaN, infinities
- * and the largest numbers give what they do there, on sm_90: a sum that is not finite is computed again, one
- * product after the other. Elsewhere an infinite element makes NaN of its row or column, as one within 2^-12
- * of the largest number may, and a NaN whose upper fraction bits are all set (which is what GPUs make) counts
- * as 0. The small halves of elements below 2^-100 are lost. A product in pieces is still the product computed
- * whole, bit for bit, on the same kind of device.
+ * and the largest numbers give what they do there: a sum that is not finite is computed again, one
+ * product after the other. The small halves of elements below 2^-100 are lost. A product in pieces is still
+ * the product computed whole, bit for bit, on the same kind of device.
  *
  * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
  * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to
- * be multiplied, and for devices before sm_80: call fc_gemm_cuda then. */
+ * be multiplied, and for devices other than sm_90 (where mma.sync gives no more than plain f32): call
+ * fc_gemm_cuda then. */
 FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);
-/* What it is on other devices than sm_90: by instructions that all since sm_80 have, without scratch, for any
- * number of products. There it gains where the device multiplies tf32 several times as fast as f32 (sm_80,
- * sm_100). */
-FC_FILTERS_API fc_status fc_gemm_split_mma_cuda(const fc_gemm *g, void *stream);
 
 /* A matrix as BLAS describes it: its order and leading dimension, and whether it is
  * taken transposed. Sets the two distances of one matrix. */

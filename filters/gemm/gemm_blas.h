@@ -5,7 +5,7 @@
  *
  * The result is that of fc_gemm_cpu to rounding. An element may depend on m and n, on the strides and on
  * the number of threads, which are BLAS's own: the operators, whose chunks must give the bits of the
- * whole, use fc_gemm_cpu. Figures of both: tests/bench/NOTES.md.
+ * whole, use fc_gemm_cpu. Figures of both: WHY.md.
  */
 #ifndef FC_FILTERS_GEMM_BLAS_H
 #define FC_FILTERS_GEMM_BLAS_H

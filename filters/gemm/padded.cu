@@ -41,7 +41,7 @@ template <typename F> __device__ void copy_stretch(const lines<F> &l, int64_t st
 }
 
 template <typename F>
-__global__ void __launch_bounds__(THREADS) pad_kernel(const lines<F> a, const lines<F> b) {
+__global__ void __launch_bounds__(THREADS) gemm_pad(const lines<F> a, const lines<F> b) {
   const int64_t of_a = stretches(a), all = of_a + stretches(b);
   const int64_t stride = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
   for (int64_t s = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32; s < all; s += stride)
@@ -86,7 +86,7 @@ template <typename F> fc_status multiply(const fc_gemm *given, char *scratch, cu
   if (p.a.count > 0) g.a = p.a.to, g.a_row = p.a.across(), g.a_col = p.a.along();
   if (p.b.count > 0) g.b = p.b.to, g.b_col = p.b.across(), g.b_row = p.b.along();
   const int64_t all = stretches(p.a) + stretches(p.b);
-  pad_kernel<F><<<fc_blocks(all, THREADS / 32, INT32_MAX), THREADS, 0, stream>>>(p.a, p.b);
+  gemm_pad<F><<<fc_blocks(all, THREADS / 32, INT32_MAX), THREADS, 0, stream>>>(p.a, p.b);
   const fc_status status = fc_launch_status();
   return status == FC_OK ? fc_gemm_cuda(&g, stream) : status;
 }

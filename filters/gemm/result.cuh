@@ -40,8 +40,8 @@ template <typename F, typename S = F> static inline fc_gemm_result<F, S> fc_gemm
 
 // Whether sums over so many products of floats are made of doubles, on the current device: chips of sm_90
 // multiply these on their tensor cores as fast as other units multiply floats, and get along with small tiles
-// (tests/bench/NOTES.md). Products of two floats are exact there. Up to 16, memory is the limit
-// (thin.cuh).
+// (WHY.md). Products of two floats are exact there. Up to 16, memory is the limit
+// (gemm.cu).
 static inline bool fc_gemm_widens(int64_t k) {
   int device = 0, major = 0;
   return k > 16 && cudaGetDevice(&device) == cudaSuccess &&

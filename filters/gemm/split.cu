@@ -12,10 +12,186 @@
 // whole slices, and A is copied there if the copy engine cannot read it. Then a block of two
 // groups of four warps makes 128 x BN sums at a time: the pipeline of tma.cuh, A split
 // in registers.
-#include "filters/gemm/finite.cuh"
-#include "filters/gemm/parts.cuh"
+#include <float.h>
+#include "filters/gpu/cuda.cuh"
 #include "filters/gemm/result.cuh"
-#include "filters/gemm/wgmma.cuh"
+#include "filters/gemm/tma.cuh"
+
+// The instructions by which four warps of sm_90a multiply tf32 numbers: 64 x N sums
+// in registers, 8 steps of k, A from registers and B from shared memory. Operands in registers cannot be
+// indexed, so each N is written out. Internal to split.cu.
+
+// Where a slice of B lies: lines of 128 bytes, one a column, swapped by the copy engine; eights of lines
+// follow each other. In units of 16 bytes: the address, the distance of eights; bit 62 says 128 bytes.
+__device__ __forceinline__ uint64_t fc_wgmma_slice(uint32_t address) {
+  return static_cast<uint64_t>((address & 0x3ffff) >> 4) | UINT64_C(1) << 16 | UINT64_C(64) << 32 |
+         UINT64_C(1) << 62;
+}
+
+// Registers are as they should be before the first product; that was the last of a group; all are done.
+__device__ __forceinline__ void fc_wgmma_begin(void) {
+#if FC_TMA_CODE
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void fc_wgmma_commit(void) {
+#if FC_TMA_CODE
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void fc_wgmma_await(void) {
+#if FC_TMA_CODE
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#endif
+}
+
+// The compiler neither moves nor keeps elsewhere what the products change behind its back.
+template <int COUNT> __device__ __forceinline__ void fc_wgmma_hold(float (&d)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// d = a b, or with `add` d += a b. Lane 4g + t of warp w holds rows 16 w + g and + 8 of `a` at k = t (a0, a1)
+// and t + 4; d[4 e + 2 h + v] is the sum of row 16 w + g + 8 h and column 8 e + 2 t + v.
+template <int N> struct fc_wgmma;
+
+template <> struct fc_wgmma<64> {
+  static __device__ __forceinline__ void multiply(float (&d)[32], const uint32_t (&a)[4], uint64_t b,
+                                                  int add) {
+#if FC_TMA_CODE
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+                 "}, {%32, %33, %34, %35}, %36, add, 1, 1;\n}"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+#endif
+  }
+};
+
+template <> struct fc_wgmma<128> {
+  static __device__ __forceinline__ void multiply(float (&d)[64], const uint32_t (&a)[4], uint64_t b,
+                                                  int add) {
+#if FC_TMA_CODE
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+                 "}, {%64, %65, %66, %67}, %68, add, 1, 1;\n}"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+                   "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+                   "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+                   "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+                   "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
+                   "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
+                   "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+                   "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+                   "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
+                   "+f"(d[63])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+#endif
+  }
+};
+
+// F32 numbers split for tensor cores that take 11 significant bits of each (tf32). Internal
+// to split.cu.
+
+// To tf32, half away from zero. What lies beyond its bits is ignored by the tensor cores.
+__device__ __forceinline__ uint32_t fc_part_rounded(float v) {
+  return __float_as_uint(v) + 0x1000;
+}
+
+// Three ways to a big part. Cut off, which is cheapest: the small part has 13 bits, of which 11 stay, and NaN
+// is NaN or becomes an infinity. By one addition: 12 bits and either sign, so that the product of two small
+// parts, which is left out, is no bias; but NaN may become 0 and the largest numbers infinite. To the
+// nearest: neither.
+__device__ __forceinline__ float fc_part_cut(float v) {
+  return __uint_as_float(__float_as_uint(v) & 0xffffe000);
+}
+__device__ __forceinline__ float fc_part_big(float v) {
+  return fc_part_cut(__uint_as_float(fc_part_rounded(v)));
+}
+__device__ __forceinline__ float fc_part_nearest(float v) {
+  const uint32_t bits = __float_as_uint(v), magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return __uint_as_float(bits | 0x400000);
+  if (magnitude == 0x7f800000) return v;
+  return fc_part_cut(__uint_as_float((bits & 0x80000000) | min(magnitude + 0x1000, 0x7f7fffffu)));
+}
+
+__device__ __forceinline__ uint32_t fc_part_small(float v, float big) {
+  return fc_part_rounded(v - big);
+}
+
+// Sums of split products that are not finite, computed again as gemm.cu does. Internal to
+// split.cu.
+//
+// A part of an infinity is none, parts of the largest numbers may overflow where the product does not, and
+// of a NaN the upper bits may say that it is an infinity. All of these make a sum that is not finite, and in
+// only those rows and columns: so the test is of sums, once a tile, and costs the products nothing.
+
+// The matrices as they were given: rows of A, columns of B.
+struct fc_plain_operands {
+  const float *a, *b;
+  int64_t a_across, a_along, b_across, b_along, k;
+
+  // A NaN stays one whatever is added, so its sum is not gone on with.
+  __device__ __forceinline__ double sum(int64_t i, int64_t j) const {
+    const float *x = a + i * a_across, *y = b + j * b_across;
+    double s = 0;
+#pragma unroll 1
+    for (int64_t p = 0; p < k && s == s; p++)
+      s = fma(static_cast<double>(x[p * a_along]), static_cast<double>(y[p * b_along]), s);
+    return s;
+  }
+};
+
+static inline fc_plain_operands fc_plain_operands_of(const fc_gemm *g) {
+  return {static_cast<const float *>(g->a),
+          static_cast<const float *>(g->b),
+          g->a_row,
+          g->a_col,
+          g->b_col,
+          g->b_row,
+          g->k};
+}
+
+template <int COUNT> __device__ __forceinline__ bool fc_all_finite(const float (&sum)[COUNT]) {
+  float zero[4] = {}; // of each the product with 0 is 0, or NaN
+#pragma unroll
+  for (int e = 0; e < COUNT; e++) zero[e % 4] = fmaf(sum[e], 0.f, zero[e % 4]);
+  return zero[0] + zero[1] + (zero[2] + zero[3]) == 0;
+}
+
+// A lane's sums of a tile, as wgmma deals them: element e is in row i + 8 (e / 2 % 2), column
+// j + 8 (e / 4) + e % 2. In C of m x n.
+template <class C, int COUNT>
+__device__ __forceinline__ void fc_store_careful(const C &c, const float (&sum)[COUNT], int64_t i, int64_t j,
+                                                 int64_t m, int64_t n, const fc_plain_operands &plain) {
+  static_assert(COUNT <= 64, "bits");
+  uint64_t again = 0;
+#pragma unroll
+  for (int e = 0; e < COUNT; e++) {
+    const int64_t row = i + e / 2 % 2 * 8, column = j + e / 4 * 8 + e % 2;
+    if (row >= m || column >= n) continue;
+    if (fabsf(sum[e]) <= FLT_MAX)
+      c.store(row, column, sum[e]);
+    else
+      again |= UINT64_C(1) << e;
+  }
+#pragma unroll 1
+  for (; again; again &= again - 1) {
+    const int e = __ffsll(static_cast<long long>(again)) - 1;
+    const int64_t row = i + e / 2 % 2 * 8, column = j + e / 4 * 8 + e % 2;
+    c.store(row, column, plain.sum(row, column));
+  }
+}
 
 namespace {
 
@@ -57,8 +233,8 @@ __device__ void pack_tile(const packing &p, int64_t r0, int64_t k0, float (*tile
 
 // Tiles of the first matrix, then of the second.
 __global__ void __launch_bounds__(PACK_THREADS)
-    pack_kernel(const packing first, const packing second, int64_t steps, int64_t tiles_first,
-                int64_t tiles) {
+    gemm_split_pack(const packing first, const packing second, int64_t steps, int64_t tiles_first,
+                    int64_t tiles) {
   __shared__ float tile[PACK][PACK + 1];
 #if FC_TMA_CODE
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -75,8 +251,8 @@ fc_status pack(const packing &first, const packing &second, cudaStream_t stream)
   const int64_t tiles_first = (first.rows + PACK - 1) / PACK * steps;
   const int64_t tiles = tiles_first + (second.rows + PACK - 1) / PACK * steps;
   if (tiles == 0) return FC_OK;
-  pack_kernel<<<fc_blocks(tiles, 1, 256 * 16), PACK_THREADS, 0, stream>>>(first, second, steps, tiles_first,
-                                                                          tiles);
+  gemm_split_pack<<<fc_blocks(tiles, 1, 256 * 16), PACK_THREADS, 0, stream>>>(first, second, steps,
+                                                                              tiles_first, tiles);
   return fc_launch_status();
 }
 
@@ -260,8 +436,8 @@ __device__ __forceinline__ void make_tiles(const fc_tma_work &work, const fc_tma
 
 template <class S>
 __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
-    product_kernel(const __grid_constant__ operands o, const fc_tma_work work, const fc_tma_result<float> c,
-                   const fc_plain_operands plain) {
+    gemm_split_product(const __grid_constant__ operands o, const fc_tma_work work,
+                       const fc_tma_result<float> c, const fc_plain_operands plain) {
 #if FC_TMA_CODE
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ uint64_t bars[2 * S::STAGES];
@@ -296,7 +472,7 @@ fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result
   config.gridDim = dim3(static_cast<unsigned>(grid)), config.blockDim = dim3(32 * (S::WARPS + S::FEEDERS));
   config.dynamicSmemBytes = S::bytes, config.stream = stream;
   config.attrs = &early, config.numAttrs = S::AHEAD ? 1 : 0; // large products gain nothing
-  (void)cudaLaunchKernelEx(&config, product_kernel<S>, o, work, c, plain);
+  (void)cudaLaunchKernelEx(&config, gemm_split_product<S>, o, work, c, plain);
   return fc_launch_status();
 }
 
@@ -347,7 +523,7 @@ template <class S> fc_status product_by(const layout &l, int64_t k, char *scratc
       !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
       !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, k) ||
       !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||
-      !fc_tma_ready(product_kernel<S>, S::bytes))
+      !fc_tma_ready(gemm_split_product<S>, S::bytes))
     return FC_UNSUPPORTED;
   if (S::AHEAD) work.slices += work.slices % 2; // beyond the end are zeros
   const packing of_b = {l.b.data, l.b.across, l.b.along, l.b.limit, k, l.pitch, big, small};
@@ -381,6 +557,6 @@ extern "C" fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *s
   if (status != FC_OK) return status;
   if (!is_product(g)) return FC_UNSUPPORTED;
   if (g->k <= FEW_STEPS) return fc_gemm_cuda(g, stream);
-  if (!fc_tma_ready(product_kernel<narrow>, narrow::bytes)) return fc_gemm_split_mma_cuda(g, stream);
+  if (!fc_tma_ready(gemm_split_product<narrow>, narrow::bytes)) return FC_UNSUPPORTED;
   return product(layout_of(g), g->k, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
 }

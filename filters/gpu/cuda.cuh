@@ -28,6 +28,7 @@ static inline fc_dev_divider fc_dev_divider_of(int64_t d) {
 }
 
 // ---- launching -----------------------------------------------------------
+#ifndef __CUDACC_RTC__ // a kernel composed at run time has its host part in core/device
 
 // Forgets the last error, which fc_launch_status would take for one of the next launch. False.
 static inline bool fc_forget_error(void) {
@@ -49,4 +50,5 @@ template <typename K> static inline bool fc_allow_shared(K kernel, int64_t bytes
          fc_forget_error();
 }
 
+#endif
 #endif

@@ -106,6 +106,7 @@ __device__ __forceinline__ void fc_packed_codes(fc_packed<U, N> &to, const F (&v
   }
 }
 
+#ifndef __CUDACC_RTC__
 // Calls f with a value of the output's type where it and the input's are a common pair: types alike, and in
 // f32 those of 8 and 16 bits among each other and with f32.
 template <typename F, typename T, typename Fn> bool fc_with_common(int out_dtype, T, Fn f) {
@@ -118,5 +119,6 @@ template <typename F, typename T, typename Fn> bool fc_with_common(int out_dtype
            return FC_UNSUPPORTED;
          }) == FC_OK;
 }
+#endif
 
 #endif

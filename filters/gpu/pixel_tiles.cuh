@@ -8,8 +8,7 @@
 #ifndef FC_FILTERS_PIXEL_TILES_CUH
 #define FC_FILTERS_PIXEL_TILES_CUH
 
-#include <cuda_pipeline_primitives.h>
-
+#include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
 
 constexpr int FC_TILE_WARPS = 8; // of a block of threads
@@ -91,7 +90,7 @@ __device__ __forceinline__ void fc_tile_fetch_some(unsigned char *room, const fc
 #pragma unroll
   for (int i = 0; i <= C; i++) {
     const int q = i * FC_TILE_LANES + lane;
-    if (q >= s.first && q < s.last) __pipeline_memcpy_async(room + q * 16, s.base + q * 16, 16);
+    if (q >= s.first && q < s.last) fc_copy_words(room + q * 16, s.base + q * 16);
   }
   // The first lanes what is before the first whole one, the others what is behind the last - unless that is
   // the same.
@@ -111,12 +110,12 @@ __device__ __forceinline__ void fc_tile_fetch(unsigned char *room, const fc_pixe
 #pragma unroll
   for (int i = 0; i < C; i++) {
     const int at = (i * FC_TILE_LANES + lane) * 16;
-    __pipeline_memcpy_async(room + at, t.in + at, 16);
+    fc_copy_words(room + at, t.in + at);
   }
 }
 
 template <int MORE> __device__ __forceinline__ void fc_tile_await() {
-  __pipeline_wait_prior(MORE);
+  fc_await_copies<MORE>();
   __syncwarp();
 }
 
@@ -200,7 +199,7 @@ __device__ __forceinline__ void fc_tile_each(const fc_pixel_runs &r, int size, W
   if (tile >= total) return;
   fc_pixel_tile next = fc_pixel_tile_of(r, tile, CI * size, CO * size, full);
   fc_tile_fetch<CI>(room, next, CI * size, lane);
-  __pipeline_commit();
+  fc_commit_copies();
   for (;;) {
     const fc_pixel_tile t = next;
     tile += step;
@@ -208,7 +207,7 @@ __device__ __forceinline__ void fc_tile_each(const fc_pixel_runs &r, int size, W
       next = fc_pixel_tile_of(r, tile, CI * size, CO * size, full);
       fc_tile_fetch<CI>(other, next, CI * size, lane);
     }
-    __pipeline_commit();
+    fc_commit_copies();
     fc_tile_await<1>();
     unsigned char *pixels = room + fc_tile_phase(t.in);
     if (t.used < full) {
@@ -230,6 +229,7 @@ __device__ __forceinline__ void fc_tile_each(const fc_pixel_runs &r, int size, W
 }
 
 // ---- launching --------------------------------------------------------------
+#ifndef __CUDACC_RTC__
 
 // Channels adjacent, columns after one another.
 static inline bool fc_is_dense(const fc_view *v) {
@@ -280,5 +280,6 @@ static inline unsigned fc_tile_blocks(const fc_pixel_runs &r, int resident, int 
     processors = 128;
   return fc_blocks(r.rows * r.tiles, FC_TILE_WARPS, static_cast<int64_t>(processors) * resident * turns);
 }
+#endif
 
 #endif

@@ -7,6 +7,7 @@
 #define FC_FILTERS_MATRIX_LINE_CUH
 
 #include "filters/gpu/cuda.cuh"
+#include "filters/matrix/matrix.h"
 
 // How a view's lines lie: samples `step` bytes apart, or adjacent and accessible `width`
 // (4 or 16) bytes at a time; width 0 is neither. (8 would double the code for little.)
@@ -118,5 +119,9 @@ template <typename F> static inline fc_line<F> fc_line_of(const fc_view *v, int 
   if (line.width <= size) line.width = 0;
   return line;
 }
+
+// Runs the mixing kernel if there is one for these views; FALSE, and no status, if not.
+bool fc_matrix_mix_try(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
+                       cudaStream_t stream, fc_status *status);
 
 #endif

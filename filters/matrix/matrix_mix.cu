@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // matrix_mix.cu - see matrix_mix.cuh.
-#include "filters/matrix/matrix_mix.cuh"
+#include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/pixel_tiles.cuh"
 #include "filters/gpu/sample_words.cuh"
 
@@ -38,7 +38,7 @@ template <int CI, int CO> struct weights {
     for (int k = 0; k < CO; k++) {
       float sum = fabsf(offset[k]);
 #pragma unroll
-      for (int c = 0; c < CI; c++) sum += 255.f * fabsf(m[c][k]);
+      for (int c = 0; c < CI; c++) sum = fmaf(255.f, fabsf(m[c][k]), sum);
       all = all < sum || sum != sum ? sum : all;
     }
     return all;

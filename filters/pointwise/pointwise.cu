@@ -2,7 +2,7 @@
 //
 // pointwise.cu - operations on each sample by itself on a CUDA device. Bound by memory: lines
 // that join are one, and where the elements of a line are adjacent and the pair of types is
-// a common one a thread moves EACH times 16 bytes (run_dense); else EACH elements, as far apart
+// a common one a thread moves EACH times 16 bytes (pointwise_dense); else EACH elements, as far apart
 // as a line has threads: the shorter lines are, the more of them share a block. Columns are lines where
 // rows are shorter. Multiplications and additions round one by one, as on the CPU.
 #include "filters/gpu/lines.cuh"
@@ -79,8 +79,8 @@ __device__ __forceinline__ operation<F> operation_for(const operation<F> &op, in
 
 template <typename F, typename T>
 __global__ void __launch_bounds__(THREADS)
-    run(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
-        fc_dev_map<F> out_map, uint32_t *notes) {
+    pointwise_lines(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
+                    fc_dev_map<F> out_map, uint32_t *notes) {
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int apart = static_cast<int>(blockDim.x);
   const int64_t span = static_cast<int64_t>(gridDim.x) * (apart * EACH);
@@ -173,8 +173,8 @@ __device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, c
 
 template <typename F, typename T, typename U>
 __global__ void __launch_bounds__(THREADS, RESIDENT<F>)
-    run_dense(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
-              fc_dev_map<F> out_map, uint32_t *notes) {
+    pointwise_dense(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
+                    fc_dev_map<F> out_map, uint32_t *notes) {
   constexpr int N = fc_pack<T, U>::size;
   const int64_t count = lines.frames * lines.rows * lines.channels;
   const int64_t first = blockIdx.x * static_cast<int64_t>(blockDim.x * EACH) + threadIdx.x;
@@ -233,9 +233,9 @@ fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view 
     packs = fc_packs_of<T, U>(from, to, lines.length).count;
     const shape s = shape_of(packs, count, FEWEST_DENSE);
     if (packs >= LEAST_PACKS)
-      run_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
-                                                         fc_dev_map_of<F>(in->kind, in->dtype),
-                                                         fc_dev_map_of<F>(out->kind, out->dtype), notes);
+      pointwise_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(
+          fc_dev_view_of(in), fc_dev_view_of(out), lines, op, fc_dev_map_of<F>(in->kind, in->dtype),
+          fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
   return packs >= LEAST_PACKS ? fc_launch_status() : FC_UNSUPPORTED;
 }
@@ -253,9 +253,9 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   const fc_status status = launch_dense<F, T>(op, in, out, lines, stream, notes);
   if (status != FC_UNSUPPORTED) return status;
   const shape s = shape_of(lines.length, lines.frames * lines.rows * lines.channels, 1);
-  run<F, T><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
-                                            fc_dev_map_of<F>(in->kind, in->dtype),
-                                            fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  pointwise_lines<F, T><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                                        fc_dev_map_of<F>(in->kind, in->dtype),
+                                                        fc_dev_map_of<F>(out->kind, out->dtype), notes);
   return fc_launch_status();
 }
 

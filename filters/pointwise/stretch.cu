@@ -29,7 +29,7 @@ template <> struct limits<float> { static constexpr double most = 0x1p126; };
 template <> struct limits<double> { static constexpr double most = 0x1p1022; };
 
 // Two keys a frame: least and greatest.
-template <typename F> __global__ void start(key *keys, int64_t frames) {
+template <typename F> __global__ void stretch_start(key *keys, int64_t frames) {
   const int64_t f = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
   if (f >= frames) return;
   keys[2 * f] = key_of(limits<F>::most);
@@ -55,7 +55,7 @@ template <typename F> __device__ __forceinline__ void widen_by_warp(F &low, F &h
 
 template <typename F, typename T>
 __global__ void __launch_bounds__(THREADS)
-    find(fc_dev_view in, fc_lines lines, fc_dev_map<F> map, key *keys) {
+    stretch_find(fc_dev_view in, fc_lines lines, fc_dev_map<F> map, key *keys) {
   const int64_t count = lines.rows * lines.channels;
   for (int64_t n = blockIdx.y; n < lines.frames; n += gridDim.y) {
     F low = static_cast<F>(limits<F>::most), high = -low;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // See map_of in stretch.c.
-template <typename F> __global__ void finish(const key *keys, int64_t frames, double span, F *maps) {
+template <typename F> __global__ void stretch_finish(const key *keys, int64_t frames, double span, F *maps) {
   const int64_t f = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x;
   if (f >= frames) return;
   const double low = value_of(keys[2 * f]), high = value_of(keys[2 * f + 1]);
@@ -92,10 +92,10 @@ fc_status stretch(const fc_stretch *s, const fc_view *in, const fc_view *out, ch
   key *keys = reinterpret_cast<key *>(scratch + (frames * 2 * sizeof(F) + 63) / 64 * 64);
   const unsigned blocks = fc_blocks(frames, THREADS, INT32_MAX);
   const dim3 grid(fc_blocks(lines.rows * lines.channels, 1, 1024), fc_blocks(frames, 1, 65535));
-  start<F><<<blocks, THREADS, 0, stream>>>(keys, frames);
-  find<F, T>
+  stretch_start<F><<<blocks, THREADS, 0, stream>>>(keys, frames);
+  stretch_find<F, T>
       <<<grid, THREADS, 0, stream>>>(fc_dev_view_of(in), lines, fc_dev_map_of<F>(in->kind, in->dtype), keys);
-  finish<F><<<blocks, THREADS, 0, stream>>>(keys, frames, s->span, maps);
+  stretch_finish<F><<<blocks, THREADS, 0, stream>>>(keys, frames, s->span, maps);
   const fc_status status = fc_launch_status();
   if (status != FC_OK) return status;
   fc_pointwise p = {};

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filters/base/lines.h"
 #include "filters/recursive/biquad_kernels.h"
 
 #define LANES FC_BIQUAD_LANES
@@ -106,7 +107,7 @@ fc_status fc_biquad_ref(const fc_biquad *b, const fc_view *in, const fc_view *ou
 /* ---- vectorised ------------------------------------------------------------- */
 
 size_t fc_biquad_scratch(void) {
-  return (TILE + TILE * LANES + FC_BIQUAD_MOST * 2 * LANES) * sizeof(double);
+  return (2 * TILE * LANES + FC_BIQUAD_MOST * 2 * LANES) * sizeof(double);
 }
 
 typedef struct group {
@@ -130,22 +131,50 @@ static void move_state(const group *g, double *state, int out) {
     }
 }
 
+/* Do channels that are all in the group lie side by side? They are loaded and stored at once. */
+static int lies_together(const group *g, const fc_view *v) {
+  return g->lanes == v->shape[FC_AXIS_C] && fc_is_interleaved(v);
+}
+
+static void load_lanes(const group *g, int64_t t, int64_t count) {
+  const fc_view *in = g->in;
+  const int together = lies_together(g, in), step = together ? g->lanes : 1;
+  for (int l = 0; l < g->lanes; l++) {
+    const double *row = together ? g->row + l : g->row;
+    if (!together)
+      fc_load_f64(g->row, fc_view_at(in, 0, 0, t, g->first + l), in->stride[FC_AXIS_T], count, in->kind,
+                  in->dtype);
+    else if (l == 0)
+      fc_load_f64(g->row, fc_view_at(in, 0, 0, t, 0), (int64_t)fc_dtype_size(in->dtype), count * step,
+                  in->kind, in->dtype);
+    for (int64_t i = 0; i < count; i++) g->values[i * LANES + l] = row[i * step];
+  }
+}
+
+static void store_lanes(const group *g, int64_t t, int64_t count) {
+  const fc_view *out = g->out;
+  const int together = lies_together(g, out), step = together ? g->lanes : 1;
+  for (int l = 0; l < g->lanes; l++) {
+    double *row = together ? g->row + l : g->row;
+    for (int64_t i = 0; i < count; i++) row[i * step] = g->values[i * LANES + l];
+    if (!together)
+      fc_store_f64(fc_view_at(out, 0, 0, t, g->first + l), out->stride[FC_AXIS_T], g->row, count, out->kind,
+                   out->dtype, g->notes);
+  }
+  if (together)
+    fc_store_f64(fc_view_at(out, 0, 0, t, 0), (int64_t)fc_dtype_size(out->dtype), g->row, count * step,
+                 out->kind, out->dtype, g->notes);
+}
+
 static void filter_tile(const group *g, int64_t t, int64_t count) {
   const fc_biquad_kernels *kernels = FC_ISA_PICK(fc_biquad_kernels, g->b->isa);
   if ((g->out->origin[FC_AXIS_T] + t) % FC_BIQUAD_FLUSH == 0)
     for (int i = 0; i < 2 * g->b->sections * LANES; i++) g->state[i] = flushed(g->state[i]);
-  for (int l = 0; l < g->lanes; l++) {
-    fc_load_f64(g->row, fc_view_at(g->in, 0, 0, t, g->first + l), g->in->stride[FC_AXIS_T], count,
-                g->in->kind, g->in->dtype);
-    for (int64_t i = 0; i < count; i++) g->values[i * LANES + l] = g->row[i];
-  }
-  for (int s = 0; s < g->b->sections; s++)
-    kernels->run(g->values, count, &g->b->section[s], g->state + s * 2 * LANES);
-  for (int l = 0; l < g->lanes; l++) {
-    for (int64_t i = 0; i < count; i++) g->row[i] = g->values[i * LANES + l];
-    fc_store_f64(fc_view_at(g->out, 0, 0, t, g->first + l), g->out->stride[FC_AXIS_T], g->row, count,
-                 g->out->kind, g->out->dtype, g->notes);
-  }
+  load_lanes(g, t, count);
+  for (int s = 0; s < g->b->sections; s += 2)
+    (s + 1 < g->b->sections ? kernels->two : kernels->one)(g->values, count, &g->b->section[s],
+                                                           g->state + s * 2 * LANES);
+  store_lanes(g, t, count);
 }
 
 fc_status fc_biquad_cpu(const fc_biquad *b, const fc_view *in, const fc_view *out, void *state, void *scratch,
@@ -153,7 +182,7 @@ fc_status fc_biquad_cpu(const fc_biquad *b, const fc_view *in, const fc_view *ou
   if (fc_view_count(out) == 0) return FC_OK;
   if (!is_sound(out)) return FC_UNSUPPORTED;
   group g = {.b = b, .in = in, .out = out, .row = scratch, .notes = notes};
-  g.values = g.row + TILE, g.state = g.values + TILE * LANES;
+  g.values = g.row + TILE * LANES, g.state = g.values + TILE * LANES;
   const int64_t channels = out->shape[FC_AXIS_C], length = out->shape[FC_AXIS_T];
   for (; g.first < channels; g.first += LANES) {
     g.lanes = (int)(channels - g.first < LANES ? channels - g.first : LANES);

@@ -9,8 +9,10 @@
 #include "filters/recursive/biquad.h"
 
 typedef struct fc_biquad_kernels {
-  /* One section over `count` samples of FC_BIQUAD_LANES channels; `state` is s1 of each, then s2 of each. */
-  void (*run)(double *values, int64_t count, const fc_biquad_section *s, double *state);
+  /* One section, or two after another, over `count` samples of FC_BIQUAD_LANES channels; `state` is s1 of
+   * each channel, then s2 of each, section by section. */
+  void (*one)(double *values, int64_t count, const fc_biquad_section *s, double *state);
+  void (*two)(double *values, int64_t count, const fc_biquad_section *s, double *state);
 } fc_biquad_kernels;
 FC_ISA_DECLARE(fc_biquad_kernels, fc_biquad_kernels);
 

@@ -6,15 +6,418 @@
 // the registers of each lane, so that all are in flight together and the deviations from their
 // mean need no second read. A block of threads has up to 16 chunks in a row, a *unit*, and merges them as
 // a tree: that is a whole block of the signal but for rows of more than 16384 samples, whose units
-// a second kernel merges. Short signals of integers and long ones of floats have kernels of their own
-// (cluster.cuh; stream.cuh, gather.cuh), and channels side by side (pixels.cuh). All
+// a second kernel merges. Long signals of floats have kernels of their own
+// (stream.cuh, stats.cu), and channels side by side (stats.cu). All
 // follow the order of the CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which
 // one load brings where samples are adjacent.
-#include "filters/stats/cluster.cuh"
-#include "filters/stats/gather.cuh"
-#include "filters/stats/pixels.cuh"
+#include "filters/gpu/copy_async.cuh"
+#include "filters/base/lines.h"
 #include "filters/stats/stream.cuh"
 #include "filters/stats/units.cuh"
+
+// Statistics of channels that lie side by side, read once: a warp measures a chunk of each
+// of them in turn, or, of 8 and 16 bits, of all at once, taking words apart. Internal to stats.cu.
+
+namespace stats {
+
+// Of CHANNELS words with as many elements of each channel, those of channel c as one word.
+template <typename T, int CHANNELS>
+__device__ __forceinline__ uint32_t channel_word(const uint32_t (&w)[CHANNELS], int c) {
+  constexpr int PACK = 4 / sizeof(T), BITS = 8 * sizeof(T);
+  uint32_t word = 0;
+#pragma unroll
+  for (int k = 0; k < PACK; k++) {
+    const int at = k * CHANNELS + c;
+    word |= (w[at / PACK] >> at % PACK * BITS & (~0u >> (32 - BITS))) << k * BITS;
+  }
+  return word;
+}
+
+// A whole chunk of each channel, from any address: words are shifted, and no others read than theirs.
+template <typename T, int CHANNELS>
+__device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const char *from) {
+  constexpr int GROUPS = EACH * static_cast<int>(sizeof(T)) / 4;
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+  const uint32_t *at = reinterpret_cast<const uint32_t *>(from - askew) + threadIdx.x % 32 * CHANNELS;
+#pragma unroll 4
+  for (int i = 0; i < GROUPS; i++, at += 32 * CHANNELS) {
+    uint32_t w[CHANNELS + 1];
+#pragma unroll
+    for (int j = 0; j < CHANNELS; j++) w[j] = at[j];
+    w[CHANNELS] = askew ? at[CHANNELS] : 0;
+    uint32_t shifted[CHANNELS];
+#pragma unroll
+    for (int j = 0; j < CHANNELS; j++) shifted[j] = __funnelshift_r(w[j], w[j + 1], askew * 8);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) sums[c].add(channel_word<T, CHANNELS>(shifted, c));
+  }
+}
+
+// Chunk k of a unit, of every channel: parts[c * UNIT].
+template <typename T, int CHANNELS>
+__device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, int k, fc_stats_part *parts) {
+  const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + k) * FC_STATS_CHUNK,
+                count = samples_in(l, at.block) - first;
+  const bool leads = threadIdx.x % 32 == 0;
+  if constexpr (static_cast<T>(0.5) == 0 && sizeof(T) < 4)
+    if (count >= FC_STATS_CHUNK) {
+      code_sums<T> sums[CHANNELS];
+      add_pixels<T, CHANNELS>(sums, block_at(l, at) + first * l.in.stride[FC_AXIS_X]);
+#pragma unroll
+      for (int c = 0; c < CHANNELS; c++) {
+        const fc_stats_part p = part_of_codes<T>(sums[c], FC_STATS_CHUNK, 0, l.bias);
+        if (leads) parts[c * UNIT] = p;
+      }
+      return;
+    }
+  for (at.c = 0; at.c < CHANNELS; at.c++) {
+    if (count <= 0) {
+      if (k == 0 && leads) parts[at.c * UNIT] = fc_stats_part_none();
+      continue;
+    }
+    const fc_stats_part p =
+        measure<T>::chunk(l, block_at(l, at), first, count < FC_STATS_CHUNK ? count : FC_STATS_CHUNK);
+    if (leads) parts[at.c * UNIT] = p;
+  }
+}
+
+// UNIT / l.unit units to a block, each of all channels; warp c merges those of channel c.
+template <typename T, int CHANNELS>
+__global__ void __launch_bounds__(32 * FEW, resident<T>)
+    measure_pixels(const __grid_constant__ layout l, fc_stats_part *units, char *blocks,
+                   int64_t frame_bytes) {
+  static_assert(CHANNELS <= FEW, "a warp merges a channel");
+  __shared__ fc_stats_part parts[CHANNELS * UNIT];
+  __shared__ int left;
+  if (threadIdx.x == 0) left = UNIT;
+  __syncthreads();
+  const int64_t total = l.frames * l.blocks * l.units;
+  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
+#pragma unroll 1
+  for (int i = take(&left); i >= 0; i = take(&left)) {
+    const uint32_t set = base + (i >> l.unit_bits);
+    if (set < total)
+      measure_pixel_chunk<T, CHANNELS>(l, place_of(l, set * CHANNELS), i & (l.unit - 1), &parts[i]);
+  }
+  __syncthreads();
+  const uint32_t c = threadIdx.x / 32;
+  if (c < CHANNELS)
+    finish_units<T>(l, &parts[c * UNIT], base, total, units, blocks, frame_bytes, CHANNELS, c);
+}
+
+// FC_UNSUPPORTED for more channels than that.
+template <typename T>
+static fc_status launch_pixels(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
+                               cudaStream_t stream) {
+  const int64_t total = l.frames * l.blocks * l.units, each = UNIT / l.unit;
+  const unsigned grid = static_cast<unsigned>((total + each - 1) / each);
+  switch (l.channels) {
+  case 2: measure_pixels<T, 2><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
+  case 3: measure_pixels<T, 3><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
+  case 4: measure_pixels<T, 4><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
+  default: return FC_UNSUPPORTED;
+  }
+  return fc_launch_status();
+}
+
+} // namespace stats
+
+// Signals of floats that lie anywhere: rows of any length, with or without gaps, begun
+// anywhere, and up to four channels side by side. Each warp copies the chunks that it measures into shared
+// memory a word at a time (cp.async), where samples of a channel are adjacent and aligned, and the next one's
+// while it measures; so there is one way to measure, that of neighbours in a thread. Internal to stats.cu.
+
+namespace stats {
+
+// Floats from a channel to the next in shared memory: such that neighbouring words of global memory go to
+// different banks.
+template <int C> constexpr int GATHER_PITCH = FC_STATS_CHUNK + (C == 1 ? 0 : (32 / C + 3) / 4 * 4);
+
+// Warps of a block, and blocks at once: what hides that each warp waits for what it copies.
+template <int C_, int WARPS_, int BLOCKS_> struct gather_shape {
+  static constexpr int C = C_, WARPS = WARPS_, BLOCKS = BLOCKS_; // C: channels
+  static constexpr int ROOM = C * GATHER_PITCH<C>;               // floats of a warp
+  static constexpr int BYTES = WARPS * ROOM * 4;
+};
+
+struct gather_layout {
+  layout l;
+  fc_dev_divider by_columns;
+  int64_t sets;                    // units, of all channels where these are pixels
+  int step32_rows, step32_columns; // what 32 columns further are
+};
+
+// A chunk: where its block begins; its first sample, of a block of several rows, which has few; and how many
+// it has, none of one that is beyond the signal.
+struct gather_chunk {
+  const char *block;
+  int64_t first;
+  int count;
+};
+
+template <int C>
+__device__ __forceinline__ gather_chunk gather_chunk_of(const gather_layout &g, uint32_t base, int i) {
+  const layout &l = g.l;
+  const uint32_t set = base + (i >> l.unit_bits);
+  if (set >= g.sets) return {nullptr, 0, 0};
+  const place at = place_of(l, set * C); // of the first channel, or with C = 1 of the one
+  const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + (i & (l.unit - 1))) * FC_STATS_CHUNK,
+                count = samples_in(l, at.block) - first;
+  return {block_at(l, at), first,
+          static_cast<int>(count < FC_STATS_CHUNK ? count > 0 ? count : 0 : FC_STATS_CHUNK)};
+}
+
+// A chunk's words that lie without gaps but for one of `gap` bytes, ahead of word `split`.
+template <int C, bool WHOLE>
+__device__ __forceinline__ void copy_run(float *room, const char *from, int words, int split, int64_t gap) {
+  const int lane = threadIdx.x % 32;
+  from += lane * 4;
+#pragma unroll
+  for (int i = 0; i < 32 * C; i++) {
+    // 32 C words are 32 pixels: what is in brackets does not depend on i beyond its remainder.
+    const int within = i % C * 32 + lane, at = i * 32 + lane;
+    float *to = room + (within % C * GATHER_PITCH<C> + within / C) + i / C * 32;
+    if (WHOLE)
+      fc_copy_word<4>(to, from + i * 128);
+    else if (at < words)
+      fc_copy_word<4>(to, from + i * 128 + (at < split ? 0 : gap));
+  }
+}
+
+// Those of a channel's samples, or of all of a pixel's, wherever they lie: a lane walks from each to the one
+// 32 columns further.
+template <int C>
+__device__ __forceinline__ void copy_apart(const gather_layout &g, float *room, const gather_chunk &k) {
+  const int lane = threadIdx.x % 32;
+  const int64_t x_step = g.l.in.stride[FC_AXIS_X], y_step = g.l.in.stride[FC_AXIS_Y];
+  const int columns = g.l.even ? INT32_MAX : static_cast<int>(g.l.columns);
+  const int64_t on = g.l.even ? 32 * x_step : g.step32_rows * y_step + g.step32_columns * x_step,
+                wrap = y_step - columns * x_step;
+#pragma unroll
+  for (int b = 0; b < C; b++) {
+    const int c = (32 * b + lane) % C, p = (32 * b + lane) / C;
+    const int e = static_cast<int>(k.first) + p, y = g.l.even ? 0 : g.by_columns.quotient(e);
+    int x = g.l.even ? 0 : e - y * columns;
+    const char *from = k.block + (g.l.even ? (k.first + p) * x_step : y * y_step + x * x_step) + c * 4;
+    float *to = room + c * GATHER_PITCH<C> + p;
+#pragma unroll 8
+    for (int i = 0; i < 32; i++) {
+      if (p + 32 * i < k.count) fc_copy_word<4>(to + 32 * i, from);
+      x += g.step32_columns, from += on;
+      if (x >= columns) x -= columns, from += wrap;
+    }
+  }
+}
+
+template <int C>
+__device__ __forceinline__ void copy_chunk(const gather_layout &g, float *room, const gather_chunk &k) {
+  const layout &l = g.l;
+  if (l.in.stride[FC_AXIS_X] != 4 * C) return copy_apart<C>(g, room, k);
+  const char *from = k.block + k.first * (4 * C);
+  int left = FC_STATS_CHUNK;
+  if (!l.even) {
+    const int first = static_cast<int>(k.first), columns = static_cast<int>(l.columns),
+              y = g.by_columns.quotient(first), x = first - y * columns;
+    left = columns - x;
+    if (left + columns < k.count) return copy_apart<C>(g, room, k);
+    from = k.block + y * l.in.stride[FC_AXIS_Y] + x * (4 * C);
+  }
+  if (k.count < FC_STATS_CHUNK || left < k.count)
+    return copy_run<C, false>(room, from, k.count * C, left * C,
+                              l.in.stride[FC_AXIS_Y] - l.columns * (4 * C));
+  if (C > 1 || reinterpret_cast<uintptr_t>(from) % 16) return copy_run<C, true>(room, from, 0, 0, 0);
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < FC_STATS_ROWS; i++)
+    fc_copy_words(room + (i * 32 + lane) * 4, from + (i * 32 + lane) * 16);
+}
+
+// ---- measuring -----------------------------------------------------------------
+
+__device__ __noinline__ fc_stats_part measure_some_of(const float *room, int count) {
+  float v[EACH];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    const int at = i * 32 + threadIdx.x % 32;
+    v[i] = at < count ? room[at] : CUDART_NAN_F;
+  }
+  return some_of(v, count);
+}
+
+__device__ __forceinline__ moments chosen(bool second, const moments &a, const moments &b) {
+  return {second ? b.sum : a.sum, second ? b.twice : a.twice};
+}
+// Lanes with the bit `by` set keep b, the others a, and get what the other half has of it.
+__device__ __forceinline__ moments join_halves(const moments &a, const moments &b, int by, double each) {
+  const bool high = threadIdx.x & by;
+  const moments mine = chosen(high, a, b), other = chosen(high, b, a);
+  const moments there = {across(other.sum, by), across(other.twice, by)};
+  return fc_stats_join(mine, there, each);
+}
+
+// Folds the moments of all channels: GATHER_GROUP lanes side by side get those of a channel.
+template <int CHANNELS> constexpr int GATHER_GROUP = CHANNELS == 1 ? 32 : CHANNELS == 2 ? 16 : 8;
+template <int C> __device__ __forceinline__ moments fold_channels(const moments (&m)[C]) {
+  moments all = m[0];
+  double each = 1.0 / 32;
+  int by = 16;
+  if constexpr (C == 2) all = join_halves(m[0], m[1], 16, each), by = 8;
+  if constexpr (C > 2) {
+    const moments low = join_halves(m[0], m[2], 16, each), high = join_halves(m[1], m[C - 1], 16, each);
+    all = join_halves(low, high, 8, each * 0.5), by = 4;
+  }
+  each = by / 512.0;
+#pragma unroll
+  for (; by > 0; by /= 2, each *= 0.5) all = join_across(all, by, each);
+  return all;
+}
+
+// The parts of a whole chunk: parts[c * UNIT].
+template <int C> __device__ __forceinline__ void measure_room(const float *room, fc_stats_part *parts) {
+  constexpr int GROUP = GATHER_GROUP<C>;
+  const int lane = threadIdx.x % 32, mine = lane / GROUP;
+  moments m[C];
+  float least = 0, most = 0;
+#pragma unroll
+  for (int c = 0; c < C; c++) {
+    float v[EACH];
+#pragma unroll
+    for (int i = 0; i < FC_STATS_ROWS; i++) {
+      const float4 q =
+          *reinterpret_cast<const float4 *>(room + c * GATHER_PITCH<C> + i * FC_STATS_LANES + lane * 4);
+      v[4 * i] = q.x, v[4 * i + 1] = q.y, v[4 * i + 2] = q.z, v[4 * i + 3] = q.w;
+    }
+    float low = v[0], high = v[0];
+#pragma unroll
+    for (int i = 1; i < EACH; i++) low = fminf(low, v[i]), high = fmaxf(high, v[i]);
+    low = least_of_lanes(low), high = most_of_lanes(high);
+    least = mine == c ? low : least, most = mine == c ? high : most;
+    m[c] = moments_of_quads(v);
+    asm volatile("" ::: "memory"); // a channel at a time: registers for all would be too many
+  }
+  const moments all = fold_channels<C>(m);
+  const bool good = all.sum - all.sum == 0; // a sum that is finite has finite samples only
+  if (lane % GROUP == 0 && mine < C) {
+    fc_stats_part p = fc_stats_part_none();
+    fc_stats_part_set(&p, all);
+    p.least = plus(least, 0), p.most = plus(most, 0);
+    parts[mine * UNIT] = p;
+  }
+  const uint32_t bad = __ballot_sync(ALL, !good);
+  if (bad == 0) return;
+  __syncwarp(); // those parts are written once more
+#pragma unroll 1
+  for (int c = 0; c < C; c++) {
+    if ((bad >> c * GROUP & 1) == 0) continue;
+    const fc_stats_part p = measure_some_of(room + c * GATHER_PITCH<C>, FC_STATS_CHUNK);
+    if (lane == 0) parts[c * UNIT] = p;
+  }
+}
+
+// One of the chunks of a block, or of those that are not whole a channel: it takes as long as some that are,
+// so its channels are measured by a warp each. c: the channel that it is asked for.
+template <int C> struct gather_piece {
+  gather_chunk k;
+  int c;
+
+  __device__ __forceinline__ bool is_whole(void) const { return k.count == FC_STATS_CHUNK; }
+  __device__ __forceinline__ void copy(const gather_layout &g, float *room) const {
+    gather_chunk own = k;
+    own.block += c * 4;
+    if (is_whole() ? c == 0 : C == 1 && k.count > 0)
+      copy_chunk<C>(g, room, own);
+    else if (!is_whole() && k.count > 0)
+      copy_apart<1>(g, room, own);
+    fc_commit_copies();
+  }
+  __device__ __forceinline__ void measure(const float *room, fc_stats_part *parts) const {
+    if (is_whole()) {
+      if (c == 0) measure_room<C>(room, parts);
+      return;
+    }
+    fc_stats_part p = fc_stats_part_none();
+    if (k.count > 0) p = measure_some_of(room, k.count);
+    if (threadIdx.x % 32 == 0) parts[c * UNIT] = p;
+  }
+};
+
+// UNIT / l.unit units to a block, as measure_units and measure_pixels have them. Where there are chunks that
+// are not whole the last come first, and are taken by whoever is free; else all take as long.
+template <class S, bool RAGGED>
+__global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
+    gather_units(const __grid_constant__ gather_layout g, fc_stats_part *units, char *blocks,
+                 int64_t frame_bytes) {
+  constexpr int C = S::C, PIECES = RAGGED ? C * UNIT : UNIT;
+  extern __shared__ float4 gather_rooms[];
+  __shared__ fc_stats_part parts[C * UNIT];
+  __shared__ int left;
+  const layout &l = g.l;
+  const int warp = threadIdx.x / 32;
+  float *room = reinterpret_cast<float *>(gather_rooms) + warp * S::ROOM;
+  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
+  if (RAGGED) {
+    if (threadIdx.x == 0) left = PIECES - S::WARPS;
+    __syncthreads();
+  }
+#pragma unroll 1
+  for (int i = RAGGED ? PIECES - 1 - warp : warp, next; i >= 0 && i < PIECES; i = next) {
+    const int chunk = RAGGED ? i / C : i;
+    const gather_piece<C> piece = {gather_chunk_of<C>(g, base, chunk), RAGGED ? i - chunk * C : 0};
+    piece.copy(g, room);
+    next = RAGGED ? take(&left) : i + S::WARPS;
+    fc_await_copies();
+    __syncwarp();
+    piece.measure(room, &parts[chunk]);
+    __syncwarp();
+  }
+  __syncthreads();
+  for (uint32_t c = warp; c < C; c += S::WARPS)
+    finish_units<float>(l, &parts[c * UNIT], base, g.sets, units, blocks, frame_bytes, C, c);
+}
+
+// ---- host ----------------------------------------------------------------------
+
+static inline gather_layout gather_layout_of(const layout &l, bool together) {
+  const int64_t columns = l.columns < 1 ? 1 : l.columns;
+  gather_layout g = {l, fc_dev_divider_of(columns), 0, 0, 0};
+  g.sets = l.frames * l.blocks * l.units * (together ? 1 : l.channels);
+  if (!l.even)
+    g.step32_rows = static_cast<int>(32 / columns), g.step32_columns = static_cast<int>(32 % columns);
+  return g;
+}
+
+template <class S, bool RAGGED>
+static fc_status launch_gather_of(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
+                                  cudaStream_t stream) {
+  const gather_layout g = gather_layout_of(l, S::C > 1);
+  const int64_t each = UNIT / l.unit;
+  if (S::BYTES > 40 << 10 && !fc_allow_shared(gather_units<S, RAGGED>, S::BYTES)) return FC_UNSUPPORTED;
+  gather_units<S, RAGGED>
+      <<<static_cast<unsigned>((g.sets + each - 1) / each), 32 * S::WARPS, S::BYTES, stream>>>(
+          g, units, blocks, frame_bytes);
+  return fc_launch_status();
+}
+
+template <class S>
+static fc_status launch_gather_for(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
+                                   cudaStream_t stream) {
+  const int64_t last = l.length % l.align * (l.audio ? 1 : l.columns); // samples of a frame's last block
+  return l.columns < 1 || l.ragged || last % FC_STATS_CHUNK != 0
+             ? launch_gather_of<S, true>(l, units, blocks, frame_bytes, stream)
+             : launch_gather_of<S, false>(l, units, blocks, frame_bytes, stream);
+}
+
+static inline fc_status launch_gather(const layout &l, fc_stats_part *units, char *blocks,
+                                      int64_t frame_bytes, cudaStream_t stream) {
+  switch (l.pixels ? l.channels : 1) {
+  case 2: return launch_gather_for<gather_shape<2, 4, 5>>(l, units, blocks, frame_bytes, stream);
+  case 3: return launch_gather_for<gather_shape<3, 4, 4>>(l, units, blocks, frame_bytes, stream);
+  case 4: return launch_gather_for<gather_shape<4, 2, 6>>(l, units, blocks, frame_bytes, stream);
+  default: return launch_gather_for<gather_shape<1, 4, 8>>(l, units, blocks, frame_bytes, stream);
+  }
+}
+
+} // namespace stats
 
 namespace stats {
 
@@ -103,10 +506,6 @@ template <typename T>
 static fc_status launch(const layout &l, unsigned grid, fc_stats_part *units, char *blocks,
                         int64_t frame_bytes, cudaStream_t stream) {
   if (grid < MANY) {
-    if constexpr (static_cast<T>(0.5) == 0) {
-      const fc_status status = launch_clusters<T>(l, grid, units, blocks, frame_bytes, stream);
-      if (status != FC_UNSUPPORTED) return status;
-    }
     measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
   } else if constexpr (std::is_same<T, float>::value) {
     return launch_gather(l, units, blocks, frame_bytes, stream);

@@ -3,9 +3,9 @@
 // winstat.cu - sliding statistics on a CUDA device.
 //
 // Sums of floats and of small integers in windows of moderate size are made in one kernel
-// (strips.cuh, faster where nothing is in the way in box_march.cuh), those of floats along
-// rows in another (runs.cuh, faster in line_march.cuh, line_ring.cuh,
-// short.cuh and single.cuh), means of bytes in winstat_{line,box}_bytes.cuh. All else is
+// (strips.cu, faster where nothing is in the way in box_march.cuh), those of floats along
+// rows in another (line_march.cuh, faster in line_march.cuh, line_ring.cu,
+// short.cu and single.cuh), means of bytes in winstat_{line,box}_bytes.cuh. All else is
 // here.
 //
 // Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
@@ -24,11 +24,8 @@
 // deviations, extremes - has kernels and a read of the input of its own; statistics of the
 // same quantity share one.
 #include "filters/winstat/columns.cuh"
-#include "filters/winstat/extremes_launch.cuh"
-#include "filters/winstat/runs_launch.cuh"
 #include "filters/winstat/samples.cuh"
-#include "filters/winstat/spread_launch.cuh"
-#include "filters/winstat/strips_launch.cuh"
+#include "filters/winstat/launch.cuh"
 
 namespace winstat {
 

@@ -6,7 +6,7 @@
  * needed. A tile is then turned, so that a vector holds a column of it, and the same sums run along the
  * rows, all rows of a vector side by side; channels that lie next to each other go together. Either way
  * is winstat_box.h; turning costs two shuffles for each doubling of the vector, and spares the many
- * unaligned loads and stores that sliding along a row would take (see tests/bench/NOTES.md).
+ * unaligned loads and stores that sliding along a row would take (see WHY.md).
  */
 #include <string.h>
 

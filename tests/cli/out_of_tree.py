@@ -13,6 +13,24 @@ import harness
 MESON = sys.argv[3]
 
 
+# The helpers in C++17, whose initialisers go by position.
+HALVE = r"""
+#include <fc_helpers.h>
+enum { HALF = 1, THIRD = 2 };
+FC_POINTWISE(process, const fc_arg *const *, args, x, x / (fc_value)(args[0]->ints[0] + 1))
+static const fc_param *const *const params = FC_STATIC_LIST(
+    fc_param,
+    FC_ENUM_PARAM(FC_PARAM_MAIN, "part", "Which part.", "half",
+                  FC_CHOICES(FC_CHOICE(HALF, "half", "a half"), FC_CHOICE(THIRD, "third", "a third"))),
+    FC_INT_PARAM(0, "unused", "Nothing.", "samples", "3", FC_INT_BETWEEN(1, 5)));
+static const fc_operator op = {
+    sizeof(fc_operator), FC_OP_KEEPS_MEANING, "halve", "divides", "Divides.", FC_TEXTS("halve:half"), 2,
+    FC_KINDS_ALL, FC_DTYPES_ALL, FC_DTYPES_ALL, params, fc_create_args, nullptr, nullptr,
+    FC_BACKENDS(FC_ON_CPU(nullptr, nullptr, nullptr, process)), nullptr, nullptr, nullptr, nullptr, nullptr};
+FC_PLUGIN("org.example.halve", "1.0", "you", "MIT", "https://example.org/halve", &op)
+"""
+
+
 class OutOfTree(harness.Case):
     def install(self):
         """Installs into the folder; the environment in which pkg-config finds it there."""
@@ -57,6 +75,21 @@ class OutOfTree(harness.Case):
         want = [16384 - v if v > 8192 else v for v in samples]
         self.assertNotEqual(want, samples)
         self.assertEqual(harness.read_wav(self.path("turned.wav"))[0], want)
+
+    def test_helpers_in_plusplus(self):
+        if not shutil.which("pkg-config") or not shutil.which("c++"):
+            self.skipTest("no pkg-config or no C++ compiler here")
+        with open(self.path("halve.cpp"), "w", encoding="utf-8") as file:
+            file.write(HALVE)
+        line = ("c++ -std=c++17 -pedantic -Wall -Wextra -Wno-missing-field-initializers -Werror -shared -fPIC "
+                "$(pkg-config --cflags filterchain-plugin) halve.cpp -o halve.so")
+        done = subprocess.run(["sh", "-c", line], cwd=self.folder, env=self.install(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        samples = [3 * v for v in range(-500, 500)]
+        harness.write_wav(self.path("in.wav"), samples)
+        self.succeed("-i", "in.wav", "--plugin-dir", ".", "-p", "halve:third", "-o", "out.wav")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [v // 3 for v in samples])
 
     def test_what_is_installed_runs(self):
         environment = self.install()

@@ -306,16 +306,40 @@ static void fake_free(fc_runner *runner) {
 
 /* ---- runner.h ---------------------------------------------------------- */
 
-fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
-  g_assert_cmpint(ordinal, ==, 0);
+static gboolean fake_rejoin(fc_runner *runner, GError **error) {
+  return TRUE;
+}
+
+static gboolean fake_fork(fc_runner *runner, guint lanes, GError **error) {
+  g_assert_true(((fake_runner *)runner)->borrowed);
+  if (!passes(FAKE_FORK, "forking", error)) return FALSE;
+  g_assert_cmpint(device.lanes, ==, 0);
+  device.lanes = (int)lanes;
+  return TRUE;
+}
+
+static void fake_aside(fc_runner *runner, guint lane) {
+  g_assert_cmpint(lane, <=, device.lanes);
+}
+
+/* A fork stays joined even where that fails: there is nothing else to be done with it. */
+static gboolean fake_join(fc_runner *runner, GError **error) {
+  g_assert_cmpint(device.lanes, >, 0);
+  device.lanes = 0;
+  return passes(FAKE_FORK, "joining", error);
+}
+
+static fc_runner *fake_open(gint32 which, void *stream, GError **error) {
+  g_assert_cmpint(fc_device_kind_of(which), ==, FC_KIND_CUDA);
+  g_assert_cmpint(fc_device_ordinal(which), <, FAKE_DEVICES);
   if (!passes(FAKE_NEW, "creating streams", error)) return NULL;
   fake_runner *me = g_new0(fake_runner, 1);
   pthread_mutex_init(&me->mutex, NULL);
   me->borrowed = stream != NULL;
-  me->base = (fc_runner){.device = 0,
+  me->base = (fc_runner){.device = which,
                          .stream = stream ? stream : me,
                          .threads = 1,
-                         .description = g_strdup(FAKE_NAME),
+                         .description = g_strdup_printf("cuda:%d (Fake)", fc_device_ordinal(which)),
                          .free = fake_free,
                          .alloc = fake_alloc,
                          .release = fake_release,
@@ -326,9 +350,14 @@ fc_runner *fc_cuda_runner_new(int ordinal, void *stream, GError **error) {
                          .compute = fake_compute,
                          .wait_upload = fake_wait_upload,
                          .wait_download = fake_wait_download,
+                         .wait = fake_wait_download,
                          .finish = fake_finish,
                          .copy = fake_copy,
                          .fill_border = fake_fill_border};
+  if (stream) {
+    me->base.rejoin = fake_rejoin;
+    me->base.fork = fake_fork, me->base.aside = fake_aside, me->base.join = fake_join;
+  }
   pthread_mutex_lock(&device.mutex);
   device.runners++;
   pthread_mutex_unlock(&device.mutex);
@@ -341,79 +370,66 @@ static void look(void) {
   pthread_mutex_unlock(&device.mutex);
 }
 
-fc_cuda_starting *fc_cuda_start(int ordinal) {
+static fc_starting *fake_start(gint32 which) {
   look();
   return NULL;
 }
 
-void fc_cuda_start_wait(fc_cuda_starting *starting) {}
+static void fake_start_wait(fc_starting *starting) {}
 
-gboolean fc_has_cuda(void) {
-  return TRUE;
-}
-
-gboolean fc_cuda_rejoin(fc_runner *runner, GError **error) {
-  return TRUE;
-}
-
-gboolean fc_cuda_fork(fc_runner *runner, guint lanes, GError **error) {
-  g_assert_true(((fake_runner *)runner)->borrowed);
-  if (!passes(FAKE_FORK, "forking", error)) return FALSE;
-  g_assert_cmpint(device.lanes, ==, 0);
-  device.lanes = (int)lanes;
-  return TRUE;
-}
-
-void fc_cuda_aside(fc_runner *runner, guint lane) {
-  g_assert_cmpint(lane, <=, device.lanes);
-}
-
-/* A fork stays joined even where that fails: there is nothing else to be done with it. */
-gboolean fc_cuda_join(fc_runner *runner, GError **error) {
-  g_assert_cmpint(device.lanes, >, 0);
-  device.lanes = 0;
-  return passes(FAKE_FORK, "joining", error);
-}
-
-gboolean fc_cuda_captures(int ordinal, void *stream) {
+static gboolean fake_captures(gint32 which, void *stream) {
   return device.faults.captures;
 }
 
-int fc_cuda_device_count(char **reason) {
+static int fake_count(char **reason) {
   look();
   const char *why = device.faults.no_driver ? "there is no NVIDIA driver" : device.faults.no_device;
   if (reason) *reason = g_strdup(why);
-  return why ? 0 : 1;
+  return why ? 0 : FAKE_DEVICES;
 }
 
-char *fc_cuda_device_name(int ordinal) {
+static char *fake_describe(gint32 which) {
   look();
-  return g_strdup(FAKE_NAME);
+  return g_strdup_printf("cuda:%d (Fake)", fc_device_ordinal(which));
 }
 
-gboolean fc_cuda_driver_present(void) {
+static gboolean fake_present(void) {
   look();
   return !device.faults.no_driver;
 }
 
-int fc_cuda_enter(int ordinal) {
+static int fake_enter(gint32 which) {
   look();
   return 0;
 }
 
-void fc_cuda_leave(int before) {}
+static void fake_leave(int before) {}
 
-void *fc_cuda_malloc(int ordinal, gsize bytes) {
+static void *fake_malloc(gint32 which, gsize bytes) {
   return fake_device_fails(FAKE_MALLOC) ? NULL : take(bytes, FALSE, NULL);
 }
 
-void fc_cuda_free(int ordinal, void *memory) {
+static void fake_release_plain(gint32 which, void *memory) {
   give(memory, FALSE, NULL);
 }
 
-gboolean fc_cuda_copy_to(int ordinal, void *to, const void *from, gsize bytes, GError **error) {
+static gboolean fake_upload_plain(gint32 which, void *to, const void *from, gsize bytes, GError **error) {
   if (!passes(FAKE_COPY_TO, "upload", error)) return FALSE;
   if (!holds(to, (char *)to + bytes, FALSE)) g_error("fake device: an upload beyond an operator's memory");
   memcpy(to, from, bytes);
   return TRUE;
 }
+
+const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
+                               .present = fake_present,
+                               .count = fake_count,
+                               .describe = fake_describe,
+                               .open = fake_open,
+                               .captures = fake_captures,
+                               .start = fake_start,
+                               .start_wait = fake_start_wait,
+                               .enter = fake_enter,
+                               .leave = fake_leave,
+                               .alloc = fake_malloc,
+                               .release = fake_release_plain,
+                               .upload = fake_upload_plain};

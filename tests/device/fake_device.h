@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fake_device.h - a CUDA device that is none: core/device/runner.h over host memory, for machines
- * without a GPU. A program that has it among its sources gets it in place of core/device/cuda.cu or
- * core/device/cuda_none.c, which the linker then leaves in the archive.
+ * without a GPU. A context
+ * whose driver it is has it in place of CUDA.
  *
  * Work is done when its lane is waited for, no sooner: uploads at the compute of their slot or
  * at wait_upload, downloads at wait_download or the next compute of the slot. Every piece of
@@ -18,10 +18,14 @@
 
 #include "core/device/runner.h"
 
-#define FAKE_NAME "cuda:0 (Fake)"
+#define FAKE_NAME    "cuda:0 (Fake)"
+#define FAKE_DEVICES 3
+
+/* For fc_context.driver. */
+extern const fc_driver fake_driver;
 
 typedef enum fake_call {
-  FAKE_NEW,        /* fc_cuda_runner_new */
+  FAKE_NEW,        /* fc_driver.open */
   FAKE_ALLOC,      /* device memory of a runner: NULL */
   FAKE_ALLOC_HOST, /* pinned memory: NULL */
   FAKE_UPLOAD,
@@ -31,10 +35,10 @@ typedef enum fake_call {
   FAKE_FINISH,
   FAKE_COPY,
   FAKE_BORDER,
-  FAKE_MALLOC,  /* fc_cuda_malloc, for operators: NULL */
-  FAKE_COPY_TO, /* fc_cuda_copy_to */
+  FAKE_MALLOC,  /* fc_driver.alloc, for operators: NULL */
+  FAKE_COPY_TO, /* fc_driver.upload */
   FAKE_PROCESS, /* of an operator, which asks with fake_device_fails */
-  FAKE_FORK,    /* fc_cuda_fork and fc_cuda_join */
+  FAKE_FORK,    /* fork and join */
   FAKE_CALLS
 } fake_call;
 

@@ -296,6 +296,7 @@ static void test_bytes(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
+  context->driver = &fake_driver;
   fc_context_set_log(context, ignore, NULL);
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
   g_test_add_func("/bands/pixels", test_pixels);

@@ -499,8 +499,8 @@ static void test_stream(void) {
   drop(&c, 0);
   fake_device_set(NULL);
   const gsize size = FRAMES * sizeof(float);
-  fc_view from = view_in(fc_cuda_malloc(0, size), 0), to = view_in(fc_cuda_malloc(0, size), 0);
-  g_assert_true(fc_cuda_copy_to(0, from.data, host, size, NULL));
+  fc_view from = view_in(fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0), to = view_in(fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0);
+  g_assert_true(fake_driver.upload(FC_CUDA_DEVICE(0), from.data, host, size, NULL));
   int stream = 0, reached = 0;
   for (int k = 0; k < FAKE_CALLS; k++)
     for (guint at = 1;; at++) {
@@ -520,8 +520,8 @@ static void test_stream(void) {
       if (ok) break;
     }
   g_assert_cmpint(reached, >, 10);
-  fc_cuda_free(0, from.data);
-  fc_cuda_free(0, to.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), to.data);
 }
 
 /* ---- large views ------------------------------------------------------- */
@@ -593,9 +593,9 @@ static gsize check_large(const struct large *l) {
   from.data = source, to.data = good;
   fake_device_set(NULL);
   g_assert_true(fc_chain_run_host(c.chain, &from, &to, &options, NULL, NULL));
-  from.data = fc_cuda_malloc(0, in_bytes), to.data = fc_cuda_malloc(0, out_bytes);
+  from.data = fake_driver.alloc(FC_CUDA_DEVICE(0), in_bytes), to.data = fake_driver.alloc(FC_CUDA_DEVICE(0), out_bytes);
   from.device = to.device = 0;
-  g_assert_true(fc_cuda_copy_to(0, from.data, source, in_bytes, NULL));
+  g_assert_true(fake_driver.upload(FC_CUDA_DEVICE(0), from.data, source, in_bytes, NULL));
   for (int i = 0; i < 2; i++) {
     int stream = 0;
     memset(to.data, 0xff, out_bytes);
@@ -606,8 +606,8 @@ static gsize check_large(const struct large *l) {
   }
   gsize beside = fake_device_peak() - in_bytes - out_bytes;
   drop(&c, 2);
-  fc_cuda_free(0, from.data);
-  fc_cuda_free(0, to.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), to.data);
   return beside;
 }
 
@@ -656,8 +656,8 @@ static gboolean run_edges(gint64 y, gint64 x, hosted_border border, const fake_f
   const char *const stages[] = {l.stages[0], NULL};
   fc_format format = format_of(&l);
   const gsize size = (gsize)(y * x + 1) * sizeof(float);
-  fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
-          to = view_as(&format, fc_cuda_malloc(0, size), 0);
+  fc_view from = view_as(&format, fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0),
+          to = view_as(&format, fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0);
   int stream = 0;
   make_noise(from.data, size, FC_F32);
   host_borders(border);
@@ -666,8 +666,8 @@ static gboolean run_edges(gint64 y, gint64 x, hosted_border border, const fake_f
   gboolean ok = fc_chain_run_device(c.chain, &from, &to, &stream, NULL, error);
   host_borders(HOSTED_GIVEN);
   drop(&c, 2);
-  fc_cuda_free(0, from.data);
-  fc_cuda_free(0, to.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), to.data);
   return ok;
 }
 
@@ -687,8 +687,8 @@ static void check_large_failing(const struct large *l) {
   const char *const stages[] = {l->stages[0], l->stages[1], NULL};
   fc_format format = format_of(l);
   const gsize size = (gsize)(l->y * l->x) * sizeof(float);
-  fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
-          to = view_as(&format, fc_cuda_malloc(0, size), 0);
+  fc_view from = view_as(&format, fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0),
+          to = view_as(&format, fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0);
   make_noise(from.data, size, FC_F32);
   int stream = 0, reached = 0;
   for (int k = 0; k < FAKE_CALLS; k++)
@@ -707,8 +707,8 @@ static void check_large_failing(const struct large *l) {
       if (ok) break;
     }
   g_assert_cmpint(reached, >, 15);
-  fc_cuda_free(0, from.data);
-  fc_cuda_free(0, to.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), to.data);
 }
 
 static void test_large_failing(void) {
@@ -736,8 +736,8 @@ static void test_edges_captured(void) {
                {HOSTED_REFUSED, TRUE, TRUE}};
   fc_format format = format_of(&l);
   const gsize size = (gsize)(l.y * l.x) * sizeof(float);
-  fc_view from = view_as(&format, fc_cuda_malloc(0, size), 0),
-          to = view_as(&format, fc_cuda_malloc(0, size), 0);
+  fc_view from = view_as(&format, fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0),
+          to = view_as(&format, fake_driver.alloc(FC_CUDA_DEVICE(0), size), 0);
   make_noise(from.data, size, FC_F32);
   host_borders(HOSTED_MADE);
   ready_chain c = parse(stages, NULL);
@@ -753,13 +753,14 @@ static void test_edges_captured(void) {
   }
   host_borders(HOSTED_GIVEN);
   drop(&c, 2);
-  fc_cuda_free(0, from.data);
-  fc_cuda_free(0, to.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), to.data);
 }
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
+  context->driver = &fake_driver;
   fc_context_set_log(context, log_line, NULL);
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
   scratch_init();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The outside of every file: its licence line, name, length, and that of its functions.
+"""The outside of every file: its licence line, name, length, and that of its functions; how many a folder holds.
 
     files.py ROOT
 """
@@ -16,6 +16,8 @@ CODE = (".c", ".h", ".cu", ".cuh", ".py", ".sh", "meson.build", "meson.options",
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*|[A-Z]+(\.md)?|\d{4}-\d\d-\d\d-[a-z0-9-]+\.json")
 MAX_LINES = 900
 MAX_FUNCTION = 80
+MAX_FILES = 25  # of a folder, in those below, but for what is written about it
+FOLDERS = ("filters/",)
 
 
 def is_script(root, path):
@@ -71,14 +73,17 @@ def check_code(path, text):
 
 
 def main(root):
-    complaints, checked = [], 0
+    complaints, checked, folders = [], 0, {}
     for path in tree.sources(root):
         name = os.path.basename(path)
+        if path.startswith(FOLDERS) and not path.endswith(".md"):
+            folders[os.path.dirname(path)] = folders.get(os.path.dirname(path), 0) + 1
         if not name.startswith(".") and not NAME.fullmatch(name):
             complaints.append(f"{path}: names are lower case, digits and _")
         if path.endswith(CODE) or is_script(root, path):
             checked += 1
             complaints += check_code(path, tree.read(root, path))
+    complaints += [f"{folder}: {count} files, more than {MAX_FILES}" for folder, count in folders.items() if count > MAX_FILES]
     return tree.finish(complaints, checked)
 
 

@@ -15,7 +15,7 @@ import sys
 import tree
 
 FOLDERS = ("core/", "filters/", "media/", "plugins/", "cli/")
-FOR_CPLUSPLUS = re.compile(r"core/contract/\w+\.h|filters/\w+/\w+\.h")
+FOR_CPLUSPLUS = re.compile(r"core/contract/\w+\.h|filters/(\w+/)+\w+\.h")
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-parameter"]
 
 

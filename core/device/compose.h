@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compose.h - stages that look at one sample or pixel each, as the text of one CUDA kernel and its
+ * parameters.
+ *
+ * The text is the skeleton map.cuh (filters/gpu, embedded here when the library is built), the stages' device
+ * functions (extension "device-function/1"), each in a namespace of its own, and a struct that holds them:
+ *
+ *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
+ *
+ * A link of an integer type, or one that holds less than what is computed with, rounds as storing and loading
+ * it would: the bits are those of the stages run one by one. Types, kinds, layouts and the order of stages
+ * are in the text; numbers are parameters, so that another gain compiles nothing anew. No device is needed
+ * for any of this.
+ */
+#ifndef FC_CORE_COMPOSE_H
+#define FC_CORE_COMPOSE_H
+
+#include "core/base/error.h"
+#include "core/contract/plugin.h"
+
+G_BEGIN_DECLS
+
+/* Of a kernel's parameters, which begin with this: struct fc_map_args of map.cuh, whose fields are explained
+ * there. */
+typedef struct fc_map_args {
+  const void *in;
+  void *out;
+  gint64 length, count[3], in_step[4], out_step[4], in_channel, out_channel;
+  guint32 *notes;
+} fc_map_args;
+
+typedef struct fc_compose_stage {
+  const char *name;                   /* the operator's, for messages of the compiler */
+  const fc_device_function *function; /* of the type that is computed with */
+  int dtype, kind;                    /* of what comes out of it; of the last stage those of `out` */
+} fc_compose_stage;
+
+typedef struct fc_composed {
+  GString *text;
+  GByteArray *params; /* an fc_map_args, and at FC_COMPOSE_ALIGN each stage's bytes; `in`, `out` and `notes`
+                         are set */
+  const char *skeleton;
+  guint grid[2], threads;
+} fc_composed;
+
+/* How parameters of stages are aligned, and how many bytes there may be of all: a kernel's limit is 4 KB. */
+#define FC_COMPOSE_ALIGN 16
+#define FC_COMPOSE_MOST  4096
+
+/*
+ * `stages` on `in` into `out`, computed in FC_F32 or FC_F64, on a device of so many multiprocessors. The
+ * views agree but for the channels that pixel-wise stages change. FC_UNSUPPORTED, with a sentence, where that
+ * is no kernel of this kind: more than 16 channels pixel by pixel, more parameters than a kernel takes,
+ * signals whose lines 32 bits do not number.
+ */
+fc_composed *fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
+                            const fc_view *out, guint32 *notes, guint processors, GError **error);
+void fc_composed_free(fc_composed *composed); /* NULL is allowed */
+
+/* The files that the text includes, as NVRTC wants them. */
+typedef struct fc_compose_header {
+  const char *name, *text;
+} fc_compose_header;
+extern const fc_compose_header fc_compose_headers[]; /* ends with NULL */
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_composed, fc_composed_free)
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jit_main.c - the program filterchain-jit: compiles one CUDA text, as the child of jit.h. Not for people to
+ * run.
+ *
+ *   filterchain-jit LIBNVRTC <request 3>answer
+ *
+ * Of the request "option", "name" and "header" may come several times, "text" is the last. The answer is one
+ * of "cubin", "log" (the text is at fault), "unknown" (no such compiler, or it does not know the chip).
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/device/jit.h"
+
+enum { MOST_PARTS = 64, INVALID_OPTION = 5 };
+
+typedef struct nvrtc {
+  int (*create)(void **program, const char *text, const char *name, int headers, const char *const *texts,
+                const char *const *names);
+  int (*compile)(void *program, int n, const char *const *options);
+  int (*log_size)(void *program, size_t *size), (*log)(void *program, char *log);
+  int (*cubin_size)(void *program, size_t *size), (*cubin)(void *program, char *cubin);
+} nvrtc;
+
+typedef struct request {
+  const char *option[MOST_PARTS], *name[MOST_PARTS], *header[MOST_PARTS];
+  int options, names, headers;
+  const char *text;
+} request;
+
+/* ---- talking ------------------------------------------------------------------- */
+
+static void answer(const char *kind, const void *bytes, size_t n) {
+  char head[64];
+  int length = snprintf(head, sizeof head, "%s %zu\n", kind, n);
+  const struct {
+    const char *at;
+    size_t n;
+  } parts[] = {{head, (size_t)length}, {bytes, n}};
+  for (int i = 0; i < 2; i++)
+    for (size_t done = 0; done < parts[i].n;) {
+      ssize_t wrote = write(FC_JIT_ANSWERS, parts[i].at + done, parts[i].n - done);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) _exit(2);
+      done += (size_t)wrote;
+    }
+}
+
+/* Ends the process, which has said what there is to say: without the library's exit handlers. */
+G_NORETURN static void refuse(const char *why) {
+  answer("unknown", why, strlen(why));
+  _exit(1);
+}
+
+/* A part's bytes, with a zero behind them; NULL at the end of the request. */
+static char *read_part(char *kind, size_t most) {
+  unsigned long long n = 0;
+  char line[96], format[32];
+  if (!fgets(line, sizeof line, stdin)) return NULL;
+  snprintf(format, sizeof format, "%%%zus %%llu", most - 1);
+  if (sscanf(line, format, kind, &n) != 2 || n > FC_JIT_LONGEST) return NULL;
+  char *bytes = g_try_malloc(n + 1);
+  if (!bytes || fread(bytes, 1, n, stdin) != n) return NULL;
+  bytes[n] = 0;
+  return bytes;
+}
+
+static int read_request(request *r) {
+  char kind[16], *part;
+  while (!r->text && (part = read_part(kind, sizeof kind)) != NULL) {
+    if (strcmp(kind, "option") == 0 && r->options < MOST_PARTS)
+      r->option[r->options++] = part;
+    else if (strcmp(kind, "name") == 0 && r->names < MOST_PARTS)
+      r->name[r->names++] = part;
+    else if (strcmp(kind, "header") == 0 && r->headers < MOST_PARTS)
+      r->header[r->headers++] = part;
+    else if (strcmp(kind, "text") == 0)
+      r->text = part;
+    else
+      return 0;
+  }
+  return r->text && r->names == r->headers;
+}
+
+/* ---- compiling -------------------------------------------------------------------- */
+
+static void *find(void *library, const char *name) {
+  void *symbol = dlsym(library, name);
+  if (!symbol) refuse("the library is no NVRTC of CUDA 11.2 or later");
+  return symbol;
+}
+
+static nvrtc load(const char *path) {
+  nvrtc n;
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) refuse(dlerror());
+  *(void **)&n.create = find(library, "nvrtcCreateProgram");
+  *(void **)&n.compile = find(library, "nvrtcCompileProgram");
+  *(void **)&n.log_size = find(library, "nvrtcGetProgramLogSize");
+  *(void **)&n.log = find(library, "nvrtcGetProgramLog");
+  *(void **)&n.cubin_size = find(library, "nvrtcGetCUBINSize");
+  *(void **)&n.cubin = find(library, "nvrtcGetCUBIN");
+  return n;
+}
+
+static int compile(const nvrtc *n, const request *r) {
+  void *program = NULL;
+  size_t size = 0;
+  if (n->create(&program, r->text, "kernel.cu", r->headers, r->header, r->name) != 0)
+    refuse("NVRTC cannot make a program of it");
+  const int failed = n->compile(program, r->options, r->option);
+  if (failed ? n->log_size(program, &size) : n->cubin_size(program, &size))
+    refuse("NVRTC does not tell a size");
+  char *bytes = g_try_malloc0(size + 1);
+  if (!bytes || (failed ? n->log(program, bytes) : n->cubin(program, bytes)))
+    refuse("NVRTC does not hand its result over");
+  if (failed == INVALID_OPTION) refuse(bytes); /* an unknown chip is one */
+  answer(failed ? "log" : "cubin", bytes, failed ? strlen(bytes) : size);
+  return failed ? 1 : 0;
+}
+
+/* A crash here is expected and reported: no core files, no endless loop that outlives the parent. */
+static void limit_self(void) {
+  struct rlimit none = {0, 0}, seconds = {FC_JIT_TIMEOUT_MS / 1000 + 1, FC_JIT_TIMEOUT_MS / 1000 + 1};
+  setrlimit(RLIMIT_CORE, &none);
+  setrlimit(RLIMIT_CPU, &seconds);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+int main(int argc, char **argv) {
+  static request r;
+  if (argc != 2) return 2;
+  limit_self();
+  if (!read_request(&r)) return 2;
+  const nvrtc n = load(argv[1]);
+  _exit(compile(&n, &r));
+}

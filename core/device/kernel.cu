@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// kernel.cu - see kernel.h.
+#include "core/device/kernel.h"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+struct fc_kernel {
+  CUmodule module;
+  CUfunction function;
+};
+
+namespace {
+
+// A function of the driver, at whatever version the headers have; NULL where there is no driver.
+template <typename Fn> Fn driver(const char *name) {
+  void *found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t status =
+      cudaGetDriverEntryPointByVersion(name, &found, CUDART_VERSION, cudaEnableDefault, &result);
+#else
+  const cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#endif
+  if (status != cudaSuccess || result != cudaDriverEntryPointSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  return reinterpret_cast<Fn>(found);
+}
+
+using load_fn = CUresult (*)(CUmodule *, const void *);
+using unload_fn = CUresult (*)(CUmodule);
+using function_fn = CUresult (*)(CUfunction *, CUmodule, const char *);
+using launch_fn = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                               unsigned, CUstream, void **, void **);
+
+} // namespace
+
+extern "C" {
+
+fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
+  const load_fn load = driver<load_fn>("cuModuleLoadData");
+  const function_fn function = driver<function_fn>("cuModuleGetFunction");
+  fc_kernel kernel = {nullptr, nullptr};
+  if (!load || !function || cudaFree(nullptr) != cudaSuccess) { // the last: the device's context is current
+    fc_fail(error, FC_DEVICE, "there is no CUDA driver that loads kernels");
+    return nullptr;
+  }
+  if (load(&kernel.module, g_bytes_get_data(code, nullptr)) != CUDA_SUCCESS ||
+      function(&kernel.function, kernel.module, "kernel") != CUDA_SUCCESS) {
+    fc_kernel_unload(static_cast<fc_kernel *>(g_memdup2(&kernel, sizeof kernel)));
+    fc_fail(error, FC_UNSUPPORTED, "the driver refuses a composed kernel");
+    return nullptr;
+  }
+  return static_cast<fc_kernel *>(g_memdup2(&kernel, sizeof kernel));
+}
+
+void fc_kernel_unload(fc_kernel *kernel) {
+  const unload_fn unload = driver<unload_fn>("cuModuleUnload");
+  if (kernel && kernel->module && unload) (void)unload(kernel->module);
+  g_free(kernel);
+}
+
+fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed, void *stream) {
+  static const launch_fn launch = driver<launch_fn>("cuLaunchKernel");
+  size_t bytes = composed->params->len;
+  void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, composed->params->data, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                    &bytes, CU_LAUNCH_PARAM_END};
+  if (!launch) return FC_DEVICE;
+  const CUresult result = launch(kernel->function, composed->grid[0], composed->grid[1], 1, composed->threads,
+                                 1, 1, 0, static_cast<CUstream>(stream), nullptr, params);
+  return result == CUDA_SUCCESS ? FC_OK : result == CUDA_ERROR_OUT_OF_MEMORY ? FC_NO_MEMORY : FC_DEVICE;
+}
+
+fc_status fc_kernel_device(int *major, int *minor, guint *processors) {
+  int device = 0, count = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return FC_DEVICE;
+  }
+  *processors = static_cast<guint>(count);
+  return FC_OK;
+}
+
+} // extern "C"

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_cache.c - see kernel_cache.h.
+ */
+#include "core/device/kernel_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LAYOUT "filterchain kernel 1\n"
+/* Both sums in hexadecimal, a newline behind each. */
+enum { DIGEST = 64, HEAD = sizeof LAYOUT - 1 + 2 * (DIGEST + 1), LARGEST = 16 << 20 };
+
+/* ---- where it lies ----------------------------------------------------------- */
+
+char *fc_kernel_cache_folder(void) {
+  const char *no = g_getenv("FILTERCHAIN_NO_CACHE"), *home = g_get_user_cache_dir();
+  if (no && *no && strcmp(no, "0") != 0) return NULL;
+  return g_path_is_absolute(home) ? g_build_filename(home, "filterchain", "kernels", NULL) : NULL;
+}
+
+static gboolean is_ours_alone(const struct stat *st) {
+  return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* No link that somebody else has laid, and ours. */
+static gboolean is_our_folder(const char *path) {
+  struct stat link, st;
+  return lstat(path, &link) == 0 && link.st_uid == geteuid() && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+         is_ours_alone(&st);
+}
+
+/* A superuser with somebody else's home leaves no folders there that its owner cannot write. */
+static gboolean may_make_within(const char *folder) {
+  struct stat st;
+  return geteuid() != 0 || (stat(folder, &st) == 0 && st.st_uid == 0);
+}
+
+/* With those it lies in, ~/.cache/filterchain, but no home where there is none. */
+static gboolean make_folder(const char *path, int levels) {
+  g_autofree char *parent = g_path_get_dirname(path);
+  if (g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
+  if (levels == 0 || !make_folder(parent, levels - 1) || !may_make_within(parent)) return FALSE;
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* ---- keys ------------------------------------------------------------------------ */
+
+/* A string with its end, so that two do not run together. */
+static void add(GChecksum *sum, const char *text) {
+  g_checksum_update(sum, (const guchar *)text, (gssize)strlen(text) + 1);
+}
+
+char *fc_kernel_cache_key(const char *identity, int major, int minor, const char *text) {
+  GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_autofree char *chip = g_strdup_printf("sm_%d%d", major, minor);
+  add(sum, LAYOUT), add(sum, identity), add(sum, chip);
+  for (guint i = 0; fc_jit_options[i]; i++) add(sum, fc_jit_options[i]);
+  for (const fc_compose_header *h = fc_compose_headers; h->name; h++) add(sum, h->name), add(sum, h->text);
+  add(sum, text);
+  char *key = g_strdup(g_checksum_get_string(sum));
+  g_checksum_free(sum);
+  return key;
+}
+
+static gboolean is_key(const char *name) {
+  return strlen(name) == DIGEST && strspn(name, "0123456789abcdef") == DIGEST;
+}
+
+/* ---- reading ---------------------------------------------------------------------- */
+
+/* All of a file of ours; NULL where it is none. */
+static GByteArray *read_whole(const char *path) {
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return NULL;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_ours_alone(&st) || st.st_size <= HEAD ||
+      st.st_size > LARGEST) {
+    close(fd);
+    return NULL;
+  }
+  GByteArray *all = g_byte_array_new();
+  g_byte_array_set_size(all, (guint)st.st_size);
+  gsize done = 0;
+  while (done < all->len) {
+    ssize_t n = read(fd, all->data + done, all->len - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += (gsize)n;
+  }
+  close(fd);
+  if (done == all->len) return all;
+  g_byte_array_unref(all);
+  return NULL;
+}
+
+static char *head_of(const char *key, const guint8 *code, gsize n) {
+  g_autofree char *digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, code, n);
+  return g_strconcat(LAYOUT, key, "\n", digest, "\n", NULL);
+}
+
+GBytes *fc_kernel_cache_read(const char *folder, const char *key) {
+  if (!folder || !is_key(key) || !is_our_folder(folder)) return NULL;
+  g_autofree char *path = g_build_filename(folder, key, NULL);
+  GByteArray *all = read_whole(path);
+  if (!all) return NULL;
+  g_autofree char *head = head_of(key, all->data + HEAD, all->len - HEAD);
+  GBytes *code = memcmp(head, all->data, HEAD) == 0 ? g_bytes_new(all->data + HEAD, all->len - HEAD) : NULL;
+  g_byte_array_unref(all);
+  if (code)
+    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use: the oldest go first */
+  return code;
+}
+
+/* ---- writing ---------------------------------------------------------------------- */
+
+typedef struct entry {
+  char *path;
+  goffset size;
+  gint64 used;
+} entry;
+
+static void free_entry(gpointer data) {
+  entry *e = data;
+  g_free(e->path);
+  g_free(e);
+}
+
+static int by_age(gconstpointer a, gconstpointer b) {
+  const entry *x = *(const entry *const *)a, *y = *(const entry *const *)b;
+  return (x->used > y->used) - (x->used < y->used);
+}
+
+/* Removes the oldest until what is left fits; also what a process left behind that died while it wrote. */
+static void make_room(const char *folder) {
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func(free_entry);
+  goffset total = 0;
+  const char *name;
+  while (dir && (name = g_dir_read_name(dir)) != NULL) {
+    struct stat st;
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    const gboolean ours = is_key(name),
+                   left = strlen(name) > DIGEST && name[DIGEST] == '.'; /* GLib's temporary file */
+    if ((!ours && !left) || lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    if (left && g_get_real_time() / G_USEC_PER_SEC - st.st_mtime < 3600) continue;
+    entry *e = g_new(entry, 1);
+    *e = (entry){g_steal_pointer(&path), st.st_size, left ? 0 : (gint64)st.st_mtime};
+    total += e->size;
+    g_ptr_array_add(entries, e);
+  }
+  g_ptr_array_sort(entries, by_age);
+  for (guint i = 0; i < entries->len; i++) {
+    const entry *e = g_ptr_array_index(entries, i);
+    if (total <= FC_KERNEL_CACHE_MOST && e->used != 0) break;
+    if (g_unlink(e->path) == 0) total -= e->size;
+  }
+}
+
+void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code) {
+  gsize n;
+  const guint8 *bytes = g_bytes_get_data(code, &n);
+  if (!folder || !is_key(key) || n == 0 || n > LARGEST - HEAD || !make_folder(folder, 3) ||
+      !is_our_folder(folder))
+    return;
+  g_autofree char *path = g_build_filename(folder, key, NULL), *head = head_of(key, bytes, n);
+  g_autoptr(GByteArray) all = g_byte_array_new();
+  g_byte_array_append(all, (const guint8 *)head, HEAD);
+  g_byte_array_append(all, bytes, (guint)n);
+  if (g_file_set_contents_full(path, (const char *)all->data, (gssize)all->len,
+                               G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL))
+    make_room(folder);
+}
+
+void fc_kernel_cache_forget(const char *folder, const char *key) {
+  if (!folder || !is_key(key) || !is_our_folder(folder)) return;
+  g_autofree char *path = g_build_filename(folder, key, NULL);
+  (void)g_unlink(path);
+}
+
+/* ---- both ---------------------------------------------------------------------------- */
+
+GBytes *fc_kernel_make(const char *helper, const char *compiler, const char *folder, int major, int minor,
+                       const char *text, gboolean *hit, GError **error) {
+  g_autofree char *identity = compiler ? fc_jit_identity(compiler) : g_strdup("");
+  g_autofree char *key = fc_kernel_cache_key(identity, major, minor, text);
+  GBytes *code = compiler ? fc_kernel_cache_read(folder, key) : NULL;
+  if (hit) *hit = code != NULL;
+  if (code) return code;
+  code = fc_jit_compile(helper, compiler, major, minor, text, 0, error);
+  if (code) fc_kernel_cache_write(folder, key, code);
+  return code;
+}

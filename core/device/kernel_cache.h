@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_cache.h - composed kernels, compiled once for all runs: $XDG_CACHE_HOME/filterchain/kernels/KEY.
+ *
+ * KEY is the SHA-256 of everything that the machine code depends on: the text, the headers that it includes,
+ * the compiler's options, the chip and which compiler it is. So what changes has another key, and no entry is
+ * ever stale. A file is a line that names the layout, the key, the SHA-256 of the code and the code (12 to 40
+ * KB).
+ *
+ * What is read is run on the device, so it counts only where nobody but this user can have written it: the
+ * folder and the file are ours, neither is writable by others, no link. Anything else - missing, cut off,
+ * damaged, of another layout - is no entry, and nothing here fails. Files are written beside their place and
+ * renamed, so processes that write at once do no harm. Above FC_KERNEL_CACHE_MOST bytes the oldest go.
+ * FILTERCHAIN_NO_CACHE=1 does without.
+ */
+#ifndef FC_CORE_KERNEL_CACHE_H
+#define FC_CORE_KERNEL_CACHE_H
+
+#include "core/device/jit.h"
+
+G_BEGIN_DECLS
+
+#define FC_KERNEL_CACHE_MOST ((goffset)64 << 20)
+
+/* The folder; NULL where the user wants none or there is no place for it. g_free. */
+char *fc_kernel_cache_folder(void);
+
+/* g_free. `identity` is fc_jit_identity's. */
+char *fc_kernel_cache_key(const char *identity, int major, int minor, const char *text);
+
+/* NULL: it is not there. A `folder` of NULL holds nothing. */
+GBytes *fc_kernel_cache_read(const char *folder, const char *key);
+void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code);
+/* Of code that a driver refused. */
+void fc_kernel_cache_forget(const char *folder, const char *key);
+
+/*
+ * The machine code of a text: out of the cache, or compiled (jit.h, whose errors are handed on) and put
+ * there. `compiler` as fc_jit_find_compiler has it: entries made by a compiler that is gone are out of reach.
+ * `hit`, unless NULL, tells whether it was in the cache. Any thread.
+ */
+GBytes *fc_kernel_make(const char *helper, const char *compiler, const char *folder, int major, int minor,
+                       const char *text, gboolean *hit, GError **error);
+
+G_END_DECLS
+
+#endif

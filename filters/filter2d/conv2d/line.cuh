@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// line.cuh - images of one row on a CUDA device, and those one pixel wide without gaps, which lie in
+// memory as a row does. Every row of a window stands for the one there is, or is the constant: a block
+// brings FC_LINE_GROUPS groups of columns into shared memory, and what remains are sums along with taps known
+// to the kernel. Internal to filters/.
+//
+// The order of sums is that of the marching kernels, so the bits are.
+#ifndef FC_FILTERS_CONV2D_LINE_CUH
+#define FC_FILTERS_CONV2D_LINE_CUH
+
+#include "filters/filter2d/band.cuh"
+
+#define FC_LINE_GROUPS 4
+
+// Begins to copy a block's part of the row, by 16 bytes where it begins at a multiple of them and is far
+// enough from the ends.
+__device__ __forceinline__ void fc_line_fetch(const fc_band &b, const fc_band_way &way, float *row) {
+  const int n = way.width + b.margin;
+  const char *first = way.in + b.edges.up * b.in_row;
+  const bool inner = way.lo <= 0 && way.hi >= (n + 3) / 4 * 4;
+  if (inner && reinterpret_cast<uintptr_t>(first) % 16 == 0) {
+#pragma unroll 5
+    for (int i = 4 * threadIdx.x; i < n; i += 4 * FC_BAND_THREADS) fc_copy_words(row + i, first + 4 * i);
+  } else if (inner) {
+#pragma unroll 8
+    for (int i = threadIdx.x; i < n; i += FC_BAND_THREADS) fc_copy_word(row + i, first + 4 * i);
+  } else {
+    for (int i = threadIdx.x; i < n; i += FC_BAND_THREADS) {
+      const int from = i >= way.lo && i < way.hi ? i : fc_band_element(b.edges, way.x, i);
+      if (from == FC_BAND_CONSTANT)
+        row[i] = __uint_as_float(b.edges.code);
+      else
+        fc_copy_word(row + i, first + 4 * static_cast<int64_t>(from));
+    }
+  }
+  fc_commit_copies();
+}
+
+// A thread's 4 sums of group g of columns.
+__device__ __forceinline__ void fc_line_store(const fc_band &b, const fc_band_way &way, int g, float4 v) {
+  const int i = g * FC_BAND_WIDTH + 4 * threadIdx.x;
+  float *to = reinterpret_cast<float *>(way.out) + i;
+  if (b.wide && i + 4 <= way.width) {
+    *reinterpret_cast<float4 *>(to) = v;
+    return;
+  }
+  if (i < way.width) to[0] = v.x;
+  if (i + 1 < way.width) to[1] = v.y;
+  if (i + 2 < way.width) to[2] = v.z;
+  if (i + 3 < way.width) to[3] = v.w;
+}
+
+// ---- launching -------------------------------------------------------------
+
+static inline bool fc_line_constant(const fc_march &m) {
+  return m.edges.border == FC_BORDER_ZERO || m.edges.border == FC_BORDER_CONSTANT;
+}
+
+// An image one pixel wide as the row that it lies in memory as, for a window of ny x nx. False where it is
+// none.
+static inline bool fc_line_turn(const fc_march &m, int64_t nx, int64_t ny, fc_march *turned) {
+  const int64_t margin = (ny - 1) * m.step, pixel = m.columns * m.in_size;
+  if (m.columns != m.step || m.in_row != pixel || m.out_row != m.columns * m.out_size ||
+      margin > FC_MARCH_MARGIN)
+    return false;
+  *turned = m;
+  turned->up = static_cast<int32_t>(nx / 2), turned->left = static_cast<int32_t>(ny / 2 * m.step);
+  turned->in = m.in + m.up * m.in_row + (m.left - turned->left) * m.in_size;
+  turned->margin = static_cast<int32_t>(margin);
+  turned->columns = m.height * m.step, turned->height = 1, turned->in_row = 0; // it has no other rows
+  const int64_t steps = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0);
+  turned->quads = (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % (4 * m.out_size) == 0;
+  return true;
+}
+
+// What a line is of f32, if the image is one.
+enum fc_line_kind { FC_LINE_NONE, FC_LINE_ROW, FC_LINE_COLUMN };
+
+static inline fc_line_kind fc_line_of(const fc_march &m, int64_t nx, int64_t ny, fc_march *line) {
+  if (!m.edges.on || m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || nx != ny) return FC_LINE_NONE;
+  *line = m;
+  if (m.height == 1) return FC_LINE_ROW;
+  return fc_line_turn(m, nx, ny, line) ? FC_LINE_COLUMN : FC_LINE_NONE;
+}
+
+#endif

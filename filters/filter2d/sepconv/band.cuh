@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// band.cuh - the kernels of sepconv.cu that march in bands (band.cuh), each in
+// a file of its own. FC_UNSUPPORTED where there is none for the case, and nothing is enqueued
+// then. `m` is what fc_march_plan says. Internal to filters/.
+#ifndef FC_FILTERS_SEPCONV_BAND_CUH
+#define FC_FILTERS_SEPCONV_BAND_CUH
+
+#include "filters/filter2d/band.cuh"
+#include "filters/filter2d/sepconv.h"
+
+// Four adjacent sums of N taps, STEP apart, from s + FIRST on (s is aligned to 16 bytes).
+template <int N, int STEP, int FIRST = fc_band_early<N, STEP>>
+__device__ __forceinline__ float4 fc_sum_along(const float *s, const float *x) {
+  constexpr int QUADS = (FIRST + (N - 1) * STEP + 4 + 3) / 4;
+  float w[4 * QUADS];
+  float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) { // those that this tap is the first to need
+      const int last = FIRST + i * STEP + 3;
+      const bool now = 4 * q <= last && (i == 0 || 4 * q > last - STEP);
+      if (!now) continue;
+      const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
+      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
+    }
+    const float *v = w + FIRST + i * STEP;
+    fc_fma4(x[i], v[0], v[1], v[2], v[3], sum);
+  }
+  return sum;
+}
+
+// f32 to f32, one term, as many taps along as down. The bits are those of sepconv.cu.
+fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// The same of images of one row, or one pixel wide without gaps, whose border is to be made.
+fc_status fc_sepconv_line(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// f32 to f32 of images of few rows whose border is to be made, one term. The bits are those of sepconv.cu.
+fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// Short masks of u8 to u8, as fc_sepconv_bytes.
+fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// The same two of u8 to u8. The bits are those of fc_sepconv_bytes.
+fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// u8 to u8 of images, one term. Whether there is a kernel depends on nothing but the types,
+// the masks, and whether rows are of adjacent elements: parts of an image go the same way.
+fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+// Narrow images and batches of small ones, of any types that march; one term. The bits are those of
+// sepconv.cu.
+fc_status fc_sepconv_narrow(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// down.cuh - the sums down of kernels that march (band.cuh, ways.cuh). Internal to
+// filters/.
+#ifndef FC_FILTERS_SEPCONV_DOWN_CUH
+#define FC_FILTERS_SEPCONV_DOWN_CUH
+
+#include "filters/filter2d/march.cuh"
+
+// Adds what row u came to, along, to the sums it belongs to: tap j to those of the output j rows up. Of long
+// masks a column after the other: a multiply-add of two registers of one bank waits, unless it has just read
+// one of them.
+template <int N, int SUMS>
+__device__ __forceinline__ void fc_add_down(int u, const float *y, float4 v, float4 (&sum)[SUMS]) {
+  if constexpr (N <= 19) {
+#pragma unroll
+    for (int j = 0; j < N; j++) fc_fma4(y[j], v.x, v.y, v.z, v.w, sum[u + N - 1 - j]);
+  } else {
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].x = fmaf(y[j], v.x, sum[u + N - 1 - j].x);
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].y = fmaf(y[j], v.y, sum[u + N - 1 - j].y);
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].z = fmaf(y[j], v.z, sum[u + N - 1 - j].z);
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[u + N - 1 - j].w = fmaf(y[j], v.w, sum[u + N - 1 - j].w);
+  }
+}
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// floats.cu - separable filters of f32 in bands (band.cuh): each new row is
+// summed along, 4 outputs a thread, and the result scattered into the N sums a column that it
+// belongs to, which live in registers. A batch of rows is unrolled, after which the sums move
+// down by as many names; of more than 4 rows the code of long masks leaves the instruction cache.
+#include "filters/filter2d/band.cuh"
+#include "filters/filter2d/sepconv/band.cuh"
+#include "filters/filter2d/sepconv/down.cuh"
+
+namespace {
+
+// Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are
+// shared out to.
+template <int N> struct layout_of {
+  static constexpr int rows = 4, stages = 4, blocks = N <= 7 ? 5 : N <= 15 ? 4 : 3;
+};
+
+template <int N> struct taps_of { float x[N], y[N]; };
+
+template <int N, int STEP, bool QUADS>
+__global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
+    sepconv_floats_band(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
+  constexpr int BATCH = layout_of<N>::rows, STAGES = layout_of<N>::stages;
+  extern __shared__ __align__(16) uint32_t memory[];
+  const fc_band_way way = fc_band_begin<4, 1>(b);
+  const int end = way.count + N - 1;
+  float *room = reinterpret_cast<float *>(memory) + threadIdx.x / 32 * 128;
+  fc_band_ring<4, BATCH, STAGES, 4, QUADS ? FC_BAND_QUADS : FC_BAND_WORDS, (N <= 15)> ring(
+      b, way, end, memory + FC_BAND_WIDTH);
+  float4 sum[N - 1 + BATCH];
+#pragma unroll
+  for (int i = 0; i < N - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
+  const uint32_t stored = fc_band_rows(way, 0);
+  char *to = way.out + (QUADS ? 16 * threadIdx.x : 0) - (N - 1) * b.out_row;
+#pragma unroll 1
+  for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
+    const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
+    // With no columns, a thread is here for the rows' sake alone.
+    if (q < 0 || (QUADS && N <= 15 && stored == 0)) continue;
+#pragma unroll
+    for (int u = 0; u < BATCH; u++, to += b.out_row) {
+      const float4 v = fc_sum_along<N, STEP>(rows + u * b.pitch, t.x);
+      fc_add_down<N>(u, t.y, v, sum);
+      fc_band_store<QUADS>(way, stored, q + u - (N - 1), to, 0, sum[u], room);
+    }
+#pragma unroll
+    for (int i = 0; i < N - 1 + BATCH; i++) sum[i] = i < N - 1 ? sum[i + BATCH] : make_float4(0, 0, 0, 0);
+  }
+}
+
+template <int N, int STEP> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  const fc_band b = fc_band_floats_of(m, 1, fc_band_early<N, STEP>);
+  taps_of<N> t;
+  for (int i = 0; i < N; i++)
+    t.x[i] = static_cast<const float *>(op->x)[i], t.y[i] = static_cast<const float *>(op->y)[i];
+  const int bytes = fc_band_floats_bytes(b, layout_of<N>::stages * layout_of<N>::rows);
+  return fc_band_launch(fc_band_quads(b) ? sepconv_floats_band<N, STEP, true>
+                                         : sepconv_floats_band<N, STEP, false>,
+                        b, m, t, bytes, N, stream);
+}
+
+} // namespace
+
+fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  if (m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || op->rank != 1 || op->nx != op->ny ||
+      fc_march_one_wide(m))
+    return FC_UNSUPPORTED;
+  return fc_band_choose<3, 31>(op->nx, [&](auto n) {
+    switch (m.step) {
+    case 1: return launch<n(), 1>(op, m, stream);
+    case 3: return launch<n(), 3>(op, m, stream);
+    default: return FC_UNSUPPORTED;
+    }
+  });
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//
+// thin.cu - separable filters of f32 images of few rows (conv2d/thin.cuh): each row is summed along
+// once, and so is the constant; down, the sums of those that stand for a window's rows are added up. Images
+// of one row, or one pixel wide, by masks that line.cu has no kernel for: as many taps along as down.
+//
+// Of that many taps both ways, as most masks have, kernels know the number: a row is summed along with no
+// other load than the window's, and the sums that a window meets are looked up once for all outputs.
+#include "filters/filter2d/conv2d/thin.cuh"
+#include "filters/filter2d/sepconv/band.cuh"
+
+namespace {
+
+// Along memory, and from the ends of a window to those of the next.
+struct taps {
+  int nx, ny;
+  alignas(16) float x[FC_MARCH_MARGIN + 4];
+  alignas(16) float y[FC_THIN_DOWN];
+};
+
+// What rows sum up to, along, is in shared memory, each thread's own; ONE: of an image of one row, it is
+// kept.
+template <int STEP, bool ONE>
+__global__ void __launch_bounds__(FC_BAND_THREADS)
+    sepconv_thin_row(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
+  constexpr int GROUPS = fc_thin_groups<ONE>;
+  extern __shared__ __align__(16) float memory[];
+  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_THIN_DOWN];
+  __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
+  const fc_band_way way = fc_band_begin<4, GROUPS>(b);
+  const bool constant = fc_thin_constant(b);
+  const int height = ONE ? 1 : b.edges.height, mine = 4 * threadIdx.x;
+  fc_thin_fetch(b, way, memory);
+  fc_thin_look_up(b, sources);
+  fc_thin_share(t.x, FC_MARCH_MARGIN + 4, x);
+  fc_thin_share(t.y, FC_THIN_DOWN, down);
+  fc_await_copies();
+  __syncthreads();
+  float4 one, *all = reinterpret_cast<float4 *>(memory + fc_thin_floats(b)) + threadIdx.x;
+  const float4 zero = make_float4(0, 0, 0, 0);
+  if (constant)
+    all[height * FC_BAND_THREADS] = fc_add_along<STEP>(memory + height * b.pitch + mine, x, t.nx, zero);
+#pragma unroll 1
+  for (int g = 0; g < GROUPS && g * FC_BAND_WIDTH < way.width; g++) {
+    for (int r = 0; r < height; r++) {
+      one = fc_add_along<STEP>(memory + r * b.pitch + g * FC_BAND_WIDTH + mine, x, t.nx, zero);
+      if (!ONE || constant) all[r * FC_BAND_THREADS] = one;
+    }
+    for (int y = 0; y < height; y++) {
+      float4 sum = zero;
+      fc_thin_each(down, t.ny, [&](int j, float tap) {
+        const float4 v = ONE && !constant ? one : all[sources[y + j] * FC_BAND_THREADS];
+        fc_fma4(tap, v.x, v.y, v.z, v.w, sum);
+      });
+      fc_thin_store(b, way, y, g, sum);
+    }
+  }
+}
+
+// The other way round: each element, which is a row of the image, is summed up by the taps that it and the
+// constant meet, and these sums along memory.
+template <int STEP>
+__global__ void __launch_bounds__(FC_BAND_THREADS)
+    sepconv_thin_column(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
+  constexpr int GROUPS = fc_thin_groups<true>;
+  extern __shared__ __align__(16) float memory[];
+  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_THIN_DOWN];
+  __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
+  const fc_band_way way = fc_band_begin<4, GROUPS>(b);
+  fc_thin_fetch(b, way, memory);
+  fc_thin_look_up(b, sources);
+  fc_thin_share(t.x, FC_MARCH_MARGIN + 4, x);
+  fc_thin_share(t.y, FC_THIN_DOWN, down);
+  fc_await_copies();
+  __syncthreads();
+  const float constant = __uint_as_float(b.edges.code);
+  for (int e = threadIdx.x; e < way.width + b.margin; e += FC_BAND_THREADS) {
+    const float one = memory[e];
+    float sum = 0;
+    fc_thin_each(down, t.ny,
+                 [&](int j, float tap) { sum = fmaf(tap, sources[j] == 0 ? one : constant, sum); });
+    memory[e] = sum;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int g = 0; g < GROUPS && g * FC_BAND_WIDTH < way.width; g++)
+    fc_thin_store(
+        b, way, 0, g,
+        fc_add_along<STEP>(memory + g * FC_BAND_WIDTH + 4 * threadIdx.x, x, t.nx, make_float4(0, 0, 0, 0)));
+}
+
+// ---- as many taps along as down ----------------------------------------------
+
+template <int N> struct square_taps { float x[N], y[N]; };
+
+// Begins to copy the rows, and after them stores one of the constant.
+__device__ __forceinline__ void fetch_rows(const fc_band &b, fc_band_way way, float *rows) {
+  for (int r = 0; r < b.edges.height; r++, way.in += b.in_row, rows += b.pitch) fc_line_fetch(b, way, rows);
+  if (!fc_thin_constant(b)) return;
+  for (int j = threadIdx.x; j < b.pitch; j += FC_BAND_THREADS) rows[j] = __uint_as_float(b.edges.code);
+}
+
+// Sums down all rows of outputs: whatever stands for row q of the windows is tap q - y of output y.
+template <int N>
+__device__ __forceinline__ void sum_down(const float4 *all, const int *sources, const float *y,
+                                         float4 (&sum)[FC_THIN_ROWS]) {
+#pragma unroll
+  for (int o = 0; o < FC_THIN_ROWS; o++) sum[o] = make_float4(0, 0, 0, 0);
+#pragma unroll
+  for (int q = 0; q < N + FC_THIN_ROWS - 1; q++) {
+    const float4 v = all[sources[q] * FC_BAND_THREADS];
+#pragma unroll
+    for (int o = 0; o < FC_THIN_ROWS; o++)
+      if (q - o >= 0 && q - o < N) fc_fma4(y[q - o], v.x, v.y, v.z, v.w, sum[o]);
+  }
+}
+
+template <int N, int STEP>
+__global__ void __launch_bounds__(FC_BAND_THREADS, 5)
+    sepconv_thin_square(const __grid_constant__ fc_band b, const __grid_constant__ square_taps<N> t) {
+  extern __shared__ __align__(16) float memory[];
+  __shared__ int sources[FC_THIN_ROWS + N];
+  const fc_band_way way = fc_band_begin<4, 1>(b);
+  const int height = b.edges.height, sums = fc_thin_constant(b) ? height + 1 : height;
+  fetch_rows(b, way, memory);
+  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // those that no output needs, too
+    sources[q] = fc_thin_source(b, min(q, height + N - 2));
+  fc_await_copies();
+  __syncthreads();
+  const float *row = memory + 4 * threadIdx.x;
+  float4 *all = reinterpret_cast<float4 *>(memory + (height + 1) * b.pitch) + threadIdx.x;
+#pragma unroll 1
+  for (int r = 0; r < sums; r++, row += b.pitch) all[r * FC_BAND_THREADS] = fc_sum_along<N, STEP>(row, t.x);
+  float4 sum[FC_THIN_ROWS];
+  sum_down<N>(all, sources, t.y, sum);
+#pragma unroll
+  for (int o = 0; o < FC_THIN_ROWS; o++)
+    if (o < height) fc_thin_store(b, way, o, 0, sum[o]);
+}
+
+template <int N, int STEP>
+fc_status launch_square(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_band b = fc_band_floats_of(m, 1, fc_band_early<N, STEP>);
+  b.rows_down = N;
+  square_taps<N> t;
+  for (int i = 0; i < N; i++)
+    t.x[i] = static_cast<const float *>(op->x)[i], t.y[i] = static_cast<const float *>(op->y)[i];
+  const int rows = static_cast<int>(m.height) + 1;
+  return fc_band_launch(sepconv_thin_square<N, STEP>, b, m, t, 4 * rows * (b.pitch + FC_BAND_WIDTH), N,
+                        stream);
+}
+
+fc_status run_square(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  return fc_band_choose<3, 31>(op->nx, [&](auto n) {
+    return m.step == 1 ? launch_square<n(), 1>(op, m, stream) : launch_square<n(), 3>(op, m, stream);
+  });
+}
+
+// ---- launching -------------------------------------------------------------
+
+taps taps_of(const void *x, int64_t nx, const void *y, int64_t ny) {
+  taps t = {};
+  t.nx = static_cast<int>(nx), t.ny = static_cast<int>(ny);
+  for (int i = 0; i < t.nx; i++) t.x[i] = static_cast<const float *>(x)[i];
+  for (int j = 0; j < t.ny; j++) t.y[j] = static_cast<const float *>(y)[j];
+  return t;
+}
+
+template <int STEP> fc_status launch(const fc_march &m, const taps &t, bool column, cudaStream_t stream) {
+  const bool one = m.height == 1;
+  const fc_band b = fc_thin_of(m, one ? fc_thin_groups<true> : fc_thin_groups<false>, t.ny);
+  const int bytes = 4 * (fc_thin_floats(b) + static_cast<int>(m.height + 1) * FC_BAND_WIDTH);
+  const auto kernel = column ? sepconv_thin_column<STEP>
+                      : one  ? sepconv_thin_row<STEP, true>
+                             : sepconv_thin_row<STEP, false>;
+  return fc_band_launch(kernel, b, m, t, bytes, t.ny, stream);
+}
+
+} // namespace
+
+fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  fc_march turned;
+  if (op->rank != 1) return FC_UNSUPPORTED;
+  const bool row = fc_thin_fits(m, op->ny),
+             column = !row && fc_line_turn(m, op->nx, op->ny, &turned) && fc_thin_fits(turned, op->nx);
+  if (!row && !column) return FC_UNSUPPORTED;
+  if (row && m.height > 1 && op->nx == op->ny && op->nx % 2 == 1 && op->nx <= 31)
+    return run_square(op, m, stream);
+  const fc_march &line = column ? turned : m;
+  const taps t = column ? taps_of(op->y, op->ny, op->x, op->nx) : taps_of(op->x, op->nx, op->y, op->ny);
+  return m.step == 1 ? launch<1>(line, t, column, stream) : launch<3>(line, t, column, stream);
+}

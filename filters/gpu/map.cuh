@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT
+//
+// map.cuh - the skeleton of kernels composed at run time for operations without neighbours: each sample by
+// itself, or each pixel. Memory is read once and written once; between are the device functions of a chain of
+// stages, in registers. The text of a kernel (core/device/compose.c) is this file, the functions, a struct
+// Chain that holds them and
+//
+//     extern "C" __global__ void kernel(const __grid_constant__ Params p) { fc_map_packs<F, T, KIND, U, KIND,
+//     Chain>::run(p.args, p.chain); }
+//
+// F is the type computed with, T and U are stored. Loads, stores, rounding, clamping and notes are those of
+// cuda.cuh and sample_words.cuh, as in kernels built ahead, so that a chain has the bits of its stages run
+// one by one.
+//
+// Compiled by NVRTC, which finds no headers but those embedded with this one, and by nvcc. No contraction:
+// -fmad=false.
+#ifndef FC_FILTERS_MAP_CUH
+#define FC_FILTERS_MAP_CUH
+
+#include "filters/gpu/packs.cuh"
+#include "filters/gpu/pixel_tiles.cuh"
+
+#define FC_DEVICE __device__ __forceinline__
+
+// ---- what device functions may call ------------------------------------------
+
+// Limits that a NaN passes. Selected: written as v < low ? low : v with limits in the constant bank, the
+// compiler branches around their loads, which makes a memory-bound kernel 10 to 15 % slower.
+FC_DEVICE float fc_at_least(float v, float low) {
+  float r;
+  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %2, %1, p; }" : "=f"(r) : "f"(v), "f"(low));
+  return r;
+}
+FC_DEVICE double fc_at_least(double v, double low) {
+  double r;
+  asm("{ .reg .pred p; setp.lt.f64 p, %1, %2; selp.f64 %0, %2, %1, p; }" : "=d"(r) : "d"(v), "d"(low));
+  return r;
+}
+FC_DEVICE float fc_at_most(float v, float high) {
+  float r;
+  asm("{ .reg .pred p; setp.gt.f32 p, %1, %2; selp.f32 %0, %2, %1, p; }" : "=f"(r) : "f"(v), "f"(high));
+  return r;
+}
+FC_DEVICE double fc_at_most(double v, double high) {
+  double r;
+  asm("{ .reg .pred p; setp.gt.f64 p, %1, %2; selp.f64 %0, %2, %1, p; }" : "=d"(r) : "d"(v), "d"(high));
+  return r;
+}
+FC_DEVICE float fc_fma(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+FC_DEVICE double fc_fma(double a, double b, double c) {
+  return fma(a, b, c);
+}
+
+// ---- where samples lie ---------------------------------------------------------
+
+// Lines of `length` units: samples, or pixels with in_channel and out_channel bytes from one channel to the
+// next. in_step[0] leads from unit to unit, the others along the axes that number the lines, of which
+// count[2] is the fastest. Bytes. The host's twin is in core/device/compose.h.
+struct fc_map_args {
+  const char *in;
+  char *out;
+  int64_t length, count[3], in_step[4], out_step[4], in_channel, out_channel;
+  uint32_t *notes;
+};
+
+struct fc_map_line {
+  const char *in;
+  char *out;
+};
+
+FC_DEVICE fc_map_line fc_map_line_of(const fc_map_args &a, int64_t line) {
+  fc_map_line l = {a.in, a.out};
+  if (a.count[0] * a.count[1] * a.count[2] == 1) return l;
+  const uint32_t rest = static_cast<uint32_t>(line), fast = static_cast<uint32_t>(a.count[2]),
+                 i = rest / fast;
+  const uint32_t middle = static_cast<uint32_t>(a.count[1]), n = i / middle;
+  l.in += n * a.in_step[1] + (i - n * middle) * a.in_step[2] + (rest - i * fast) * a.in_step[3];
+  l.out += n * a.out_step[1] + (i - n * middle) * a.out_step[2] + (rest - i * fast) * a.out_step[3];
+  return l;
+}
+
+template <typename T> constexpr int fc_map_dtype = FC_F64;
+template <> constexpr int fc_map_dtype<uint8_t> = FC_U8;
+template <> constexpr int fc_map_dtype<int16_t> = FC_I16;
+template <> constexpr int fc_map_dtype<uint16_t> = FC_U16;
+template <> constexpr int fc_map_dtype<int32_t> = FC_I32;
+template <> constexpr int fc_map_dtype<float> = FC_F32;
+
+// fc_dev_map_of for types and kinds that the text knows, on the device: all of it is constant there.
+template <typename F, typename T, int KIND> FC_DEVICE constexpr fc_dev_map<F> fc_map_scaling() {
+  if (KIND != FC_AUDIO || fc_map_dtype<T> >= FC_F32) return {F(1), F(1), 0};
+  if (sizeof(T) == 1) return {F(1) / F(128), F(128), 128};
+  if (sizeof(T) == 2) return {F(1) / F(32768), F(32768), fc_map_dtype<T> == FC_U16 ? 32768 : 0};
+  return {F(1) / F(2147483648.0), F(2147483648.0), 0};
+}
+
+// ---- stages ----------------------------------------------------------------------
+
+// One function on the samples of `to`'s pixels: IN and OUT channels, or 0 and 0 for each sample by itself.
+template <int IN, int OUT, typename F, typename Fn, int N, int M>
+FC_DEVICE void fc_map_apply(const Fn &f, const F (&from)[N], F (&to)[M]) {
+  if constexpr (IN == 0) {
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = f(from[i]);
+  } else {
+#pragma unroll
+    for (int p = 0; p < N / IN; p++) {
+      F x[IN], y[OUT];
+#pragma unroll
+      for (int c = 0; c < IN; c++) x[c] = from[p * IN + c];
+      f(x, y);
+#pragma unroll
+      for (int c = 0; c < OUT; c++) to[p * OUT + c] = y[c];
+    }
+  }
+}
+
+// fc_dev_code without a branch for each sample: where there are dozens of them, the barriers at which lanes
+// meet again are more than the device has registers for, and go to local memory. What is noted is told once,
+// at a thread's end.
+template <typename F, typename U> FC_DEVICE U fc_map_code(F v, fc_dev_map<F> map, fc_dev_noted &noted) {
+  if constexpr (fc_map_dtype<U> >= FC_F32) {
+    return fc_dev_code<F, U>(v, map, nullptr);
+  } else {
+    constexpr int32_t least = fc_dev_limits<U>::low, most = fc_dev_limits<U>::high;
+    const F low = static_cast<F>(least) - static_cast<F>(map.bias);
+    const F above = static_cast<F>(static_cast<double>(most) + 1.0) - static_cast<F>(map.bias);
+    const F r = fc_dev_round(v * map.inverse);
+    const bool nan = r != r, under = r < low, over = r >= above;
+    noted.nan |= nan, noted.clipped |= under | over;
+    const int32_t code = static_cast<int32_t>(nan | under | over ? F(0) : r) + map.bias;
+    return static_cast<U>(under ? least : over ? most : code);
+  }
+}
+
+// What a link between two stages stores and loads again: nothing is lost where that is of the type computed
+// with.
+template <typename L, int KIND, typename F, int N>
+FC_DEVICE void fc_map_round(F (&v)[N], fc_dev_noted &noted) {
+  constexpr fc_dev_map<F> map = fc_map_scaling<F, L, KIND>();
+#pragma unroll
+  for (int i = 0; i < N; i++) v[i] = fc_dev_value<F, L>(fc_map_code<F, L>(v[i], map, noted), map);
+}
+
+// Element i of packed words, and back: by shifts, since a copy of memory may end in local memory.
+template <typename T, int W> FC_DEVICE T fc_map_element(const uint32_t (&word)[W], int i) {
+  if constexpr (sizeof(T) == 8)
+    return __hiloint2double(static_cast<int>(word[2 * i + 1]), static_cast<int>(word[2 * i]));
+  else if constexpr (fc_map_dtype<T> == FC_F32)
+    return __uint_as_float(word[i]);
+  else
+    return static_cast<T>(word[i * sizeof(T) / 4] >> i * sizeof(T) % 4 * 8);
+}
+template <typename U, int W> FC_DEVICE void fc_map_element_set(uint32_t (&word)[W], int i, U code) {
+  if constexpr (sizeof(U) == 8) {
+    word[2 * i] = static_cast<uint32_t>(__double2loint(code)),
+             word[2 * i + 1] = static_cast<uint32_t>(__double2hiint(code));
+  } else if constexpr (fc_map_dtype<U> == FC_F32) {
+    word[i] = __float_as_uint(code);
+  } else {
+    constexpr int each = 4 / sizeof(U);
+    const uint32_t bits = static_cast<typename std::make_unsigned<U>::type>(code);
+    word[i / each] = i % each ? word[i / each] | bits << i % each * (8 * sizeof(U)) : bits;
+  }
+}
+
+// Values of N packed samples, and back.
+template <typename F, typename T, int KIND, int N>
+FC_DEVICE void fc_map_values(F (&v)[N], const uint32_t (&words)[N * sizeof(T) / 4]) {
+  constexpr fc_dev_map<F> map = fc_map_scaling<F, T, KIND>();
+  if constexpr (fc_is_code<T> && sizeof(F) == 4) {
+    fc_words_values<T, N>(v, words, map);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] = fc_dev_value<F, T>(fc_map_element<T>(words, i), map);
+  }
+}
+template <typename F, typename U, int KIND, int N>
+FC_DEVICE void fc_map_codes(uint32_t (&words)[N * sizeof(U) / 4], const F (&v)[N], fc_dev_noted &noted) {
+  constexpr fc_dev_map<F> map = fc_map_scaling<F, U, KIND>();
+  if constexpr (fc_is_code<U> && sizeof(F) == 4) {
+    fc_words_codes<U, N>(words, v, map, noted);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i++) fc_map_element_set<U>(words, i, fc_map_code<F, U>(v[i], map, noted));
+  }
+}
+
+// ---- samples that lie dense --------------------------------------------------------
+
+// A block of FC_MAP_THREADS takes EACH packs of 16 bytes a thread, all loads before the first use; blockIdx.y
+// is the line. Elements ahead of the packs and behind them, fewer than threads, are the first block's.
+constexpr int FC_MAP_THREADS = 256;
+
+template <typename F, typename T, int KT, typename U, int KU, typename Chain> struct fc_map_packs {
+  static constexpr int N = fc_pack<T, U>::size, EACH = 4, SIZE = sizeof(T);
+
+  template <bool ALIKE>
+  static FC_DEVICE void packs(const fc_packs &p, const fc_map_line &l, const Chain &chain,
+                              fc_dev_noted &noted) {
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * (FC_MAP_THREADS * EACH) + threadIdx.x;
+    const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(l.in + p.head * SIZE) % 4);
+    fc_packed<T, N> x[EACH];
+    uint32_t last[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (first + k * FC_MAP_THREADS) * N;
+      if (i >= p.body) continue; // no break: branches would nest
+      if (ALIKE)
+        fc_words_load(x[k].word, l.in + i * SIZE);
+      else
+        fc_words_load_askew(x[k].word, &last[k], l.in + i * SIZE, askew);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (first + k * FC_MAP_THREADS) * N;
+      if (i >= p.body) continue;
+      if (!ALIKE) fc_words_shift(x[k].word, last[k], askew);
+      F v[N], w[N];
+      uint32_t y[N * sizeof(U) / 4];
+      fc_map_values<F, T, KT>(v, x[k].word);
+      chain.run(v, w, noted);
+      fc_map_codes<F, U, KU>(y, w, noted);
+      fc_words_store(l.out + i * static_cast<int>(sizeof(U)), y);
+    }
+  }
+
+  static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
+    const int64_t lines = a.count[0] * a.count[1] * a.count[2];
+    fc_dev_noted noted = {false, false};
+    for (int64_t line = blockIdx.y; line < lines; line += gridDim.y) {
+      const fc_map_line l = fc_map_line_of(a, line);
+      const fc_packs p = fc_packs_of<T, U>(l.in, l.out, a.length);
+      if (p.alike)
+        packs<true>(p, l, chain, noted);
+      else
+        packs<false>(p, l, chain, noted);
+      const int64_t at = threadIdx.x < p.head ? threadIdx.x : threadIdx.x + p.count * N;
+      if (blockIdx.x > 0 || at >= a.length) continue;
+      F v[1] = {fc_dev_load<F, T>(l.in + at * SIZE, fc_map_scaling<F, T, KT>())}, w[1];
+      chain.run(v, w, noted);
+      *reinterpret_cast<U *>(l.out + at * static_cast<int>(sizeof(U))) =
+          fc_map_code<F, U>(w[0], fc_map_scaling<F, U, KU>(), noted);
+    }
+    noted.tell(a.notes);
+  }
+};
+
+// ---- pixels whose channels lie side by side --------------------------------------------
+
+// Tiles of pixel_tiles.cuh, of other types and channels on the way out: a lane has P pixels, of whole words
+// on either side.
+template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, int WARPS, typename Chain>
+struct fc_map_tiles {
+  static constexpr int WIDE = sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U), SLIM = sizeof(T) +
+                                                                                    sizeof(U) - WIDE;
+  static constexpr int P = 16 / WIDE > 4 / SLIM ? 16 / WIDE : 4 / SLIM, PIXELS = FC_TILE_LANES * P;
+  static constexpr int G =
+      SLIM < 4 ? 4 / SLIM : 1; // pixels at once: whole words, and few enough for registers
+  static constexpr int IN = CI * sizeof(T), OUT = CO * sizeof(U); // bytes of a pixel
+  static constexpr int WI = P * IN / 4, WO = P * OUT / 4;         // words of a lane
+  static constexpr int BYTES = PIXELS * (IN > OUT ? IN : OUT) + 32;
+  static constexpr int QI = (PIXELS * IN + 511) / 512,
+                       QO = (PIXELS * OUT + 511) / 512; // 16 bytes of a lane, rounded up
+
+  static FC_DEVICE void take(uint32_t (&to)[WI], const unsigned char *from) {
+    if constexpr (WI % 4 == 0) {
+      fc_tile_words<WI / 4>(to, from);
+    } else {
+      const uint32_t bits = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4) * 8;
+      const uint32_t *word = reinterpret_cast<const uint32_t *>(from - bits / 8);
+      uint32_t here = word[0];
+#pragma unroll
+      for (int i = 0; i < WI; i++) {
+        const uint32_t next = i + 1 < WI || bits ? word[i + 1] : 0;
+        to[i] = __funnelshift_r(here, next, bits), here = next;
+      }
+    }
+  }
+
+  static FC_DEVICE void keep(unsigned char *room, const uint32_t (&v)[WO], int lane) {
+    if constexpr (WO % 4 == 0) {
+      fc_tile_keep<WO / 4>(room, v, lane);
+    } else {
+#pragma unroll
+      for (int i = 0; i < WO; i++) reinterpret_cast<uint32_t *>(room)[lane * WO + i] = v[i];
+    }
+  }
+
+  // Pixels beyond the row's last are copies of its first, so that they note nothing that is not so.
+  static FC_DEVICE void fill(unsigned char *pixels, int used, int lane) {
+    const int first = lane * P;
+    for (int p = used > first ? used : first; p < first + P; p++)
+      for (int b = 0; b < IN; b++) pixels[p * IN + b] = pixels[b];
+  }
+
+  static FC_DEVICE fc_pixel_tile tile_of(const fc_map_args &a, int64_t tile, int64_t tiles) {
+    const bool one = a.count[0] * a.count[1] * a.count[2] == 1;
+    const int64_t line = one ? 0 : static_cast<uint32_t>(tile) / static_cast<uint32_t>(tiles),
+                  at = tile - line * tiles;
+    const fc_map_line l = fc_map_line_of(a, line);
+    const int64_t left = a.length - at * PIXELS;
+    fc_pixel_tile t;
+    t.in = l.in + at * (PIXELS * IN), t.out = l.out + at * (PIXELS * OUT);
+    t.left = left < 2 * PIXELS ? static_cast<int>(left) : 2 * PIXELS;
+    t.used = t.left < PIXELS ? t.left : PIXELS;
+    t.first = at == 0;
+    return t;
+  }
+
+  static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
+    __shared__ __align__(16) unsigned char rooms[WARPS][2][(BYTES + 15) / 16 * 16];
+    const int lane = threadIdx.x % FC_TILE_LANES, warp = threadIdx.x / FC_TILE_LANES;
+    const int64_t tiles = (a.length + PIXELS - 1) / PIXELS,
+                  total = a.count[0] * a.count[1] * a.count[2] * tiles;
+    const int64_t step = static_cast<int64_t>(gridDim.x) * WARPS;
+    unsigned char *room = rooms[warp][0], *other = rooms[warp][1];
+    fc_dev_noted noted = {false, false};
+    int64_t tile = static_cast<int64_t>(blockIdx.x) * WARPS + warp;
+    if (tile >= total) return;
+    fc_pixel_tile next = tile_of(a, tile, tiles);
+    fc_tile_fetch<QI>(room, next, IN, lane);
+    fc_commit_copies();
+    for (;;) {
+      const fc_pixel_tile t = next;
+      tile += step;
+      if (tile < total) {
+        next = tile_of(a, tile, tiles);
+        fc_tile_fetch<QI>(other, next, IN, lane);
+      }
+      fc_commit_copies();
+      fc_tile_await<1>();
+      unsigned char *pixels = room + fc_tile_phase(t.in);
+      if (t.used < PIXELS) {
+        fill(pixels, t.used, lane);
+        __syncwarp();
+      }
+      uint32_t x[WI], y[WO];
+      take(x, pixels + lane * P * IN);
+      __syncwarp();
+#pragma unroll
+      for (int g = 0; g < P / G; g++) {
+        uint32_t from[G * IN / 4], to[G * OUT / 4];
+        F v[G * CI], w[G * CO];
+#pragma unroll
+        for (int i = 0; i < G * IN / 4; i++) from[i] = x[g * (G * IN / 4) + i];
+        fc_map_values<F, T, KT>(v, from);
+        chain.run(v, w, noted);
+        fc_map_codes<F, U, KU>(to, w, noted);
+#pragma unroll
+        for (int i = 0; i < G * OUT / 4; i++) y[g * (G * OUT / 4) + i] = to[i];
+      }
+      keep(room, y, lane);
+      __syncwarp();
+      fc_tile_send<QO>(t.out, room, t.used * OUT, lane);
+      if (tile >= total) break;
+      __syncwarp(); // it has been sent
+      unsigned char *swap = room;
+      room = other, other = swap;
+    }
+    noted.tell(a.notes);
+  }
+};
+
+// ---- pixels whose channels are planes ----------------------------------------------------
+
+// Rows of all planes begin at multiples of 16 bytes: a thread has P pixels, of whole words in each plane.
+template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, typename Chain>
+struct fc_map_planes {
+  static constexpr int WIDE = sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U), SLIM = sizeof(T) +
+                                                                                    sizeof(U) - WIDE;
+  static constexpr int P = 16 / WIDE > 4 / SLIM ? 16 / WIDE : 4 / SLIM;
+
+  static FC_DEVICE void some(const fc_map_args &a, const fc_map_line &l, int64_t first, const Chain &chain,
+                             fc_dev_noted &noted) {
+    for (int64_t i = first; i < a.length; i++) {
+      F v[CI], w[CO];
+      for (int c = 0; c < CI; c++)
+        v[c] = fc_dev_load<F, T>(l.in + c * a.in_channel + i * static_cast<int>(sizeof(T)),
+                                 fc_map_scaling<F, T, KT>());
+      chain.run(v, w, noted);
+      for (int c = 0; c < CO; c++)
+        *reinterpret_cast<U *>(l.out + c * a.out_channel + i * static_cast<int>(sizeof(U))) =
+            fc_map_code<F, U>(w[c], fc_map_scaling<F, U, KU>(), noted);
+    }
+  }
+
+  static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
+    const int64_t lines = a.count[0] * a.count[1] * a.count[2];
+    const int64_t i = (static_cast<int64_t>(blockIdx.x) * FC_MAP_THREADS + threadIdx.x) * P;
+    fc_dev_noted noted = {false, false};
+    for (int64_t line = blockIdx.y; line < lines && i < a.length; line += gridDim.y) {
+      const fc_map_line l = fc_map_line_of(a, line);
+      if (i + P > a.length) {
+        some(a, l, i, chain, noted);
+        continue;
+      }
+      uint32_t x[CI][P * sizeof(T) / 4];
+#pragma unroll
+      for (int c = 0; c < CI; c++) load(x[c], l.in + c * a.in_channel + i * static_cast<int>(sizeof(T)));
+      F v[P * CI], w[P * CO];
+#pragma unroll
+      for (int c = 0; c < CI; c++) {
+        F plane[P];
+        fc_map_values<F, T, KT>(plane, x[c]);
+#pragma unroll
+        for (int p = 0; p < P; p++) v[p * CI + c] = plane[p];
+      }
+      chain.run(v, w, noted);
+#pragma unroll
+      for (int c = 0; c < CO; c++) {
+        F plane[P];
+        uint32_t y[P * sizeof(U) / 4];
+#pragma unroll
+        for (int p = 0; p < P; p++) plane[p] = w[p * CO + c];
+        fc_map_codes<F, U, KU>(y, plane, noted);
+        store(l.out + c * a.out_channel + i * static_cast<int>(sizeof(U)), y);
+      }
+    }
+    noted.tell(a.notes);
+  }
+
+  template <int WORDS> static FC_DEVICE void load(uint32_t (&to)[WORDS], const char *from) {
+    constexpr int EACH = WORDS < 4 ? WORDS : 4;
+#pragma unroll
+    for (int i = 0; i < WORDS; i += EACH) {
+      uint32_t some[EACH];
+      fc_words_load(some, from + 4 * i);
+#pragma unroll
+      for (int k = 0; k < EACH; k++) to[i + k] = some[k];
+    }
+  }
+  template <int WORDS> static FC_DEVICE void store(char *to, const uint32_t (&from)[WORDS]) {
+    constexpr int EACH = WORDS < 4 ? WORDS : 4;
+#pragma unroll
+    for (int i = 0; i < WORDS; i += EACH) {
+      uint32_t some[EACH];
+#pragma unroll
+      for (int k = 0; k < EACH; k++) some[k] = from[i + k];
+      fc_words_store(to + 4 * i, some);
+    }
+  }
+};
+
+// ---- anything else -----------------------------------------------------------------------
+
+// A pixel (or sample: one channel) a thread, EACH in turn, wherever they lie.
+template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, typename Chain>
+struct fc_map_strided {
+  static constexpr int EACH = 4;
+
+  static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
+    const int64_t lines = a.count[0] * a.count[1] * a.count[2], total = lines * a.length;
+    const bool one = lines == 1;
+    fc_dev_noted noted = {false, false};
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * (FC_MAP_THREADS * EACH) + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = first + k * FC_MAP_THREADS;
+      if (i >= total) continue;
+      const int64_t line = one ? 0 : static_cast<uint32_t>(i) / static_cast<uint32_t>(a.length);
+      const fc_map_line l = fc_map_line_of(a, line);
+      const char *from = l.in + (i - line * a.length) * a.in_step[0];
+      char *to = l.out + (i - line * a.length) * a.out_step[0];
+      F v[CI], w[CO];
+#pragma unroll
+      for (int c = 0; c < CI; c++)
+        v[c] = fc_dev_load<F, T>(from + c * a.in_channel, fc_map_scaling<F, T, KT>());
+      chain.run(v, w, noted);
+#pragma unroll
+      for (int c = 0; c < CO; c++)
+        *reinterpret_cast<U *>(to + c * a.out_channel) =
+            fc_map_code<F, U>(w[c], fc_map_scaling<F, U, KU>(), noted);
+    }
+    noted.tell(a.notes);
+  }
+};
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+//
+// box_cells.cu - launches the kernel of box_cells.cu.
+#include "filters/winstat/box/box_sums.cuh"
+#include "filters/winstat/box/box_launch.cuh"
+#include "filters/winstat/box/march.cuh"
+
+// What box_march.cuh does, to the bit, wherever samples lie: rows of any
+// length and beginning, channels side by side, narrow images, integers of 8 and 16 bits whose sums are exact
+// in floats.
+//
+// The rows of samples in shared memory are cut into *cells*, each of another channel, frame or part of the
+// rows of an image, so that a block of threads is busy with several where one is narrow. Samples come one by
+// one: a table, made once a block, says where each word of a row comes from - mirrored and repeated columns
+// too - and a pointer a row and cell where that begins.
+
+namespace winstat {
+
+constexpr int CELL_SEGMENTS = 22; // of a row of samples; as many cells at most
+constexpr int CELL_PITCH = CELL_SEGMENTS * RUN;
+constexpr int CELL_SLOT = RUN * CELL_PITCH;
+
+struct box_cell_args {
+  const char *in; // column 0 of row 0 of channel 0 of frame 0
+  char *out;
+  int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // bytes
+  int32_t step_in, step_out;                                         // from column to column
+  int32_t columns, rows, planes;
+  int32_t x0, y0; // at most 0: of the first strip, and part of the rows; windows of x0 begin with a segment
+  int32_t before[2];    // samples that windows see ahead
+  int32_t lo[2], hi[2]; // columns and rows that may be read
+  ends edges;           // what stands beyond, if that is not there to be read
+  float outside;        // ... the constant
+  extent16 x, y;
+  int32_t strips, splits, blocks, slots; // blocks of rows a split
+  int32_t cells, runs, wide;             // segments of sums and words of samples of a cell
+  uint32_t items;                        // channels, splits and frames: a cell one
+  int32_t together;                      // neighbours are samples of one place
+  int32_t quads;                         // words of whole quads of columns can be copied together
+  int32_t zeros;                         // rows beyond the ends are nothing but zeros
+  int32_t mean, shrink, bias;
+  float area, over;
+  fc_dev_map<float> store;
+  uint32_t *notes;
+};
+
+// An item: the first row of its outputs, and where its channel of its frame is.
+struct cell_item {
+  int y;
+  int64_t plane, frame;
+};
+
+__device__ __forceinline__ cell_item cell_item_of(const box_cell_args &a, unsigned i) {
+  const unsigned rest = i / a.planes, frame = rest / a.splits;
+  return {a.y0 + static_cast<int>(rest - frame * a.splits) * a.blocks * RUN,
+          static_cast<int64_t>(i % a.planes), static_cast<int64_t>(frame)};
+}
+
+// What a block knows of its cells.
+struct cell_tables {
+  int2 where[CELL_PITCH]; // of a word: bytes from column 0, or NOWHERE; its place, and cell << 16
+  const char *row[RUN][CELL_SEGMENTS]; // column 0, or NULL: nothing but the constant
+  const char *first[CELL_SEGMENTS];    // row 0, or NULL: there is no such item
+  int y[CELL_SEGMENTS];                // the first row of samples
+};
+constexpr int NOWHERE = INT32_MIN;
+
+// Of position p of an axis: what stands for it, NOWHERE for the constant.
+__device__ __forceinline__ int cell_source(const box_cell_args &a, int axis, int p) {
+  if (p >= a.lo[axis] && p < a.hi[axis]) return p;
+  const int source = a.edges.on ? border_source(a.edges.border, p, axis ? a.rows : a.columns) : -1;
+  return source < 0 ? NOWHERE : source;
+}
+
+// How many of the entries of cell_tables::where are of four words, and of one.
+struct cell_words {
+  int quads, words;
+};
+
+// Fills in what does not change. `first` is the column of the cells' first sample.
+__device__ __forceinline__ cell_words cell_begin(const box_cell_args &a, cell_tables &t, unsigned item,
+                                                 int first) {
+  const int unseen = -a.before[0] - first, from = unseen > 0 ? unseen : 0,
+            seen = a.columns + a.x.reach - a.before[0] - first, end = seen < a.wide ? seen : a.wide;
+  // Whole quads lie inside.
+  int low = a.lo[0] - first, high = a.hi[0] - first;
+  low = ((low > from ? low : from) + 3) & ~3, high = (high < end ? high : end) & ~3;
+  if (!a.quads || high < low) low = high = from;
+  const int quads = (high - low) / 4, words = end > from ? end - from - (high - low) : 0;
+  const cell_words count = {quads * a.cells, words * a.cells};
+  for (int j = threadIdx.x; j < count.quads; j += BOX_THREADS) {
+    const int cell = j / quads, at = low + 4 * (j - cell * quads);
+    t.where[j] = make_int2((first + at) * a.step_in, box_word(cell * a.wide + at) | cell << 16);
+  }
+  for (int j = threadIdx.x; j < count.words; j += BOX_THREADS) {
+    const int cell = a.together ? j % a.cells : j / words, k = a.together ? j / a.cells : j % words,
+              at = from + k < low ? from + k : from + k + (high - low);
+    const int source = cell_source(a, 0, first + at);
+    t.where[count.quads + j] = make_int2(source == NOWHERE ? NOWHERE : source * a.step_in,
+                                         box_word(cell * a.wide + at) | cell << 16);
+  }
+  const int cell = threadIdx.x;
+  if (cell < a.cells) {
+    const cell_item i = cell_item_of(a, item + cell);
+    t.first[cell] = item + cell < a.items ? a.in + i.frame * a.frame_in + i.plane * a.plane_in : nullptr;
+    t.y[cell] = i.y - a.before[1];
+  }
+  __syncthreads();
+  return count;
+}
+
+// Where the rows that a warp copies begin: `row` and the one after it, of the block of rows `block`.
+__device__ __forceinline__ void box_cell_rows(const box_cell_args &a, cell_tables &t, int row, int block) {
+  for (int i = threadIdx.x % 32; i < 2 * a.cells; i += 32) {
+    const int k = i < a.cells ? 0 : 1, cell = i - k * a.cells;
+    const int source = cell_source(a, 1, t.y[cell] + block * RUN + row + k);
+    t.row[row + k][cell] = t.first[cell] && source != NOWHERE ? t.first[cell] + source * a.row_in : nullptr;
+  }
+  __syncwarp();
+}
+
+// BATCH words: floats need not be there before fc_await_copies.
+template <int BATCH>
+__device__ __forceinline__ void cell_take(const box_cell_args &a, const float *const (&from)[BATCH],
+                                          float *const (&to)[BATCH]) {
+#pragma unroll
+  for (int k = 0; k < BATCH; k++) {
+    if (from[k])
+      fc_copy_word(to[k], from[k]);
+    else if (to[k])
+      *to[k] = a.outside;
+  }
+}
+template <int BATCH, typename T>
+__device__ __forceinline__ void cell_take(const box_cell_args &a, const T *const (&from)[BATCH],
+                                          float *const (&to)[BATCH]) {
+  float v[BATCH];
+#pragma unroll
+  for (int k = 0; k < BATCH; k++)
+    v[k] = from[k] ? static_cast<float>(static_cast<int32_t>(*from[k]) - a.bias) : a.outside;
+#pragma unroll
+  for (int k = 0; k < BATCH; k++)
+    if (to[k]) *to[k] = v[k];
+}
+
+// Copies what a row has, by a warp.
+template <typename T>
+__device__ __forceinline__ void box_cell_copy(const box_cell_args &a, const cell_tables &t, int row,
+                                              const cell_words &count, float *to) {
+  constexpr int BATCH = sizeof(T) == sizeof(float) ? 4 : 6;
+  const int lane = threadIdx.x % 32, end = count.quads + count.words;
+  if (sizeof(T) == sizeof(float)) {
+#pragma unroll 2
+    for (int j = lane; j < count.quads; j += 32) {
+      const int2 w = t.where[j];
+      const char *first = t.row[row][w.y >> 16];
+      float *here = to + (w.y & 0xffff);
+      if (first)
+        fc_copy_words(here, first + w.x);
+      else
+        *reinterpret_cast<float4 *>(here) = make_float4(a.outside, a.outside, a.outside, a.outside);
+    }
+  }
+#pragma unroll 1
+  for (int j = count.quads + lane; j < end; j += 32 * BATCH) {
+    const T *from[BATCH];
+    float *here[BATCH];
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+      from[k] = nullptr, here[k] = nullptr;
+      if (j + 32 * k >= end) continue;
+      const int2 w = t.where[j + 32 * k];
+      const char *first = t.row[row][w.y >> 16];
+      here[k] = to + (w.y & 0xffff);
+      if (first && w.x != NOWHERE) from[k] = reinterpret_cast<const T *>(first + w.x);
+    }
+    cell_take<BATCH>(a, from, here);
+  }
+}
+
+// The column of outputs that a thread makes.
+struct box_cell_column {
+  int x, at, word; // its column, its next row, where its sums are
+  bool live;
+  char *to;
+};
+
+__device__ __forceinline__ box_cell_column cell_column_of(const box_cell_args &a, unsigned item, int first) {
+  box_cell_column c;
+  const int pixels = a.runs * RUN, cell = static_cast<int>(threadIdx.x) / pixels;
+  c.x = first + static_cast<int>(threadIdx.x) - cell * pixels;
+  c.word = box_word(cell * a.wide + static_cast<int>(threadIdx.x) - cell * pixels);
+  c.live = cell < a.cells && item + cell < a.items && c.x >= 0 && c.x < a.columns;
+  const cell_item i = cell_item_of(a, item + cell);
+  c.at = i.y;
+  c.to = a.out + i.frame * a.frame_out + i.plane * a.plane_out + c.x * static_cast<int64_t>(a.step_out) +
+         i.y * a.row_out;
+  return c;
+}
+
+__device__ __forceinline__ int cell_inside(const box_cell_args &a, int axis, int position, int reach) {
+  const int from = position - a.before[axis], to = from + reach + 1;
+  return (to < a.hi[axis] ? to : a.hi[axis]) - (from > a.lo[axis] ? from : a.lo[axis]);
+}
+
+// Sums become means: of the windows of column x and rows y .. y + RUN - 1.
+__device__ __forceinline__ void cell_means(const box_cell_args &a, float (&v)[RUN], int x, int y) {
+  const int columns = a.shrink ? cell_inside(a, 0, x, a.x.reach) : a.x.reach + 1;
+  if (!a.shrink || (columns == a.x.reach + 1 && y - a.before[1] >= a.lo[1] &&
+                    y + RUN - a.before[1] + a.y.reach <= a.hi[1])) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++) v[k] = mean_of(v[k], a.area, a.over);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < RUN; k++) {
+    const float n = static_cast<float>(columns * cell_inside(a, 1, y + k, a.y.reach));
+    v[k] = mean_of(v[k], n, 1 / n);
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void cell_give(const box_cell_args &a, const float (&v)[RUN],
+                                          const box_cell_column &c) {
+  if (c.at >= 0 && c.at + RUN <= a.rows) {
+#pragma unroll
+    for (int k = 0; k < RUN; k++) fc_dev_store<float, T>(c.to + k * a.row_out, v[k], a.store, a.notes);
+  } else {
+#pragma unroll
+    for (int k = 0; k < RUN; k++)
+      if (c.at + k >= 0 && c.at + k < a.rows)
+        fc_dev_store<float, T>(c.to + k * a.row_out, v[k], a.store, a.notes);
+  }
+}
+
+// ---- the march ----------------------------------------------------------------------
+
+template <typename T>
+__global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constant__ box_cell_args a) {
+  extern __shared__ __align__(16) float memory[];
+  __shared__ cell_tables tables;
+  const unsigned strip = blockIdx.x % a.strips, item = blockIdx.x / a.strips * a.cells;
+  const int first = a.x0 + static_cast<int>(strip) * a.runs * RUN;
+  const cell_words count = cell_begin(a, tables, item, first - a.before[0]);
+  const int row = threadIdx.x / BOX_RUNS, lane = threadIdx.x % BOX_RUNS, copied = row / 2 * 2;
+  const int cell = lane / a.runs, run = cell * a.wide + (lane - cell * a.runs) * RUN;
+  box_cell_column own = cell_column_of(a, item, first);
+  const box_ring<CELL_PITCH> ring = {memory + own.word, a.slots};
+  float *totals = memory + a.slots * CELL_SLOT + threadIdx.x;
+  const int end = a.blocks + a.y.warm;
+  auto copy = [&](int block, int slot) {
+    box_cell_rows(a, tables, copied, block);
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      box_cell_copy<T>(a, tables, copied + k, count, memory + slot * CELL_SLOT + (copied + k) * CELL_PITCH);
+    fc_commit_copies();
+  };
+  copy(0, 0);
+  for (int block = 0, slot = 0; block < end; block++, slot = ring.after(slot, 1)) {
+    fc_await_copies();
+    __syncwarp();
+    float v[RUN];
+    float *here = memory + slot * CELL_SLOT + row * CELL_PITCH;
+    // Of a row of zeros sums are too.
+    const bool busy = cell < a.cells && !(a.zeros && !tables.row[row][cell]);
+    if (busy) box_row(v, here, run, a.x);
+    __syncwarp();
+    if (busy) {
+#pragma unroll
+      for (int k = 0; k < RUN / 4; k++)
+        *reinterpret_cast<float4 *>(here + box_word(run + 4 * k)) =
+            make_float4(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+    }
+    __syncthreads();
+    if (block + 1 < end) copy(block + 1, ring.after(slot, 1));
+    if (!own.live) continue;
+    if (a.y.segments > 1) {
+      const float *column = ring.at(slot);
+#pragma unroll
+      for (int k = 0; k < RUN; k++) v[k] = column[k * CELL_PITCH];
+      totals[slot * BOX_THREADS] = sum16(v);
+    }
+    if (block < a.y.warm) continue;
+    box_column(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
+    if (sizeof(T) < sizeof(float)) {
+#pragma unroll
+      for (int k = 0; k < RUN; k++) v[k] = times(v[k], a.store.scale);
+    }
+    if (a.mean) cell_means(a, v, own.x, own.at);
+    cell_give<T>(a, v, own);
+    own.at += RUN, own.to += RUN * a.row_out;
+  }
+}
+
+} // namespace winstat
+
+namespace winstat {
+
+constexpr int TOGETHER = 4; // channels side by side that share a block of threads, at most
+
+// ---- arguments ------------------------------------------------------------------
+
+// Cells of a block: channels that lie side by side have one each; narrow images as many as fit.
+static void cut_cells(box_cell_args *a, bool together) {
+  const int side = together ? a->planes : 1;
+  const int needed = (a->columns - a->x0 + RUN - 1) / RUN;
+  int most = BOX_RUNS / side;
+  while (most > 1 && (most + a->x.warm) * side > CELL_SEGMENTS) most--;
+  a->strips = (needed + most - 1) / most;
+  a->runs = (needed + a->strips - 1) / a->strips;
+  a->wide = (a->runs + a->x.warm) * RUN;
+  const int sums = BOX_RUNS / a->runs, samples = CELL_SEGMENTS / (a->runs + a->x.warm);
+  a->cells = sums < samples ? sums : samples;
+  a->together = together;
+}
+
+static box_cell_args cell_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                                  const fc_view *out, int which) {
+  static const int axes[2] = {FC_AXIS_X, FC_AXIS_Y};
+  box_cell_args a = {};
+  a.columns = static_cast<int32_t>(in->shape[FC_AXIS_X]), a.rows = static_cast<int32_t>(in->shape[FC_AXIS_Y]);
+  a.planes = static_cast<int32_t>(in->shape[FC_AXIS_C]);
+  a.x = extent16_of(w->before[0] + w->after[0] + 1), a.y = extent16_of(w->before[1] + w->after[1] + 1);
+  a.x0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_X] - w->before[0], RUN));
+  a.y0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_Y], RUN));
+  for (int i = 0; i < 2; i++) {
+    const int64_t extent = in->shape[axes[i]];
+    a.before[i] = static_cast<int32_t>(w->before[i]);
+    fc_winstat_span s = {edges ? 0 : -w->before[i], edges ? extent : extent + w->after[i]};
+    if (w->shrink) s = fc_winstat_inside(in, axes[i], -w->before[i], extent + w->after[i]);
+    a.lo[i] = static_cast<int32_t>(s.lo), a.hi[i] = static_cast<int32_t>(s.hi);
+  }
+  a.edges = ends_of(edges), a.outside = outside_of(edges, in), a.shrink = w->shrink;
+  a.step_in = static_cast<int32_t>(in->stride[FC_AXIS_X]);
+  a.step_out = static_cast<int32_t>(out->stride[FC_AXIS_X]);
+  a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
+  a.plane_in = in->stride[FC_AXIS_C], a.plane_out = out->stride[FC_AXIS_C];
+  a.frame_in = in->stride[FC_AXIS_N], a.frame_out = out->stride[FC_AXIS_N];
+  a.in = static_cast<const char *>(in->data);
+  a.out = static_cast<char *>(out->data) + which * in->shape[FC_AXIS_C] * a.plane_out;
+  a.mean = w->stat[which] == FC_WINSTAT_MEAN;
+  a.area = static_cast<float>((a.x.reach + 1) * (a.y.reach + 1)), a.over = 1.0f / a.area;
+  a.store = fc_dev_map_of<float>(in->kind, in->dtype), a.bias = a.store.bias;
+  a.slots = a.y.warm + 2;
+  a.zeros = a.outside == 0;
+  cut_cells(&a, a.planes > 1 && a.planes <= TOGETHER &&
+                    a.plane_in == static_cast<int64_t>(fc_dtype_size(in->dtype)));
+  const int64_t starts = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) | a.row_in | a.frame_in |
+                         (a.planes > 1 ? a.plane_in : 0);
+  a.quads = in->dtype == FC_F32 && !a.together && a.step_in == sizeof(float) && starts % 16 == 0 &&
+            (a.x0 - a.before[0]) % 4 == 0;
+  return a;
+}
+
+// ---- launching ------------------------------------------------------------------
+
+// Parts of the rows: as short as they can be, before blocks of rows that are made twice cost more.
+static void split_rows(box_cell_args *a, int64_t frames, int64_t resident) {
+  const int32_t all = (a->rows - a->y0 + RUN - 1) / RUN;
+  int64_t best = INT64_MAX;
+  for (int32_t splits = 1; splits <= all && splits <= 4096; splits++) {
+    const int32_t blocks = (all + splits - 1) / splits, real = (all + blocks - 1) / blocks;
+    const int64_t groups = (frames * a->planes * real + a->cells - 1) / a->cells;
+    const int64_t cost = (groups * a->strips + resident) * (blocks + a->y.warm + 1);
+    if (cost < best) best = cost, a->blocks = blocks, a->splits = real;
+  }
+}
+
+template <typename T>
+static fc_status launch(box_cell_args a, int64_t frames, cudaStream_t stream, bool *done) {
+  const auto kernel = box_cells<T>;
+  const int64_t bytes =
+      static_cast<int64_t>(sizeof(float)) * a.slots * (CELL_SLOT + (a.y.segments > 1 ? BOX_THREADS : 0));
+  const int64_t resident = march_resident(kernel, BOX_THREADS, bytes, 2);
+  if (resident == 0) return FC_OK;
+  split_rows(&a, frames, resident);
+  const int64_t items = frames * a.planes * a.splits, blocks = (items + a.cells - 1) / a.cells * a.strips;
+  if (items > INT32_MAX - CELL_SEGMENTS || blocks > INT32_MAX) return FC_OK;
+  a.items = static_cast<uint32_t>(items);
+  kernel<<<static_cast<unsigned>(blocks), BOX_THREADS, bytes, stream>>>(a);
+  *done = true;
+  return fc_launch_status();
+}
+
+fc_status run_cells(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                    int which, uint32_t *notes, cudaStream_t stream, bool *done) {
+  *done = false;
+  box_cell_args a = cell_args_of(w, in, edges, out, which);
+  const int64_t frames = in->shape[FC_AXIS_N];
+  a.notes = notes;
+  switch (in->dtype) {
+  case FC_U8: return launch<uint8_t>(a, frames, stream, done);
+  case FC_I16: return launch<int16_t>(a, frames, stream, done);
+  case FC_U16: return launch<uint16_t>(a, frames, stream, done);
+  default: return launch<float>(a, frames, stream, done);
+  }
+}
+
+} // namespace winstat

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// box_march_launch.cuh - launches the kernel of box_march.cuh for a layout.
+#ifndef FC_FILTERS_WINSTAT_BOX_MARCH_LAUNCH_CUH
+#define FC_FILTERS_WINSTAT_BOX_MARCH_LAUNCH_CUH
+
+#include "filters/winstat/box/box_launch.cuh"
+#include "filters/winstat/box/box_march.cuh"
+#include "filters/winstat/box/march.cuh"
+
+namespace winstat {
+
+// `channels` that lie side by side are read together; 1: each goes by itself.
+static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                                   const fc_view *out, int which, int channels) {
+  box_args a = {};
+  const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
+  a.x = extent16_of(columns), a.y = extent16_of(rows);
+  a.columns = static_cast<int32_t>(in->shape[FC_AXIS_X]), a.rows = static_cast<int32_t>(in->shape[FC_AXIS_Y]);
+  // Pixels of several channels begin where windows begin with a segment: they are fewer in a strip.
+  a.x0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_X] - (channels > 1 ? w->before[0] : 0), RUN));
+  a.y0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_Y], RUN));
+  a.skew = channels > 1 ? 0 : static_cast<int32_t>(floor_mod(-w->before[0], RUN));
+  const int32_t runs = BOX_RUNS / channels;
+  a.pixels = runs * RUN - (a.skew > 0 ? RUN : 0), a.before = static_cast<int32_t>(w->before[1]);
+  a.wide = (runs + a.x.warm) * RUN, a.slots = a.y.warm + 2;
+  const int64_t first = a.x0 - w->before[0] - a.skew;
+  a.lo[0] = static_cast<int32_t>((edges ? 0 : -w->before[0]) - first);
+  a.lo[1] = static_cast<int32_t>(edges ? 0 : -w->before[1]);
+  a.hi[0] = static_cast<int32_t>(a.columns + (edges ? 0 : w->after[0]) - first);
+  a.hi[1] = static_cast<int32_t>(a.rows + (edges ? 0 : w->after[1]));
+  a.seen[0] = static_cast<int32_t>(-w->before[0] - first);
+  a.seen[1] = static_cast<int32_t>(a.columns + w->after[0] - first);
+  a.edges = ends_of(edges), a.shrink = w->shrink;
+  if (w->shrink) {
+    const fc_winstat_span x = fc_winstat_inside(in, FC_AXIS_X, -w->before[0], a.columns + w->after[0]),
+                          y = fc_winstat_inside(in, FC_AXIS_Y, -w->before[1], a.rows + w->after[1]);
+    a.lo[0] = static_cast<int32_t>(x.lo - first), a.hi[0] = static_cast<int32_t>(x.hi - first);
+    a.lo[1] = static_cast<int32_t>(y.lo), a.hi[1] = static_cast<int32_t>(y.hi);
+  }
+  a.in = static_cast<const char *>(in->data) + first * in->stride[FC_AXIS_X];
+  a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
+  a.plane_in = in->stride[FC_AXIS_C], a.plane_out = out->stride[FC_AXIS_C];
+  a.frame_in = in->stride[FC_AXIS_N], a.frame_out = out->stride[FC_AXIS_N];
+  a.out = static_cast<char *>(out->data) + which * in->shape[FC_AXIS_C] * a.plane_out;
+  a.planes = channels > 1 ? 1 : static_cast<int32_t>(in->shape[FC_AXIS_C]);
+  a.strips = (a.columns - a.x0 + a.pixels - 1) / a.pixels;
+  a.mean = w->stat[which] == FC_WINSTAT_MEAN;
+  a.area = static_cast<float>(columns * rows), a.over = 1.0f / a.area;
+  a.step_in = static_cast<int32_t>(in->stride[FC_AXIS_X]);
+  a.step_out = static_cast<int32_t>(out->stride[FC_AXIS_X]);
+  a.outside = outside_of(edges, in), a.last = static_cast<int32_t>(a.rows + w->after[1]);
+  a.zeros =
+      a.outside == 0 && (!edges || edges->border == FC_BORDER_ZERO || edges->border == FC_BORDER_CONSTANT);
+  a.store = fc_dev_map_of<float>(in->kind, in->dtype);
+  a.bias = a.store.bias;
+  return a;
+}
+
+// Where only one block fits a multiprocessor the general kernel, whose strips may be narrower, is as fast.
+template <class L>
+static fc_status launch_march(box_args a, int64_t frames, cudaStream_t stream, bool *done) {
+  const auto kernel = box_march<L>;
+  const int64_t bytes = sizeof(float) * a.slots * (RUN * L::pitch + (a.y.segments > 1 ? BOX_THREADS : 0));
+  const int64_t resident = march_resident(kernel, BOX_THREADS, bytes, 2);
+  if (resident == 0) return FC_OK;
+  const int64_t strips = a.strips * frames * a.planes;
+  const march_splits s = march_splits_of((a.rows - a.y0 + RUN - 1) / RUN, a.y.warm, strips, resident);
+  a.blocks = s.steps, a.splits = s.splits;
+  if (strips * a.splits > INT32_MAX) return FC_OK;
+  kernel<<<static_cast<unsigned>(strips * a.splits), BOX_THREADS, bytes, stream>>>(a);
+  *done = true;
+  return fc_launch_status();
+}
+
+} // namespace winstat
+
+#endif

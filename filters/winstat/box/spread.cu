@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// spread.cu - launches the kernels of spread.cuh.
+#include "filters/winstat/box/march.cuh"
+#include "filters/winstat/box/spread.cuh"
+#include "filters/winstat/launch.cuh"
+
+namespace winstat {
+
+static bool short_enough(const fc_winstat *w) {
+  return w->before[0] + w->after[0] < SPREAD_MOST && w->before[1] + w->after[1] < SPREAD_MOST;
+}
+
+bool spread_takes(const fc_winstat *w, const fc_view *in) {
+  // Signals of few rows would leave most of a step unused; a single one is cut into rows.
+  const int64_t rows = in->extent[FC_AXIS_Y];
+  if (rows != FC_UNKNOWN && rows != 1 && rows < SPREAD_ROWS / 2) return false;
+  return in->dtype == FC_F32 && w->compute == FC_F32 && !w->shrink && short_enough(w);
+}
+
+static spread_shares shares_of(int window) {
+  spread_shares s = {};
+  for (int k = 0; k < SPREAD_ROWS; k++) {
+    const double before = SPREAD_ROWS - k, after = window - before;
+    s.share[k] = static_cast<float>(after / window),
+    s.weight[k] = static_cast<float>(before * after / window);
+  }
+  return s;
+}
+
+static spread_alone alone_of(int rows, int at) {
+  spread_alone a = {};
+  const int suffix = rows < SPREAD_ROWS ? rows : SPREAD_ROWS;
+  const bool begins = at < suffix;
+  a.rows = rows, a.own = at == suffix - 1;
+  a.real[0] = begins ? suffix - at : 0, a.real[1] = begins ? 0 : at - SPREAD_ROWS + 1;
+  a.last[0] = suffix, a.last[1] = rows - suffix;
+  for (int part = 0; part < 2; part++)
+    a.first[part] = a.own ? 1 : a.real[part] > 0 ? a.real[part] : a.last[part] + 1;
+  for (int n = 1; n <= SPREAD_MOST; n++) {
+    const float count = static_cast<float>(n);
+    a.over[n] = 1 / count, a.share[n] = (count - 1) / count;
+  }
+  return a;
+}
+
+static spread_args spread_args_of(const seen &s, const fc_edges *edges, int which, int step,
+                                  uint32_t *notes) {
+  spread_args d = {};
+  peak_args *a = &d.c.p;
+  *a = peak_args_of(&s.w, &s.in, edges, &s.out, which, step);
+  a->skew = 0;
+  d.c.x0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_X], SPREAD_ROWS));
+  d.c.y0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_Y], SPREAD_ROWS));
+  if (s.alone > 0) d.alone = alone_of(s.alone, s.at);
+  for (int k = 0; k < 2; k++) {
+    const int window = k == 1 && s.alone > 0 ? s.alone : a->window[k];
+    d.over[k] = 1.0f / static_cast<float>(window), d.shares[k] = shares_of(window);
+  }
+  d.times = s.times, d.over_times = 1.0f / static_cast<float>(s.times);
+  d.root = s.w.stat[which] == FC_WINSTAT_STD, d.dtype = s.out.dtype;
+  d.store = fc_dev_map_of<float>(s.out.kind, s.out.dtype), d.notes = notes;
+  return d;
+}
+
+template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cudaStream_t stream) {
+  typedef spread_room room;
+  peak_args *a = &d.c.p;
+  const auto kernel = spread_march<ALONE>;
+  a->slots = a->y.warm + 2;
+  const int64_t bytes = sizeof(float) * static_cast<int64_t>(a->slots + 2) * room::STEP,
+                resident = march_resident(kernel, room::THREADS, bytes),
+                blocks = cells_split(&d.c, s, resident);
+  if (resident == 0 || blocks > INT32_MAX) return FC_UNSUPPORTED;
+  kernel<<<static_cast<unsigned>(blocks), room::THREADS, static_cast<size_t>(bytes), stream>>>(d);
+  return fc_launch_status();
+}
+
+fc_status run_spread(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                     int which, uint32_t *notes, cudaStream_t stream) {
+  typedef spread_room room;
+  const seen s = seen_of(w, in, edges, out, false);
+  const cell_shape shape = {room::SEGMENTS, room::LANES, 1};
+  const int step = channels_of(s);
+  if (step == 0) return FC_UNSUPPORTED;
+  spread_args d = spread_args_of(s, edges, which, step, notes);
+  if (!cells_fit(&d.c, s, shape)) { // as many channels as do not go together
+    d = spread_args_of(s, edges, which, 1, notes);
+    if (!cells_fit(&d.c, s, shape)) return FC_UNSUPPORTED;
+  }
+  return s.alone > 0 ? launch<true>(d, s, stream) : launch<false>(d, s, stream);
+}
+
+} // namespace winstat

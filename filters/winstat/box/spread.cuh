@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+//
+// spread.cuh - variances and standard deviations of floats, in windows of up to SPREAD_MOST columns
+// and rows.
+//
+// All is relative to samples of the window itself, so that a large common offset costs no digits. The R
+// windows of a column that begin in a block of R rows, R the largest power of two up to 16 that is no longer
+// than a window, all hold the last of these rows: sums and sums of squares are of distances from that sample,
+// and give each window's mean - the sample and a distance - and variance. Along x the same is done with the
+// means of columns, relative to that of the last column of a run of R: the variance of a window is the mean
+// of those of its columns, and the variance of their means. So nothing is added up that is not in the window,
+// nothing is subtracted from a sum again, and the order depends on the window and the position in the signal
+// alone.
+//
+// A block of threads marches down strips as cells.cuh has it: a thread a column of samples, which it
+// copies itself, then a lane 16 columns of a row.
+#ifndef FC_FILTERS_WINSTAT_SPREAD_CUH
+#define FC_FILTERS_WINSTAT_SPREAD_CUH
+
+#include "filters/gpu/copy_async.cuh"
+#include "filters/winstat/box/cells.cuh"
+
+namespace winstat {
+
+constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns of a lane
+constexpr int SPREAD_MOST = 33;
+
+// Of 16 rows: pixels that are 16 apart are adjacent, so that neither lanes that have 16 pixels each nor those
+// that have one meet in a bank often. LANES: of a row.
+struct spread_room {
+  static constexpr int SEGMENTS = 10, LANES = 8, THREADS = SEGMENTS * SPREAD_ROWS;
+  static constexpr int ROW = SPREAD_ROWS * SEGMENTS + LANES, STEP = SPREAD_ROWS * ROW;
+  static constexpr int ROWS = 32 / LANES; // of a warp
+};
+
+// Of longer windows: the suffixes of the first 16 samples have so much of each, and the rest.
+struct spread_shares {
+  float share[SPREAD_ROWS], weight[SPREAD_ROWS];
+};
+
+// Of windows of `rows` rows all but one, number `at`, are the constant; else 0. Samples are taken in by
+// Welford's steps, first the suffix of the window's first 16 rows and then what follows these: step n is the
+// first of either that is not of the constant alone, which is no distance from itself, and the last.
+struct spread_alone {
+  int32_t rows, real[2], first[2], last[2];            // `real`: the step of that row, or 0
+  int32_t own;                                         // all is relative to that row
+  float over[SPREAD_MOST + 1], share[SPREAD_MOST + 1]; // 1 / n and (n - 1) / n
+};
+
+struct spread_args {
+  cell_args c;
+  int32_t root, dtype;
+  int32_t times;    // so often a window sees what stands along x
+  float over[2];    // 1 / window
+  float over_times; // and of that
+  spread_shares shares[2];
+  spread_alone alone;
+  fc_dev_map<float> store;
+  uint32_t *notes;
+};
+
+// ---- samples into shared memory -----------------------------------------------------
+
+// A thread's column: rows first .. last - 1 of it lie `row_in` apart from `from` on. Others stand for pixel
+// `x` of `plane`.
+struct spread_column {
+  const char *plane, *from; // row 0
+  int x, first, last;
+  bool seen, filled; // filled: of the constant, which stands there from the beginning on
+};
+
+inline __device__ spread_column spread_column_of(const cell_args &c, const cell_spot &s) {
+  const peak_args &a = c.p;
+  const int x = s.x - a.before[0] + s.pixel;
+  const int left = s.x + s.pixels - a.before[0] + a.window[0] - 1;
+  spread_column column = {a.in + s.in + s.channel * c.channel_in, nullptr, x, a.lo[1], a.hi[1], false, false};
+  column.seen = s.live && x < left;
+  int source = x;
+  if (c.follow) {
+    const int64_t pixels = c.follow / a.step, from = -floor_div(x - a.lo[0], pixels),
+                  to = floor_div(a.hi[0] - 1 - static_cast<int64_t>(x), pixels) + 1;
+    if (from > column.first) column.first = static_cast<int>(from);
+    if (to < column.last) column.last = static_cast<int>(to);
+  } else if (x < a.lo[0] || x >= a.hi[0]) {
+    source = a.edges.on ? border_source(a.edges.border, x, a.columns) : -1;
+    column.filled = source < 0;
+  }
+  column.from = column.plane + (column.filled ? 0 : source) * c.pixel_in;
+  return column;
+}
+
+// What stands for row or column `at`, of which lo .. hi - 1 can be read, or -1 for the constant; `lo` may be
+// less.
+inline __device__ int spread_source(const ends &edges, int at, int extent) {
+  return edges.border == FC_BORDER_REPLICATE ? (at < 0 ? 0 : extent - 1)
+                                             : border_source(edges.border, at, extent);
+}
+
+// Sixteen rows where some may not be read.
+inline __device__ __noinline__ void spread_copy_ends(const cell_args &c, const spread_column &s, int y,
+                                                     float *to) {
+  const peak_args &a = c.p;
+  const float constant = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+#pragma unroll 4
+  for (int k = 0; k < SPREAD_ROWS; k++, to += spread_room::ROW) {
+    const int row = y + k;
+    int source = row;
+    if (row < s.first || row >= s.last)
+      source = c.follow || !a.edges.on ? -1 : spread_source(a.edges, row, a.rows);
+    if (c.follow && (row < s.first || row >= s.last) && row >= 0 && row < a.rows) {
+      // Beyond the beginning of the first of rows that follow each other, or the end of the last.
+      const int64_t pixels = c.follow / a.step, all = c.all / a.step, x = s.x + row * pixels;
+      const int64_t from = a.edges.on ? border_source(a.edges.border, x, all) : -1;
+      if (from >= 0) {
+        fc_copy_word(to, s.plane + from * c.pixel_in);
+        continue;
+      }
+    }
+    if (source >= 0 || (row >= s.first && row < s.last))
+      fc_copy_word(to, s.from + source * a.row_in);
+    else
+      *to = constant;
+  }
+}
+
+__device__ __forceinline__ void spread_copy(const cell_args &c, const spread_column &s, int y, float *to) {
+  if (!s.seen || s.filled) return;
+  if (y >= s.first && y + SPREAD_ROWS <= s.last) {
+    const char *at = s.from + y * c.p.row_in;
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++, at += c.p.row_in) fc_copy_word(to + k * spread_room::ROW, at);
+    return;
+  }
+  spread_copy_ends(c, s, y, to);
+}
+
+// ---- sixteen windows ----------------------------------------------------------------
+
+// The mean of some distances, and the sum of their squared deviations from it.
+struct moments {
+  float mean, squares;
+  // One more, the n-th (Welford 1962); and one that has squared deviations itself.
+  __device__ __forceinline__ void add(float distance, float n) { step(distance, 1 / n, (n - 1) / n); }
+  __device__ __forceinline__ void step(float distance, float over, float share) {
+    const float d = plus(distance, -mean);
+    mean = __fmaf_rn(d, over, mean), squares = __fmaf_rn(times(d, share), d, squares);
+  }
+  __device__ __forceinline__ void add(float distance, float more, float n) {
+    add(distance, n), squares = plus(squares, more);
+  }
+  // Of two of which the second has `share` of all, and share * (1 - share) of n is `weight` (Chan, Golub,
+  // LeVeque 1983).
+  static __device__ __forceinline__ moments join(const moments &a, const moments &b, float share,
+                                                 float weight) {
+    const float d = plus(b.mean, -a.mean);
+    return {__fmaf_rn(d, share, a.mean), __fmaf_rn(times(d, weight), d, plus(a.squares, b.squares))};
+  }
+};
+
+// The distance of a sample from another of its window.
+__device__ __forceinline__ void add_sample(moments *m, float own, float v, float n) {
+  m->add(plus(v, -own), n);
+}
+
+// A column of a window: its mean is own + mean.
+struct column_moments {
+  float own, mean, variance;
+};
+__device__ __forceinline__ void add_sample(moments *m, const column_moments &own, const column_moments &v,
+                                           float n) {
+  m->add(plus(plus(v.own, -own.own), plus(v.mean, -own.mean)), v.variance, n);
+}
+
+// Sixteen windows of W samples, from at(0) on, in blocks of W: all windows that begin in one hold its last
+// sample. put(k, that sample, moments).
+template <int W, class At, class Put> __device__ __forceinline__ void spread_short(At at, Put put) {
+#pragma unroll
+  for (int block = 0; block < SPREAD_ROWS; block += W) {
+    const auto own = at(block + W - 1);
+    moments suffix[W], prefix = {0, 0};
+#pragma unroll
+    for (int k = W - 1; k >= 0; k--) {
+      suffix[k] = k + 1 < W ? suffix[k + 1 < W ? k + 1 : k] : moments{0, 0};
+      add_sample(&suffix[k], own, at(block + k), static_cast<float>(W - k));
+    }
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+      if (block + k >= SPREAD_ROWS) continue;
+      const float n = static_cast<float>(k), share = n / static_cast<float>(W);
+      if (k > 0) add_sample(&prefix, own, at(block + W + k - 1), n);
+      put(block + k, own, k > 0 ? moments::join(suffix[k], prefix, share, n * (1 - share)) : suffix[k]);
+    }
+  }
+}
+
+// Of longer ones, relative to the last of the first 16 samples: between these and tail(0) lies `core`, of
+// CORE samples, and the first ends with tail(PART - 1).
+template <int CORE, int PART, class At, class Tail, class Put>
+__device__ __forceinline__ void spread_long(const spread_shares &s, moments core, At at, Tail tail, Put put) {
+  const auto own = at(SPREAD_ROWS - 1);
+  moments suffix[SPREAD_ROWS];
+#pragma unroll
+  for (int k = SPREAD_ROWS - 1; k >= 0; k--) {
+    suffix[k] = k + 1 < SPREAD_ROWS ? suffix[k + 1 < SPREAD_ROWS ? k + 1 : k] : moments{0, 0};
+    add_sample(&suffix[k], own, at(k), static_cast<float>(SPREAD_ROWS - k));
+  }
+#pragma unroll
+  for (int k = 0; k < PART; k++) add_sample(&core, own, tail(k), static_cast<float>(CORE + k + 1));
+#pragma unroll
+  for (int k = 0; k < SPREAD_ROWS; k++) {
+    put(k, own, moments::join(suffix[k], core, s.share[k], s.weight[k]));
+    if (k + 1 < SPREAD_ROWS) add_sample(&core, own, tail(PART + k), static_cast<float>(CORE + PART + k + 1));
+  }
+}
+
+// All windows that begin in 16 samples: at(s, k) is sample k, up to 31, from the s-th segment of 16 on.
+template <class At, class Put>
+__device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_shares &s, At at, Put put) {
+  auto first = [&](int k) { return at(0, k); };
+  if (w.segments == 0) {
+    with_number(w.reach + 1, [&](auto n) { spread_short<decltype(n)::value>(first, put); });
+  } else if (w.segments == 1) {
+    auto tail = [&](int k) { return at(1, k); };
+    with_number(w.rest + 1, [&](auto n) {
+      spread_long<0, decltype(n)::value>(s, moments{0, 0}, first, tail, put);
+    });
+  } else { // 33 samples, the most
+    const auto own = first(SPREAD_ROWS - 1);
+    moments core = {0, 0};
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++) add_sample(&core, own, at(1, k), static_cast<float>(k + 1));
+    spread_long<SPREAD_ROWS, 1>(
+        s, core, first, [&](int k) { return at(2, k); }, put);
+  }
+}
+
+// What spread_sixteen makes of columns of which all but one sample, v[k], are the constant.
+template <int ROWS, class Put>
+__device__ __forceinline__ void spread_column_alone(const spread_args &d, const float (&v)[ROWS], Put put) {
+  const spread_alone &a = d.alone;
+  const float constant = __uint_as_float(static_cast<uint32_t>(d.c.p.edges.code));
+  moments m[2][ROWS];
+#pragma unroll
+  for (int part = 0; part < 2; part++) {
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) m[part][k] = {0, 0};
+#pragma unroll 1
+    for (int n = a.first[part]; n <= a.last[part]; n++) {
+      const float over = a.over[n], share = a.share[n];
+      const bool real = n == a.real[part];
+#pragma unroll
+      for (int k = 0; k < ROWS; k++)
+        m[part][k].step(plus(real ? v[k] : constant, -(a.own ? v[k] : constant)), over, share);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < ROWS; k++)
+    put(k, a.rows > SPREAD_ROWS ? moments::join(m[0][k], m[1][k], d.shares[1].share[0], d.shares[1].weight[0])
+                                : m[0][k]);
+}
+
+// ---- the march ----------------------------------------------------------------------
+
+// A thread's column of results: of rows first .. last - 1.
+struct spread_result {
+  char *to; // row 0
+  int first, last;
+};
+
+inline __device__ spread_result spread_result_of(const cell_args &c, const cell_spot &s) {
+  const peak_args &a = c.p;
+  const int x = s.x + s.pixel;
+  spread_result r = {a.out + s.out + x * c.pixel_out + s.channel * c.channel_out, x < 0, a.rows};
+  if (!s.live || s.pixel >= s.pixels || (x < 0 && !c.follow)) r.last = 0;
+  if (c.follow && x + (a.rows - 1) * (c.follow / a.step) >= c.all / a.step) r.last--;
+  return r;
+}
+
+__device__ __forceinline__ float spread_root(float v) {
+#if __CUDA_ARCH__ >= 800
+  asm("sqrt.approx.f32 %0, %0;" : "+f"(v));
+  return v;
+#else
+  return root(v);
+#endif
+}
+
+// The variance of a window that sees `times` columns that are alike, in the order of spread_sixteen.
+inline __device__ __noinline__ float spread_again(const spread_args &a, float v) {
+  float first = v, rest = v;
+  for (int k = 1; k < a.times && k < SPREAD_ROWS; k++) first = plus(first, v);
+  for (int k = SPREAD_ROWS + 1; k < a.times; k++) rest = plus(rest, v);
+  return times(a.times > SPREAD_ROWS ? plus(first, rest) : first, a.over_times);
+}
+
+// One result of any type.
+inline __device__ __noinline__ void spread_store_any(const spread_args &a, char *to, float v) {
+  if (a.times > 1) v = spread_again(a, v);
+  if (a.root) v = spread_root(v);
+  fc_dev_store_any<float>(to, a.dtype, v, a.store, a.notes);
+}
+
+// Sixteen rows from `row` on.
+__device__ __forceinline__ void spread_store(const spread_args &a, const spread_result &r, const float *from,
+                                             int row) {
+  const int first = r.first - row, last = r.last - row;
+  const int64_t apart = a.c.p.row_out;
+  char *to = r.to + row * apart;
+  if (a.dtype == FC_F32 && a.times == 1 && first <= 0 && last >= SPREAD_ROWS) {
+    float v[SPREAD_ROWS];
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++) v[k] = from[k * spread_room::ROW];
+    if (a.root) {
+#pragma unroll
+      for (int k = 0; k < SPREAD_ROWS; k++) v[k] = spread_root(v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++, to += apart) *reinterpret_cast<float *>(to) = v[k];
+    return;
+  }
+#pragma unroll 1
+  for (int k = 0; k < SPREAD_ROWS; k++, to += apart)
+    if (k >= first && k < last) spread_store_any(a, to, from[k * spread_room::ROW]);
+}
+
+// ALONE: of a column's samples all but one are the constant.
+template <bool ALONE>
+__global__ void __launch_bounds__(spread_room::THREADS, 4)
+    spread_march(const __grid_constant__ spread_args d) {
+  typedef spread_room room;
+  constexpr int ROW = room::ROW, STEP = room::STEP, ROWS = SPREAD_ROWS;
+  extern __shared__ __align__(16) float samples[];
+  const cell_args &c = d.c;
+  const peak_args &a = c.p;
+  float *const means = samples + a.slots * STEP;
+  // The thread's column.
+  const cell_spot s = cell_spot_of<1>(c, c.plane * ROWS * a.step);
+  const spread_column source = spread_column_of(c, s);
+  const spread_result result = spread_result_of(c, s);
+  const int place =
+      s.pixel % ROWS * room::SEGMENTS + s.pixel / ROWS + (s.cell * a.step + s.channel) * c.plane;
+  // The lane's windows along x, and the row that all of its row's windows along y hold.
+  const int thread = threadIdx.x, lane = thread % room::LANES, mine = thread / room::LANES,
+            plane_of_lane = lane / a.runs;
+  const int begins = mine * ROW + plane_of_lane * c.plane + lane - plane_of_lane * a.runs;
+  const bool live = mine < ROWS && plane_of_lane < c.cells * a.step;
+  const int held = a.window[1] <= ROWS ? mine / a.window[1] * a.window[1] + a.window[1] - 1 : ROWS - 1;
+  int y = s.y, slot = 0; // of the block that windows begin in
+  auto after = [&](int by) { return slot + by < a.slots ? slot + by : slot + by - a.slots; };
+  if (source.seen && source.filled)
+    for (int k = 0; k < a.slots * ROWS; k++)
+      samples[k * ROW + place] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+  for (int n = 0; n <= a.y.warm; n++)
+    spread_copy(c, source, y - a.before[1] + n * ROWS, samples + n * STEP + place);
+  fc_commit_copies();
+#pragma unroll 1
+  for (int block = 0; block < s.blocks; block++, y += ROWS) {
+    fc_await_copies<0>();
+    __syncthreads(); // the last results are there
+    if (block > 0) spread_store(d, result, means + place, y - ROWS);
+    if (block + 1 < s.blocks)
+      spread_copy(c, source, y - a.before[1] + (a.y.warm + 1) * ROWS,
+                  samples + after(a.y.warm + 1) * STEP + place);
+    fc_commit_copies();
+    if (source.seen) {
+      // Infinities have no variance.
+      auto put = [&](int k, const moments &m) {
+        float *const to = means + place + k * ROW;
+        to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
+      };
+      const float *const block_of[4] = {samples + slot * STEP + place, samples + after(1) * STEP + place,
+                                        samples + after(2) * STEP + place,
+                                        samples + after(a.slots > 3 ? 3 : 2) * STEP + place};
+      if constexpr (ALONE) {
+        constexpr int HALF = ROWS / 2;
+#pragma unroll 1
+        for (int half = 0; half < ROWS; half += HALF) {
+          float v[HALF];
+#pragma unroll
+          for (int k = 0; k < HALF; k++) v[k] = block_of[0][(half + k) * ROW];
+          spread_column_alone(d, v, [&](int k, const moments &m) { put(half + k, m); });
+        }
+      } else {
+        spread_sixteen(
+            a.y, d.shares[1],
+            [&](int s, int k) {
+              const float *const now = s == 0 ? block_of[0] : s == 1 ? block_of[1] : block_of[2];
+              const float *const next = s == 0 ? block_of[1] : s == 1 ? block_of[2] : block_of[3];
+              return k < ROWS ? now[k * ROW] : next[(k - ROWS) * ROW];
+            },
+            [&](int k, float, const moments &m) { put(k, m); });
+      }
+    }
+    __syncthreads();
+    float v[ROWS], *const line = means + begins;
+    if (live) {
+      const float *const own = samples + after(held / ROWS) * STEP + begins + (held % ROWS - mine) * ROW;
+      const bool constant = ALONE && !d.alone.own;
+      const float beyond = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+      spread_sixteen(
+          a.x, d.shares[0],
+          [&](int s, int k) {
+            const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
+            return column_moments{constant ? beyond : own[at], line[at], line[STEP + at]};
+          },
+          [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, d.over[0]); });
+    }
+    __syncwarp();
+    if (live) {
+#pragma unroll
+      for (int k = 0; k < ROWS; k++) line[k * room::SEGMENTS] = v[k];
+    }
+    slot = after(1);
+  }
+  __syncthreads();
+  spread_store(d, result, means + place, y - ROWS);
+}
+
+} // namespace winstat
+
+#endif

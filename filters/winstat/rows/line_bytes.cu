@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+//
+// line_bytes.cu - launches the kernel of line_bytes.cu.
+#include "filters/gpu/copy_async.cuh"
+#include "filters/winstat/bytes.cuh"
+#include "filters/winstat/launch.cuh"
+
+// Means of bytes in windows along rows, whatever their length.
+//
+// Sums of integers are exact, so a window may slide by what enters and leaves it. A thread makes the results
+// of one chunk of 32 or 48 bytes, which lie at multiples of 16: it has the sum of its first window from sums
+// over chunks, each thread's own, scanned over the block - what is ahead of the chunk that the window ends in
+// and the first bytes of that, less what is ahead of its own chunk - and slides from there, an output in one
+// and a half instructions. Channels side by side are as many sums. A block has a piece of a long row or
+// several short ones, with their borders, as bytes in shared memory.
+
+namespace winstat {
+
+constexpr int BYTES_THREADS = 256, BYTES_WARPS = BYTES_THREADS / 32;
+
+// Bytes of a row are counted from its column 0, those of a window from its first result's.
+struct bytes_args {
+  const char *in; // column 0 of row 0
+  char *out;
+  int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out;
+  int32_t step_in, step_out;   // from byte to byte
+  int32_t bytes, rows, planes; // of a row; rows of a frame
+  int32_t lo, hi;              // bytes that may be read
+  int32_t before, after;       // bytes that windows see ahead of the first channel of a result, and beyond
+  int32_t window;              // before + after + channels
+  int32_t dense;               // rows follow one another: quads may have what lies between them
+  ends edges;                  // what stands beyond, if that is not there to be read
+  int32_t outside;             // ... the constant
+  int32_t columns, shrink, inside[2]; // of windows that shrink only columns inside[0] .. inside[1] - 1 count
+  int32_t samples, ties;              // of a window; whether means may lie halfway between two codes
+  float over;
+  int32_t pieces, made;       // of a row; chunks of one with results
+  int32_t chunks, far, rest;  // ... with those that windows end in; a window is `far` chunks and `rest` bytes
+  int32_t each, groups;       // rows of a block; blocks of a frame's rows
+  int32_t need, quads, pitch; // bytes that a row's windows see; quads of 16 that have them; room for them
+  fc_dev_divider by_chunks, by_quads;
+  uint32_t part[12]; // of a chunk's words those of the first `rest` bytes
+};
+
+// Chunks of as many words hold whole pixels.
+template <int C> struct chunk_of {
+  static constexpr int bytes = C == 3 ? 48 : 32, words = bytes / 4;
+  // Which bytes of word k are of channel c, a one each.
+  static constexpr __host__ __device__ uint32_t ones(int k, int c) {
+    uint32_t v = 0;
+    for (int b = 0; b < 4; b++)
+      if ((4 * k + b) % C == c) v |= 1u << 8 * b;
+    return v;
+  }
+};
+
+// Where a row of a piece is: `first` is the byte of its first result, at a multiple of 16 in memory and maybe
+// ahead of the row; `from` where the quad begins that has the first sample seen, its `lead`-th.
+struct bytes_row {
+  int first, lead;
+  const char *from;
+};
+
+__device__ __forceinline__ bytes_row bytes_row_of(const bytes_args &a, const char *in, const char *out,
+                                                  int begin) {
+  bytes_row r;
+  const int skew = a.step_out == 1 ? static_cast<int>(reinterpret_cast<uintptr_t>(out) & 15) : 0;
+  r.first = begin - skew;
+  r.from = in + (r.first - a.before);
+  r.lead = a.step_in == 1 ? static_cast<int>(reinterpret_cast<uintptr_t>(r.from) & 15) : 0;
+  r.from -= r.lead;
+  return r;
+}
+
+// ---- samples into shared memory -----------------------------------------------------
+
+// Memory from which quads may be read for a row.
+struct bytes_span {
+  const char *from, *to;
+  __device__ __forceinline__ bool holds(const char *quad) const { return quad >= from && quad + 16 <= to; }
+};
+
+__device__ __forceinline__ bytes_span bytes_span_of(const bytes_args &a, const char *frame, const char *row) {
+  if (a.dense) return {frame, frame + (a.rows - 1) * a.row_in + a.bytes};
+  return {row + a.lo, row + a.hi};
+}
+
+// Whole quads. Of samples that lie apart none is.
+__device__ __forceinline__ void bytes_copy(const bytes_args &a, unsigned char *raw, const char *frame,
+                                           const char *in, const char *out, int rows, int begin) {
+  if (a.step_in != 1) return;
+  for (int i = threadIdx.x; i < rows * a.quads; i += static_cast<int>(blockDim.x)) {
+    const int row = a.each == 1 ? 0 : a.by_quads.quotient(i), k = i - row * a.quads;
+    const char *line = in + row * a.row_in;
+    const bytes_row r = bytes_row_of(a, line, out + row * a.row_out, begin);
+    const char *quad = r.from + 16 * k;
+    if (16 * k < r.lead + a.need && bytes_span_of(a, frame, line).holds(quad))
+      fc_copy_words(raw + row * a.pitch + 16 * k, quad);
+  }
+  fc_commit_copies();
+}
+
+// Byte i of all rows from `first` on, where it is no part of a whole quad that lies inside. `within`: all
+// that rows have is there already, and need not be read again.
+template <int C>
+__device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *raw, const char *frame,
+                                           const char *in, const char *out, int rows, int begin, int i,
+                                           int first, int abreast, bool within) {
+  const int source = bytes_source<C>(a.edges, i, a.lo, a.hi, a.columns);
+  const bool copied = i >= a.lo && i < a.hi && a.step_in == 1;
+  const int64_t from = source == ELSEWHERE ? 0 : static_cast<int64_t>(source) * a.step_in;
+  const char *line = in + first * a.row_in;
+  for (int row = first; row < rows; row += abreast, line += abreast * a.row_in) {
+    const bytes_row r = bytes_row_of(a, line, out + row * a.row_out, begin);
+    const int at = i - (r.first - a.before);
+    if (at < 0 || at >= a.need ||
+        (copied && bytes_span_of(a, frame, line).holds(r.from + ((at + r.lead) & ~15))))
+      continue;
+    unsigned char *here = raw + row * a.pitch + r.lead;
+    const int there = source - (r.first - a.before);
+    if (source == ELSEWHERE)
+      here[at] = static_cast<unsigned char>(a.outside);
+    else
+      here[at] =
+          within && there >= 0 && there < a.need ? here[there] : static_cast<unsigned char>(line[from]);
+  }
+}
+
+// What stands beyond the ends, and ends of rows that are no whole quads. `within`: there are none of these.
+template <int C>
+__device__ __forceinline__ void bytes_ends(const bytes_args &a, unsigned char *raw, const char *frame,
+                                           const char *in, const char *out, int rows, int begin,
+                                           bool within) {
+  const int middle = a.step_in == 1 ? a.hi - a.lo < 30 ? a.hi - a.lo : 30 : a.need + 16;
+  const int ahead = a.lo + a.before, beyond = a.bytes + a.after - a.hi;
+  const int threads = static_cast<int>(blockDim.x), all = ahead + beyond + (within ? 0 : middle),
+            across = all < threads ? all : threads;
+  if (across == 0) return;
+  const int abreast = threads / across, first = static_cast<int>(threadIdx.x) / across,
+            me = static_cast<int>(threadIdx.x) - first * across;
+  if (first >= abreast) return;
+#pragma unroll 1
+  for (int j = me; j < all; j += across) {
+    int i = j - a.before;
+    if (j >= ahead) i = a.hi + (j - ahead);
+    if (j >= ahead + beyond) {
+      const int k = j - ahead - beyond;
+      i = a.step_in != 1 ? begin - 15 - a.before + k : k < (middle + 1) / 2 ? a.lo + k : a.hi - (middle - k);
+      if (i < a.lo || i >= a.hi) continue;
+    }
+    bytes_fill<C>(a, raw, frame, in, out, rows, begin, i, first, abreast, within);
+  }
+}
+
+// ---- windows ------------------------------------------------------------------------
+
+template <int C> struct bytes_sums { uint32_t of[C]; };
+
+template <int C, int WORDS>
+__device__ __forceinline__ void bytes_total(bytes_sums<C> &sum, const uint32_t (&v)[WORDS]) {
+#pragma unroll
+  for (int c = 0; c < C; c++) sum.of[c] = 0;
+#pragma unroll
+  for (int k = 0; k < WORDS; k++)
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      if (chunk_of<C>::ones(k, c)) sum.of[c] = __dp4a(v[k], chunk_of<C>::ones(k, c), sum.of[c]);
+}
+
+// What a block knows of chunks: sums of those before one in its warp, and these and its first bytes; of
+// warps.
+template <int C> struct bytes_tables {
+  bytes_sums<C> ahead[BYTES_THREADS], ends[BYTES_THREADS], warps[BYTES_WARPS];
+};
+
+template <int C>
+__device__ __forceinline__ void bytes_scan(const bytes_args &a, bytes_tables<C> &t,
+                                           const uint32_t (&v)[chunk_of<C>::words]) {
+  const int lane = threadIdx.x % 32;
+  bytes_sums<C> own, part;
+  uint32_t first[chunk_of<C>::words];
+  bytes_total(own, v);
+#pragma unroll
+  for (int k = 0; k < chunk_of<C>::words; k++) first[k] = v[k] & a.part[k];
+  bytes_total(part, first);
+#pragma unroll
+  for (int c = 0; c < C; c++) {
+    uint32_t sum = own.of[c];
+#pragma unroll
+    for (int by = 1; by < 32; by *= 2) {
+      const uint32_t other = __shfl_up_sync(ALL, sum, by);
+      if (lane >= by) sum += other;
+    }
+    if (lane == 31) t.warps[threadIdx.x / 32].of[c] = sum;
+    sum -= own.of[c];
+    t.ahead[threadIdx.x].of[c] = sum, t.ends[threadIdx.x].of[c] = sum + part.of[c];
+  }
+}
+
+// The sum of the first windows of a thread's chunk.
+template <int C>
+__device__ __forceinline__ bytes_sums<C> bytes_begin(const bytes_args &a, const bytes_tables<C> &t) {
+  const int end = static_cast<int>(threadIdx.x) + a.far;
+  bytes_sums<C> s;
+#pragma unroll
+  for (int c = 0; c < C; c++) s.of[c] = t.ends[end].of[c] - t.ahead[threadIdx.x].of[c];
+  for (int warp = threadIdx.x / 32; warp < end / 32; warp++)
+#pragma unroll
+    for (int c = 0; c < C; c++) s.of[c] += t.warps[warp].of[c];
+  return s;
+}
+
+// Samples that count in the window of byte i's result.
+template <int C> __device__ __forceinline__ int bytes_inside(const bytes_args &a, int i) {
+  const int x = i / C, from = x - a.before / C, to = from + a.samples;
+  return (to < a.inside[1] ? to : a.inside[1]) - (from > a.inside[0] ? from : a.inside[0]);
+}
+
+// Of the windows of a chunk, of which the first has the sums s: v[] becomes their means, from what leaves
+// them to what enters; `i` is the byte of the first.
+template <int C, bool SLOWLY>
+__device__ __forceinline__ void bytes_slide(const bytes_args &a, bytes_sums<C> s,
+                                            uint32_t (&v)[chunk_of<C>::words],
+                                            const uint32_t (&enter)[chunk_of<C>::words], int i) {
+#pragma unroll
+  for (int c = 0; c < C; c++) s.of[c] += NUMBER;
+#pragma unroll
+  for (int k = 0; k < chunk_of<C>::words; k++) {
+    const uint32_t pair[2] = {__byte_perm(enter[k], v[k], 0x5140), __byte_perm(enter[k], v[k], 0x7362)};
+    uint32_t code[4];
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+      uint32_t &sum = s.of[(4 * k + b) % C];
+      if (SLOWLY) {
+        const int at = i + 4 * k + b;
+        const int n = a.shrink ? at >= 0 && at < a.bytes ? bytes_inside<C>(a, at) : 1 : a.samples;
+        code[b] = bytes_mean_exact(static_cast<int32_t>(sum - NUMBER), n,
+                                   a.shrink ? 1.0f / static_cast<float>(n) : a.over);
+      } else {
+        code[b] = bytes_mean(__uint_as_float(sum) - 8388608.0f, a.over);
+      }
+      sum = weighed(pair[b / 2], b % 2 ? 0xff010000u : 0x0000ff01u, sum);
+    }
+    v[k] = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040), 0x5410);
+  }
+}
+
+template <int C>
+__global__ void __launch_bounds__(BYTES_THREADS, C == 3 ? 4 : 5)
+    line_bytes(const __grid_constant__ bytes_args a) {
+  typedef chunk_of<C> chunk;
+  extern __shared__ __align__(16) unsigned char raw[];
+  __shared__ bytes_tables<C> tables;
+  unsigned block = blockIdx.x;
+  const int begin = static_cast<int>(block % a.pieces) * a.made * chunk::bytes;
+  block /= a.pieces;
+  const int group = static_cast<int>(block % a.groups) * a.each;
+  block /= a.groups;
+  const int64_t plane = block % a.planes, n = block / a.planes;
+  const int rows = a.rows - group < a.each ? a.rows - group : a.each;
+  const char *frame = a.in + n * a.frame_in + plane * a.plane_in, *in = frame + group * a.row_in;
+  char *out = a.out + n * a.frame_out + plane * a.plane_out + group * a.row_out;
+  bytes_copy(a, raw, frame, in, out, rows, begin);
+  if (a.step_in != 1 || begin - a.before < a.lo + 31 || begin + a.need - a.before > a.hi - 31) {
+    if (a.dense) { // quads have what lies beyond an end, too
+      fc_await_copies();
+      __syncthreads();
+    }
+    bytes_ends<C>(a, raw, frame, in, out, rows, begin, a.dense && group > 0 && group + rows < a.rows);
+  }
+  fc_await_copies();
+  __syncthreads();
+  const int row = a.each == 1 ? 0 : a.by_chunks.quotient(static_cast<int>(threadIdx.x)),
+            place = static_cast<int>(threadIdx.x) - row * a.chunks;
+  const bool live = row < rows && place < a.chunks;
+  const bytes_row r = bytes_row_of(a, in + row * a.row_in, out + row * a.row_out, begin);
+  const int at = row * a.pitch + r.lead + place * chunk::bytes, i = r.first + place * chunk::bytes;
+  uint32_t v[chunk::words] = {}, enter[chunk::words];
+  if (live) bytes_take(v, raw, at);
+  bytes_scan<C>(a, tables, v);
+  __syncthreads();
+  if (!live || place >= a.made || i >= a.bytes || i + chunk::bytes <= 0) return;
+  bytes_take(enter, raw, at + a.window);
+  const bytes_sums<C> s = bytes_begin<C>(a, tables);
+  if (a.ties || a.shrink)
+    bytes_slide<C, true>(a, s, v, enter, i);
+  else
+    bytes_slide<C, false>(a, s, v, enter, i);
+  bytes_give(v, out + row * a.row_out, i, a.bytes, a.step_out);
+}
+
+} // namespace winstat
+
+namespace winstat {
+
+constexpr int BYTES_CHANNELS = 4; // side by side, at most
+constexpr int BYTES_FAR = 128;    // chunks of a window, at most
+constexpr int64_t BYTES_MOST = 1 << 30;
+
+// Channels that lie side by side, and pixels too; 1: each channel goes by itself.
+static int together(const fc_view *in, const fc_view *out) {
+  const int64_t channels = in->shape[FC_AXIS_C];
+  if (channels > BYTES_CHANNELS) return 1;
+  for (const fc_view *v : {in, out})
+    if (v->stride[FC_AXIS_C] != 1 || v->stride[FC_AXIS_X] != channels) return 1;
+  return static_cast<int>(channels);
+}
+
+static bool bytes_fit(const fc_winstat *w, const fc_view *in, const fc_view *out) {
+  if (w->n_stats != 1 || w->stat[0] != FC_WINSTAT_MEAN || w->before[1] + w->after[1] > 0 ||
+      in->dtype != FC_U8 || out->dtype != FC_U8 || in->kind != out->kind)
+    return false;
+  for (const fc_view *v : {in, out})
+    if (v->stride[FC_AXIS_X] < 1 || v->stride[FC_AXIS_X] > 1 << 15 ||
+        v->shape[FC_AXIS_X] > BYTES_MOST / v->stride[FC_AXIS_X])
+      return false;
+  return in->shape[FC_AXIS_X] * BYTES_CHANNELS < BYTES_MOST &&
+         in->shape[FC_AXIS_Y] < BYTES_MOST / (in->shape[FC_AXIS_N] + 1) &&
+         (w->before[0] + w->after[0] + 1) * BYTES_CHANNELS < BYTES_FAR * 32;
+}
+
+// Pieces of rows, or rows, of a block.
+template <int C> static void cut_bytes(bytes_args *a, int64_t frames) {
+  const int skew = a->step_out == 1 ? bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0,
+                                                 frames > 1 ? a->frame_out : 0)
+                                    : 0;
+  constexpr int CHUNK = chunk_of<C>::bytes;
+  a->far = a->window / CHUNK, a->rest = a->window % CHUNK;
+  const int all = (a->bytes + skew + CHUNK - 1) / CHUNK, most = BYTES_THREADS - a->far;
+  a->pieces = (all + most - 1) / most;
+  a->made = (all + a->pieces - 1) / a->pieces, a->chunks = a->made + a->far;
+  a->each = a->pieces > 1 ? 1 : BYTES_THREADS / a->chunks;
+  if (a->each > a->rows) a->each = a->rows;
+  a->groups = (a->rows + a->each - 1) / a->each;
+  a->dense = a->step_in == 1 && a->row_in >= a->bytes && a->lo == 0 && a->hi == a->bytes;
+  a->need = a->made * CHUNK + a->window;
+  a->quads = (15 + a->need + 15) / 16, a->pitch = (a->need + 63) / 16 * 16;
+  a->by_chunks = fc_dev_divider_of(a->chunks), a->by_quads = fc_dev_divider_of(a->quads);
+  for (int k = 0; k < chunk_of<C>::words; k++) {
+    const int left = a->rest - 4 * k;
+    a->part[k] = left >= 4 ? ~0u : left <= 0 ? 0u : (1u << 8 * left) - 1;
+  }
+}
+
+// All frames are one where their rows follow one another.
+static void join_frames(bytes_args *a, int64_t *frames) {
+  if (*frames > 1 && (a->frame_in != a->rows * a->row_in || a->frame_out != a->rows * a->row_out)) return;
+  a->rows = static_cast<int32_t>(a->rows * *frames), *frames = 1;
+}
+
+static bytes_args bytes_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                                const fc_view *out, int channels) {
+  bytes_args a = {};
+  const int64_t columns = in->shape[FC_AXIS_X];
+  fc_winstat_span seen = {edges ? 0 : -w->before[0], edges ? columns : columns + w->after[0]};
+  if (w->shrink) seen = fc_winstat_inside(in, FC_AXIS_X, -w->before[0], columns + w->after[0]);
+  a.in = static_cast<const char *>(in->data), a.out = static_cast<char *>(out->data);
+  a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
+  a.plane_in = in->stride[FC_AXIS_C], a.plane_out = out->stride[FC_AXIS_C];
+  a.frame_in = in->stride[FC_AXIS_N], a.frame_out = out->stride[FC_AXIS_N];
+  a.step_in = channels > 1 ? 1 : static_cast<int32_t>(in->stride[FC_AXIS_X]);
+  a.step_out = channels > 1 ? 1 : static_cast<int32_t>(out->stride[FC_AXIS_X]);
+  a.columns = static_cast<int32_t>(columns), a.bytes = a.columns * channels;
+  a.rows = static_cast<int32_t>(in->shape[FC_AXIS_Y]);
+  a.planes = channels > 1 ? 1 : static_cast<int32_t>(in->shape[FC_AXIS_C]);
+  a.lo = static_cast<int32_t>(seen.lo) * channels, a.hi = static_cast<int32_t>(seen.hi) * channels;
+  a.inside[0] = static_cast<int32_t>(seen.lo), a.inside[1] = static_cast<int32_t>(seen.hi);
+  a.before = static_cast<int32_t>(w->before[0]) * channels;
+  a.after = static_cast<int32_t>(w->after[0]) * channels;
+  a.window = a.before + a.after + channels;
+  a.samples = static_cast<int32_t>(w->before[0] + w->after[0] + 1),
+  a.over = 1.0f / static_cast<float>(a.samples);
+  a.ties = a.samples % 2 == 0 && (a.samples & (a.samples - 1)) != 0, a.shrink = w->shrink;
+  a.edges = ends_of(edges), a.outside = edges ? static_cast<uint8_t>(edges->code) : 0;
+  return a;
+}
+
+template <int C> static fc_status launch(bytes_args a, int64_t frames, cudaStream_t stream, bool *done) {
+  join_frames(&a, &frames);
+  cut_bytes<C>(&a, frames);
+  const auto kernel = line_bytes<C>;
+  const int64_t blocks = static_cast<int64_t>(a.pieces) * a.groups * a.planes, bytes = a.each * a.pitch;
+  if (blocks > INT32_MAX / frames || !fc_allow_shared(kernel, bytes)) return FC_OK;
+  const int threads = (a.each * a.chunks + 31) / 32 * 32;
+  kernel<<<static_cast<unsigned>(blocks * frames), threads, static_cast<size_t>(bytes), stream>>>(a);
+  *done = true;
+  return fc_launch_status();
+}
+
+fc_status run_line_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                         cudaStream_t stream, bool *done) {
+  *done = false;
+  if (!bytes_fit(w, in, out)) return FC_OK;
+  const int channels = together(in, out);
+  const bytes_args a = bytes_args_of(w, in, edges, out, channels);
+  const int64_t frames = in->shape[FC_AXIS_N];
+  return with_channels(channels, [&](auto c) { return launch<decltype(c)::value>(a, frames, stream, done); });
+}
+
+} // namespace winstat

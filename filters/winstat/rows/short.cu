@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: MIT
+//
+// short.cu - launches the kernel of short.cu.
+#include "filters/winstat/launch.cuh"
+#include "filters/winstat/rows/single.cuh"
+
+// What line_march.cuh does, to the bit, of rows that are short, and of rows whose
+// channels lie side by side: a block of threads takes as many rows as fill it, or a piece of one, apart into
+// lines of one channel each, which lie one after another in shared memory, with their borders.
+//
+// A thread makes the 16 windows that begin in one segment of a line; their results take the place of the
+// segment's samples, which those of the segments before have seen by then, and are written row by row.
+//
+// Windows of rows too, where an image has but one (TALL): all sums along x that a window adds up are the
+// same, or all but one are zero.
+
+namespace winstat {
+
+// `line` is told of columns: in and out are column 0, channel 0 of the first row; lo and hi the columns that
+// may be read; its x the column of the first window of all. Planes are channels or frames that blocks do not
+// share: those of a plane begin `plane_in`, of a frame `frame_in` bytes apart.
+struct short_args {
+  line_args line;
+  int64_t lines;                        // rows of a plane
+  int32_t row_in, row_out, result;      // words from column to column; of results from channel to channel
+  int32_t channels;                     // side by side, in lines of their own
+  uint32_t over_channels, over_results; // 2^32 / so many a column
+  int32_t second;                       // the quantity whose results come last
+  int32_t rows;                         // of a block
+  int32_t pieces, each;                 // of a row; segments of one that windows begin in, in whole groups
+  int32_t plane, turns;                 // words of a line; bits of a word's place that differ by channel
+  fc_dev_divider by_line, by_channels;  // segments of a line
+  int32_t lanes;                        // 1 << lanes threads share a row
+  int32_t along;                        // threads go along rows, not from one to the next
+  int32_t words;                        // of a tile
+  extent16 tall;                        // along y
+  int32_t tall_before, repeated;        // rows that windows see ahead; as single_args
+};
+
+// Lines of channels that lie side by side differ in where words of a column are among the banks.
+__device__ __forceinline__ int short_turn(const short_args &a, int c) {
+  return c << 3 & a.turns;
+}
+// Where word x of channel c of a row of a tile is.
+__device__ __forceinline__ int short_word(const short_args &a, int row, int c, int x) {
+  const int i = (row * a.channels + c) * a.plane + x;
+  return i ^ (i >> 5 & 3) << 2 ^ short_turn(a, c);
+}
+// The channel of a line.
+__device__ __forceinline__ int short_channel(const short_args &a, int line) {
+  return line - a.by_channels.quotient(line) * a.channels;
+}
+
+// One block's piece: its rows, the column of its first sample, and of its windows' results lo .. hi - 1.
+struct short_piece {
+  int rows, x, lo, hi;
+  int64_t in, out; // column 0 of its first row, bytes
+};
+
+__device__ __forceinline__ short_piece short_piece_of(const short_args &a) {
+  const line_args &l = a.line;
+  short_piece p;
+  unsigned i = blockIdx.x;
+  const int piece = static_cast<int>(i % a.pieces);
+  i /= a.pieces;
+  const unsigned blocks = static_cast<unsigned>((a.lines + a.rows - 1) / a.rows), plane = i / blocks,
+                 frame = plane / l.planes, c = plane - frame * l.planes;
+  const int64_t first = static_cast<int64_t>(i - plane * blocks) * a.rows;
+  p.rows = static_cast<int>(a.lines - first < a.rows ? a.lines - first : a.rows);
+  const int begin = l.x + piece * a.each * RUN, end = begin + a.each * RUN;
+  p.lo = begin < 0 ? 0 : begin, p.hi = end < l.columns ? end : l.columns;
+  p.x = begin - l.before;
+  p.in = frame * l.frame_in + c * l.plane_in + first * l.row_in;
+  p.out = frame * l.frame_out + c * l.plane_out + first * l.row_out;
+  return p;
+}
+
+// A thread's way through a tile: the rows that it takes part in, from `first` on. Along rows that is all of
+// them, a word in 128; else its own, one after another, words that lie `step` apart in shared memory.
+struct short_way {
+  int first, end;  // rows that it begins with, one after another
+  int element, by; // of a row, and how far it is to the next
+  int count, step; // words on the way from an element on, where that is down the rows
+};
+
+__device__ __forceinline__ short_way short_way_of(const short_args &a, int rows) {
+  const int me = threadIdx.x;
+  if (a.along) return {0, rows, me, RUN_THREADS, 0, RUN_THREADS};
+  const int row = me >> a.lanes, abreast = RUN_THREADS >> a.lanes;
+  return {row,          row < rows ? row + 1 : row,           me & ((1 << a.lanes) - 1),
+          1 << a.lanes, (rows - row + abreast - 1) / abreast, abreast * a.channels * a.plane};
+}
+
+// Calls f(row, element, its column, which of so many a column it is, words from there on) for the elements of
+// `columns` columns at which a thread's ways begin.
+template <class F>
+__device__ __forceinline__ void short_each(const short_args &a, const short_way &w, int columns, int each,
+                                           uint32_t over, F f) {
+  const int all = columns * each, end = a.along && all > RUN_THREADS * each ? RUN_THREADS * each : all;
+#pragma unroll 1
+  for (int row = w.first; row < w.end; row++) {
+#pragma unroll 1
+    for (int i = w.element; i < end; i += w.by) {
+      const int column = each == 1 ? i : __umulhi(i, over);
+      f(row, column, i - column * each,
+        a.along ? (columns - column + RUN_THREADS - 1) / RUN_THREADS : w.count);
+    }
+  }
+}
+
+__device__ __forceinline__ int short_clamp(int v, int lo, int hi) {
+  return v < lo ? lo : v > hi ? hi : v;
+}
+
+// Begins to copy `count` words, each `bytes` after the last.
+__device__ __forceinline__ void short_copy(float *to, int step, const char *from, int64_t bytes, int count) {
+#pragma unroll 4
+  for (int k = 0; k < count; k++, to += step, from += bytes) fc_copy_word(to, from);
+}
+
+// The same of what stands for column x, which cannot be read.
+__device__ __forceinline__ void short_edge(const short_args &a, const short_piece &p, float *tile, int step,
+                                           const char *in, int64_t bytes, int row, int x, int c, int count) {
+  const line_args &l = a.line;
+  float *to = tile + short_word(a, row, c, x - p.x);
+  const int source = l.edges.on ? border_source(l.edges.border, x, l.columns) : -1;
+  if (source >= 0) {
+    short_copy(to, step, in + row * l.row_in + 4ll * (source * a.row_in + c), bytes, count);
+    return;
+  }
+  for (int k = 0; k < count; k++, to += step) *to = __uint_as_float(static_cast<uint32_t>(l.edges.code));
+}
+
+// The same along rows, of columns x .. x + columns - 1: what stands for them is a constant or, but for a turn
+// on the way, as far apart as they are.
+__device__ __forceinline__ void short_edges(const short_args &a, const short_piece &p, const short_way &w,
+                                            float *tile, const char *in, int x, int columns) {
+  const line_args &l = a.line;
+  if (columns <= 0) return;
+  const int border = l.edges.border, far = columns - 1;
+  const int first = l.edges.on ? border_source(border, x, l.columns) : -1,
+            apart = first < 0 ? 0 : border_source(border, x + far, l.columns) - first;
+  const int step = border == FC_BORDER_REPLICATE ? 0 : apart == far ? 1 : -1;
+  const bool evenly = apart == far * step && (step >= 0 || border != FC_BORDER_WRAP);
+  const float outside = __uint_as_float(static_cast<uint32_t>(l.edges.code));
+  short_each(a, w, columns, a.channels, a.over_channels, [&](int row, int column, int c, int count) {
+    float *to = tile + short_word(a, row, c, x + column - p.x);
+    const char *from = in + row * l.row_in + 4ll * ((first + step * column) * a.row_in + c);
+    if (first < 0)
+      for (int k = 0; k < count; k++, to += RUN_THREADS) *to = outside;
+    else if (evenly)
+      short_copy(to, RUN_THREADS, from, 4ll * RUN_THREADS * a.row_in * step, count);
+    else
+      for (; column < columns; column += RUN_THREADS) short_edge(a, p, tile, 0, in, 0, row, x + column, c, 1);
+  });
+}
+
+// Begins to copy what the piece's windows see.
+__device__ __forceinline__ void short_load(const short_args &a, const short_piece &p, const short_way &w,
+                                           float *tile) {
+  const line_args &l = a.line;
+  const int seen[2] = {p.lo - l.before, p.hi + l.s.x.reach - l.before}, channels = a.channels;
+  const int lo = short_clamp(l.lo, seen[0], seen[1]), hi = short_clamp(l.hi, lo, seen[1]);
+  const int ahead = lo - seen[0], beyond = ahead + seen[1] - hi;
+  const int64_t bytes = a.along ? 4ll * RUN_THREADS * a.row_in : (RUN_THREADS >> a.lanes) * l.row_in;
+  const char *in = l.in + p.in;
+  short_each(a, w, hi - lo, channels, a.over_channels, [&](int row, int column, int c, int count) {
+    const int x = lo + column;
+    short_copy(tile + short_word(a, row, c, x - p.x), w.step, in + row * l.row_in + 4ll * (x * a.row_in + c),
+               bytes, count);
+  });
+  // What stands beyond the ends.
+  if (a.along) {
+    short_edges(a, p, w, tile, in, seen[0], ahead);
+    short_edges(a, p, w, tile, in, hi, beyond - ahead);
+  } else {
+    short_each(a, w, beyond, channels, a.over_channels, [&](int row, int column, int c, int count) {
+      short_edge(a, p, tile, w.step, in, bytes, row, column < ahead ? seen[0] + column : hi + column - ahead,
+                 c, count);
+    });
+  }
+  fc_commit_copies();
+}
+
+// Results are where samples were; those of the other quantity come after.
+template <int QUANTITIES>
+__device__ __forceinline__ void short_give(const short_args &a, const short_piece &p, const short_way &w,
+                                           const float *tile) {
+  const line_args &l = a.line;
+  const int channels = a.channels;
+  const int64_t bytes = a.along ? 4ll * RUN_THREADS * a.row_out : (RUN_THREADS >> a.lanes) * l.row_out;
+  short_each(a, w, p.hi - p.lo, QUANTITIES * channels, a.over_results,
+             [&](int row, int column, int which, int count) {
+               const int later = QUANTITIES > 1 && which >= channels, c = later ? which - channels : which;
+               const int q = QUANTITIES > 1 ? later ^ (a.second ^ 1) : 0, x = p.lo + column;
+               const float *here = tile + q * a.words + short_word(a, row, c, x - l.before - p.x);
+               char *to = (QUANTITIES > 1 ? l.out[q] : l.out[a.second]) + p.out + row * l.row_out +
+                          4ll * (x * a.row_out) + 4ll * a.result * c;
+#pragma unroll 4
+               for (int k = 0; k < count; k++, here += w.step, to += bytes)
+                 *reinterpret_cast<float *>(to) = *here;
+             });
+}
+
+// Sums along x become those of windows of several rows.
+__device__ __forceinline__ void short_tall(const short_args &a, float (&v)[RUN]) {
+  float x[RUN];
+#pragma unroll
+  for (int k = 0; k < RUN; k++) x[k] = v[k];
+  const single_window<false> window = {x, a.repeated != 0, 0, a.tall_before};
+  window.sum(v, a.tall, 0); // blocks of rows begin with the first row's window
+}
+
+// The windows of a piece, 128 segments at a time.
+template <bool SUMS, bool SQUARES, bool TALL>
+__device__ __forceinline__ void short_windows_of(const short_args &a, const short_piece &p,
+                                                 const run_memory &m, float *tile) {
+  typedef quantities<SUMS, SQUARES> S;
+  const line_args &l = a.line;
+  const int count = p.rows * a.channels * a.each, each = a.plane / RUN;
+#pragma unroll 1
+  for (int base = 0; base < count; base += RUN_THREADS) {
+    const int mine = base + static_cast<int>(threadIdx.x);
+    const bool live = mine < count;
+    // The others of a warp go along with a whole group.
+    const int i = live ? mine : base + static_cast<int>(threadIdx.x) % (1 << l.s.bits);
+    const int line = i / a.each, begin = i - line * a.each, turn = short_turn(a, short_channel(a, line));
+    const int segment = line * each + begin, x = p.x + l.before + begin * RUN;
+    float v[S::COUNT][RUN];
+    if (base + static_cast<int>(threadIdx.x & ~31u) < count) {
+      make_windows<S>(l.s, m, v, tile, segment, 0, turn);
+#pragma unroll
+      for (int q = 0; q < S::COUNT; q++)
+        if (TALL) short_tall(a, v[q]);
+      if (SUMS) line_finish(l, v[0], l.stat[0], x);
+      if (SQUARES) line_finish(l, v[S::COUNT - 1], l.stat[1], x);
+    }
+    __syncthreads();
+    if (!live) continue;
+#pragma unroll
+    for (int q = 0; q < S::COUNT; q++)
+#pragma unroll
+      for (int k = 0; k < RUN / 4; k++)
+        *reinterpret_cast<float4 *>(tile + q * a.words + (4 * quarter(4 * segment) ^ 4 * k ^ turn)) =
+            make_float4(v[q][4 * k], v[q][4 * k + 1], v[q][4 * k + 2], v[q][4 * k + 3]);
+  }
+}
+
+template <bool SUMS, bool SQUARES, bool TALL>
+__global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
+    short_lines(const __grid_constant__ short_args a) {
+  extern __shared__ __align__(16) float tile[];
+  typedef quantities<SUMS, SQUARES> S;
+  const runs &s = a.line.s;
+  const short_piece p = short_piece_of(a);
+  run_memory m = {};
+  m.segments = s.scan;
+  m.ahead = tile + S::COUNT * a.words, m.groups = m.ahead + S::COUNT * s.scan;
+  const short_way w = short_way_of(a, p.rows);
+  short_load(a, p, w, tile);
+  fc_await_copies();
+  __syncthreads();
+  if (s.scan > 0) {
+    scan_segments<S>(s, m, tile, s.scan, 0, [&](int segment) {
+      return short_turn(a, short_channel(a, a.by_line.quotient(segment)));
+    });
+    __syncthreads();
+  }
+  short_windows_of<SUMS, SQUARES, TALL>(a, p, m, tile);
+  __syncthreads();
+  short_give<S::COUNT>(a, p, w, tile);
+}
+
+} // namespace winstat
+
+namespace winstat {
+
+constexpr int32_t SHORT_SEGMENTS = 384; // of a block that windows begin in, at most
+constexpr int32_t SHORT_WORDS = 6500;   // of a block's tile, unless a row needs more: eight fit
+constexpr int32_t SHORT_ALONG = 512;    // columns that threads go along
+constexpr int32_t SHORT_CHANNELS = 16;  // side by side, at most
+constexpr int64_t SHORT_COLUMNS = 2048; // longer rows of one channel fill blocks of their own
+constexpr int64_t SHORT_IN_LONG = 400;  // ... and those whose windows are longer than a group
+constexpr int64_t SHORT_STEP = 1 << 12; // words between columns, at most
+
+static bool in_words(const fc_dev_view &v) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (v.stride[a] % static_cast<int64_t>(sizeof(float)) != 0) return false;
+  return v.dtype == FC_F32 && reinterpret_cast<uintptr_t>(v.data) % sizeof(float) == 0 &&
+         v.stride[FC_AXIS_X] > 0 && v.stride[FC_AXIS_X] <= SHORT_STEP * static_cast<int64_t>(sizeof(float));
+}
+
+static int32_t up_to(int32_t v, int32_t multiple) {
+  return (v + multiple - 1) / multiple * multiple;
+}
+
+// Segments of a line of which the rows of threads that go down them find words in the same place.
+static int32_t segments_of(const short_args &a, int32_t lanes, int32_t size) {
+  const int32_t abreast = RUN_THREADS >> lanes, even = abreast >= 8 ? 1 : 8 / abreast;
+  int32_t whole = up_to(a.each + a.line.s.x.segments + 1, size);
+  while (!a.along && whole * a.channels % even != 0) whole += size;
+  return whole;
+}
+
+static int32_t rows_of(const short_args &a, int32_t whole, int32_t lanes, int32_t quantities) {
+  const int32_t abreast = a.along ? 1 : RUN_THREADS >> lanes;
+  int32_t rows = a.pieces > 1 ? 1 : SHORT_SEGMENTS / (a.channels * a.each);
+  const int32_t room = SHORT_WORDS / (quantities * a.channels * whole * RUN);
+  if (rows > room) rows = room;
+  if (rows > a.lines) rows = static_cast<int32_t>(a.lines);
+  if (rows < 1) rows = 1;
+  return rows > abreast ? rows / abreast * abreast : rows;
+}
+
+// Threads of a row, as the power of two: few enough that most have work, of which what begins with a word
+// costs three times the words that follow down the rows.
+static int32_t lanes_of(const short_args &a, int32_t columns, int32_t size, int32_t quantities) {
+  const int32_t inside = columns * a.channels, beyond = a.line.s.x.reach * a.channels;
+  int32_t best = 7;
+  double least = 0;
+  for (int32_t lanes = 7; lanes >= 2; lanes--) {
+    const int32_t rows = rows_of(a, segments_of(a, lanes, size), lanes, quantities), each = 1 << lanes,
+                  abreast = RUN_THREADS / each;
+    const double turns = (inside + each - 1) / each + 2 * ((beyond + each - 1) / each),
+                 cost = turns * (3 + (rows + abreast - 1) / abreast) / rows;
+    if (lanes == 7 || cost < 0.95 * least) least = cost, best = lanes;
+  }
+  return best;
+}
+
+// How rows are cut into lines and blocks.
+static void cut_rows(short_args *a, int32_t quantities) {
+  runs &s = a->line.s;
+  const int32_t size = 1 << s.bits, c = a->channels,
+                segments = up_to((a->line.columns - a->line.x + RUN - 1) / RUN, size);
+  const int32_t pieces =
+      static_cast<int32_t>((static_cast<int64_t>(segments) * c + SHORT_SEGMENTS - 1) / SHORT_SEGMENTS);
+  a->each = up_to((segments + pieces - 1) / pieces, size);
+  a->pieces = (segments + a->each - 1) / a->each;
+  const int32_t columns = a->line.columns < a->each * RUN ? a->line.columns : a->each * RUN;
+  a->along = columns >= SHORT_ALONG || a->pieces > 1;
+  a->lanes = a->along ? 7 : lanes_of(*a, columns, size, quantities);
+  const int32_t whole = segments_of(*a, a->lanes, size);
+  a->plane = whole * RUN, a->rows = rows_of(*a, whole, a->lanes, quantities);
+  a->turns = c == 1 ? 0 : whole % 2 == 0 ? 24 : 8; // segments may change places in pairs
+  a->by_line = fc_dev_divider_of(whole), a->by_channels = fc_dev_divider_of(c);
+  s.scan = s.x.segments < 2 ? 0 : up_to(a->rows * c * whole, GROUP), s.totals = s.scan >> s.bits;
+  a->words = a->rows * c * a->plane;
+  if (a->words < s.scan * RUN) a->words = s.scan * RUN;
+}
+
+template <bool SUMS, bool SQUARES, bool TALL>
+static fc_status launch(const short_args &a, int64_t planes, cudaStream_t stream, bool *done) {
+  const auto kernel = short_lines<SUMS, SQUARES, TALL>;
+  const int64_t blocks = (a.lines + a.rows - 1) / a.rows * planes,
+                bytes = sizeof(float) * (SUMS + SQUARES) *
+                        (static_cast<int64_t>(a.words) + a.line.s.scan + a.line.s.totals);
+  if (blocks > INT32_MAX / a.pieces || !fc_allow_shared(kernel, bytes)) return FC_OK;
+  kernel<<<static_cast<unsigned>(blocks * a.pieces), RUN_THREADS, static_cast<size_t>(bytes), stream>>>(a);
+  *done = true;
+  return fc_launch_status();
+}
+
+// Whether 32 bits number the words of a row.
+static bool near(const fc_dev_view &v, int64_t columns) {
+  return columns * (v.stride[FC_AXIS_X] / static_cast<int64_t>(sizeof(float))) < INT32_MAX / 2 &&
+         v.stride[FC_AXIS_C] / static_cast<int64_t>(sizeof(float)) < INT32_MAX;
+}
+
+// Whether all rows are equally far apart, those of different frames too.
+static bool follow(const fc_dev_view &v, int64_t rows, int64_t frames) {
+  return frames == 1 || v.stride[FC_AXIS_N] == rows * v.stride[FC_AXIS_Y];
+}
+
+// Whether what stands beyond the ends of a single sample is that again.
+static bool repeated(const pass<float> &p) {
+  const int border = p.edges.border;
+  return p.edges.on && (border == FC_BORDER_REPLICATE || border == FC_BORDER_WRAP ||
+                        border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101);
+}
+
+// Columns are counted from the view's first, and begin with the smallest group that is whole.
+static short_args short_args_of(const pass<float> &p, const line_args &line, bool together, int sum,
+                                int square) {
+  short_args a = {};
+  line_args &l = a.line;
+  l = line;
+  const int64_t size = sizeof(float);
+  const int32_t first = line.x - line.before, quantities = (sum >= 0) + (square >= 0);
+  l.lo += first, l.hi += first;
+  l.in -= first * p.in.stride[FC_AXIS_X];
+  l.x = static_cast<int32_t>(-floor_mod(p.origin[0] - p.before[0], RUN << l.s.bits));
+  a.channels = together ? static_cast<int32_t>(p.channels) : 1;
+  l.planes = static_cast<int32_t>(p.channels / a.channels);
+  a.over_channels = static_cast<uint32_t>((1ull << 32) / a.channels + 1);
+  a.over_results = static_cast<uint32_t>((1ull << 32) / (a.channels * quantities) + 1);
+  a.second = sum < 0 || (square >= 0 && p.slot[square] > p.slot[sum]);
+  a.row_in = static_cast<int32_t>(p.in.stride[FC_AXIS_X] / size);
+  a.row_out = static_cast<int32_t>(p.out.stride[FC_AXIS_X] / size);
+  a.result = static_cast<int32_t>(p.out.stride[FC_AXIS_C] / size);
+  a.lines = p.rows;
+  if (p.frames > 1 && follow(p.in, p.rows, p.frames) && follow(p.out, p.rows, p.frames))
+    a.lines *= p.frames, l.frame_in = l.frame_out = 0;
+  a.tall = extent16_of(p.window[1]), a.tall_before = static_cast<int32_t>(p.before[1]);
+  a.repeated = repeated(p);
+  cut_rows(&a, quantities);
+  return a;
+}
+
+// ---- a single column -----------------------------------------------------------------
+
+// Whether windows of a single column see nothing but its sample and what stands beyond, in few segments.
+static bool single(const pass<float> &p, const line_args &line) {
+  return p.columns == 1 && line.s.x.segments < 2 && (p.edges.on || (p.lo[0] == 0 && p.hi[0] == 1));
+}
+
+template <bool SUMS, bool SQUARES> static fc_status launch_single(const single_args &a, cudaStream_t stream) {
+  single_columns<SUMS, SQUARES>
+      <<<fc_blocks(a.count, SINGLE_THREADS * RUN, INT32_MAX), SINGLE_THREADS, 0, stream>>>(a);
+  return fc_launch_status();
+}
+
+static fc_status run_single(const pass<float> &p, const line_args &line, bool sums, bool squares,
+                            cudaStream_t stream) {
+  single_args a = {};
+  const int64_t channel = sizeof(float);
+  a.line = line;
+  a.line.in = p.in.data + p.n0 * p.in.stride[FC_AXIS_N] + p.y0 * p.in.stride[FC_AXIS_Y];
+  a.count = static_cast<int32_t>(p.frames * p.rows * p.channels);
+  a.channels = static_cast<int32_t>(p.channels);
+  if (line.plane_in == channel && line.plane_out == channel && line.row_in == p.channels * channel &&
+      line.row_out == line.row_in)
+    a.line.row_in = a.line.row_out = channel, a.channels = 1;
+  a.place = static_cast<int32_t>(floor_mod(p.origin[0] - p.before[0], RUN));
+  a.repeated = repeated(p);
+  const uint32_t code = static_cast<uint32_t>(p.edges.code);
+  memcpy(&a.outside, &code, sizeof code);
+  return !squares ? launch_single<true, false>(a, stream)
+         : sums   ? launch_single<true, true>(a, stream)
+                  : launch_single<false, true>(a, stream);
+}
+
+// ---- which rows ------------------------------------------------------------------------
+
+template <bool TALL>
+static fc_status launch_any(const short_args &a, int64_t planes, bool sums, bool squares, cudaStream_t stream,
+                            bool *done) {
+  return !squares ? launch<true, false, TALL>(a, planes, stream, done)
+         : sums   ? launch<true, true, TALL>(a, planes, stream, done)
+                  : launch<false, true, TALL>(a, planes, stream, done);
+}
+
+fc_status run_short(const pass<float> &p, const line_args &line, int sum, int square, cudaStream_t stream,
+                    bool *done) {
+  *done = false;
+  const int64_t size = sizeof(float);
+  const bool tall = p.window[1] > 1,
+             together = p.channels > 1 && p.channels <= SHORT_CHANNELS && p.in.stride[FC_AXIS_C] == size,
+             apart = p.n_stats * p.channels > 1 && p.out.stride[FC_AXIS_X] != size;
+  const int64_t most = line.s.bits < 5 ? SHORT_COLUMNS : SHORT_IN_LONG;
+  if ((!tall && !together && !apart && p.columns > most) || line.s.pieces > 1 || !in_words(p.in) ||
+      !in_words(p.out) || p.frames * p.rows > INT32_MAX / 2 / p.channels || !near(p.in, p.columns) ||
+      !near(p.out, p.columns))
+    return FC_OK;
+  if (!tall && single(p, line) && follow(p.in, p.rows, p.frames) && follow(p.out, p.rows, p.frames)) {
+    *done = true;
+    return run_single(p, line, sum >= 0, square >= 0, stream);
+  }
+  const short_args a = short_args_of(p, line, together, sum, square);
+  const int64_t planes = a.line.planes * (p.frames * p.rows / a.lines);
+  return tall ? launch_any<true>(a, planes, sum >= 0, square >= 0, stream, done)
+              : launch_any<false>(a, planes, sum >= 0, square >= 0, stream, done);
+}
+
+} // namespace winstat

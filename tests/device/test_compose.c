@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_compose.c - composed kernels as far as no GPU is needed: their text and parameters, what NVRTC makes
+ * of a corpus of them for three chips (no spills, no local memory), the cache of what was compiled, and a
+ * compiler that crashes, hangs or answers nonsense. The parts with NVRTC are skipped where there is none.
+ *
+ * The program is its own false compiler: started with "false:..." in place of a library it plays the child.
+ */
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/device/kernel_cache.h"
+#include "tests/device/chains_of_functions.h"
+
+static const char *self;
+
+static const stage gain = {.kind = GAIN, .dtype = FC_F32, .op = {.factor = 0.7}};
+static const stage clip = {.kind = CLIP, .dtype = FC_F32, .op = {.low = 16, .high = 235}};
+static const stage luma = {
+    .kind = MATRIX, .dtype = FC_F32, .in = 3, .out = 1, .matrix = {0.299, 0.587, 0.114}};
+static const stage rotate = {
+    .kind = MATRIX, .dtype = FC_F32, .in = 3, .out = 3, .matrix = {0, 1, 0, 0, 0, 1, 1, 0, 0}};
+
+/* ---- composing -------------------------------------------------------------------- */
+
+/* A chain on an image of so many channels, whose last stage stores `out_dtype`. */
+typedef struct chain {
+  stage stages[8];
+  guint n;
+  int compute, kind, in_dtype, out_dtype;
+  view_layout layout;
+  gint64 channels;
+} chain;
+
+static fc_composed *compose(chain *c, GError **error) {
+  fc_compose_stage described[8];
+  fc_view in, out;
+  gint64 shape[] = {1, 61, 997, c->channels}, out_shape[] = {1, 61, 997, c->channels};
+  for (guint i = 0; i < c->n; i++) {
+    if (i + 1 == c->n) c->stages[i].dtype = c->out_dtype;
+    if (c->stages[i].kind == MATRIX) out_shape[3] = c->stages[i].out;
+    stage_prepare(&c->stages[i], c->compute);
+  }
+  stages_describe(c->stages, c->n, c->kind, described);
+  view_make(&in, c->kind, c->in_dtype, shape, c->layout, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+  view_make(&out, c->kind, c->out_dtype, out_shape, c->layout, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
+  return fc_compose_map(described, c->n, c->compute, &in, &out, NULL, 132, error);
+}
+
+static chain images(stage first, stage second, int in, int out, gint64 channels) {
+  return (chain){.stages = {first, second},
+                 .n = 2,
+                 .compute = FC_F32,
+                 .kind = FC_IMAGE,
+                 .in_dtype = in,
+                 .out_dtype = out,
+                 .channels = channels};
+}
+
+static void test_numbers_are_parameters(void) {
+  chain a = images(gain, clip, FC_U8, FC_U8, 3), b = a, other = images(clip, gain, FC_U8, FC_U8, 3);
+  b.stages[0].op.factor = 1.5;
+  g_autoptr(fc_composed) x = compose(&a, NULL), y = compose(&b, NULL), z = compose(&other, NULL);
+  g_assert_true(x && y && z);
+  g_assert_cmpstr(x->text->str, ==, y->text->str);
+  g_assert_cmpstr(x->text->str, !=, z->text->str);
+  g_assert_cmpuint(x->params->len, ==, 144 + 16 + 16); /* arguments, gain, clip */
+  float factor, limits[2];
+  memcpy(&factor, y->params->data + 144, sizeof factor);
+  memcpy(limits, y->params->data + 160, sizeof limits);
+  g_assert_cmpfloat(factor, ==, 1.5f);
+  g_assert_true(limits[0] == 16 && limits[1] == 235);
+}
+
+static void test_skeletons(void) {
+  static const struct {
+    gboolean pixels;
+    view_layout layout;
+    int in, out;
+    const char *skeleton;
+  } cases[] = {{FALSE, DENSE, FC_F32, FC_F32, "packs"},  {FALSE, GAPS, FC_U8, FC_F32, "packs"},
+               {FALSE, PLANES, FC_I16, FC_I16, "packs"}, {FALSE, DENSE, FC_U8, FC_F64, "strided"},
+               {TRUE, DENSE, FC_U8, FC_U8, "tiles"},     {TRUE, GAPS, FC_F32, FC_U8, "tiles"},
+               {TRUE, PLANES, FC_F32, FC_F32, "planes"}, {TRUE, PLANES, FC_U8, FC_F64, "planes"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    chain c = images(gain, cases[i].pixels ? rotate : clip, cases[i].in, cases[i].out, 3);
+    c.layout = cases[i].layout;
+    g_autoptr(fc_composed) x = compose(&c, NULL);
+    g_assert_nonnull(x);
+    g_assert_cmpstr(x->skeleton, ==, cases[i].skeleton);
+  }
+}
+
+/* A link of an integer type rounds, one of the type computed with does not. */
+static void test_links(void) {
+  chain c = images(gain, clip, FC_U8, FC_F32, 1);
+  g_autoptr(fc_composed) floats = compose(&c, NULL);
+  c.stages[0].dtype = FC_U8;
+  g_autoptr(fc_composed) bytes = compose(&c, NULL);
+  c.stages[0].dtype = FC_F64;
+  g_autoptr(fc_composed) doubles = compose(&c, NULL);
+  c.stages[0].dtype = FC_F32, c.compute = FC_F64, c.out_dtype = FC_F64;
+  g_autoptr(fc_composed) narrowed = compose(&c, NULL);
+  g_assert_null(strstr(floats->text->str, "fc_map_round"));
+  g_assert_nonnull(strstr(bytes->text->str, "fc_map_round<uint8_t, 1>(v1"));
+  g_assert_null(strstr(doubles->text->str, "fc_map_round"));
+  g_assert_nonnull(strstr(narrowed->text->str, "fc_map_round<float, 1>(v1"));
+}
+
+static void refused(const fc_compose_stage *s, guint n, const fc_view *in, const fc_view *out, int code) {
+  g_autoptr(GError) error = NULL;
+  g_assert_null(fc_compose_map(s, n, FC_F32, in, out, NULL, 132, &error));
+  g_assert_error(error, FC_ERROR, code);
+}
+
+static void test_refusals(void) {
+  gint64 shape[] = {1, 61, 997, 3}, nothing[] = {1, 0, 997, 3}, wide[] = {(gint64)1 << 20, 1 << 12, 97, 3};
+  fc_view in, out, none, many;
+  stage s = rotate;
+  float numbers[4] = {0};
+  stage_prepare(&s, FC_F32);
+  fc_device_function f = s.function;
+  fc_compose_stage described = {"matrix", &f, FC_F32, FC_IMAGE}, all[65];
+  view_make(&in, FC_IMAGE, FC_F32, shape, DENSE, 0, numbers);
+  view_make(&none, FC_IMAGE, FC_F32, nothing, DENSE, 0, numbers);
+  view_make(&many, FC_IMAGE, FC_F32, wide, GAPS, 0, numbers);
+  out = in;
+  f.entry = "a; } evil";
+  refused(&described, 1, &in, &out, FC_INVALID);
+  f.entry = NULL;
+  refused(&described, 1, &in, &out, FC_INVALID);
+  f = s.function, f.source = NULL;
+  refused(&described, 1, &in, &out, FC_INVALID);
+  f = s.function, f.in = 4;
+  refused(&described, 1, &in, &out, FC_INVALID);
+  f = s.function, f.out = 17;
+  refused(&described, 1, &in, &out, FC_UNSUPPORTED);
+  f = s.function, f.align = 32;
+  refused(&described, 1, &in, &out, FC_UNSUPPORTED);
+  f = s.function, f.n_bytes = 1 << 20;
+  refused(&described, 1, &in, &out, FC_UNSUPPORTED);
+  f = s.function;
+  refused(&described, 1, &none, &none, FC_UNSUPPORTED);
+  refused(&described, 1, &many, &many, FC_UNSUPPORTED);
+  out.shape[FC_AXIS_X]--;
+  refused(&described, 1, &in, &out, FC_FATAL);
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++) all[i] = described;
+  refused(all, 65, &in, &in, FC_UNSUPPORTED);
+  f.n_bytes = 80, all[0].function = &f;
+  refused(all, 64, &in, &in, FC_UNSUPPORTED); /* 5 KB of parameters */
+}
+
+/* ---- NVRTC ------------------------------------------------------------------------ */
+
+static char *compiler_or_skip(void) {
+  char *compiler = fc_jit_find_compiler();
+  if (!compiler) g_test_skip("there is no libnvrtc");
+  return compiler;
+}
+
+static guint32 word_at(const guint8 *at) {
+  guint32 w;
+  memcpy(&w, at, sizeof w);
+  return w;
+}
+static guint64 long_at(const guint8 *at) {
+  guint64 w;
+  memcpy(&w, at, sizeof w);
+  return w;
+}
+
+/* Bytes of a thread's stack and registers, out of the section .nv.info* of a cubin, an ELF file of 64 bits;
+ * -1: not said. */
+static void usage_of(GBytes *code, int *frame, int *registers) {
+  enum { REGISTERS = 0x2f, FRAME = 0x11, TWO_WORDS = 0x04 };
+  gsize n;
+  const guint8 *elf = g_bytes_get_data(code, &n);
+  g_assert_true(n > 64 && memcmp(elf, "\177ELF\2", 5) == 0);
+  const guint64 sections = long_at(elf + 40);
+  const guint count = elf[60] | elf[61] << 8, names = elf[62] | elf[63] << 8;
+  const guint64 strings = long_at(elf + sections + names * 64 + 24);
+  *frame = *registers = -1;
+  for (guint s = 0; s < count; s++) {
+    const guint8 *head = elf + sections + s * 64;
+    if (strcmp((const char *)elf + strings + word_at(head), ".nv.info") != 0) continue;
+    const guint8 *at = elf + long_at(head + 24), *end = at + long_at(head + 32);
+    while (at + 4 <= end) {
+      const guint size = at[0] == TWO_WORDS ? 4u + (at[2] | at[3] << 8) : 4;
+      if (at[0] == TWO_WORDS && at[1] == FRAME) *frame = MAX(*frame, (int)word_at(at + 8));
+      if (at[0] == TWO_WORDS && at[1] == REGISTERS) *registers = MAX(*registers, (int)word_at(at + 8));
+      at += size;
+    }
+  }
+}
+
+typedef struct task {
+  chain c;
+  int major, minor;
+  const char *compiler;
+  char *complaint;
+} task;
+
+static void run_task(gpointer data, gpointer unused) {
+  task *t = data;
+  GError *error = NULL;
+  g_autoptr(fc_composed) composed = compose(&t->c, &error);
+  GBytes *code = composed ? fc_jit_compile(FILTERCHAIN_JIT, t->compiler, t->major, t->minor,
+                                           composed->text->str, 0, &error)
+                          : NULL;
+  int frame = 0, registers = 0;
+  if (code) usage_of(code, &frame, &registers);
+  if (error)
+    t->complaint = g_strdup(error->message);
+  else if (frame != 0 || registers < 8)
+    t->complaint =
+        g_strdup_printf("%s: %d bytes of local memory, %d registers", composed->skeleton, frame, registers);
+  g_clear_error(&error);
+  g_clear_pointer(&code, g_bytes_unref);
+}
+
+/* All pairs of types, and pixels of what media have, in each layout. */
+static GPtrArray *corpus(void) {
+  GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
+  for (int in = 0; in < FC_DTYPE_COUNT; in++)
+    for (int out = 0; out < FC_DTYPE_COUNT; out++)
+      for (int pixels = 0; pixels < 2; pixels++) {
+        const gboolean common = in == out || out == FC_F32 || (in == FC_U8 && out == FC_F64);
+        if (!common) continue;
+        chain c = images(gain, pixels ? (in == FC_U8 ? luma : rotate) : clip, in, out, 3);
+        if (in == FC_F64) c.compute = FC_F64;
+        c.layout = (view_layout)((in + out + pixels) % VIEW_LAYOUTS);
+        if (in == FC_I16) c.kind = FC_AUDIO, c.stages[0].dtype = FC_I16;
+        g_ptr_array_add(all, g_memdup2(&c, sizeof c));
+        c.layout = DENSE, c.channels = pixels ? 3 : 1;
+        if (pixels && in == out) g_ptr_array_add(all, g_memdup2(&c, sizeof c));
+      }
+  return all;
+}
+
+static void test_corpus(gconstpointer chip) {
+  g_autofree char *compiler = compiler_or_skip();
+  g_autoptr(GPtrArray) chains = corpus();
+  const int sm = GPOINTER_TO_INT(chip);
+  if (!compiler) return;
+  g_autofree task *tasks = g_new0(task, chains->len);
+  GThreadPool *pool = g_thread_pool_new(run_task, NULL, 2, FALSE, NULL);
+  for (guint i = 0; i < chains->len; i++) {
+    tasks[i].c = *(const chain *)g_ptr_array_index(chains, i);
+    tasks[i].major = sm / 10, tasks[i].minor = sm % 10, tasks[i].compiler = compiler;
+    g_thread_pool_push(pool, &tasks[i], NULL);
+  }
+  g_thread_pool_free(pool, FALSE, TRUE);
+  for (guint i = 0; i < chains->len; i++) {
+    const chain *c = &tasks[i].c;
+    if (tasks[i].complaint &&
+        strstr(tasks[i].complaint, "no kernel is compiled: nvrtc: error: invalid value for --gpu-arch"))
+      g_test_skip("this NVRTC does not know the chip");
+    else if (tasks[i].complaint)
+      g_test_fail_printf("%s to %s, %d channels, layout %d: %s", fc_dtype_name(c->in_dtype),
+                         fc_dtype_name(c->out_dtype), (int)c->channels, c->layout, tasks[i].complaint);
+    g_free(tasks[i].complaint);
+  }
+  g_test_message("%u kernels", chains->len);
+}
+
+/* What the compiler says of a plugin's text names the plugin and the line. */
+static void test_faulty_text(void) {
+  g_autofree char *compiler = compiler_or_skip();
+  g_autoptr(GError) error = NULL, unknown = NULL;
+  if (!compiler) return;
+  chain c = images(gain, clip, FC_F32, FC_F32, 1);
+  g_autoptr(fc_composed) right = compose(&c, NULL);
+  fc_device_function f = c.stages[0].function;
+  f.source = "struct fc_scale {\n  real factor;\n  FC_DEVICE real operator()(real v) const { return v * "
+             "factr; }\n};\n";
+  fc_compose_stage s[2];
+  stages_describe(c.stages, 2, FC_IMAGE, s);
+  s[0].name = "my_gain", s[0].function = &f;
+  gint64 shape[] = {1, 61, 997, 1};
+  fc_view in;
+  view_make(&in, FC_IMAGE, FC_F32, shape, DENSE, 0, (void *)(guintptr)0x10000);
+  g_autoptr(fc_composed) wrong = fc_compose_map(s, 2, FC_F32, &in, &in, NULL, 132, NULL);
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, wrong->text->str, 0, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+  g_assert_nonnull(strstr(error->message, "my_gain(3): error"));
+  g_assert_nonnull(strstr(error->message, "factr"));
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 1, 1, right->text->str, 0, &unknown));
+  g_assert_error(unknown, FC_ERROR, FC_UNSUPPORTED);
+}
+
+/* Members that are not what the bytes are would be read from each other's place. */
+static void test_layout_is_checked(void) {
+  g_autofree char *compiler = compiler_or_skip();
+  g_autoptr(GError) error = NULL;
+  if (!compiler) return;
+  chain c = images(gain, clip, FC_F32, FC_F32, 1);
+  g_autoptr(fc_composed) right = compose(&c, NULL);
+  GString *text = g_string_new(right->text->str);
+  g_assert_cmpuint(
+      g_string_replace(text, "sizeof(stage0::fc_scale) == 4", "sizeof(stage0::fc_scale) == 8", 0), ==, 1);
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, text->str, 0, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+  g_assert_nonnull(strstr(error->message, "parameters of gain"));
+  g_string_free(text, TRUE);
+}
+
+/* ---- false compilers ----------------------------------------------------------------- */
+
+static int play(const char *part) {
+  char some[4096];
+  if (strcmp(part, "deaf") != 0)
+    while (read(0, some, sizeof some) > 0) {
+    }
+  if (strcmp(part, "crash") == 0) raise(SIGSEGV);
+  if (strcmp(part, "hang") == 0) pause();
+  if (strcmp(part, "hang after closing") == 0) close(FC_JIT_ANSWERS), pause();
+  const char *answer = strcmp(part, "nonsense") == 0   ? "42\n"
+                       : strcmp(part, "cut off") == 0  ? "cubin 100\nabc"
+                       : strcmp(part, "too long") == 0 ? "cubin 2\nabc"
+                       : strcmp(part, "empty") == 0    ? "cubin 0\n"
+                       : strcmp(part, "negative") == 0 ? "cubin -3\nabc"
+                       : strcmp(part, "good") == 0     ? "cubin 3\nabc"
+                                                       : "";
+  return write(FC_JIT_ANSWERS, answer, strlen(answer)) < 0;
+}
+
+static void test_false_compilers(void) {
+  static const struct {
+    const char *compiler, *message;
+  } cases[] = {{"false:crash", "crashed (signal 11"},
+               {"false:hang", "took longer than 0.5 s"},
+               {"false:hang after closing", "without an answer"},
+               {"false:nonsense", "without an answer"},
+               {"false:cut off", "without an answer"},
+               {"false:too long", "without an answer"},
+               {"false:empty", "without an answer"},
+               {"false:negative", "without an answer"},
+               {"false:silent", "without an answer"},
+               {"false:deaf", "without an answer"}};
+  g_autofree char *text = g_strnfill(1 << 20, ' ');
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GError) error = NULL;
+    const gint64 begin = g_get_monotonic_time();
+    g_assert_null(fc_jit_compile(self, cases[i].compiler, 9, 0, text, 500, &error));
+    g_assert_error(error, FC_ERROR, FC_IO);
+    g_assert_nonnull(strstr(error->message, cases[i].message));
+    g_assert_cmpint(g_get_monotonic_time() - begin, <, 5 * G_TIME_SPAN_SECOND);
+  }
+  g_autoptr(GBytes) code = fc_jit_compile(self, "false:good", 9, 0, text, 5000, NULL);
+  g_assert_true(code && g_bytes_get_size(code) == 3);
+  g_autoptr(GError) missing = NULL, none = NULL, library = NULL;
+  g_assert_null(fc_jit_compile("/nowhere/filterchain-jit", "false:good", 9, 0, text, 500, &missing));
+  g_assert_error(missing, FC_ERROR, FC_IO);
+  g_assert_null(fc_jit_compile(self, NULL, 9, 0, text, 500, &none));
+  g_assert_error(none, FC_ERROR, FC_UNSUPPORTED);
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, "/nowhere/libnvrtc.so", 9, 0, text, 5000, &library));
+  g_assert_error(library, FC_ERROR, FC_UNSUPPORTED);
+}
+
+/* ---- the cache --------------------------------------------------------------------------- */
+
+#define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static char *folder_new(void) {
+  char *folder = g_build_filename(g_get_tmp_dir(), "filterchain-kernels-XXXXXX", NULL);
+  g_assert_nonnull(g_mkdtemp(folder));
+  return folder;
+}
+
+static void folder_free(char *folder) {
+  GDir *dir = g_dir_open(folder, 0, NULL);
+  const char *name;
+  while (dir && (name = g_dir_read_name(dir)) != NULL) {
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    (void)g_unlink(path);
+  }
+  if (dir) g_dir_close(dir);
+  (void)g_rmdir(folder);
+  g_free(folder);
+}
+
+static gboolean is_there(const char *folder, const char *key) {
+  GBytes *code = fc_kernel_cache_read(folder, key);
+  if (code) g_bytes_unref(code);
+  return code != NULL;
+}
+
+static GBytes *some_code(guint n) {
+  guint8 *bytes = g_malloc(n);
+  for (guint i = 0; i < n; i++) bytes[i] = (guint8)(i * 7 + 3);
+  return g_bytes_new_take(bytes, n);
+}
+
+static void test_cache(void) {
+  char *folder = folder_new();
+  g_autoptr(GBytes) code = some_code(1000);
+  g_assert_false(is_there(folder, KEY));
+  fc_kernel_cache_write(folder, KEY, code);
+  g_autoptr(GBytes) back = fc_kernel_cache_read(folder, KEY);
+  g_assert_true(back && g_bytes_equal(back, code));
+  g_assert_false(is_there(folder, "../" KEY));
+  g_assert_false(is_there(NULL, KEY));
+  fc_kernel_cache_write(NULL, KEY, code);
+  fc_kernel_cache_write(folder, "../evil", code);
+  g_autofree char *path = g_build_filename(folder, KEY, NULL), *link = g_build_filename(folder, "link", NULL);
+  g_assert_cmpint(g_chmod(path, 0666), ==, 0); /* others could have written it */
+  g_assert_false(is_there(folder, KEY));
+  g_assert_cmpint(g_chmod(path, 0600), ==, 0);
+  g_assert_true(is_there(folder, KEY));
+  g_assert_cmpint(g_chmod(folder, 0777), ==, 0);
+  g_assert_false(is_there(folder, KEY));
+  g_assert_cmpint(g_chmod(folder, 0700), ==, 0);
+  g_assert_cmpint(g_rename(path, link), ==, 0);
+  g_assert_cmpint(symlink(link, path), ==, 0);
+  g_assert_false(is_there(folder, KEY));
+  g_assert_cmpint(g_unlink(path), ==, 0);
+  g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+  g_assert_false(is_there(folder, KEY));
+  fc_kernel_cache_write(folder, KEY, code);
+  g_assert_true(is_there(folder, KEY));
+  fc_kernel_cache_forget(folder, KEY);
+  g_assert_false(is_there(folder, KEY));
+  folder_free(folder);
+}
+
+/* Bits turned, bytes cut off, put in, and files of anything: never code that was not written. */
+static void test_damage(void) {
+  char *folder = folder_new();
+  g_autoptr(GBytes) code = some_code(500);
+  g_autofree char *path = g_build_filename(folder, KEY, NULL), *right = NULL;
+  gsize n;
+  fc_kernel_cache_write(folder, KEY, code);
+  g_assert_true(g_file_get_contents(path, &right, &n, NULL));
+  for (guint i = 0; i < 3000; i++) {
+    gsize length = n;
+    g_autofree char *bytes = g_malloc(2 * n);
+    memcpy(bytes, right, n);
+    switch (g_test_rand_int_range(0, 4)) {
+    case 0: bytes[g_test_rand_int_range(0, (int)n)] ^= (char)(1 << g_test_rand_int_range(0, 8)); break;
+    case 1: length = (gsize)g_test_rand_int_range(0, (int)n); break;
+    case 2:
+      length = n + (gsize)g_test_rand_int_range(1, (int)n);
+      memset(bytes + n, g_test_rand_int_range(0, 256), length - n);
+      break;
+    default:
+      length = (gsize)g_test_rand_int_range(0, (int)(2 * n));
+      for (gsize b = 0; b < length; b++) bytes[b] = (char)g_test_rand_int_range(0, 256);
+    }
+    int fd = open(path, O_WRONLY | O_TRUNC);
+    g_assert_true(fd >= 0 && write(fd, bytes, length) == (gssize)length && close(fd) == 0);
+    g_assert_false(is_there(folder, KEY));
+  }
+  /* Another's code under this key. */
+  g_autofree char *other = g_strdup(KEY), *moved = NULL;
+  other[0] = 'f', moved = g_build_filename(folder, other, NULL);
+  fc_kernel_cache_write(folder, KEY, code);
+  g_assert_cmpint(g_rename(path, moved), ==, 0);
+  g_assert_false(is_there(folder, other));
+  folder_free(folder);
+}
+
+/* Above the limit the oldest go, and those in use stay. */
+static void test_room(void) {
+  char *folder = folder_new();
+  g_autoptr(GBytes) code = some_code(100);
+  for (int i = 0; i < 9; i++) { /* 8 MB each, of which nothing is on disk */
+    g_autofree char *name =
+        g_strdup_printf("%s%d", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde", i);
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    struct timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    g_assert_true(fd >= 0 && ftruncate(fd, 8 << 20) == 0 && futimens(fd, times) == 0 && close(fd) == 0);
+  }
+  fc_kernel_cache_write(folder, KEY, code);
+  g_assert_true(is_there(folder, KEY));
+  GDir *dir = g_dir_open(folder, 0, NULL);
+  guint left = 0;
+  while (g_dir_read_name(dir)) left++;
+  g_dir_close(dir);
+  g_assert_cmpuint(left, ==, 8); /* seven of 8 MB and the new one */
+  g_autofree char *oldest =
+      g_build_filename(folder, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde0", NULL);
+  g_assert_false(g_file_test(oldest, G_FILE_TEST_EXISTS));
+  folder_free(folder);
+}
+
+static void test_keys(void) {
+  g_autofree char *a = fc_kernel_cache_key("nvrtc 1", 9, 0, "text"),
+                  *same = fc_kernel_cache_key("nvrtc 1", 9, 0, "text");
+  g_autofree char *text = fc_kernel_cache_key("nvrtc 1", 9, 0, "texts"),
+                  *chip = fc_kernel_cache_key("nvrtc 1", 8, 0, "text");
+  g_autofree char *compiler = fc_kernel_cache_key("nvrtc 2", 9, 0, "text");
+  g_assert_cmpstr(a, ==, same);
+  g_assert_cmpstr(a, !=, text);
+  g_assert_cmpstr(a, !=, chip);
+  g_assert_cmpstr(a, !=, compiler);
+}
+
+static void test_made_once(void) {
+  char *folder = folder_new();
+  gboolean hit = TRUE;
+  g_autoptr(GBytes) first = fc_kernel_make(self, "false:good", folder, 9, 0, "text", &hit, NULL);
+  g_assert_true(first && !hit);
+  /* The key is the same whoever compiles: now nobody has to. */
+  g_autoptr(GBytes) second =
+      fc_kernel_make("/nowhere/filterchain-jit", "false:good", folder, 9, 0, "text", &hit, NULL);
+  g_assert_true(second && hit && g_bytes_equal(first, second));
+  g_autoptr(GBytes) other =
+      fc_kernel_make("/nowhere/filterchain-jit", "false:good", folder, 9, 0, "texts", &hit, NULL);
+  g_assert_true(!other && !hit);
+  folder_free(folder);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && g_str_has_prefix(argv[1], "false:")) return play(argv[1] + strlen("false:"));
+  g_test_init(&argc, &argv, NULL);
+  self = argv[0];
+  g_test_add_func("/compose/numbers are parameters", test_numbers_are_parameters);
+  g_test_add_func("/compose/skeletons", test_skeletons);
+  g_test_add_func("/compose/links", test_links);
+  g_test_add_func("/compose/refusals", test_refusals);
+  g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);
+  g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
+  g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
+  g_test_add_func("/compose/faulty text", test_faulty_text);
+  g_test_add_func("/compose/layout is checked", test_layout_is_checked);
+  g_test_add_func("/compose/false compilers", test_false_compilers);
+  g_test_add_func("/compose/cache", test_cache);
+  g_test_add_func("/compose/cache, damaged", test_damage);
+  g_test_add_func("/compose/cache, full", test_room);
+  g_test_add_func("/compose/keys", test_keys);
+  g_test_add_func("/compose/made once", test_made_once);
+  return g_test_run();
+}
