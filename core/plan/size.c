@@ -122,7 +122,8 @@ void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES
     const fc_reach *r = &side->reach[a];
     gint64 made, extent = side->format.extent[a];
     capacity_of(plan, side->stage + 1, a, &made);
-    const int border = side->random ? FC_BORDER_NONE : side->border; /* that is copied, with nothing in between */
+    const int border =
+        side->random ? FC_BORDER_NONE : side->border; /* that is copied, with nothing in between */
     capacity[a] = fc_reach_longest(r, border, made, extent, plan->links[side->stage + 1].extent[a]);
     if (side->random) continue;
     /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */

@@ -229,7 +229,7 @@ class Limits(harness.Case):
             self.assertTrue(all(one == made[0] for one in made), job)
         said = self.run_command(*jobs[0][0], "-o", "o.wav", "--device", "cpu", "-j", "128", "-v",
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))).stderr
-        threads = re.search(r"memory is short: on (\d+) threads? \(", said)
+        threads = re.search(r": cpu \((\d+) threads?\), ", said)
         self.assertTrue(threads and int(threads[1]) <= limit / 2 / 64e6, said)
 
     @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
