@@ -80,11 +80,18 @@ void codecs_release_stdout(void) {
   held = NULL;
 }
 
+FILE *codecs_stdout(void) {
+  return held ? held : stdout;
+}
+
 #else
 
 void codecs_silence(void) {}
 void codecs_hold_stdout(void) {}
 void codecs_release_stdout(void) {}
+FILE *codecs_stdout(void) {
+  return stdout;
+}
 
 #endif
 

@@ -8,6 +8,8 @@
 #ifndef FC_CLI_CODECS_H
 #define FC_CLI_CODECS_H
 
+#include <stdio.h>
+
 /* Once, before there are threads. Does nothing where the C library does not let stderr be replaced. */
 void codecs_silence(void);
 
@@ -16,6 +18,8 @@ void codecs_silence(void);
  */
 void codecs_hold_stdout(void);
 void codecs_release_stdout(void);
+/* Where results go meanwhile: the real one. */
+FILE *codecs_stdout(void);
 
 /* The same while plugins are opened and asked what they hold, before a run: then the descriptor itself leads
  * nowhere, so that nothing gets past stdio. */

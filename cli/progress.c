@@ -10,6 +10,8 @@
 /* Work that is over before this shows no bar. */
 #define PATIENCE    G_USEC_PER_SEC
 #define LABEL_WIDTH 24
+/* A bar for small files is not drawn more often. */
+#define REDRAW (G_USEC_PER_SEC / 10)
 
 static double seconds_since(gint64 begun) {
   return (double)(g_get_monotonic_time() - begun) / G_USEC_PER_SEC;
@@ -119,6 +121,19 @@ gboolean progress_update(gint64 done, gint64 total, void *data) {
   else if (p->mode == PROGRESS_AUTO && g_get_monotonic_time() - p->started > PATIENCE)
     draw(p);
   return TRUE;
+}
+
+void progress_file(progress *p, const char *file, double seconds, gint64 done) {
+  gint64 now = g_get_monotonic_time();
+  progress_begin(p, file);
+  p->begun = now - (gint64)(seconds * G_USEC_PER_SEC);
+  p->done = p->total = 1;
+  if (p->mode == PROGRESS_AUTO && now - p->started > PATIENCE && now - p->drawn > REDRAW) {
+    draw(p);
+    p->drawn = now;
+  }
+  p->done = 0, p->total = -1;
+  progress_end(p, done);
 }
 
 void progress_end(progress *p, gint64 done) {

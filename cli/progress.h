@@ -16,6 +16,7 @@ typedef struct progress {
   const char *file;  /* borrowed */
   gint64 begun;      /* of the monotonic clock, microseconds: this file */
   gint64 started;    /* and the whole work */
+  gint64 drawn;      /* when the bar was */
   gint64 done, total;
 } progress;
 
@@ -27,5 +28,7 @@ void progress_begin(progress *p, const char *file);
 gboolean progress_update(gint64 done, gint64 total, void *data);
 /* `done`: how many elements there were in the end, or -1 when the work failed. */
 void progress_end(progress *p, gint64 done);
+/* Of files that are worked on several at a time: that the next one, in order, is over. */
+void progress_file(progress *p, const char *file, double seconds, gint64 done);
 
 #endif

@@ -15,8 +15,6 @@ void outcome_free(outcome *o) {
   g_free(o->output);
   g_free(o->in_path);
   g_free(o->out_path);
-  fc_result_free(o->result);
-  g_clear_error(&o->error);
   g_free(o);
 }
 
@@ -191,27 +189,29 @@ static void write_result(json *j, const fc_result *result) {
   json_close(j, ']');
 }
 
-char *report_json(const GPtrArray *outcomes) {
+json report_begin(void) {
   json j = json_begin(FALSE);
   json_open(&j, NULL, '{');
   json_string(&j, "filterchain", fc_version());
   g_autofree char *jpeg = formats_reader("jpg");
   json_string(&j, "jpeg", jpeg);
   json_open(&j, "files", '[');
-  for (guint i = 0; i < outcomes->len; i++) {
-    const outcome *o = g_ptr_array_index(outcomes, i);
-    json_open(&j, NULL, '{');
-    json_string(&j, "input", o->input);
-    json_string(&j, "output", o->output);
-    if (o->result)
-      write_result(&j, o->result);
-    else
-      json_string(&j, "error", o->error ? o->error->message : "not reached");
-    json_close(&j, '}');
-  }
-  json_close(&j, ']');
-  json_close(&j, '}');
-  return json_end(&j);
+  return j;
+}
+
+void report_add(json *j, const outcome *o, const fc_result *result, const GError *why) {
+  json_open(j, NULL, '{');
+  json_string(j, "input", o->input);
+  json_string(j, "output", o->output);
+  if (result) write_result(j, result);
+  if (!result || why) json_string(j, "error", why ? why->message : "not reached");
+  json_close(j, '}');
+}
+
+char *report_end(json *j) {
+  json_close(j, ']');
+  json_close(j, '}');
+  return json_end(j);
 }
 
 static gboolean fail(GError **error, const char *path) {

@@ -3,18 +3,18 @@
 #ifndef FC_CLI_REPORT_H
 #define FC_CLI_REPORT_H
 
+#include "cli/json.h"
 #include "core/contract/filterchain.h"
 
 #include <stdio.h>
 
-/* One input and what became of it. */
+/* One input and where it goes. */
 typedef struct outcome {
   const char *input; /* borrowed; NULL where the chain makes its signal */
   const char *label; /* for messages: the input, or the operator that makes the signal; borrowed */
   char *output;      /* NULL when there is none */
-  fc_result *result; /* NULL when it failed */
-  GError *error;     /* NULL when it did not */
   char *in_path, *out_path; /* without the options behind them; NULL where there is none */
+  gboolean told;     /* what became of it */
 } outcome;
 
 void outcome_free(outcome *o);
@@ -22,8 +22,11 @@ void outcome_free(outcome *o);
 /* A table a measuring stage: a row a value, a column a channel. `name` heads it, or NULL. */
 void report_print(FILE *to, const fc_result *result, const char *name);
 
-/* The outcomes as a JSON document; g_free. */
-char *report_json(const GPtrArray *outcomes);
+/* What became of the files as a JSON document, a file at a time: with what was measured, why it failed, or
+ * both; with neither it was not reached. report_end is json_end's text. */
+json report_begin(void);
+void report_add(json *j, const outcome *o, const fc_result *result, const GError *why);
+char *report_end(json *j);
 
 /* Writes a whole file, or leaves what was there: beside the target under another name,
  * and renamed. What is no regular file (/dev/stdout) is written to as it is; "-" is

@@ -23,7 +23,10 @@ typedef struct work {
   fc_options options;
   GPtrArray *outcomes; /* of outcome, in the order of the inputs */
   progress bar;
+  json report; /* text NULL: none is asked for */
   guint done, failed;
+  exit_status failure; /* of a run of its own, which has */
+  gboolean result;     /* a result nevertheless */
 } work;
 
 static gboolean is_stream(const char *path) {
@@ -288,8 +291,7 @@ static exit_status failure_of(const GError *error) {
   return g_error_matches(error, FC_ERROR, FC_INVALID) ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static void describe_run(const outcome *o) {
-  const fc_result *r = o->result;
+static void describe_run(const outcome *o, const fc_result *r) {
   double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
   say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->label,
            o->output ? o->output : "nothing", r->device, r->seconds, r->chunks, r->chunks == 1 ? "" : "s",
@@ -301,37 +303,78 @@ static gboolean tells_of(const char *message, const char *name) {
 }
 
 /* Of several, also which of them it was, where it is the chain that tells. */
-static void tell_failure(const work *w, const outcome *o) {
-  const char *message = o->error->message;
+static void tell_failure(const work *w, const outcome *o, const GError *why) {
+  const char *message = why->message;
   if (w->outcomes->len > 1 && !tells_of(message, o->in_path) && !tells_of(message, o->out_path))
     say_error("%s: %s", o->input, message);
   else
     say_error("%s", message);
 }
 
-static gboolean run_one(work *w, outcome *o) {
-  progress_begin(&w->bar, o->label);
-  if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
-  gboolean done = fc_chain_run_file(w->chain, o->input, o->output, &w->options, &o->result, &o->error);
-  codecs_release_stdout();
-  const gint64 *extent = done ? o->result->out->extent : NULL;
-  progress_end(&w->bar, !done ? -1 : extent[o->result->out->kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N]);
-  if (!done) {
-    if (!signals_received()) tell_failure(w, o);
-    w->failed++;
-    return FALSE;
-  }
-  w->done++;
-  if (w->args->verbose) describe_run(o);
-  if (!w->args->json)
-    report_print(is_stream(o->output) ? stderr : stdout, o->result, w->outcomes->len > 1 ? o->input : NULL);
-  return TRUE;
+/* How long what came out is: samples of sound, else images. -1 when the run failed. */
+static gint64 length_of(const fc_result *result, const GError *why) {
+  return why || !result ? -1 : result->out->extent[result->out->kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N];
 }
 
-static gboolean write_reports(const work *w, GError **error) {
+/* Both: a measurement that is beyond what the user allows fails the run, and is told nevertheless. */
+static void tell(work *w, outcome *o, const fc_result *result, const GError *why) {
+  gboolean batch = w->outcomes->len > 1;
+  o->told = TRUE;
+  if (w->report.text) report_add(&w->report, o, result, why);
+  if (result && !w->args->json)
+    report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, batch ? o->input : NULL);
+  if (!why && w->args->verbose) describe_run(o, result);
+  if (why && !signals_received()) tell_failure(w, o, why);
+  *(why ? &w->failed : &w->done) += 1;
+  if (why) w->failure = result ? EXIT_FAILED : failure_of(why); /* what was measured is the data's doing */
+  w->result = result != NULL;
+}
+
+static void run_one(work *w, outcome *o) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_result) result = NULL;
+  progress_begin(&w->bar, o->label);
+  if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
+  fc_chain_run_file(w->chain, o->input, o->output, &w->options, &result, &error);
+  codecs_release_stdout();
+  progress_end(&w->bar, length_of(result, error));
+  tell(w, o, result, error);
+}
+
+/* An fc_file_fn. */
+static gboolean on_file(gsize index, const fc_result *result, const GError *why, void *data) {
+  work *w = data;
+  outcome *o = g_ptr_array_index(w->outcomes, index);
+  progress_file(&w->bar, o->label, result ? result->seconds : 0, length_of(result, why));
+  tell(w, o, result, why);
+  return !signals_received();
+}
+
+static gboolean run_batch(work *w, GError **error) {
+  guint n = w->outcomes->len;
+  g_autofree fc_file *files = g_new0(fc_file, n);
+  g_autofree const fc_file **list = g_new0(const fc_file *, n);
+  for (guint i = 0; i < n; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i);
+    files[i] = (fc_file){sizeof *files, o->input, o->output};
+    list[i] = &files[i];
+  }
+  codecs_hold_stdout();
+  gint64 failed = fc_chain_run_files(w->chain, list, n, &w->options, on_file, w, error);
+  codecs_release_stdout();
+  return failed >= 0;
+}
+
+/* With those that were not reached. */
+static gboolean write_reports(work *w, GError **error) {
   const arguments *a = w->args;
-  if (!a->json && !a->report) return TRUE;
-  g_autofree char *text = report_json(w->outcomes);
+  if (!w->report.text) return TRUE;
+  for (guint i = 0; i < w->outcomes->len; i++) {
+    const outcome *o = g_ptr_array_index(w->outcomes, i);
+    if (!o->told) report_add(&w->report, o, NULL, NULL);
+  }
+  g_autofree char *text = report_end(&w->report);
+  w->report.text = NULL;
   if (a->json && !report_write("-", text, error)) return FALSE;
   return !a->report || report_write(a->report, text, error);
 }
@@ -350,20 +393,31 @@ static exit_status stopped_by_signal(const work *w) {
   return EXIT_SIGNAL + number;
 }
 
+static void begin_all(work *w) {
+  const arguments *a = w->args;
+  signals_install();
+  progress_init(&w->bar, a->progress < 0 ? PROGRESS_AUTO : (progress_mode)a->progress, w->outcomes->len);
+  if (a->quiet && a->progress < 0) w->bar.mode = PROGRESS_NONE;
+  if (a->json || a->report) w->report = report_begin();
+}
+
 static exit_status run_all(work *w) {
   g_autoptr(GError) error = NULL;
-  signals_install();
-  progress_init(&w->bar, w->args->progress < 0 ? PROGRESS_AUTO : (progress_mode)w->args->progress,
-                w->outcomes->len);
-  if (w->args->quiet && w->args->progress < 0) w->bar.mode = PROGRESS_NONE;
-  for (guint i = 0; i < w->outcomes->len && !signals_received(); i++)
-    run_one(w, g_ptr_array_index(w->outcomes, i));
+  begin_all(w);
+  if (w->outcomes->len == 1)
+    run_one(w, g_ptr_array_index(w->outcomes, 0));
+  else if (!run_batch(w, &error)) {
+    say_error("%s", error->message);
+    return failure_of(error);
+  }
   // One that came when everything was in place has stopped nothing: the outputs are complete.
   if (signals_received() && w->done < w->outcomes->len) return stopped_by_signal(w);
-  gboolean all_failed = w->failed == w->outcomes->len;
-  if (all_failed && w->failed == 1) return failure_of(((outcome *)g_ptr_array_index(w->outcomes, 0))->error);
+  gboolean alone = w->outcomes->len == 1;
+  if (alone && w->failed && !w->result) return w->failure;
   if (!write_reports(w, &error)) return say_gerror(error);
-  return all_failed ? EXIT_FAILED : w->failed ? EXIT_PARTIAL : EXIT_DONE;
+  if (!w->failed) return EXIT_DONE;
+  if (alone) return w->failure;
+  return w->failed == w->outcomes->len ? EXIT_FAILED : EXIT_PARTIAL;
 }
 
 static exit_status explain_all(work *w) {
@@ -394,6 +448,7 @@ static exit_status run_chain(work *w) {
     status = say_gerror(error);
   else
     status = w->args->dry_run ? explain_all(w) : run_all(w);
+  if (w->report.text) g_string_free(w->report.text, TRUE);
   g_ptr_array_unref(w->outcomes);
   return status;
 }

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 enum { GRACE_SECONDS = 2 };
+/* Workers that may end the process in the same moment: each needs a handler of its own, see is_first. */
+enum { EXITS_AT_ONCE = 64 };
 
 static volatile sig_atomic_t received;
 static int cancel; /* set by the handler alone, and only ever to 1 */
@@ -33,12 +35,6 @@ static void on_alarm(int number) {
 
 static pid_t guarded; /* this process, while a run is under way; else 0 */
 
-const char *fc_running_operator(void) __attribute__((weak));
-
-static const char *running_operator(void) {
-  return fc_running_operator ? fc_running_operator() : NULL;
-}
-
 /* "filterchain: NAME: WHAT", by a single write that a handler may make. */
 static void tell_end(const char *name, const char *what) {
   char line[256] = "filterchain: ";
@@ -49,9 +45,17 @@ static void tell_end(const char *name, const char *what) {
   if (write(STDERR_FILENO, line, strlen(line)) < 0) return; /* nobody is there to be told */
 }
 
+/* Several workers may end the process at once, and the C library lets the later ones pass by a handler that
+ * is running: the first does what is to be done, the others wait here for the end. */
+static gboolean is_first(void) {
+  static int taken;
+  return __atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
 static void on_exit_within(void) {
   if (!guarded || guarded != getpid()) return; /* or a child's that ends, as a decoder */
-  const char *name = running_operator();
+  while (!is_first()) pause();
+  const char *name = fc_running_operator();
   tell_end(name ? name : "run",
            name ? "the operator ended the process" : "an operator or a library ended the process");
   fc_output_remove_all();
@@ -69,25 +73,29 @@ static const struct {
 /* An operator that crashes, or GLib, which aborts when a few bytes cannot be had: the process
  * ends as it would have, but for the temporaries. */
 static void on_crash(int number) {
-  const char *name = running_operator();
+  static _Thread_local gboolean within; // the handler crashes itself
+  while (!within && !is_first()) pause();
+  const char *name = within ? NULL : fc_running_operator();
+  within = TRUE;
   for (unsigned i = 0; name && i < sizeof crashes / sizeof *crashes; i++)
     if (crashes[i].number == number) tell_end(name, crashes[i].what);
   fc_output_remove_all();
-  raise(number); // the default again, held back until this handler returns
+  signal(number, SIG_DFL);
+  raise(number); // held back until this handler returns
 }
 
 static void handle_crash(int number) {
   struct sigaction before, action = {0};
   if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_DFL) return; // a sanitizer's
   action.sa_handler = on_crash;
-  action.sa_flags = (int)SA_RESETHAND;
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
 }
 
 void signals_guard(void) {
   static gboolean installed;
-  if (!installed) installed = atexit(on_exit_within) == 0;
+  for (int i = 0; i < EXITS_AT_ONCE && !installed; i++) atexit(on_exit_within);
+  installed = TRUE;
   guarded = getpid();
   for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i].number);
 }

@@ -224,6 +224,7 @@ FC_API void fc_result_free(fc_result *result);
  * "out.jpg:quality=85" (fc_file_formats lists them). `input` is NULL for a chain that begins with a generator,
  * `output` may be NULL when the chain is run for its measurements. Writing onto the input is safe: the output is
  * written beside its target and renamed when complete. `options` and `result` may be NULL.
+ * Where a measurement fails the run, `result` has what was measured nevertheless; else it is NULL on failure.
  */
 FC_API gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output,
                                   const fc_options *options, fc_result **result, GError **error);

@@ -98,7 +98,10 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     return broken(ps->name, error, "it measures and has nobody to collect and report that");
   if (ps->measure_bytes > G_MAXINT32 || ps->carry_bytes > (guint64)1 << 40)
     return broken(ps->name, error, "partial results or carried state of more than there can be");
-  if (!check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
+  /* First what the user asked for: a reach follows from it. */
+  if (!check_extents(ps, in, out, error)) return FALSE;
+  if (ps->generator) ps->border = FC_BORDER_NONE;
+  if (!ps->generator && !check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
   if (!check_kinds(ps, in, out, error)) return FALSE;
   for (int a = 0; a < FC_AXES; a++) {
     const fc_reach *r = &ps->reach[a];
@@ -106,7 +109,7 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     if (ps->passthrough && (r->before || r->after || r->num != r->den || out->extent[a] != in->extent[a]))
       return broken(ps->name, error, "it passes frames through but asks for a halo or changes their size");
   }
-  return check_extents(ps, in, out, error);
+  return TRUE;
 }
 
 /* ---- one stage ---------------------------------------------------------- */
@@ -177,14 +180,18 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   for (guint i = 0; i <= n; i++) reset_need(&needs[i]), pointers[i] = &needs[i];
   fc_terms terms = {
       .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
+  fc_enter_operator(ps->name);
   fc_status status =
       ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
+  fc_enter_operator(NULL);
   /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
   const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare one says nothing */
   memcpy(ps->reach, main->reach, sizeof ps->reach);
-  ps->border = main->border, ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
+  ps->border = ps->generator ? FC_BORDER_NONE : main->border;
+  ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
+  ps->any_size = terms.any_size != 0;
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);

@@ -122,11 +122,16 @@ void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES
     const fc_reach *r = &side->reach[a];
     gint64 made, extent = side->format.extent[a];
     capacity_of(plan, side->stage + 1, a, &made);
-    const int border = side->random ? FC_BORDER_NONE : side->border; /* that is copied, with nothing in between */
+    const int border =
+        side->random ? FC_BORDER_NONE : side->border; /* that is copied, with nothing in between */
     capacity[a] = fc_reach_longest(r, border, made, extent, plan->links[side->stage + 1].extent[a]);
     if (side->random) continue;
     /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */
-    if (a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y)) capacity[a] += MAX(extent, 0);
+    gboolean whole = a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y);
+    if (whole && a == FC_AXIS_C)
+      capacity[a] = MAX(capacity[a], extent); /* no more: sound is delivered in packed frames */
+    else if (whole)
+      capacity[a] += MAX(extent, 0);
   }
 }
 

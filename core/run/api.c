@@ -178,7 +178,7 @@ gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *outpu
   r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
   if (reason) fc_result_set_reason(r, reason);
   if (!ok) g_propagate_error(error, why);
-  if (ok && result)
+  if ((ok || r->n_measured > 0) && result)
     *result = r;
   else
     fc_result_free(r);

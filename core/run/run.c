@@ -463,7 +463,9 @@ static void reset_operators(const fc_plan *plan, const fc_options *options) {
     if (!plan->stages[i].op) continue;
     fc_stage *stage = plan->stages[i].stage;
     g_atomic_pointer_set(&stage->host.cancel, options ? options->cancel : NULL);
+    fc_enter_operator(stage->op->name);
     if (stage->op->reset) stage->op->reset(stage->self);
+    fc_enter_operator(NULL);
   }
 }
 

@@ -54,6 +54,11 @@ class Inspect(harness.Case):
             for param in op["params"]:
                 self.assertTrue(param["doc"], f"{op['name']}: {param['name']}")
 
+    def test_channels_count_from_0(self):
+        for op in OPERATORS:
+            for text in (op["doc"], *(param["doc"] for param in op["params"])):
+                self.assertNotRegex(text, r"(?i)count(ed)? from 1", op["name"])
+
     def test_a_plugin_file(self):
         path = OPERATORS[0]["plugin"]["path"]
         self.assertIn(OPERATORS[0]["name"], [op["name"] for op in json.loads(self.succeed("inspect", "--json", path))])

@@ -495,7 +495,8 @@ class Chains(Bad):
         """The first number with a range of every operator, one above it."""
         tried = 0
         for op in harness.operators():
-            required = "".join(f":{p['name']}=[1]" for p in op["params"] if p["required"] and p["type"] == "table")
+            given = {"table": "[1]", "input": self.sound}
+            required = "".join(f":{p['name']}={given[p['type']]}" for p in op["params"] if p["required"] and p["type"] in given)
             for param in op["params"]:
                 if param["type"] not in ("int", "float") or not 0 < param.get("max", 0) < 1e15 or param["list"]:
                     continue
@@ -624,7 +625,7 @@ class Outputs(Bad):
 
 class Devices(Bad):
     def test_unknown_device(self):
-        self.expect(2, 'unknown device "gpu": expected auto, cpu, cuda or cuda:N',
+        self.expect(2, 'unknown device "gpu": expected auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all',
                     "-i", self.sound, "-p", "conv1d:mask.txt", "--device", "gpu")
 
 

@@ -332,6 +332,32 @@ class Batches(harness.Case):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 2))
         self.assertEqual(os.listdir(self.path("out")), [])
 
+    def test_same_words_and_bytes_on_any_number_of_workers(self):
+        """Large files before small ones and bad ones between: all is told in the order of the inputs."""
+        inputs = []
+        for i in range(12):
+            name = f"file{i}.wav"
+            if i in (3, 7):
+                self.write(name, "no sound")
+            else:
+                harness.write_wav(self.path(name), harness.tone(40000 >> i))
+            inputs += ["-i", name]
+        told = {}
+        for workers in ("1", "2", "5"):
+            os.mkdir(self.path("out" + workers))
+            done = self.run_command(*inputs, "-p", "gain:0.5", "-p", "stats", "-o", "out" + workers, "-j", workers,
+                                    "--report", "report.json")
+            files = {name: self.read(f"out{workers}/{name}") for name in os.listdir(self.path("out" + workers))}
+            report = json.loads(self.read("report.json"))["files"]
+            told[workers] = (done.returncode, done.stdout, done.stderr, files, [file["input"] for file in report])
+        self.assertEqual(told["1"][0], 3)
+        self.assertEqual(re.findall(r"(?m)^(file\d+)\.wav$", told["1"][1]), [f"file{i}" for i in range(12) if i not in (3, 7)])
+        self.assertEqual(re.findall(r"(?m)^filterchain: (file\d+)\.wav: ", told["1"][2]), ["file3", "file7"])
+        self.assertEqual(told["1"][4], inputs[1::2])
+        self.assertEqual(len(told["1"][3]), 10)
+        self.assertEqual(told["2"], told["1"])
+        self.assertEqual(told["5"], told["1"])
+
     def test_another_format(self):
         self.succeed("-i", "0.wav", "-i", "1.wav", "-o", "out", "--format", "flac")
         self.assertEqual(sorted(os.listdir(self.path("out"))), ["0.flac", "1.flac"])
@@ -339,6 +365,51 @@ class Batches(harness.Case):
     def test_one_into_a_folder(self):
         self.succeed("-i", "1.wav", "-o", "out")
         self.assertEqual(os.listdir(self.path("out")), ["1.wav"])
+
+
+class FurtherInputs(harness.Case):
+    """Signals that a stage names beside the first."""
+
+    def test_a_sound_against_itself(self):
+        for channels in (1, 2, 3):
+            harness.write_wav(self.path("in.wav"), harness.tone(3000, channels), channels)
+            for more in ((), ("--chunk", "77"), ("-j", "1")):
+                self.succeed("-i", "in.wav", "-p", "compare:in.wav:max=0", *more)
+                self.succeed("-i", "in.wav", "-p", "mixin:in.wav:gain=-1", "-o", "out.wav", *more)
+                self.assertFalse(any(harness.read_wav(self.path("out.wav"))[0]))
+
+    def test_an_image_against_itself(self):
+        harness.write_png(self.path("in.png"), [[(x * y) % 251 for x in range(40 * 3)] for y in range(30)], 3)
+        self.assertIn("ssim", self.succeed("-i", "in.png", "-p", "compare:in.png:max=0"))
+
+    def test_a_measurement_that_fails_the_run(self):
+        """Status 1, and what was measured is told; the output is what it was."""
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        harness.write_wav(self.path("other.wav"), harness.tone(3000)[::-1])
+        self.write("out.wav", "old")
+        chain = ("-p", "compare:other.wav:max=0.001", "--report", "report.json")
+        done = self.run_command("-i", "in.wav", *chain, "-o", "out.wav")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Afilterchain: compare: the largest difference is [0-9.]+, more than max=0\.001\n\Z")
+        self.assertRegex(done.stdout, r"(?m)^psnr ")
+        self.assertEqual(self.read("out.wav"), b"old")
+        file = json.loads(self.read("report.json"))["files"][0]
+        self.assertIn("psnr", [m["name"] for m in file["measurements"]])
+        self.assertRegex(file["error"], r"^compare: ")
+        done = self.run_command("-i", "in.wav", "-i", "other.wav", *chain)
+        self.assertEqual((done.returncode, done.stdout.count("psnr"), done.stderr.count("\n")), (3, 2, 1))
+        self.assertRegex(done.stderr, r"^filterchain: in\.wav: compare: ")
+
+    def test_a_file_that_is_not_there(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(300))
+        self.assertRegex(self.fails(1, "-i", "in.wav", "-p", "mixin:nowhere.wav", "-o", "out.wav"), r"nowhere\.wav")
+
+    def test_not_over_a_further_input(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(300))
+        harness.write_wav(self.path("other.wav"), harness.tone(300))
+        before = self.read("other.wav")
+        self.fails(2, "-i", "in.wav", "-p", "mixin:other.wav", "-o", "other.wav")
+        self.assertEqual(self.read("other.wav"), before)
 
 
 class Plans(harness.Case):
@@ -358,24 +429,29 @@ class Plans(harness.Case):
         self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
         self.assertEqual(self.files(), ["in.wav"])
 
-    def test_chunks_are_worth_waking_threads_for(self):
-        """A stream's chunk grows with the threads that share it and with the blocks that each has, to a limit and
-        to an eighth of the stream; what is written does not change."""
+    def test_chunks_are_shared_evenly(self):
+        """Each worker takes a chunk through all stages: small enough for that many, large enough to be worth it, and
+        of whole blocks where a stage has some; what is written does not change."""
         self.write("mask.txt", " ".join(["0.001"] * 1023).encode())
         chain = ["-i", "long.raw", "--raw", "dtype=f32,channels=1,rate=48000", "--device", "cpu"]
         by_taps, by_blocks = ["-p", "conv1d:[1,2,1]/4"], ["-p", "conv1d:mask.txt:method=fft"]
 
-        def frames(stages, threads):
-            plan = self.succeed(*chain, *stages, "-o", "out.raw", "--dry-run", "-j", str(threads))
-            return int(plan.split("chunks of ")[1].split()[0])
+        def plan(stages, threads):
+            text = self.succeed(*chain, *stages, "-o", "out.raw", "--dry-run", "-j", str(threads))
+            found = re.search(r"chunks of (\d+) frames(?: \(blocks of (\d+)\))?, (\d+) at a time on (\d+) threads?,", text)
+            return [int(number or 0) for number in found.groups()]
 
-        with open(os.path.join(self.folder, "long.raw"), "wb") as file:
-            file.truncate(4 * 100_000_000)
-        self.assertEqual([frames(by_taps, threads) >> 18 for threads in (1, 2, 8, 32, 1000)], [1, 1, 4, 16, 16])
-        block = frames(by_blocks, 1) // 4
-        self.assertEqual([frames(by_blocks, threads) / block for threads in (1, 8, 16)], [4, 16, 32])
-        self.write("long.raw", bytes(4 * 5_000_000))
-        self.assertEqual(frames(by_taps, 32), 5_000_000 // 8)
+        for total in (100_000_000, 5_000_000):
+            with open(os.path.join(self.folder, "long.raw"), "wb") as file:
+                file.truncate(4 * total)
+            for threads in (1, 2, 8, 32):
+                frames, _, at_a_time, workers = plan(by_taps, threads)
+                self.assertEqual((at_a_time, workers), (threads, threads))
+                self.assertLessEqual(frames * threads, total + threads)
+                self.assertTrue(16384 <= frames <= 1 << 19, frames)
+        for threads in (1, 8, 16):
+            frames, block, _, _ = plan(by_blocks, threads)
+            self.assertTrue(block > 0 and frames % block == 0, (frames, block))
         self.write("long.raw", bytes(range(1, 61)) * 50_000)
         for threads in (1, 32):
             self.succeed(*chain, *by_taps, "-o", f"{threads}.raw", "-j", str(threads))
@@ -388,7 +464,7 @@ class Plans(harness.Case):
     def test_verbose_says_where_and_why(self):
         done = self.run_command("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "-v", "--device", "cpu")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"(?m)^filterchain: in\.wav -> out\.wav: cpu .*1 chunk, ")
+        self.assertRegex(done.stderr, r"(?m)^filterchain: in\.wav -> out\.wav: cpu .*[0-9]+ chunks?, ")
 
     def test_report_and_trace(self):
         self.succeed("-i", "in.wav", "-p", "conv1d:[1]", "-o", "out.wav", "--report", "report.json",
@@ -482,7 +558,7 @@ class Measurements(harness.Case):
         """As alone where there is one; a file that cannot be read is named by its own message, once."""
         harness.write_wav(self.path("mono.wav"), harness.tone(100))
         os.mkdir(self.path("made"))
-        chain = ["-p", "mix:2x2", "-o", "made"]
+        chain = ["-p", "mix:1x1", "-o", "made"]
         alone = self.run_command("-i", "mono.wav", *chain).stderr
         self.assertRegex(alone, r"^filterchain: mix: ")
         os.link(self.path("mono.wav"), self.path("mi"))

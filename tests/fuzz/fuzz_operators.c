@@ -7,6 +7,9 @@
  *     conv1d:mask=[1,2,1]
  *     ...
  *
+ * A further input that a stage names is made up: a signal like the first, whose element type, length and
+ * content follow from the name.
+ *
  * The chain is run whole by one thread, and cut by several; both must end alike, and
  * with the same bytes. Outputs have guard bytes around them. Mutations are made from the
  * operators' descriptors (tests/ops/stage.h): a stage more, a stage less, another stage,
@@ -18,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/registry/syntax.h"
 #include "tests/ops/source.h"
 #include "tests/ops/stage.h"
 
@@ -61,7 +65,7 @@ static fc_format format_of(const guint64 field[FIELDS]) {
                      .rate = audio ? 16000 : 0};
 }
 
-/* ---- running ----------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------- */
 
 typedef struct image {
   fc_view view;
@@ -110,7 +114,89 @@ typedef struct job {
   fc_options options;
   fc_format in, out;
   image input;
+  GPtrArray *sides; /* of image *: the further inputs of all chains of this job */
 } job;
+
+/* ---- chains with further inputs ---------------------------------------- */
+
+static void free_image(gpointer data) {
+  image *i = data;
+  g_free(i->memory);
+  g_free(i);
+}
+
+static void fill_image(image *i, const fc_format *f, fill how, dice *d) {
+  source s = source_new(f, how, d);
+  range where[FC_AXES];
+  for (int a = 0; a < FC_AXES; a++) where[a] = (range){0, f->extent[a]};
+  *i = image_new(f);
+  source_write(&s, where, FC_BORDER_NONE, 0, i->view.data, i->view.stride);
+  source_free(&s);
+}
+
+static const fc_view *side_of(job *j, const char *name) {
+  dice d = dice_of(g_str_hash(name), "side", 0);
+  fc_format f = j->in;
+  f.dtype = (int)dice_int(&d, 0, FC_DTYPE_COUNT - 1);
+  f.bits = 0;
+  if (dice_chance(&d, 40)) f.extent[FC_AXIS_X] = dice_int(&d, 0, 2 * f.extent[FC_AXIS_X] + 1);
+  if (dice_chance(&d, 20)) f.extent[FC_AXIS_C] = dice_int(&d, 1, 3);
+  image *side = g_new(image, 1);
+  fill_image(side, &f, FILL_RANDOM, &d);
+  g_ptr_array_add(j->sides, side);
+  return &side->view;
+}
+
+static gboolean is_input(const fc_operator *op, const char *key) {
+  for (guint i = 0; i < op->n_params; i++) {
+    const fc_param *p = op->params[i];
+    gboolean meant = key ? strcmp(p->name, key) == 0 : (p->flags & FC_PARAM_MAIN) != 0;
+    if (meant) return p->type == FC_INPUT;
+  }
+  return FALSE;
+}
+
+static gboolean add_stage(job *j, fc_chain *chain, const fc_operator *op, const fc_stage_text *stage) {
+  g_autofree fc_value *values = g_new0(fc_value, stage->n_args + 1);
+  g_autofree const fc_value **list = g_new0(const fc_value *, stage->n_args + 1);
+  for (guint i = 0; i < stage->n_args; i++) {
+    const fc_stage_arg *arg = &stage->args[i];
+    values[i] = (fc_value){.size = sizeof *values, .name = arg->key, .text = arg->value};
+    if (is_input(op, arg->key)) values[i].text = NULL, values[i].view = side_of(j, arg->value);
+    list[i] = &values[i];
+  }
+  return fc_chain_add(chain, op->name, list, NULL);
+}
+
+static gboolean add_line(job *j, fc_chain *chain, const char *line) {
+  g_autoptr(fc_stage_text) stage = fc_stage_text_parse(line, NULL);
+  const fc_operator *op = stage ? fc_context_find(fuzz_context(), stage->name, NULL) : NULL;
+  return op && !(op->flags & FC_OP_GENERATOR) && add_stage(j, chain, op, stage);
+}
+
+static gboolean has_inputs(const char *line) {
+  g_autoptr(fc_stage_text) stage = fc_stage_text_parse(line, NULL);
+  const fc_operator *op = stage ? fc_context_find(fuzz_context(), stage->name, NULL) : NULL;
+  gboolean found = op && (op->flags & FC_OP_GENERATOR);
+  for (guint i = 0; op && i < stage->n_args; i++) found |= is_input(op, stage->args[i].key);
+  return found;
+}
+
+/* As the command would, unless there is a file to be made up; NULL for what is no chain, or makes its signal.
+ */
+static fc_chain *chain_of(job *j, const char *const *lines) {
+  gboolean plain = TRUE;
+  for (const char *const *line = lines; *line; line++) plain &= !has_inputs(*line);
+  if (plain) return fc_chain_parse(fuzz_context(), lines, NULL);
+  fc_chain *chain = fc_chain_new(fuzz_context());
+  gboolean ok = TRUE;
+  for (const char *const *line = lines; *line && ok; line++) ok = add_line(j, chain, *line);
+  if (ok) return chain;
+  fc_chain_free(chain);
+  return NULL;
+}
+
+/* ---- running ----------------------------------------------------------- */
 
 typedef enum outcome { DONE, FAILED, NO_MEMORY } outcome;
 
@@ -166,11 +252,11 @@ static gboolean is_small(fc_chain *chain, const job *j, gboolean last) {
          (last || out.extent[FC_AXIS_C] <= INNER_CHANNELS);
 }
 
-static gboolean worth_it(const job *j, char **stages) {
+static gboolean worth_it(job *j, char **stages) {
   for (guint n = 1; stages[n - 1]; n++) {
     g_autofree const char **first = g_new0(const char *, n + 1);
     memcpy(first, stages, n * sizeof *first);
-    g_autoptr(fc_chain) chain = fc_chain_parse(fuzz_context(), first, NULL);
+    g_autoptr(fc_chain) chain = chain_of(j, first);
     if (!chain || !is_small(chain, j, stages[n] == NULL)) return FALSE;
   }
   return TRUE;
@@ -179,12 +265,18 @@ static gboolean worth_it(const job *j, char **stages) {
 static void fill_input(job *j, const guint64 field[FIELDS]) {
   dice d = dice_of(field[SEED], "signal", 0);
   fill how = field[FILL] < FILL_NAN || fc_dtype_is_float(j->in.dtype) ? (fill)field[FILL] : FILL_RANDOM;
-  source s = source_new(&j->in, how, &d);
-  range where[FC_AXES];
-  for (int a = 0; a < FC_AXES; a++) where[a] = (range){0, j->in.extent[a]};
-  j->input = image_new(&j->in);
-  source_write(&s, where, FC_BORDER_NONE, 0, j->input.view.data, j->input.view.stride);
-  source_free(&s);
+  fill_image(&j->input, &j->in, how, &d);
+}
+
+static void run_chain(job *j, char **stages, const guint64 field[FIELDS]) {
+  g_autoptr(fc_chain) chain = chain_of(j, (const char *const *)stages);
+  if (!chain) return;
+  j->chain = chain;
+  j->out = (fc_format){.size = sizeof j->out, .dtype = -1};
+  if (!fc_chain_output_format(chain, &j->in, &j->options, &j->out, NULL) || !worth_it(j, stages)) return;
+  fill_input(j, field);
+  run_both(j, field);
+  g_free(j->input.memory);
 }
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
@@ -195,15 +287,11 @@ int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
   if (!lines[0] || g_strv_length(lines) > 1 + STAGES_MAX) return 0;
   read_fields(lines[0], field);
-  g_autoptr(fc_chain) chain = fc_chain_parse(fuzz_context(), (const char *const *)lines + 1, NULL);
-  if (!chain) return 0;
-  job j = {.chain = chain, .options = FC_OPTIONS_INIT, .in = format_of(field)};
+  job j = {.options = FC_OPTIONS_INIT, .in = format_of(field)};
   j.options.device = "cpu", j.options.precision = precisions[field[COMPUTE]];
-  j.out = (fc_format){.size = sizeof j.out, .dtype = -1};
-  if (!fc_chain_output_format(chain, &j.in, &j.options, &j.out, NULL) || !worth_it(&j, lines + 1)) return 0;
-  fill_input(&j, field);
-  run_both(&j, field);
-  g_free(j.input.memory);
+  j.sides = g_ptr_array_new_with_free_func(free_image);
+  run_chain(&j, lines + 1, field);
+  g_ptr_array_free(j.sides, TRUE);
   return 0;
 }
 

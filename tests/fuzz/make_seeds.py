@@ -128,6 +128,8 @@ def chains_of_operators(command):
     names = [op["name"] for op in json.loads(subprocess.check_output([command, "list", "--json"]))["operators"]]
     made = {}
     for op in json.loads(subprocess.check_output([command, "inspect", *names, "--json"])):
+        if op["generator"]:
+            continue  # the target has a signal to give
         for i, example in enumerate(op["examples"]):
             kind = "0 4 0 1 2 60 2" if "audio" in op.get("kinds", ["audio"]) else "1 0 0 2 20 30 3"
             stage = example.get("stage", "") if isinstance(example, dict) else example
