@@ -215,8 +215,8 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
 }
 
 fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
-                              guint n_in, gboolean any_size,
-                              const fc_format *const *in, const fc_format *out, GError **error) {
+                              guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
+                              GError **error) {
   const gboolean shaped = (backend->flags & FC_BACKEND_SHAPED) != 0 && !any_size;
   fc_prepared *wanted = g_new0(fc_prepared, 1);
   *wanted =

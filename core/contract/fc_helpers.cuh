@@ -197,6 +197,8 @@ template <typename Fn> static inline fc_status fc_dispatch_compute(int compute, 
   }
 }
 
+#ifndef __CUDACC_RTC__ /* the host's half */
+
 // What became of the launch before it. Errors of the kernel itself come to light when
 // the host synchronises.
 static inline fc_status fc_launch_status(void) {
@@ -281,5 +283,7 @@ static inline fc_status fc_dev_map_samples(const fc_view *in, const fc_view *out
                      fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
 }
+
+#endif
 
 #endif

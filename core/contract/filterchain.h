@@ -68,7 +68,8 @@ typedef void *(*fc_alloc_fn)(gsize bytes, gsize alignment, void *data);
 typedef void (*fc_free_fn)(void *memory, gsize bytes, void *data);
 /* Where that memory comes from instead of malloc. Before the first run. */
 FC_API void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn free, void *data);
-/* Gives back what is kept for later runs and nobody uses now: threads, host memory, memory and streams of devices. */
+/* Gives back what is kept for later runs and nobody uses now: threads, host memory, memory and streams of
+ * devices. */
 FC_API void fc_context_release(fc_context *context);
 /* Searched before $FILTERCHAIN_PLUGIN_PATH and the installed folder, in the order
  * added. Before the first look-up only. */
@@ -221,9 +222,9 @@ FC_API void fc_result_free(fc_result *result);
 
 /*
  * Filters a file into a file. "-" is stdin or stdout; options may stand behind both, as in
- * "out.jpg:quality=85" (fc_file_formats lists them). `input` is NULL for a chain that begins with a generator,
- * `output` may be NULL when the chain is run for its measurements. Writing onto the input is safe: the output is
- * written beside its target and renamed when complete. `options` and `result` may be NULL.
+ * "out.jpg:quality=85" (fc_file_formats lists them). `input` is NULL for a chain that begins with a
+ * generator, `output` may be NULL when the chain is run for its measurements. Writing onto the input is safe:
+ * the output is written beside its target and renamed when complete. `options` and `result` may be NULL.
  * Where a measurement fails the run, `result` has what was measured nevertheless; else it is NULL on failure.
  */
 FC_API gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output,

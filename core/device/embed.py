@@ -39,6 +39,11 @@ template <> struct make_unsigned<int> { typedef unsigned int type; };
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.M)
 
 
+def place(folder, name):
+    """What an include in a header of this folder means."""
+    return name if name in STANDARD or "/" in name else os.path.join(folder, name)
+
+
 def gather(root, names):
     """{name: text} of the headers and what they include."""
     found, waiting = {}, list(names)
@@ -53,10 +58,9 @@ def gather(root, names):
             text = file.read()
         # Those that are installed name each other without a folder.
         folder = os.path.dirname(name)
+        text = INCLUDE.sub(lambda match: f'#include "{place(folder, match.group(2))}"', text)
         found[name] = text
-        for _, other in INCLUDE.findall(text):
-            beside = os.path.join(folder, other)
-            waiting.append(other if other in STANDARD or "/" in other else beside)
+        waiting.extend(other for _, other in INCLUDE.findall(text))
     return found
 
 

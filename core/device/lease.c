@@ -98,8 +98,8 @@ static void give_back(fc_lease *lease, const block *b) {
   (b->host ? lease->runner->release_host : lease->runner->release)(lease->runner, b->memory);
 }
 
-/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. TRUE if there were
- * any. */
+/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. TRUE if there
+ * were any. */
 static gboolean trim(fc_lease *lease, gboolean host, gsize keep) {
   gsize unused = 0;
   gboolean any = FALSE;

@@ -124,7 +124,8 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   last->fresh = chunk->deliver.lo;
   chunk->frame = c->frame, chunk->interior = TRUE;
   if (plan->cut == FC_AXIS_Y) last->made[FC_AXIS_N] = (fc_range){c->frame, c->frame + 1};
-  memset(chunk->sides, 0, plan->n_sides * sizeof *chunk->sides); /* of stages behind the last nothing is read */
+  memset(chunk->sides, 0,
+         plan->n_sides * sizeof *chunk->sides); /* of stages behind the last nothing is read */
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
   /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];

@@ -26,7 +26,8 @@ static fc_buffer *buffer_of(const fc_feed *feed, fc_slot *slot) {
 /* How many elements before the next one a chunk may look at once more. */
 static gint64 looks_back(const fc_feed *feed, const fc_plan *plan) {
   /* A plan that needs all of it at once has one chunk, or some that each do. */
-  if (feed->side < 0 && plan->whole) return plan->measures || plan->carries ? plan->links[0].extent[plan->cut] : 0;
+  if (feed->side < 0 && plan->whole)
+    return plan->measures || plan->carries ? plan->links[0].extent[plan->cut] : 0;
   if (feed->side < 0) return 2 * fc_plan_span(plan, 0);
   const fc_plan_side *side = &plan->sides[feed->side];
   const fc_reach *r = &side->reach[plan->cut];

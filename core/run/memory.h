@@ -23,8 +23,8 @@ fc_sink *fc_memory_sink_new(const fc_view *view);
  */
 fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error);
 
-/* Copies the part of a source in memory that `to` says by its origin, of any position, read or not; what lies beyond the
- * ends is the border, `code` its value as an element. */
+/* Copies the part of a source in memory that `to` says by its origin, of any position, read or not; what lies
+ * beyond the ends is the border, `code` its value as an element. */
 gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, int border, const void *code,
                                GError **error);
 

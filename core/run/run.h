@@ -54,7 +54,8 @@ gboolean fc_run_check(fc_run *run, const char *name, GError **error);
 /* ---- in steps, for a session: one chunk at a time, in the caller's thread ---- */
 
 gboolean fc_run_begin(fc_run *run, const fc_ends *ends, const fc_options *options, GError **error);
-/* Takes chunks that look at no more than the first `have` elements of the signal; `ended`: these are all, once. */
+/* Takes chunks that look at no more than the first `have` elements of the signal; `ended`: these are all,
+ * once. */
 gboolean fc_run_step(fc_run *run, gint64 have, gboolean ended, GError **error);
 
 /* Keeps the first measurements of a chain, as long as the result lives. */

@@ -35,7 +35,8 @@ static void plain_memory(fc_runner *r) {
   GError *error = NULL;
   unsigned char *sent = g_malloc((gsize)bytes), *got = g_malloc0((gsize)bytes);
   for (gint64 i = 0; i < bytes; i++) sent[i] = (unsigned char)(i * 7 + (i >> 11));
-  void *memory = must_alloc(fc_cuda_driver()->alloc(0, (gsize)bytes)), *copy = must_alloc(r->alloc(r, (gsize)bytes));
+  void *memory = must_alloc(fc_cuda_driver()->alloc(0, (gsize)bytes)),
+       *copy = must_alloc(r->alloc(r, (gsize)bytes));
   must(fc_cuda_driver()->upload(0, memory, sent, (gsize)bytes, &error), error);
   fc_view from = bytes_view(memory, bytes, 0), to = bytes_view(copy, bytes, 0);
   gpu_copy(r, &to, &from, NULL);

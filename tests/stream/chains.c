@@ -16,7 +16,9 @@ gboolean chain_takes(fc_context *context, const char *const *stages, const fc_fo
   g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, NULL);
   memset(out, 0, sizeof *out);
   out->size = sizeof *out, out->dtype = -1;
-  return chain && fc_chain_output_format(chain, in, NULL, out, NULL);
+  fc_format bare = *in; /* of memory no rate is known */
+  bare.rate = 0;
+  return chain && fc_chain_output_format(chain, &bare, NULL, out, NULL);
 }
 
 static void add_if_taken(GPtrArray *stages, fc_context *context, const char *text, const fc_format *in) {
@@ -44,6 +46,7 @@ GPtrArray *stages_for(fc_context *context, const fc_format *in, gboolean gpu) {
   GPtrArray *stages = g_ptr_array_new_with_free_func(g_free);
   g_autofree const fc_operator **ops = fc_context_operators(context, &count);
   for (gsize i = 0; i < count; i++) {
+    if (ops[i]->flags & FC_OP_GENERATOR) continue; /* these stand first, and take nothing */
     if (gpu && !fc_backend_for(ops[i], FC_KIND_CUDA)) continue;
     for (guint e = 0; ops[i]->examples[e]; e++) {
       add_if_taken(stages, context, ops[i]->examples[e], in);
