@@ -22,7 +22,11 @@ extern const command commands[];
 exit_status run_command(const arguments *a);
 exit_status list_command(const arguments *a);
 exit_status inspect_command(const arguments *a);
+exit_status formats_command(const arguments *a);
 exit_status completion_command(const arguments *a);
+
+/* The library that reads this format, and its version, or "none"; g_free. */
+char *formats_reader(const char *name);
 
 /* A context with the log and the plugin folders that the options say; `a` must outlive it. */
 fc_context *command_context(const arguments *a);

@@ -15,11 +15,13 @@ static const char run_help[] =
     "An ARG is key=value, or a bare value for the operator's main parameter; ':' separates,\n"
     "'\\:' and '...' quote. A table is a file of numbers, or written out: [1,2,1]/4.\n"
     "What operators there are: filterchain list. What one does: filterchain inspect NAME.\n"
+    "Options of a file stand behind its name in the same way: filterchain formats lists them.\n"
     "\n"
     "  filterchain -i in.wav -p conv1d:mask.txt -o out.wav\n"
     "  filterchain -i photo.png -p sepconv:gauss.txt -p winstat:window=15:stat=std -o out.png\n"
     "  filterchain -i a.png -i b.png -p gain:0.5 -o folder\n"
     "  filterchain -i in.flac -p stats\n"
+    "  filterchain -i photo.jpg:scale=1/4 -o small.jpg:quality=85\n"
     "\n"
     "Exit status: 0 done and complete; 1 data or I/O; 2 usage; 3 part of a batch failed;\n"
     "128+N stopped by signal N. Unless it is 0, the output path holds what it held before.\n";
@@ -31,6 +33,8 @@ const command commands[] = {
      list_command, NULL},
     {"inspect", "inspect NAME|FILE.so... [--json]", "everything about an operator", FOR_INSPECT, NULL,
      inspect_command, NULL},
+    {"formats", "formats [--json]", "files read and written, by which library", FOR_LIST, NULL,
+     formats_command, NULL},
     {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
@@ -118,6 +122,13 @@ static exit_status close_stdout(exit_status status) {
   return status == EXIT_DONE ? EXIT_FAILED : status;
 }
 
+/* The decoder of JPEG too: which one it is decides the last bits of samples. */
+static void print_version(void) {
+  g_autofree char *jpeg = formats_reader("jpg");
+  printf("filterchain %s (%s), JPEG by %s\n", fc_version(), fc_has_cuda() ? "CPU and CUDA" : "CPU only",
+         jpeg);
+}
+
 static exit_status run(const command *c, char **argv, arguments *a) {
   g_autoptr(GError) error = NULL;
   if (!arguments_parse(a, c->options, argv, &error)) return say_gerror(error);
@@ -132,7 +143,7 @@ static exit_status run(const command *c, char **argv, arguments *a) {
   if (a->help)
     print_help(c);
   else if (a->version)
-    printf("filterchain %s (%s)\n", fc_version(), fc_has_cuda() ? "CPU and CUDA" : "CPU only");
+    print_version();
   else
     return c->run(a);
   return EXIT_DONE;

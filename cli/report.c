@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/report.h"
 
+#include "cli/command.h"
+
 #include "cli/describe.h"
 
 #include <errno.h>
@@ -11,6 +13,8 @@
 
 void outcome_free(outcome *o) {
   g_free(o->output);
+  g_free(o->in_path);
+  g_free(o->out_path);
   g_free(o);
 }
 
@@ -189,6 +193,8 @@ json report_begin(void) {
   json j = json_begin(FALSE);
   json_open(&j, NULL, '{');
   json_string(&j, "filterchain", fc_version());
+  g_autofree char *jpeg = formats_reader("jpg");
+  json_string(&j, "jpeg", jpeg);
   json_open(&j, "files", '[');
   return j;
 }

@@ -30,7 +30,7 @@ typedef struct work {
 } work;
 
 static gboolean is_stream(const char *path) {
-  return path && strcmp(path, "-") == 0;
+  return path && (strcmp(path, "-") == 0 || g_str_has_prefix(path, "-:"));
 }
 
 /* ---- what is asked ------------------------------------------------------ */
@@ -93,7 +93,7 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   if (!path || is_stream(path)) return TRUE;
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (same_file(path, o->input) || same_file(path, o->output))
+    if ((o->in_path && same_file(path, o->in_path)) || (o->out_path && same_file(path, o->out_path)))
       return refuse(error, "%s would overwrite %s", flag, path);
   }
   g_autofree char *folder = g_path_get_dirname(path);
@@ -112,7 +112,7 @@ static gboolean check_tables(const work *w, GError **error) {
         return refuse(error, "%s would overwrite %s", i ? "--trace" : "--report", tables[t]);
     for (guint i = 0; i < w->outcomes->len; i++) {
       const outcome *o = g_ptr_array_index(w->outcomes, i);
-      if (o->output && !is_stream(o->output) && same_file(o->output, tables[t]))
+      if (o->output && !is_stream(o->output) && same_file(o->out_path, tables[t]))
         return refuse(error, "%s would be written to %s, which the chain is made of", o->label, o->output);
     }
   }
@@ -156,12 +156,12 @@ static gboolean check_batch(const work *w, GError **error) {
   g_autoptr(GHashTable) outputs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    char *identity = o->output ? identity_of(o->input) : NULL;
+    char *identity = o->output ? identity_of(o->in_path) : NULL;
     if (identity) g_hash_table_insert(inputs, identity, (gpointer)o->input);
   }
   for (guint i = 0; i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i), *other;
-    g_autofree char *identity = o->output ? identity_of(o->output) : NULL, *own = identity_of(o->input);
+    g_autofree char *identity = o->output ? identity_of(o->out_path) : NULL, *own = identity_of(o->in_path);
     if (!identity) continue;
     const char *input = g_hash_table_lookup(inputs, identity);
     if (input && g_strcmp0(identity, own) != 0)
@@ -174,14 +174,14 @@ static gboolean check_batch(const work *w, GError **error) {
   return TRUE;
 }
 
-/* FOLDER/NAME, with the extension that --format asks for. */
-static char *output_within(const arguments *a, const char *folder, const char *input) {
-  g_autofree char *name = g_path_get_basename(input);
-  if (!a->format) return g_build_filename(folder, name, NULL);
-  char *dot = strrchr(name, '.');
+/* FOLDER/NAME, with the extension that --format asks for, and the options of the output. */
+static char *output_within(const arguments *a, const char *folder, const char *input, const char *rest) {
+  g_autofree char *in_path = fc_file_split(input, TRUE, NULL), *name = g_path_get_basename(in_path);
+  char *dot = a->format ? strrchr(name, '.') : NULL;
   if (dot && dot != name) *dot = '\0';
-  g_autofree char *renamed = g_strconcat(name, ".", a->format, NULL);
-  return g_build_filename(folder, renamed, NULL);
+  g_autofree char *renamed = g_strconcat(name, a->format ? "." : "", a->format ? a->format : "", NULL);
+  g_autofree char *path = g_build_filename(folder, renamed, NULL);
+  return fc_file_join(path, rest);
 }
 
 static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *input, char *output,
@@ -190,6 +190,8 @@ static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *i
   o->input = input;
   o->label = input;
   o->output = output;
+  o->in_path = input ? fc_file_split(input, TRUE, NULL) : NULL;
+  o->out_path = output ? fc_file_split(output, FALSE, NULL) : NULL;
   g_ptr_array_add(outcomes, o);
   if (!output) return TRUE;
   const char *other = g_hash_table_lookup(seen, output);
@@ -210,10 +212,11 @@ static const char *opened_elsewhere(const char *output) {
 
 /* As of `-i a.wav -o - >> a.wav`, which would be read and written at once. */
 static gboolean check_not_into_input(const work *w, GError **error) {
-  const char *into = w->args->output ? opened_elsewhere(w->args->output) : NULL;
+  g_autofree char *path = w->args->output ? fc_file_split(w->args->output, FALSE, NULL) : NULL;
+  const char *into = path ? opened_elsewhere(path) : NULL;
   for (guint i = 0; into && i < w->outcomes->len; i++) {
     const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (same_file(is_stream(o->input) ? "/dev/stdin" : o->input, into))
+    if (same_file(is_stream(o->input) ? "/dev/stdin" : o->in_path, into))
       return refuse(error, "%s: is also what %s writes into: name it with -o to have it replaced",
                     is_stream(o->input) ? "standard input" : o->input, w->args->output);
   }
@@ -238,7 +241,7 @@ static gboolean pair_generated(work *w, const fc_operator *generator, gboolean f
 /* Which output each input goes to. */
 static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
-  const char *output = a->output;
+  g_autofree char *rest = NULL, *output = a->output ? fc_file_split(a->output, FALSE, &rest) : NULL;
   gboolean batch = a->inputs->len > 1;
   gboolean folder = output && !is_stream(output) && g_file_test(output, G_FILE_TEST_IS_DIR);
   if (!output && !chain_measures(w->chain))
@@ -253,7 +256,7 @@ static gboolean pair_outputs(work *w, GError **error) {
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
   for (guint i = 0; i < a->inputs->len; i++) {
     const char *input = g_ptr_array_index(a->inputs, i);
-    char *target = folder ? output_within(a, output, input) : g_strdup(output);
+    char *target = folder ? output_within(a, output, input, rest) : g_strdup(a->output);
     if (!add_outcome(w->outcomes, seen, input, target, error)) return FALSE;
   }
   return !batch || check_batch(w, error);
@@ -302,7 +305,7 @@ static gboolean tells_of(const char *message, const char *name) {
 /* Of several, also which of them it was, where it is the chain that tells. */
 static void tell_failure(const work *w, const outcome *o, const GError *why) {
   const char *message = why->message;
-  if (w->outcomes->len > 1 && !tells_of(message, o->input) && !tells_of(message, o->output))
+  if (w->outcomes->len > 1 && !tells_of(message, o->in_path) && !tells_of(message, o->out_path))
     say_error("%s: %s", o->input, message);
   else
     say_error("%s", message);

@@ -191,20 +191,18 @@ static void tell_all(const fc_host *host, const compare *op, const fc_compare_pa
   if (p->bad > 0) tell(host, "nonfinite", "", channel, (double)p->bad);
 }
 
-/* Beyond what the user allows the run fails. */
+/* Beyond what the user allows the run fails, for what is in the data: exit status 1. */
 static fc_status judge(const fc_host *host, const compare *op, const fc_compare_part *p, const results *r) {
   const fc_arg *max = op->args[MAX], *psnr = op->args[PSNR], *ssim = op->args[SSIM];
   if (p->bad > 0 && (max->count || psnr->count || ssim->count))
-    return host->fail(host, FC_INVALID,
-                      "%llu samples cannot be compared: a NaN or an infinity on either side",
+    return host->fail(host, FC_IO, "%llu samples cannot be compared: a NaN or an infinity on either side",
                       (unsigned long long)p->bad);
   if (max->count && !(r->largest <= max->floats[0]))
-    return host->fail(host, FC_INVALID, "the largest difference is %.9g, more than max=%s", r->largest,
-                      max->text);
+    return host->fail(host, FC_IO, "the largest difference is %.9g, more than max=%s", r->largest, max->text);
   if (psnr->count && !(r->psnr >= psnr->floats[0]))
-    return host->fail(host, FC_INVALID, "the PSNR is %.6g dB, less than psnr=%s", r->psnr, psnr->text);
+    return host->fail(host, FC_IO, "the PSNR is %.6g dB, less than psnr=%s", r->psnr, psnr->text);
   if (ssim->count && p->windows > 0 && !(r->ssim >= ssim->floats[0]))
-    return host->fail(host, FC_INVALID, "the SSIM is %.6g, less than ssim=%s", r->ssim, ssim->text);
+    return host->fail(host, FC_IO, "the SSIM is %.6g, less than ssim=%s", r->ssim, ssim->text);
   return FC_OK;
 }
 

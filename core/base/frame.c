@@ -83,6 +83,12 @@ void fc_frame_pool_unref(fc_frame_pool *pool) {
   g_free(pool);
 }
 
+void fc_frame_pool_trim(fc_frame_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  drop_unused(pool, 0);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
 static gsize room(const fc_frame_pool *pool) {
   return pool->limit - MIN(pool->used_bytes, pool->limit);
 }

@@ -23,6 +23,8 @@ fc_frame_pool *fc_frame_pool_new(gsize keep);
 /* The most bytes that blocks in use and unused may be together; at first there is no limit. What is
  * handed out already stays. */
 void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit);
+/* Gives unused blocks back to the system. */
+void fc_frame_pool_trim(fc_frame_pool *pool);
 /* How many bytes more may be used. */
 gsize fc_frame_pool_room(fc_frame_pool *pool);
 /* Counts bytes that were had from elsewhere among those in use; FALSE, and does not, when they would be more

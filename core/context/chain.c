@@ -174,11 +174,11 @@ static void trim(fc_stage *stage, guint most) {
 }
 
 /* What prepare is told of a format. */
-static fc_format without_extents(const fc_format *f, const fc_backend *backend) {
+static fc_format without_extents(const fc_format *f, gboolean shaped) {
   fc_format told = *f;
   told.time_num = told.time_den = 0;
   for (int a = 0; a < FC_AXES; a++)
-    if (a != FC_AXIS_C && !(backend->flags & FC_BACKEND_SHAPED)) told.extent[a] = FC_UNKNOWN;
+    if (a != FC_AXIS_C && !shaped) told.extent[a] = FC_UNKNOWN;
   return told;
 }
 
@@ -215,13 +215,15 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
 }
 
 fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
-                              guint n_in, const fc_format *const *in, const fc_format *out, GError **error) {
+                              guint n_in, gboolean any_size,
+                              const fc_format *const *in, const fc_format *out, GError **error) {
+  const gboolean shaped = (backend->flags & FC_BACKEND_SHAPED) != 0 && !any_size;
   fc_prepared *wanted = g_new0(fc_prepared, 1);
   *wanted =
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
-  for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], backend);
-  wanted->out = without_extents(out, backend);
+  for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], shaped);
+  wanted->out = without_extents(out, shaped);
   fc_prepared *p = find(stage, wanted);
   if (!p && call_prepare(stage, wanted, error)) {
     p = g_steal_pointer(&wanted);

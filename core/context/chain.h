@@ -59,7 +59,7 @@ fc_chain *fc_chain_clone(fc_chain *chain, GError **error);
 
 /* The prepared state of a stage, made now unless it is there already; one reference. */
 fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
-                              guint n_in, const fc_format *const *in, const fc_format *out, GError **error);
+                              guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out, GError **error);
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
 /* Forgets runs that are kept, and prepared states, as after a device failed. */
 void fc_chain_forget(fc_chain *chain);

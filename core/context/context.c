@@ -77,6 +77,17 @@ void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn
   fc_frame_pool_set_allocator(context->frames, alloc, release, data);
 }
 
+void fc_context_release(fc_context *context) {
+  pthread_mutex_lock(&context->idle_mutex);
+  g_autoptr(GPtrArray) crews = g_steal_pointer(&context->idle_crews);
+  g_autoptr(GPtrArray) leases = g_steal_pointer(&context->idle_leases);
+  context->idle_crews = g_ptr_array_new_with_free_func((GDestroyNotify)fc_pool_free);
+  context->idle_leases = g_ptr_array_new();
+  if (context->free_lease) g_ptr_array_set_free_func(leases, context->free_lease);
+  pthread_mutex_unlock(&context->idle_mutex);
+  fc_frame_pool_trim(context->frames);
+}
+
 fc_pool *fc_context_take_crew(fc_context *context, int threads) {
   fc_pool *crew = NULL;
   pthread_mutex_lock(&context->idle_mutex);

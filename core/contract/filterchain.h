@@ -68,6 +68,8 @@ typedef void *(*fc_alloc_fn)(gsize bytes, gsize alignment, void *data);
 typedef void (*fc_free_fn)(void *memory, gsize bytes, void *data);
 /* Where that memory comes from instead of malloc. Before the first run. */
 FC_API void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn free, void *data);
+/* Gives back what is kept for later runs and nobody uses now: threads, host memory, memory and streams of devices. */
+FC_API void fc_context_release(fc_context *context);
 /* Searched before $FILTERCHAIN_PLUGIN_PATH and the installed folder, in the order
  * added. Before the first look-up only. */
 FC_API void fc_context_add_plugin_dir(fc_context *context, const char *dir);
@@ -95,6 +97,36 @@ FC_API const fc_operator *fc_context_find(fc_context *context, const char *name,
 FC_API const fc_plugin *fc_context_open_plugin(fc_context *context, const char *path, GError **error);
 /* The plugin that an operator came from, and its file. */
 FC_API const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op, const char **path);
+
+/* ---- files ------------------------------------------------------------- */
+
+/* An option that may stand behind a file's name, as in "out.jpg:quality=85". */
+typedef struct fc_file_option {
+  const char *key;
+  const char *values; /* "1..100": a whole number in that range; "yes|no": one of these; else what to give */
+  const char *standard; /* what is taken when it is not given */
+  const char *summary;
+} fc_file_option;
+
+/* A format of files. Strings are static. */
+typedef struct fc_file_format_info {
+  const char *name;       /* "jpg": what fc_options.in_format and out_format take */
+  const char *title;      /* "JPEG" */
+  const char *extensions; /* apart by blanks */
+  const char *reader;     /* the library that reads it, and its version; NULL: it is not read */
+  const char *writer;     /* likewise */
+  const fc_file_option *reading, *writing; /* options, ended by one without a key; NULL: there are none */
+} fc_file_format_info;
+
+/* All formats of this build; g_free. */
+FC_API fc_file_format_info *fc_file_formats(gsize *count);
+
+/* The path in a file's text as fc_chain_run_file takes it, without the options behind it; g_free. `options`
+ * (or NULL) gets these with their first colon, or ""; g_free. A colon in a path is written "\:", or the path
+ * in single quotes; of a file that is to be read, and exists under the whole text, all is the path. */
+FC_API char *fc_file_split(const char *file, gboolean reading, char **options);
+/* The text of a path and options of such form; g_free. */
+FC_API char *fc_file_join(const char *path, const char *options);
 
 /* ---- chain ------------------------------------------------------------ */
 
@@ -188,9 +220,10 @@ typedef struct fc_result {
 FC_API void fc_result_free(fc_result *result);
 
 /*
- * Filters a file into a file. "-" is stdin or stdout. `input` is NULL for a chain that begins with a
- * generator, `output` may be NULL when the chain is run for its measurements. Writing onto the input is safe:
- * the output is written beside its target and renamed when complete. `options` and `result` may be NULL.
+ * Filters a file into a file. "-" is stdin or stdout; options may stand behind both, as in
+ * "out.jpg:quality=85" (fc_file_formats lists them). `input` is NULL for a chain that begins with a generator,
+ * `output` may be NULL when the chain is run for its measurements. Writing onto the input is safe: the output is
+ * written beside its target and renamed when complete. `options` and `result` may be NULL.
  * Where a measurement fails the run, `result` has what was measured nevertheless; else it is NULL on failure.
  */
 FC_API gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output,

@@ -98,9 +98,11 @@ static void give_back(fc_lease *lease, const block *b) {
   (b->host ? lease->runner->release_host : lease->runner->release)(lease->runner, b->memory);
 }
 
-/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. */
-static void trim(fc_lease *lease, gboolean host, gsize keep) {
+/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. TRUE if there were
+ * any. */
+static gboolean trim(fc_lease *lease, gboolean host, gsize keep) {
   gsize unused = 0;
+  gboolean any = FALSE;
   for (guint i = 0; i < lease->blocks->len; i++) {
     const block *b = &g_array_index(lease->blocks, block, i);
     if (!b->used && b->host == host) unused += b->bytes;
@@ -112,9 +114,11 @@ static void trim(fc_lease *lease, gboolean host, gsize keep) {
       continue;
     }
     unused -= b.bytes;
+    any = TRUE;
     give_back(lease, &b);
     g_array_remove_index(lease->blocks, i);
   }
+  return any;
 }
 
 static void *raw_alloc(fc_lease *lease, gsize bytes, gboolean host) {
@@ -130,8 +134,7 @@ void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host) {
   }
   block made = {NULL, round_up(bytes), host, TRUE};
   made.memory = raw_alloc(lease, made.bytes, host);
-  if (!made.memory) {
-    trim(lease, host, 0);
+  if (!made.memory && trim(lease, host, 0)) {
     made.bytes = MAX(bytes, 1);
     made.memory = raw_alloc(lease, made.bytes, host);
   }
@@ -141,8 +144,8 @@ void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host) {
 
 void fc_lease_release(fc_lease *lease, void *memory) {
   if (!memory) return;
-  if (!lease->blocks) {
-    lease->runner->release(lease->runner, memory);
+  if (!lease->blocks) { /* of a caller's stream it goes with the runner, after all work */
+    if (lease->runner->device == FC_HOST) lease->runner->release(lease->runner, memory);
     return;
   }
   for (guint i = 0; i < lease->blocks->len; i++) {

@@ -100,7 +100,8 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     return broken(ps->name, error, "partial results or carried state of more than there can be");
   /* First what the user asked for: a reach follows from it. */
   if (!check_extents(ps, in, out, error)) return FALSE;
-  if (!check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
+  if (ps->generator) ps->border = FC_BORDER_NONE;
+  if (!ps->generator && !check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
   if (!check_kinds(ps, in, out, error)) return FALSE;
   for (int a = 0; a < FC_AXES; a++) {
     const fc_reach *r = &ps->reach[a];
@@ -190,6 +191,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   memcpy(ps->reach, main->reach, sizeof ps->reach);
   ps->border = ps->generator ? FC_BORDER_NONE : main->border;
   ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
+  ps->any_size = terms.any_size != 0;
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);

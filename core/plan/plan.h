@@ -37,6 +37,7 @@ typedef struct fc_plan_stage {
   double work; /* flop an output element */
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
+  gboolean any_size; /* what prepare makes serves other extents too, whatever its backend says */
   gboolean on_host;    /* a run on a device leaves it for this stage */
   guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
 } fc_plan_stage;

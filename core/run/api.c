@@ -38,17 +38,18 @@ static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
 }
 
 /* By the limit that the user knows of, or by what there was of a device's memory. */
-static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name) {
+static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
+                              const fc_result *result) {
   gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
   guint worst;
   double rework = fc_plan_rework(plan, &worst);
   if (plan->chunk < plan->freely)
     fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
-                   "%s: memory was short: worked on %" G_GINT64_FORMAT
+                   "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
-                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
+                   name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  if (rework > 4)
+  else if (rework > 4)
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
                    " %s are short beside what %s looks at: it computes each value "
@@ -70,7 +71,7 @@ typedef struct attempt {
 static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **error) {
   fc_context *context = a->chain->context;
   g_autoptr(fc_plan) plan = fc_plan_ref(wanted);
-  const char *name = a->ends->name;
+  const char *name = a->ends->source ? a->ends->source->name : a->ends->sink ? a->ends->name : "memory";
   for (gint64 tried = G_MAXINT64;;) {
     GError *why = NULL;
     gboolean began = FALSE, ok = FALSE;
@@ -80,7 +81,7 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
     fc_result_set_reason(a->result, plan->reason);
     if (run) ok = fc_run_execute(run, a->ends, a->options, a->trace, a->result, &began, &why);
     if (ok) {
-      tell_if_shortened(plan, wanted, name);
+      tell_if_shortened(plan, wanted, name, a->result);
       fc_ready_keep(a->chain, key, run);
       return TRUE;
     }

@@ -101,7 +101,7 @@ static gboolean prepare(fc_states *states, guint s, guint device, GError **error
     state->backend = fc_backend_for(ps->op, host ? FC_KIND_HOST : FC_KIND_CUDA);
     state->prepared =
         fc_stage_prepare(ps->stage, state->backend, host ? FC_HOST : plan->devices[device], plan->compute,
-                         ps->generator ? 0 : 1 + ps->n_sides, in, &plan->links[s + 1], error);
+                         ps->generator ? 0 : 1 + ps->n_sides, ps->any_size, in, &plan->links[s + 1], error);
     if (!state->prepared) return FALSE;
   }
   gint64 capacity[FC_AXES];

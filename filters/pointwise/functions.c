@@ -42,12 +42,28 @@ static const char matrix_text[] = "template <int O, int I> struct fc_matrix {\n"
                                   "  }\n"
                                   "};\n";
 
-static const char *const gains_entries[] = {"fc_gains<1>", "fc_gains<2>", "fc_gains<3>", "fc_gains<4>"};
-static const char *const matrix_entries[][FC_FUNCTION_CHANNELS] = {
-    {"fc_matrix<1, 1>", "fc_matrix<1, 2>", "fc_matrix<1, 3>", "fc_matrix<1, 4>"},
-    {"fc_matrix<2, 1>", "fc_matrix<2, 2>", "fc_matrix<2, 3>", "fc_matrix<2, 4>"},
-    {"fc_matrix<3, 1>", "fc_matrix<3, 2>", "fc_matrix<3, 3>", "fc_matrix<3, 4>"},
-    {"fc_matrix<4, 1>", "fc_matrix<4, 2>", "fc_matrix<4, 3>", "fc_matrix<4, 4>"}};
+/* Channels are in the type, not parameters: an index that is not known to the compiler puts pixels into local
+ * memory. */
+static const char mix_text[] =
+    "template <int I, int... FROM> struct fc_mix {\n"
+    "  FC_DEVICE void operator()(const real (&x)[I], real (&y)[sizeof...(FROM)]) const {\n"
+    "    int at = 0;\n"
+    "    ((y[at++] = x[FROM]), ...);\n"
+    "  }\n"
+    "};\n";
+
+/* "name<a, b, ...>", of numbers of one figure. */
+static void name_entry(fc_function *f, const char *name, const int32_t *numbers, int64_t n) {
+  const size_t length = strlen(name);
+  char *to = f->entry + length;
+  memcpy(f->entry, name, length);
+  for (int64_t i = 0; i < n; i++) {
+    *to++ = i ? ',' : '<';
+    *to++ = (char)('0' + numbers[i]);
+  }
+  if (n > 0) *to++ = '>';
+  *to = 0;
+}
 
 /* Members in the type computed with. */
 static void set_numbers(fc_function *f, int compute, const double *numbers, uint32_t n) {
@@ -64,25 +80,25 @@ void fc_function_pointwise(const fc_pointwise *p, fc_function *f) {
   memset(f, 0, sizeof *f);
   switch (p->form) {
   case FC_POINTWISE_SCALE:
-    f->source = scale_text, f->entry = "fc_scale";
+    f->source = scale_text, name_entry(f, "fc_scale", NULL, 0);
     set_numbers(f, p->compute, &p->factor, 1);
     break;
   case FC_POINTWISE_MAP:
-    f->source = map_text, f->entry = "fc_range";
+    f->source = map_text, name_entry(f, "fc_range", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->from, p->factor, p->to}, 3);
     break;
   case FC_POINTWISE_CLAMP:
-    f->source = clamp_text, f->entry = "fc_clamp";
+    f->source = clamp_text, name_entry(f, "fc_clamp", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->low, p->high}, 2);
     break;
-  default: f->source = copy_text, f->entry = "fc_copy"; set_numbers(f, p->compute, NULL, 0);
+  default: f->source = copy_text, name_entry(f, "fc_copy", NULL, 0); set_numbers(f, p->compute, NULL, 0);
   }
 }
 
 fc_status fc_function_gains(int compute, const double *factors, int64_t channels, fc_function *f) {
   if (channels < 1 || channels > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
   memset(f, 0, sizeof *f);
-  f->source = gains_text, f->entry = gains_entries[channels - 1];
+  f->source = gains_text, name_entry(f, "fc_gains", (const int32_t[]){(int32_t)channels}, 1);
   f->in = f->out = (uint32_t)channels;
   set_numbers(f, compute, factors, (uint32_t)channels);
   return FC_OK;
@@ -94,10 +110,23 @@ fc_status fc_function_matrix(int compute, const double *matrix, const double *of
   if (rows < 1 || cols < 1 || rows > FC_FUNCTION_CHANNELS || cols > FC_FUNCTION_CHANNELS)
     return FC_UNSUPPORTED;
   memset(f, 0, sizeof *f);
-  f->source = matrix_text, f->entry = matrix_entries[rows - 1][cols - 1];
+  f->source = matrix_text, name_entry(f, "fc_matrix", (const int32_t[]){(int32_t)rows, (int32_t)cols}, 2);
   f->in = (uint32_t)cols, f->out = (uint32_t)rows;
   memcpy(numbers, matrix, (size_t)(rows * cols) * sizeof *numbers);
   if (offsets) memcpy(numbers + rows * cols, offsets, (size_t)rows * sizeof *numbers);
   set_numbers(f, compute, numbers, (uint32_t)(rows * (cols + 1)));
+  return FC_OK;
+}
+
+fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_function *f) {
+  int32_t numbers[1 + FC_FUNCTION_CHANNELS] = {(int32_t)in};
+  if (in < 1 || out < 1 || in > FC_FUNCTION_CHANNELS || out > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
+  for (int64_t i = 0; i < out; i++) {
+    if (channels[i] < 0 || channels[i] >= in) return FC_INVALID;
+    numbers[i + 1] = channels[i];
+  }
+  memset(f, 0, sizeof *f);
+  f->source = mix_text, f->in = (uint32_t)in, f->out = (uint32_t)out, f->align = 1;
+  name_entry(f, "fc_mix", numbers, out + 1);
   return FC_OK;
 }

@@ -18,8 +18,9 @@ FC_BEGIN_DECLS
 #define FC_FUNCTION_NUMBERS  (FC_FUNCTION_CHANNELS * (FC_FUNCTION_CHANNELS + 1))
 
 typedef struct fc_function {
-  const char *source, *entry; /* constant */
-  uint32_t in, out;           /* channels; 0: each sample by itself */
+  const char *source; /* constant */
+  char entry[32];     /* the struct's name, with its arguments */
+  uint32_t in, out;   /* channels; 0: each sample by itself */
   uint32_t n_bytes, align;
   union {
     float f32[FC_FUNCTION_NUMBERS];
@@ -39,6 +40,10 @@ FC_FILTERS_API fc_status fc_function_gains(int compute, const double *factors, i
  * from the offset on, by columns. FC_UNSUPPORTED: there are more channels than FC_FUNCTION_CHANNELS. */
 FC_FILTERS_API fc_status fc_function_matrix(int compute, const double *matrix, const double *offsets,
                                             int64_t rows, int64_t cols, fc_function *f);
+
+/* Output channel i is input channel channels[i], counted from 0, as it is. FC_UNSUPPORTED: there are more
+ * than FC_FUNCTION_CHANNELS on either side. */
+FC_FILTERS_API fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_function *f);
 
 FC_END_DECLS
 

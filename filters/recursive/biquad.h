@@ -14,7 +14,8 @@
  * a sound does not go on in denormal numbers, which are a hundred times slower.
  *
  * Views: sound (N and Y of 1), any strides and element types, equal shapes. Cost: 9 operations a section and
- * sample, four of them in a chain: about 16 cycles for two sections of up to FC_BIQUAD_LANES channels together.
+ * sample, four of them in a chain: about 16 cycles for two sections of up to FC_BIQUAD_LANES channels
+ * together.
  */
 #ifndef FC_FILTERS_BIQUAD_H
 #define FC_FILTERS_BIQUAD_H

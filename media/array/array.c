@@ -145,21 +145,33 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
   return TRUE;
 }
 
-static gint64 read_audio(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
-  gint64 got = read_row(source, into, 0, 0, wanted, error);
-  if (got < 0) return -1;
-  gint64 frame = source->base.format.extent[FC_AXIS_C] * source->file.item->size;
-  gboolean within = source->reader && (source->reader->position - source->file.offset) % frame != 0;
-  if (got < wanted && !end_well(source, within, error)) return -1;
-  return got;
-}
-
 /* Whether so many rows of the view are in memory what they are in the file. */
 static gboolean lies_alike(const array_source *source, const fc_view *into, gint64 rows) {
   fc_view some = *into;
   some.shape[FC_AXIS_N] = 1, some.shape[FC_AXIS_Y] = rows;
   return !source->file.strided && !source->file.swap && fc_item_is_plain(source->file.item) &&
          fc_is_dense(&some);
+}
+
+/* Frames of sound that lie in the file as they are wanted. */
+static gint64 read_frames_dense(array_source *source, const fc_view *into, GError **error) {
+  const gint64 channels = into->shape[FC_AXIS_C], frame = channels * source->file.item->size;
+  gssize got = fc_reader_read(source->reader, into->data, (gsize)(into->shape[FC_AXIS_X] * frame), error);
+  if (got < 0) return -1;
+  source->elements += got / frame * channels;
+  return got / frame;
+}
+
+static gint64 read_audio(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
+  fc_view row = *into;
+  row.shape[FC_AXIS_X] = wanted;
+  gint64 got = lies_alike(source, &row, 1) ? read_frames_dense(source, &row, error)
+                                           : read_row(source, into, 0, 0, wanted, error);
+  if (got < 0) return -1;
+  gint64 frame = source->base.format.extent[FC_AXIS_C] * source->file.item->size;
+  gboolean within = source->reader && (source->reader->position - source->file.offset) % frame != 0;
+  if (got < wanted && !end_well(source, within, error)) return -1;
+  return got;
 }
 
 /* Some rows of the view at once; returns how many of them were there whole, and whether some of one more. */

@@ -10,7 +10,8 @@
 static const fc_item items[] = {
     {'b', 1, FC_U8, 8},   {'u', 1, FC_U8, 8},   {'i', 1, FC_I16, 8},  {'u', 2, FC_U16, 16},
     {'i', 2, FC_I16, 16}, {'i', 4, FC_I32, 32}, {'u', 4, FC_F64, 32}, {'i', 8, FC_F64, 53},
-    {'u', 8, FC_F64, 53}, {'f', 2, FC_F32, 11}, {'f', 4, FC_F32, 24}, {'f', 8, FC_F64, 53},
+    {'p', 1, FC_I16, 8},  {'p', 3, FC_I32, 24}, {'o', 1, FC_I16, 8},  {'u', 8, FC_F64, 53},
+    {'f', 2, FC_F32, 11}, {'f', 4, FC_F32, 24}, {'f', 8, FC_F64, 53},
 };
 
 const fc_item *fc_item_find(char kind, int size) {
@@ -43,6 +44,16 @@ static float half_to_float(guint16 half) {
   return sign * (exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24));
 }
 
+/* Three bytes, the lowest of which comes first on a little-endian machine, to the upper ones of four. */
+static void widen(const void *from, gsize count, void *to) {
+  const guint8 *at = from;
+  guint32 *out = to;
+  for (gsize i = 0; i < count; i++, at += 3)
+    out[i] = G_BYTE_ORDER == G_LITTLE_ENDIAN
+                 ? (guint32)at[0] << 8 | (guint32)at[1] << 16 | (guint32)at[2] << 24
+                 : (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8;
+}
+
 #define EACH(type, out, expression)                                                                          \
   for (gsize i = 0; i < count; i++) {                                                                        \
     type value;                                                                                              \
@@ -66,6 +77,9 @@ gssize fc_items_convert(const fc_item *item, const void *from, gsize count, void
   switch (item->kind << 8 | item->size) {
   case 'b' << 8 | 1: EACH(guint8, guint8, value != 0);
   case 'i' << 8 | 1: EACH(gint8, gint16, value);
+  case 'p' << 8 | 1: EACH(guint8, gint16, (gint16)(guint16)(value << 8));
+  case 'o' << 8 | 1: EACH(guint8, gint16, (gint16)(guint16)((value ^ 0x80) << 8));
+  case 'p' << 8 | 3: widen(from, count, to); return -1;
   case 'u' << 8 | 4: EACH(guint32, double, value);
   case 'f' << 8 | 2: EACH(guint16, float, half_to_float(value));
   case 'i' << 8 | 8: EACH_WIDE(gint64, value > most || value < -most);

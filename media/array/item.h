@@ -13,7 +13,8 @@
 G_BEGIN_DECLS
 
 typedef struct fc_item {
-  char kind; /* 'u', 'i', 'f', or 'b' for a byte that is true or false */
+  char kind; /* 'u', 'i', 'f', 'b' for a byte that is true or false; of sound, left-justified when delivered:
+              * 'p' with a sign, 'o' with an offset of half the range */
   int size;  /* bytes */
   int dtype; /* what it is delivered as */
   int bits;  /* that carry information */

@@ -7,6 +7,7 @@
 
 #include "core/base/buffer.h"
 
+#include <math.h>
 #include <string.h>
 
 #define BLOCK 512
@@ -85,11 +86,31 @@ static int find_nan(const double *values, int count) {
   return -1;
 }
 
+/* Integers that were rounded to `width - drop` bits, to the upper ones of their type. */
+static void justify(void *to, int dtype, int count, int drop) {
+  const int width = (int)fc_dtype_size(dtype) * 8;
+  const gint32 top = (gint32)(((gint64)1 << (width - drop - 1)) - 1), bottom = -top - 1;
+  for (int i = 0; i < count; i++)
+    if (dtype == FC_I16)
+      ((gint16 *)to)[i] = (gint16)(CLAMP(((gint16 *)to)[i], bottom, top) * (1 << drop));
+    else
+      ((gint32 *)to)[i] = CLAMP(((gint32 *)to)[i], bottom, top) * (1 << drop);
+}
+
+/* Whether a value lies more than a step beyond the range of so many bits. */
+static gboolean exceeds(const double *values, int count, double step, int bits) {
+  const double top = step * ldexp(1, bits - 1), bottom = -top - step;
+  gboolean any = FALSE;
+  for (int i = 0; i < count; i++) any |= values[i] > top || values[i] < bottom;
+  return any;
+}
+
 /* A run of elements `stride` bytes apart; returns the index of a NaN in the way of
  * an integer, or -1. */
 static gint64 convert_run(const fc_view *from, const char *at, gint64 stride, gint64 count, char *to,
-                          int dtype) {
+                          int dtype, int drop, gboolean *clipped) {
   fc_scaling in = fc_scaling_of(from->kind, from->dtype), out = fc_scaling_of(from->kind, dtype);
+  out.scale *= (double)(1 << drop);
   gboolean may_fail = fc_dtype_is_float(from->dtype) && !fc_dtype_is_float(dtype);
   double block[BLOCK];
   for (gint64 done = 0; done < count; done += BLOCK) {
@@ -97,7 +118,9 @@ static gint64 convert_run(const fc_view *from, const char *at, gint64 stride, gi
     load(block, from->dtype, at + done * stride, stride, some, in);
     int bad = may_fail ? find_nan(block, some) : -1;
     if (bad >= 0) return done + bad;
+    if (clipped) *clipped |= exceeds(block, some, out.scale, (int)fc_dtype_size(dtype) * 8 - drop);
     store(to + done * (gint64)fc_dtype_size(dtype), dtype, block, some, out);
+    if (drop) justify(to + done * (gint64)fc_dtype_size(dtype), dtype, some, drop);
   }
   return -1;
 }
@@ -116,7 +139,7 @@ static gboolean fail_nan(const char *name, const fc_view *from, const gint64 at[
 
 /* One row: as one run when its channels lie side by side. */
 static gboolean convert_row(const char *name, const fc_view *from, gint64 n, gint64 y, gint64 first, char *to,
-                            int dtype, GError **error) {
+                            int dtype, int drop, gboolean *clipped, GError **error) {
   gint64 channels = from->shape[FC_AXIS_C], columns = from->shape[FC_AXIS_X];
   gint64 size = (gint64)fc_dtype_size(from->dtype);
   gboolean one_channel = channels == 1;
@@ -126,7 +149,8 @@ static gboolean convert_row(const char *name, const fc_view *from, gint64 n, gin
   gint64 stride = one_channel ? from->stride[FC_AXIS_X] : packed ? size : from->stride[FC_AXIS_C];
   for (gint64 run = 0; run < runs; run++) {
     char *run_to = to + run * length * (gint64)fc_dtype_size(dtype);
-    gint64 bad = convert_run(from, fc_view_at(from, n, y, run, 0), stride, length, run_to, dtype);
+    gint64 bad =
+        convert_run(from, fc_view_at(from, n, y, run, 0), stride, length, run_to, dtype, drop, clipped);
     if (bad < 0) continue;
     gint64 element = run * length + bad;
     gint64 at[FC_AXES] = {n, y, element / channels, element % channels};
@@ -148,9 +172,10 @@ static void copy_dense(const fc_view *from, void *to) {
   fc_view_copy(&dense, from);
 }
 
-gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
-                     GError **error) {
-  if (from->dtype == dtype) {
+gboolean fc_quantise_bits(const char *name, const fc_view *from, gint64 first, void *to, int dtype, int bits,
+                          gboolean *clipped, GError **error) {
+  const int drop = fc_dtype_is_float(dtype) ? 0 : (int)fc_dtype_size(dtype) * 8 - bits;
+  if (from->dtype == dtype && !drop) {
     copy_dense(from, to);
     return TRUE;
   }
@@ -158,8 +183,13 @@ gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *
   char *at = to;
   for (gint64 n = 0; n < from->shape[FC_AXIS_N]; n++)
     for (gint64 y = 0; y < from->shape[FC_AXIS_Y]; y++, at += row)
-      if (!convert_row(name, from, n, y, first, at, dtype, error)) return FALSE;
+      if (!convert_row(name, from, n, y, first, at, dtype, drop, clipped, error)) return FALSE;
   return TRUE;
+}
+
+gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
+                     GError **error) {
+  return fc_quantise_bits(name, from, first, to, dtype, (int)fc_dtype_size(dtype) * 8, NULL, error);
 }
 
 /* From axis `outermost` on. */
@@ -189,26 +219,17 @@ gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize
          fc_fail(error, FC_NO_MEMORY, "%s: no memory for %" G_GSIZE_FORMAT " bytes of samples", name, size);
 }
 
-const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dtype, void **scratch,
-                     gsize *scratch_size, GError **error) {
-  if (from->dtype == dtype && fc_is_dense(from)) return from->data;
+const void *fc_dense_bits(const char *name, const fc_view *from, gint64 first, int dtype, int bits,
+                          void **scratch, gsize *scratch_size, gboolean *clipped, GError **error) {
+  const gboolean whole = fc_dtype_is_float(dtype) || bits == (int)fc_dtype_size(dtype) * 8;
+  if (from->dtype == dtype && whole && fc_is_dense(from)) return from->data;
   gsize size = (gsize)fc_view_count(from) * fc_dtype_size(dtype);
   if (!fc_reserve(name, scratch, scratch_size, size, error)) return NULL;
-  return fc_quantise(name, from, first, *scratch, dtype, error) ? *scratch : NULL;
+  return fc_quantise_bits(name, from, first, *scratch, dtype, bits, clipped, error) ? *scratch : NULL;
 }
 
-static gint32 round_one(gint64 value, int drop, gint64 top) {
-  gint64 half = (gint64)1 << (drop - 1), odd = value >> drop & 1;
-  gint64 rounded = ((value + half - 1 + odd) >> drop) * ((gint64)1 << drop);
-  return (gint32)MIN(rounded, top);
-}
-
-void fc_round_bits(void *samples, int dtype, gsize count, int bits) {
-  int width = (int)fc_dtype_size(dtype) * 8, drop = width - bits;
-  if (drop <= 0) return;
-  gint64 top = ((gint64)1 << (width - 1)) - ((gint64)1 << drop);
-  if (dtype == FC_I16)
-    for (gint16 *s = samples; count--; s++) *s = (gint16)round_one(*s, drop, top);
-  else
-    for (gint32 *s = samples; count--; s++) *s = round_one(*s, drop, top);
+const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dtype, void **scratch,
+                     gsize *scratch_size, GError **error) {
+  return fc_dense_bits(name, from, first, dtype, (int)fc_dtype_size(dtype) * 8, scratch, scratch_size, NULL,
+                       error);
 }

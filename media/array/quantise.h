@@ -19,6 +19,11 @@ G_BEGIN_DECLS
  */
 gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
                      GError **error);
+/* The same for integers of sound (FC_I16, FC_I32) of which the upper `bits` bits are kept: rounded once, from
+ * the value straight to these. `clipped` (or NULL) is set when one lies more than a step, the noise of a
+ * dither, beyond the range. */
+gboolean fc_quantise_bits(const char *name, const fc_view *from, gint64 first, void *to, int dtype, int bits,
+                          gboolean *clipped, GError **error);
 
 /* Whether elements lie in the order N, Y, X, C with nothing between them: all, or those of each row. */
 gboolean fc_is_dense(const fc_view *view);
@@ -29,12 +34,12 @@ gboolean fc_has_dense_rows(const fc_view *view);
 const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dtype, void **scratch,
                      gsize *scratch_size, GError **error);
 
+/* As fc_quantise_bits would give them. */
+const void *fc_dense_bits(const char *name, const fc_view *from, gint64 first, int dtype, int bits,
+                          void **scratch, gsize *scratch_size, gboolean *clipped, GError **error);
+
 /* Grows a scratch buffer to `size` bytes; what it held is lost. */
 gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize size, GError **error);
-
-/* Rounds left-justified integers (FC_I16, FC_I32) to their upper `bits` bits, half to
- * even, clamping at the top. In place. */
-void fc_round_bits(void *samples, int dtype, gsize count, int bits);
 
 G_END_DECLS
 

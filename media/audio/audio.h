@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * audio.h - what the parts of media/ that deal in sound share.
+ * audio.h - what the parts of media/audio share.
+ *
+ * A sound comes in through one of three sources: PCM and floats in WAV, RF64, W64, RIFX, AIFF, CAF and AU are
+ * an offset, a type and a stride in front of the array source (pcm_in.c); MP3 goes through libmpg123
+ * (mp3_in.c); all else is libsndfile's (coded_in.c). It goes out through one sink (audio_out.c) and one of
+ * two encoders: pcm_out.c and sndfile_out.c.
  */
 #ifndef FC_MEDIA_AUDIO_H
 #define FC_MEDIA_AUDIO_H
@@ -9,6 +14,8 @@
 
 #include "media/file/internal.h"
 #include "media/file/output.h"
+#include "media/file/tags.h"
+#include "media/file/warn.h"
 
 G_BEGIN_DECLS
 
@@ -23,21 +30,58 @@ typedef struct fc_audio_samples {
 
 /* For any format that libsndfile reads. */
 fc_audio_samples fc_audio_samples_of(int format);
-/* Whether it is MPEG, by itself or in WAV. */
-gboolean fc_audio_is_mpeg(int format);
+/* Are they stored one by one: integers, floats? */
+gboolean fc_audio_is_pcm(int format);
+/* Bytes of one of these, or of u-law and A-law; 0: they are not stored one by one. */
+int fc_audio_sample_bytes(int format);
 gboolean fc_audio_is_alac(int format);
 
 /*
  * The samples to store in a file of type `major`: those of the source they came from
  * (`like`, 0 if it was no sound file) where the container has them and the chain did
  * not change what they are, else the next that loses nothing, else the best there
- * is. FALSE with the mend when the container cannot hold the rate or channels at all.
+ * is. `asked` is the subtype that the user asked for, or 0. FALSE with what to do instead when the container
+ * cannot hold them.
  */
 gboolean fc_audio_choose(const char *name, const fc_file_format *file, const fc_format *format, int like,
-                         fc_audio_samples *chosen, GError **error);
+                         int asked, fc_audio_samples *chosen, GError **error);
 
 /* "16-bit", "float"; static. */
 const char *fc_audio_samples_name(int format);
+
+/* ---- sources ------------------------------------------------------------- */
+
+/* Where a stream of MPEG lies in a file, how much of it is missing at its end, and what the file says beside
+ * it. */
+typedef struct fc_mp3_place {
+  gint64 offset, size, missing;
+  fc_tags *tags; /* taken over; or NULL */
+} fc_mp3_place;
+
+/* All take over the input, also when they fail. `place` NULL: all of the file. */
+fc_source *fc_pcm_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_options *, GError **);
+
+/* What a header says of samples that libsndfile is to decode. */
+typedef struct fc_coded_place {
+  gint64 missing; /* bytes that are missing at the end */
+  /* Bytes that libsndfile is to read instead: a size of the samples that is a placeholder or too large, and
+   * the depth of ALAC, which some leave out of the format, or the tag of G.711. `size` 0: nothing. */
+  struct fc_patch {
+    gint64 at;
+    guint8 bytes[8];
+    int size;
+  } patches[2];
+  gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
+  gint64 packet;        /* of CAF: frames in a packet */
+  gint64 offset, bytes; /* of the samples; -1: not known */
+  fc_tags *tags;        /* taken over; or NULL */
+} fc_coded_place;
+fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_coded_place *place,
+                         const fc_media_options *, GError **);
+
+/* Refuses a file that is not whole, or takes it with a warning. */
+gboolean fc_audio_judge(const char *name, const char *fault, const fc_media_options *options, GError **error);
 
 /* ---- encoders ---------------------------------------------------------- */
 
@@ -45,12 +89,17 @@ const char *fc_audio_samples_name(int format);
 typedef struct fc_audio_spec {
   fc_audio_samples samples;
   int rate, channels;
-  gint64 frames; /* FC_UNKNOWN until the end */
-  gint64 lead;   /* as a sink's */
-  gboolean adrift;
-  struct fc_metadata *metadata; /* or NULL */
+  gint64 frames;       /* FC_UNKNOWN until the end */
+  gint64 lead;         /* as a sink's */
+  gboolean unrelated;  /* its `adrift` */
+  const fc_tags *tags; /* or NULL */
+  GString *lost;       /* what of them the output has no place for is added */
   const fc_media_options *options;
+  double quality, level; /* from 0 to 1, as libsndfile has them; NAN: its default */
 } fc_audio_spec;
+
+/* Whether a frame of the output is not the frame of the input with its number. */
+gboolean fc_audio_is_moved(const fc_audio_spec *spec);
 
 /* Takes dense frames of the samples' dtype, already rounded to their bits. */
 typedef struct fc_encoder fc_encoder;
@@ -61,24 +110,16 @@ struct fc_encoder {
   void (*free)(fc_encoder *encoder);
 };
 
-/* Both borrow `name` and `output` for their life. */
-fc_encoder *fc_wav_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
+/* Both borrow `name` and `output`, and what the spec points to, for their life. */
+fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                GError **error);
 fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                    GError **error);
 
-/* ---- the source, for whoever copies from it ---------------------------- */
-
-/* NULL when `source` is no sound file. */
-SNDFILE *fc_audio_source_file(fc_source *source);
-/* libsndfile's format of it, or 0. */
-int fc_audio_source_format(fc_source *source);
-fc_input *fc_audio_source_input(fc_source *source);
-/* What it is read through, see ogg_pipe.h; NULL for all but Ogg from a pipe, and of streams one after
- * another. */
-struct fc_ogg_pipe *fc_audio_source_ogg(fc_source *source);
-/* Its chunks, see chunks.h; NULL from a pipe. */
-const struct fc_chunks *fc_audio_source_chunks(fc_source *source);
+/* Names the input's chunks that texts do not stand for (chunk_tags.c). */
+void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost);
+/* And the blocks of FLAC that no other format takes (flac_blocks.c). */
+void fc_flac_blocks_name_lost(const fc_tags *tags, GString *lost);
 
 G_END_DECLS
 

@@ -25,6 +25,7 @@ static const sample_kind kinds[] = {
     {SF_FORMAT_DWVW_16, FC_I16, 16, "16-bit DWVW"}, {SF_FORMAT_DWVW_24, FC_I32, 24, "24-bit DWVW"},
     {SF_FORMAT_ULAW, FC_F32, 24, "u-law"},          {SF_FORMAT_ALAW, FC_F32, 24, "A-law"},
     {SF_FORMAT_VORBIS, FC_F32, 24, "Vorbis"},       {SF_FORMAT_OPUS, FC_F32, 24, "Opus"},
+    {FC_SF_MPEG_LAYER_III, FC_F32, 24, "MP3"},
 };
 
 static const sample_kind lossy = {0, FC_F32, 24, "compressed"};
@@ -38,6 +39,26 @@ static const sample_kind *kind_of(int format) {
 fc_audio_samples fc_audio_samples_of(int format) {
   const sample_kind *kind = kind_of(format);
   return (fc_audio_samples){format, kind->dtype, kind->bits};
+}
+
+int fc_audio_sample_bytes(int format) {
+  switch (format & SF_FORMAT_SUBMASK) {
+  case SF_FORMAT_PCM_S8:
+  case SF_FORMAT_PCM_U8:
+  case SF_FORMAT_ULAW:
+  case SF_FORMAT_ALAW: return 1;
+  case SF_FORMAT_PCM_16: return 2;
+  case SF_FORMAT_PCM_24: return 3;
+  case SF_FORMAT_PCM_32:
+  case SF_FORMAT_FLOAT: return 4;
+  case SF_FORMAT_DOUBLE: return 8;
+  default: return 0;
+  }
+}
+
+gboolean fc_audio_is_pcm(int format) {
+  const int subtype = format & SF_FORMAT_SUBMASK;
+  return fc_audio_sample_bytes(format) > 0 && subtype != SF_FORMAT_ULAW && subtype != SF_FORMAT_ALAW;
 }
 
 const char *fc_audio_samples_name(int format) {
@@ -78,11 +99,12 @@ static const int *list_for(int like, const fc_format *format) {
 /* The codec that goes with a container which holds only such; 0: any. */
 static int codec_of(const fc_file_format *file, int like) {
   if (strcmp(file->name, "opus") == 0) return SF_FORMAT_OPUS;
+  if (file->sndfile == FC_SF_MPEG) return FC_SF_MPEG_LAYER_III;
   if (file->sndfile != SF_FORMAT_OGG) return 0;
   return (like & SF_FORMAT_TYPEMASK) == SF_FORMAT_OGG ? like & SF_FORMAT_SUBMASK : SF_FORMAT_VORBIS;
 }
 
-gboolean fc_audio_is_mpeg(int format) {
+static gboolean is_mpeg(int format) {
   int subtype = format & SF_FORMAT_SUBMASK;
   return subtype >= FC_SF_MPEG_LAYER_I && subtype <= FC_SF_MPEG_LAYER_III;
 }
@@ -96,7 +118,8 @@ gboolean fc_audio_is_alac(int format) {
  * table beyond its memory; and the packets into a file in the folder for temporary ones, which stays there
  * when we are ended, and without which it crashes. What is in it can be had again as PCM. */
 static gboolean holds(int format, const SF_INFO *wanted) {
-  if (fc_audio_is_mpeg(format)) return FALSE; /* libsndfile says that WAV does, and cannot write it */
+  /* libsndfile says that WAV does, and cannot write it */
+  if (is_mpeg(format) && (format & SF_FORMAT_TYPEMASK) != FC_SF_MPEG) return FALSE;
   if (fc_audio_is_alac(format)) return FALSE;
   SF_INFO info = *wanted;
   info.format = format;
@@ -164,17 +187,20 @@ static fc_audio_samples stored_as(int format) {
   fc_audio_samples samples = fc_audio_samples_of(format);
   int subtype = format & SF_FORMAT_SUBMASK;
   gboolean floats = subtype == SF_FORMAT_FLOAT || subtype == SF_FORMAT_DOUBLE ||
-                    subtype == SF_FORMAT_VORBIS || subtype == SF_FORMAT_OPUS;
+                    subtype == SF_FORMAT_VORBIS || subtype == SF_FORMAT_OPUS || is_mpeg(format);
   if (fc_dtype_is_float(samples.dtype) && !floats) samples.dtype = FC_I16, samples.bits = 16;
   return samples;
 }
 
 gboolean fc_audio_choose(const char *name, const fc_file_format *file, const fc_format *format, int like,
-                         fc_audio_samples *chosen, GError **error) {
+                         int asked, fc_audio_samples *chosen, GError **error) {
   if (!check_format(name, file, format, error)) return FALSE;
   SF_INFO wanted = {.samplerate = (int)lrint(format->rate), .channels = (int)format->extent[FC_AXIS_C]};
   int codec = codec_of(file, like);
-  int subtype = codec ? codec : like & SF_FORMAT_SUBMASK;
+  int subtype = codec ? codec : asked ? asked : like & SF_FORMAT_SUBMASK;
+  if (asked && !codec && !holds(file->sndfile | asked, &wanted))
+    return fc_fail(error, FC_INVALID, "%s: %s does not hold %s samples", name, file->title,
+                   fc_audio_samples_name(asked));
   if (!subtype || !holds(file->sndfile | subtype, &wanted))
     subtype = codec ? 0 : first_held(file->sndfile, list_for(like, format), &wanted);
   subtype = as_is_usual(subtype, file, like);

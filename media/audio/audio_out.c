@@ -8,26 +8,77 @@
 #include <math.h>
 #include <string.h>
 
-#include "media/audio/metadata.h"
 #include "media/array/quantise.h"
-#include "media/file/warn.h"
+#include "media/audio/comments.h"
+#include "media/file/options.h"
+
+/* ---- options ---------------------------------------------------------------- */
+
+#define ENCODERS_OWN "the encoder's own"
+#define DTYPE(values)                                                                                        \
+  { "dtype", "input|" values, "input", "how samples are stored: integers or floats of so many bits" }
+#define BITRATE                                                                                              \
+  { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "of all channels together" }
+
+const fc_file_option fc_wav_writing[] = {DTYPE("u8|i16|i24|i32|f32|f64"), {NULL}};
+const fc_file_option fc_pcm_writing[] = {DTYPE("i8|i16|i24|i32|f32|f64"), {NULL}};
+const fc_file_option fc_flac_writing[] = {
+    DTYPE("i8|i16|i24"),
+    {"level", "0..8", "5", "how hard the encoder tries; the samples are the same"},
+    {NULL}};
+const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "of Vorbis, as oggenc counts it"}, {NULL}};
+const fc_file_option fc_opus_writing[] = {BITRATE, {NULL}};
+const fc_file_option fc_mp3_writing[] = {BITRATE, {NULL}};
+
+static int subtype_of(const char *dtype) {
+  static const struct {
+    const char *name;
+    int subtype;
+  } names[] = {{"u8", SF_FORMAT_PCM_U8},  {"i8", SF_FORMAT_PCM_S8},  {"i16", SF_FORMAT_PCM_16},
+               {"i24", SF_FORMAT_PCM_24}, {"i32", SF_FORMAT_PCM_32}, {"f32", SF_FORMAT_FLOAT},
+               {"f64", SF_FORMAT_DOUBLE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+    if (strcmp(names[i].name, dtype) == 0) return names[i].subtype;
+  return 0;
+}
+
+/* "96k" or "96000"; 0: it is none. */
+static double bits_per_second(const char *text) {
+  char *end;
+  const double number = g_ascii_strtod(text, &end);
+  const double factor = *end == 'k' ? 1000 : 1;
+  return end != text && (!*end || strcmp(end, "k") == 0) && number > 0 ? number * factor : 0;
+}
+
+static gboolean has_option(const fc_file_format *format, const char *key) {
+  const fc_file_option *option = format->writing;
+  while (option && option->key && strcmp(option->key, key) != 0) option++;
+  return option && option->key;
+}
 
 typedef struct audio_sink {
   fc_sink base;
   const fc_file_format *file;
   fc_media_options options;
   char *path;
-  int like; /* libsndfile's format of the source, or 0 */
-  fc_metadata *metadata;
+  int subtype;    /* what the user asked for, or 0 */
+  double bitrate; /* likewise */
+  fc_tags *tags;
+  GString *lost;
   fc_audio_samples samples;
-  gboolean chosen;
-  int channels;
+  gboolean chosen, like_source; /* the samples are those of the source where they can be */
+  fc_audio_spec spec;
   fc_output *output;
   fc_encoder *encoder;
   gint64 position;
+  gboolean clipped;
   void *scratch;
   gsize scratch_size;
 } audio_sink;
+
+static int like_of(const audio_sink *sink) {
+  return sink->tags && sink->like_source ? sink->tags->sndfile : 0;
+}
 
 /* A type that the user chose counts for more than that of the source. */
 static gboolean choose(audio_sink *sink, const fc_format *format, GError **error) {
@@ -35,17 +86,22 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
   if (format->stored) {
     wanted.dtype = format->stored - 1;
     wanted.bits = 8 * (int)fc_dtype_size(wanted.dtype);
-    sink->like = 0;
+    sink->like_source = FALSE;
   }
-  if (!fc_audio_choose(sink->base.name, sink->file, &wanted, sink->like, &sink->samples, error)) return FALSE;
+  if (!fc_audio_choose(sink->base.name, sink->file, &wanted, like_of(sink), sink->subtype, &sink->samples,
+                       error))
+    return FALSE;
   sink->chosen = TRUE;
   return TRUE;
 }
 
+/* Floats that become 8 bits are rounded here, once: on the way through 16 they would be rounded twice, and
+ * one of 512 samples to the wrong side. */
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!choose(sink, format, error)) return FALSE;
-  format->dtype = sink->samples.dtype;
+  const int dtype = sink->samples.dtype;
+  if (sink->samples.bits > 8 || !fc_dtype_is_float(format->dtype)) format->dtype = dtype;
   format->bits = sink->samples.bits;
   return TRUE;
 }
@@ -58,8 +114,9 @@ static gboolean is_codec(const fc_audio_samples *samples) {
 
 /* Says what is lost on the way into a container that holds less than the input had. */
 static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
-  fc_audio_samples was = fc_audio_samples_of(sink->like);
-  gboolean exact = sink->like && strcmp(fc_audio_samples_name(sink->like), "compressed") != 0;
+  const int like = sink->subtype ? 0 : like_of(sink);
+  fc_audio_samples was = fc_audio_samples_of(like);
+  gboolean exact = like && strcmp(fc_audio_samples_name(like), "compressed") != 0;
   gboolean codec = is_codec(&was);
   gboolean less = sink->samples.bits < was.bits ||
                   (fc_dtype_is_float(was.dtype) && !fc_dtype_is_float(sink->samples.dtype));
@@ -67,120 +124,183 @@ static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
   if (exact && !codec && less && !is_codec(&sink->samples))
     fc_media_warn(&sink->options, "%s: %s holds %s samples at most: rounded from %s", sink->base.name,
                   sink->file->title, fc_audio_samples_name(sink->samples.format),
-                  fc_audio_samples_name(sink->like));
+                  fc_audio_samples_name(like));
   if (format->rate != rint(format->rate))
     fc_media_warn(&sink->options, "%s: the sample rate of %g Hz is rounded to whole Hertz", sink->base.name,
                   format->rate);
 }
 
-static gboolean is_wav_pcm(const fc_audio_samples *samples) {
-  int major = samples->format & SF_FORMAT_TYPEMASK, subtype = samples->format & SF_FORMAT_SUBMASK;
-  if (major != SF_FORMAT_WAV && major != SF_FORMAT_RF64 && major != SF_FORMAT_W64) return FALSE;
-  return subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
+/* Our own encoder writes these. */
+static gboolean is_plain(const fc_audio_samples *samples) {
+  return fc_audio_sample_bytes(samples->format) > 0 &&
+         (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
 }
 
-/* These go into a pipe as they come; the others want their header again at the end. */
+/* Others want their header again at the end, and a pipe gets them when they are complete. */
 static gboolean streams(const fc_audio_samples *samples, gint64 frames) {
-  int major = samples->format & SF_FORMAT_TYPEMASK, subtype = samples->format & SF_FORMAT_SUBMASK;
-  if (is_wav_pcm(samples)) return frames != FC_UNKNOWN;
-  if (major == SF_FORMAT_AU) return subtype >= SF_FORMAT_PCM_S8 && subtype <= SF_FORMAT_DOUBLE;
+  int major = samples->format & SF_FORMAT_TYPEMASK;
+  if (is_plain(samples)) return frames != FC_UNKNOWN || major == SF_FORMAT_AU;
   return major == SF_FORMAT_OGG || major == SF_FORMAT_FLAC;
+}
+
+gboolean fc_audio_is_moved(const fc_audio_spec *spec) {
+  const fc_tags *tags = spec->tags;
+  gboolean shorter = spec->frames != FC_UNKNOWN && tags->frames != FC_UNKNOWN && spec->frames < tags->frames;
+  return tags->rate != spec->rate || spec->unrelated || spec->lead != 0 || shorter;
+}
+
+/* Pictures go into FLAC, Ogg and MP3; the input's chunks into files of its family. */
+static void name_lost(const audio_sink *sink) {
+  static const struct {
+    int major;
+    fc_tag_family family;
+    gboolean texts, pictures;
+  } targets[] = {{SF_FORMAT_WAV, FC_TAGS_RIFF, TRUE, FALSE}, {SF_FORMAT_RF64, FC_TAGS_RIFF, TRUE, FALSE},
+                 {SF_FORMAT_W64, FC_TAGS_RIFF, TRUE, FALSE}, {SF_FORMAT_AIFF, FC_TAGS_AIFF, TRUE, FALSE},
+                 {SF_FORMAT_CAF, FC_TAGS_CAF, TRUE, FALSE},  {SF_FORMAT_FLAC, FC_TAGS_FLAC, TRUE, TRUE},
+                 {SF_FORMAT_OGG, FC_TAGS_OGG, TRUE, TRUE},   {FC_SF_MPEG, FC_TAGS_OTHER, TRUE, TRUE},
+                 {SF_FORMAT_AU, FC_TAGS_OTHER, FALSE, FALSE}};
+  const fc_tags *tags = sink->tags;
+  gsize i = 0;
+  while (i + 1 < G_N_ELEMENTS(targets) && targets[i].major != (sink->samples.format & SF_FORMAT_TYPEMASK))
+    i++;
+  if (!targets[i].pictures && tags->pictures->len) fc_media_add_word(sink->lost, "picture");
+  for (guint k = 0; !targets[i].texts && k < tags->texts->len; k++) {
+    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, k);
+    if (text->size && !fc_comments_is_mask(text)) fc_media_add_word(sink->lost, fc_tag_text_title(text));
+  }
+  if (targets[i].family == tags->family) return;
+  if (tags->family == FC_TAGS_FLAC)
+    fc_flac_blocks_name_lost(tags, sink->lost);
+  else
+    fc_chunk_tags_name_lost(tags, sink->lost);
+}
+
+/* How much libsndfile is to compress, of 1: by its own scales, which for bit rates are those of the encoders.
+ */
+static double level_of_bitrate(const audio_sink *sink) {
+  const fc_audio_spec *spec = &sink->spec;
+  const gboolean mp3 = sink->file->sndfile == FC_SF_MPEG;
+  const double most = !mp3                  ? 256000.0 * spec->channels
+                      : spec->rate >= 32000 ? 320000
+                      : spec->rate >= 16000 ? 160000
+                                            : 64000;
+  const double least = !mp3 ? 6000.0 * spec->channels : spec->rate >= 32000 ? 32000 : 8000;
+  return CLAMP((most - sink->bitrate) / (most - least), 0, 1);
 }
 
 static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->chosen && !choose(sink, format, error)) return FALSE;
-  fc_audio_spec spec = {.samples = sink->samples,
-                        .rate = (int)lrint(format->rate),
-                        .channels = (int)format->extent[FC_AXIS_C],
-                        .frames = format->extent[FC_AXIS_X],
-                        .lead = base->lead,
-                        .adrift = base->adrift,
-                        .metadata = sink->metadata,
-                        .options = &sink->options};
-  sink->channels = spec.channels;
+  fc_audio_spec *spec = &sink->spec;
+  spec->samples = sink->samples;
+  spec->rate = (int)lrint(format->rate);
+  spec->channels = (int)format->extent[FC_AXIS_C];
+  spec->frames = format->extent[FC_AXIS_X];
+  spec->lead = base->lead;
+  spec->unrelated = base->adrift;
+  spec->tags = sink->tags;
+  spec->lost = sink->lost;
+  spec->options = &sink->options;
+  if (sink->bitrate > 0) spec->level = level_of_bitrate(sink);
   warn_of_loss(sink, format);
-  fc_metadata_warn_lost(sink->metadata, &spec, sink->file->title, base->name);
+  if (sink->tags) name_lost(sink);
   unsigned flags =
-      fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec.frames) ? 0 : FC_OUTPUT_SEEKS);
+      fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec->frames) ? 0 : FC_OUTPUT_SEEKS);
   sink->output = fc_output_open(sink->path, flags, error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);
-  sink->encoder = is_wav_pcm(&sink->samples) ? fc_wav_encoder_new(base->name, sink->output, &spec, error)
-                                             : fc_sndfile_encoder_new(base->name, sink->output, &spec, error);
+  sink->encoder = is_plain(&sink->samples) ? fc_pcm_encoder_new(base->name, sink->output, spec, error)
+                                           : fc_sndfile_encoder_new(base->name, sink->output, spec, error);
   return sink->encoder != NULL;
 }
 
 /* Vorbis and Opus make noise of what is no number. */
 static gboolean check_finite(const audio_sink *sink, const float *samples, gsize count, GError **error) {
-  int subtype = sink->samples.format & SF_FORMAT_SUBMASK;
-  if (subtype != SF_FORMAT_VORBIS && subtype != SF_FORMAT_OPUS) return TRUE;
+  if (!is_codec(&sink->samples)) return TRUE;
   gsize i = 0;
   while (i < count && isfinite(samples[i])) i++;
-  return i == count || fc_fail(error, FC_IO,
-                               "%s: sample %" G_GINT64_FORMAT
-                               " of channel %d is not a finite number, which %s cannot hold; .npy can",
-                               sink->base.name, sink->position + (gint64)i / sink->channels,
-                               (int)(i % (gsize)sink->channels), fc_audio_samples_name(sink->samples.format));
-}
-
-/* Dense samples of the encoder's type, rounded to the bits that the file holds. */
-static const void *prepare(audio_sink *sink, const fc_view *from, GError **error) {
-  int dtype = sink->samples.dtype;
-  const void *dense =
-      fc_dense(sink->base.name, from, sink->position, dtype, &sink->scratch, &sink->scratch_size, error);
-  gsize count = (gsize)fc_view_count(from), size = fc_dtype_size(dtype);
-  if (dense && dtype == FC_F32 && !check_finite(sink, dense, count, error)) return NULL;
-  if (!dense || fc_dtype_is_float(dtype) || sink->samples.bits == (int)size * 8) return dense;
-  if (dense != sink->scratch) {
-    if (!fc_reserve(sink->base.name, &sink->scratch, &sink->scratch_size, count * size, error)) return NULL;
-    if (count) memcpy(sink->scratch, dense, count * size);
-  }
-  fc_round_bits(sink->scratch, dtype, count, sink->samples.bits);
-  return sink->scratch;
+  return i == count ||
+         fc_fail(error, FC_IO,
+                 "%s: sample %" G_GINT64_FORMAT
+                 " of channel %d is not a finite number, which %s cannot hold; .npy can",
+                 sink->base.name, sink->position + (gint64)i / sink->spec.channels,
+                 (int)(i % (gsize)sink->spec.channels), fc_audio_samples_name(sink->samples.format));
 }
 
 static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) {
   audio_sink *sink = (audio_sink *)base;
-  const void *frames = prepare(sink, from, error);
-  if (!frames || !sink->encoder->write(sink->encoder, frames, from->shape[FC_AXIS_X], error)) return FALSE;
+  const fc_audio_samples *samples = &sink->samples;
+  /* What the last operator stores as integers is looked at by the run. */
+  gboolean *clipped = fc_dtype_is_float(from->dtype) && samples->bits == 8 ? &sink->clipped : NULL;
+  const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
+                                    &sink->scratch, &sink->scratch_size, clipped, error);
+  if (!dense || (samples->dtype == FC_F32 && !check_finite(sink, dense, (gsize)fc_view_count(from), error)) ||
+      !sink->encoder->write(sink->encoder, dense, from->shape[FC_AXIS_X], error))
+    return FALSE;
   sink->position += from->shape[FC_AXIS_X];
   return TRUE;
 }
 
 static gboolean audio_commit(fc_sink *base, GError **error) {
   audio_sink *sink = (audio_sink *)base;
-  return sink->encoder->finish(sink->encoder, error) && fc_output_commit(sink->output, error);
+  if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
+  if (sink->clipped)
+    fc_media_warn(&sink->options,
+                  "%s: some values exceeded the range of 8 bits and were clipped: lower the gain, or write "
+                  "floating point",
+                  base->name);
+  fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
+  return TRUE;
 }
 
 static void audio_free(fc_sink *base) {
   audio_sink *sink = (audio_sink *)base;
   if (sink->encoder) sink->encoder->free(sink->encoder);
   fc_output_free(sink->output);
-  fc_metadata_free(sink->metadata);
+  fc_tags_unref(sink->tags);
+  g_string_free(sink->lost, TRUE);
   g_free(sink->scratch);
   g_free(sink->path);
   g_free(sink->base.name);
   g_free(sink);
 }
 
+/* FALSE with an error when one makes no sense. */
+static gboolean take_options(audio_sink *sink, GError **error) {
+  const fc_given_options *given = sink->options.out_options;
+  const fc_file_option *table = sink->file->writing;
+  if (!given) return TRUE;
+  if (has_option(sink->file, "dtype")) sink->subtype = subtype_of(fc_option_text(given, table, "dtype"));
+  if (has_option(sink->file, "level")) sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
+  if (has_option(sink->file, "quality"))
+    sink->spec.quality = (double)fc_option_number(given, table, "quality") / 10;
+  if (!has_option(sink->file, "bitrate")) return TRUE;
+  const char *bitrate = fc_option_text(given, table, "bitrate");
+  if (strcmp(bitrate, ENCODERS_OWN) == 0) return TRUE;
+  sink->bitrate = bits_per_second(bitrate);
+  return sink->bitrate > 0 ||
+         fc_fail(error, FC_INVALID, "%s: bitrate: expected bits per second, as 96k, found \"%s\"",
+                 sink->base.name, bitrate);
+}
+
 fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const fc_media_options *options,
                          fc_source *like, GError **error) {
   audio_sink *sink = g_new0(audio_sink, 1);
-  sink->base.name = fc_display_name(path, "standard output");
-  sink->base.accept = audio_accept;
-  sink->base.begin = audio_begin;
-  sink->base.write = audio_write;
-  sink->base.commit = audio_commit;
-  sink->base.free = audio_free;
+  sink->base = (fc_sink){.name = fc_display_name(path, "standard output"),
+                         .accept = audio_accept,
+                         .begin = audio_begin,
+                         .write = audio_write,
+                         .commit = audio_commit,
+                         .free = audio_free};
   sink->file = format;
   sink->options = *options;
   sink->path = g_strdup(path);
-  sink->like = fc_audio_source_format(like);
-  GError *problem = NULL;
-  sink->metadata = fc_metadata_read(like, options, &problem);
-  if (!problem) return &sink->base;
-  g_propagate_error(error, problem);
+  sink->tags = fc_tags_ref(fc_source_tags(like));
+  sink->like_source = TRUE;
+  sink->lost = g_string_new(NULL);
+  sink->spec.quality = sink->spec.level = NAN;
+  if (take_options(sink, error)) return &sink->base;
   audio_free(&sink->base);
   return NULL;
 }

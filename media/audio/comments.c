@@ -5,181 +5,173 @@
 
 #include <string.h>
 
+#include "media/audio/channel_layout.h"
+#include "media/audio/chunk_tags.h"
 #include "media/file/bytes.h"
-#include "media/audio/flac_front.h"
-#include "media/file/warn.h"
 
 enum { NUMBER = 4 };
 
-#define PICTURE "METADATA_BLOCK_PICTURE="
-#define MASK    FC_COMMENTS_MASK "="
-/* Which libsndfile puts ahead of all that it writes into Vorbis. */
-#define LIBRARY "ENCODER=libsndfile"
+#define PICTURE "METADATA_BLOCK_PICTURE"
+#define MASK    "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
+/* Which libsndfile puts ahead of all that it writes into Vorbis: of the library, not of a program. */
+#define LIBRARY "libsndfile"
+/* Of one block of FLAC, less than the encoder's name needs; and libFLAC reads no file with more fields. */
+#define FLAC_BYTES_MAX  ((gsize)0xffffff - 4096)
+#define FLAC_FIELDS_MAX 100000
 
 /* The length of a body's first text, as far as it is there. */
 static gsize first_length(const guint8 *body, gsize size) {
-  return size >= NUMBER ? MIN(fc_little(body, NUMBER), size - NUMBER) : 0;
+  return size >= NUMBER ? MIN((gsize)fc_little(body, NUMBER), size - NUMBER) : 0;
 }
 
-gboolean fc_comments_read(fc_comments *comments, const guint8 *body, gsize size) {
+gboolean fc_comments_is_picture(const guint8 *content, gsize size) {
+  gsize at = NUMBER;
+  for (int i = 0; i < 3; i++) {
+    if (at + NUMBER > size) return FALSE;
+    const gsize length = (gsize)fc_big(content + at, NUMBER);
+    at += NUMBER;
+    if (length > size - at) return FALSE;
+    at += length + (i == 1 ? 4 * NUMBER : 0);
+  }
+  return at == size && size <= 0xffffff;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+static gboolean is_name(const guint8 *name, gsize size, const char *known) {
+  return size == strlen(known) && g_ascii_strncasecmp((const char *)name, known, size) == 0;
+}
+
+static gboolean add_picture(fc_tags *tags, const guint8 *text, gsize size) {
+  gint state = 0;
+  guint save = 0;
+  g_autofree guint8 *block = g_try_malloc(size / 4 * 3 + 3);
+  tags->failed |= !block;
+  if (!block) return TRUE;
+  const gsize length = g_base64_decode_step((const char *)text, size, block, &state, &save);
+  const gboolean good = fc_comments_is_picture(block, length);
+  if (good) fc_tags_add_picture(tags, block, length);
+  return good;
+}
+
+static void read_mask(fc_tags *tags, const guint8 *text, gsize size) {
+  char digits[16] = "", *end;
+  if (size < 3 || size >= sizeof digits) return;
+  memcpy(digits, text, size);
+  const guint64 mask = g_ascii_strtoull(digits, &end, 16);
+  if (end != digits + size || !mask || mask > G_MAXUINT32) return;
+  tags->speakers = (guint32)mask;
+  tags->speakers_stated = TRUE;
+}
+
+gboolean fc_comments_is_mask(const fc_tag_text *text) {
+  return text->name && g_ascii_strcasecmp(text->name, MASK) == 0;
+}
+
+static void add_field(fc_tags *tags, const guint8 *field, gsize size) {
+  const guint8 *equals = size ? memchr(field, '=', size) : NULL;
+  const gsize name = equals ? (gsize)(equals - field) : 0, head = equals ? name + 1 : 0;
+  const guint8 *value = field + head;
+  if (name > FC_TAG_NAME_MAX) { /* it goes over as a whole */
+    fc_tags_add_text(tags, NULL, field, (gssize)size);
+    return;
+  }
+  if (is_name(field, name, PICTURE) && add_picture(tags, value, size - head)) return;
+  if (is_name(field, name, MASK)) read_mask(tags, value, size - head);
+  if (is_name(field, name, "ENCODER") && is_name(value, size - head, LIBRARY)) return;
+  g_autofree char *copy = equals ? g_strndup((const char *)field, name) : NULL;
+  fc_tags_add_text(tags, copy, value, (gssize)(size - head));
+}
+
+gboolean fc_comments_read(fc_tags *tags, const guint8 *body, gsize size) {
   gsize at = NUMBER + first_length(body, size);
   if (at + NUMBER > size) return FALSE;
-  guint32 left = fc_little(body + at, NUMBER);
-  for (at += NUMBER; left && at + NUMBER <= size; left--, comments->count++) {
-    gsize length = NUMBER + (gsize)fc_little(body + at, NUMBER);
+  guint32 left = (guint32)fc_little(body + at, NUMBER);
+  for (at += NUMBER; left && at + NUMBER <= size; left--) {
+    const gsize length = (gsize)fc_little(body + at, NUMBER);
+    at += NUMBER;
     if (length > size - at) return FALSE;
-    fc_blob_put(&comments->fields, body + at, length);
+    add_field(tags, body + at, length);
     at += length;
   }
   return left == 0;
 }
 
-void fc_comments_read_behind(fc_comments *comments, const guint8 *body, gsize size) {
-  gsize end = NUMBER + first_length(body, size) + NUMBER + comments->fields.size;
-  if (!comments->fields.failed && end < size && (body[end] & 1))
-    fc_blob_put(&comments->behind, body + end, size - end);
-  comments->fields.failed |= comments->behind.failed;
+/* ---- writing ------------------------------------------------------------------ */
+
+typedef struct field_writer {
+  fc_blob fields;
+  guint32 count;
+  gboolean flac;
+} field_writer;
+
+static gboolean has_room(const field_writer *writer, gsize size) {
+  return !writer->flac ||
+         (writer->fields.size + NUMBER + size <= FLAC_BYTES_MAX && writer->count < FLAC_FIELDS_MAX);
 }
 
-void fc_comments_clear(fc_comments *comments) {
-  fc_blob_clear(&comments->fields);
-  fc_blob_clear(&comments->behind);
-  comments->count = 0;
+static void put_field(field_writer *writer, const char *name, const void *value, gsize size) {
+  const gsize head = name ? strlen(name) + 1 : 0;
+  fc_blob_put_little(&writer->fields, head + size, NUMBER);
+  if (name) fc_blob_put(&writer->fields, name, head - 1);
+  if (name) fc_blob_put(&writer->fields, "=", 1);
+  fc_blob_put(&writer->fields, value, size);
+  writer->count++;
 }
 
-void fc_comments_put(const fc_comments *comments, const guint8 *like, gsize size, fc_blob *to) {
-  gsize name = first_length(like, size);
+/* Chapters and cue sheets count time. */
+static gboolean counts_time(const char *name) {
+  return name && ((g_ascii_strncasecmp(name, "CHAPTER", 7) == 0 && g_ascii_isdigit(name[7])) ||
+                  g_ascii_strcasecmp(name, "CUESHEET") == 0);
+}
+
+/* What other families say is made UTF-8; what comments say goes over byte for byte. */
+static void put_text(field_writer *writer, const fc_audio_spec *spec, const fc_tag_text *text) {
+  const gboolean own = spec->tags->family == FC_TAGS_FLAC || spec->tags->family == FC_TAGS_OGG;
+  g_autofree char *utf8 = own ? NULL : fc_text_to_utf8(text->value, text->size);
+  if (!own && !utf8) {
+    writer->fields.failed = TRUE;
+    return;
+  }
+  const gsize size = own ? text->size : strlen(utf8);
+  const gboolean mask = fc_comments_is_mask(text) && spec->tags->channels != spec->channels;
+  if (mask || (counts_time(text->name) && fc_audio_is_moved(spec)) ||
+      !has_room(writer, size + (text->name ? strlen(text->name) + 1 : 0)))
+    fc_media_add_word(spec->lost, fc_tag_text_title(text));
+  else
+    put_field(writer, text->name, own ? text->value : utf8, size);
+}
+
+static void put_picture(field_writer *writer, const fc_blob *block) {
+  gint state = 0, save = 0;
+  /* GLib writes no lines here, but asks for room as if it did. */
+  const gsize size = (block->size + 2) / 3 * 4;
+  g_autofree char *text = g_try_malloc(size + 8);
+  writer->fields.failed |= !text;
+  if (!text) return;
+  gsize done = g_base64_encode_step(block->data, block->size, FALSE, text, &state, &save);
+  done += g_base64_encode_close(FALSE, text + done, &state, &save);
+  put_field(writer, PICTURE, text, done);
+}
+
+void fc_comments_put(const fc_audio_spec *spec, const guint8 *like, gsize size, fc_blob *to) {
+  field_writer writer = {.flac = (spec->samples.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC};
+  const fc_tags *tags = spec->tags;
+  const guint32 mask = writer.flac ? fc_channel_mask_choose(spec) : 0;
+  const gboolean needed = mask && (mask != fc_channel_mask_of_codec(spec->samples.format, spec->channels) ||
+                                   (tags->speakers_stated && spec->channels > 2));
+  for (guint i = 0; tags && i < tags->texts->len; i++)
+    put_text(&writer, spec, &g_array_index(tags->texts, fc_tag_text, i));
+  for (guint i = 0; tags && !writer.flac && i < tags->pictures->len; i++)
+    put_picture(&writer, &g_array_index(tags->pictures, fc_blob, i));
+  if (needed && !fc_tags_text(tags, MASK)) {
+    g_autofree char *text = g_strdup_printf("0x%04X", mask);
+    put_field(&writer, MASK, text, strlen(text));
+  }
+  const gsize name = first_length(like, size);
   fc_blob_put_little(to, name, NUMBER);
   if (name) fc_blob_put(to, like + NUMBER, name);
-  fc_blob_put_little(to, comments->count, NUMBER);
-  fc_blob_join(to, &comments->fields);
-}
-
-/* The field at *at, and its size; NULL behind the last one. */
-static const guint8 *next_field(const fc_comments *comments, gsize *at, gsize *size) {
-  if (*at >= comments->fields.size) return NULL;
-  const guint8 *field = comments->fields.data + *at + NUMBER;
-  *size = fc_little(field - NUMBER, NUMBER);
-  *at += NUMBER + *size;
-  return field;
-}
-
-/* One of others, with the length that stands ahead of it. */
-static void add_field(fc_comments *comments, const guint8 *field, gsize size) {
-  fc_blob_put(&comments->fields, field - NUMBER, NUMBER + size);
-  comments->count++;
-}
-
-static gboolean begins(const guint8 *field, gsize size, const char *with) {
-  return size >= strlen(with) && g_ascii_strncasecmp((const char *)field, with, strlen(with)) == 0;
-}
-
-void fc_comments_find(const fc_comments *comments, fc_text_found found, void *data) {
-  const guint8 *field;
-  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
-    if (size != strlen(LIBRARY) || !begins(field, size, LIBRARY))
-      fc_texts_find_comment(field, size, found, data);
-}
-
-/* ---- what holds, and fits ---------------------------------------------------- */
-
-static gboolean is_stale(const guint8 *field, gsize size, const fc_comments_rules *rules) {
-  gboolean chapter = begins(field, size, "CHAPTER") && size > 7 && g_ascii_isdigit(field[7]);
-  if (chapter || begins(field, size, "CUESHEET=")) return !rules->places;
-  return begins(field, size, MASK) && !rules->seats;
-}
-
-static void add_name(const char *name, int which, const char *text, gsize size, void *data) {
-  fc_media_add_word(data, name ? name : "texts");
-}
-
-void fc_comments_choose(const fc_comments *comments, const fc_comments_rules *rules, fc_comments *to) {
-  const guint8 *field;
-  for (gsize at = 0, size; (field = next_field(comments, &at, &size));) {
-    gboolean stale = is_stale(field, size, rules);
-    if (!stale && to->count < rules->most && to->fields.size + NUMBER + size <= rules->room)
-      add_field(to, field, size);
-    else
-      fc_texts_find_comment(field, size, add_name, stale ? rules->stale : rules->large);
-  }
-}
-
-/* ---- speakers ---------------------------------------------------------------- */
-
-gboolean fc_comments_get_mask(const fc_comments *comments, guint32 *mask) {
-  const gsize name = strlen(MASK);
-  const guint8 *field;
-  for (gsize at = 0, size; (field = next_field(comments, &at, &size));) {
-    char digits[16], *end;
-    if (!begins(field, size, MASK "0x") || size - name >= sizeof digits) continue;
-    memcpy(digits, field + name, size - name);
-    digits[size - name] = 0;
-    guint64 value = g_ascii_strtoull(digits, &end, 16);
-    if (end != digits + size - name || !value || value > G_MAXUINT32) continue;
-    *mask = (guint32)value;
-    return TRUE;
-  }
-  return FALSE;
-}
-
-void fc_comments_put_mask(fc_comments *comments, guint32 mask) {
-  g_autofree char *text = g_strdup_printf(MASK "0x%04X", mask);
-  fc_blob_put_little(&comments->fields, strlen(text), NUMBER);
-  fc_blob_put(&comments->fields, text, strlen(text));
-  comments->count++;
-}
-
-/* ---- pictures ---------------------------------------------------------------- */
-
-/* Kind, two texts, four numbers, and the image: libFLAC reads no file in which one of them does not fit. */
-static gboolean is_picture(const guint8 *content, gsize size) {
-  gsize at = NUMBER;
-  for (int i = 0; i < 3; i++) {
-    if (at + NUMBER > size) return FALSE;
-    gsize length = fc_big(content + at, NUMBER);
-    at += NUMBER;
-    if (length > size - at) return FALSE;
-    at += length + (i == 1 ? 4 * NUMBER : 0);
-  }
-  return at == size && size <= FC_FLAC_BLOCK_MAX;
-}
-
-/* FALSE, with nothing appended, when it is no picture. */
-static gboolean append_picture(const guint8 *text, gsize size, fc_blob *blocks) {
-  gint state = 0;
-  guint save = 0;
-  gsize begin = blocks->size;
-  guint8 *block = fc_blob_grow(blocks, FC_FLAC_BLOCK_HEAD + size / 4 * 3 + 3);
-  if (!block) return TRUE; /* it has failed */
-  gsize length = g_base64_decode_step((const char *)text, size, block + FC_FLAC_BLOCK_HEAD, &state, &save);
-  gboolean good = is_picture(block + FC_FLAC_BLOCK_HEAD, length);
-  if (good) fc_flac_block_head(block, FC_FLAC_PICTURE, length);
-  blocks->size = begin + (good ? FC_FLAC_BLOCK_HEAD + length : 0);
-  return good;
-}
-
-void fc_comments_take_pictures(fc_comments *comments, fc_blob *blocks) {
-  fc_comments rest = {.fields.failed = comments->fields.failed};
-  const gsize name = strlen(PICTURE);
-  const guint8 *field;
-  for (gsize at = 0, size; (field = next_field(comments, &at, &size));)
-    if (!begins(field, size, PICTURE) || !append_picture(field + name, size - name, blocks))
-      add_field(&rest, field, size);
-  fc_blob_clear(&comments->fields);
-  comments->fields = rest.fields;
-  comments->count = rest.count;
-}
-
-void fc_comments_add_picture(fc_comments *comments, const guint8 *content, gsize size) {
-  const gsize name = strlen(PICTURE), text = (size + 2) / 3 * 4;
-  gint state = 0, save = 0;
-  fc_blob_put_little(&comments->fields, name + text, NUMBER);
-  fc_blob_put(&comments->fields, PICTURE, name);
-  /* GLib writes no lines here, but asks for room as if it did. */
-  char *to = (char *)fc_blob_grow(&comments->fields, text + 8);
-  if (!to) return;
-  gsize done = g_base64_encode_step(content, size, FALSE, to, &state, &save);
-  g_base64_encode_close(FALSE, to + done, &state, &save);
-  comments->fields.size -= 8;
-  comments->count++;
+  fc_blob_put_little(to, writer.count, NUMBER);
+  fc_blob_join(to, &writer.fields);
+  fc_blob_clear(&writer.fields);
 }

@@ -4,7 +4,7 @@
  * be read anywhere. Pipes are looked at without taking anything out of them (tee), so
  * that a decoder which streams sees them from the start.
  */
-#include "media/audio/chunks.h"
+#include "media/file/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +19,8 @@
 #define HEAD_WANTED 64
 /* A file may be looked at anywhere later. */
 #define HEAD_OF_FILE 512
-/* For the rest of a sound's front a pipe is waited for, in moments of 2 ms without anything new; then its
- * writer may be waiting for us. Where that cannot be seen it is taken to be after 10 s, or 0.2 s of a pipe
- * that holds as much as a full one may. */
-#define MOMENT       2000000
-#define PAUSE        5
-#define PATIENCE     100
-#define PATIENCE_END 5000
+/* A pipe is asked again so often. */
+#define MOMENT 2000000
 
 char *fc_display_name(const char *path, const char *standard) {
   return g_strdup(strcmp(path, "-") == 0 ? standard : path);
@@ -36,15 +31,8 @@ gboolean fc_input_check(const fc_input *input, GError **error) {
                                     input->name, input->problem_at, g_strerror(input->problem));
 }
 
-static gssize read_memory(const fc_input *input, gint64 offset, void *to, gsize size) {
-  gsize got = (gsize)CLAMP(input->size - offset, 0, (gint64)size);
-  if (got) memcpy(to, input->bytes + offset, got);
-  return (gssize)got;
-}
-
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
   gsize done = 0;
-  if (input->bytes) return read_memory(input, offset, to, size);
   while (done < size) {
     gint64 at = input->begins + offset + (gint64)done;
     gssize got = pread(input->fd, (char *)to + done, size - done, at);
@@ -66,34 +54,18 @@ static gboolean hung_up(int fd) {
   return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLHUP | POLLERR));
 }
 
-/* Whether nothing more goes into the pipe before something comes out. How many bytes it then holds depends on
- * the pieces that they came in; its other end, which Linux lets be opened by the number of this one, knows.
- */
-static gboolean is_full(const fc_input *input, int idle) {
-  if (idle < PAUSE) return FALSE;
-  g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", input->fd);
-  struct pollfd end = {open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), POLLOUT, 0};
-  if (end.fd < 0) return idle > (input->head_size < FC_INPUT_HEAD / 2 ? PATIENCE_END : PATIENCE);
-  gboolean full = poll(&end, 1, 0) == 0;
-  close(end.fd);
-  return full;
-}
-
-/* Duplicates what waits in the pipe. A writer may give its header in drops, and take its time: what is made
- * of the sound must not depend on that. */
+/* Duplicates what waits in the pipe, until that is enough to tell its kind, or all. */
 static gboolean peek_through(fc_input *input, const int between[2]) {
   const struct timespec moment = {0, MOMENT};
-  for (int idle = 0;; idle++) {
+  for (;;) {
     gboolean last = hung_up(input->fd);
     gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
     if (waiting < 0 && errno == EINTR) continue;
     if (waiting < 0) return FALSE;
     gssize got = waiting ? read(between[0], input->head, FC_INPUT_HEAD) : 0;
     if (got < 0) return FALSE;
-    if ((gsize)got > input->head_size) idle = 0;
     input->head_size = (gsize)got;
-    if (got == 0 || got == FC_INPUT_HEAD || last) return TRUE;
-    if (got >= HEAD_WANTED && (fc_chunks_front_is_there(input) || is_full(input, idle))) return TRUE;
+    if (got == 0 || got >= HEAD_WANTED || last) return TRUE;
     nanosleep(&moment, NULL);
   }
 }
@@ -133,17 +105,6 @@ gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to) {
       if (block[i]) return at + i;
   }
   return to;
-}
-
-gboolean fc_input_goes_on(fc_input *input, gint64 offset) {
-  return input->size - fc_input_skip_zeros(input, offset, input->size) > FC_INPUT_FEW;
-}
-
-void fc_input_front(const fc_input *pipe, fc_input *front) {
-  *front = *pipe;
-  front->bytes = pipe->head;
-  front->size = (gint64)pipe->head_size;
-  front->seekable = TRUE;
 }
 
 /* Of what is free where a temporary file lies, nine tenths may be taken: a pipe without an end is not to

@@ -12,15 +12,14 @@ G_BEGIN_DECLS
 
 /* ---- the input file ---------------------------------------------------- */
 
-/* What a pipe holds: all that most sound files say ahead of their samples is to be seen. */
-#define FC_INPUT_HEAD 65536
+/* Enough of a file to tell its kind. */
+#define FC_INPUT_HEAD 4096
 
 /* A file opened for reading, at its start. */
 typedef struct fc_input {
   char *name; /* for messages: the path, or "standard input" */
   char *path; /* NULL for standard input; its extension is a hint */
   int fd;
-  const guint8 *bytes; /* NULL, or what is read instead: a file in memory */
   gboolean seekable;
   gint64 begins;     /* of a seekable file so many bytes, a tag, are passed over */
   gint64 size;       /* bytes, without these; -1 for a pipe */
@@ -43,20 +42,11 @@ gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 m
 /* Makes a seekable input begin so many bytes later. */
 gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error);
 
-/* A file of the first bytes of a pipe; it must outlive them. */
-void fc_input_front(const fc_input *pipe, fc_input *front);
-
 /* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
  * -1 with an error. Whoever takes what cannot be read for the end has fc_input_check called later. */
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error);
-/* So many bytes may stand behind a sound without being anything, and any number of zeros, of which so many
- * are looked at. */
-#define FC_INPUT_FEW       8
+/* Of zeros that fill something up so many bytes are looked at. */
 #define FC_INPUT_LOOK_MOST ((gint64)16 << 20)
-/* Milliseconds that a pipe is waited for when all that was promised has come. */
-#define FC_INPUT_PATIENCE 1000
-/* Whether a seekable input has more than that from a place on. */
-gboolean fc_input_goes_on(fc_input *input, gint64 offset);
 /* The first byte from one place up to another that is not 0; the other one where there is none. */
 gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to);
 /* FALSE with an error once such a read has failed, whoever asked for it. */
@@ -97,7 +87,13 @@ struct fc_file_format {
                      GError **error);
   fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
                      fc_source *like, GError **error); /* NULL: it is read, not written */
+  const char *reader, *writer;                         /* the libraries, with their versions */
+  const fc_file_option *reading, *writing;             /* tables of options, or NULL (options.h) */
 };
+
+/* ... of image/. */
+extern const fc_file_option fc_image_reading[], fc_png_writing[], fc_jpeg_writing[], fc_webp_writing[],
+    fc_tiff_writing[];
 
 /* NULL when there is none. */
 const fc_file_format *fc_format_by_name(const char *name);
@@ -108,6 +104,9 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
 /* The format of an output. */
 const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
 
+/* Options of outputs (media/audio/audio_out.c). */
+extern const fc_file_option fc_wav_writing[], fc_pcm_writing[], fc_flac_writing[], fc_ogg_writing[],
+    fc_opus_writing[], fc_mp3_writing[];
 fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
 fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
                          GError **);

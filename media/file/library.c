@@ -7,6 +7,8 @@
 
 #include "media/image/decoders.h"
 #include "media/file/media.h"
+#include "media/file/options.h"
+#include "media/image/decoders.h"
 
 static void log_to_context(fc_log_level level, const char *message, void *data) {
   fc_context_log(data, level, "%s", message);
@@ -25,16 +27,26 @@ static fc_media_options media_options_of(fc_context *context, const fc_options *
   return media;
 }
 
-static fc_source *open_source(fc_context *context, const char *path, const fc_options *options,
+static fc_source *open_source(fc_context *context, const char *file, const fc_options *options,
                               GError **error) {
   fc_media_options media = media_options_of(context, options);
-  return fc_media_open(path, &media, error);
+  fc_given_options *given;
+  g_autofree char *path = fc_given_options_parse(file, TRUE, &given, error);
+  media.in_options = given;
+  fc_source *source = path ? fc_media_open(path, &media, error) : NULL;
+  fc_given_options_free(given);
+  return source;
 }
 
-static fc_sink *open_sink(fc_context *context, const char *path, const fc_options *options, fc_source *like,
+static fc_sink *open_sink(fc_context *context, const char *file, const fc_options *options, fc_source *like,
                           GError **error) {
   fc_media_options media = media_options_of(context, options);
-  return fc_media_create(path, &media, like, error);
+  fc_given_options *given;
+  g_autofree char *path = fc_given_options_parse(file, FALSE, &given, error);
+  media.out_options = given;
+  fc_sink *sink = path ? fc_media_create(path, &media, like, error) : NULL;
+  fc_given_options_free(given);
+  return sink;
 }
 
 static fc_table *load_table(const char *path, gboolean mask, void *data, GError **error) {
@@ -42,7 +54,8 @@ static fc_table *load_table(const char *path, gboolean mask, void *data, GError 
 }
 
 static void *start(fc_context *context) {
-  g_autofree char *program = fc_registry_program(context->registry, "media", "filterchain-decode");
+  g_autofree char *program =
+      fc_registry_program(context->registry, "media/image/decoder", "filterchain-decode");
   return fc_decoders_new(program);
 }
 

@@ -6,6 +6,7 @@
 #include "media/file/media.h"
 
 #include "media/file/internal.h"
+#include "media/file/options.h"
 #include "media/file/output.h"
 
 static const fc_media_options no_options;
@@ -15,13 +16,18 @@ fc_source *fc_media_open(const char *path, const fc_media_options *options, GErr
   g_autoptr(fc_input) input = fc_input_open(path, error);
   if (!input) return NULL;
   const fc_file_format *format = fc_probe_input(input, options, error);
-  if (!format) return NULL;
+  if (!format ||
+      !fc_given_options_check(options->in_options, format->reading, input->name, format->title, error))
+    return NULL;
   return format->open(g_steal_pointer(&input), format, options, error);
 }
 
 fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error) {
   if (!options) options = &no_options;
   const fc_file_format *format = fc_probe_output(path, options, error);
-  if (!format || !fc_output_check(path, fc_output_flags_of(options), error)) return NULL;
+  g_autofree char *name = fc_display_name(path, "standard output");
+  if (!format || !fc_given_options_check(options->out_options, format->writing, name, format->title, error) ||
+      !fc_output_check(path, fc_output_flags_of(options), error))
+    return NULL;
   return format->create(path, format, options, like, error);
 }

@@ -16,7 +16,7 @@
  *
  * Errors are of domain FC_ERROR: FC_INVALID for a mistake in the request, such as an output
  * in a format that cannot hold what is to go there, FC_UNSUPPORTED for inputs that no code here reads, FC_IO
- * for files and their content. The message is one line that names the file, the place and the mend.
+ * for files and their content. The message is one line that names the file, the place and what to do.
  */
 #ifndef FC_MEDIA_H
 #define FC_MEDIA_H
@@ -28,10 +28,11 @@ G_BEGIN_DECLS
 
 /* Strings are borrowed for the call; `log` must stay valid for the life of what was opened. */
 typedef struct fc_media_options {
-  const char *in_format;    /* name of a format, or NULL to tell by content and name */
-  const char *out_format;   /* likewise by name */
-  const char *in_raw;       /* layout of a raw input, see fc_options */
-  gboolean allow_truncated; /* a cut-off input is a warning, not an error */
+  const char *in_format;  /* name of a format, or NULL to tell by content and name */
+  const char *out_format; /* likewise by name */
+  const char *in_raw;     /* layout of a raw input, see fc_options */
+  const struct fc_given_options *in_options, *out_options; /* options of the files (options.h), or NULL */
+  gboolean allow_truncated;                                /* a cut-off input is a warning, not an error */
   gboolean no_clobber;
   gboolean sync;
   gint64 max_pixels;            /* 0 is 2^28 */

@@ -1,39 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - which kind of file. The table of formats, their marks, and the marks of
+ * probe.c - which kind of file: the marks that formats begin with, and the marks of
  * files that are often met but not read here, so that the message can say what the
  * file is and what to do.
  */
-#include "media/audio/mpeg_front.h"
+#include "media/audio/id3.h"
+#include "media/file/formats.h"
 
-#include <sndfile.h>
 #include <string.h>
-
-static const fc_file_format formats[] = {
-    {"wav", "WAV", "wav wave bwf", SF_FORMAT_WAV, fc_audio_open, fc_audio_create},
-    {"rf64", "RF64", "rf64", SF_FORMAT_RF64, fc_audio_open, fc_audio_create},
-    {"w64", "W64", "w64", SF_FORMAT_W64, fc_audio_open, fc_audio_create},
-    {"aiff", "AIFF", "aiff aif aifc", SF_FORMAT_AIFF, fc_audio_open, fc_audio_create},
-    {"au", "AU", "au snd", SF_FORMAT_AU, fc_audio_open, fc_audio_create},
-    {"flac", "FLAC", "flac", SF_FORMAT_FLAC, fc_audio_open, fc_audio_create},
-    {"caf", "CAF", "caf", SF_FORMAT_CAF, fc_audio_open, fc_audio_create},
-    {"ogg", "Ogg", "ogg oga", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
-    {"opus", "Opus", "opus", SF_FORMAT_OGG, fc_audio_open, fc_audio_create},
-    {"mp3", "MP3", "mp3", FC_SF_MPEG, fc_audio_open, NULL},
-    {"png", "PNG", "png", 0, fc_image_open, fc_image_create},
-    {"jpg", "JPEG", "jpg jpeg jpe", 0, fc_image_open, fc_image_create},
-    {"bmp", "BMP", "bmp dib", 0, fc_image_open, fc_image_create},
-    {"tga", "TGA", "tga", 0, fc_image_open, fc_image_create},
-    {"npy", ".npy", "npy", 0, fc_npy_open, fc_array_create},
-    {"raw", "raw", "raw pcm", 0, fc_raw_open, fc_array_create},
-};
 
 /* Bytes at a place in a file that say what it is. */
 typedef struct file_mark {
   const char *bytes;
   guint8 size, at;
   const char *format; /* a name in the table above, or NULL */
-  const char *what;   /* of files not read: what it is, and the mend */
+  const char *what;   /* of files not read: what it is, and what to do */
   const char *second; /* bytes that must also be there, at `second_at`; or NULL */
   guint8 second_at;
 } file_mark;
@@ -63,9 +44,18 @@ static const file_mark marks[] = {
     {"BM", 2, 0, "bmp", NULL, NULL, 0},
     {"\x93NUMPY", 6, 0, "npy", NULL, NULL, 0},
     {"GIF8", 4, 0, NULL, "a GIF image; convert it to PNG", NULL, 0},
+#ifdef FC_WITH_TIFF
+    {"II*\0", 4, 0, "tiff", NULL, NULL, 0},
+    {"MM\0*", 4, 0, "tiff", NULL, NULL, 0},
+#else
     {"II*\0", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},
     {"MM\0*", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},
+#endif
+#ifdef FC_WITH_WEBP
+    {"RIFF", 4, 0, "webp", NULL, "WEBP", 8},
+#else
     {"RIFF", 4, 0, NULL, "a WebP image; convert it to PNG", "WEBP", 8},
+#endif
     {"RIFF", 4, 0, NULL, "an AVI film; extract its sound to WAV first", "AVI ", 8},
     {"8BPS", 4, 0, NULL, "a Photoshop image; convert it to PNG", NULL, 0},
     {"#?RADIANCE", 10, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
@@ -84,48 +74,6 @@ static const file_mark marks[] = {
      "ELF",
      4, 0, NULL, "a program", NULL, 0},
 };
-
-/* ---- the table --------------------------------------------------------- */
-
-static gboolean has_word(const char *words, const char *word) {
-  gsize length = strlen(word);
-  for (const char *at = words;; at++) {
-    if (g_ascii_strncasecmp(at, word, length) == 0 && (at[length] == ' ' || !at[length])) return TRUE;
-    at = strchr(at, ' ');
-    if (!at) return FALSE;
-  }
-}
-
-static const fc_file_format *find(const char *word, gboolean by_name) {
-  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
-    if (has_word(formats[i].extensions, word) || (by_name && strcmp(formats[i].name, word) == 0))
-      return &formats[i];
-  return NULL;
-}
-
-const fc_file_format *fc_format_by_name(const char *name) {
-  return *name ? find(name, TRUE) : NULL;
-}
-
-static const char *extension_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  const char *dot = strrchr(slash ? slash : path, '.');
-  return dot && dot[1] ? dot + 1 : NULL;
-}
-
-const fc_file_format *fc_format_by_extension(const char *path) {
-  const char *extension = extension_of(path);
-  return extension ? find(extension, FALSE) : NULL;
-}
-
-/* "wav, rf64, ... or raw": what may be read, or written; g_free. */
-static char *names(gboolean writing) {
-  GString *list = g_string_new(NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
-    if (writing ? formats[i].create != NULL : formats[i].open != NULL)
-      g_string_append_printf(list, "%s%s", list->len ? ", " : "", formats[i].name);
-  return g_string_free(list, FALSE);
-}
 
 /* ---- inputs ------------------------------------------------------------ */
 
@@ -187,7 +135,7 @@ static const char *article_of(const fc_file_format *format) {
 static const fc_file_format *fail_unknown(const fc_input *input, GError **error) {
   const char *what = describe(input);
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
-  g_autofree char *known = names(FALSE);
+  g_autofree char *known = fc_format_names(FALSE);
   if (named && is_cut(input, named))
     fc_fail(error, FC_IO, "%s: is cut off within its first bytes", input->name);
   else if (what && named)
@@ -216,7 +164,7 @@ static gboolean has_mark(const fc_file_format *format) {
 static const fc_file_format *format_named(const char *name, gboolean writing, GError **error) {
   const fc_file_format *format = fc_format_by_name(name);
   if (format && (writing ? format->create != NULL : format->open != NULL)) return format;
-  g_autofree char *known = names(writing);
+  g_autofree char *known = fc_format_names(writing);
   fc_fail(error, FC_INVALID, "no format \"%s\" to %s: there are %s", name, writing ? "write" : "read", known);
   return NULL;
 }
@@ -228,7 +176,7 @@ static const fc_file_format *format_at(const fc_input *input) {
 
 /* An ID3 tag stands ahead of MP3, and some put it ahead of any sound. */
 static const fc_file_format *format_behind_tags(fc_input *input, GError **error) {
-  if (!fc_mpeg_pass_tags(input, error)) return NULL;
+  if (!fc_id3_pass(input, error)) return NULL;
   const fc_file_format *format = format_at(input);
   if (format && format->open == fc_audio_open) return format;
   fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and what is behind it is no sound of a kind known here",
@@ -242,7 +190,7 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
   if (options->in_format) {
     format = format_named(options->in_format, FALSE, error);
     tagged = tagged && format && format->open == fc_audio_open;
-    return tagged && !fc_mpeg_pass_tags(input, error) ? NULL : format;
+    return tagged && !fc_id3_pass(input, error) ? NULL : format;
   }
   if (options->in_raw) return format_named("raw", FALSE, error);
   if (format) return tagged ? format_behind_tags(input, error) : format;
@@ -257,8 +205,8 @@ const fc_file_format *fc_probe_output(const char *path, const fc_media_options *
   const fc_file_format *format = fc_format_by_extension(path);
   if (format && format->create) return format;
   g_autofree char *name = fc_display_name(path, "standard output");
-  g_autofree char *known = names(TRUE);
-  const char *extension = extension_of(path);
+  g_autofree char *known = fc_format_names(TRUE);
+  const char *extension = fc_extension_of(path);
   if (strcmp(path, "-") == 0)
     fc_fail(error, FC_INVALID, "%s: has no name to tell a format by; give --format (%s)", name, known);
   else if (extension)

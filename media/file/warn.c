@@ -7,13 +7,25 @@
 #include <stdarg.h>
 #include <string.h>
 
-void fc_media_warn(const fc_media_options *options, const char *format, ...) {
+static void log_line(const fc_media_options *options, fc_log_level level, const char *format,
+                     va_list values) {
   if (!options->log) return;
-  va_list arguments;
-  va_start(arguments, format);
-  g_autofree char *message = g_strdup_vprintf(format, arguments);
-  va_end(arguments);
-  options->log(FC_LOG_WARNING, message, options->log_data);
+  g_autofree char *message = g_strdup_vprintf(format, values);
+  options->log(level, message, options->log_data);
+}
+
+void fc_media_warn(const fc_media_options *options, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  log_line(options, FC_LOG_WARNING, format, values);
+  va_end(values);
+}
+
+void fc_media_note(const fc_media_options *options, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  log_line(options, FC_LOG_INFO, format, values);
+  va_end(values);
 }
 
 /* Whether it is one of them, and not a piece of one: APP1 is none of APP13. */

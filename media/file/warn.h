@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 
 /* A warning through the log of the options: one line that starts with the file. */
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* What -v says. */
+void fc_media_note(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Appends a word to a comma-separated list unless it is there already; a list that grew long ends in "and
  * more". */

@@ -10,15 +10,17 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define IDLE_MOST 16
-/* Resident memory from which on a helper is quicker even when it has to be started. */
-#define LARGE ((gsize)64 << 20)
+/* Of memory so many pieces are kept, none larger than this, and none made smaller than that. */
+#define KEPT_MOST  4
+#define KEPT_SIZE  ((gsize)128 << 20)
+#define KEPT_SMALL ((gsize)2 << 20)
 /* For a helper to say its first word, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
 
@@ -31,9 +33,9 @@ struct fc_decoders {
   char *program;
   GMutex mutex;
   GQueue idle;   /* of helper */
+  GQueue memory; /* of fc_decode_memory */
   pid_t owner;   /* whose children they are */
   gboolean none; /* the program does not start, or is not ours */
-  guint used;    /* an image has been decoded before */
 };
 
 /* ---- one helper -------------------------------------------------------- */
@@ -50,7 +52,9 @@ static int spawn(const char *program, int socket, pid_t *pid) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, 0);
   for (int fd = 1; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  int failed = posix_spawn(pid, program, &actions, &attributes, argv, environ);
+  /* The decoders' functions are bound when it starts, not in every child anew. */
+  g_auto(GStrv) environment = g_environ_setenv(g_get_environ(), "LD_BIND_NOW", "1", TRUE);
+  int failed = posix_spawn(pid, program, &actions, &attributes, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return failed;
@@ -113,9 +117,36 @@ static gboolean ask(const helper *h, const fc_decode_request *request, int memor
   return sent == sizeof *request;
 }
 
+/* ---- memory -------------------------------------------------------------- */
+
+/* With a size that nobody can change. */
+static fc_decode_memory *make_memory(gsize size) {
+  struct rlimit most; /* of files, which this is one of: going beyond it would raise a signal */
+  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < size || size > (gsize)G_MAXINT64) return NULL;
+  int fd = memfd_create("filterchain-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return NULL;
+  void *at = MAP_FAILED;
+  if (ftruncate(fd, (off_t)size) == 0 &&
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) {
+    close(fd);
+    return NULL;
+  }
+  fc_decode_memory *memory = g_new(fc_decode_memory, 1);
+  *memory = (fc_decode_memory){.fd = fd, .at = at, .size = size};
+  return memory;
+}
+
+static void free_memory(fc_decode_memory *memory) {
+  munmap(memory->at, memory->size);
+  close(memory->fd);
+  g_free(memory);
+}
+
 /* ---- all of them ------------------------------------------------------- */
 
-/* What a fork left behind in the new process are another's children. */
+/* What a fork left behind in the new process are another's children and memory. */
 static void forget_others(fc_decoders *d) {
   if (d->owner == getpid()) return;
   d->owner = getpid();
@@ -123,6 +154,7 @@ static void forget_others(fc_decoders *d) {
     close(h->socket);
     g_free(h);
   }
+  for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m); /* the other's too */
 }
 
 /* An idle one, or NULL. */
@@ -177,9 +209,37 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
   return result;
 }
 
-gboolean fc_decoders_pay(fc_decoders *d, gsize resident) {
-  return g_atomic_int_or(&d->used, 1) || resident >= LARGE;
+fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, gsize size) {
+  fc_decode_memory *found = NULL;
+  g_mutex_lock(&d->mutex);
+  forget_others(d);
+  for (GList *at = d->memory.head; at; at = at->next) {
+    const fc_decode_memory *kept = at->data;
+    if (kept->size < size || kept->size / 4 > size + KEPT_SMALL) continue;
+    found = at->data;
+    g_queue_delete_link(&d->memory, at);
+    break;
+  }
+  g_mutex_unlock(&d->mutex);
+  if (!found) found = make_memory(MAX(size, KEPT_SMALL));
+  if (found) found->used = size;
+  return found;
 }
+
+void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean keep) {
+  fc_decode_memory *last = NULL;
+  if (keep && memory->size <= KEPT_SIZE) {
+    memset(memory->at, 0, memory->used); /* no image sees another one */
+    g_mutex_lock(&d->mutex);
+    g_queue_push_head(&d->memory, memory);
+    if (g_queue_get_length(&d->memory) > KEPT_MOST) last = g_queue_pop_tail(&d->memory);
+    g_mutex_unlock(&d->mutex);
+  } else
+    last = memory;
+  if (last) free_memory(last);
+}
+
+/* ---- all of it ------------------------------------------------------------ */
 
 guint fc_decoders_idle(fc_decoders *d) {
   g_mutex_lock(&d->mutex);
@@ -194,6 +254,7 @@ fc_decoders *fc_decoders_new(const char *program) {
   d->owner = getpid();
   g_mutex_init(&d->mutex);
   g_queue_init(&d->idle);
+  g_queue_init(&d->memory);
   return d;
 }
 
@@ -201,6 +262,7 @@ void fc_decoders_free(fc_decoders *d) {
   if (!d) return;
   forget_others(d);
   for (helper *h; (h = g_queue_pop_head(&d->idle));) end(h);
+  for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m);
   g_mutex_clear(&d->mutex);
   g_free(d->program);
   g_free(d);

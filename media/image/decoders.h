@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decoders.h - helper processes that decode images, for a process that has many, or is too
- * large to be forked for each.
+ * decoders.h - helper processes that decode images.
  *
- * A helper is a small program of ours (decode_main.c, filterchain-decode), spawned, so safe
+ * A helper is a small program of ours (decoder/main.c, filterchain-decode), spawned, so safe
  * whatever threads, locks and devices the caller has. It is handed memory with a file in it,
- * forks a child that confines itself and decodes into that memory (image_child.h), and tells
- * how the child ended. The helper itself never looks at the file, the child serves one image
- * and has no memory but its own: what a file does to its decoder ends with it, and the next
- * image finds a helper as it was started. Nor does the child hold a copy of the caller's
- * memory, as a fork of the caller would.
+ * forks a child that confines itself and decodes into that memory (decoder/child.h), and tells
+ * how the child ended. The helper itself never looks at the file, and the child serves one image:
+ * what a file does to its decoder ends with it, and the next image finds a helper as it was started.
  *
  * Helpers are kept for the next image, as many as were ever busy at once, up to a limit. They
  * end when the caller does, however it does.
@@ -19,20 +16,21 @@
 #ifndef FC_MEDIA_DECODERS_H
 #define FC_MEDIA_DECODERS_H
 
-#include "media/image/image.h"
+#include "media/image/decoder/codec.h"
 
 G_BEGIN_DECLS
 
 /* What parent and helper tell each other, over a socket of packets; with the request comes a
  * descriptor of the memory. The helper's first word is an answer. */
-#define FC_DECODE_MAGIC 0x66636431u /* of this protocol: another version's helper is not used */
+#define FC_DECODE_MAGIC 0x66636432u /* of this protocol: another version's helper is not used */
 
 typedef struct fc_decode_request {
   guint32 magic;
-  gint32 seconds, cut, reserved;
-  gint64 pixels;
-  guint64 shared_size;        /* report and arena */
-  guint64 file_at, file_size; /* in the same memory, behind them */
+  gint32 seconds, lenient, kind, scale, channels;
+  gint64 width, height;
+  guint64 room;       /* of the pixels, which are behind the report */
+  guint64 exact_room; /* of them so many bytes are surely needed */
+  guint64 file_size;  /* behind the pixels */
 } fc_decode_request;
 
 typedef struct fc_decode_answer {
@@ -42,7 +40,7 @@ typedef struct fc_decode_answer {
 } fc_decode_answer;
 
 typedef enum fc_decoders_result {
-  FC_DECODERS_NONE,     /* there is no helper to be had: do it otherwise */
+  FC_DECODERS_NONE,     /* there is no helper to be had */
   FC_DECODERS_ANSWERED, /* the child is gone */
   FC_DECODERS_LATE,     /* likewise: it was ended, with its helper */
   FC_DECODERS_LOST      /* the helper has died */
@@ -53,13 +51,20 @@ fc_decoders *fc_decoders_new(const char *program);
 /* Ends the helpers. None may be busy. NULL is allowed. */
 void fc_decoders_free(fc_decoders *decoders);
 
-/* Is a helper worth its start for the next image, in a process of this much resident memory? A
- * fork copies the tables of all pages; for a single image in a small process it is quicker. */
-gboolean fc_decoders_pay(fc_decoders *decoders, gsize resident);
-
 /* Has a helper do it, within so many microseconds. */
 fc_decoders_result fc_decoders_run(fc_decoders *decoders, const fc_decode_request *request, int memory,
                                    gint64 patience, fc_decode_answer *answer);
+
+/* Memory shared with a helper: a descriptor of it, and where it lies here. Zeros, or zeros again. Of the last
+ * images' some is kept, since its pages cost as much as decoding does. NULL where there is none. */
+typedef struct fc_decode_memory {
+  int fd;
+  char *at;
+  gsize size, used;
+} fc_decode_memory;
+fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, gsize size);
+/* `keep`: the child that wrote into it is surely gone. */
+void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory, gboolean keep);
 
 /* Helpers that wait for work. */
 guint fc_decoders_idle(fc_decoders *decoders);

@@ -152,15 +152,14 @@ static gboolean lay_out(fc_png_writer *png) {
   return TRUE;
 }
 
-fc_png_writer *fc_png_begin(const char *name, fc_output *output, const fc_picture *picture,
+fc_png_writer *fc_png_begin(const char *name, fc_output *output, const fc_picture *picture, int level,
                             const fc_blob *chunks, GError **error) {
   fc_png_writer *png = g_new0(fc_png_writer, 1);
   png->name = name, png->output = output;
   png->dtype = picture->dtype, png->height = picture->height;
   png->pixel_bytes = (gsize)picture->channels * fc_dtype_size(picture->dtype);
   png->row_bytes = (gsize)picture->width * png->pixel_bytes;
-  png->zipping =
-      lay_out(png) && deflateInit2(&png->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15, 9, Z_RLE) == Z_OK;
+  png->zipping = lay_out(png) && deflateInit2(&png->zip, level, Z_DEFLATED, 15, 9, Z_RLE) == Z_OK;
   png->zip.next_out = png->block;
   png->zip.avail_out = BLOCK;
   gboolean begun = png->zipping ? write_start(png, picture, error) &&

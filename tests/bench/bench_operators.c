@@ -160,13 +160,20 @@ static gboolean bench_stage(fc_context *context, const char *stage, gboolean gpu
   return any;
 }
 
-/* The first example of every operator, when none is named. */
+/* Does it filter one signal, and nothing else? */
+static gboolean is_filter(const fc_operator *op) {
+  for (guint i = 0; i < op->n_params; i++)
+    if (op->params[i]->type == FC_INPUT && op->params[i]->flags & FC_PARAM_REQUIRED) return FALSE;
+  return !(op->flags & FC_OP_GENERATOR);
+}
+
+/* The first example of every operator that is a filter, when none is named. */
 static gboolean bench_all(fc_context *context, gboolean gpu, double copy, int repeats, int json) {
   gsize count;
   g_autofree const fc_operator **operators = fc_context_operators(context, &count);
   gboolean ok = TRUE;
   for (gsize i = 0; i < count; i++)
-    if (operators[i]->examples && operators[i]->examples[0])
+    if (is_filter(operators[i]) && operators[i]->examples && operators[i]->examples[0])
       ok &= bench_stage(context, operators[i]->examples[0], gpu, copy, repeats, json);
   return ok;
 }

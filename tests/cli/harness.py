@@ -98,6 +98,11 @@ def operators():
 
 # ---- sound --------------------------------------------------------------------
 
+def formats():
+    """`filterchain formats --json`."""
+    return subprocess.run([COMMAND, "formats", "--json"], capture_output=True, text=True, check=True, env=fixed_environment()).stdout
+
+
 def tone(count, channels=1, rate=16000):
     """Interleaved 16-bit samples: a chirp, other in every channel, with a click."""
     samples = array.array("h")

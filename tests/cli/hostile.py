@@ -126,7 +126,7 @@ READ = {
         "a sampling of 4 x 4": jpeg([0, 2] + [0] * 14, [0, 1], sampling=0x44, parts=3),
         "a sampling of nothing": jpeg([0, 2] + [0] * 14, [0, 1], sampling=0x00),
         "65535 x 65535": jpeg([0, 2] + [0] * 14, [0, 1], width=65535, height=65535),
-        "65500 x 4096 of nothing": jpeg([0, 2] + [0] * 14, [0, 1], width=65500, height=4096, parts=3),
+        "65500 x 1024 of nothing": jpeg([0, 2] + [0] * 14, [0, 1], width=65500, height=1024, parts=3),
         "segments of length 0": b"\xff\xd8" + b"\xff\xe1\0\0" * 1000 + b"\xff\xd9",
         "a scan without a frame": b"\xff\xd8" + segment(0xDA, b"\1\1\0\0\x3f\0") + bytes(100) + b"\xff\xd9",
         "1000 frames": b"\xff\xd8" + segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 1) + b"\1\x11\0") * 1000 + b"\xff\xd9",
@@ -213,7 +213,7 @@ class Hostile(harness.Case):
 
 
 class ClosedJpeg(harness.Case):
-    """Coded data that cannot be all: stb_image takes what is missing for zeros, and says nothing."""
+    """Coded data that cannot be all: a picture is had, but only when asked for, and with a warning."""
 
     def setUp(self):
         super().setUp()
@@ -222,9 +222,11 @@ class ClosedJpeg(harness.Case):
 
     def refused(self, data):
         self.write("bad.jpg", data)
-        self.assertEqual(self.fails(1, "-i", "bad.jpg", "-o", "out.npy"),
-                         "bad.jpg: is cut off: the file ends before the image; --allow-truncated takes what is there")
-        self.assertIn(self.run_command("-i", "bad.jpg", "-o", "out.npy", "--allow-truncated").returncode, (0, 1))
+        self.assertRegex(self.fails(1, "-i", "bad.jpg", "-o", "out.npy"),
+                         r"\Abad\.jpg: is (cut off|damaged): .*; --allow-truncated takes what is there\Z")
+        done = self.run_command("-i", "bad.jpg", "-o", "out.npy", "--allow-truncated")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"warning: bad\.jpg: is (cut off|damaged): .*; what is there is taken")
 
     def test_more_rows_than_there_is_data_for(self):
         data = bytearray(self.read("in.jpg"))
@@ -307,19 +309,18 @@ class Limits(harness.Case):
             self.skipTest("the child was too quick to be met")
 
     def test_what_the_decoder_may_do(self):
-        """Looked at from outside while it decodes, as a fork of the command and as a helper's: it has
-        no system calls, no files, no new rights, and limits on what is left."""
+        """Looked at from outside while it decodes: it has no system calls, no files, no new rights, and limits on
+        what is left."""
         if harness.sanitized():
             self.skipTest("a sanitizer's runtime needs system calls")
         if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
             self.skipTest("/proc does not tell the children here")
-        for inputs, depth in (((), 1), (("-i", "in.png", "-i", "in.png"), 2)):
-            status, limits, files, _ = self.meet_confined(depth, *inputs)
+        for inputs in ((), ("-i", "in.png", "-i", "in.png")):
+            status, limits, files, _ = self.meet_confined(2, *inputs)
             self.assertIn("NoNewPrivs:\t1", status)
             if files is not None:
-                self.assertEqual(files, ["0"] if depth == 1 else [])
-            for line in (r"Max cpu time +1[0-9] +1[0-9] +seconds", r"Max file size +0 +0 ", r"Max core file size +0 +0 ",
-                         r"Max address space +[0-9]+ +[0-9]+ "):
+                self.assertEqual(files, [])
+            for line in (r"Max cpu time +1[0-9] +1[0-9] +seconds", r"Max file size +0 +0 ", r"Max core file size +0 +0 "):
                 self.assertRegex(limits, line)
 
     def test_nobody_may_look_into_the_decoder(self):
@@ -335,9 +336,9 @@ class Limits(harness.Case):
                     self.skipTest("the build is closed to others")
             except OSError:
                 self.skipTest("nobody else is known in this user namespace")
-        for inputs, depth in (((), 1), (("-i", "in.png", "-i", "in.png"), 2)):
-            owners = self.meet_confined(depth, *inputs, **options)[3]
-            self.assertEqual((len(owners), user in owners), (depth, False))
+        for inputs in ((), ("-i", "in.png", "-i", "in.png")):
+            owners = self.meet_confined(2, *inputs, **options)[3]
+            self.assertEqual((len(owners), user in owners), (2, False))
 
     def meet_confined(self, depth, *inputs, **options):
         """What confined_below tells of a decoder at work."""
@@ -375,14 +376,17 @@ class Limits(harness.Case):
         return None
 
     def signal_child_of(self, run, number):
+        """To the process that decodes, which is a child of the helper's."""
         while run.poll() is None:
             try:
                 children = self.text_of(f"/proc/{run.pid}/task/{run.pid}/children").split()
+                for child in children:
+                    children = self.text_of(f"/proc/{child}/task/{child}/children").split()
             except OSError:
-                return False
-            if children:
-                time.sleep(0.01)
+                continue
+            if children and run.poll() is None:
                 try:
+                    time.sleep(0.01)
                     os.kill(int(children[0]), number)
                     return True
                 except ProcessLookupError:

@@ -66,7 +66,7 @@ class Long(harness.Case):
         head = b"RIFF" + struct.pack("<I", size + 36) + b"WAVEfmt "
         self.make(head + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16) + b"data" + struct.pack("<I", size))
         os.truncate(self.long, 44 + size + 1 + 8_000_000)
-        self.succeed("-i", self.long, "-p", f"crop:start={size // 2 + 4_000_000 - 10}:length=10", "-o", "out.raw")
+        self.succeed("-q", "-i", self.long, "-p", f"crop:start={size // 2 + 4_000_000 - 10}:length=10", "-o", "out.raw")
         self.assertEqual(self.read("out.raw"), bytes(20))
 
     def test_stats(self):
@@ -196,7 +196,7 @@ class Shapes(harness.Case):
         for ending in ("jpg", "tga", "bmp"):
             for name in ("row", "column"):
                 line = self.fails(2, "-i", name + ".png", "-o", "out." + ending)
-                self.assertRegex(line, r"\Aout\.\w+: .*65535")
+                self.assertRegex(line, r"\Aout\.\w+: .*(65535|65500)")
 
 
 class Channels(harness.Case):

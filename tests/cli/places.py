@@ -142,11 +142,12 @@ class FullDisks(Places):
         self.assertNotIn("new.wav", self.files())
 
     def test_spool(self):
-        """The temporary of an output that goes to a pipe lies in $TMPDIR."""
+        """The temporary of an output that goes to a pipe, and whose length is not known, lies in $TMPDIR."""
         self.tmpfs("disk")
         self.fill_up("disk", 1)
         environment = {**harness.fixed_environment(), "TMPDIR": self.path("disk")}
-        done = self.run_command("-i", "in.wav", "-o", "-", "--format", "caf", env=environment, text=False)
+        self.succeed("-i", "in.wav", "-o", "in.ogg")
+        done = self.run_command("-i", "-", "-o", "-", "--format", "wav", env=environment, text=False, input=self.read("in.ogg"))
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertRegex(done.stderr, rb"\Afilterchain: standard output: [^\n]*: No space left on device\n\Z")
 

@@ -23,7 +23,7 @@ class Help(harness.Case):
             self.assertLessEqual(len(line), 120, line)
 
     def test_version(self):
-        self.assertRegex(self.succeed("--version"), r"\Afilterchain \d+\.\d+\.\d+ \((CPU only|CPU and CUDA)\)\n\Z")
+        self.assertRegex(self.succeed("--version"), r"\Afilterchain \d+\.\d+\.\d+ \((CPU only|CPU and CUDA)\), JPEG by \S.*\n\Z")
 
     def test_the_manual_page_names_every_option(self):
         options = set(re.findall(r"--[a-z-]+", self.succeed("--help")))

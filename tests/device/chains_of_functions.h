@@ -9,7 +9,7 @@
 #include "core/device/compose.h"
 #include "filters/pointwise/functions.h"
 
-typedef enum stage_kind { COPY, GAIN, RANGE, CLIP, GAINS, MATRIX } stage_kind;
+typedef enum stage_kind { COPY, GAIN, RANGE, CLIP, GAINS, MATRIX, MIX } stage_kind;
 
 typedef struct stage {
   stage_kind kind;
@@ -30,6 +30,8 @@ static inline void stage_prepare(stage *s, int compute) {
                                   : FC_POINTWISE_CLAMP;
   if (s->kind == MATRIX)
     g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, &s->text), ==, FC_OK);
+  else if (s->kind == MIX)
+    g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, &s->text), ==, FC_OK);
   else if (s->kind == GAINS)
     g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, &s->text), ==, FC_OK);
   else
@@ -47,7 +49,7 @@ static inline void stage_prepare(stage *s, int compute) {
 }
 
 static inline void stages_describe(const stage *stages, guint n, int kind, fc_compose_stage *to) {
-  static const char *const names[] = {"convert", "gain", "stretch", "clip", "gain", "matrix"};
+  static const char *const names[] = {"convert", "gain", "stretch", "clip", "gain", "matrix", "mix"};
   for (guint i = 0; i < n; i++)
     to[i] = (fc_compose_stage){names[stages[i].kind], &stages[i].function, stages[i].dtype, kind};
 }

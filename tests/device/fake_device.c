@@ -385,7 +385,7 @@ static int fake_count(char **reason) {
   look();
   const char *why = device.faults.no_driver ? "there is no NVIDIA driver" : device.faults.no_device;
   if (reason) *reason = g_strdup(why);
-  return why ? 0 : FAKE_DEVICES;
+  return why ? 0 : (int)MAX(device.faults.devices, 1);
 }
 
 static char *fake_describe(gint32 which) {

@@ -19,7 +19,7 @@
 #include "core/device/runner.h"
 
 #define FAKE_NAME    "cuda:0 (Fake)"
-#define FAKE_DEVICES 3
+#define FAKE_DEVICES 4 /* at most */
 
 /* For fc_context.driver. */
 extern const fc_driver fake_driver;
@@ -49,6 +49,7 @@ typedef struct fake_faults {
   guint at;
   gboolean lost;     /* ... and after it every call but those that give back */
   gsize limit;       /* bytes of device memory, or 0: others have taken the rest */
+  guint devices;     /* that there are; 0: one */
   gboolean captures; /* every stream of a caller's is being captured */
 } fake_faults;
 

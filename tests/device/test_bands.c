@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "core/context/context.h"
-#include "core/run/exec.h"
+#include "core/run/result.h"
+#include "core/run/run.h"
 #include "core/run/memory.h"
 #include "core/registry/registry.h"
 #include "tests/device/fake_device.h"
@@ -106,11 +107,15 @@ static void *run_ring(const image *m, gint64 band, fc_result **result, GError **
   fc_view in = view_of(&m->in, (void *)m->pixels), out = view_of(&m->out, data);
   fc_source *source = fc_memory_source_new(&in);
   fc_sink *sink = fc_memory_sink_new(&out);
-  g_autoptr(fc_plan) plan = fc_plan_new(chain, &m->in, m->out.dtype, &options, error);
-  plan->rows = source->can_rows && sink->can_rows;
-  *result = g_new0(fc_result, 1);
-  gboolean ok = fc_plan_choose_device(plan, &options, FALSE, error) &&
-                fc_execute(plan, source, sink, &options, NULL, *result, error);
+  fc_plan_query query = {
+      .in = &m->in, .wanted = m->out.dtype, .rows = source->can_rows && sink->can_rows, .options = &options};
+  g_autoptr(fc_plan) plan = fc_plan_new(chain, &query, error);
+  fc_run *run = plan ? fc_run_new(plan, NULL, error) : NULL;
+  fc_ends ends = {.source = source, .sink = sink, .name = "output"};
+  gboolean began;
+  *result = fc_result_new();
+  gboolean ok = run && fc_run_execute(run, &ends, &options, NULL, *result, &began, error);
+  fc_run_free(run);
   source->free(source);
   sink->free(sink);
   if (ok) return data;
@@ -121,9 +126,9 @@ static void *run_ring(const image *m, gint64 band, fc_result **result, GError **
 static gboolean same_measurements(const fc_result *a, const fc_result *b) {
   gboolean same = a->n_measured == b->n_measured;
   for (gsize i = 0; same && i < a->n_measured; i++)
-    same = strcmp(a->measured[i].name, b->measured[i].name) == 0 &&
-           memcmp(&a->measured[i].value, &b->measured[i].value, sizeof(double)) == 0 &&
-           g_strcmp0(a->measured[i].exact, b->measured[i].exact) == 0;
+    same = strcmp(a->measured[i]->name, b->measured[i]->name) == 0 &&
+           memcmp(&a->measured[i]->value, &b->measured[i]->value, sizeof(double)) == 0 &&
+           g_strcmp0(a->measured[i]->exact, b->measured[i]->exact) == 0;
   return same;
 }
 
@@ -133,7 +138,8 @@ enum cut { ALWAYS, PERHAPS, NEVER };
  * on what is looked at. */
 static enum cut cut_of(const image *m) {
   g_autoptr(fc_chain) chain = fc_chain_parse(context, m->stages, NULL);
-  g_autoptr(fc_plan) plan = fc_plan_new(chain, &m->in, -1, NULL, NULL);
+  fc_plan_query query = {.in = &m->in, .wanted = -1};
+  g_autoptr(fc_plan) plan = fc_plan_formats(chain, &query, NULL);
   enum cut cut = plan->measures ? PERHAPS : ALWAYS;
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_Y];
@@ -155,6 +161,7 @@ static gint64 check_bands(const image *m, run_fn *by, gint64 band, const void *w
   if (memcmp(data, whole, bytes_of(&m->out)) != 0) g_error("%s: bands of %d differ", m->text, (int)band);
   if (!same_measurements(result, expected))
     g_error("%s: bands of %d measure other values", m->text, (int)band);
+  fc_context_release(context);
   g_assert_cmpuint(fake_device_live(), ==, 0);
   return result->chunks;
 }
@@ -174,7 +181,8 @@ static gboolean try_image(const char *const *stages, const fc_format *in, const 
   for (guint i = 0; i < G_N_ELEMENTS(bands); i++) {
     chunks = check_bands(&m, run_device, bands[i], whole, expected);
     g_assert_cmpint(check_bands(&m, run_ring, bands[i], whole, expected), ==, chunks);
-    if (cut == ALWAYS) g_assert_cmpint(chunks, ==, (rows + bands[i] - 1) / bands[i]);
+    /* Whole blocks of what the stages work in, where bands were shorter. */
+    if (cut == ALWAYS) g_assert_cmpint(chunks, <=, (rows + bands[i] - 1) / bands[i]);
     if (cut == NEVER) g_assert_cmpint(chunks, <=, 1);
   }
   return chunks > 1;
@@ -246,7 +254,7 @@ static void check_batch(const char *first, const char *second) {
   g_assert_cmpint(expected->chunks, ==, 1);
   gint64 chunks = check_bands(&m, run_ring, 0, whole, expected);
   g_assert_cmpint(chunks, >=, 3);
-  g_assert_cmpint(check_bands(&m, run_device, 0, whole, expected), ==, chunks);
+  g_assert_cmpint(check_bands(&m, run_device, 0, whole, expected), >=, 3); /* larger ones on a device */
 }
 
 static void test_batch(void) {

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -197,6 +198,11 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_
 
 EXPORT pid_t fork(void) {
   return fails(FORK, EAGAIN) ? -1 : NEXT(fork)();
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[], char *const environment[]) {
+  return fails(FORK, EAGAIN) ? EAGAIN : NEXT(posix_spawn)(pid, path, actions, attributes, argv, environment);
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),

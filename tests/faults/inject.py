@@ -150,18 +150,19 @@ class Faults(outputs.Job):
     def test_plain_file_system_for_temporaries(self):
         """What must be gone back to is kept in a file that has lost its name."""
         self.prepare("wav")
+        feeds = []
+        for ending in ("ogg", "flac"):  # an output whose length is not known, and an input that is kept
+            self.succeed("-i", "in.wav", "-o", "in." + ending)
+            feeds.append(self.read("in." + ending))
         before = self.files()
         mark = os.path.join(harness.BUILD, f"fault-mark-{os.getpid()}")
         self.addCleanup(lambda: os.path.exists(mark) and os.remove(mark))
-        for feed in (None, self.read("in.wav")):
+        for feed in feeds:
             with open(mark, "wb") as file:
                 file.write(bytes(8))
             environment = {**harness.fixed_environment(), **preloaded(), "FAULT_CALL": "plain", "FAULT_AT": "0",
                            "FAULT_MARK": mark, "FAULT_PROGRAM": "filterchain", "TMPDIR": self.folder}
-            # As FLAC, which libsndfile does not read from a pipe, whatever it then is.
-            arguments = ["-i", "-", "--in-format", "flac"] if feed else ["-i", "in.wav"]
-            done = self.run_command(*arguments, "-o", "-", "--format", "caf", env=environment, text=False,
-                                    **({"input": feed} if feed else {}))
+            done = self.run_command("-i", "-", "-o", "-", "--format", "wav", env=environment, text=False, input=feed)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             with open(mark, "rb") as file:
                 self.assertGreater(struct.unpack("<II", file.read(8))[0], 0, "nothing was asked of it")
@@ -201,6 +202,7 @@ def add_test(ending, call, *more, **settings):
     setattr(Faults, f"test_{ending}_{call}{which}", test)
 
 
+HAVE = [entry["name"] for entry in harness.json.loads(harness.formats())["formats"]]
 for kind in ("wav", "flac", "png"):
     for fault in ("write", "rename", "malloc", "open"):
         add_test(kind, fault)
@@ -214,14 +216,15 @@ for kind, length in (("wav", 300000), ("flac", 300000), ("png", 20000)):
     add_test(kind, "large", size=length, metadata=600000)
 for kind, other in (("flac", "ogg"), ("opus", "flac"), ("opus", "ogg")):  # libvorbis asks for comments, and does not look
     add_test(kind, "large", size=300000, metadata=600000, to=other)
-for kind, length in (("npy", 300000), ("aiff", 300000), ("jpg", 20000), ("bmp", 20000), ("tga", 20000)):
+for kind, length in (("npy", 300000), ("aiff", 300000), ("jpg", 20000), ("webp", 16000), ("tiff", 20000), ("bmp", 20000), ("tga", 20000)):
+    if kind not in HAVE:
+        continue
     add_test(kind, "large", size=length)
 add_test("npy", "large", size=300000, columns=True)
 for kind in ("txt", "npy", "wav"):
     add_test("wav", "large", mask="mask." + kind)
-# What some file systems tell only then; and a library that does not look whether it can write.
+# What some file systems tell only then.
 add_test("wav", "close")
-add_test("aiff", "truncate", stages=["convert:f32"])  # whose header becomes shorter
 add_test("jpg", "write", size=20000)
 add_test("png", "fork")
 add_test("png", "map")

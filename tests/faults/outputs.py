@@ -29,10 +29,9 @@ def with_metadata(data, size):
     return data[:33] + struct.pack(">I", size) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:]
 
 
-def with_marks(data):
-    """An AIFF file with a title and a marker more."""
-    mark = struct.pack(">HHI", 1, 1, 100) + b"\3abc"
-    data += b"MARK" + struct.pack(">I", len(mark)) + mark + b"NAME\0\0\0\6a name"
+def with_texts(data):
+    """An AIFF file with a title more."""
+    data += b"NAME\0\0\0\6a name"
     return data[:4] + struct.pack(">I", len(data) - 8) + data[8:]
 
 
@@ -73,7 +72,7 @@ class Job(harness.Case):
         """The arguments of a job from in.ENDING to out.ENDING, whose content before is `old`; with so many
         bytes of metadata in the input, or an array in columns; with 60000 numbers in a mask of this name, and more stages."""
         source, target = "in." + ending, "out." + (to or ending.replace("mp3", "npy"))
-        if ending in ("png", "jpg", "bmp", "tga"):
+        if ending in ("png", "jpg", "webp", "tiff", "bmp", "tga"):
             height = size // 20 if size < 20000 else 60  # rows that take much memory by themselves
             rows = [[(x * y) % 251 for x in range(3 * (size * size // 400 // height))] for y in range(height)]
             harness.write_png(self.path("in.png"), rows, 3)
@@ -96,7 +95,7 @@ class Job(harness.Case):
             mask = self.make_mask(mask, 60000) if mask else self.write("mask.txt", "0.25 0.5 0.25\n")
             chain = ["conv1d:" + mask, "gain:0.5", *stages]
         if to and ending == "aiff":
-            self.write(source, with_marks(self.read(source)))
+            self.write(source, with_texts(self.read(source)))
         if columns:
             self.write(source, in_columns(self.read(source)))
         if metadata and ending != "opus":
@@ -122,13 +121,26 @@ class Job(harness.Case):
         """Behind the tags of Opus libsndfile leaves some, where it has memory for that; all else is there."""
         return made[:4] == b"OggS" and made[28:32] == b"Opus" and made[-2000:] == self.complete[-2000:]
 
+    def same_picture(self, made):
+        """libtiff packs other strips where it has less memory; the samples are the same."""
+        if not self.target.endswith(".tiff"):
+            return False
+        arrays = []
+        for content in (made, self.complete):
+            self.write("check.tiff", content)
+            self.succeed("-i", "check.tiff", "-o", "check.npy")
+            arrays.append(self.read("check.npy"))
+        os.remove(self.path("check.tiff"))
+        os.remove(self.path("check.npy"))
+        return arrays[0] == arrays[1]
+
     def check(self, status, stderr, what, lines=1):
         """Complete with status 0, or the old content with another and so many lines."""
         expected = sorted({*self.before, self.target}) if status == 0 else self.before
         self.assertEqual(self.files(), expected, f"{what}: status {status}, other files than before: {stderr}")
         if status == 0:
             made = self.read(self.target)
-            self.assertTrue(made == self.complete or self.lacks_room(made), f"{what}: not complete, but status 0")
+            self.assertTrue(made == self.complete or self.lacks_room(made) or self.same_picture(made), f"{what}: not complete, but status 0")
             return
         if self.old is not None:
             self.assertEqual(self.read(self.target), self.old, f"{what}: status {status}, the output is touched: {stderr}")

@@ -5,7 +5,7 @@
     make_seeds.py FILTERCHAIN [SEEDS]
 
 Images, arrays and plain sound are written here byte by byte; the other sound containers
-by FILTERCHAIN itself, from a WAV with metadata. Files that are there and have another
+by FILTERCHAIN itself, from a WAV with metadata; webp_* and tiff_* were made with Pillow. Files that are there and have another
 name than ours (regress_*: what fuzzing once found) are left alone.
 """
 import os
@@ -277,6 +277,19 @@ def sounds(command):
             **foreign(made), **tails(made), **(commented(made["by_flac"], lambda data, endings: copies_by(command, data, endings)) if "by_flac" in made else {})}
 
 
+def headers(made, *marks):
+    """Those of the sounds that begin so, without the byte ahead."""
+    return {name: data[1:] for name, data in made.items() if data[1:].startswith(marks)}
+
+
+def tagged(version=4):
+    """MPEG audio behind texts and a picture."""
+    frames = b""
+    for kind, body in ((b"TIT2", b"\3a title"), (b"TXXX", b"\3name\0text"), (b"COMM", b"\3eng\0said"), (b"APIC", b"\0image/png\0\3\0" + bytes(40))):
+        frames += kind + struct.pack(">I", len(body)) + b"\0\0" + body
+    return b"ID3" + bytes([version, 0, 0, 0, 0, 0, len(frames)]) + frames + (b"\xff\xfb\x90\x64" + bytes(413)) * 2
+
+
 # ---- what the child says ------------------------------------------------------
 
 def report(width, height, channels, bits, at, reason=b"", size=400):
@@ -330,7 +343,10 @@ def main(command, seeds):
     made = {"image": images(), "npy": arrays(), "table": {k: v.encode() for k, v in TABLES.items()},
             "chain": {k: v.encode() for k, v in CHAINS.items()}, "audio": sounds(command), "report": REPORTS,
             "cache": caches(),
+            "pcm": {}, "mp3": {"tagged": tagged(), "tagged_3": tagged(3)},
             "operators": {k: v.encode() for k, v in chains_of_operators(command).items()}}
+    made["pcm"] = headers(made["audio"], b"RIFF", b"RF64", b"RIFX", b"riff", b"FORM", b"caff", b".snd", b"dns.")
+    made["mp3"].update(headers(made["audio"], b"ID3", b"\xff"))
     for target, files in made.items():
         os.makedirs(os.path.join(seeds, target), exist_ok=True)
         for name, data in files.items():

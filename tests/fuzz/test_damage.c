@@ -54,6 +54,7 @@ typedef struct kind {
   /* Cutting it off cannot be told: it ends where it ends. */
   gboolean endless;
   const char *raw; /* the layout of what has no header */
+  gboolean tail;   /* what tells where things are stands at the end */
 } kind;
 
 static const kind kinds[] = {
@@ -82,6 +83,12 @@ static const kind kinds[] = {
     {"raw", SF_FORMAT_RAW | SF_FORMAT_PCM_16, TRUE, FALSE, "dtype=i16,channels=2,rate=44100,length=30000"},
     {"png", 0, FALSE, FALSE},
     {"jpg", 0, FALSE, FALSE},
+#ifdef FC_WITH_WEBP
+    {"webp", 0, FALSE, FALSE},
+#endif
+#ifdef FC_WITH_TIFF
+    {"tiff", 0, FALSE, FALSE, NULL, TRUE},
+#endif
     {"bmp", 0, FALSE, FALSE},
     {"tga", 0, FALSE, FALSE},
     {"npy", 0, TRUE, FALSE},
@@ -174,7 +181,7 @@ static GArray *deliver(const sample *s, gboolean allow_truncated, guint *warning
                               .in_raw = s->kind->raw};
   int kept = hold_stdout();
   alarm(SECONDS);
-  fc_source *source = fc_media_open(s->path, &options, &error);
+  fc_source *source = open_media(s->path, &options, &error);
   /* What a whole image or array of that size costs is the executor's to bound. */
   gboolean worth_it = source && !too_large(&source->format);
   GArray *values = worth_it ? read_all(source, source->format.kind == FC_AUDIO ? 700 : 2, &error) : NULL;
@@ -240,7 +247,7 @@ static void damage(gconstpointer data) {
   for (guint i = 0; i < CUTS; i += step) cut_at(&s, (gsize)i * s.file.size / CUTS + (i > 0), &cuts);
   for (guint i = 0; i < CHANGES; i += step) change(&s, &changes);
   /* What is there is had: not all are refused. */
-  g_assert_cmpuint(cuts.part + cuts.whole, >, 0);
+  g_assert_true(s.kind->tail || cuts.part + cuts.whole > 0);
   g_test_message("%s: cut: %u whole, %u in part, %u refused; changed: %u whole, %u in part, %u refused",
                  s.kind->name, cuts.whole, cuts.part, cuts.refused, changes.whole, changes.part,
                  changes.refused);

@@ -7,6 +7,19 @@
 
 #include "tests/media/support.h"
 
+/* Whether the build has these; stb_image, which reads PNG and JPEG without them, notices less of what is
+ * damaged. */
+#ifdef FC_WITH_SPNG
+#define HAS_SPNG TRUE
+#else
+#define HAS_SPNG FALSE
+#endif
+#ifdef FC_WITH_TURBOJPEG
+#define HAS_TURBOJPEG TRUE
+#else
+#define HAS_TURBOJPEG FALSE
+#endif
+
 void assert_open_fails(const char *path, int code, const char *message);
 void put_big(GByteArray *to, guint32 value, int size);
 /* A chunk of a PNG file. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "media/array/quantise.h"
+#include "media/image/decoders.h"
 
 static char *folder;
 
@@ -38,7 +39,19 @@ static void remove_tree(const char *path) {
   g_remove(path);
 }
 
+static fc_decoders *decoders;
+
+fc_decoders *test_decoders(void) {
+  static gsize once;
+  if (g_once_init_enter(&once)) {
+    decoders = fc_decoders_new(g_getenv("DECODE_PROGRAM"));
+    g_once_init_leave(&once, 1);
+  }
+  return decoders;
+}
+
 void scratch_remove(void) {
+  g_clear_pointer(&decoders, fc_decoders_free);
   remove_tree(folder);
   g_clear_pointer(&folder, g_free);
 }
@@ -122,8 +135,23 @@ static gboolean pump(fc_source *source, fc_sink *sink, const fc_format *format, 
   }
 }
 
+fc_source *open_media(const char *path, const fc_media_options *options, GError **error) {
+  fc_media_options with = options ? *options : (fc_media_options){0};
+  if (!with.decoders) with.decoders = test_decoders();
+  return fc_media_open(path, &with, error);
+}
+
+gboolean can_read(const char *path, const fc_media_options *options, GError **error) {
+  fc_source *source = open_media(path, options, error);
+  GArray *values = source ? read_all(source, 1, error) : NULL;
+  if (source) source->free(source);
+  if (!values) return FALSE;
+  g_array_free(values, TRUE);
+  return TRUE;
+}
+
 gboolean copy(const copy_job *job, GError **error) {
-  fc_source *source = fc_media_open(job->in, &job->options, error);
+  fc_source *source = open_media(job->in, &job->options, error);
   if (!source) return FALSE;
   fc_sink *sink = fc_media_create(job->out, &job->options, source, error);
   fc_format format = source->format;
@@ -222,7 +250,7 @@ GArray *read_all(fc_source *source, gint64 chunk, GError **error) {
 
 GArray *read_file(const char *path, const fc_media_options *options, fc_format *format) {
   GError *error = NULL;
-  fc_source *source = fc_media_open(path, options, &error);
+  fc_source *source = open_media(path, options, &error);
   g_assert_no_error(error);
   if (format) *format = source->format;
   GArray *values = read_all(source, 1, &error);

@@ -25,6 +25,14 @@ void store(const char *path, const void *data, gsize size);
 void clear_bytes(bytes *b);
 void assert_same_bytes(const char *path, const char *other);
 
+/* fc_media_open with helpers for images, which $DECODE_PROGRAM names the program of; `options` may be NULL.
+ */
+fc_source *open_media(const char *path, const fc_media_options *options, GError **error);
+/* The same whole, read to its end: what fails at the latest when samples are asked for. */
+gboolean can_read(const char *path, const fc_media_options *options, GError **error);
+/* These helpers, of this process. */
+struct fc_decoders *test_decoders(void);
+
 /* How a copy goes. `dtype` -1: what the sink would like. */
 typedef struct copy_job {
   const char *in, *out;

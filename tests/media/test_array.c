@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/registry/table.h"
-#include "media/image/image_child.h"
+#include "media/image/decoder/child.h"
 #include "media/array/quantise.h"
 #include "tests/media/support.h"
 
@@ -265,6 +265,13 @@ static void test_npy_cut(void) {
   g_assert_cmpuint(values->len, ==, 12);
 }
 
+/* Bytes that are mapped. */
+static rlim_t address_space(void) {
+  g_autofree char *statm = NULL;
+  g_assert_true(g_file_get_contents("/proc/self/statm", &statm, NULL, NULL));
+  return g_ascii_strtoull(statm, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Arrays of 1 GiB, all holes, that are wanted in memory where there is less: an error, and not the end. */
 static void test_no_memory(void) {
   enum { ROOM = 512 << 20 };
@@ -280,7 +287,7 @@ static void test_no_memory(void) {
   struct rlimit before, less;
   g_assert_cmpint(getrlimit(RLIMIT_AS, &before), ==, 0);
   less = before;
-  less.rlim_cur = fc_address_space(NULL) + ROOM;
+  less.rlim_cur = address_space() + ROOM;
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = g_strdup_printf("{'descr': '|u1', 'fortran_order': %s, 'shape': (%s), }\n",
                                             cases[i].order, cases[i].shape);
@@ -490,19 +497,54 @@ static void test_quantise(void) {
       10);
 }
 
+/* A view of one element. */
+static fc_view view_of_one(int dtype, void *data) {
+  const gint64 size = (gint64)fc_dtype_size(dtype);
+  return (fc_view){.size = sizeof(fc_view),
+                   .kind = FC_AUDIO,
+                   .dtype = dtype,
+                   .shape = {1, 1, 1, 1},
+                   .stride = {size, size, size, size},
+                   .data = data};
+}
+
 /* Every code of 16 bits, to 8 and to 12: against the definition. */
 static void test_round_bits(void) {
   for (int bits = 8; bits <= 16; bits += 4)
     for (int code = -32768; code < 32768; code++) {
-      gint16 sample = (gint16)code;
+      gint16 sample = (gint16)code, got;
+      const fc_view view = view_of_one(FC_I16, &sample);
       double step = ldexp(1, 16 - bits), nearest = rint(code / step) * step;
-      fc_round_bits(&sample, FC_I16, 1, bits);
-      g_assert_cmpfloat(sample, ==, MIN(nearest, 32768 - step));
+      g_assert_true(fc_quantise_bits("test", &view, 0, &got, FC_I16, bits, NULL, NULL));
+      g_assert_cmpfloat(got, ==, MIN(nearest, 32768 - step));
     }
   gint32 wide[] = {0x7fffffff, (gint32)0x80000000, 0x80, 0x180, 0x81, -0x80, -0x180, -0x81};
   const gint32 expected[] = {0x7fffff00, (gint32)0x80000000, 0, 0x200, 0x100, 0, -0x200, -0x100};
-  fc_round_bits(wide, FC_I32, 8, 24);
-  g_assert_cmpmem(wide, sizeof wide, expected, sizeof expected);
+  for (gsize i = 0; i < G_N_ELEMENTS(wide); i++) {
+    gint32 got;
+    const fc_view view = view_of_one(FC_I32, &wide[i]);
+    g_assert_true(fc_quantise_bits("test", &view, 0, &got, FC_I32, 24, NULL, NULL));
+    g_assert_cmpint(got, ==, expected[i]);
+  }
+}
+
+/* Floats are rounded once: next to a half of 24 bits, or of 8, what 32 or 16 bits would round to a half first
+ * goes to the nearer side. */
+static void test_round_once(void) {
+  static const int widths[] = {24, 8};
+  for (gsize i = 0; i < G_N_ELEMENTS(widths); i++) {
+    const double step = ldexp(1, 1 - widths[i]);
+    for (int code = -5; code < 5; code++)
+      for (int side = -1; side <= 1; side++) {
+        double sample = (code + 0.5) * step + side * ldexp(1, -48), nearest = rint(sample / step);
+        const fc_view view = view_of_one(FC_F64, &sample);
+        gint32 wide;
+        gint16 narrow;
+        g_assert_true(fc_quantise_bits("test", &view, 0, widths[i] == 24 ? (void *)&wide : &narrow,
+                                       widths[i] == 24 ? FC_I32 : FC_I16, widths[i], NULL, NULL));
+        g_assert_cmpfloat(widths[i] == 24 ? wide / 256.0 : narrow / 256.0, ==, nearest);
+      }
+  }
 }
 
 /* Any strides in, the same dense samples out. */
@@ -546,6 +588,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/array/sound-as-table", test_sound_as_table);
   g_test_add_func("/media/array/quantise", test_quantise);
   g_test_add_func("/media/array/round-bits", test_round_bits);
+  g_test_add_func("/media/array/round-once", test_round_once);
   g_test_add_func("/media/array/strides", test_strides);
   int status = g_test_run();
   scratch_remove();

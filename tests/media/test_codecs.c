@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_codecs.c - what codecs make of sound does not show how it came to them, and what they
- * leave out when they have no memory is noticed.
+ * test_codecs.c - what codecs make of sound does not show how it came to them.
  */
 #include <string.h>
 
 #include "media/audio/audio.h"
-#include "media/audio/ogg_pages.h"
 #include "tests/media/support.h"
 
 /* An Ogg stream begins once, also where nothing comes. */
@@ -19,40 +17,6 @@ static void test_empty_ogg(void) {
   for (gsize at = 0; at + 27 < b.size; at++) begins += memcmp(b.data + at, "OggS\0\2", 6) == 0;
   g_assert_cmpuint(begins, ==, 1);
   clear_bytes(&b);
-}
-
-/* One page of packets of these sizes; whether it is taken. */
-static gboolean take_page(fc_ogg_pages *pages, int flags, guint8 position, const guint8 *pieces,
-                          guint8 count) {
-  guint8 page[27 + 4 + 4 * 255] = {'O', 'g', 'g', 'S', 0, (guint8)flags, position, [26] = count};
-  gsize size = 27 + (gsize)count;
-  for (int i = 0; i < count; i++) page[27 + i] = pieces[i], size += pieces[i];
-  g_autoptr(GError) error = NULL;
-  gboolean taken = fc_ogg_pages_write(pages, page, size, &error);
-  if (!taken) g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
-  return taken;
-}
-
-/* What libogg and its codecs do without memory: they leave packets empty, or the rest away, and say nothing.
- */
-static void test_ogg_without_memory(void) {
-  static const guint8 whole[] = {5, 255, 0}, none[] = {5, 0}, two[] = {255, 0, 0}, rest[] = {0, 7};
-  g_autofree char *path = scratch("pages.ogg");
-  g_autoptr(fc_output) output = fc_output_open(path, 0, NULL);
-  g_autoptr(GByteArray) page = g_byte_array_new();
-  fc_ogg_pages pages = {.name = "pages", .output = output, .page = page};
-  g_assert_false(fc_ogg_pages_complete(&pages, 0));
-  g_assert_true(take_page(&pages, 2, 0, whole, 3));
-  g_assert_true(take_page(&pages, 1, 50, rest, 2));
-  g_assert_false(fc_ogg_pages_complete(&pages, 50));
-  g_assert_true(take_page(&pages, 4, 100, whole, 1));
-  g_assert_true(fc_ogg_pages_complete(&pages, 100));
-  g_assert_false(fc_ogg_pages_complete(&pages, 101));
-  g_assert_false(take_page(&pages, 0, 0, none, 2));
-  g_byte_array_set_size(page, 0);
-  g_assert_false(take_page(&pages, 0, 0, two, 3));
-  g_byte_array_set_size(page, 0);
-  g_assert_false(take_page(&pages, 0, 0, rest, 2));
 }
 
 /* What is written does not depend on how much comes at a time, nor what is read on how much is asked for. */
@@ -90,7 +54,6 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
   g_test_add_func("/media/codecs/empty-ogg", test_empty_ogg);
-  g_test_add_func("/media/codecs/ogg-without-memory", test_ogg_without_memory);
   g_test_add_func("/media/codecs/any-chunks", test_any_chunks);
   int status = g_test_run();
   scratch_remove();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_decoders.c - helpers that decode images: the same results as a fork of the process
- * itself, whatever happens to a helper, to a child of its, or to the process.
+ * test_decoders.c - helpers that decode images: the same results
+ * whatever happens to a helper, to a child of its, or to the process.
  * $DECODE_PROGRAM is the helper's program.
  */
 #include "media/image/decoders.h"
@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #include "tests/media/support.h"
-
-#define LARGE ((gsize)1 << 30)
 
 static const char *program;
 
@@ -44,32 +42,34 @@ static bytes make_png(int side, guint32 seed) {
 }
 
 static gboolean decode(fc_decoders *d, const bytes *file, int side, fc_picture *picture, GError **error) {
-  const fc_image_check check = {.width = side, .height = side, .orientation = 1};
-  return fc_image_decode("x.png", file->data, file->size, &check, d, picture, error);
+  const fc_image_header header = {
+      .kind = FC_IMAGE_PNG, .width = side, .height = side, .pixel_bytes = 4, .orientation = 1};
+  const fc_decode_wish wish = {.scale = 1};
+  g_autofree char *warning = NULL;
+  gboolean done =
+      fc_image_decode("x.png", file->data, file->size, &header, &wish, d, picture, &warning, error);
+  g_assert_null(warning);
+  return done;
 }
 
-/* With a helper as with a fork: the same picture, or the same words. */
-static void assert_same(fc_decoders *d, const bytes *file, int side) {
-  fc_picture helped = {0}, forked = {0};
-  g_autoptr(GError) error = NULL, expected = NULL;
-  gboolean done = decode(d, file, side, &helped, &error);
-  g_assert_cmpint(decode(NULL, file, side, &forked, &expected), ==, done);
-  if (!done) {
-    g_assert_cmpstr(error->message, ==, expected->message);
-    return;
-  }
-  gsize size = (gsize)(side * side * 3);
-  g_assert_cmpint(helped.channels, ==, 3);
-  g_assert_cmpmem(helped.pixels, size, forked.pixels, size);
-  fc_picture_clear(&helped);
-  fc_picture_clear(&forked);
+/* The picture that make_png made of this seed. */
+static void assert_decodes(fc_decoders *d, const bytes *file, int side, guint32 seed) {
+  fc_picture picture = {0};
+  GError *error = NULL;
+  decode(d, file, side, &picture, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(picture.channels, ==, 3);
+  for (int i = 0; i < side * side * 3; i++)
+    g_assert_cmpuint(((const guint8 *)picture.pixels)[i], ==, noise(&seed) >> 24);
+  fc_picture_clear(&picture);
 }
 
-/* Decoders that have seen their first image, so that helpers are used from now on. */
-static fc_decoders *warm(const char *path) {
-  fc_decoders *d = fc_decoders_new(path);
-  fc_decoders_pay(d, 0);
-  return d;
+static void assert_fails(fc_decoders *d, const bytes *file, int side, const char *sentence) {
+  fc_picture picture = {0};
+  g_autoptr(GError) error = NULL;
+  g_assert_false(decode(d, file, side, &picture, &error));
+  g_assert_error(error, FC_ERROR, FC_IO);
+  if (sentence) g_assert_cmpstr(error->message, ==, sentence);
 }
 
 static void assert_no_children(void) {
@@ -80,32 +80,22 @@ static void assert_no_children(void) {
 /* ---- results ------------------------------------------------------------ */
 
 /* Good files and bad ones in turn, by one helper after another's children. */
-static void test_same_as_forked(void) {
-  fc_decoders *d = warm(program);
+static void test_in_turn(void) {
+  fc_decoders *d = fc_decoders_new(program);
   for (int i = 0; i < 12; i++) {
     bytes file = make_png(20 + i, (guint32)i);
-    assert_same(d, &file, 20 + i);
-    assert_same(d, &file, 21 + i); /* its size is another than expected */
+    assert_decodes(d, &file, 20 + i, (guint32)i);
+    assert_fails(d, &file, 21 + i, "x.png: is damaged: what its header says and what it holds differ");
     file.data[file.size / 2] ^= 0x55;
-    assert_same(d, &file, 20 + i);
+    assert_fails(d, &file, 20 + i, NULL);
     file.size = file.size / 3;
-    assert_same(d, &file, 20 + i);
+    assert_fails(d, &file, 20 + i,
+                 "x.png: is cut off: the file ends before the image; --allow-truncated takes what is there");
     g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
     clear_bytes(&file);
   }
   fc_decoders_free(d);
   assert_no_children();
-}
-
-static void test_when_they_pay(void) {
-  fc_decoders *d = fc_decoders_new(program);
-  g_assert_true(fc_decoders_pay(d, LARGE));
-  fc_decoders_free(d);
-  d = fc_decoders_new(program);
-  g_assert_false(fc_decoders_pay(d, 1 << 20));
-  g_assert_true(fc_decoders_pay(d, 1 << 20));
-  g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
-  fc_decoders_free(d);
 }
 
 static gpointer decode_thread(gpointer data) {
@@ -122,7 +112,7 @@ static gpointer decode_thread(gpointer data) {
 }
 
 static void test_from_threads(void) {
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   GThread *threads[4];
   bytes file = make_png(40, 7);
   g_autofree char *png = scratch("threads.png");
@@ -138,14 +128,15 @@ static void test_from_threads(void) {
 
 /* ---- what may happen ----------------------------------------------------- */
 
-/* No such program, one that ends without a word, a file that is none: done without. */
+/* No such program, one that ends without a word, a file that is none. */
 static void test_no_helper(void) {
   static const char *const programs[] = {"/nonexistent/decode", "/bin/true", "/dev/null"};
   bytes file = make_png(30, 3);
   for (gsize i = 0; i < G_N_ELEMENTS(programs); i++) {
-    fc_decoders *d = warm(programs[i]);
-    assert_same(d, &file, 30);
-    assert_same(d, &file, 30);
+    fc_decoders *d = fc_decoders_new(programs[i]);
+    for (int k = 0; k < 2; k++)
+      assert_fails(d, &file, 30,
+                   "x.png: the program that decodes images (filterchain-decode) does not start");
     g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
     fc_decoders_free(d);
   }
@@ -162,15 +153,15 @@ static pid_t only_child(void) {
 }
 
 static void test_helper_dies(void) {
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   bytes file = make_png(30, 4);
-  assert_same(d, &file, 30);
+  assert_decodes(d, &file, 30, 4);
   pid_t first = only_child();
   if (first > 0) {
     g_assert_cmpint(kill(first, SIGKILL), ==, 0);
     siginfo_t info;
     g_assert_cmpint(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), ==, 0);
-    assert_same(d, &file, 30);
+    assert_decodes(d, &file, 30, 4);
     g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
     g_assert_cmpint(only_child(), !=, first);
   } else
@@ -189,14 +180,13 @@ static int memory_of(gsize size) {
 /* A request that makes the child touch what is not there, as a file that took it over might:
  * the helper tells, lives on, and the next image is decoded. */
 static void test_child_crashes(void) {
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
   int memory = memory_of(4096);
   const fc_decode_request wild = {.magic = FC_DECODE_MAGIC,
                                   .seconds = 5,
-                                  .pixels = 100,
-                                  .shared_size = 4096,
-                                  .file_at = 1 << 20, /* beyond its end */
+                                  .scale = 1,
+                                  .room = 1 << 20, /* beyond its end */
                                   .file_size = 4096};
   for (int i = 0; i < 3; i++) {
     g_assert_cmpint(fc_decoders_run(d, &wild, memory, 20 * G_USEC_PER_SEC, &answer), ==,
@@ -206,7 +196,7 @@ static void test_child_crashes(void) {
   }
   close(memory);
   bytes file = make_png(30, 5);
-  assert_same(d, &file, 30);
+  assert_decodes(d, &file, 30, 5);
   clear_bytes(&file);
   fc_decoders_free(d);
   assert_no_children();
@@ -214,31 +204,27 @@ static void test_child_crashes(void) {
 
 /* Too late: child and helper are ended, and there is another next time. */
 static void test_late(void) {
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
   int memory = memory_of(1 << 20);
-  const fc_decode_request request = {.magic = FC_DECODE_MAGIC,
-                                     .seconds = 5,
-                                     .pixels = 100,
-                                     .shared_size = 4096,
-                                     .file_at = 4096,
-                                     .file_size = 100};
+  const fc_decode_request request = {
+      .magic = FC_DECODE_MAGIC, .seconds = 5, .scale = 1, .room = 4096, .file_size = 100};
   g_assert_cmpint(fc_decoders_run(d, &request, memory, 0, &answer), ==, FC_DECODERS_LATE);
   g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
   assert_no_children();
   close(memory);
   bytes file = make_png(30, 6);
-  assert_same(d, &file, 30);
+  assert_decodes(d, &file, 30, 6);
   clear_bytes(&file);
   fc_decoders_free(d);
 }
 
 /* A request of another version's is none. */
 static void test_another_version(void) {
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
   int memory = memory_of(1 << 20);
-  const fc_decode_request request = {.magic = FC_DECODE_MAGIC + 1, .shared_size = 4096, .file_at = 4096};
+  const fc_decode_request request = {.magic = FC_DECODE_MAGIC + 1, .room = 4096};
   g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, &answer), ==, FC_DECODERS_LOST);
   close(memory);
   fc_decoders_free(d);
@@ -247,9 +233,9 @@ static void test_another_version(void) {
 
 /* A fork of a process that has helpers leaves them to it. */
 static void test_after_fork(void) {
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   bytes file = make_png(30, 8);
-  assert_same(d, &file, 30);
+  assert_decodes(d, &file, 30, 8);
   pid_t pid = fork();
   if (pid == 0) {
     fc_picture picture = {0};
@@ -260,11 +246,45 @@ static void test_after_fork(void) {
   int status;
   g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
   g_assert_cmpint(status, ==, 0);
-  assert_same(d, &file, 30);
+  assert_decodes(d, &file, 30, 8);
   g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
   fc_decoders_free(d);
   clear_bytes(&file);
   assert_no_children();
+}
+
+static void assert_zeros(const fc_decode_memory *memory) {
+  for (gsize i = 0; i < memory->size; i++) g_assert_cmpint(memory->at[i], ==, 0);
+}
+
+/* Memory comes back as zeros, to the next image and to none in another process. */
+static void test_memory(void) {
+  fc_decoders *d = fc_decoders_new(program);
+  fc_decode_memory *first = fc_decoders_take_memory(d, 5000), *second = fc_decoders_take_memory(d, 5000);
+  const char *place = first->at;
+  g_assert_true(first->at != second->at);
+  memset(first->at, 1, 5000);
+  fc_decoders_give_memory(d, first, TRUE);
+  fc_decoders_give_memory(d, second, FALSE); /* somebody may still write into it */
+  first = fc_decoders_take_memory(d, 4000);
+  g_assert_true(first->at == place);
+  assert_zeros(first);
+  fc_decode_memory *large = fc_decoders_take_memory(d, (gsize)64 << 20);
+  g_assert_cmpuint(large->size, >=, (gsize)64 << 20);
+  fc_decoders_give_memory(d, large, TRUE);
+  fc_decoders_give_memory(d, first, TRUE);
+  pid_t pid = fork();
+  if (pid == 0) {
+    fc_decode_memory *own = fc_decoders_take_memory(d, 4000);
+    memset(own->at, 2, 4000);
+    _exit(0);
+  }
+  int status;
+  g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+  first = fc_decoders_take_memory(d, 4000);
+  assert_zeros(first);
+  fc_decoders_give_memory(d, first, TRUE);
+  fc_decoders_free(d);
 }
 
 /* A pipe of ours ends when we close it: no helper holds the other end. */
@@ -272,9 +292,9 @@ static void test_holds_nothing(void) {
   int between[2];
   char byte;
   g_assert_cmpint(pipe(between), ==, 0);
-  fc_decoders *d = warm(program);
+  fc_decoders *d = fc_decoders_new(program);
   bytes file = make_png(30, 9);
-  assert_same(d, &file, 30);
+  assert_decodes(d, &file, 30, 9);
   close(between[1]);
   g_assert_cmpint(fcntl(between[0], F_SETFL, O_NONBLOCK), ==, 0);
   g_assert_cmpint(read(between[0], &byte, 1), ==, 0);
@@ -288,8 +308,7 @@ int main(int argc, char **argv) {
   program = g_getenv("DECODE_PROGRAM");
   g_assert_nonnull(program);
   scratch_init();
-  g_test_add_func("/media/decoders/same-as-forked", test_same_as_forked);
-  g_test_add_func("/media/decoders/when-they-pay", test_when_they_pay);
+  g_test_add_func("/media/decoders/in-turn", test_in_turn);
   g_test_add_func("/media/decoders/from-threads", test_from_threads);
   g_test_add_func("/media/decoders/no-helper", test_no_helper);
   g_test_add_func("/media/decoders/helper-dies", test_helper_dies);
@@ -297,6 +316,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/decoders/late", test_late);
   g_test_add_func("/media/decoders/another-version", test_another_version);
   g_test_add_func("/media/decoders/after-fork", test_after_fork);
+  g_test_add_func("/media/decoders/memory", test_memory);
   g_test_add_func("/media/decoders/holds-nothing", test_holds_nothing);
   int status = g_test_run();
   scratch_remove();

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "media/audio/sound_view.h"
+#include "media/audio/audio.h"
+#include "media/file/bytes.h"
 #include "media/file/warn.h"
 #include "tests/media/support.h"
 
@@ -306,68 +307,6 @@ static void test_never_set(void) {
   }
 }
 
-/* In a pipe more than 4 GiB of samples may follow a size that was never set: libsndfile is told of a file
- * that has room for them, or of as much as one of its family has. */
-static void test_never_set_in_pipe(void) {
-  static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_AIFF | SF_FORMAT_PCM_16,
-                                SF_FORMAT_AU | SF_FORMAT_PCM_16};
-  static const char *const marks[] = {"data", "SSND", ".snd"};
-  g_autofree char *path = scratch("pipe.sound");
-  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
-    make_sound(path, formats[i], 8000, 1, 1000);
-    bytes b = load(path);
-    memset(b.data + place_of(&b, marks[i]) + (i < 2 ? 4 : 8), 0xff, 4);
-    int between[2];
-    g_assert_cmpint(pipe(between), ==, 0);
-    g_assert_cmpint(write(between[1], b.data, b.size), ==, b.size);
-    close(between[1]);
-    g_autofree char *name = g_strdup_printf("/dev/fd/%d", between[0]);
-    GError *error = NULL;
-    g_autoptr(fc_input) input = fc_input_open(name, &error);
-    g_assert_no_error(error);
-    SF_INFO info = {0};
-    fc_sound_view *view = fc_sound_view_of_pipe(input);
-    fc_sound_view_allow(view, 0);
-    SNDFILE *file = sf_open_virtual(&fc_sound_view_vio, SFM_READ, &info, view);
-    g_assert_nonnull(file);
-    g_assert_cmpint(info.frames, >, i == 1 ? (gint64)0x7ff00000 : (gint64)1 << 50);
-    gint16 frames[1200];
-    g_assert_cmpint(sf_readf_short(file, frames, G_N_ELEMENTS(frames)), ==, 1000);
-    sf_close(file);
-    fc_sound_view_free(view);
-    close(between[0]);
-    clear_bytes(&b);
-  }
-}
-
-/* A size that such writers leave is one where the file's own says that more comes behind the samples; what
- * that is, and that a pipe does not keep it, is told of before they come. */
-static void test_true_size_in_pipe(void) {
-  static const guint32 sizes[] = {0x7ffff000, 0x7fffff00, 0x80000000, 0xfffffe00};
-  g_autofree char *path = scratch("true.wav"), *out = scratch("out.wav");
-  make_sound(path, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 1000);
-  for (gsize i = 0; i < 2 * G_N_ELEMENTS(sizes); i++) {
-    gboolean more = i & 1;
-    guint32 size = GUINT32_TO_LE(sizes[i / 2]), total = GUINT32_TO_LE(sizes[i / 2] + 36 + (more ? 100 : 0));
-    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-    copy_job job = {.out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
-    GError *error = NULL;
-    bytes b = load(path);
-    gsize data = place_of(&b, "data");
-    memcpy(b.data + data + 4, &size, 4);
-    memcpy(b.data + 4, &total, 4);
-    g_assert_cmpint(copy_through_pipe(&b, 3000, &job, &error), ==, !more);
-    g_autofree char *cut =
-        g_strdup_printf("is cut off: it ends after 1000 of %u frames" FC_MEDIA_ADVICE, sizes[i / 2] / 2);
-    if (more) g_assert_true(g_str_has_suffix(error->message, cut));
-    g_assert_cmpuint(lines->len, ==, more);
-    if (more)
-      g_assert_nonnull(strstr(lines->pdata[0], "has more in it behind its samples, which a pipe does"));
-    g_clear_error(&error);
-    clear_bytes(&b);
-  }
-}
-
 /* AU says it in 32 bits without a sign, in either order of bytes, or not at all; what stands behind its
  * samples is none of them. */
 static void test_sizes_of_au(void) {
@@ -458,7 +397,7 @@ static void test_tag_ahead(void) {
               .in = tagged, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}},
           NULL));
       g_assert_cmpuint(lines->len, ==, 1);
-      g_assert_true(g_str_has_suffix(lines->pdata[0], "tagged: the ID3 tag that it begins with is left out"));
+      g_assert_true(g_str_has_suffix(lines->pdata[0], "this is left out: ID3 tag"));
       for (gsize k = 1; k < 8; k++) {
         store(part, file->data, file->len * k / 8);
         assert_copy_fails(
@@ -482,7 +421,7 @@ static void test_tag_ahead(void) {
   assert_fails(tagged, "begins with an ID3 tag, and what is behind it is no sound of a kind known here");
 }
 
-/* Big-endian WAV and AIFF have no way to say so much, and none to be read any further. */
+/* Of big-endian WAV and AIFF, too, whose sizes were never set, all is read. */
 static void test_large_and_big_endian(void) {
   static const guint8 rifx[] = "RIFX\xff\xff\xff\xffWAVEfmt \0\0\0\20\0\1\0\1\0\0\37\100\0\0\76\200\0\2\0\20"
                                "data\xff\xff\xff\xff",
@@ -503,120 +442,16 @@ static void test_large_and_big_endian(void) {
       }
       GError *error = NULL;
       fc_source *source = fc_media_open(path, NULL, &error);
-      if (more == 1) {
-        g_assert_no_error(error);
-        g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, more << 29);
-        source->free(source);
-      } else {
-        g_assert_error(error, FC_ERROR, FC_IO);
-        g_assert_nonnull(strstr(error->message, "holds more than the 4 GiB of samples that can be read"));
-        g_clear_error(&error);
-      }
+      g_assert_no_error(error);
+      g_assert_cmpint(source->format.extent[FC_AXIS_X], ==, more << 29);
+      source->free(source);
     }
   g_remove(path);
 }
 
-/* Which no writer makes any more; others read the first as well. */
-static void test_two_of_samples(void) {
-  g_autofree char *one = scratch("one.wav"), *two = scratch("two.wav"), *content = NULL;
-  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-  gsize size;
-  make_sound(one, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 100);
-  g_assert_true(g_file_get_contents(one, &content, &size, NULL));
-  g_autoptr(GByteArray) both = g_byte_array_new();
-  g_byte_array_append(both, (guint8 *)content, (guint)size);
-  g_byte_array_append(both, (guint8 *)content + size - 208, 208);
-  both->data[4] = (guint8)(both->len - 8), both->data[5] = (guint8)((both->len - 8) >> 8);
-  store(two, both->data, both->len);
-  const copy_job job = {.options = {.log = keep_line, .log_data = lines}};
-  bytes got = samples_of(two, &job);
-  g_assert_cmpuint(got.size, ==, 400);
-  clear_bytes(&got);
-  g_assert_cmpuint(lines->len, ==, 2);
-  for (guint i = 0; i < lines->len; i++)
-    g_assert_true(
-        g_str_has_suffix(lines->pdata[i], ": holds samples in several chunks; those of the first are read"));
-}
-
-/* What stands behind the end of a sound, be it another one, is neither sound nor a chunk, and that is told,
- * by name and in a pipe; but of a few bytes, or of zeros. */
-static void test_behind(void) {
-  static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,
-                                SF_FORMAT_WAV | SF_FORMAT_PCM_U8,
-                                SF_FORMAT_RF64 | SF_FORMAT_PCM_16,
-                                SF_FORMAT_W64 | SF_FORMAT_PCM_16,
-                                SF_FORMAT_AIFF | SF_FORMAT_PCM_16,
-                                SF_FORMAT_AU | SF_FORMAT_PCM_16,
-                                SF_FORMAT_AU | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE,
-                                SF_FORMAT_CAF | SF_FORMAT_PCM_16,
-                                SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
-                                SF_FORMAT_OGG | SF_FORMAT_VORBIS,
-                                SF_FORMAT_OGG | SF_FORMAT_OPUS};
-  static const guint8 zeros[5000], tag[128] = "TAGof the first kind",
-                                   noise[300] = {200, 3, 250, 1, 255, 255, 255, 255};
-  g_autofree char *path = scratch("whole"), *more = scratch("more"), *want = scratch("want.raw");
-  for (gsize i = 0; i < 2 * G_N_ELEMENTS(formats); i++) {
-    gboolean flac = (formats[i / 2] & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC,
-             ogg = (formats[i / 2] & SF_FORMAT_TYPEMASK) == SF_FORMAT_OGG;
-    make_sound(path, formats[i / 2], 8000, 1, i & 1 ? 100 : 10001);
-    g_assert_true(copy(&(copy_job){.in = path, .out = want, .dtype = FC_F32}, NULL));
-    bytes b = load(path), wanted = load(want);
-    const struct {
-      const guint8 *data;
-      gsize size;
-      guint told;
-    } tails[] = {{zeros, 0, 0},   {zeros, 5000, 0}, {tag, 7, flac},
-                 {noise, 300, 1}, {tag, 128, 1},    {b.data, b.size, 1}};
-    for (gsize k = 0; k < G_N_ELEMENTS(tails); k++) {
-      g_autoptr(GByteArray) file = g_byte_array_new();
-      g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-      const copy_job job = {.options = {.log = keep_line, .log_data = lines}};
-      g_byte_array_append(file, b.data, (guint)b.size);
-      g_byte_array_append(file, tails[k].data, (guint)tails[k].size);
-      store(more, file->data, file->len);
-      bytes got = samples_of(more, &job);
-      g_assert_cmpmem(got.data, got.size, wanted.data, wanted.size);
-      clear_bytes(&got);
-      g_assert_cmpuint(lines->len, ==, 2 * tails[k].told);
-      const char *said =
-          ogg && tails[k].data == b.data
-              ? ": holds streams one after another; the first is read, and what follows is left out"
-              : ": goes on behind its own end; what follows is left out";
-      for (guint line = 0; line < lines->len; line++)
-        g_assert_true(g_str_has_suffix(lines->pdata[line], said));
-    }
-    clear_bytes(&b);
-    clear_bytes(&wanted);
-  }
-}
-
-/* FLAC's last frame is found by its number, of as many samples as it holds: one, or nearly two, or all. */
-static void test_end_of_flac(void) {
-  static const gint64 frames[] = {1, 4095, 4096, 4097, 8191, 8193, 100000};
-  g_autofree char *path = scratch("in.wav"), *flac = scratch("whole.flac"), *more = scratch("more.flac");
-  for (gsize i = 0; i < 2 * G_N_ELEMENTS(frames); i++) {
-    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-    const copy_job job = {.options = {.log = keep_line, .log_data = lines}};
-    make_sound(path, SF_FORMAT_WAV | (i & 1 ? SF_FORMAT_PCM_24 : SF_FORMAT_PCM_16), i & 1 ? 12345 : 44100,
-               1 + (i & 1), frames[i / 2]);
-    assert_copies(path, flac);
-    bytes b = load(flac), got = samples_of(flac, &job);
-    g_assert_cmpuint(lines->len, ==, 0);
-    clear_bytes(&got);
-    g_autoptr(GByteArray) file = g_byte_array_new();
-    g_byte_array_append(file, b.data, (guint)b.size);
-    g_byte_array_append(file, (const guint8 *)"x", 1);
-    store(more, file->data, file->len);
-    got = samples_of(more, &job);
-    g_assert_cmpuint(lines->len, ==, 2);
-    clear_bytes(&got);
-    clear_bytes(&b);
-  }
-}
-
-/* A chunk of CAF that is cut off is told from what is none. */
+/* A chunk of CAF behind the samples that is cut off. */
 static void test_end_of_caf(void) {
-  g_autofree char *path = scratch("whole.caf"), *part = scratch("part.caf");
+  g_autofree char *path = scratch("whole.caf"), *part = scratch("part.caf"), *out = scratch("failed.raw");
   static const guint8 chunk[12 + 30] = "info\0\0\0\0\0\0\0\36\0\0\0\1title\0a sound";
   make_sound(path, SF_FORMAT_CAF | SF_FORMAT_PCM_16, 8000, 1, 1000);
   bytes b = load(path);
@@ -624,12 +459,11 @@ static void test_end_of_caf(void) {
   gsize size = place_of(&b, "data") + 12 + 4 + 2000;
   g_byte_array_append(file, b.data, (guint)size);
   g_byte_array_append(file, chunk, sizeof chunk);
-  for (gsize k = 1; k < sizeof chunk; k++) {
-    g_autofree char *said =
-        g_strdup_printf("is cut off: %" G_GSIZE_FORMAT " bytes are missing" FC_MEDIA_ADVICE,
-                        k < 12 ? 12 - k : sizeof chunk - k);
+  for (gsize k = 12; k < sizeof chunk; k++) {
+    g_autofree char *said = g_strdup_printf(
+        "%s: is cut off: %" G_GSIZE_FORMAT " bytes are missing" FC_MEDIA_ADVICE, part, sizeof chunk - k);
     store(part, file->data, size + k);
-    assert_fails(part, said);
+    assert_copy_fails(&(copy_job){.in = part, .out = out, .dtype = FC_F32}, FC_IO, said);
   }
   clear_bytes(&b);
 }
@@ -646,27 +480,26 @@ typedef struct extended {
 /* The same with an extended format, and a size that counts what the samples are padded with. */
 static void extend_w64(const char *from, const char *to, const extended *how) {
   enum { HEADER = 40, CHUNK = 24, FORMAT_END = HEADER + CHUNK + 40, TAG_AT = HEADER + CHUNK };
-  const fc_chunk_layout *w64 = fc_chunk_layout_of(FC_FAMILY_W64);
   bytes b = load(from);
   guint8 front[FORMAT_END + CHUNK + 8] = {0}, *type = front + TAG_AT + 24;
   gsize data = place_of(&b, "data"), size = how->frames ? sizeof front : FORMAT_END;
   memcpy(front, b.data, TAG_AT + 16);
-  fc_chunk_put(w64, front + HEADER + 16, CHUNK + 40, 8);
-  fc_chunk_put(w64, front + TAG_AT, 0xfffe, 2);
-  fc_chunk_put(w64, front + TAG_AT + 14, (guint64)how->bits, 2);
-  fc_chunk_put(w64, front + TAG_AT + 16, 22, 2);
-  fc_chunk_put(w64, front + TAG_AT + 18, (guint64)how->valid, 2);
-  fc_chunk_put(w64, type, how->type, 2);
+  fc_put_little(front + HEADER + 16, CHUNK + 40, 8);
+  fc_put_little(front + TAG_AT, 0xfffe, 2);
+  fc_put_little(front + TAG_AT + 14, (guint64)how->bits, 2);
+  fc_put_little(front + TAG_AT + 16, 22, 2);
+  fc_put_little(front + TAG_AT + 18, (guint64)how->valid, 2);
+  fc_put_little(type, how->type, 2);
   memcpy(type + 2, how->tail ? how->tail : "\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71", 14);
-  fc_chunk_put_id(w64, front + FORMAT_END, (const guint8 *)"fact");
-  fc_chunk_put(w64, front + FORMAT_END + 16, CHUNK + 8, 8);
-  fc_chunk_put(w64, front + FORMAT_END + CHUNK, (guint64)how->frames, 8);
+  memcpy(front + FORMAT_END, "fact\xf3\xac\xd3\x11\x8c\xd1\0\xc0\x4f\x8e\xdb\x8a", 16);
+  fc_put_little(front + FORMAT_END + 16, CHUNK + 8, 8);
+  fc_put_little(front + FORMAT_END + CHUNK, (guint64)how->frames, 8);
   g_autoptr(GByteArray) file = g_byte_array_new();
   g_byte_array_append(file, front, (guint)size);
   g_byte_array_append(file, b.data + data, (guint)(b.size - data));
   while ((file->len - size) % 8) put(file, 0, 1);
-  fc_chunk_put(w64, file->data + size + 16, file->len - size, 8);
-  fc_chunk_put(w64, file->data + 16, file->len, 8);
+  fc_put_little(file->data + size + 16, file->len - size, 8);
+  fc_put_little(file->data + 16, file->len, 8);
   store(to, file->data, file->len);
   clear_bytes(&b);
 }
@@ -715,7 +548,7 @@ static void test_unknown_w64(void) {
   make_sound(plain, SF_FORMAT_W64 | SF_FORMAT_PCM_16, 48000, 2, 1000);
   for (gsize i = 0; i < G_N_ELEMENTS(hows); i++) {
     extend_w64(plain, path, &hows[i]);
-    assert_fails(path, "cannot be read as W64: Error in WAV/W64/RF64 file. Malformed 'fmt ' chunk");
+    assert_fails(path, "cannot be read as W64: its samples are of an unknown format");
   }
 }
 
@@ -742,49 +575,34 @@ static void test_padded_w64(void) {
   }
 }
 
-/* Of AIFF without samples too, what stands behind it is told; and where it counts more of them than there are
- * it is cut off. */
+/* AIFF counts its frames a second time: where it counts more of them than there are it is cut off. */
 static void test_counts_of_aiff(void) {
-  g_autofree char *path = scratch("in.aiff"), *more = scratch("more.aiff");
+  g_autofree char *path = scratch("in.aiff"), *out = scratch("failed.raw");
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
   const copy_job job = {.options = {.log = keep_line, .log_data = lines, .allow_truncated = TRUE}};
-  for (gint64 frames = 0; frames <= 1500; frames += 1500) {
-    make_sound(path, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 8000, 1, frames);
-    bytes b = load(path), got;
-    gsize frames_at = place_of(&b, "COMM") + 10;
-    g_autoptr(GByteArray) file = g_byte_array_new();
-    g_byte_array_append(file, b.data, (guint)b.size);
-    for (int i = 0; i < 300; i++) put(file, 0x1357, 2);
-    store(more, file->data, file->len);
-    got = samples_of(more, &job);
-    g_assert_cmpuint(got.size, ==, (gsize)frames * 4);
-    g_assert_cmpuint(lines->len, ==, 2);
-    g_assert_true(
-        g_str_has_suffix(lines->pdata[1], ": goes on behind its own end; what follows is left out"));
-    g_ptr_array_set_size(lines, 0);
-    clear_bytes(&got);
-    if (frames) {
-      memcpy(b.data + frames_at, "\0\0\x7\xd0", 4);
-      store(path, b.data, b.size);
-      assert_fails(path, "is cut off: it ends after 1500 of 2000 frames" FC_MEDIA_ADVICE);
-      got = samples_of(path, &job);
-      g_assert_cmpuint(got.size, ==, (gsize)frames * 4);
-      g_assert_cmpuint(lines->len, ==, 2);
-      clear_bytes(&got);
-    }
-    clear_bytes(&b);
-  }
+  make_sound(path, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 8000, 1, 1500);
+  bytes b = load(path), got;
+  memcpy(b.data + place_of(&b, "COMM") + 10, "\0\0\x7\xd0", 4);
+  store(path, b.data, b.size);
+  g_autofree char *said = g_strdup_printf("%s: is cut off: 1000 bytes are missing" FC_MEDIA_ADVICE, path);
+  assert_copy_fails(&(copy_job){.in = path, .out = out, .dtype = FC_F32}, FC_IO, said);
+  GError *error = NULL;
+  g_assert_true(copy(&(copy_job){.in = path, .out = out, .dtype = FC_F32, .options = job.options}, &error));
+  got = load(out);
+  g_assert_cmpuint(got.size, ==, 1500 * 4);
+  g_assert_cmpuint(lines->len, ==, 1);
+  clear_bytes(&got);
+  clear_bytes(&b);
 }
 
-/* A size of 0 is none where samples follow, whatever the file's own; where a chunk follows, or zeros that
- * fill it up, there are none. */
+/* A size of 0 was never set where samples follow, unless the file's own size is right. */
 static void test_size_of_zero(void) {
   enum { TOTAL_AT = 4, SIZE_AT = 40, HEAD = 44 };
   g_autofree char *in = scratch("zero.wav"), *out = scratch("zero-out.wav"),
                   *whole = scratch("zero-whole.wav");
   make_sound(whole, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 500);
   bytes b = load(whole);
-  static const guint32 totals[] = {0, 36, 1036, 0x7ffff024, 0xffffffff};
+  static const guint32 totals[] = {0, 36, 0x7ffff024, 0xffffffff};
   for (gsize i = 0; i < G_N_ELEMENTS(totals); i++) {
     guint32 size = 0, total = GUINT32_TO_LE(totals[i]);
     memcpy(b.data + TOTAL_AT, &total, 4);
@@ -795,16 +613,6 @@ static void test_size_of_zero(void) {
     bytes made = load(out);
     g_assert_cmpmem(made.data + HEAD, made.size - HEAD, b.data + HEAD, b.size - HEAD);
     clear_bytes(&made);
-    if (totals[i] <= 36 || totals[i] == 0xffffffff) continue;
-    memset(b.data + HEAD, 0, 4);
-    for (int chunk = 0; chunk < 2; chunk++) {
-      if (chunk) memcpy(b.data + HEAD, "junk\x40\0\0", 8);
-      store(in, b.data, b.size);
-      g_assert_true(copy(&(copy_job){.in = in, .out = out, .dtype = -1}, NULL));
-      made = load(out);
-      g_assert_cmpint(made.data[SIZE_AT] | made.data[SIZE_AT + 1], ==, 0);
-      clear_bytes(&made);
-    }
   }
   clear_bytes(&b);
 }
@@ -821,12 +629,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/foreign/large-au", test_large_au);
   g_test_add_func("/media/foreign/tag-ahead", test_tag_ahead);
   g_test_add_func("/media/foreign/large-and-big-endian", test_large_and_big_endian);
-  g_test_add_func("/media/foreign/never-set-in-pipe", test_never_set_in_pipe);
-  g_test_add_func("/media/foreign/true-size-in-pipe", test_true_size_in_pipe);
-  g_test_add_func("/media/foreign/behind", test_behind);
-  g_test_add_func("/media/foreign/end-of-flac", test_end_of_flac);
   g_test_add_func("/media/foreign/end-of-caf", test_end_of_caf);
-  g_test_add_func("/media/foreign/two-of-samples", test_two_of_samples);
   g_test_add_func("/media/foreign/extended-w64", test_extended_w64);
   g_test_add_func("/media/foreign/unknown-w64", test_unknown_w64);
   g_test_add_func("/media/foreign/padded-w64", test_padded_w64);

@@ -76,10 +76,9 @@ static gboolean encode(int major, gint64 frames, fc_output *output, GError **err
   enum { PIECE = 1 << 17 };
   const fc_audio_spec spec = {
       .samples = {major | SF_FORMAT_DOUBLE, FC_F64, 53}, .rate = 48000, .channels = 1, .frames = FC_UNKNOWN};
-  const gboolean wav = major == SF_FORMAT_WAV || major == SF_FORMAT_W64;
   g_autofree double *silence = g_new0(double, PIECE);
   memset(output, 0, sizeof *output);
-  fc_encoder *encoder = (wav ? fc_wav_encoder_new : fc_sndfile_encoder_new)("long", output, &spec, error);
+  fc_encoder *encoder = fc_pcm_encoder_new("long", output, &spec, error);
   gboolean done = encoder != NULL;
   for (gint64 left = frames; done && left > 0; left -= PIECE)
     done = encoder->write(encoder, silence, MIN(left, PIECE), error);

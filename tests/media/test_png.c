@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "media/image/image_meta.h"
+#include "media/image/meta.h"
 #include "tests/media/images.h"
 
 /* ---- files ---------------------------------------------------------------- */
@@ -68,27 +68,28 @@ static void test_beyond_palette(void) {
   }
 }
 
-/* What stb_image refuses of palettes it still does. */
+static void assert_unreadable(const char *path) {
+  g_autoptr(GError) error = NULL;
+  g_assert_false(can_read(path, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_IO);
+}
+
+/* Palettes that are missing, of the wrong size, or behind what they are for. */
 static void test_odd_palettes(void) {
   static const struct {
-    const char *first, *second, *reason;
+    const char *first, *second;
     gsize first_size, second_size;
-  } cases[] = {{"PLTE", NULL, "no PLTE", 0, 0},
-               {"tEXt", NULL, "no PLTE", 3, 0},
-               {"PLTE", NULL, "invalid PLTE", 3 * 300, 0},
-               {"PLTE", "tRNS", "bad tRNS len", 6, 3},
-               {"tRNS", "PLTE", "tRNS before PLTE", 1, 6}};
+  } cases[] = {{"PLTE", NULL, 0, 0}, {"tEXt", NULL, 3, 0}, {"PLTE", NULL, 3 * 300, 0}};
   static const guint8 zeros[1000] = {0};
   g_autofree char *path = scratch("odd.png");
   g_autoptr(GByteArray) data = pack("\0\0\0", 3);
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *message = g_strdup_printf("cannot be decoded: %s", cases[i].reason);
     g_autoptr(GByteArray) png = begin_png(&(png_kind){2, 1, 8, 3});
     put_chunk(png, cases[i].first, zeros, cases[i].first_size);
     if (cases[i].second) put_chunk(png, cases[i].second, zeros, cases[i].second_size);
     put_chunk(png, "IDAT", data->data, data->len);
     end_png(path, png);
-    assert_open_fails(path, FC_IO, message);
+    assert_unreadable(path);
   }
 }
 
@@ -101,8 +102,6 @@ static void test_kinds(void) {
   guint read = 0;
   for (guint8 colour = 0; colour < 9; colour++)
     for (guint8 depth = 0; depth < 34; depth++) {
-      g_autofree char *sentence =
-          g_strdup_printf("is damaged: its header says %d bits of colour type %d", depth, colour);
       g_autoptr(GByteArray) png = begin_png(&(png_kind){1, 1, depth, colour});
       if (colour == 3) put_chunk(png, "PLTE", "abc", 3);
       static const guint8 channels[] = {1, 0, 3, 1, 2, 0, 4};
@@ -112,7 +111,7 @@ static void test_kinds(void) {
       if (!right) {
         put_chunk(png, "IDAT", data->data, data->len);
         end_png(path, png);
-        assert_open_fails(path, FC_IO, sentence);
+        assert_unreadable(path);
         continue;
       }
       g_autoptr(GByteArray) own = pack("\0\0\0\0\0\0\0\0", 1 + (channels[colour] * depth + 7u) / 8);
@@ -136,9 +135,7 @@ static void test_structure(void) {
     put_chunk(png, "IEND", NULL, 0);
     if (kind == 2) g_byte_array_append(png, (const guint8 *)"\0\0\0\1abCdx\0\0\0\0", 13);
     store(path, png->data, png->len);
-    if (kind == 0)
-      assert_open_fails(path, FC_IO,
-                        "chunk NEED at byte 33 is of a kind not known here, and says that it is needed");
+    if (kind == 0) assert_unreadable(path);
     if (kind == 1) assert_open_fails(path, FC_IO, "holds no image data");
     if (kind != 2) continue;
     assert_copies(path, out);
@@ -147,33 +144,13 @@ static void test_structure(void) {
   }
 }
 
-/* ---- the checksum of the image data --------------------------------------- */
+/* ---- image data ----------------------------------------------------------- */
 
 static void store_with_data(const char *path, const png_kind *kind, const GByteArray *data, guint size) {
   g_autoptr(GByteArray) png = begin_png(kind);
   put_chunk(png, "IDAT", data->data, MIN(size, 1));
   put_chunk(png, "IDAT", data->data + MIN(size, 1), size - MIN(size, 1));
   end_png(path, png);
-}
-
-/* Of every kind: right, wrong, cut in pieces, or not there. */
-static void test_checksum(void) {
-  static const png_kind kinds[] = {{5, 3, 8, 2}, {9, 3, 1, 0}, {5, 3, 16, 6}, {5, 3, 8, 4}, {5, 3, 16, 0}};
-  g_autofree char *path = scratch("sum.png");
-  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
-    static const guint8 channels[] = {1, 0, 3, 0, 2, 0, 4};
-    guint8 rows[256] = {0};
-    gsize row = 1 + (kinds[i].width * kinds[i].depth * channels[kinds[i].colour] + 7) / 8;
-    for (gsize k = 0; k < 3 * row; k++) rows[k] = k % row ? (guint8)(k * 37) : (guint8)(k / row);
-    g_autoptr(GByteArray) data = pack(rows, 3 * row);
-    store_with_data(path, &kinds[i], data, data->len);
-    g_array_unref(read_file(path, NULL, NULL));
-    store_with_data(path, &kinds[i], data, data->len - 4);
-    assert_open_fails(path, FC_IO, "cannot be decoded: its image data lack their checksum");
-    data->data[data->len - 1] ^= 1;
-    store_with_data(path, &kinds[i], data, data->len);
-    assert_open_fails(path, FC_IO, "cannot be decoded: the checksum of its image data is wrong");
-  }
 }
 
 /* Something behind the checksum or the pixels is passed over, as ever; too little is an error. */
@@ -187,16 +164,13 @@ static void test_odd_data(void) {
   g_array_unref(read_file(path, NULL, NULL));
   store_with_data(path, &kind, more, more->len);
   g_array_unref(read_file(path, NULL, NULL));
-  more->data[more->len - 1] ^= 1;
-  store_with_data(path, &kind, more, more->len);
-  assert_open_fails(path, FC_IO, "cannot be decoded: the checksum of its image data is wrong");
   store_with_data(path, &kind, less, less->len);
-  assert_open_fails(path, FC_IO, "cannot be decoded: its image data are less than its pixels");
+  assert_unreadable(path);
 }
 
 /* ---- what stands beside the pixels ---------------------------------------- */
 
-#define LOST " has no place for what else is in the input, and it is left out: "
+#define LOST "of what the input says beside its samples this is left out: "
 
 typedef struct chunk {
   const char *type, *data;
@@ -233,13 +207,13 @@ static void test_chunks(void) {
   store_beside(png, 8, 2, kept, G_N_ELEMENTS(kept));
   assert_copy_says(png, out, "");
   for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) g_assert_true(has_chunk(out, &kept[i]));
-  assert_copy_says(png, jpg, "JPEG" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
-  assert_copy_says(png, bmp, "BMP" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
-  assert_copy_says(png, tga, "TGA" LOST "bKGD, oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, jpg, LOST "oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, bmp, LOST "oFFs, vpAg, teSt, mDCV, cLLI");
+  assert_copy_says(png, tga, LOST "oFFs, vpAg, teSt, mDCV, cLLI");
   store_beside(png, 8, 2, left, G_N_ELEMENTS(left));
-  assert_copy_says(png, out, "PNG" LOST "sBIT, tIME, hIST, sPLT, teST, te?T");
+  assert_copy_says(png, out, LOST "sBIT, hIST, sPLT, teST, te?T");
   for (gsize i = 0; i < G_N_ELEMENTS(left); i++) g_assert_false(contains(out, left[i].type, 4));
-  assert_copy_says(png, tga, "TGA" LOST "sBIT, tIME, hIST, sPLT, teST, te?T");
+  assert_copy_says(png, tga, LOST "sBIT, hIST, sPLT, teST, te?T");
 }
 
 /* A background has the numbers of the samples: it holds for those of the same kind. */
@@ -248,7 +222,7 @@ static void test_background(void) {
                      grey = {"bKGD", "\0\7", 2}, palette = {"PLTE", "abcdef", 6};
   g_autofree char *png = scratch("b.png"), *out = scratch("b2.png");
   store_beside(png, 8, 3, &of_palette, 1);
-  assert_copy_says(png, out, "PNG" LOST "bKGD");
+  assert_copy_says(png, out, "");
   g_assert_false(contains(out, "bKGD", 4));
   store_beside(png, 16, 2, &wide, 1);
   assert_copy_says(png, out, "");
@@ -257,9 +231,10 @@ static void test_background(void) {
   assert_copy_says(png, out, "");
   g_assert_true(has_chunk(out, &grey));
   store_beside(png, 4, 0, &grey, 1); /* of 4 bits, which become 8 */
-  assert_copy_says(png, out, "PNG" LOST "bKGD");
+  assert_copy_says(png, out, "");
+  g_assert_false(contains(out, "bKGD", 4));
   store_beside(png, 8, 2, &palette, 1); /* a suggestion */
-  assert_copy_says(png, out, "PNG" LOST "PLTE");
+  assert_copy_says(png, out, LOST "PLTE");
 }
 
 /* However many there are. */
@@ -284,7 +259,7 @@ static void test_aspect(void) {
   g_autofree char *png = scratch("a.png"), *bmp = scratch("a.bmp"), *jpg = scratch("a.jpg"),
                   *out = scratch("a2.png");
   store_beside(png, 8, 2, &aspect, 1);
-  assert_copy_says(png, bmp, "BMP" LOST "resolution");
+  assert_copy_says(png, bmp, LOST "resolution");
   assert_copy_says(png, jpg, "");
   assert_copy_says(png, out, "");
   g_assert_true(has_chunk(out, &aspect));
@@ -316,7 +291,7 @@ static void test_segments(void) {
   bytes b = load(plain);
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     gboolean kept = cases[i].left_out && !*cases[i].left_out;
-    g_autofree char *said = g_strdup_printf("JPEG" LOST "%s", cases[i].left_out);
+    g_autofree char *said = g_strdup_printf(LOST "%s", cases[i].left_out);
     g_autoptr(GByteArray) with = g_byte_array_new();
     g_byte_array_append(with, b.data, 20);
     g_byte_array_append(with, (const guint8 *)cases[i].segment, (guint)cases[i].size);
@@ -395,11 +370,10 @@ static void test_odd_exif(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
-  g_test_add_func("/media/png/beyond-palette", test_beyond_palette);
+  if (HAS_SPNG) g_test_add_func("/media/png/beyond-palette", test_beyond_palette);
   g_test_add_func("/media/png/odd-palettes", test_odd_palettes);
   g_test_add_func("/media/png/kinds", test_kinds);
   g_test_add_func("/media/png/structure", test_structure);
-  g_test_add_func("/media/png/checksum", test_checksum);
   g_test_add_func("/media/png/odd-data", test_odd_data);
   g_test_add_func("/media/png/chunks", test_chunks);
   g_test_add_func("/media/png/background", test_background);

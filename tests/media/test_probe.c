@@ -13,14 +13,25 @@
 #include "media/file/internal.h"
 #include "tests/media/support.h"
 
-#define READ    "read are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, png, jpg, bmp, tga, npy, raw"
-#define WRITTEN "wav, rf64, w64, aiff, au, flac, caf, ogg, opus, png, jpg, bmp, tga, npy, raw"
+#ifdef FC_WITH_WEBP
+#define WEBP "webp, "
+#else
+#define WEBP ""
+#endif
+#ifdef FC_WITH_TIFF
+#define TIFF "tiff, "
+#else
+#define TIFF ""
+#endif
+#define IMAGES  "png, jpg, " WEBP TIFF "bmp, tga, npy, raw"
+#define READ    "read are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, " IMAGES
+#define WRITTEN "wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, " IMAGES
 
 static void assert_open_fails(const char *path, const fc_media_options *options, int code,
                               const char *message) {
   GError *error = NULL;
   g_autofree char *expected = g_strdup_printf("%s: %s", path, message);
-  g_assert_null(fc_media_open(path, options, &error));
+  g_assert_false(can_read(path, options, &error));
   g_assert_error(error, FC_ERROR, code);
   g_assert_cmpstr(error->message, ==, expected);
   g_error_free(error);
@@ -67,7 +78,7 @@ static void test_load_limit(void) {
 /* Whoever shows what the library says need not look for what upsets a terminal in it. */
 static void test_upsetting_name(void) {
   g_autoptr(GError) error = NULL;
-  g_assert_null(fc_media_open("/none/two\nlines\x1b[2J\xc2\x9b\x7f\xff.wav", NULL, &error));
+  g_assert_false(can_read("/none/two\nlines\x1b[2J\xc2\x9b\x7f\xff.wav", NULL, &error));
   g_assert_cmpstr(error->message, ==,
                   "/none/two lines [2J   \xef\xbf\xbd.wav: cannot be opened: No such file or directory");
 }
@@ -134,7 +145,7 @@ static void test_stubs(void) {
     GError *error = NULL;
     store(path, stubs[i], strlen(stubs[i]));
     guint before = open_descriptors();
-    g_assert_null(fc_media_open(path, NULL, &error));
+    g_assert_false(can_read(path, NULL, &error));
     g_assert_nonnull(error);
     g_assert_true(error->domain == FC_ERROR);
     g_assert_true(g_str_has_prefix(error->message, path));
@@ -162,10 +173,8 @@ static void test_outputs(void) {
   g_autofree char *a = g_strdup_printf("%s: no format \"xyz\" to write: there are " WRITTEN, odd);
   g_autofree char *b = g_strdup_printf(
       "%s: has no extension to tell a format by: there are " WRITTEN " (or give --format)", bare);
-  g_autofree char *c = g_strdup_printf("%s: no format \"mp3\" to write: there are " WRITTEN, "out.mp3");
   assert_copy_fails(&(copy_job){.in = in, .out = odd, .dtype = -1}, FC_INVALID, a);
   assert_copy_fails(&(copy_job){.in = in, .out = bare, .dtype = -1}, FC_INVALID, b);
-  assert_copy_fails(&(copy_job){.in = in, .out = "out.mp3", .dtype = -1}, FC_INVALID, c);
   assert_copy_fails(&(copy_job){.in = in, .out = "-", .dtype = -1}, FC_INVALID,
                     "standard output: has no name to tell a format by; give --format (" WRITTEN ")");
   assert_copy_fails(&(copy_job){.in = in, .out = odd, .dtype = -1, .options.out_format = "gif"}, FC_INVALID,
@@ -179,7 +188,7 @@ static void test_named_input(void) {
   g_autofree char *in = scratch("named.wav");
   make_sound(in, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, 50);
   GError *error = NULL;
-  g_assert_null(fc_media_open(in, &(fc_media_options){.in_format = "gif"}, &error));
+  g_assert_false(can_read(in, &(fc_media_options){.in_format = "gif"}, &error));
   g_assert_error(error, FC_ERROR, FC_INVALID);
   g_error_free(error);
 }

@@ -112,7 +112,7 @@ static gboolean fails(test *t, const char *how, const char *what) {
 static gboolean same_measurements(const fc_result *a, const fc_result *b) {
   if (a->n_measured != b->n_measured) return FALSE;
   for (gsize i = 0; i < a->n_measured; i++) {
-    const fc_measured *x = &a->measured[i], *y = &b->measured[i];
+    const fc_measured *x = a->measured[i], *y = b->measured[i];
     if (strcmp(x->name, y->name) || x->channel != y->channel ||
         memcmp(&x->value, &y->value, sizeof x->value) || g_strcmp0(x->exact, y->exact))
       return FALSE;

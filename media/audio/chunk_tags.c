@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* chunk_tags.c - see chunk_tags.h. bext after EBU Tech 3285. */
+#include "media/audio/chunk_tags.h"
+
+#include <string.h>
+
+#include "media/audio/comments.h"
+#include "media/file/bytes.h"
+
+/* One text in every family; of several rows with a name the first is written. */
+static const struct {
+  const char *name, *riff, *aiff, *caf;
+} texts[] = {{"TITLE", "INAM", "NAME", "title"},
+             {"COPYRIGHT", "ICOP", "(c) ", "copyright"},
+             {"SOFTWARE", "ISFT", NULL, "software"},
+             {"ENCODER", "ISFT", NULL, "encoder"},
+             {"ENCODER", NULL, NULL, "encoding application"},
+             {"ARTIST", "IART", "AUTH", "artist"},
+             {"COMMENT", "ICMT", "ANNO", "comment"},
+             {"COMMENT", NULL, NULL, "comments"},
+             {"DESCRIPTION", "ICMT", "ANNO", "description"},
+             {"DATE", "ICRD", NULL, "date"},
+             {"ALBUM", "IPRD", NULL, "album"},
+             {"TRACKNUMBER", "ITRK", NULL, "tracknumber"},
+             {"TRACKNUMBER", "IPRT", NULL, "track number"},
+             {"GENRE", "IGNR", NULL, "genre"},
+             {"ENGINEER", "IENG", NULL, "engineer"},
+             {"KEYWORDS", "IKEY", NULL, "keywords"},
+             {"SUBJECT", "ISBJ", NULL, "subject"},
+             {"LANGUAGE", "ILNG", NULL, "language"},
+             {"SOURCE", "ISRC", NULL, "source"}};
+
+/* Which chunks of a family are about the samples. */
+typedef struct chunk_rules {
+  fc_tag_family family;
+  const char *layout;    /* how they lie, or made from them: written anew */
+  const char *positions; /* count samples */
+  const char *channels;  /* count channels */
+  const char *texts;     /* hold nothing but texts that are tags too */
+} chunk_rules;
+
+static const chunk_rules rules[] = {
+    {FC_TAGS_RIFF, "fmt  data fact PEAK ds64 JUNK junk PAD  FLLR filr levl MD5  slnt wavl", "cue  smpl plst",
+     "chna", "bext"},
+    {FC_TAGS_AIFF, "COMM SSND FVER PEAK", "MARK INST", "CHAN", "NAME AUTH (c)  ANNO COMT"},
+    {FC_TAGS_CAF, "desc data free peak pakt kuki ovvw", "mark regn inst", "chan", "info"},
+};
+
+static const chunk_rules *rules_of(fc_tag_family family) {
+  for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
+    if (rules[i].family == family) return &rules[i];
+  return NULL;
+}
+
+static const char *id_in(gsize row, fc_tag_family family) {
+  return family == FC_TAGS_RIFF ? texts[row].riff : family == FC_TAGS_AIFF ? texts[row].aiff : texts[row].caf;
+}
+
+/* By what a file of the family calls it; an unknown one has the name that it has there. */
+static const char *name_of(fc_tag_family family, const char *id) {
+  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
+    if (id_in(i, family) && g_ascii_strcasecmp(id_in(i, family), id) == 0) return texts[i].name;
+  return id;
+}
+
+static const char *id_of(fc_tag_family family, const char *name) {
+  for (gsize i = 0; name && i < G_N_ELEMENTS(texts); i++)
+    if (id_in(i, family) && g_ascii_strcasecmp(texts[i].name, name) == 0) return id_in(i, family);
+  return NULL;
+}
+
+/* Windows 1252, of which five bytes are not defined. */
+static gunichar windows_character(guint8 byte) {
+  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
+  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
+}
+
+char *fc_text_to_utf8(const char *text, gsize size) {
+  enum { MOST = 3 }; /* bytes of such a character */
+  gsize length = 0;
+  const gboolean as_is = g_utf8_validate_len(text, size, NULL);
+  char *to = g_try_malloc((as_is ? 1 : MOST) * size + 1);
+  for (gsize i = 0; to && i < size; i++) {
+    if (as_is)
+      to[length++] = text[i];
+    else
+      length += (gsize)g_unichar_to_utf8(windows_character((guint8)text[i]), to + length);
+  }
+  if (to) to[length] = 0;
+  return to;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+/* Up to the first zero; empty ones are none. */
+static void add_text(fc_tags *tags, const char *name, const guint8 *value, gsize size) {
+  const gsize length = strnlen((const char *)value, size);
+  if (length) fc_tags_add_text(tags, name, value, (gssize)length);
+}
+
+/* Whether an entry of a LIST may begin at a place: it has a name, and is all there. */
+static gboolean is_entry_at(const fc_chunk_layout *layout, const guint8 *data, gsize size, gsize at) {
+  if (at > size || size - at < 8) return FALSE;
+  for (gsize i = 0; i < 4; i++)
+    if (data[at + i] < ' ' || data[at + i] > '~') return FALSE;
+  return fc_chunk_get(layout, data + at + 4, 4) <= size - at - 8;
+}
+
+/* Some writers leave out the byte that makes an odd size even. */
+static void read_info(fc_tags *tags, const fc_chunk_layout *layout, const guint8 *data, gsize size) {
+  gsize at = 4;
+  while (at < size && size - at >= 8) {
+    const gsize left = size - at - 8, said = (gsize)fc_chunk_get(layout, data + at + 4, 4);
+    const gsize length = MIN(said, left);
+    char id[5] = "";
+    memcpy(id, data + at, 4);
+    add_text(tags, name_of(FC_TAGS_RIFF, id), data + at + 8, length);
+    at += 8 + length;
+    if (length & 1 && (is_entry_at(layout, data, size, at + 1) || !is_entry_at(layout, data, size, at))) at++;
+  }
+}
+
+static void read_bext(fc_tags *tags, const guint8 *data, gsize size) {
+  static const struct {
+    const char *name;
+    guint16 at, size;
+  } fields[] = {{"DESCRIPTION", 0, 256},
+                {"ORIGINATOR", 256, 32},
+                {"ORIGINATOR_REFERENCE", 288, 32},
+                {"ORIGINATION_DATE", 320, 10},
+                {"ORIGINATION_TIME", 330, 8}};
+  enum { HISTORY_AT = 602 };
+  for (gsize i = 0; i < G_N_ELEMENTS(fields); i++)
+    if (size >= (gsize)fields[i].at + fields[i].size)
+      add_text(tags, fields[i].name, data + fields[i].at, fields[i].size);
+  if (size > HISTORY_AT) add_text(tags, "CODING_HISTORY", data + HISTORY_AT, size - HISTORY_AT);
+}
+
+/* Pairs of a key and a text. */
+static void read_caf_info(fc_tags *tags, const guint8 *data, gsize size) {
+  gsize at = 4;
+  while (at < size) {
+    const gsize key = strnlen((const char *)data + at, size - at), value_at = MIN(at + key + 1, size);
+    const gsize value = strnlen((const char *)data + value_at, size - value_at);
+    g_autofree char *name =
+        key <= FC_TAG_NAME_MAX ? g_ascii_strup((const char *)data + at, (gssize)key) : NULL;
+    add_text(tags, name ? name_of(FC_TAGS_CAF, name) : NULL, data + value_at, value);
+    at = value_at + value + 1;
+  }
+}
+
+/* COMT, as sox writes it: each comment has a date, the marker that it is about or 0, and its length. */
+static void read_comments(fc_tags *tags, const guint8 *data, gsize size) {
+  enum { MARKER_AT = 4, SIZE_AT = 6, HEAD = 8, COUNT = 2 };
+  guint64 left = size >= COUNT ? fc_big(data, COUNT) : 0;
+  for (gsize at = COUNT; left && at < size && size - at >= HEAD; left--) {
+    const gsize said = (gsize)fc_big(data + at + SIZE_AT, 2), length = MIN(said, size - at - HEAD);
+    if (!fc_big(data + at + MARKER_AT, 2)) add_text(tags, "COMMENT", data + at + HEAD, length);
+    at += HEAD + length + (length & 1);
+  }
+}
+
+static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_tag_chunk *chunk) {
+  char id[5] = "";
+  memcpy(id, chunk->id, 4);
+  const gboolean list = strcmp(id, "LIST") == 0 && chunk->size >= 4 && memcmp(chunk->data, "INFO", 4) == 0;
+  if (layout->family == FC_TAGS_RIFF && list) read_info(tags, layout, chunk->data, chunk->size);
+  if (strcmp(id, "bext") == 0) read_bext(tags, chunk->data, chunk->size);
+  if (layout->family == FC_TAGS_CAF && strcmp(id, "info") == 0) read_caf_info(tags, chunk->data, chunk->size);
+  if (layout->family == FC_TAGS_AIFF && strcmp(id, "COMT") == 0)
+    read_comments(tags, chunk->data, chunk->size);
+  if (layout->family == FC_TAGS_AIFF && fc_chunk_id_is_among(chunk->id, "NAME AUTH (c)  ANNO"))
+    add_text(tags, name_of(FC_TAGS_AIFF, id), chunk->data, chunk->size);
+}
+
+/* Nothing but texts, which are tags too. */
+static gboolean holds_texts(fc_tag_family family, const fc_tag_chunk *chunk) {
+  const gboolean list = memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4;
+  return (family == FC_TAGS_RIFF && list && memcmp(chunk->data, "INFO", 4) == 0) ||
+         fc_chunk_id_is_among(chunk->id, rules_of(family)->texts);
+}
+
+/* What a chunk is called in a warning: by number where its id is no word. */
+static char *title_of(const fc_tag_chunk *chunk) {
+  const guint8 *id = chunk->id;
+  gboolean word = id[0] != ' ', labels = memcmp(id, "LIST", 4) == 0 && chunk->size >= 4;
+  for (int i = 0; i < 4; i++) word &= id[i] >= ' ' && id[i] <= '~' && id[i] != ',';
+  if (labels && memcmp(chunk->data, "adtl", 4) == 0) return g_strdup("labels");
+  return word ? g_strchomp(g_strndup((const char *)id, 4))
+              : g_strdup_printf("0x%02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
+}
+
+/* The chunks of RIFX have their numbers in the other order, and only their texts are taken. */
+static void drop_last(fc_tags *tags) {
+  const fc_tag_chunk *last = &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1);
+  if (!holds_texts(FC_TAGS_RIFF, last)) {
+    g_autofree char *title = title_of(last);
+    fc_tags_lose(tags, title);
+  }
+  g_array_set_size(tags->chunks, tags->chunks->len - 1);
+}
+
+gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const fc_chunk *chunk,
+                            gboolean ahead, fc_front *front, GError **error) {
+  if (fc_chunk_id_is_among(chunk->id, rules_of(layout->family)->layout)) return TRUE;
+  const fc_tag_chunk named = {.id = {chunk->id[0], chunk->id[1], chunk->id[2], chunk->id[3]}};
+  g_autofree char *title = title_of(&named), *damaged = g_strdup_printf("%s (cut off)", title);
+  const fc_input *input = front->input;
+  if (input->seekable && chunk->size > input->size - chunk->offset) {
+    fc_tags_lose(tags, damaged);
+    return TRUE;
+  }
+  guint8 *data = fc_tags_add_chunk(tags, chunk->id, (gsize)chunk->size, ahead);
+  if (!data) return TRUE; /* too large, or the tags have failed */
+  GError *problem = NULL;
+  if (!fc_front_read(front, chunk->offset, data, (gsize)chunk->size, &problem)) {
+    g_array_set_size(tags->chunks, tags->chunks->len - 1);
+    fc_tags_lose(tags, damaged);
+    if (problem) g_propagate_error(error, problem);
+    return problem == NULL;
+  }
+  read_texts(tags, layout, &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1));
+  if (layout->family == FC_TAGS_RIFF && layout->big_endian) drop_last(tags);
+  return TRUE;
+}
+
+/* ---- writing ------------------------------------------------------------------ */
+
+static void clear_chunk(void *chunk) {
+  g_free(((fc_tag_chunk *)chunk)->data);
+}
+
+/* FALSE when there is no memory. */
+static gboolean add_copy(GArray *to, const void *id, const void *data, gsize size, gboolean ahead) {
+  fc_tag_chunk chunk = {.data = g_try_malloc(size + 1), .size = size, .ahead = ahead};
+  if (!chunk.data) return FALSE;
+  if (size) memcpy(chunk.data, data, size);
+  memcpy(chunk.id, id, 4);
+  g_array_append_val(to, chunk);
+  return TRUE;
+}
+
+/* The time of day of a part of the sound is that of its first sample. */
+static void move_clock(const fc_audio_spec *spec, fc_tag_chunk *bext) {
+  enum { CLOCK_AT = 338 };
+  if (bext->size < CLOCK_AT + 8 || !spec->lead || spec->unrelated || spec->tags->rate != spec->rate) return;
+  guint8 *clock = bext->data + CLOCK_AT;
+  fc_put_little(clock, fc_little(clock, 8) + (guint64)spec->lead, 8);
+}
+
+static gboolean copy_own(const fc_audio_spec *spec, GArray *to, GString *lost) {
+  const fc_tags *tags = spec->tags;
+  const chunk_rules *known = rules_of(tags->family);
+  for (guint i = 0; i < tags->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
+    g_autofree char *title = title_of(chunk);
+    const gboolean position =
+        fc_chunk_id_is_among(chunk->id, known->positions) || strcmp(title, "labels") == 0;
+    const gboolean channels = fc_chunk_id_is_among(chunk->id, known->channels);
+    if ((position && fc_audio_is_moved(spec)) || (channels && tags->channels != spec->channels))
+      fc_media_add_word(lost, title);
+    else if (!add_copy(to, chunk->id, chunk->data, chunk->size, chunk->ahead))
+      return FALSE;
+    else if (strcmp(title, "bext") == 0)
+      move_clock(spec, &g_array_index(to, fc_tag_chunk, to->len - 1));
+  }
+  return TRUE;
+}
+
+static void put_riff_text(fc_blob *to, const char *id, const fc_tag_text *text) {
+  fc_blob_put(to, id, 4);
+  fc_blob_put_little(to, text->size + 1, 4);
+  fc_blob_put(to, text->value, text->size + 1);
+  if (!(text->size & 1)) fc_blob_put_little(to, 0, 1);
+}
+
+static void put_caf_text(fc_blob *to, const char *id, const fc_tag_text *text) {
+  g_autofree char *utf8 = fc_text_to_utf8(text->value, strlen(text->value));
+  to->failed |= !utf8;
+  if (!utf8) return;
+  fc_blob_put(to, id, strlen(id) + 1);
+  fc_blob_put(to, utf8, strlen(utf8) + 1);
+}
+
+/* In CAF every text has a place; behind a zero there is none in it. */
+static gboolean put_texts(const fc_tags *tags, fc_tag_family family, GArray *to, GString *lost) {
+  g_auto(fc_blob) body = {0};
+  guint32 count = 0;
+  gboolean stored = TRUE;
+  if (family == FC_TAGS_RIFF) fc_blob_put(&body, "INFO", 4);
+  if (family == FC_TAGS_CAF) fc_blob_put_big(&body, 0, 4);
+  for (guint i = 0; i < tags->texts->len; i++) {
+    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
+    if (fc_comments_is_mask(text)) continue;
+    g_autofree char *own = text->name ? g_ascii_strdown(text->name, -1) : NULL;
+    const char *id = id_of(family, text->name);
+    if (!id && family == FC_TAGS_CAF) id = own;
+    if (text->size && !id) fc_media_add_word(lost, fc_tag_text_title(text));
+    if (!text->size || !id) continue;
+    if (family == FC_TAGS_RIFF) put_riff_text(&body, id, text);
+    if (family == FC_TAGS_CAF) put_caf_text(&body, id, text);
+    if (family == FC_TAGS_AIFF) stored &= add_copy(to, id, text->value, text->size, TRUE);
+    count++;
+  }
+  if (body.failed || !stored) return FALSE;
+  if (family == FC_TAGS_CAF) fc_put_big(body.data, count, 4);
+  return family == FC_TAGS_AIFF || !count ||
+         add_copy(to, family == FC_TAGS_RIFF ? "LIST" : "info", body.data, body.size, TRUE);
+}
+
+void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
+  for (guint i = 0; rules_of(tags->family) && i < tags->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
+    g_autofree char *title = title_of(chunk);
+    const gboolean speakers =
+        fc_chunk_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
+    if (!holds_texts(tags->family, chunk) && !speakers) fc_media_add_word(lost, title);
+  }
+}
+
+GArray *fc_chunk_tags_choose(const fc_audio_spec *spec, fc_tag_family family, GString *lost) {
+  g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(fc_tag_chunk));
+  g_array_set_clear_func(chosen, clear_chunk);
+  if (!spec->tags) return g_steal_pointer(&chosen);
+  const gboolean own = spec->tags->family == family;
+  if (own ? !copy_own(spec, chosen, lost) : !put_texts(spec->tags, family, chosen, lost)) return NULL;
+  return g_steal_pointer(&chosen);
+}
+
+void fc_chunk_tags_put(const GArray *chunks, const fc_chunk_layout *layout, gboolean ahead, fc_blob *to) {
+  for (guint i = 0; i < chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(chunks, fc_tag_chunk, i);
+    if (chunk->ahead != ahead) continue;
+    fc_chunk_put_head(to, layout, (const char *)chunk->id, chunk->size);
+    fc_blob_put(to, chunk->data, chunk->size);
+    fc_chunk_put_padding(to, layout);
+  }
+}
+
+gboolean fc_chunk_tags_append(const GArray *chunks, const fc_chunk_layout *layout, const char *name,
+                              fc_output *output, GError **error) {
+  static const guint8 zeros[8];
+  g_auto(fc_blob) all = {0}, total = {0};
+  const gsize odd = (gsize)(-fc_output_size(output) & (layout->align - 1));
+  if (!chunks->len) return TRUE;
+  fc_chunk_tags_put(chunks, layout, TRUE, &all);
+  fc_chunk_tags_put(chunks, layout, FALSE, &all);
+  if (!fc_blob_check(&all, name, error) || !fc_output_write(output, zeros, odd, error) ||
+      !fc_output_write(output, all.data, all.size, error))
+    return FALSE;
+  fc_chunk_put(&total, layout, (guint64)fc_output_size(output) - layout->total_leaves_out,
+               layout->size_bytes);
+  return !layout->total_at || (fc_blob_check(&total, name, error) &&
+                               fc_output_write_at(output, layout->total_at, total.data, total.size, error));
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pcm_header.c - see pcm_header.h. After Microsoft's WAVEFORMATEX and WAVEFORMATEXTENSIBLE, Apple's AIFF-C
+ * and CAF, and Sun's AU.
+ */
+#include "media/audio/pcm_header.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "media/audio/channel_layout.h"
+#include "media/audio/chunk_tags.h"
+#include "media/file/bytes.h"
+
+enum { MOST_CHANNELS = 65535 };
+
+/* Integers of `bytes` bytes, or floats. */
+static void set_samples(fc_pcm_header *header, gboolean floating, gboolean offset_binary, int bytes,
+                        gboolean big) {
+  static const int integers[] = {0, SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32};
+  if (floating ? bytes != 4 && bytes != 8 : bytes < 1 || bytes > 4) return;
+  const gboolean narrow = bytes == 1 || bytes == 3;
+  header->item = fc_item_find(floating ? 'f' : offset_binary && bytes == 1 ? 'o' : narrow ? 'p' : 'i', bytes);
+  header->swap = big != (G_BYTE_ORDER == G_BIG_ENDIAN);
+  header->sndfile = floating ? (bytes == 4 ? SF_FORMAT_FLOAT : SF_FORMAT_DOUBLE) : integers[bytes];
+  if (offset_binary && bytes == 1) header->sndfile = SF_FORMAT_PCM_U8;
+}
+
+/* ---- WAV and its kin ------------------------------------------------------------- */
+
+static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const guint8 *fmt, gsize size) {
+  enum {
+    PCM = 1,
+    FLOAT = 3,
+    MPEG = 0x50,
+    MP3 = 0x55,
+    A_LAW = 6,
+    U_LAW = 7,
+    EXTENSIBLE = 0xfffe,
+    GSM = 0x31,
+    MS_ADPCM = 2,
+    IMA_ADPCM = 17
+  };
+  static const guint8 tails[2][14] = {
+      {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71},
+      {0, 0, 0x21, 0x07, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0}}; /* of a sound field */
+  int tag = (int)fc_chunk_get(layout, fmt, 2);
+  const int bits = (int)fc_chunk_get(layout, fmt + 14, 2), frame = (int)fc_chunk_get(layout, fmt + 12, 2);
+  header->channels = (int)fc_chunk_get(layout, fmt + 2, 2);
+  header->rate = (double)fc_chunk_get(layout, fmt + 4, 4);
+  const guint8 *tail = fmt + 26;
+  if (tag == EXTENSIBLE && size >= 40 &&
+      (memcmp(tail, tails[0], 14) == 0 || memcmp(tail, tails[1], 14) == 0)) {
+    tag = (int)fc_chunk_get(layout, fmt + 24, 2);
+    header->tags->speakers = (guint32)fc_chunk_get(layout, fmt + 20, 4);
+    header->tags->speakers_stated = header->tags->speakers != 0;
+  }
+  if (header->channels && frame % header->channels && (tag == PCM || tag == FLOAT)) header->channels = 0;
+  if (layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && (tag == A_LAW || tag == U_LAW))
+    header->g711 = tag;
+  header->mpeg = tag == MPEG || tag == MP3;
+  if (tag == GSM || tag == MS_ADPCM || tag == IMA_ADPCM) {
+    header->block_bytes = frame;
+    header->block_frames = size >= 20 ? (gint64)fc_chunk_get(layout, fmt + 18, 2) : 0;
+  }
+  header->unknown = layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && tag != PCM &&
+                    tag != FLOAT && !header->g711;
+  if ((tag != PCM && tag != FLOAT) || !header->channels) return;
+  /* 12 or 20 bits are left-justified in the bytes that hold them. */
+  const gboolean whole = frame % header->channels == 0 && frame / header->channels * 8 >= bits;
+  const int bytes = whole && frame ? frame / header->channels : (bits + 7) / 8;
+  set_samples(header, tag == FLOAT, bits <= 8, bytes, layout->big_endian);
+}
+
+/* ---- AIFF ------------------------------------------------------------------------- */
+
+static double extended(const guint8 *at) {
+  const int exponent = (int)fc_big(at, 2) & 0x7fff;
+  return ldexp((double)fc_big(at + 2, 8), exponent - 16383 - 63);
+}
+
+static void read_comm(fc_pcm_header *header, const guint8 *comm, gsize size, gboolean compressed) {
+  static const struct {
+    const char *id;
+    gboolean floating, little;
+    int bytes; /* 0: as the bits say */
+  } kinds[] = {{"NONE", FALSE, FALSE, 0}, {"twos", FALSE, FALSE, 0}, {"sowt", FALSE, TRUE, 0},
+               {"raw ", FALSE, FALSE, 1}, {"in24", FALSE, FALSE, 3}, {"in32", FALSE, FALSE, 4},
+               {"42ni", FALSE, TRUE, 3},  {"23ni", FALSE, TRUE, 4},  {"fl32", TRUE, FALSE, 4},
+               {"FL32", TRUE, FALSE, 4},  {"fl64", TRUE, FALSE, 8},  {"FL64", TRUE, FALSE, 8}};
+  header->channels = (int)fc_big(comm, 2);
+  header->counted = (gint64)fc_big(comm + 2, 4);
+  header->rate = extended(comm + 8);
+  const int bits = (int)fc_big(comm + 6, 2);
+  const guint8 *id = compressed && size >= 22 ? comm + 18 : (const guint8 *)"NONE";
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+    if (memcmp(id, kinds[i].id, 4) == 0)
+      set_samples(header, kinds[i].floating, memcmp(id, "raw ", 4) == 0,
+                  kinds[i].bytes ? kinds[i].bytes : (bits + 7) / 8, !kinds[i].little);
+}
+
+/* ---- CAF --------------------------------------------------------------------------- */
+
+static void read_desc(fc_pcm_header *header, const guint8 *desc) {
+  enum { FLOAT = 1, LITTLE = 2 };
+  guint64 bits = fc_big(desc, 8);
+  memcpy(&header->rate, &bits, sizeof bits);
+  const guint32 flags = (guint32)fc_big(desc + 12, 4), packet = (guint32)fc_big(desc + 16, 4),
+                channels = (guint32)fc_big(desc + 24, 4);
+  header->channels = channels <= MOST_CHANNELS ? (int)channels : 0;
+  if (memcmp(desc + 8, "lpcm", 4) == 0 && header->channels && packet % channels == 0 &&
+      packet / channels <= 8)
+    set_samples(header, flags & FLOAT, FALSE, (int)(packet / channels), !(flags & LITTLE));
+}
+
+/* ALAC's own header, bare or in atoms. */
+static void read_kuki(fc_pcm_header *header, const guint8 *kuki, gsize size) {
+  enum { DEPTH_AT = 5, ATOMS = 24 };
+  const gboolean wrapped = memcmp(kuki + 4, "frma", 4) == 0 && size > ATOMS + DEPTH_AT;
+  if (!header->item) header->alac_depth = kuki[(wrapped ? ATOMS : 0) + DEPTH_AT];
+}
+
+/* ---- chunks ------------------------------------------------------------------------ */
+
+/* A number of frames, no larger than what can be multiplied by the bytes of one. */
+static gint64 count_of(guint64 said) {
+  return (gint64)MIN(said, (guint64)1 << 40);
+}
+
+/* Reads a chunk about the samples. FALSE with an error. */
+static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
+                           const fc_chunk *chunk, GError **error) {
+  static const struct {
+    const char *id;
+    gsize least;
+  } known[] = {{"fmt ", 16},           {"COMM", 18},           {"desc", 32}, {"fact", 4},
+               {"chan", FC_CHAN_SIZE}, {"CHAN", FC_CHAN_SIZE}, {"pakt", 16}, {"kuki", 24}};
+  guint8 body[512] = {0};
+  gsize i = 0, size = (gsize)MIN(chunk->size, (gint64)sizeof body);
+  while (i < G_N_ELEMENTS(known) && memcmp(chunk->id, known[i].id, 4) != 0) i++;
+  if (i < 3 && header->channels) return TRUE; /* the first counts */
+  if (i == G_N_ELEMENTS(known) || chunk->size < (gint64)known[i].least) return TRUE;
+  GError *problem = NULL;
+  if (!fc_front_read(front, chunk->offset, body, size, &problem)) {
+    if (problem) g_propagate_error(error, problem);
+    return problem == NULL;
+  }
+  switch (i) {
+  case 0:
+    read_fmt(header, layout, body, size);
+    header->flags_at = chunk->offset;
+    break;
+  case 1: read_comm(header, body, size, memcmp(front->input->head + 8, "AIFC", 4) == 0); break;
+  case 2:
+    read_desc(header, body);
+    header->flags_at = chunk->offset + 12;
+    header->block_frames = (gint64)fc_big(body + 20, 4);
+    break;
+  case 7: read_kuki(header, body, size); break;
+  case 3:
+    header->counted = count_of(fc_chunk_get(layout, body, (int)MIN((gsize)layout->size_bytes, size)));
+    break;
+  case 4:
+  case 5:
+    if (header->tags->speakers_stated) break;
+    header->tags->speakers = fc_channel_mask_of_chan(body, size, header->channels);
+    header->tags->speakers_stated = header->tags->speakers != 0;
+    break;
+  default: header->counted = count_of(fc_big(body + 8, 8));
+  }
+  return TRUE;
+}
+
+/* The samples' chunk begins in AIFF with an offset and a block size, in CAF with a count of edits. */
+static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_chunk_walk *walk,
+                             const fc_chunk *chunk, GError **error) {
+  const fc_chunk_layout *layout = walk->layout;
+  guint8 field[8] = {0};
+  gint64 skip = layout->family == FC_TAGS_CAF ? 4 : 0;
+  header->found = TRUE;
+  header->size_bytes = layout->size_bytes;
+  header->size_at = chunk->offset - layout->size_bytes;
+  if (!fc_front_read(front, header->size_at, field, layout->size_bytes, error)) return FALSE;
+  header->size_said = fc_chunk_get(layout, field, layout->size_bytes);
+  if (layout->family == FC_TAGS_AIFF) {
+    GError *problem = NULL;
+    if (fc_front_read(front, chunk->offset, field, 4, &problem)) skip = 8 + (gint64)fc_big(field, 4);
+    if (problem) g_propagate_error(error, problem);
+    if (problem) return FALSE;
+  }
+  header->offset = chunk->offset + skip;
+  header->size = chunk->size < 0 ? -1 : MAX(chunk->size - skip, 0);
+  header->more = walk->total > chunk->offset + chunk->size + 8 + 1 &&
+                 !fc_chunk_size_is_placeholder((guint64)walk->total - layout->total_leaves_out);
+  return TRUE;
+}
+
+static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
+                            GError **error) {
+  fc_chunk_walk walk;
+  fc_chunk chunk;
+  GError *problem = NULL;
+  if (!fc_chunk_walk_begin(&walk, front, layout, error)) return FALSE;
+  while (fc_chunk_walk_next(&walk, &chunk, &problem)) {
+    const gboolean samples = memcmp(chunk.id, layout->samples, 4) == 0;
+    if (samples && !header->found) {
+      if (!meet_samples(header, front, &walk, &chunk, error)) return FALSE;
+      if (!front->input->seekable && header->channels) return TRUE;
+    } else if (!samples &&
+               (!read_known(header, front, layout, &chunk, error) ||
+                !fc_chunk_tags_read(header->tags, layout, &chunk, !header->found, front, error))) {
+      return FALSE;
+    }
+  }
+  if (walk.count > FC_CHUNKS_MAX && !problem && !header->found)
+    fc_fail(&problem, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples",
+            front->input->name, FC_CHUNKS_MAX);
+  if (walk.count > FC_CHUNKS_MAX) fc_tags_lose(header->tags, "chunks beyond the first 4096");
+  header->missing = walk.missing;
+  if (!problem) return TRUE;
+  g_propagate_error(error, problem);
+  return FALSE;
+}
+
+/* ---- AU ------------------------------------------------------------------------------ */
+
+static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) {
+  enum { HEAD = 24, NOTE_MOST = 65536 };
+  static const struct {
+    int encoding, bytes;
+    gboolean floating;
+  } kinds[] = {{2, 1, FALSE}, {3, 2, FALSE}, {4, 3, FALSE}, {5, 4, FALSE}, {6, 4, TRUE}, {7, 8, TRUE}};
+  guint8 head[HEAD];
+  GError *problem = NULL;
+  if (!fc_front_read(front, 0, head, HEAD, &problem)) {
+    if (problem) g_propagate_error(error, problem);
+    return problem == NULL;
+  }
+  const gboolean big = head[0] == '.';
+  guint64 (*get)(const guint8 *, int) = big ? fc_big : fc_little;
+  header->found = TRUE;
+  header->offset = MAX((gint64)get(head + 4, 4), HEAD);
+  header->size_at = 8, header->size_bytes = 4, header->size_said = get(head + 8, 4);
+  header->size = (gint64)header->size_said;
+  header->rate = (double)get(head + 16, 4);
+  header->channels = get(head + 20, 4) <= MOST_CHANNELS ? (int)get(head + 20, 4) : 0;
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+    if ((int)get(head + 12, 4) == kinds[i].encoding)
+      set_samples(header, kinds[i].floating, FALSE, kinds[i].bytes, big);
+  const gint64 left = front->input->seekable ? MAX(front->input->size - header->offset, 0) : G_MAXINT64;
+  if (header->size > left || !header->size || !front->input->seekable) {
+    if (fc_chunk_size_is_placeholder(header->size_said))
+      header->size = -1;
+    else if (header->size > left)
+      header->missing = header->size - left;
+  }
+  g_autofree char *note = NULL;
+  const gint64 length = header->offset - HEAD;
+  if (length > 0 && length <= NOTE_MOST) note = g_malloc0((gsize)length + 1);
+  if (note && fc_front_read(front, HEAD, note, (gsize)length, &problem) && *note)
+    fc_tags_add_text(header->tags, "COMMENT", note, -1);
+  if (!problem) return TRUE;
+  g_propagate_error(error, problem);
+  return FALSE;
+}
+
+gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(front->input);
+  const gboolean au =
+      memcmp(front->input->head, ".snd", 4) == 0 || memcmp(front->input->head, "dns.", 4) == 0;
+  const gboolean rifx = layout && layout->family == FC_TAGS_RIFF && layout->big_endian;
+  *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
+  if (!layout && !au) return TRUE;
+  if (!(layout ? read_chunks(header, front, layout, error) : read_au(header, front, error))) return FALSE;
+  if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is no number */
+  header->tags->channels = header->channels;
+  header->tags->rate = (int)header->rate;
+  return fc_tags_check(header->tags, front->input->name, error);
+}
+
+void fc_pcm_header_clear(fc_pcm_header *header) {
+  g_clear_pointer(&header->tags, fc_tags_unref);
+}

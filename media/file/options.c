@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c - see options.h. */
+#include "media/file/options.h"
+
+#include "core/base/error.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* Pairs of key and value, and the text they came from. */
+struct fc_given_options {
+  GPtrArray *words;
+};
+
+/* ---- cutting ------------------------------------------------------------- */
+
+/* Up to a colon that is not escaped, or the end. */
+static char *take_part(const char **at) {
+  GString *part = g_string_new(NULL);
+  for (; **at && **at != ':'; (*at)++) {
+    if ((*at)[0] == '\\' && (*at)[1] == ':') (*at)++;
+    g_string_append_c(part, **at);
+  }
+  return g_string_free(part, FALSE);
+}
+
+/* '...' as a whole, or a part. */
+static char *take_path(const char **at) {
+  const char *close = **at == '\'' ? strchr(*at + 1, '\'') : NULL;
+  if (!close || (close[1] && close[1] != ':')) return take_part(at);
+  char *path = g_strndup(*at + 1, (gsize)(close - *at - 1));
+  *at = close + 1;
+  return path;
+}
+
+/* The path, and where the options begin. */
+static char *split(const char *file, gboolean reading, const char **rest) {
+  struct stat status;
+  *rest = file + strlen(file);
+  if (!strchr(file, ':') || (reading && stat(file, &status) == 0)) return g_strdup(file);
+  *rest = file;
+  return take_path(rest);
+}
+
+static fc_given_options *options_new(void) {
+  fc_given_options *options = g_new0(fc_given_options, 1);
+  options->words = g_ptr_array_new_with_free_func(g_free);
+  return options;
+}
+
+void fc_given_options_free(fc_given_options *options) {
+  if (!options) return;
+  g_ptr_array_unref(options->words);
+  g_free(options);
+}
+
+static gboolean is_key(const char *word) {
+  return *word && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-_") == strlen(word);
+}
+
+char *fc_given_options_parse(const char *file, gboolean reading, fc_given_options **options, GError **error) {
+  const char *at;
+  g_autofree char *path = split(file, reading, &at);
+  g_autoptr(fc_given_options) given = *at ? options_new() : NULL;
+  *options = NULL;
+  if (!*path) {
+    fc_fail(error, FC_INVALID, "\"%s\": names no file", file);
+    return NULL;
+  }
+  while (*at == ':') {
+    at++;
+    char *word = take_part(&at), *equals = strchr(word, '=');
+    g_ptr_array_add(given->words, word);
+    g_ptr_array_add(given->words, g_strdup(equals ? equals + 1 : "yes"));
+    if (equals) *equals = 0;
+    if (is_key(word)) continue;
+    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is no option (a colon in a file's name is written \\:)", file,
+            word);
+    return NULL;
+  }
+  *options = g_steal_pointer(&given);
+  return g_steal_pointer(&path);
+}
+
+char *fc_file_split(const char *file, gboolean reading, char **options) {
+  const char *rest;
+  char *path = split(file, reading, &rest);
+  if (options) *options = g_strdup(rest);
+  return path;
+}
+
+char *fc_file_join(const char *path, const char *options) {
+  GString *file = g_string_new(NULL);
+  for (; *path; path++) {
+    if (*path == ':') g_string_append_c(file, '\\');
+    g_string_append_c(file, *path);
+  }
+  g_string_append(file, options);
+  return g_string_free(file, FALSE);
+}
+
+/* ---- checking ------------------------------------------------------------ */
+
+static const fc_file_option *find(const fc_file_option *table, const char *key) {
+  for (; table && table->key; table++)
+    if (strcmp(table->key, key) == 0) return table;
+  return NULL;
+}
+
+static gboolean refuse_key(const char *key, const fc_file_option *table, const char *name, const char *title,
+                           GError **error) {
+  g_autoptr(GString) known = g_string_new(NULL);
+  for (; table && table->key; table++)
+    g_string_append_printf(known, "%s%s", known->len ? ", " : "", table->key);
+  return fc_fail(error, FC_INVALID,
+                 "%s: no option \"%s\" of %s: %s%s (a colon in a file's name is written \\:)", name, key,
+                 title, known->len ? "there are " : "there is none", known->str);
+}
+
+/* "1..100" is a range, "a|b" a choice, all else free. */
+static gboolean is_allowed(const char *values, const char *value) {
+  const char *dots = strstr(values, "..");
+  if (dots) {
+    gint64 number, least = g_ascii_strtoll(values, NULL, 10), most = g_ascii_strtoll(dots + 2, NULL, 10);
+    return g_ascii_string_to_signed(value, 10, least, most, &number, NULL);
+  }
+  if (!strchr(values, '|')) return *value != 0;
+  g_auto(GStrv) choices = g_strsplit(values, "|", -1);
+  return g_strv_contains((const char *const *)choices, value);
+}
+
+gboolean fc_given_options_check(const fc_given_options *options, const fc_file_option *table,
+                                const char *name, const char *title, GError **error) {
+  for (guint i = 0; options && i < options->words->len; i += 2) {
+    const char *key = options->words->pdata[i], *value = options->words->pdata[i + 1];
+    const fc_file_option *option = find(table, key);
+    if (!option) return refuse_key(key, table, name, title, error);
+    if (!is_allowed(option->values, value))
+      return fc_fail(error, FC_INVALID, "%s: %s: expected %s, found \"%s\"", name, key, option->values,
+                     value);
+  }
+  return TRUE;
+}
+
+/* ---- asking ---------------------------------------------------------------- */
+
+const char *fc_option_text(const fc_given_options *options, const fc_file_option *table, const char *key) {
+  const char *value = find(table, key)->standard;
+  for (guint i = 0; options && i < options->words->len; i += 2)
+    if (strcmp(options->words->pdata[i], key) == 0) value = options->words->pdata[i + 1];
+  return value;
+}
+
+gint64 fc_option_number(const fc_given_options *options, const fc_file_option *table, const char *key) {
+  return g_ascii_strtoll(fc_option_text(options, table, key), NULL, 10);
+}
+
+gboolean fc_option_is_set(const fc_given_options *options, const fc_file_option *table, const char *key) {
+  return strcmp(fc_option_text(options, table, key), "yes") == 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.c - the process in which decoders run, from its beginning to its end.
+ *
+ * It takes the memory that decoding may need, closes every descriptor, limits its processor time, and
+ * gives up all system calls but write and exit. Decoders use malloc: its heap is grown once, ahead of
+ * the filter, by a block that is freed again and never given back to the system; only pages that are
+ * touched cost memory. Beyond that brk and mmap fail, and so does malloc.
+ */
+#include "media/image/decoder/child.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A heap from here on is worth huge pages: what a decoder keeps of a large picture is touched all. */
+#define LARGE ((gsize)32 << 20)
+
+static void limit(int what, rlim_t most) {
+  struct rlimit limits = {most, most};
+  setrlimit((__rlimit_resource_t)what, &limits);
+}
+
+void fc_close_descriptors(int kept, long most) {
+  if (kept > 0) dup2(kept, 0);
+  unsigned first = kept >= 0;
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
+#endif
+  for (long fd = first; fd < most; fd++) close((int)fd);
+}
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* A filter rather than strict mode first: a process that already runs under a filter,
+ * as all do in most containers, may not enter strict mode. */
+static gboolean confine(void) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return FALSE;
+#ifdef ARCHITECTURE
+#define ALLOW(call)                                                                                          \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* A brk that fails returns the old break: 0 is one that is lower than what was asked for. */
+#define REFUSE(call, answer)                                                                                 \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (answer))
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      ALLOW(SYS_write),
+      ALLOW(SYS_exit),
+      ALLOW(SYS_rt_sigreturn),
+      REFUSE(SYS_brk, 0),
+      REFUSE(SYS_mmap, ENOMEM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
+  };
+#undef ALLOW
+#undef REFUSE
+  struct sock_fprog program = {G_N_ELEMENTS(filter), filter};
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return TRUE;
+#endif
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0;
+}
+
+/* Has malloc take so much from the system now, and keep it when it is freed. FALSE: there is not so much. */
+static gboolean reserve(gsize heap) {
+#ifdef __GLIBC__
+  if (FC_SANITIZED) return TRUE;
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_TOP_PAD, 0);
+  mallopt(M_PERTURB, 0); /* else, under $MALLOC_PERTURB_, free would touch all of the block */
+#endif
+  void *volatile block = malloc(heap); /* volatile: else the compiler leaves out both calls */
+#ifdef MADV_HUGEPAGE
+  const gsize page = 4096, at = ((gsize)block + page - 1) / page * page;
+  if (block && heap >= LARGE) madvise((void *)at, (heap - page) / page * page, MADV_HUGEPAGE);
+#endif
+  free(block);
+  return block != NULL;
+}
+
+static gboolean enter_sandbox(const fc_child_limits *limits) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  fc_close_descriptors(limits->kept, limits->descriptors);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_CPU, (rlim_t)limits->seconds);
+  return FC_SANITIZED || confine();
+}
+
+void fc_decode_child(const fc_decode_task *task, fc_decode_report *report, const fc_child_limits *limits) {
+  if (!reserve(limits->heap))
+    fc_decode_fail(report, FC_CORRUPTED, "out of memory");
+  else if (!enter_sandbox(limits))
+    fc_decode_fail(report, FC_CORRUPTED, "no sandbox");
+  else
+    fc_decode(task, report);
+  report->done = 1;
+  /* Strict mode knows only this exit; a sanitizer's own thread would outlive it. */
+  for (;;) syscall(FC_SANITIZED ? SYS_exit_group : SYS_exit, 0);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.h - the process that decodes one image and ends. It has no files, no network, and no system
+ * calls but writing (into nothing) and exiting; requests for memory beyond what it was given fail.
+ * Without GLib's library: the helper is linked without it.
+ */
+#ifndef FC_MEDIA_CHILD_H
+#define FC_MEDIA_CHILD_H
+
+#include "media/image/decoder/codec.h"
+
+G_BEGIN_DECLS
+
+/* A sanitizer's runtime makes system calls and maps memory of its own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FC_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define FC_SANITIZED 1
+#endif
+#endif
+#ifndef FC_SANITIZED
+#define FC_SANITIZED 0
+#endif
+
+/* The shared memory: the report, the pixels from here on, and behind them the file. */
+#define FC_DECODE_REPORT_SIZE 256
+
+typedef struct fc_child_limits {
+  gsize heap;       /* bytes that malloc may hand out */
+  int seconds;      /* of processor time */
+  int kept;         /* a descriptor that stays open as number 0, for tests; -1: none */
+  long descriptors; /* how many there may be */
+} fc_child_limits;
+
+/* Confines itself, decodes, reports and ends: for a process just forked, of one thread, with all signals
+ * blocked. */
+G_NORETURN void fc_decode_child(const fc_decode_task *task, fc_decode_report *report,
+                                const fc_child_limits *limits);
+
+/* All but `kept`, which becomes descriptor 0; -1: all. */
+void fc_close_descriptors(int kept, long most);
+
+G_END_DECLS
+
+#endif

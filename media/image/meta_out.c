@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* meta_out.c - tags as each format of images has them, see meta.h. */
+#include <string.h>
+#include <zlib.h>
+
+#include "media/file/bytes.h"
+#include "media/file/warn.h"
+#include "media/image/meta.h"
+
+#define SEGMENT_MAX 65533 /* a JPEG segment's largest content */
+
+#define XMP_HEAD "http://ns.adobe.com/xap/1.0/\0"
+#define ICC_HEAD "ICC_PROFILE\0"
+
+/* ---- density ------------------------------------------------------------- */
+
+/* Sides of the same length, whatever it is, are what is taken for granted. */
+static gboolean says_something(const fc_density *d) {
+  return d->x && d->y && d->x <= G_MAXINT32 && d->y <= G_MAXINT32 && (d->metres || d->x != d->y);
+}
+
+/* Dots of a unit that a metre has so many of, and how far they are from what they stand for. */
+static double dots(guint32 density, double a_metre, double *number) {
+  *number = (double)(guint64)((double)density / a_metre + 0.5);
+  double off = *number * a_metre - (double)density;
+  return (off < 0 ? -off : off) / (double)density;
+}
+
+/* A unit and two numbers, to the inch, or to the centimetre where that comes nearer; FALSE when JFIF cannot.
+ */
+static gboolean put_jfif(const fc_density *density, guint8 to[5]) {
+  double x = density->x, y = density->y, by_inch = 0, by_centimetre = 1, x_cm, y_cm;
+  if (density->metres) {
+    by_inch = dots(density->x, 1 / 0.0254, &x) + dots(density->y, 1 / 0.0254, &y);
+    by_centimetre = dots(density->x, 100, &x_cm) + dots(density->y, 100, &y_cm);
+    if (by_centimetre < by_inch) x = x_cm, y = y_cm;
+  }
+  if (x < 1 || y < 1 || x > 65535 || y > 65535) return FALSE;
+  to[0] = !density->metres ? 0 : by_centimetre < by_inch ? 2 : 1;
+  fc_put_big(to + 1, (guint64)x, 2);
+  fc_put_big(to + 3, (guint64)y, 2);
+  return TRUE;
+}
+
+/* ---- chunks of another family --------------------------------------------- */
+
+static gboolean begins(const fc_tag_chunk *chunk, const char *with, gsize size) {
+  return chunk->size >= size && memcmp(chunk->data, with, size) == 0;
+}
+
+/* What of a PNG's chunk is not said by the tags' own fields, or could not be unpacked; or NULL. Colours other
+ * than a profile, and backgrounds, are given up across kinds. */
+static const char *name_png(const fc_tags *tags, const fc_tag_chunk *chunk, char name[5]) {
+  memcpy(name, chunk->id, 4);
+  name[4] = 0;
+  if (strcmp(name, "iCCP") == 0) return tags->icc.size ? NULL : "colour profile";
+  if (strstr("gAMA cHRM sRGB cICP bKGD", name)) return NULL;
+  if (!strstr("tEXt zTXt iTXt", name)) return name;
+  if (begins(chunk, "XML:com.adobe.xmp", 18)) return tags->xmp.size ? NULL : "XMP";
+  if (begins(chunk, "Comment", 8)) return fc_tags_text(tags, "COMMENT") ? NULL : "comment";
+  return begins(chunk, "date:", 5) ? NULL : "texts"; /* when a file was made is not true of another one */
+}
+
+static const char *name_jpeg(const fc_tag_chunk *chunk, char name[8]) {
+  const int marker = chunk->id[0];
+  if (marker == 0xfe) return NULL;
+  if (marker == 0xe1 && begins(chunk, XMP_HEAD, 29)) return NULL;
+  if (marker == 0xe2 && begins(chunk, ICC_HEAD, 12)) return NULL;
+  if (marker == 0xed) return "IPTC";
+  g_snprintf(name, 8, "APP%d", marker & 15);
+  return name;
+}
+
+static void name_chunks(const fc_tags *tags, GString *lost) {
+  char name[8];
+  for (guint i = 0; i < tags->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
+    const char *word = tags->family == FC_TAGS_PNG ? name_png(tags, chunk, name) : name_jpeg(chunk, name);
+    if (word) fc_media_add_word(lost, lost->len < 200 ? word : "further chunks");
+  }
+}
+
+/* ---- PNG --------------------------------------------------------------- */
+
+static void put_chunk(fc_blob *to, const void *type, const void *data, gsize size) {
+  fc_blob_put_big(to, size, 4);
+  gsize start = to->size;
+  fc_blob_put(to, type, 4);
+  fc_blob_put(to, data, size);
+  if (!to->failed) fc_blob_put_big(to, crc32(0, to->data + start, (uInt)(to->size - start)), 4);
+}
+
+/* As PNG has it: a name, a method, and compressed. */
+static void put_profile(fc_blob *to, const fc_blob *icc) {
+  g_auto(fc_blob) body = {0};
+  uLongf size = compressBound(icc->size);
+  fc_blob_put(&body, "ICC profile\0", 13);
+  guint8 *packed = fc_blob_grow(&body, size);
+  gboolean done = packed && compress(packed, &size, icc->data, icc->size) == Z_OK;
+  to->failed |= !done;
+  if (done) put_chunk(to, "iCCP", body.data, 13 + size);
+}
+
+/* A text under a keyword, which ends with the first 0 of `head`: that of an iTXt chunk says that it is not
+ * compressed, of no language, and not translated. */
+static void put_text(fc_blob *to, const char *type, const char *head, gsize head_size, const fc_blob *text) {
+  g_auto(fc_blob) body = {0};
+  if (!text->size) return;
+  fc_blob_put(&body, head, head_size);
+  fc_blob_join(&body, text);
+  to->failed |= body.failed;
+  put_chunk(to, type, body.data, body.size);
+}
+
+/* In Latin-1, or in UTF-8 where it can be nothing else. */
+static void put_comment(fc_blob *to, const fc_blob *text) {
+  gboolean ascii = TRUE;
+  for (gsize i = 0; i < text->size; i++) ascii &= text->data[i] < 128;
+  if (!ascii && g_utf8_validate_len((const char *)text->data, text->size, NULL))
+    put_text(to, "iTXt", "Comment\0\0\0\0\0", 12, text);
+  else
+    put_text(to, "tEXt", "Comment\0", 8, text);
+}
+
+/* A background has the numbers of the samples, a profile their kind. */
+static gboolean still_holds(const fc_tag_chunk *chunk, const fc_meta_form *form) {
+  if (memcmp(chunk->id, "bKGD", 4) == 0)
+    return form->dtype == form->like_dtype && chunk->size == (form->channels < 3 ? 2 : 6);
+  return memcmp(chunk->id, "iCCP", 4) != 0 || (form->channels < 3) == (form->like_channels < 3);
+}
+
+static void write_png(const fc_tags *tags, const fc_meta_form *form, fc_encode_metadata *to, GString *lost) {
+  fc_blob *pieces = &to->pieces;
+  if (says_something(&tags->density)) {
+    guint8 body[9];
+    fc_put_big(body, tags->density.x, 4);
+    fc_put_big(body + 4, tags->density.y, 4);
+    body[8] = tags->density.metres != 0;
+    put_chunk(pieces, "pHYs", body, sizeof body);
+  }
+  if (to->icc.size && tags->family != FC_TAGS_PNG) put_profile(pieces, &to->icc);
+  for (guint i = 0; tags->family == FC_TAGS_PNG && i < tags->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
+    if (still_holds(chunk, form))
+      put_chunk(pieces, chunk->id, chunk->data, chunk->size);
+    else if (memcmp(chunk->id, "bKGD", 4) == 0)
+      fc_media_add_word(lost, "bKGD");
+  }
+  if (tags->family != FC_TAGS_PNG) {
+    put_text(pieces, "iTXt", "XML:com.adobe.xmp\0\0\0\0\0", 22, &to->xmp);
+    put_comment(pieces, &to->comment);
+  }
+  if (tags->exif.size) put_chunk(pieces, "eXIf", tags->exif.data, tags->exif.size);
+}
+
+/* ---- JPEG -------------------------------------------------------------- */
+
+static void put_segment(fc_blob *to, int marker, const void *name, gsize name_size, const void *data,
+                        gsize size) {
+  fc_blob_put_big(to, 0xff00u | (guint)marker, 2);
+  fc_blob_put_big(to, 2 + name_size + size, 2);
+  fc_blob_put(to, name, name_size);
+  fc_blob_put(to, data, size);
+}
+
+/* All at once, or not at all. */
+static void put_whole(fc_blob *to, int marker, const char *name, gsize name_size, const fc_blob *data,
+                      const char *title, GString *lost) {
+  if (!data->size) return;
+  if (data->size <= SEGMENT_MAX - name_size)
+    put_segment(to, marker, name, name_size, data->data, data->size);
+  else
+    fc_media_add_word(lost, title);
+}
+
+/* In as many pieces as it takes, numbered from 1. */
+static void put_profile_segments(fc_blob *to, const fc_blob *icc, GString *lost) {
+  const gsize most = SEGMENT_MAX - 14, count = (icc->size + most - 1) / most;
+  if (count > 255) fc_media_add_word(lost, "colour profile");
+  for (gsize i = 0; count <= 255 && i < count; i++) {
+    guint8 name[14] = ICC_HEAD;
+    name[12] = (guint8)(i + 1), name[13] = (guint8)count;
+    put_segment(to, 0xe2, name, sizeof name, icc->data + i * most, MIN(most, icc->size - i * most));
+  }
+}
+
+static void write_jpeg(const fc_tags *tags, const fc_meta_form *form, fc_encode_metadata *to, GString *lost) {
+  fc_blob *pieces = &to->pieces;
+  const gboolean copied = tags->family == FC_TAGS_JPEG;
+  put_whole(pieces, 0xe1, "Exif\0\0", 6, &to->exif, "EXIF", lost);
+  if (!copied) put_whole(pieces, 0xe1, XMP_HEAD, 29, &to->xmp, "XMP", lost);
+  if (!copied) put_profile_segments(pieces, &to->icc, lost);
+  for (guint i = 0; copied && i < tags->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
+    const gboolean profile = chunk->id[0] == 0xe2 && begins(chunk, ICC_HEAD, 12);
+    if (!profile || to->icc.size) put_segment(pieces, chunk->id[0], NULL, 0, chunk->data, chunk->size);
+  }
+  if (!copied) put_whole(pieces, 0xfe, NULL, 0, &to->comment, "comment", lost);
+  if (says_something(&tags->density) && !put_jfif(&tags->density, to->jfif))
+    fc_media_add_word(lost, "resolution");
+}
+
+/* ---- all --------------------------------------------------------------- */
+
+/* Which of the fields the other formats have a place for. */
+enum { HAS_ICC = 1, HAS_EXIF = 2, HAS_XMP = 4, HAS_COMMENT = 8, HAS_DENSITY = 16 };
+
+static void write_others(const fc_tags *tags, int has, fc_encode_metadata *to, GString *lost) {
+  const fc_density *d = &tags->density;
+  if (to->icc.size && !(has & HAS_ICC)) fc_media_add_word(lost, "colour profile");
+  if (to->exif.size && !(has & HAS_EXIF)) fc_media_add_word(lost, "EXIF");
+  if (to->xmp.size && !(has & HAS_XMP)) fc_media_add_word(lost, "XMP");
+  if (to->comment.size && !(has & HAS_COMMENT)) fc_media_add_word(lost, "comment");
+  if (!says_something(d)) return;
+  if (!(has & HAS_DENSITY) || !d->metres) {
+    fc_media_add_word(lost, "resolution");
+    return;
+  }
+  to->per_metre_x = d->x, to->per_metre_y = d->y;
+  to->per_inch_x = d->x * 0.0254, to->per_inch_y = d->y * 0.0254;
+}
+
+static void join_comments(const fc_tags *tags, fc_blob *to) {
+  for (guint i = 0; i < tags->texts->len; i++) {
+    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
+    if (g_strcmp0(text->name, "COMMENT") != 0) continue;
+    if (to->size) fc_blob_put(to, "\n", 1);
+    fc_blob_put(to, text->value, text->size);
+  }
+}
+
+void fc_image_tags_write(const fc_tags *tags, const fc_meta_form *form, fc_encode_metadata *to,
+                         GString *lost) {
+  const gboolean png = strcmp(form->format, "png") == 0, jpeg = strcmp(form->format, "jpg") == 0;
+  const gboolean same_kind = (form->channels < 3) == (form->like_channels < 3);
+  if (same_kind)
+    fc_blob_join(&to->icc, &tags->icc);
+  else if (tags->icc.size)
+    fc_media_add_word(lost, "colour profile");
+  fc_blob_join(&to->exif, &tags->exif);
+  fc_blob_join(&to->xmp, &tags->xmp);
+  join_comments(tags, &to->comment);
+  if (!(png && tags->family == FC_TAGS_PNG) && !(jpeg && tags->family == FC_TAGS_JPEG))
+    name_chunks(tags, lost);
+  if (png)
+    write_png(tags, form, to, lost);
+  else if (jpeg)
+    write_jpeg(tags, form, to, lost);
+  else if (strcmp(form->format, "webp") == 0)
+    write_others(tags, HAS_ICC | HAS_EXIF | HAS_XMP, to, lost);
+  else if (strcmp(form->format, "tiff") == 0)
+    write_others(tags, HAS_ICC | HAS_XMP | HAS_COMMENT | HAS_DENSITY, to, lost);
+  else
+    write_others(tags, strcmp(form->format, "bmp") == 0 ? HAS_DENSITY : 0, to, lost);
+}
+
+void fc_encode_metadata_clear(fc_encode_metadata *metadata) {
+  fc_blob_clear(&metadata->pieces);
+  fc_blob_clear(&metadata->icc);
+  fc_blob_clear(&metadata->exif);
+  fc_blob_clear(&metadata->xmp);
+  fc_blob_clear(&metadata->comment);
+}
+
+gboolean fc_encode_metadata_check(const fc_encode_metadata *m, const char *name, GError **error) {
+  return fc_blob_check(&m->pieces, name, error) && fc_blob_check(&m->icc, name, error) &&
+         fc_blob_check(&m->exif, name, error) && fc_blob_check(&m->xmp, name, error) &&
+         fc_blob_check(&m->comment, name, error);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.c - the source for images: one image, turned upright while it is handed over.
+ *
+ * It is decoded when it is opened; JPEG, whose header tells all of its format, when it is
+ * first read, so that what reads it may have it at a part of its size for less (fc_source.shrink).
+ */
+#include <string.h>
+
+#include "media/file/options.h"
+#include "media/file/warn.h"
+#include "media/image/meta.h"
+
+#define PIXELS_MAX ((gint64)1 << 28)
+
+typedef struct image_source {
+  fc_file_source head;
+  fc_media_options options; /* its strings are not used */
+  guint8 *file;             /* until it is decoded */
+  gsize size;
+  fc_image_header header;
+  fc_decode_wish wish;
+  fc_picture picture; /* without pixels until it is decoded */
+  gint64 rows;        /* delivered */
+} image_source;
+
+const fc_file_option fc_image_reading[] = {
+#ifdef FC_WITH_TURBOJPEG
+    {"scale", "1|1/2|1/4|1/8", "1", "decode at a part of its size, which is quicker"},
+#endif
+    {NULL, NULL, NULL, NULL}};
+
+/* How rows and columns of the upright image run through the stored one, in pixels. */
+typedef struct pixel_way {
+  gint64 start, row, column;
+} pixel_way;
+
+/* The eight orientations of EXIF: which corner comes first, and which side is the row. */
+static pixel_way way_through(const fc_picture *picture, int orientation) {
+  gint64 w = picture->width, h = picture->height;
+  gint64 right = w - 1, bottom = (h - 1) * w;
+  switch (orientation) {
+  case 2: return (pixel_way){right, w, -1};
+  case 3: return (pixel_way){bottom + right, -w, -1};
+  case 4: return (pixel_way){bottom, -w, 1};
+  case 5: return (pixel_way){0, 1, w};
+  case 6: return (pixel_way){bottom, 1, -w};
+  case 7: return (pixel_way){bottom + right, -1, -w};
+  case 8: return (pixel_way){right, -1, w};
+  default: return (pixel_way){0, w, 1};
+  }
+}
+
+static void copy_row(char *to, gint64 to_step, const char *from, gint64 from_step, gint64 count, gsize size) {
+  if (to_step == (gint64)size && from_step == (gint64)size) {
+    memcpy(to, from, (gsize)count * size);
+    return;
+  }
+  for (gint64 x = 0; x < count; x++) memcpy(to + x * to_step, from + x * from_step, size);
+}
+
+/* ---- decoding -------------------------------------------------------------- */
+
+static gint64 divided(gint64 side, int divisor) {
+  return (side + divisor - 1) / divisor;
+}
+
+static void set_format(image_source *source, int channels, int dtype) {
+  const fc_image_header *h = &source->header;
+  const gint64 width = divided(h->width, source->wish.scale), height = divided(h->height, source->wish.scale);
+  const gboolean lying = h->orientation >= 5;
+  source->head.base.format =
+      (fc_format){.size = sizeof(fc_format),
+                  .kind = FC_IMAGE,
+                  .dtype = dtype,
+                  .bits = dtype == FC_U16 ? 16 : 8,
+                  .layout = FC_INTERLEAVED,
+                  .extent = {1, lying ? width : height, lying ? height : width, channels}};
+}
+
+static void image_shrink(fc_source *base, int divisor) {
+  image_source *source = (image_source *)base;
+  source->wish.scale = MIN(source->wish.scale * divisor, 8);
+  set_format(source, source->header.channels, FC_U8);
+}
+
+static gboolean decode(image_source *source, GError **error) {
+  g_autofree char *warning = NULL;
+  if (!fc_image_decode(source->head.base.name, source->file, source->size, &source->header, &source->wish,
+                       source->options.decoders, &source->picture, &warning, error))
+    return FALSE;
+  if (source->header.cut && !warning) warning = g_strdup("is cut off: the file ends before the image");
+  if (warning)
+    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->head.base.name, warning);
+  g_clear_pointer(&source->file, g_free);
+  return TRUE;
+}
+
+static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
+  image_source *source = (image_source *)base;
+  gint64 rows = base->format.extent[FC_AXIS_Y];
+  if (source->rows == rows || into->shape[FC_AXIS_N] < 1) return 0;
+  if (!source->picture.pixels && !decode(source, error)) return -1;
+  if (base->by_rows) rows = MIN(rows - source->rows, into->shape[FC_AXIS_Y]);
+  const fc_picture *picture = &source->picture;
+  pixel_way way = way_through(picture, source->header.orientation);
+  gint64 pixel = picture->channels * (gint64)fc_dtype_size(picture->dtype);
+  const char *start = (const char *)picture->pixels + (way.start + source->rows * way.row) * pixel;
+  for (gint64 y = 0; y < rows; y++)
+    copy_row(fc_view_at(into, 0, y, 0, 0), into->stride[FC_AXIS_X], start + y * way.row * pixel,
+             way.column * pixel, base->format.extent[FC_AXIS_X], (gsize)pixel);
+  source->rows += rows;
+  return base->by_rows ? rows : 1;
+}
+
+static void image_close(fc_file_source *head) {
+  image_source *source = (image_source *)head;
+  fc_picture_clear(&source->picture);
+  g_free(source->file);
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+static fc_image_kind kind_of(const fc_file_format *format) {
+  static const char *const names[] = {"png", "jpg", "webp", "tiff", "bmp", "tga"};
+  guint kind = 0;
+  while (strcmp(names[kind], format->name) != 0) kind++;
+  return (fc_image_kind)kind;
+}
+
+static gboolean check_size(const char *name, const fc_image_header *header, gint64 max_pixels,
+                           GError **error) {
+  gint64 limit = max_pixels > 0 ? max_pixels : PIXELS_MAX;
+  if (header->width > FC_IMAGE_SIDE_MAX || header->height > FC_IMAGE_SIDE_MAX)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels: a side may have %d at most", name,
+                   header->width, header->height, FC_IMAGE_SIDE_MAX);
+  if (header->width < 1 || header->height < 1) return fc_fail(error, FC_IO, "%s: holds no pixels", name);
+  if (header->width > limit / header->height)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                   " pixels are more than the limit of %" G_GINT64_FORMAT " (--max-pixels sets it)",
+                   name, header->width, header->height, limit);
+  return TRUE;
+}
+
+static int scale_of(const fc_media_options *options) {
+  if (!fc_image_reading[0].key) return 1;
+  const char *scale = fc_option_text(options->in_options, fc_image_reading, "scale");
+  return scale[1] ? scale[2] - '0' : 1;
+}
+
+static gboolean open_loaded(image_source *source, fc_input *input, const fc_file_format *format,
+                            GError **error) {
+  const fc_media_options *options = &source->options;
+  fc_image_header *header = &source->header;
+  source->file = fc_input_load(input, FC_IMAGE_FILE_MAX, &source->size, error);
+  if (!source->file ||
+      !fc_image_read_header(input->name, kind_of(format), source->file, source->size, header, error) ||
+      !check_size(input->name, header, options->max_pixels, error))
+    return FALSE;
+  if (header->cut && !options->allow_truncated)
+    return fc_fail(error, FC_IO, "%s: is cut off: the file ends before the image" FC_MEDIA_ADVICE,
+                   input->name);
+  source->wish = (fc_decode_wish){.scale = scale_of(options), .lenient = options->allow_truncated};
+  const gboolean later = header->kind == FC_IMAGE_JPEG;
+  source->head.tags = fc_image_tags_read(source->file, source->size, header);
+  if (!fc_tags_check(source->head.tags, input->name, error)) return FALSE;
+  if (later && fc_image_reading[0].key) source->head.base.shrink = image_shrink;
+  if (!later && !decode(source, error)) return FALSE;
+  set_format(source, later ? header->channels : source->picture.channels,
+             later ? FC_U8 : source->picture.dtype);
+  return TRUE;
+}
+
+fc_source *fc_image_open(fc_input *input, const fc_file_format *format, const fc_media_options *options,
+                         GError **error) {
+  image_source *source = g_new0(image_source, 1);
+  source->head.base = (fc_source){
+      .name = g_strdup(input->name), .can_rows = TRUE, .read = image_read, .free = fc_file_source_free};
+  source->head.close = image_close;
+  source->options = *options;
+  gboolean opened = open_loaded(source, input, format, error);
+  fc_input_free(input);
+  if (opened) return &source->head.base;
+  fc_file_source_free(&source->head.base);
+  return NULL;
+}

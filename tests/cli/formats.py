@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`filterchain formats`, and the options of files: every format that is listed as written is written, with
+each of its options, and read again if it is listed as read."""
+import json
+import os
+import unittest
+
+import harness
+
+FORMATS = json.loads(harness.formats())["formats"]
+
+
+def values_of(option):
+    """Some that its description allows."""
+    text = option["values"]
+    if ".." in text:
+        return [text.split("..")[0], text.split("..")[1], option["standard"]]
+    return text.split("|") if "|" in text else [option["standard"]]
+
+
+class Formats(harness.Case):
+    def setUp(self):
+        super().setUp()
+        harness.write_png(self.path("in.png"), [[(x * 7 + y * 3) % 256 for x in range(40 * 3)] for y in range(30)], 3)
+        harness.write_wav(self.path("in.wav"), harness.tone(4800, 1, 48000), 1, 48000)
+
+    def source_for(self, entry):
+        """An input of the kind that the format holds, by trying."""
+        for source in ("in.png", "in.wav"):
+            if self.run_command("-i", source, "-o", "try." + entry["extensions"].split()[0]).returncode == 0:
+                return source
+        return self.fail(f"{entry['name']} is listed as written, and is not")
+
+    def test_text(self):
+        text = self.succeed("formats")
+        for entry in FORMATS:
+            self.assertRegex(text, rf"(?m)^{entry['name']} +\S")
+            for library in (entry["read_by"], entry["written_by"]):
+                self.assertIn(library or "", text)
+            for option in entry["input_options"] + entry["output_options"]:
+                self.assertIn(f":{option['key']}={option['values']} ({option['standard']})", text)
+
+    def test_each_is_written_and_read(self):
+        for entry in FORMATS:
+            if not entry["written_by"]:
+                continue
+            with self.subTest(format=entry["name"]):
+                self.source_for(entry)
+                if entry["read_by"] and entry["name"] != "raw":
+                    self.succeed("-i", "try." + entry["extensions"].split()[0], "-o", "again.npy")
+
+    def test_each_option(self):
+        for entry in FORMATS:
+            ending = entry["extensions"].split()[0]
+            for option in entry["output_options"]:
+                source = self.source_for(entry)
+                for value in values_of(option):
+                    with self.subTest(format=entry["name"], key=option["key"], value=value):
+                        self.succeed("-i", source, "-o", f"out.{ending}:{option['key']}={value}")
+                        self.assertTrue(os.path.getsize(self.path("out." + ending)))
+            for option in entry["input_options"]:
+                self.source_for(entry)
+                for value in values_of(option):
+                    with self.subTest(format=entry["name"], key=option["key"], value=value):
+                        self.succeed("-i", f"try.{ending}:{option['key']}={value}", "-o", "out.npy")
+
+    def test_unknown_options(self):
+        self.assertRegex(self.fails(2, "-i", "in.png", "-o", "out.png:quality=85"),
+                         r'\Aout\.png: no option "quality" of PNG: there are level ')
+        self.assertRegex(self.fails(2, "-i", "in.png", "-o", "out.png:level=12"), r'\Aout\.png: level: expected 0\.\.9, found "12"')
+        self.assertRegex(self.fails(2, "-i", "in.png:scale=1/2", "-o", "out.png"), r'\Ain\.png: no option "scale" of PNG')
+        self.assertEqual(sorted(self.files()), ["in.png", "in.wav"])
+
+    def test_names_with_colons(self):
+        self.assertIn("written \\:", self.fails(2, "-i", "in.wav", "-o", "12:30.wav"))
+        self.succeed("-i", "in.wav", "-o", "12\\:30.wav")
+        self.succeed("-i", "12:30.wav", "-o", "'12:31.wav'")
+        self.assertEqual(self.read("12:30.wav"), self.read("12:31.wav"))
+        os.mkdir(self.path("folder"))
+        self.succeed("-i", "12:30.wav", "-i", "12:31.wav", "-o", "folder")
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), ["12:30.wav", "12:31.wav"])
+
+    def test_options_of_a_batch(self):
+        self.succeed("-i", "in.png", "-o", "in.jpg")
+        self.succeed("-i", "in.png", "-o", "two.jpg")
+        os.mkdir(self.path("folder"))
+        self.succeed("-i", "in.jpg:scale=1/2", "-i", "two.jpg", "-o", "folder:quality=10")
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), ["in.jpg", "two.jpg"])
+        self.assertLess(os.path.getsize(self.path("folder/two.jpg")), os.path.getsize(self.path("two.jpg")))
+
+    def test_onto_the_input(self):
+        self.succeed("-i", "in.png", "-o", "in.jpg")
+        before = self.read("in.jpg")
+        self.succeed("-i", "in.jpg", "-o", "in.jpg:quality=20")
+        self.assertLess(len(self.read("in.jpg")), len(before))
+
+    def test_a_part_of_the_size(self):
+        self.succeed("-i", "in.png", "-o", "in.jpg")
+        self.assertIn("20 x 15", self.succeed("-i", "in.jpg:scale=1/2", "-o", "out.png", "--dry-run"))
+        self.succeed("-i", "in.jpg:scale=1/2", "-o", "out.png")
+        rows, channels = harness.read_png(self.path("out.png"))
+        self.assertEqual((len(rows), len(rows[0]), channels), (15, 20 * 3, 3))
+
+    def test_the_decoder_is_named(self):
+        decoder = next(entry["read_by"] for entry in FORMATS if entry["name"] == "jpg")
+        self.assertIn(f"JPEG by {decoder}", self.succeed("--version"))
+        self.succeed("-i", "in.png", "-o", "out.png", "--report", "report.json")
+        self.assertEqual(json.loads(self.read("report.json"))["jpeg"], decoder)
+
+    def test_no_operands(self):
+        self.assertIn("no operand", self.fails(2, "formats", "png"))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* test_other_images.c - WebP and TIFF, written and read: lossless ones bit for bit, of every form. */
+#include <string.h>
+#include <zlib.h>
+
+#include "media/file/options.h"
+#include "tests/media/images.h"
+
+#if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
+enum { WIDTH = 61, HEIGHT = 37 };
+
+/* Of smooth slopes and noise, so that lossy coding is near. */
+static void make_image(const char *path, int channels, gboolean wide, guint32 amount) {
+  g_autoptr(GString) header = g_string_new("\x93NUMPY\x01");
+  const gsize size = wide ? 2 : 1;
+  g_string_append_len(header, "\0\x76\0", 3);
+  g_string_append_printf(header, "{'descr':'%s','fortran_order':False,'shape':(%d, %d, %d)}",
+                         wide ? "<u2" : "|u1", HEIGHT, WIDTH, channels);
+  while (header->len < 127) g_string_append_c(header, ' ');
+  g_string_append_c(header, '\n');
+  guint32 state = 3;
+  for (int i = 0; i < HEIGHT * WIDTH * channels; i++) {
+    const int pixel = i / channels;
+    guint32 value =
+        (guint32)(pixel % WIDTH + pixel / WIDTH * 2 + 40 * (i % channels)) + noise(&state) % amount;
+    if (channels % 2 == 0 && i % channels == channels - 1) value = 255 - value % 100;
+    if (wide) value = value * 256 + noise(&state) % 256;
+    g_string_append_len(header, (const char *)&value, (gssize)size);
+  }
+  store(path, header->str, header->len);
+}
+
+/* The largest difference after a copy by way of such a file. */
+static double difference(const char *in, const char *middle, const char *options) {
+  g_autofree char *npy = scratch("back.npy"), *text = g_strconcat("x", options, NULL);
+  fc_given_options *given;
+  g_free(fc_given_options_parse(text, FALSE, &given, NULL));
+  GError *error = NULL;
+  const copy_job job = {
+      .in = in, .out = middle, .options = {.out_options = given, .in_format = "npy"}, .dtype = -1};
+  copy(&job, &error);
+  fc_given_options_free(given);
+  g_assert_no_error(error);
+  fc_format before, after;
+  g_autoptr(GArray) expected = read_file(in, NULL, &before), values = read_file(middle, NULL, &after);
+  if (values->len != expected->len) return 1e9;
+  double worst = 0;
+  for (guint i = 0; i < values->len; i++)
+    worst = MAX(worst, ABS(g_array_index(values, double, i) - g_array_index(expected, double, i)));
+  return worst;
+}
+
+#ifdef FC_WITH_WEBP
+static void test_webp(void) {
+  g_autofree char *npy = scratch("w.npy"), *webp = scratch("w.webp");
+  for (int channels = 3; channels <= 4; channels++) {
+    make_image(npy, channels, FALSE, 30);
+    g_assert_cmpfloat(difference(npy, webp, ":lossless"), ==, 0);
+    make_image(npy, channels, FALSE, 2);
+    const double lossy = difference(npy, webp, ":quality=95");
+    g_assert_cmpfloat(lossy, >, 0);
+    g_assert_cmpfloat(lossy, <, 30);
+  }
+}
+#endif
+
+#ifdef FC_WITH_TIFF
+static void test_tiff(void) {
+  static const char *const compressions[] = {":compression=none", ":compression=lzw", ""};
+  g_autofree char *npy = scratch("t.npy"), *tiff = scratch("t.tiff");
+  for (int channels = 1; channels <= 4; channels++)
+    for (int wide = 0; wide < 2; wide++)
+      for (gsize i = 0; i < G_N_ELEMENTS(compressions); i++) {
+        make_image(npy, channels, wide, 100);
+        g_assert_cmpfloat(difference(npy, tiff, compressions[i]), ==, 0);
+      }
+}
+
+/* A strip or a directory that the file does not have: refused, or taken with a warning. */
+static void test_cut_tiff(void) {
+  g_autofree char *npy = scratch("ct.npy"), *tiff = scratch("ct.tiff");
+  make_image(npy, 3, FALSE, 100);
+  g_assert_cmpfloat(difference(npy, tiff, ":compression=none"), ==, 0);
+  bytes b = load(tiff);
+  for (gsize size = 0; size < b.size; size += 97) {
+    store(tiff, b.data, size);
+    g_autoptr(GError) error = NULL;
+    g_assert_false(can_read(tiff, NULL, &error));
+    g_assert_error(error, FC_ERROR, FC_IO);
+  }
+  clear_bytes(&b);
+}
+#endif
+
+/* A PNG with a profile, XMP, EXIF, a comment and a density. */
+static void make_rich_png(const char *npy, const char *path) {
+  static const guint8 exif[] = "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0";
+  g_autoptr(GByteArray) png = g_byte_array_new();
+  guint8 packed[64] = "p\0";
+  uLongf size = sizeof packed - 3;
+  g_assert_cmpint(compress(packed + 3, &size, (const guint8 *)"a profile!", 10), ==, Z_OK);
+  assert_copies(npy, path);
+  bytes b = load(path);
+  g_byte_array_append(png, b.data, 33);
+  put_chunk(png, "pHYs", "\0\0\x0b\x13\0\0\x2e\x23\1", 9);
+  put_chunk(png, "iCCP", packed, 3 + size);
+  put_chunk(png, "iTXt", "XML:com.adobe.xmp\0\0\0\0\0<x:xmpmeta/>", 34);
+  put_chunk(png, "tEXt", "Comment\0a comment", 17);
+  put_chunk(png, "eXIf", exif, 26);
+  g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
+  store(path, png->data, png->len);
+  clear_bytes(&b);
+}
+
+/* What they have a place for comes through, upright; the rest is named. */
+static void test_metadata(void) {
+  static const char lost[] = "of what the input says beside its samples this is left out: ";
+  g_autofree char *npy = scratch("m.npy"), *png = scratch("m.png");
+  make_image(npy, 3, FALSE, 20);
+  make_rich_png(npy, png);
+#ifdef FC_WITH_WEBP
+  g_autofree char *webp = scratch("m.webp"), *from_webp = scratch("mw.png");
+  g_autofree char *of_webp = g_strconcat(lost, "comment, resolution", NULL);
+  assert_copy_says(png, webp, of_webp);
+  assert_copy_says(webp, from_webp, "");
+  g_assert_true(contains(from_webp, "<x:xmpmeta/>", 12) && contains(from_webp, "iCCP", 4));
+  g_assert_true(contains(from_webp, "eXIfII*", 7));
+#endif
+#ifdef FC_WITH_TIFF
+  g_autofree char *tiff = scratch("m.tiff"), *from_tiff = scratch("mt.png");
+  g_autofree char *of_tiff = g_strconcat(lost, "EXIF", NULL);
+  assert_copy_says(png, tiff, of_tiff);
+  assert_copy_says(tiff, from_tiff, "");
+  g_assert_true(contains(from_tiff, "<x:xmpmeta/>", 12) && contains(from_tiff, "iCCP", 4));
+  g_assert_true(contains(from_tiff, "Comment\0a comment", 17));
+  g_assert_true(contains(from_tiff, "pHYs\0\0\x2e\x23\0\0\x0b\x13\1", 13)); /* turned */
+#endif
+}
+
+#endif
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  scratch_init();
+#ifdef FC_WITH_WEBP
+  g_test_add_func("/media/webp/round-trip", test_webp);
+#endif
+#ifdef FC_WITH_TIFF
+  g_test_add_func("/media/tiff/round-trip", test_tiff);
+  g_test_add_func("/media/tiff/cut", test_cut_tiff);
+#endif
+#if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
+  g_test_add_func("/media/other-images/metadata", test_metadata);
+#endif
+  int status = g_test_run();
+  scratch_remove();
+  return status;
+}
