@@ -10,11 +10,11 @@
 
 /* One input and where it goes. */
 typedef struct outcome {
-  const char *input; /* borrowed; NULL where the chain makes its signal */
-  const char *label; /* for messages: the input, or the operator that makes the signal; borrowed */
-  char *output;      /* NULL when there is none */
+  const char *input;        /* borrowed; NULL where the chain makes its signal */
+  const char *label;        /* for messages: the input, or the operator that makes the signal; borrowed */
+  char *output;             /* NULL when there is none */
   char *in_path, *out_path; /* without the options behind them; NULL where there is none */
-  gboolean told;     /* what became of it */
+  gboolean told;            /* what became of it */
 } outcome;
 
 void outcome_free(outcome *o);
