@@ -38,8 +38,9 @@ struct fc_run {
   gint64 bytes_up, bytes_down;
 
   pthread_mutex_t reading; /* who cuts and reads the next chunk */
-  gint64 number;           /* of it; guarded by reading */
-  gint64 *entered;         /* a workspace: chunks that were read for it; guarded by reading */
+  gint64 number;           /* of it; guarded by reading, as is what follows */
+  gboolean over;           /* there is no more, or it failed: nobody asks the source again */
+  gint64 *entered;         /* a workspace: chunks that were read for it */
 
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -182,7 +183,9 @@ static gboolean acquire_chunk(fc_run *r, worker *me, gint64 have, GError **error
 
 static gboolean acquire(fc_run *r, worker *me, GError **error) {
   pthread_mutex_lock(&r->reading);
-  gboolean ok = !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, -1, error);
+  gboolean ok =
+      !r->over && !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, -1, error);
+  r->over = !ok;
   pthread_mutex_unlock(&r->reading);
   return ok;
 }
@@ -504,7 +507,7 @@ gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options,
   for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) r->now_states[d] = fc_states_ref(r->states[d]);
   r->chunker = fc_chunker_new(r->plan);
   r->number = r->released = r->done = r->collecting = r->told = r->bytes_up = r->bytes_down = 0;
-  r->stop = FALSE;
+  r->stop = r->over = FALSE;
   memset(r->collected, 0, sizeof *r->collected * r->plan->n);
   for (guint i = 0; i < r->n_workspaces; i++) {
     fc_workspace *w = &r->workspaces[i];
