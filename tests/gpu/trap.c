@@ -13,15 +13,16 @@
 static fc_status process_cuda(const fc_host *host, const void *state, const fc_job *job) {
   static int calls;
   const char *at = getenv("FILTERCHAIN_TRAP_AT");
-  const fc_view *in = job->in[0], *out = job->out[0];
+  const fc_view *in = job->in[0], *out = job->out;
   size_t bytes = (size_t)fc_view_count(out) * fc_dtype_size(out->dtype);
   (void)host, (void)state;
   return trap_copy(out->data, in->data, bytes, at && ++calls == atoi(at), job->stream) ? FC_DEVICE : FC_OK;
 }
 
 /* Not in a graph: every chunk is a call. */
-static fc_backend cuda = {.size = sizeof(fc_backend), .process = process_cuda};
+static const fc_backend cuda = {
+    .size = sizeof(fc_backend), .device_kind = FC_KIND_CUDA, .process = process_cuda};
 
 static void spoil(void) {
-  op.cuda = &cuda;
+  backends[0] = &cuda;
 }
