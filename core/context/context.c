@@ -18,6 +18,14 @@ static void log_of_registry(fc_log_level level, const char *message, void *conte
   fc_context_log(context, level, "%s", message);
 }
 
+/* Crews of other sizes than are wanted now need not sleep on. */
+#define IDLE_CREWS 8
+
+/* With room for all that comes: what goes to sleep after an output is in place allocates nothing. */
+static GPtrArray *new_list(GDestroyNotify destroy) {
+  return g_ptr_array_new_full(2 * IDLE_CREWS, destroy);
+}
+
 fc_context *fc_context_new_with(const fc_media *media) {
   fc_context *context = g_new0(fc_context, 1);
   context->media = media;
@@ -25,8 +33,8 @@ fc_context *fc_context_new_with(const fc_media *media) {
   fc_registry_set_log(context->registry, log_of_registry, context);
   context->frames = fc_frame_pool_new(KEEP_BYTES);
   context->driver = fc_cuda_driver();
-  context->idle_crews = g_ptr_array_new_with_free_func((GDestroyNotify)fc_pool_free);
-  context->idle_leases = g_ptr_array_new();
+  context->idle_crews = new_list((GDestroyNotify)fc_pool_free);
+  context->idle_leases = new_list(NULL);
   pthread_mutex_init(&context->idle_mutex, NULL);
   fc_context_set_max_memory(context, 0);
   pthread_mutex_init(&context->log_mutex, NULL);
@@ -81,8 +89,8 @@ void fc_context_release(fc_context *context) {
   pthread_mutex_lock(&context->idle_mutex);
   g_autoptr(GPtrArray) crews = g_steal_pointer(&context->idle_crews);
   g_autoptr(GPtrArray) leases = g_steal_pointer(&context->idle_leases);
-  context->idle_crews = g_ptr_array_new_with_free_func((GDestroyNotify)fc_pool_free);
-  context->idle_leases = g_ptr_array_new();
+  context->idle_crews = new_list((GDestroyNotify)fc_pool_free);
+  context->idle_leases = new_list(NULL);
   if (context->free_lease) g_ptr_array_set_free_func(leases, context->free_lease);
   pthread_mutex_unlock(&context->idle_mutex);
   fc_frame_pool_trim(context->frames);
@@ -97,9 +105,6 @@ fc_pool *fc_context_take_crew(fc_context *context, int threads) {
   pthread_mutex_unlock(&context->idle_mutex);
   return crew ? crew : fc_pool_new(threads);
 }
-
-/* Crews of other sizes than are wanted now need not sleep on. */
-#define IDLE_CREWS 8
 
 void fc_context_give_crew(fc_context *context, fc_pool *crew) {
   if (!crew) return;

@@ -342,6 +342,19 @@ cudaGraphExec_t capture(cuda_runner *me, fc_enqueue_fn enqueue, void *data) {
   return ready;
 }
 
+void cuda_renew(fc_runner *runner) {
+  cuda_runner *me = (cuda_runner *)runner;
+  current_device here(runner->device, me->borrowed);
+  for (guint i = 0; i < FC_SLOTS; i++) {
+    slot_state *s = &me->slots[i];
+    for (guint g = 0; g < GRAPHS; g++) {
+      if (s->graphs[g].graph && here.ok()) cudaGraphExecDestroy(s->graphs[g].graph);
+      s->graphs[g] = slot_graph();
+    }
+    s->plain = FALSE;
+  }
+}
+
 gboolean run_work(cuda_runner *me, slot_state *slot, guint64 key, fc_enqueue_fn enqueue, void *data,
                   GError **error) {
   if (me->borrowed || key == 0 || slot->plain) return enqueue(data, error);
@@ -574,7 +587,7 @@ static fc_runner *open_runner(int32_t device, void *stream, GError **error) {
   r->wait_upload = cuda_wait_upload, r->wait_download = cuda_wait_download;
   r->wait = cuda_wait, r->finish = cuda_finish;
   if (stream) r->rejoin = cuda_rejoin, r->fork = cuda_fork, r->aside = cuda_aside, r->join = cuda_join;
-  r->watch = cuda_watch;
+  r->watch = cuda_watch, r->renew = cuda_renew;
   r->copy = cuda_copy, r->fill_border = cuda_fill_border;
   if (begin(me, (cudaStream_t)stream, error)) return r;
   cuda_free(r);

@@ -162,6 +162,7 @@ void fc_lease_return(fc_lease *lease, gboolean broken) {
   }
   trim(lease, FALSE, KEEP_BYTES);
   trim(lease, TRUE, KEEP_BYTES);
+  if (lease->runner->renew) lease->runner->renew(lease->runner);
   fc_context *context = lease->context;
   pthread_mutex_lock(&context->idle_mutex);
   g_ptr_array_add(context->idle_leases, lease);

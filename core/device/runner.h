@@ -105,6 +105,9 @@ struct fc_runner {
   void (*aside)(fc_runner *runner, guint lane);
   gboolean (*join)(fc_runner *runner, GError **error);
 
+  /* NULL, or: it goes to another run, whose keys mean other work: what was captured is forgotten. Nothing is
+   * under way. */
+  void (*renew)(fc_runner *runner);
   /* NULL, or: nothing will be asked of it for a while; threads may go elsewhere. */
   void (*rest)(fc_runner *runner);
 

@@ -25,9 +25,15 @@ static void must(gboolean ok, const char *what) {
 }
 
 static fc_view view_of(void *data) {
-  return (fc_view){
-      sizeof(fc_view),   FC_F32, FC_AUDIO, 0, data, {1, 1, SAMPLES, 1}, {4 * SAMPLES, 4 * SAMPLES, 4, 4}, {0},
-      {1, 1, SAMPLES, 1}};
+  return (fc_view){sizeof(fc_view),
+                   FC_F32,
+                   FC_AUDIO,
+                   FC_CUDA_DEVICE(0),
+                   data,
+                   {1, 1, SAMPLES, 1},
+                   {4 * SAMPLES, 4 * SAMPLES, 4, 4},
+                   {0},
+                   {1, 1, SAMPLES, 1}};
 }
 
 static cudaGraphExec_t captured(fc_chain *chain, const fc_view *in, const fc_view *out, cudaStream_t stream) {

@@ -72,10 +72,10 @@ static void run_device(void *data) {
 
 static void time_on_device(timing *t, const fc_format *out, int repeats, double *seconds) {
   g_autofree void *in = noise(&t->in);
-  t->out = view_of(out, NULL, 0);
+  t->out = view_of(out, NULL, FC_CUDA_DEVICE(0));
   t->in.data = bench_device_new(in, bytes_of(&t->in));
   t->out.data = bench_device_new(NULL, bytes_of(&t->out));
-  t->in.device = 0;
+  t->in.device = FC_CUDA_DEVICE(0);
   *seconds = bench_time_cuda(run_device, t, repeats);
   bench_device_free(t->in.data);
   bench_device_free(t->out.data);

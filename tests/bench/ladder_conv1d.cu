@@ -104,7 +104,7 @@ void run_ours(void *p) {
 fc_view line(float *data, long n) {
   fc_view v;
   memset(&v, 0, sizeof v);
-  v.size = sizeof v, v.dtype = FC_F32, v.kind = FC_AUDIO, v.device = 0, v.data = data;
+  v.size = sizeof v, v.dtype = FC_F32, v.kind = FC_AUDIO, v.device = FC_CUDA_DEVICE(0), v.data = data;
   for (int a = 0; a < FC_AXES; a++)
     v.shape[a] = v.extent[a] = a == FC_AXIS_X ? n : 1, v.stride[a] = a >= FC_AXIS_X ? 4 : 4 * n;
   return v;

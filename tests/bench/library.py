@@ -6,7 +6,8 @@ import sys
 
 DTYPES = {"uint8": 0, "int16": 1, "uint16": 2, "int32": 3, "float32": 4, "float64": 5}
 AUDIO, IMAGE, ARRAY = 0, 1, 2
-HOST = -1
+HOST = 0
+CUDA = 1 << 16  # of device 0
 
 
 class View(ctypes.Structure):

@@ -114,7 +114,7 @@ void fill(const buffer &b, int dtype);
 
 // Rows of an image or array, or (audio) a stretch of time, without gaps.
 inline fc_view view_of(int kind, int dtype, void *data, int64_t y, int64_t x, int64_t c = 1) {
-  fc_view v = {sizeof v, dtype, kind, 0, data, {1, y, x, c}, {}, {}, {1, y, x, c}};
+  fc_view v = {sizeof v, dtype, kind, FC_CUDA_DEVICE(0), data, {1, y, x, c}, {}, {}, {1, y, x, c}};
   v.stride[FC_AXIS_C] = (int64_t)fc_dtype_size(dtype);
   v.stride[FC_AXIS_X] = c * v.stride[FC_AXIS_C];
   v.stride[FC_AXIS_Y] = x * v.stride[FC_AXIS_X];

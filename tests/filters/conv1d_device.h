@@ -34,7 +34,7 @@ static inline signal to_device(const signal *s) {
   must(cudaMemcpy(d.memory.base, s->memory.base, total, cudaMemcpyHostToDevice));
   d.memory.data = d.memory.base + GUARD_BYTES;
   d.view.data = (char *)d.memory.data + ((char *)s->view.data - (char *)s->memory.data);
-  d.view.device = 0;
+  d.view.device = FC_CUDA_DEVICE(0);
   return d;
 }
 

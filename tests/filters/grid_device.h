@@ -29,7 +29,7 @@ static inline void *to_device(const void *from, size_t bytes) {
 static inline fc_view grid_to_device(const grid *g) {
   char *base = to_device(g->memory.base, g->memory.bytes + 2 * GUARD_BYTES);
   fc_view v = g->view;
-  v.device = 0;
+  v.device = FC_CUDA_DEVICE(0);
   v.data = base + ((unsigned char *)g->view.data - g->memory.base);
   return v;
 }

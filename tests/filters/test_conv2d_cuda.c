@@ -48,7 +48,7 @@ static fc_view image_up(const image *m) {
   fc_view v = m->view;
   char *base = (char *)device_copy(m->memory.base, m->memory.bytes + 2 * GUARD_BYTES);
   v.data = base + ((char *)v.data - (char *)m->memory.base);
-  v.device = 0;
+  v.device = FC_CUDA_DEVICE(0);
   return v;
 }
 
@@ -106,7 +106,7 @@ static fc_view image_up_bare(const image *m, const image_border *b) {
   fc_view up = *v;
   char *base = (char *)device_new(m->memory.bytes + 2 * GUARD_BYTES);
   up.data = base + ((char *)v->data - (char *)m->memory.base);
-  up.device = 0;
+  up.device = FC_CUDA_DEVICE(0);
   for (int64_t n = 0; n < v->shape[FC_AXIS_N]; n++)
     for (int64_t c = 0; c < planes; c++)
       cudaMemcpy2D(fc_view_at(&up, n, -b->top, -b->left, c), (size_t)v->stride[FC_AXIS_Y],
@@ -410,7 +410,8 @@ static void check_lines(int dense, int dtype) {
         const int64_t length = lengths[random_int(0, 6)], channels = kind % 2 ? 3 : 1;
         const int64_t shape[FC_AXES] = {random_int(1, 2), kind < 2 ? 1 : length, kind < 2 ? length : 1,
                                         channels};
-        taken += check_border(dense, dtype, taps, taps, shape, border), cases++;
+        const int done = check_border(dense, dtype, taps, taps, shape, border);
+        if (kind < 2) taken += done, cases++; /* those one pixel wide are given their border */
       }
   CHECK(taken > cases / 2 || cases < 8, "%d of %d", taken, cases);
 }

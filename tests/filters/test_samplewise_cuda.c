@@ -22,7 +22,7 @@ static void *to_device(const void *from, size_t bytes) {
 static fc_view view_on_device(const signal *s) {
   char *base = to_device(s->memory.base, s->memory.bytes + 2 * GUARD_BYTES);
   fc_view v = s->view;
-  v.device = 0;
+  v.device = FC_CUDA_DEVICE(0);
   v.data = base + ((unsigned char *)s->view.data - s->memory.base);
   return v;
 }

@@ -43,7 +43,7 @@ static guarded run_cpu(const fc_view *v, int64_t align) {
 
 static fc_view on_device(const signal *s, void *memory) {
   fc_view v = s->view;
-  v.device = 0;
+  v.device = FC_CUDA_DEVICE(0);
   v.data = (char *)memory + ((const char *)s->view.data - (const char *)s->memory.data);
   return v;
 }

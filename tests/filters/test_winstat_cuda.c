@@ -20,7 +20,7 @@ static picture to_device(const picture *p) {
   if (cudaMalloc((void **)&d.memory.base, total) != cudaSuccess) abort();
   cudaMemcpy(d.memory.base, p->memory.base, total, cudaMemcpyHostToDevice);
   d.view.data = d.memory.base + ((unsigned char *)p->view.data - p->memory.base);
-  d.view.device = 0;
+  d.view.device = FC_CUDA_DEVICE(0);
   return d;
 }
 

@@ -93,7 +93,7 @@ int main(void) {
   CHECK(fc_cuda_driver()->present() || fc_cuda_driver()->count(NULL) == 0, "a device but no driver");
   fc_runner *r = gpu_start();
   CHECK(strncmp(r->description, "cuda:0 (", 8) == 0, "%s", r->description);
-  CHECK(r->device == 0 && r->threads == 1 && r->stream, "fields");
+  CHECK(r->device == FC_CUDA_DEVICE(0) && r->threads == 1 && r->stream, "fields");
   device_memory(r);
   host_memory(r);
   plain_memory(r);

@@ -66,7 +66,7 @@ static void test_device(void) {
   for (int i = 0; i < 3; i++) { /* the first prepares, the others reuse it */
     cudaMemsetAsync(d_out, 0xff, BYTES, stream);
     cudaMemcpyAsync(d_in, in, BYTES, cudaMemcpyHostToDevice, stream);
-    fc_view a = view_of(d_in, 0), b = view_of(d_out, 0);
+    fc_view a = view_of(d_in, FC_CUDA_DEVICE(0)), b = view_of(d_out, FC_CUDA_DEVICE(0));
     g_assert_true(fc_chain_run_device(chain, &a, &b, stream, NULL, &error));
     g_assert_no_error(error);
     cudaMemcpyAsync(gpu, d_out, BYTES, cudaMemcpyDeviceToHost, stream);
@@ -123,7 +123,7 @@ static void bed_clear(bed *b) {
 
 static void enqueue(bed *b, int signal, int stream) {
   GError *error = NULL;
-  fc_view from = view_of(b->in[signal], 0), to = view_of(b->out[signal], 0);
+  fc_view from = view_of(b->in[signal], FC_CUDA_DEVICE(0)), to = view_of(b->out[signal], FC_CUDA_DEVICE(0));
   gboolean ok = fc_chain_run_device(b->chain, &from, &to, b->streams[stream], NULL, &error);
   g_assert_no_error(error);
   g_assert_true(ok);
@@ -172,7 +172,7 @@ static void test_captured(void) {
   cudaGraphExec_t launchable;
   bed_init(&b);
   GError *error = NULL;
-  fc_view from = view_of(b.in[1], 0), to = view_of(b.out[1], 0);
+  fc_view from = view_of(b.in[1], FC_CUDA_DEVICE(0)), to = view_of(b.out[1], FC_CUDA_DEVICE(0));
   g_assert_cmpint(cudaStreamBeginCapture(b.streams[0], cudaStreamCaptureModeThreadLocal), ==, cudaSuccess);
   g_assert_false(fc_chain_run_device(b.chain, &from, &to, b.streams[0], NULL, &error));
   g_assert_error(error, FC_ERROR, FC_INVALID); /* not prepared */
@@ -218,7 +218,7 @@ static void check_large(const char *text, fc_view from) {
   g_assert_cmpint(cudaMalloc(&from.data, size), ==, cudaSuccess);
   g_assert_cmpint(cudaMalloc(&to.data, size), ==, cudaSuccess);
   g_assert_cmpint(cudaMemcpy(from.data, in, size, cudaMemcpyHostToDevice), ==, cudaSuccess);
-  from.device = to.device = 0;
+  from.device = to.device = FC_CUDA_DEVICE(0);
   for (int i = 0; i < 3; i++) {
     cudaGraph_t graph;
     cudaGraphExec_t launchable;
