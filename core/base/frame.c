@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.c - see frame.h. Unused blocks stand in an array sorted by nothing: there are
- * a dozen at most, one a link of the chains that ran last.
+ * frame.c - see frame.h. Unused blocks stand in a list sorted by nothing: there are
+ * a dozen at most, one a link of the chains that ran last. To give one back allocates nothing: that happens after an
+ * output is in place, when nothing may fail any more.
  */
 #include "core/base/frame.h"
 
@@ -13,7 +14,7 @@
 struct fc_frame_pool {
   gint references;
   pthread_mutex_t mutex;
-  GPtrArray *unused; /* fc_frame */
+  GQueue unused; /* fc_frame.link */
   gsize unused_bytes, keep;
   gsize used_bytes, limit; /* of blocks in use; of both together */
   fc_frame_alloc alloc;    /* NULL: aligned_alloc */
@@ -22,6 +23,7 @@ struct fc_frame_pool {
 };
 
 struct fc_frame {
+  GList link; /* among the unused */
   gint references;
   fc_frame_pool *pool;
   void *memory;
@@ -33,7 +35,7 @@ fc_frame_pool *fc_frame_pool_new(gsize keep) {
   pool->references = 1;
   pool->keep = keep;
   pool->limit = G_MAXSIZE;
-  pool->unused = g_ptr_array_new();
+  g_queue_init(&pool->unused);
   pthread_mutex_init(&pool->mutex, NULL);
   return pool;
 }
@@ -69,7 +71,7 @@ static void destroy_frame(fc_frame *frame) {
 
 static void drop_unused(fc_frame_pool *pool, gsize keep) {
   while (pool->unused_bytes > keep) {
-    fc_frame *frame = g_ptr_array_steal_index(pool->unused, 0); /* the one unused longest */
+    fc_frame *frame = g_queue_pop_head_link(&pool->unused)->data; /* the one unused longest */
     pool->unused_bytes -= frame->bytes;
     destroy_frame(frame);
   }
@@ -78,7 +80,6 @@ static void drop_unused(fc_frame_pool *pool, gsize keep) {
 void fc_frame_pool_unref(fc_frame_pool *pool) {
   if (!pool || !g_atomic_int_dec_and_test(&pool->references)) return;
   drop_unused(pool, 0);
-  g_ptr_array_free(pool->unused, TRUE);
   pthread_mutex_destroy(&pool->mutex);
   g_free(pool);
 }
@@ -123,16 +124,16 @@ void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes) {
 
 /* The smallest unused block that fits without wasting more than half of it. */
 static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
-  guint best = G_MAXUINT;
-  for (guint i = 0; i < pool->unused->len; i++) {
-    fc_frame *f = g_ptr_array_index(pool->unused, i);
+  fc_frame *best = NULL;
+  for (GList *at = pool->unused.head; at; at = at->next) {
+    fc_frame *f = at->data;
     if (f->bytes < bytes || f->bytes / 2 > bytes) continue;
-    if (best == G_MAXUINT || f->bytes < ((fc_frame *)g_ptr_array_index(pool->unused, best))->bytes) best = i;
+    if (!best || f->bytes < best->bytes) best = f;
   }
-  if (best == G_MAXUINT) return NULL;
-  fc_frame *frame = g_ptr_array_steal_index(pool->unused, best);
-  pool->unused_bytes -= frame->bytes;
-  return frame;
+  if (!best) return NULL;
+  g_queue_unlink(&pool->unused, &best->link);
+  pool->unused_bytes -= best->bytes;
+  return best;
 }
 
 static void *allocate(fc_frame_pool *pool, gsize bytes) {
@@ -167,6 +168,7 @@ fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
     }
     frame = g_new0(fc_frame, 1);
     frame->memory = memory, frame->bytes = bytes;
+    frame->link.data = frame;
   }
   frame->references = 1;
   frame->pool = pool;
@@ -183,7 +185,7 @@ void fc_frame_unref(fc_frame *frame) {
   if (!frame || !g_atomic_int_dec_and_test(&frame->references)) return;
   fc_frame_pool *pool = frame->pool;
   pthread_mutex_lock(&pool->mutex);
-  g_ptr_array_add(pool->unused, frame);
+  g_queue_push_tail_link(&pool->unused, &frame->link);
   pool->used_bytes -= frame->bytes;
   pool->unused_bytes += frame->bytes;
   drop_unused(pool, pool->keep);

@@ -20,7 +20,7 @@ import statistics
 import sys
 import warnings
 
-from library import ARRAY, AUDIO, Library, text_of, view_at
+from library import ARRAY, AUDIO, CUDA, Library, text_of, view_at
 
 SIDE = 16384
 SAMPLES = 1 << 27
@@ -126,7 +126,7 @@ class Contest:
         self.chain = machine.engine.chain(stage)
         self.source = source
         self.result = machine.torch.full((planes,) + tuple(source.shape), float("nan"), device="cuda")
-        self.views = [view_at(t.data_ptr(), "float32", 4, tuple(source.shape), kind, 0) for t in (source, self.result)]
+        self.views = [view_at(t.data_ptr(), "float32", 4, tuple(source.shape), kind, CUDA) for t in (source, self.result)]
         if planes > 1:
             # A picture a channel, one after the other.
             out = self.views[1]
