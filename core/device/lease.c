@@ -127,7 +127,7 @@ static void *raw_alloc(fc_lease *lease, gsize bytes, gboolean host) {
 
 void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host) {
   if (!lease->blocks) return raw_alloc(lease, bytes, host);
-  block *b = find_unused(lease, bytes, host);
+  block *b = find_unused(lease, round_up(bytes), host);
   if (b) {
     b->used = TRUE;
     return host ? memset(b->memory, 0, bytes) : b->memory;

@@ -761,6 +761,67 @@ static void test_edges_captured(void) {
   fake_driver.release(FC_CUDA_DEVICE(0), to.data);
 }
 
+/* Chunks of a sound spread over several devices: the same bytes as with one. */
+static void test_several(void) {
+  static const char *const names[] = {"cuda:0,1", "cuda:all", "cuda:2,0,1"};
+  static const char *const stages[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:0.5", "clip:0.2", NULL};
+  const job j = {sound.in, sound.out, NULL, 1000, stages};
+  g_autofree char *good = expected_output(&j);
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_result) result = NULL;
+    ready_chain c = parse(stages, NULL);
+    fake_faults faults = {.devices = 3};
+    fake_device_set(&faults);
+    run(&j, c.chain, names[i], &result, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(fake_device_calls(FAKE_NEW), ==, i ? 3 : 2);
+    g_assert_true(mentions(result->device, ", cuda:"));
+    check_complete(&j, good);
+    drop(&c, 0);
+  }
+  /* One that is not there, or is named twice. */
+  static const char *const wrong[] = {"cuda:0,3", "cuda:1,1", "cuda:0,", "cuda:,1"};
+  for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    ready_chain c = parse(stages, NULL);
+    fake_faults faults = {.devices = 3};
+    fake_device_set(&faults);
+    g_assert_false(run(&j, c.chain, wrong[i], NULL, NULL));
+    g_assert_cmpuint(fake_device_calls(FAKE_NEW), ==, 0);
+    drop(&c, 0);
+  }
+}
+
+/* Images of many sizes, one after another: after the first few nothing is prepared any more, and nothing
+ * taken of the device. */
+static void test_sizes(void) {
+  static const char *const stages[] = {"sepconv:[1,2,1]/4", "gain:0.5", "clip:0.2", NULL};
+  static const fake_call calls[] = {FAKE_NEW, FAKE_ALLOC, FAKE_ALLOC_HOST, FAKE_MALLOC, FAKE_COPY_TO};
+  guint taken[G_N_ELEMENTS(calls)] = {0};
+  g_autofree float *in = g_new0(float, 200 * 200), *out = g_new0(float, 200 * 200);
+  ready_chain c = parse(stages, NULL);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  fake_device_set(NULL);
+  for (int i = 0; i < 400; i++) {
+    const fc_format format = {.size = sizeof format,
+                              .kind = FC_ARRAY,
+                              .dtype = FC_F32,
+                              .extent = {1, 200 - i % 97, 200 - i % 89, 1}};
+    fc_view from = view_as(&format, in, FC_HOST), to = view_as(&format, out, FC_HOST);
+    g_assert_true(fc_chain_run_host(c.chain, &from, &to, &options, NULL, NULL));
+    for (guint k = 0; i == 9 && k < G_N_ELEMENTS(calls); k++) taken[k] = fake_device_calls(calls[k]);
+  }
+  for (guint k = 0; k < G_N_ELEMENTS(calls); k++) {
+    g_test_message("%s: %u, %u after ten sizes", fake_call_name(calls[k]), fake_device_calls(calls[k]),
+                   taken[k]);
+    /* Blocks come in sizes: a few more for those that had not been seen. */
+    const gboolean blocks = calls[k] == FAKE_ALLOC || calls[k] == FAKE_ALLOC_HOST;
+    g_assert_cmpuint(fake_device_calls(calls[k]), <=, blocks ? 2 * taken[k] + 4 : taken[k]);
+  }
+  drop(&c, 0);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
@@ -777,6 +838,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/bands", test_bands);
   g_test_add_func("/device/memory", test_memory);
   g_test_add_func("/device/absent", test_absent);
+  g_test_add_func("/device/several", test_several);
+  g_test_add_func("/device/sizes", test_sizes);
   g_test_add_func("/device/left-alone", test_left_alone);
   g_test_add_func("/device/allocates-first", test_allocates_first);
   g_test_add_func("/device/standard-input", test_standard_input);

@@ -176,6 +176,165 @@ static void test_wrong_views(void) {
   g_assert_cmpstr(error->message, ==, "the output view's data is not aligned to its elements of 4 bytes");
 }
 
+/* ---- sessions, chains of values, memory of the caller's ----------------- */
+
+static fc_chain *chain_of(fc_context *context, const char *const *stages) {
+  GError *error = NULL;
+  fc_chain *chain = fc_chain_parse(context, stages, &error);
+  g_assert_no_error(error);
+  return chain;
+}
+
+static fc_format format_of(int channels, double rate) {
+  fc_format f = {.size = sizeof f, .kind = FC_AUDIO, .dtype = FC_F32, .bits = 24, .rate = rate};
+  f.extent[0] = f.extent[1] = 1, f.extent[FC_AXIS_X] = FC_UNKNOWN, f.extent[FC_AXIS_C] = channels;
+  return f;
+}
+
+/* Pushed in pieces, pulled as it comes: the samples of one run, at the latency that was told. */
+static void test_session(void) {
+  static const char *const stages[] = {"conv1d:[1,2,4,3]/10", "biquad:coefficients=[0.2,0.4,0.2,1,-0.4,0.2]",
+                                       "winstat:window=31:stat=mean", NULL};
+  enum { FRAMES = 5000, CHANNELS = 2 };
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) whole = NULL, pieces = NULL;
+  GError *error = NULL;
+  whole = fc_chain_parse(context, stages, &error);
+  if (!whole) g_error("%s", error->message);
+  pieces = chain_of(context, stages);
+  g_autofree float *in = g_new(float, FRAMES *CHANNELS), *expect = g_new(float, FRAMES *CHANNELS),
+                   *got = g_new0(float, FRAMES *CHANNELS);
+  for (int i = 0; i < FRAMES * CHANNELS; i++) in[i] = (float)g_test_rand_double_range(-1, 1);
+  fc_view from = audio_view(in, FRAMES, CHANNELS, FALSE), to = audio_view(expect, FRAMES, CHANNELS, FALSE);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu";
+  g_assert_true(fc_chain_run_host(whole, &from, &to, &options, NULL, &error));
+  const fc_format format = format_of(CHANNELS, 8000);
+  fc_session *session = fc_session_new(pieces, &format, FC_F32, &options, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(fc_session_format(session)->dtype, ==, FC_F32);
+  const gint64 latency = fc_session_latency(session);
+  g_assert_cmpint(latency, >=, 15);
+  g_assert_cmpint(latency, <, 600); /* winstat sums in blocks */
+  gint64 done = 0;
+  for (gint64 pushed = 0; pushed < FRAMES;) {
+    const gint64 wish = g_test_rand_int_range(1, 400), piece = MIN(wish, FRAMES - pushed);
+    fc_view part = audio_view(in + pushed * CHANNELS, piece, CHANNELS, FALSE);
+    g_assert_true(fc_session_push(session, &part, &error));
+    pushed += piece;
+    fc_view room = audio_view(got + done * CHANNELS, FRAMES - done, CHANNELS, FALSE);
+    done += fc_session_pull(session, &room, &error);
+    g_assert_cmpint(done, >=, pushed - latency);
+  }
+  g_assert_true(fc_session_drain(session, &error));
+  fc_view room = audio_view(got + done * CHANNELS, FRAMES - done, CHANNELS, FALSE);
+  done += fc_session_pull(session, &room, &error);
+  g_assert_cmpint(done, ==, FRAMES);
+  g_assert_cmpmem(got, sizeof(float) * FRAMES * CHANNELS, expect, sizeof(float) * FRAMES * CHANNELS);
+  fc_view more = audio_view(in, 1, CHANNELS, FALSE);
+  g_assert_false(fc_session_push(session, &more, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+  g_clear_error(&error);
+  fc_session_free(session);
+}
+
+/* A chain of names and values: tables and views from memory. */
+static void test_values(void) {
+  enum { FRAMES = 300 };
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = fc_chain_new(context);
+  g_autoptr(GError) error = NULL;
+  static const double taps[] = {0.25, 0.5, 0.25};
+  const fc_table table = {.size = sizeof table, .name = "smooth", .rows = 1, .cols = 3, .data = taps};
+  float other[FRAMES], in[FRAMES], out[FRAMES];
+  for (int i = 0; i < FRAMES; i++) in[i] = (float)(i % 17), other[i] = (float)(i % 5);
+  fc_view side = audio_view(other, FRAMES, 1, FALSE), from = audio_view(in, FRAMES, 1, FALSE),
+          to = audio_view(out, FRAMES, 1, FALSE);
+  const fc_value mask = {.size = sizeof mask, .name = "mask", .table = &table},
+                 second = {.size = sizeof second, .view = &side},
+                 half = {.size = sizeof half, .name = "gain", .text = "0.5"};
+  const fc_value *const convolve[] = {&mask, NULL}, *const add[] = {&second, &half, NULL},
+                        *const wrong[] = {&half, NULL};
+  g_assert_true(fc_chain_add(chain, "conv1d", convolve, &error));
+  g_assert_no_error(error);
+  g_assert_true(fc_chain_add(chain, "mixin", add, &error));
+  g_assert_no_error(error);
+  g_assert_cmpuint(fc_chain_length(chain), ==, 2);
+  g_assert_false(fc_chain_add(chain, "conv1d", wrong, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+  g_clear_error(&error);
+  g_assert_cmpuint(fc_chain_length(chain), ==, 2);
+  g_assert_true(fc_chain_run_host(chain, &from, &to, NULL, NULL, &error));
+  g_assert_no_error(error);
+  for (int i = 0; i < FRAMES; i++) {
+    double y = 0.5 * in[i] + 0.25 * ((i ? in[i - 1] : 0) + (i + 1 < FRAMES ? in[i + 1] : 0)) + 0.5 * other[i];
+    g_assert_cmpfloat_with_epsilon(out[i], y, 1e-5);
+  }
+}
+
+static gint held;
+
+static void *count_alloc(gsize bytes, gsize alignment, void *data) {
+  g_atomic_int_inc(&held);
+  (*(gint *)data)++;
+  return g_aligned_alloc(1, bytes, alignment);
+}
+
+static void count_free(void *memory, gsize bytes, void *data) {
+  g_atomic_int_add(&held, -1);
+  g_aligned_free(memory);
+}
+
+static void test_allocator(void) {
+  gint taken = 0;
+  fc_context *context = fc_context_new();
+  fc_context_set_allocator(context, count_alloc, count_free, &taken);
+  fc_chain *chain = chain_of(context, smooth);
+  g_autofree float *in = g_new0(float, 4096), *out = g_new0(float, 4096);
+  fc_view from = audio_view(in, 4096, 1, FALSE), to = audio_view(out, 4096, 1, FALSE);
+  g_assert_true(fc_chain_run_host(chain, &from, &to, NULL, NULL, NULL));
+  g_assert_cmpint(taken, >, 0);
+  const gint before = taken;
+  for (int i = 0; i < 10; i++) g_assert_true(fc_chain_run_host(chain, &from, &to, NULL, NULL, NULL));
+  /* What the first call took is kept for the others; a worker may get its first edge of a signal later. */
+  g_assert_cmpint(taken, <=, before + 4);
+  fc_chain_free(chain);
+  fc_context_free(context);
+  g_assert_cmpint(held, ==, 0);
+}
+
+/* What a call on a small image costs beside its filter, whatever the number of threads: told, and bounded far
+ * above what it is (single microseconds), for machines that are busy. */
+static void test_small(void) {
+  static const char *const stages[] = {"gain:0.5", NULL};
+  enum { SIDE = 64, CALLS = 2000 };
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = chain_of(context, stages);
+  guint8 in[SIDE * SIDE * 3] = {7}, out[SIDE * SIDE * 3];
+  fc_view from = {.size = sizeof from,
+                  .dtype = FC_U8,
+                  .kind = FC_IMAGE,
+                  .data = in,
+                  .shape = {1, SIDE, SIDE, 3},
+                  .stride = {SIDE * SIDE * 3, SIDE * 3, 3, 1},
+                  .extent = {1, SIDE, SIDE, 3}};
+  fc_view to = from;
+  to.data = out;
+  for (int threads = 1; threads <= 4; threads++) {
+    fc_options options = FC_OPTIONS_INIT;
+    options.device = "cpu", options.threads = threads;
+    gint64 best = G_MAXINT64;
+    for (int round = 0; round < 5; round++) {
+      const gint64 start = g_get_monotonic_time();
+      for (int i = 0; i < CALLS; i++)
+        g_assert_true(fc_chain_run_host(chain, &from, &to, &options, NULL, NULL));
+      best = MIN(best, g_get_monotonic_time() - start);
+    }
+    g_test_message("%d threads: %.1f us a call", threads, (double)best / CALLS);
+    g_assert_cmpint(best / CALLS, <, 500);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/library/host", test_host);
@@ -184,5 +343,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/library/memory", test_memory);
   g_test_add_func("/library/threads", test_threads);
   g_test_add_func("/library/wrong-views", test_wrong_views);
+  g_test_add_func("/library/session", test_session);
+  g_test_add_func("/library/values", test_values);
+  g_test_add_func("/library/allocator", test_allocator);
+  g_test_add_func("/library/small", test_small);
   return g_test_run();
 }
