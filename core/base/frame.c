@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * frame.c - see frame.h. Unused blocks stand in a list sorted by nothing: there are
- * a dozen at most, one a link of the chains that ran last. To give one back allocates nothing: that happens after an
- * output is in place, when nothing may fail any more.
+ * a dozen at most, one a link of the chains that ran last. To give one back allocates nothing: that happens
+ * after an output is in place, when nothing may fail any more.
  */
 #include "core/base/frame.h"
 
