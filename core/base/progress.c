@@ -9,7 +9,7 @@
 #define INTERVAL (G_TIME_SPAN_SECOND / 10)
 
 gboolean fc_cancelled(const fc_options *options, GError **error) {
-  if (!options->cancel || !*(volatile const int *)options->cancel) return FALSE;
+  if (!options->cancel || !g_atomic_int_get(options->cancel)) return FALSE;
   fc_fail(error, FC_IO, "interrupted");
   return TRUE;
 }

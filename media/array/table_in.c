@@ -114,7 +114,7 @@ static fc_table *read_text(fc_input *input, gboolean ragged, GError **error) {
 
 fc_table *fc_media_load_table(const char *path, gboolean ragged, GError **error) {
   const fc_media_options none = {0};
-  g_autoptr(fc_input) input = fc_input_open(path, error);
+  g_autoptr(fc_input) input = fc_input_open(path, NULL, error);
   if (!input) return NULL;
   const fc_file_format *format = fc_probe_input(input, &none, NULL);
   if (!format || !(format->sndfile || strcmp(format->name, "npy") == 0))

@@ -58,6 +58,7 @@ static gboolean hung_up(int fd) {
 static gboolean peek_through(fc_input *input, const int between[2]) {
   const struct timespec moment = {0, MOMENT};
   for (;;) {
+    if (!fc_input_wait(input, NULL)) return FALSE;
     gboolean last = hung_up(input->fd);
     gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
     if (waiting < 0 && errno == EINTR) continue;
@@ -187,10 +188,22 @@ static int open_path(const char *path, const char *name, GError **error) {
   return fd;
 }
 
-fc_input *fc_input_open(const char *path, GError **error) {
+/* How long a wish to stop may go unheard, in milliseconds. */
+#define CANCEL_LATENCY 50
+
+gboolean fc_input_wait(const fc_input *input, GError **error) {
+  struct pollfd there = {input->fd, POLLIN, 0};
+  if (!input->cancel || input->size >= 0) return TRUE;
+  while (poll(&there, 1, CANCEL_LATENCY) == 0)
+    if (g_atomic_int_get(input->cancel)) return fc_fail(error, FC_IO, "interrupted");
+  return TRUE;
+}
+
+fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
   g_autoptr(fc_input) input = g_new0(fc_input, 1);
   input->fd = -1;
   input->size = -1;
+  input->cancel = cancel;
   input->name = fc_display_name(path, "standard input");
   if (strcmp(path, "-") != 0) input->path = g_strdup(path);
   input->fd = open_path(path, input->name, error);

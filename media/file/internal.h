@@ -25,12 +25,15 @@ typedef struct fc_input {
   gint64 size;       /* bytes, without these; -1 for a pipe */
   int problem;       /* errno of the first read at a place that failed; 0 */
   gint64 problem_at; /* and the place */
+  const int *cancel; /* the caller's wish to stop, looked at while a pipe is waited for; or NULL */
   gsize head_size;
   guint8 head[FC_INPUT_HEAD]; /* the first bytes, still to be read from fd */
 } fc_input;
 
-/* Fails for what is no file to read: a directory, an empty file, a terminal. */
-fc_input *fc_input_open(const char *path, GError **error);
+/* Fails for what is no file to read: a directory, an empty file, a terminal. `cancel` may be NULL. */
+fc_input *fc_input_open(const char *path, const int *cancel, GError **error);
+/* Waits until a pipe has something to read, or ends; FALSE with an error when the caller wants to stop. */
+gboolean fc_input_wait(const fc_input *input, GError **error);
 void fc_input_free(fc_input *input); /* NULL is allowed */
 
 /* Copies a pipe into an unlinked temporary file, so that it may be read anywhere. */

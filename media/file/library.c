@@ -24,6 +24,7 @@ static fc_media_options media_options_of(fc_context *context, const fc_options *
   media.no_clobber = options->no_clobber;
   media.sync = options->sync;
   media.max_pixels = options->max_pixels;
+  media.cancel = options->cancel;
   return media;
 }
 

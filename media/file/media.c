@@ -13,7 +13,7 @@ static const fc_media_options no_options;
 
 fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
   if (!options) options = &no_options;
-  g_autoptr(fc_input) input = fc_input_open(path, error);
+  g_autoptr(fc_input) input = fc_input_open(path, options->cancel, error);
   if (!input) return NULL;
   const fc_file_format *format = fc_probe_input(input, options, error);
   if (!format ||

@@ -36,6 +36,7 @@ typedef struct fc_media_options {
   gboolean no_clobber;
   gboolean sync;
   gint64 max_pixels;            /* 0 is 2^28 */
+  const int *cancel;            /* looked at while a pipe is waited for; or NULL */
   struct fc_decoders *decoders; /* helpers for images (decoders.h), or NULL */
   fc_log_fn log;                /* NULL: warnings are dropped */
   void *log_data;

@@ -9,6 +9,7 @@
 
 static gssize read_some(fc_reader *reader, void *to, gsize size, GError **error) {
   for (;;) {
+    if (!fc_input_wait(reader->input, error)) return -1;
     gssize got = read(reader->input->fd, to, MIN(size, (gsize)1 << 30));
     if (got >= 0) return got;
     if (fc_try_again(reader->input->fd, POLLIN)) continue;

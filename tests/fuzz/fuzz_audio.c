@@ -22,7 +22,7 @@ static const char *container_of(guint8 first) {
 
 /* Is it a sound file by its content? Images have a target of their own. */
 static gboolean is_sound(const char *path, const fc_media_options *options) {
-  g_autoptr(fc_input) input = fc_input_open(path, NULL);
+  g_autoptr(fc_input) input = fc_input_open(path, NULL, NULL);
   const fc_file_format *format = input ? fc_probe_input(input, options, NULL) : NULL;
   return format && format->sndfile;
 }

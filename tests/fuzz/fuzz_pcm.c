@@ -25,7 +25,7 @@ static void check(const fc_pcm_header *header) {
 
 /* FALSE where the input could not be read as one of these. */
 static gboolean read_header(const char *path, fc_pcm_header *header) {
-  g_autoptr(fc_input) input = fc_input_open(path, NULL);
+  g_autoptr(fc_input) input = fc_input_open(path, NULL, NULL);
   g_autofree fc_reader *reader = g_new0(fc_reader, 1);
   fc_front front = {.input = input, .reader = reader};
   reader->input = input;

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const smooth[] = {"conv1d:[1,2,4,3]/10", "conv1d:[0.5,0.25]", NULL};
 
@@ -303,6 +304,40 @@ static void test_allocator(void) {
   g_assert_cmpint(held, ==, 0);
 }
 
+typedef struct blocked {
+  int ends[2];
+  int cancel;
+} blocked;
+
+static gpointer cancel_soon(gpointer data) {
+  g_usleep(100000);
+  g_atomic_int_set(&((blocked *)data)->cancel, 1);
+  return NULL;
+}
+
+/* A reader that waits for a pipe hears the wish to stop. */
+static void test_cancel(void) {
+  static const char *const stages[] = {"stats", NULL};
+  static const guint8 some[60000] = {1, 2, 3};
+  blocked b = {.cancel = 0};
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = chain_of(context, stages);
+  g_assert_cmpint(pipe(b.ends), ==, 0);
+  g_assert_cmpint(write(b.ends[1], some, sizeof some), ==, sizeof some);
+  g_autofree char *path = g_strdup_printf("/dev/fd/%d", b.ends[0]);
+  fc_options options = FC_OPTIONS_INIT;
+  options.in_format = "raw", options.in_raw = "dtype=i16,channels=1,rate=8000", options.cancel = &b.cancel;
+  GThread *thread = g_thread_new("cancel", cancel_soon, &b);
+  const gint64 start = g_get_monotonic_time();
+  GError *error = NULL;
+  g_assert_false(fc_chain_run_file(chain, path, NULL, &options, NULL, &error));
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+  g_assert_nonnull(strstr(error->message, "interrupted"));
+  g_clear_error(&error);
+  g_thread_join(thread);
+  close(b.ends[0]), close(b.ends[1]);
+}
+
 /* What a call on a small image costs beside its filter, whatever the number of threads: told, and bounded far
  * above what it is (single microseconds), for machines that are busy. */
 static void test_small(void) {
@@ -346,6 +381,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/library/session", test_session);
   g_test_add_func("/library/values", test_values);
   g_test_add_func("/library/allocator", test_allocator);
+  g_test_add_func("/library/cancel", test_cancel);
   g_test_add_func("/library/small", test_small);
   return g_test_run();
 }

@@ -66,7 +66,7 @@ static void append_chunk(const char *path, const char *id, const void *data, gsi
 
 static gboolean has_chunk(const char *path, const char *id, const char *content) {
   GError *error = NULL;
-  g_autoptr(fc_input) input = fc_input_open(path, &error);
+  g_autoptr(fc_input) input = fc_input_open(path, NULL, &error);
   g_assert_no_error(error);
   fc_front front = {.input = input};
   fc_chunk_walk walk;

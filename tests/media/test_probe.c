@@ -50,7 +50,7 @@ static void test_load_limit(void) {
   gsize size = 0;
   store(path, content, sizeof content);
   for (int i = 0; i < 2; i++) {
-    g_autoptr(fc_input) input = fc_input_open(path, NULL);
+    g_autoptr(fc_input) input = fc_input_open(path, NULL, NULL);
     g_autoptr(GError) error = NULL;
     g_autofree guint8 *data = fc_input_load(input, i ? 5000 : 4999, &size, &error);
     g_assert_cmpint(data != NULL, ==, i);
@@ -67,7 +67,7 @@ static void test_load_limit(void) {
   g_autofree char *name = g_strdup_printf("/dev/fd/%d", between[0]);
   g_autofree char *said = g_strdup_printf("%s: holds more than the limit of 1000 bytes", name);
   g_autoptr(GError) error = NULL;
-  g_autoptr(fc_input) input = fc_input_open(name, &error);
+  g_autoptr(fc_input) input = fc_input_open(name, NULL, &error);
   g_assert_no_error(error);
   g_assert_null(fc_input_load(input, 1000, &size, &error));
   g_assert_cmpstr(error->message, ==, said);
@@ -213,7 +213,7 @@ static void test_long_pipe(void) {
   GThread *thread = g_thread_new("feed", feed_thread, GINT_TO_POINTER(between[1]));
   g_autofree char *path = g_strdup_printf("/dev/fd/%d", between[0]);
   g_autoptr(GError) error = NULL;
-  fc_input *input = fc_input_open(path, &error);
+  fc_input *input = fc_input_open(path, NULL, &error);
   g_assert_no_error(error);
   close(between[0]);
   gsize size = 0;
