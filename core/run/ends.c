@@ -40,7 +40,7 @@ static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc
     fc_fail(error, FC_INVALID, "%s: a further input is a file, not standard input", stage->op->name);
     return NULL;
   }
-  if (!context->media) {
+  if (!context->media || !context->media->open_source) {
     fc_fail(error, FC_UNSUPPORTED, "%s: %s: this context reads no files", stage->op->name, input->path);
     return NULL;
   }
