@@ -22,6 +22,8 @@ const option options[] = {
     {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N", "CPU threads (one for each core it may use)",
      1, 4096},
     {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64", "of floating-point sums"},
+    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN, "auto|no|wait",
+     "one kernel for stages without neighbours, on a GPU; wait: for its compiler"},
     {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N", "samples, images, or rows of one image, at a time",
      1, G_MAXINT64},
     {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",

@@ -24,6 +24,7 @@ typedef struct arguments {
   const char *format, *in_format, *raw;
   gint64 threads, chunk, max_pixels, max_memory;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
+  int fuse;      /* fc_fuse */
   int progress;  /* progress_mode, -1 when not given */
   gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
 } arguments;

@@ -268,6 +268,7 @@ static void fill_options(work *w) {
   how.device = a->device;
   how.threads = (int)a->threads;
   how.precision = a->precision < 0 ? -1 : a->precision == 0 ? FC_F32 : FC_F64;
+  how.fuse = a->fuse;
   how.chunk = a->chunk;
   how.no_clobber = a->no_clobber;
   how.allow_truncated = a->allow_truncated;

@@ -41,13 +41,14 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
+                          int64_t *count) {
   const clip *self = instance;
-  fc_pointwise work = {.form = FC_POINTWISE_CLAMP,
-                       .compute = setup->compute,
-                       .low = self->given ? self->low : -1,
-                       .high = self->given ? self->high : 1};
-  return pointwise_prepare(host, setup, work, NULL, 0, prepared);
+  (void)factors, (void)count;
+  return (fc_pointwise){.form = FC_POINTWISE_CLAMP,
+                        .compute = setup->compute,
+                        .low = self->given ? self->low : -1,
+                        .high = self->given ? self->high : 1};
 }
 
 /* ---- descriptor -------------------------------------------------------------- */
@@ -82,7 +83,7 @@ static const fc_operator clip_operator = {
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    POINTWISE_BACKENDS(prepare),
+    POINTWISE_BACKENDS,
 };
 
 SINGLE_OPERATOR_PLUGIN("clip", clip_operator)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
+#include "filters/pointwise/functions.h"
 #include "filters/pointwise/pointwise.h"
 #include "filters/pointwise/stretch.h"
 #include "plugins/single.h"
@@ -148,6 +149,19 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 }
 #endif
 
+/* ---- as a device function ------------------------------------------------------ */
+
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
+                          fc_device_function *function) {
+  const convert *self = instance;
+  const fc_pointwise map = map_of(self, setup->in[0], setup->out);
+  if (self->scale == SCALE_STRETCH || map.compute != setup->compute) return FC_UNSUPPORTED;
+  fc_function_pointwise(&map, function);
+  function->flags &= ~FC_FUNCTION_SELECTS; /* a code of another type may be clipped */
+  return FC_OK;
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
@@ -200,6 +214,7 @@ static const fc_operator convert_operator = {
     .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
                          FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, cuda_scratch, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("convert", convert_operator)

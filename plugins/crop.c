@@ -4,6 +4,7 @@
  * filters/pointwise/gather.h. The shift is a halo that is negative on one side, so the
  * host reads nothing ahead of what is kept.
  */
+#include "filters/pointwise/functions.h"
 #include "plugins/gather.h"
 #include "plugins/meaning.h"
 
@@ -75,6 +76,16 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return gather_prepare(host, setup, work, 0, prepared);
 }
 
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
+                          fc_device_function *function) {
+  const fc_pointwise copy = {.form = FC_POINTWISE_COPY, .compute = setup->compute};
+  (void)host, (void)instance;
+  if (!gather_is_exact(setup)) return FC_UNSUPPORTED;
+  fc_function_pointwise(&copy, function);
+  return FC_OK;
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
@@ -118,6 +129,7 @@ static const fc_operator crop_operator = {
     .destroy = free,
     .negotiate = negotiate,
     GATHER_BACKENDS(prepare),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("crop", crop_operator)

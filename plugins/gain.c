@@ -11,10 +11,11 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
                     gain->text, (long long)gain->count, (long long)channels, channels == 1 ? "" : "s");
 }
 
-static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
+                          int64_t *count) {
   const fc_arg *gain = ((const fc_arg *const *)instance)[0];
-  fc_pointwise work = {.form = FC_POINTWISE_SCALE, .compute = setup->compute, .factor = gain->floats[0]};
-  return pointwise_prepare(host, setup, work, gain->floats, gain->count > 1 ? gain->count : 0, prepared);
+  if (gain->count > 1) *factors = gain->floats, *count = gain->count;
+  return (fc_pointwise){.form = FC_POINTWISE_SCALE, .compute = setup->compute, .factor = gain->floats[0]};
 }
 
 static const fc_operator gain_operator = {
@@ -35,6 +36,6 @@ static const fc_operator gain_operator = {
         NULL, NULL, NULL)),
     .create = fc_create_args,
     .negotiate = negotiate,
-    POINTWISE_BACKENDS(prepare),
+    POINTWISE_BACKENDS,
 };
 SINGLE_OPERATOR_PLUGIN("gain", gain_operator)

@@ -63,6 +63,12 @@ static inline fc_status gather_cuda(const fc_host *host, const void *prepared, c
 }
 #endif
 
+/* Whether the type computed with holds every sample that is copied. */
+static inline int gather_is_exact(const fc_setup *setup) {
+  const int dtype = setup->in[0]->dtype;
+  return setup->compute == FC_F64 || (dtype != FC_I32 && dtype != FC_F64);
+}
+
 /* The backends of an operator that says no more than what its state is; members of fc_operator. */
 #define GATHER_BACKENDS(prepare)                                                                             \
   .backends = BACKENDS(FC_ON_CPU(prepare, gather_release, NULL, gather_cpu),                                 \

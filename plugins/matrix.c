@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
+#include "filters/pointwise/functions.h"
 #include "plugins/border.h"
 #include "plugins/matrix_state.h"
 #include "plugins/meaning.h"
@@ -149,6 +150,16 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 }
 #endif
 
+static fc_status describe(const fc_host *host, void *self, const fc_setup *setup,
+                          fc_device_function *function) {
+  const operator* op = self;
+  (void)host;
+  if (op->axis != FC_AXIS_C || op->block) return FC_UNSUPPORTED;
+  return fc_function_matrix(setup->compute, op->table->data, op->offsets, op->table->rows, op->table->cols,
+                            function);
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- the descriptor ----------------------------------------------------- */
 
 static const fc_param *const params[PARAMS] = {
@@ -208,6 +219,7 @@ static const fc_operator matrix = {
     .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
                          FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("matrix", matrix)

@@ -2,6 +2,7 @@
 /*
  * mix.c - the operator mix: selects and reorders channels; the work is filters/pointwise/gather.h.
  */
+#include "filters/pointwise/functions.h"
 #include "plugins/gather.h"
 #include "plugins/meaning.h"
 
@@ -75,6 +76,17 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return gather_prepare(host, setup, (fc_gather){.channels = selected}, channels->count, prepared);
 }
 
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
+                          fc_device_function *function) {
+  const fc_arg *channels = instance;
+  int32_t selected[FC_FUNCTION_CHANNELS];
+  (void)host;
+  if (channels->count > FC_FUNCTION_CHANNELS || !gather_is_exact(setup)) return FC_UNSUPPORTED;
+  for (int64_t i = 0; i < channels->count; i++) selected[i] = (int32_t)channels->ints[i];
+  return fc_function_mix(selected, channels->count, setup->in[0]->extent[FC_AXIS_C], function);
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_operator mix_operator = {
@@ -97,6 +109,7 @@ static const fc_operator mix_operator = {
     .create = create,
     .negotiate = negotiate,
     GATHER_BACKENDS(prepare),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("mix", mix_operator)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointwise.h - what the operators on filters/pointwise.h share: a prepared state, and
- * the backends that run it. Each includes it once and says only what its numbers are.
+ * pointwise.h - what the operators on filters/pointwise.h share: a prepared state, the backends that run it,
+ * and the device function. Each includes it once and says by pointwise_of what its numbers are.
  */
 #ifndef FC_PLUGINS_POINTWISE_H
 #define FC_PLUGINS_POINTWISE_H
 
 #include <stdlib.h>
 
+#include "filters/pointwise/functions.h"
 #include "filters/pointwise/pointwise.h"
 #include "plugins/single.h"
 
@@ -49,22 +50,40 @@ static inline fc_status pointwise_factors(const fc_host *host, pointwise_state *
   return status;
 }
 
-/* A state that does `work`, with a factor for each channel where there are any. */
-static inline fc_status pointwise_prepare(const fc_host *host, const fc_setup *setup, fc_pointwise work,
-                                          const double *factors, int64_t count, void **prepared) {
+/* What the operator does to a signal like this, in the compute type; `factors`, where set, has one for each
+ * of `count` channels. */
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
+                          int64_t *count);
+
+static inline fc_status pointwise_prepare(const fc_host *host, void *instance, const fc_setup *setup,
+                                          void **prepared) {
+  const double *factors = NULL;
+  int64_t count = 0;
   pointwise_state *state = calloc(1, sizeof *state);
   fc_status status = FC_OK;
   if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
   state->device = setup->device;
-  state->work = work;
+  state->work = pointwise_of(instance, setup, &factors, &count);
   state->work.isa = fc_isa_best();
-  if (count > 0) status = pointwise_factors(host, state, factors, count);
+  if (factors) status = pointwise_factors(host, state, factors, count);
   if (status != FC_OK)
     pointwise_release(host, state);
   else
     *prepared = state;
   return status;
 }
+
+static inline fc_status pointwise_describe(const fc_host *host, void *instance, const fc_setup *setup,
+                                           fc_device_function *f) {
+  const double *factors = NULL;
+  int64_t count = 0;
+  const fc_pointwise work = pointwise_of(instance, setup, &factors, &count);
+  (void)host;
+  if (factors) return fc_function_gains(work.compute, factors, count, f);
+  fc_function_pointwise(&work, f);
+  return FC_OK;
+}
+FC_FUSIBLE(pointwise_extension, pointwise_describe)
 
 static inline size_t pointwise_scratch(const void *prepared, const fc_job *job) {
   return fc_pointwise_cpu_scratch(&((const pointwise_state *)prepared)->work);
@@ -87,10 +106,12 @@ static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared
 }
 #endif
 
-/* The backends of an operator that says no more than what its state is; members of fc_operator. */
-#define POINTWISE_BACKENDS(prepare)                                                                          \
-  .backends = BACKENDS(FC_ON_CPU(prepare, pointwise_release, pointwise_scratch, pointwise_cpu),              \
-                       FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, pointwise_release, NULL, pointwise_cuda)),      \
-  .reference = FC_ON_CPU(prepare, pointwise_release, NULL, pointwise_reference)
+/* The members of fc_operator that follow from all this. */
+#define POINTWISE_BACKENDS                                                                                   \
+  .backends =                                                                                                \
+      BACKENDS(FC_ON_CPU(pointwise_prepare, pointwise_release, pointwise_scratch, pointwise_cpu),            \
+               FC_ON_CUDA(FC_BACKEND_GRAPH, pointwise_prepare, pointwise_release, NULL, pointwise_cuda)),    \
+  .reference = FC_ON_CPU(pointwise_prepare, pointwise_release, NULL, pointwise_reference),                   \
+  .extension = pointwise_extension
 
 #endif

@@ -48,6 +48,7 @@ void fc_context_free(fc_context *context) {
   g_ptr_array_free(context->idle_crews, TRUE);
   if (context->free_lease) g_ptr_array_set_free_func(context->idle_leases, context->free_lease);
   g_ptr_array_free(context->idle_leases, TRUE);
+  if (context->kernels) context->free_kernels(context->kernels); /* behind all that may launch them */
   pthread_mutex_destroy(&context->idle_mutex);
   fc_registry_free(context->registry);
   fc_frame_pool_unref(context->frames);

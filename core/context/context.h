@@ -47,6 +47,8 @@ struct fc_context {
   GPtrArray *idle_crews;  /* fc_pool */
   GPtrArray *idle_leases; /* fc_lease, see device/lease.h */
   GDestroyNotify free_lease;
+  gpointer kernels; /* composed ones, see device/kernels.h; NULL: none yet */
+  GDestroyNotify free_kernels;
 };
 
 /* The constructor behind fc_context_new. */

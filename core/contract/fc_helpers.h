@@ -8,6 +8,8 @@
 #ifndef FC_HELPERS_H
 #define FC_HELPERS_H
 
+#include <string.h>
+
 #include "plugin.h"
 
 /* ---- descriptors: constants, limits, choices ---------------------------- */
@@ -228,6 +230,15 @@ static inline fc_status fc_map_samples(const fc_host *host, const fc_job *job, c
   FC_POINTWISE_LOOP(process##_f64, type, self, x, double, expression)                                        \
   static fc_status process(const fc_host *host, const void *state, const fc_job *job) {                      \
     return fc_map_samples(host, job, state, process##_f32, process##_f64);                                   \
+  }
+
+/* Defines `extension`, an operator's field of that name, for one that has a device function and nothing else
+ * beyond the contract. */
+#define FC_FUSIBLE(extension, describe)                                                                      \
+  static const void *extension(const fc_operator *op, const char *name) {                                    \
+    static const fc_fusible fusible = {sizeof(fc_fusible), describe};                                        \
+    (void)op;                                                                                                \
+    return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;                                          \
   }
 
 #endif

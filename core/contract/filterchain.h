@@ -169,6 +169,15 @@ FC_API const char **fc_chain_files(const fc_chain *chain);
  * `total` is FC_UNKNOWN when it is not known. Return FALSE to stop the run. */
 typedef gboolean (*fc_progress_fn)(gint64 done, gint64 total, void *data);
 
+/* Whether stages side by side that look at one sample or pixel each run as one kernel on a device. Results
+ * are the same to the bit. Kernels are compiled meanwhile (by NVRTC, in a child process) and kept on disk
+ * ($XDG_CACHE_HOME/filterchain/kernels); until then stages run one by one, and so where there is no NVRTC. */
+typedef enum fc_fuse {
+  FC_FUSE_AUTO = 0, /* once their kernel is there, which is compiled where there is enough to do */
+  FC_FUSE_NO = 1,   /* never */
+  FC_FUSE_WAIT = 2  /* from the first chunk on: the run waits for the compiler */
+} fc_fuse;
+
 /* How to run; start from FC_OPTIONS_INIT. Strings are borrowed for the call. */
 typedef struct fc_options {
   guint32 size;
@@ -189,10 +198,11 @@ typedef struct fc_options {
   void *progress_data;
   const int *cancel; /* read atomically between chunks and while a pipe is waited for: non-zero stops the run;
                         NULL */
+  int fuse;          /* fc_fuse */
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
-  { sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL }
+  { sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 
 /* One measured value. */
 typedef struct fc_measured {

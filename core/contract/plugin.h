@@ -2,7 +2,7 @@
 /*
  * plugin.h - the contract between filterchain and an operator plugin. Version 1 (0.x: still open).
  *
- * This, view.h, edges.h and rows.h are all an author needs: C11 or C++17, no GLib, no CUDA type,
+ * This and the headers it includes are all an author needs: C11 or C++17, no GLib, no CUDA type,
  * and nothing of ours to link. fc_helpers.h and fc_helpers.cuh shorten the usual operator. A plugin is
  * a shared object that exports one symbol, fc_plugin_entry_v1, which returns constant data
  * describing one or more operators.
@@ -49,6 +49,7 @@
 #ifndef FC_PLUGIN_H
 #define FC_PLUGIN_H
 
+#include "device_function.h"
 #include "edges.h"
 #include "rows.h"
 #include "view.h"
@@ -473,30 +474,14 @@ typedef struct fc_plugin {
 
 /* ---- extension "device-function/1" ------------------------------------- */
 
-/*
- * What an operator does to one sample or pixel, as source text that the host may compose with its neighbours'
- * into kernels of its own. `process` stays: it is the fallback, and what the composed kernel is held against,
- * bit for bit. Reached by operator->extension(op, FC_DEVICE_FUNCTION): an fc_fusible.
- */
+/* Reached by operator->extension(op, FC_DEVICE_FUNCTION): an fc_fusible; see device_function.h. `process`
+ * stays: it is the fallback, and what the composed kernel is held against, bit for bit. */
 #define FC_DEVICE_FUNCTION "device-function/1"
-
-#define FC_FUNCTION_MONOTONE  1u /* never decreases with its argument */
-#define FC_FUNCTION_MAKES_NAN 2u /* may make NaN of what is not */
-
-typedef struct fc_device_function {
-  uint32_t size;
-  uint32_t flags;     /* FC_FUNCTION_* */
-  const char *source; /* a struct in a subset of C++: no #include, no globals, no asm */
-  const char *entry;  /* its name */
-  uint32_t in, out;   /* channels of a pixel; 0: each sample by itself */
-  const void *bytes;  /* its members, laid out as its C twin; copied: another value compiles nothing anew */
-  uint32_t n_bytes, align;
-  double low, high; /* range of the results as real values; low > high: not known */
-} fc_device_function;
 
 typedef struct fc_fusible {
   uint32_t size;
-  /* FC_UNSUPPORTED: not with these formats. What `function` points at lives as long as the instance. */
+  /* As negotiate: a host thread, no device, pure. `setup` is what prepare would be given. FC_UNSUPPORTED: not
+   * with these formats. */
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
 

@@ -6,7 +6,12 @@
 
 #include <string.h>
 
-enum { MOST_CHANNELS = 16, MOST_STAGES = 64, WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
+enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
+
+/* By the name that map.cuh has for them after fc_map_; tiles of WARPS warps, or of half as many. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES };
+const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {"packs", "strided", "planes", "tiles",
+                                                               "tiles"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -82,8 +87,19 @@ typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
   gint64 channels_in, channels_out; /* of pixels; 1 where each sample is by itself */
   gint64 in_size, out_size;
-  gint64 pixels, warps; /* of a tile, of a block */
 } shape;
+
+static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
+  return (shape){in->dtype,
+                 out->dtype,
+                 in->kind,
+                 out->kind,
+                 compute,
+                 pixels ? in->shape[FC_AXIS_C] : 1,
+                 pixels ? out->shape[FC_AXIS_C] : 1,
+                 (gint64)fc_dtype_size(in->dtype),
+                 (gint64)fc_dtype_size(out->dtype)};
+}
 
 /* Pixels of a thread, of whole words on either side; as in map.cuh. */
 static gint64 pixels_of(const shape *s) {
@@ -91,27 +107,35 @@ static gint64 pixels_of(const shape *s) {
   return MAX(16 / wide, 4 / slim);
 }
 
-/* The skeleton that suits: packs of samples, tiles of interleaved pixels, planes, or any strides. */
-static const char *choose(shape *s, const fc_map_args *a) {
-  const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out, p = pixels_of(s);
+static gint64 warps_of(guint variant) {
+  return variant == TILES ? WARPS : WARPS / 2;
+}
+
+/* Of a warp's tile. */
+static gint64 tile_pixels(const shape *s) {
+  return 32 * pixels_of(s);
+}
+
+/* What suits: packs of samples, tiles of interleaved pixels, planes, or any strides. */
+static guint choose(const shape *s, const fc_map_args *a) {
+  const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
   if (s->channels_in == 1 && s->channels_out == 1)
-    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? "packs" : "strided";
+    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? PACKS : STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
                                (s->channels_out == 1 || a->out_channel == s->out_size);
-  s->pixels = 32 * p;
-  const gint64 room = s->pixels * MAX(in, out) + 48;
-  s->warps = 2 * WARPS * room <= 48 << 10 ? WARPS : WARPS / 2;
+  const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
+  const guint tiles = 2 * WARPS * room <= 48 << 10 ? TILES : FEWER_TILES;
   if (interleaved && dense && MAX(s->channels_in, s->channels_out) <= 4 && a->length >= 32 &&
-      2 * s->warps * room <= 48 << 10)
-    return "tiles";
+      2 * warps_of(tiles) * room <= 48 << 10)
+    return tiles;
   const gboolean planar = a->in_step[0] == s->in_size && a->out_step[0] == s->out_size;
   if (planar && MAX(s->channels_in, s->channels_out) <= 4 &&
       is_aligned(a->in, a->in_step, a->in_channel, s->channels_in) &&
       is_aligned(a->out, a->out_step, a->out_channel, s->channels_out))
-    return "planes";
-  return "strided";
+    return PLANES;
+  return STRIDED;
 }
 
 static guint grid_of(gint64 work, gint64 per_block, gint64 most) {
@@ -121,20 +145,20 @@ static guint grid_of(gint64 work, gint64 per_block, gint64 most) {
 static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, guint processors) {
   const gint64 lines = a->count[0] * a->count[1] * a->count[2];
   c->threads = MAP_THREADS, c->grid[1] = 1;
-  if (strcmp(c->skeleton, "tiles") == 0) {
-    const gint64 tiles = (a->length + s->pixels - 1) / s->pixels;
-    c->threads = (guint)(32 * s->warps);
-    c->grid[0] = grid_of(lines * tiles, s->warps, (gint64)processors * TURNS);
+  if (c->variant >= TILES) {
+    const gint64 warps = warps_of(c->variant), pixels = tile_pixels(s);
+    const gint64 tiles = (a->length + pixels - 1) / pixels;
+    c->threads = (guint)(32 * warps);
+    c->grid[0] = grid_of(lines * tiles, warps, (gint64)processors * TURNS);
     return TRUE;
   }
-  gint64 each = MAP_THREADS;
-  if (strcmp(c->skeleton, "packs") == 0) each *= EACH * (16 / MAX(s->in_size, s->out_size));
-  if (strcmp(c->skeleton, "planes") == 0) each *= pixels_of(s);
-  if (strcmp(c->skeleton, "strided") == 0) each *= EACH;
-  const gint64 work = strcmp(c->skeleton, "strided") == 0 ? lines * a->length : a->length;
+  gint64 each = MAP_THREADS * EACH;
+  if (c->variant == PACKS) each *= 16 / MAX(s->in_size, s->out_size);
+  if (c->variant == PLANES) each = MAP_THREADS * pixels_of(s);
+  const gint64 work = c->variant == STRIDED ? lines * a->length : a->length;
   if ((work + each - 1) / each > G_MAXINT32) return FALSE;
   c->grid[0] = grid_of(work, each, G_MAXINT32);
-  if (strcmp(c->skeleton, "strided") != 0) c->grid[1] = grid_of(lines, 1, 65535);
+  if (c->variant != STRIDED) c->grid[1] = grid_of(lines, 1, 65535);
   return TRUE;
 }
 
@@ -154,9 +178,9 @@ static gboolean check_stage(const fc_compose_stage *s, gint64 channels, GError *
     return fc_fail(error, FC_INVALID,
                    "%s: the device function is for %u channels, and there are %" G_GINT64_FORMAT, s->name,
                    f->in, channels);
-  if (f->out > MOST_CHANNELS || f->in > MOST_CHANNELS)
+  if (f->out > FC_COMPOSE_CHANNELS || f->in > FC_COMPOSE_CHANNELS)
     return fc_fail(error, FC_UNSUPPORTED, "%s: a kernel is composed for up to %d channels of a pixel",
-                   s->name, MOST_CHANNELS);
+                   s->name, FC_COMPOSE_CHANNELS);
   if (f->n_bytes > FC_COMPOSE_MOST || f->align > FC_COMPOSE_ALIGN || (f->n_bytes > 0 && !f->bytes))
     return fc_fail(error, FC_UNSUPPORTED,
                    "%s: the device function's parameters are too many, or aligned to more than %d", s->name,
@@ -197,7 +221,8 @@ static void append_chain(GString *text, const fc_compose_stage *stages, guint n,
     g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", real,
                            i + 1, (int)channels, f->in, f->out, i, i, i + 1);
     const int link = stages[i].dtype;
-    if (i + 1 < n && (!fc_dtype_is_float(link) || (link == FC_F32 && s->compute == FC_F64)))
+    if (i + 1 < n && !(f->flags & FC_FUNCTION_SELECTS) &&
+        (!fc_dtype_is_float(link) || (link == FC_F32 && s->compute == FC_F64)))
       g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[link], stages[i].kind,
                              i + 1);
   }
@@ -205,36 +230,48 @@ static void append_chain(GString *text, const fc_compose_stage *stages, guint n,
                          n);
 }
 
-static void append_kernel(GString *text, const char *skeleton, const shape *s, guint threads) {
+static void append_kernel(GString *text, guint variant, const shape *s) {
+  const gint64 threads = variant >= TILES ? 32 * warps_of(variant) : MAP_THREADS;
   g_string_append(text, "struct Params {\n  fc_map_args args;\n");
   g_string_append_printf(text, "  alignas(%d) Chain chain;\n};\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(
       text,
-      "extern \"C\" __global__ void __launch_bounds__(%u) kernel(const __grid_constant__ Params p) {\n"
+      "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
       "  fc_map_%s<%s, %s, %d, %s, %d, ",
-      threads, skeleton, types[s->compute], types[s->in_dtype], s->in_kind, types[s->out_dtype], s->out_kind);
-  if (strcmp(skeleton, "packs") != 0)
-    g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
-  if (strcmp(skeleton, "tiles") == 0) g_string_append_printf(text, "%d, ", (int)s->warps);
+      (int)threads, fc_compose_skeletons[variant], types[s->compute], types[s->in_dtype], s->in_kind,
+      types[s->out_dtype], s->out_kind);
+  if (variant != PACKS) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
+  if (variant >= TILES) g_string_append_printf(text, "%d, ", (int)warps_of(variant));
   g_string_append(text, "Chain>::run(p.args, p.chain);\n}\n");
 }
 
 /* ---- parameters -------------------------------------------------------------------- */
 
-static void append_bytes(GByteArray *to, const void *bytes, gsize n) {
-  static const guint8 zeros[FC_COMPOSE_ALIGN] = {0};
-  g_byte_array_append(to, bytes, (guint)n);
-  if (to->len % FC_COMPOSE_ALIGN)
-    g_byte_array_append(to, zeros, FC_COMPOSE_ALIGN - to->len % FC_COMPOSE_ALIGN);
+static gsize aligned_up(gsize bytes) {
+  return (bytes + FC_COMPOSE_ALIGN - 1) / FC_COMPOSE_ALIGN * FC_COMPOSE_ALIGN;
 }
 
-static GByteArray *params_of(const fc_map_args *a, const fc_compose_stage *stages, guint n) {
-  GByteArray *to = g_byte_array_new();
-  append_bytes(to, a, sizeof *a);
-  for (guint i = 0; i < n; i++) /* an empty struct takes a byte */
-    append_bytes(to, stages[i].function->n_bytes ? stages[i].function->bytes : "",
-                 MAX(stages[i].function->n_bytes, 1));
-  return to;
+gsize fc_compose_bytes(const fc_device_function *function) {
+  return aligned_up(MAX(function->n_bytes, 1)); /* an empty struct takes a byte */
+}
+
+static gboolean append_bytes(fc_composed *to, const void *bytes, gsize n) {
+  const gsize aligned = aligned_up(n);
+  if (aligned > FC_COMPOSE_MOST - to->n_params) return FALSE;
+  memset(to->params + to->n_params, 0, aligned);
+  memcpy(to->params + to->n_params, bytes, n);
+  to->n_params += (guint)aligned;
+  return TRUE;
+}
+
+static gboolean set_params(fc_composed *to, const fc_map_args *a, const fc_compose_stage *stages, guint n) {
+  to->n_params = 0;
+  gboolean ok = append_bytes(to, a, sizeof *a);
+  for (guint i = 0; i < n && ok; i++) {
+    const fc_device_function *f = stages[i].function;
+    ok = append_bytes(to, f->n_bytes ? f->bytes : "", MAX(f->n_bytes, 1));
+  }
+  return ok;
 }
 
 /* ---- all of it --------------------------------------------------------------------- */
@@ -244,8 +281,8 @@ static gboolean check_stages(const fc_compose_stage *stages, guint n, const fc_v
                              gboolean *pixels, GError **error) {
   gint64 channels = in->shape[FC_AXIS_C];
   *pixels = FALSE;
-  if (n == 0 || n > MOST_STAGES)
-    return fc_fail(error, FC_UNSUPPORTED, "a kernel is composed of 1 to %d stages", MOST_STAGES);
+  if (n == 0 || n > FC_COMPOSE_STAGES)
+    return fc_fail(error, FC_UNSUPPORTED, "a kernel is composed of 1 to %d stages", FC_COMPOSE_STAGES);
   for (guint i = 0; i < n; i++) {
     if (!check_stage(&stages[i], channels, error)) return FALSE;
     if (stages[i].function->out > 0) channels = stages[i].function->out, *pixels = TRUE;
@@ -259,35 +296,30 @@ static gboolean check_stages(const fc_compose_stage *stages, guint n, const fc_v
   return fc_view_count(out) > 0 ? TRUE : fc_fail(error, FC_UNSUPPORTED, "there is nothing to be computed");
 }
 
-fc_composed *fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
-                            const fc_view *out, guint32 *notes, guint processors, GError **error) {
+gboolean fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
+                        const fc_view *out, guint32 *notes, guint processors, fc_composed *c,
+                        GError **error) {
   gboolean pixels = FALSE;
   fc_map_args args;
-  if (!check_stages(stages, n_stages, in, out, &pixels, error)) return NULL;
-  shape s = {in->dtype, out->dtype, in->kind, out->kind, compute, 1, 1, 0, 0, 0, WARPS};
-  if (pixels) s.channels_in = in->shape[FC_AXIS_C], s.channels_out = out->shape[FC_AXIS_C];
-  s.in_size = (gint64)fc_dtype_size(in->dtype), s.out_size = (gint64)fc_dtype_size(out->dtype);
-  g_autoptr(fc_composed) c = g_new0(fc_composed, 1);
-  if (!fill_args(&args, in, out, pixels, notes) || (c->skeleton = choose(&s, &args)) == NULL ||
-      !size_grid(c, &s, &args, processors)) {
-    fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-    return NULL;
-  }
-  c->params = params_of(&args, stages, n_stages);
-  if (c->params->len > FC_COMPOSE_MOST) {
-    fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
-    return NULL;
-  }
-  c->text = g_string_new("#include \"filters/gpu/map.cuh\"\n");
-  for (guint i = 0; i < n_stages; i++) append_function(c->text, i, &stages[i], compute);
-  append_chain(c->text, stages, n_stages, &s);
-  append_kernel(c->text, c->skeleton, &s, c->threads);
-  return g_steal_pointer(&c);
+  if (!check_stages(stages, n_stages, in, out, &pixels, error)) return FALSE;
+  const shape s = shape_of(in, out, compute, pixels);
+  if (!fill_args(&args, in, out, pixels, notes))
+    return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
+  c->variant = choose(&s, &args);
+  if (!size_grid(c, &s, &args, processors))
+    return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
+  return set_params(c, &args, stages, n_stages) ||
+         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
-void fc_composed_free(fc_composed *composed) {
-  if (!composed) return;
-  if (composed->text) g_string_free(composed->text, TRUE);
-  if (composed->params) g_byte_array_unref(composed->params);
-  g_free(composed);
+char *fc_compose_text(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
+                      const fc_view *out, guint variant) {
+  gboolean pixels = FALSE;
+  for (guint i = 0; i < n_stages; i++) pixels |= stages[i].function->out > 0;
+  const shape s = shape_of(in, out, compute, pixels);
+  GString *text = g_string_new("#include \"filters/gpu/map.cuh\"\n");
+  for (guint i = 0; i < n_stages; i++) append_function(text, i, &stages[i], compute);
+  append_chain(text, stages, n_stages, &s);
+  append_kernel(text, variant, &s);
+  return g_string_free(text, FALSE);
 }

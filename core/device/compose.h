@@ -36,35 +36,49 @@ typedef struct fc_compose_stage {
   int dtype, kind;                    /* of what comes out of it; of the last stage those of `out` */
 } fc_compose_stage;
 
-typedef struct fc_composed {
-  GString *text;
-  GByteArray *params; /* an fc_map_args, and at FC_COMPOSE_ALIGN each stage's bytes; `in`, `out` and `notes`
-                         are set */
-  const char *skeleton;
-  guint grid[2], threads;
-} fc_composed;
-
 /* How parameters of stages are aligned, and how many bytes there may be of all: a kernel's limit is 4 KB. */
 #define FC_COMPOSE_ALIGN 16
 #define FC_COMPOSE_MOST  4096
+/* Those of the stages begin here. */
+#define FC_COMPOSE_FIRST ((sizeof(fc_map_args) + FC_COMPOSE_ALIGN - 1) / FC_COMPOSE_ALIGN * FC_COMPOSE_ALIGN)
+/* Stages of a kernel, and channels of a pixel, at most. */
+#define FC_COMPOSE_STAGES   64
+#define FC_COMPOSE_CHANNELS 16
+
+/* Bytes that a stage's parameters take of them. */
+gsize fc_compose_bytes(const fc_device_function *function);
+
+/* One launch. */
+typedef struct fc_composed {
+  guint8 params[FC_COMPOSE_MOST]; /* an fc_map_args, and from FC_COMPOSE_FIRST on each stage's bytes */
+  guint n_params;
+  guint variant; /* of the text, which else depends on stages, types, kinds and channels alone */
+  guint grid[2], threads;
+} fc_composed;
+
+#define FC_COMPOSE_VARIANTS 5
+extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /*
- * `stages` on `in` into `out`, computed in FC_F32 or FC_F64, on a device of so many multiprocessors. The
- * views agree but for the channels that pixel-wise stages change. FC_UNSUPPORTED, with a sentence, where that
- * is no kernel of this kind: more than 16 channels pixel by pixel, more parameters than a kernel takes,
- * signals whose lines 32 bits do not number.
+ * A launch of `stages` on `in` into `out`, computed in FC_F32 or FC_F64, on a device of so many
+ * multiprocessors; what is noted goes to `notes`. The views agree but for the channels that pixel-wise stages
+ * change. FC_UNSUPPORTED, with a sentence, where that is no kernel of this kind: more than
+ * FC_COMPOSE_CHANNELS channels pixel by pixel, more parameters than a kernel takes, signals whose lines 32
+ * bits do not number.
  */
-fc_composed *fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
-                            const fc_view *out, guint32 *notes, guint processors, GError **error);
-void fc_composed_free(fc_composed *composed); /* NULL is allowed */
+gboolean fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
+                        const fc_view *out, guint32 *notes, guint processors, fc_composed *composed,
+                        GError **error);
+
+/* The text of such a launch's kernel, of the same arguments; g_free. */
+char *fc_compose_text(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
+                      const fc_view *out, guint variant);
 
 /* The files that the text includes, as NVRTC wants them. */
 typedef struct fc_compose_header {
   const char *name, *text;
 } fc_compose_header;
 extern const fc_compose_header fc_compose_headers[]; /* ends with NULL */
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_composed, fc_composed_free)
 
 G_END_DECLS
 

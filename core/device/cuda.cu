@@ -25,6 +25,7 @@
 
 #include "core/device/cuda_clock.cuh"
 #include "core/device/cuda_kernels.cuh"
+#include "core/device/kernel.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -416,6 +417,15 @@ gboolean cuda_fill_border(fc_runner *runner, const fc_view *view, const fc_range
   return passed(me, status, "filling the border", error);
 }
 
+gboolean cuda_launch(fc_runner *runner, void *kernel, const fc_composed *composed, GError **error) {
+  cuda_runner *me = (cuda_runner *)runner;
+  current_device here(runner->device, me->borrowed);
+  if (!entered(me, here, error)) return FALSE;
+  const fc_status status = fc_kernel_launch(static_cast<fc_kernel *>(kernel), composed, me->compute);
+  return status == FC_OK ||
+         fc_fail(error, status, "%s: launching a composed kernel failed", runner->description);
+}
+
 // ---- beginning and end ---------------------------------------------------
 
 void free_memory(cuda_runner *me, cudaStream_t after) {
@@ -588,7 +598,7 @@ static fc_runner *open_runner(int32_t device, void *stream, GError **error) {
   r->wait = cuda_wait, r->finish = cuda_finish;
   if (stream) r->rejoin = cuda_rejoin, r->fork = cuda_fork, r->aside = cuda_aside, r->join = cuda_join;
   r->watch = cuda_watch, r->renew = cuda_renew;
-  r->copy = cuda_copy, r->fill_border = cuda_fill_border;
+  r->copy = cuda_copy, r->fill_border = cuda_fill_border, r->launch = cuda_launch;
   if (begin(me, (cudaStream_t)stream, error)) return r;
   cuda_free(r);
   return NULL;
@@ -754,9 +764,38 @@ static gboolean device_upload(int32_t device, void *to, const void *from, gsize 
   return FALSE;
 }
 
-static const fc_driver driver = {FC_KIND_CUDA, driver_present, count,        describe, open_runner,
-                                 captures,     start,          start_wait,   enter,    leave,
-                                 device_alloc, device_free,    device_upload};
+static gboolean chip(int32_t device, int *major, int *minor, guint *processors, GError **error) {
+  current_device here(device, TRUE);
+  if (here.ok() && fc_kernel_device(major, minor, processors) == FC_OK) return TRUE;
+  return fc_fail(error, FC_DEVICE, "cuda:%d: %s", fc_device_ordinal(device),
+                 here.forked ? FORKED : "it does not say what it is");
+}
+
+// Of this thread: another one's capture, whatever its mode, has nothing to do with a module.
+static void relax(cudaStreamCaptureMode *mode) {
+  if (cudaThreadExchangeStreamCaptureMode(mode) != cudaSuccess) (void)cudaGetLastError();
+}
+
+static void *load_kernel(int32_t device, GBytes *code, GError **error) {
+  current_device here(device, TRUE);
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  if (!here.ok())
+    return fc_fail(error, FC_DEVICE, "cuda:%d: no kernel is loaded", fc_device_ordinal(device)), nullptr;
+  relax(&mode);
+  fc_kernel *kernel = fc_kernel_load(code, error);
+  relax(&mode);
+  return kernel;
+}
+
+static void unload_kernel(int32_t device, void *kernel) {
+  current_device here(device, TRUE);
+  if (here.ok()) fc_kernel_unload(static_cast<fc_kernel *>(kernel));
+}
+
+static const fc_driver driver = {FC_KIND_CUDA,  driver_present, count,        describe,
+                                 open_runner,   captures,       start,        start_wait,
+                                 enter,         leave,          device_alloc, device_free,
+                                 device_upload, chip,           load_kernel,  unload_kernel};
 
 const fc_driver *fc_cuda_driver(void) {
   return &driver;

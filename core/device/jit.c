@@ -76,6 +76,7 @@ typedef struct child {
   pid_t pid;
   int requests, answers; /* descriptors */
   gint64 deadline;
+  const gint *stop;
   GString *request;
   gsize sent;
   GByteArray *answer;
@@ -190,15 +191,18 @@ static gboolean hear_more(child *c) {
   return TRUE;
 }
 
+/* How often it is asked whether to stop. */
+#define LOOK_UP_MS 20
+
 static void talk(child *c) {
   gboolean listening = TRUE;
   while (listening) {
     struct pollfd p[] = {{c->answers, POLLIN, 0}, {c->requests, POLLOUT, 0}};
     gint64 left = (c->deadline - g_get_monotonic_time()) / G_TIME_SPAN_MILLISECOND;
-    int ready = poll(p, c->requests >= 0 ? 2 : 1, (int)MAX(left, 0));
-    if (ready < 0 && errno == EINTR) continue;
-    c->late = ready == 0;
-    if (ready <= 0) return;
+    int ready = poll(p, c->requests >= 0 ? 2 : 1, (int)CLAMP(left, 0, LOOK_UP_MS));
+    c->late = ready == 0 && (left <= LOOK_UP_MS || (c->stop && g_atomic_int_get(c->stop)));
+    if (c->late || (ready < 0 && errno != EINTR)) return;
+    if (ready <= 0) continue;
     if (c->requests >= 0 && p[1].revents) send_more(c);
     if (p[0].revents) listening = hear_more(c);
   }
@@ -262,8 +266,8 @@ static GBytes *judge(const child *c, int status, int timeout, GError **error) {
 }
 
 GBytes *fc_jit_compile(const char *helper, const char *compiler, int major, int minor, const char *text,
-                       int timeout_ms, GError **error) {
-  child c = {.late = FALSE};
+                       int timeout_ms, const gint *stop, GError **error) {
+  child c = {.stop = stop};
   const int timeout = timeout_ms > 0 ? timeout_ms : FC_JIT_TIMEOUT_MS;
   if (!compiler) {
     fc_fail(error, FC_UNSUPPORTED, "no kernel is compiled: there is no libnvrtc (part of the CUDA Toolkit)");

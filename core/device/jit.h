@@ -28,10 +28,11 @@ char *fc_jit_identity(const char *compiler);
  * Compiles `text` for compute capability major.minor; the machine code (a cubin), or NULL: FC_INVALID with
  * what the compiler said where the text is at fault, FC_UNSUPPORTED where there is no such compiler or it
  * does not know the chip, FC_IO where it crashed or took too long. `helper` is the child's program;
- * `timeout_ms` 0 is the usual one. Any thread; several at once are as fast as one.
+ * `timeout_ms` 0 is the usual one; `stop`, read atomically, ends it early (FC_IO), or NULL. Any thread;
+ * several at once are as fast as one.
  */
 GBytes *fc_jit_compile(const char *helper, const char *compiler, int major, int minor, const char *text,
-                       int timeout_ms, GError **error);
+                       int timeout_ms, const gint *stop, GError **error);
 
 /* The options that a text is compiled with, ends with NULL; the chip's comes besides. Part of keys too. */
 extern const char *const fc_jit_options[];

@@ -65,9 +65,9 @@ void fc_kernel_unload(fc_kernel *kernel) {
 
 fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed, void *stream) {
   static const launch_fn launch = driver<launch_fn>("cuLaunchKernel");
-  size_t bytes = composed->params->len;
-  void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, composed->params->data, CU_LAUNCH_PARAM_BUFFER_SIZE,
-                    &bytes, CU_LAUNCH_PARAM_END};
+  size_t bytes = composed->n_params;
+  void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<guint8 *>(composed->params),
+                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   if (!launch) return FC_DEVICE;
   const CUresult result = launch(kernel->function, composed->grid[0], composed->grid[1], 1, composed->threads,
                                  1, 1, 0, static_cast<CUstream>(stream), nullptr, params);

@@ -184,14 +184,23 @@ void fc_kernel_cache_forget(const char *folder, const char *key) {
 
 /* ---- both ---------------------------------------------------------------------------- */
 
-GBytes *fc_kernel_make(const char *helper, const char *compiler, const char *folder, int major, int minor,
-                       const char *text, gboolean *hit, GError **error) {
-  g_autofree char *identity = compiler ? fc_jit_identity(compiler) : g_strdup("");
-  g_autofree char *key = fc_kernel_cache_key(identity, major, minor, text);
-  GBytes *code = compiler ? fc_kernel_cache_read(folder, key) : NULL;
-  if (hit) *hit = code != NULL;
-  if (code) return code;
-  code = fc_jit_compile(helper, compiler, major, minor, text, 0, error);
-  if (code) fc_kernel_cache_write(folder, key, code);
+static char *key_of(const fc_kernel_maker *by, int major, int minor, const char *text) {
+  g_autofree char *identity = by->compiler ? fc_jit_identity(by->compiler) : g_strdup("");
+  return fc_kernel_cache_key(identity, major, minor, text);
+}
+
+GBytes *fc_kernel_make(const fc_kernel_maker *by, int major, int minor, const char *text, gboolean compile,
+                       gboolean *hit, GError **error) {
+  g_autofree char *key = key_of(by, major, minor, text);
+  GBytes *code = by->compiler ? fc_kernel_cache_read(by->folder, key) : NULL;
+  *hit = code != NULL;
+  if (code || !compile) return code;
+  code = fc_jit_compile(by->helper, by->compiler, major, minor, text, 0, by->stop, error);
+  if (code) fc_kernel_cache_write(by->folder, key, code);
   return code;
+}
+
+void fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text) {
+  g_autofree char *key = key_of(by, major, minor, text);
+  fc_kernel_cache_forget(by->folder, key);
 }

@@ -31,16 +31,24 @@ char *fc_kernel_cache_key(const char *identity, int major, int minor, const char
 /* NULL: it is not there. A `folder` of NULL holds nothing. */
 GBytes *fc_kernel_cache_read(const char *folder, const char *key);
 void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code);
-/* Of code that a driver refused. */
 void fc_kernel_cache_forget(const char *folder, const char *key);
 
+/* What makes kernels. `compiler` is as fc_jit_find_compiler has it: entries made by a compiler that is gone
+ * are out of reach. */
+typedef struct fc_kernel_maker {
+  const char *helper, *compiler, *folder; /* the last two may be NULL: there is none */
+  const gint *stop;                       /* of jit.h; may be NULL */
+} fc_kernel_maker;
+
 /*
- * The machine code of a text: out of the cache, or compiled (jit.h, whose errors are handed on) and put
- * there. `compiler` as fc_jit_find_compiler has it: entries made by a compiler that is gone are out of reach.
- * `hit`, unless NULL, tells whether it was in the cache. Any thread.
+ * The machine code of a text: out of the cache, which `hit` tells, or compiled (jit.h, whose errors are
+ * handed on) and put there. Where not to `compile`, NULL without an error: it is not in the cache. Any
+ * thread.
  */
-GBytes *fc_kernel_make(const char *helper, const char *compiler, const char *folder, int major, int minor,
-                       const char *text, gboolean *hit, GError **error);
+GBytes *fc_kernel_make(const fc_kernel_maker *by, int major, int minor, const char *text, gboolean compile,
+                       gboolean *hit, GError **error);
+/* Of code that a driver refused. */
+void fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text);
 
 G_END_DECLS
 

@@ -22,6 +22,7 @@
 #define FC_CORE_RUNNER_H
 
 #include "core/device/arena.h"
+#include "core/device/compose.h"
 #include "core/base/demand.h"
 #include "core/contract/filterchain.h"
 #include "core/base/trace.h"
@@ -89,6 +90,9 @@ struct fc_runner {
    * are in `real`. `code` is the border value as an element of the view's dtype. */
   gboolean (*fill_border)(fc_runner *runner, const fc_view *view, const fc_range wanted[FC_AXES], int border,
                           const void *code, GError **error);
+
+  /* Within enqueue: launches a kernel that the driver has loaded. NULL where it loads none. */
+  gboolean (*launch)(fc_runner *runner, void *kernel, const fc_composed *composed, GError **error);
 
   /* NULL, or: from now on the trace is told when the lanes worked; of the last chunks by finish. */
   void (*watch)(fc_runner *runner, fc_trace *trace);
@@ -159,6 +163,12 @@ typedef struct fc_driver {
   void *(*alloc)(gint32 device, gsize bytes);
   void (*release)(gint32 device, void *memory);
   gboolean (*upload)(gint32 device, void *to, const void *from, gsize bytes, GError **error);
+  /* Composed kernels; NULL, all three: there are none. Compute capability and multiprocessors of a device;
+   * machine code put onto it, for fc_runner.launch, and taken away when nothing is under way. Others may
+   * capture meanwhile. */
+  gboolean (*chip)(gint32 device, int *major, int *minor, guint *processors, GError **error);
+  void *(*load)(gint32 device, GBytes *code, GError **error);
+  void (*unload)(gint32 device, void *kernel);
 } fc_driver;
 
 /* cuda.cu; in a build without CUDA cuda_none.c, which says NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan.c - the order of a plan's steps: formats (negotiate.c), cut axis, device (choose.c), chunks and
- * threads (size.c); and the plans that are made of plans.
+ * threads (size.c), kernels (fuse.c); and the plans that are made of plans.
  */
 #include "core/plan/plan.h"
 
@@ -34,7 +34,10 @@ static fc_plan *copy(const fc_plan *plan) {
   memcpy(stages, plan->stages, plan->n * sizeof *stages);
   memcpy(links, plan->links, (plan->n + 1) * sizeof *links);
   memcpy(sides, plan->sides, plan->n_sides * sizeof *sides);
-  for (guint s = 0; s < plan->n; s++) stages[s].note = g_strdup(stages[s].note);
+  for (guint s = 0; s < plan->n; s++) {
+    stages[s].note = g_strdup(stages[s].note);
+    if (stages[s].function) g_atomic_rc_box_acquire(stages[s].function);
+  }
   *other = *plan;
   other->references = 1;
   other->stages = stages, other->links = links, other->sides = sides;
@@ -49,7 +52,10 @@ fc_plan *fc_plan_ref(fc_plan *plan) {
 
 void fc_plan_unref(fc_plan *plan) {
   if (!plan || !g_atomic_int_dec_and_test(&plan->references)) return;
-  for (guint s = 0; s < plan->n; s++) g_free(plan->stages[s].note);
+  for (guint s = 0; s < plan->n; s++) {
+    g_free(plan->stages[s].note);
+    g_clear_pointer(&plan->stages[s].function, g_atomic_rc_box_release);
+  }
   g_free(plan->stages);
   g_free(plan->links);
   g_free(plan->sides);
@@ -149,6 +155,8 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
     plan->crew = plan->threads = 1;
   else if (!fc_plan_choose_chunk(plan, query->options, error))
     return NULL;
+  plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
+  fc_plan_fuse(plan);
   return g_steal_pointer(&plan);
 }
 
@@ -171,6 +179,7 @@ fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GE
   g_autoptr(fc_plan) now = copy(plan);
   now->n_devices = 0, now->scratch = 0;
   for (guint s = 0; s < now->n; s++) now->stages[s].on_host = FALSE;
+  fc_plan_fuse(now);
   fc_plan_set_reason(now, "the GPU failed (%s)", why->message);
   return fc_plan_choose_chunk(now, options, error) ? g_steal_pointer(&now) : NULL;
 }

@@ -40,6 +40,10 @@ typedef struct fc_plan_stage {
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean on_host;    /* a run on a device leaves it for this stage */
   guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
+  /* What it does to a sample or pixel, as text, on a device; NULL: it looks at neighbours, or does not say.
+   * g_atomic_rc_box. */
+  fc_device_function *function;
+  guint fused; /* stages from here on that are one kernel, once that is compiled; 0: none, or not the first */
 } fc_plan_stage;
 
 /* A further input of a stage. */
@@ -65,6 +69,7 @@ typedef struct fc_plan {
   guint n_sides;
   fc_plan_side *sides;
   int compute; /* FC_F32 or FC_F64 */
+  int fuse;    /* fc_fuse */
   fc_axis cut;
   gboolean files;    /* source and sink are files, not memory */
   gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
@@ -193,6 +198,9 @@ void fc_plan_summarise(fc_plan *plan);
 /* choose.c: the device. */
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError **error);
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* fuse.c: which stages may be one kernel; none where plan->fuse is FC_FUSE_NO or the run is not on a device.
+ */
+void fc_plan_fuse(fc_plan *plan);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/patience.h"
 #include "core/base/progress.h"
+#include "core/device/kernels.h"
 #include "core/run/borrow.h"
 #include "core/run/feed.h"
 #include "core/run/result.h"
@@ -176,6 +177,8 @@ static gboolean acquire_chunk(fc_run *r, worker *me, gint64 have, GError **error
   if (!more || !read_inputs(r, me, &more, error) || !more) return FALSE;
   fc_chunker_commit(r->chunker, slot->chunk);
   slot->key = on_device(r) && !me->w->plain ? fc_chunk_key(slot->states->plan, slot->chunk) : 0;
+  /* Where another kernel has come, graphs are captured anew. */
+  if (slot->key) slot->key += (guint64)fc_kernels_loaded(me->w->context) << 32;
   me->turn = r->entered[me->workspace]++;
   r->number++;
   return TRUE;

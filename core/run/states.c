@@ -111,6 +111,7 @@ static gboolean prepare(fc_states *states, guint s, guint device, GError **error
   state->tile = fc_tile_length(capacity, state->tile_axis, ps->reach[state->tile_axis].align,
                                ps->carry_bytes ? 1 : fc_plan_width(plan));
   state->scratch = largest_scratch(plan, s, state);
+  if (ps->fused) state->fused = fc_fused_new(plan, s, device);
   return TRUE;
 }
 
@@ -134,9 +135,11 @@ fc_states *fc_states_ref(fc_states *states) {
 
 void fc_states_unref(fc_states *states) {
   if (!states || !g_atomic_int_dec_and_test(&states->references)) return;
-  for (guint s = 0; s < states->plan->n; s++)
+  for (guint s = 0; s < states->plan->n; s++) {
     if (states->stages[s].prepared)
       fc_prepared_unref(states->plan->stages[s].stage, states->stages[s].prepared);
+    fc_fused_free(states->stages[s].fused);
+  }
   g_free(states->stages);
   fc_plan_unref(states->plan);
   g_free(states);

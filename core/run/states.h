@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * states.h - a plan whose operators are prepared: what each stage's process is called with, how its output is
- * cut into tiles on the CPU, and how much scratch it works in. Read only once made; several workers share
- * one.
+ * cut into tiles on the CPU, how much scratch it works in, and the kernels of stages that are fused. Read
+ * only once made, but for these; several workers share one.
  */
 #ifndef FC_CORE_STATES_H
 #define FC_CORE_STATES_H
 
 #include "core/plan/chunk.h"
+#include "core/run/fused.h"
 
 G_BEGIN_DECLS
 
@@ -16,7 +17,8 @@ typedef struct fc_state {
   fc_prepared *prepared;
   gint64 tile; /* the longest stretch of output that one thread takes at a time */
   int tile_axis;
-  gsize scratch; /* bytes a thread, or on a device for the stage */
+  gsize scratch;   /* bytes a thread, or on a device for the stage */
+  fc_fused *fused; /* the stages from here on as one kernel, or NULL */
 } fc_state;
 
 typedef struct fc_states {

@@ -569,9 +569,37 @@ static gboolean run_carrying(call *c, GError **error) {
   return ok;
 }
 
+/* The stages from s on as one kernel; how many, 0 where there is none for them. */
+static gboolean run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *stages, GError **error) {
+  const fc_plan *plan = slot->states->plan;
+  fc_fused *fused = slot->states->stages[s].fused;
+  const guint end = s + plan->stages[s].fused;
+  *stages = 0;
+  if (!fused || end > slot->chunk->last) return TRUE;
+  const call last = call_of(w, slot, end - 1);
+  fc_range to[FC_AXES], from[FC_AXES];
+  fresh_part(&last, to);
+  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++) {
+    const gint64 shift = plan->stages[s].reach[a].after;
+    from[a] = (fc_range){to[a].lo + shift, to[a].hi + shift};
+  }
+  from[FC_AXIS_C] = slot->chunk->links[s].view[FC_AXIS_C];
+  fc_view in = fc_buffer_view(&w->links[s], from, &plan->links[s]),
+          out = fc_buffer_view(&w->links[end], to, &plan->links[end]);
+  gboolean done = fc_view_count(&out) == 0;
+  const gint64 start = fc_trace_now(w->trace);
+  if (!done && !fc_fused_run(fused, w->runner, &in, &out, w->notes + FC_NOTES * (end - 1), &done, error))
+    return FALSE;
+  if (done) fc_trace_add(w->trace, FC_TRACK_COMPUTE, fc_fused_name(fused), start, slot->number, -1);
+  *stages = done ? end - s : 0;
+  return TRUE;
+}
+
 gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError **error) {
   const fc_plan *plan = slot->states->plan;
-  for (guint s = first; s < slot->chunk->last; s++) {
+  for (guint s = first, fused; s < slot->chunk->last; s += MAX(fused, 1)) {
+    if (!run_fused(w, slot, s, &fused, error)) return FALSE;
+    if (fused) continue;
     call c = call_of(w, slot, s);
     if (!(plan->stages[s].carry_bytes ? run_carrying : run_fresh)(&c, error)) return FALSE;
   }

@@ -4,8 +4,6 @@
  */
 #include "filters/pointwise/functions.h"
 
-#include <string.h>
-
 static const char copy_text[] = "struct fc_copy {\n"
                                 "  FC_DEVICE real operator()(real v) const { return v; }\n"
                                 "};\n";
@@ -52,11 +50,12 @@ static const char mix_text[] =
     "  }\n"
     "};\n";
 
-/* "name<a, b, ...>", of numbers of one figure. */
-static void name_entry(fc_function *f, const char *name, const int32_t *numbers, int64_t n) {
-  const size_t length = strlen(name);
-  char *to = f->entry + length;
-  memcpy(f->entry, name, length);
+/* Text, channels and "name<a,b,...>", of numbers of one figure. */
+static void set(fc_device_function *f, const char *source, uint32_t in, uint32_t out, const char *name,
+                const int32_t *numbers, int64_t n) {
+  f->source = source, f->in = in, f->out = out;
+  char *to = f->entry;
+  while (*name) *to++ = *name++;
   for (int64_t i = 0; i < n; i++) {
     *to++ = i ? ',' : '<';
     *to++ = (char)('0' + numbers[i]);
@@ -66,67 +65,61 @@ static void name_entry(fc_function *f, const char *name, const int32_t *numbers,
 }
 
 /* Members in the type computed with. */
-static void set_numbers(fc_function *f, int compute, const double *numbers, uint32_t n) {
-  const uint32_t size = (uint32_t)fc_dtype_size(compute);
-  f->n_bytes = n * size, f->align = size;
+static void set_numbers(fc_device_function *f, int compute, const double *numbers, uint32_t n) {
+  const uint32_t size = (uint32_t)fc_dtype_size(compute), at = f->n_bytes / size;
+  f->n_bytes += n * size, f->align = size;
   for (uint32_t i = 0; i < n; i++)
     if (compute == FC_F32)
-      f->numbers.f32[i] = (float)numbers[i];
+      ((float *)f->bytes)[at + i] = numbers ? (float)numbers[i] : 0;
     else
-      f->numbers.f64[i] = numbers[i];
+      ((double *)f->bytes)[at + i] = numbers ? numbers[i] : 0;
 }
 
-void fc_function_pointwise(const fc_pointwise *p, fc_function *f) {
-  memset(f, 0, sizeof *f);
+void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   switch (p->form) {
   case FC_POINTWISE_SCALE:
-    f->source = scale_text, name_entry(f, "fc_scale", NULL, 0);
+    set(f, scale_text, 0, 0, "fc_scale", NULL, 0);
     set_numbers(f, p->compute, &p->factor, 1);
     break;
   case FC_POINTWISE_MAP:
-    f->source = map_text, name_entry(f, "fc_range", NULL, 0);
+    set(f, map_text, 0, 0, "fc_range", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->from, p->factor, p->to}, 3);
     break;
   case FC_POINTWISE_CLAMP:
-    f->source = clamp_text, name_entry(f, "fc_clamp", NULL, 0);
+    set(f, clamp_text, 0, 0, "fc_clamp", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->low, p->high}, 2);
     break;
-  default: f->source = copy_text, name_entry(f, "fc_copy", NULL, 0); set_numbers(f, p->compute, NULL, 0);
+  default: set(f, copy_text, 0, 0, "fc_copy", NULL, 0); f->flags |= FC_FUNCTION_SELECTS;
   }
 }
 
-fc_status fc_function_gains(int compute, const double *factors, int64_t channels, fc_function *f) {
+fc_status fc_function_gains(int compute, const double *factors, int64_t channels, fc_device_function *f) {
   if (channels < 1 || channels > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
-  memset(f, 0, sizeof *f);
-  f->source = gains_text, name_entry(f, "fc_gains", (const int32_t[]){(int32_t)channels}, 1);
-  f->in = f->out = (uint32_t)channels;
-  set_numbers(f, compute, factors, (uint32_t)channels);
+  const int32_t count = (int32_t)channels;
+  set(f, gains_text, (uint32_t)count, (uint32_t)count, "fc_gains", &count, 1);
+  set_numbers(f, compute, factors, (uint32_t)count);
   return FC_OK;
 }
 
 fc_status fc_function_matrix(int compute, const double *matrix, const double *offsets, int64_t rows,
-                             int64_t cols, fc_function *f) {
-  double numbers[FC_FUNCTION_NUMBERS] = {0};
+                             int64_t cols, fc_device_function *f) {
   if (rows < 1 || cols < 1 || rows > FC_FUNCTION_CHANNELS || cols > FC_FUNCTION_CHANNELS)
     return FC_UNSUPPORTED;
-  memset(f, 0, sizeof *f);
-  f->source = matrix_text, name_entry(f, "fc_matrix", (const int32_t[]){(int32_t)rows, (int32_t)cols}, 2);
-  f->in = (uint32_t)cols, f->out = (uint32_t)rows;
-  memcpy(numbers, matrix, (size_t)(rows * cols) * sizeof *numbers);
-  if (offsets) memcpy(numbers + rows * cols, offsets, (size_t)rows * sizeof *numbers);
-  set_numbers(f, compute, numbers, (uint32_t)(rows * (cols + 1)));
+  set(f, matrix_text, (uint32_t)cols, (uint32_t)rows, "fc_matrix",
+      (const int32_t[]){(int32_t)rows, (int32_t)cols}, 2);
+  set_numbers(f, compute, matrix, (uint32_t)(rows * cols));
+  set_numbers(f, compute, offsets, (uint32_t)rows);
   return FC_OK;
 }
 
-fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_function *f) {
+fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_device_function *f) {
   int32_t numbers[1 + FC_FUNCTION_CHANNELS] = {(int32_t)in};
   if (in < 1 || out < 1 || in > FC_FUNCTION_CHANNELS || out > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
   for (int64_t i = 0; i < out; i++) {
     if (channels[i] < 0 || channels[i] >= in) return FC_INVALID;
     numbers[i + 1] = channels[i];
   }
-  memset(f, 0, sizeof *f);
-  f->source = mix_text, f->in = (uint32_t)in, f->out = (uint32_t)out, f->align = 1;
-  name_entry(f, "fc_mix", numbers, out + 1);
+  set(f, mix_text, (uint32_t)in, (uint32_t)out, "fc_mix", numbers, out + 1);
+  f->flags |= FC_FUNCTION_SELECTS, f->align = 1;
   return FC_OK;
 }

@@ -17,8 +17,9 @@ typedef struct stage {
   gint64 in, out;  /* channels */
   fc_pointwise op; /* of those that are samplewise */
   double matrix[16], offset[4];
-  fc_function text;
-  fc_device_function function;
+  fc_device_function function; /* looks into the next two; made anew by stage_prepare, also of a copy */
+  char entry[FC_FUNCTION_ENTRY];
+  double numbers[FC_FUNCTION_BYTES / sizeof(double)];
 } stage;
 
 /* Makes the text and bytes of a stage whose other fields are set. */
@@ -28,24 +29,16 @@ static inline void stage_prepare(stage *s, int compute) {
                : s->kind == GAIN  ? FC_POINTWISE_SCALE
                : s->kind == RANGE ? FC_POINTWISE_MAP
                                   : FC_POINTWISE_CLAMP;
+  fc_device_function *f = &s->function;
+  *f = (fc_device_function){.size = sizeof *f, .entry = s->entry, .bytes = s->numbers, .low = 1, .high = 0};
   if (s->kind == MATRIX)
-    g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, &s->text), ==, FC_OK);
+    g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == MIX)
-    g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, &s->text), ==, FC_OK);
+    g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
-    g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, &s->text), ==, FC_OK);
+    g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, f), ==, FC_OK);
   else
-    fc_function_pointwise(&s->op, &s->text);
-  s->function = (fc_device_function){.size = sizeof s->function,
-                                     .source = s->text.source,
-                                     .entry = s->text.entry,
-                                     .in = s->text.in,
-                                     .out = s->text.out,
-                                     .bytes = &s->text.numbers,
-                                     .n_bytes = s->text.n_bytes,
-                                     .align = s->text.align,
-                                     .low = 1,
-                                     .high = 0};
+    fc_function_pointwise(&s->op, f);
 }
 
 static inline void stages_describe(const stage *stages, guint n, int kind, fc_compose_stage *to) {
@@ -53,6 +46,29 @@ static inline void stages_describe(const stage *stages, guint n, int kind, fc_co
   for (guint i = 0; i < n; i++)
     to[i] = (fc_compose_stage){names[stages[i].kind], &stages[i].function, stages[i].dtype, kind};
 }
+
+/* A launch and its kernel's text. */
+typedef struct launch {
+  fc_composed composed;
+  char *text;
+} launch;
+
+static inline launch *launch_new(const fc_compose_stage *stages, guint n, int compute, const fc_view *in,
+                                 const fc_view *out, guint32 *notes, guint processors, GError **error) {
+  launch *l = g_new0(launch, 1);
+  if (fc_compose_map(stages, n, compute, in, out, notes, processors, &l->composed, error)) {
+    l->text = fc_compose_text(stages, n, compute, in, out, l->composed.variant);
+    return l;
+  }
+  g_free(l);
+  return NULL;
+}
+
+static inline void launch_free(launch *l) {
+  if (l) g_free(l->text);
+  g_free(l);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(launch, launch_free)
 
 typedef enum view_layout { DENSE, PLANES, ASKEW, GAPS, VIEW_LAYOUTS } view_layout;
 

@@ -47,7 +47,7 @@ void fake_device_set(const fake_faults *faults) {
 const char *fake_call_name(fake_call call) {
   static const char *const names[FAKE_CALLS] = {"new",     "alloc",   "alloc_host", "upload", "download",
                                                 "compute", "wait",    "finish",     "copy",   "fill_border",
-                                                "malloc",  "copy_to", "process",    "fork"};
+                                                "malloc",  "copy_to", "process",    "fork",   "launch"};
   return names[call];
 }
 
@@ -272,6 +272,13 @@ static gboolean fake_fill_border(fc_runner *runner, const fc_view *view, const f
   return TRUE;
 }
 
+static gboolean fake_launch(fc_runner *runner, void *kernel, const fc_composed *composed, GError **error) {
+  if (!passes(FAKE_LAUNCH, "launching", error)) return FALSE;
+  g_assert_true(holds(kernel, (char *)kernel + 1, FALSE));
+  device.faults.launch(composed);
+  return TRUE;
+}
+
 /* ---- memory of a runner ------------------------------------------------ */
 
 static void *fake_alloc(fc_runner *runner, gsize bytes) {
@@ -353,7 +360,8 @@ static fc_runner *fake_open(gint32 which, void *stream, GError **error) {
                          .wait = fake_wait_download,
                          .finish = fake_finish,
                          .copy = fake_copy,
-                         .fill_border = fake_fill_border};
+                         .fill_border = fake_fill_border,
+                         .launch = fake_launch};
   if (stream) {
     me->base.rejoin = fake_rejoin;
     me->base.fork = fake_fork, me->base.aside = fake_aside, me->base.join = fake_join;
@@ -420,6 +428,15 @@ static gboolean fake_upload_plain(gint32 which, void *to, const void *from, gsiz
   return TRUE;
 }
 
+static gboolean fake_chip(gint32 which, int *major, int *minor, guint *processors, GError **error) {
+  *major = 9, *minor = 0, *processors = 4;
+  return device.faults.launch ? TRUE : fc_fail(error, FC_DEVICE, "no composed kernels here");
+}
+
+static void *fake_load(gint32 which, GBytes *code, GError **error) {
+  return take(g_bytes_get_size(code), FALSE, NULL);
+}
+
 const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
                                .present = fake_present,
                                .count = fake_count,
@@ -432,4 +449,7 @@ const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
                                .leave = fake_leave,
                                .alloc = fake_malloc,
                                .release = fake_release_plain,
-                               .upload = fake_upload_plain};
+                               .upload = fake_upload_plain,
+                               .chip = fake_chip,
+                               .load = fake_load,
+                               .unload = fake_release_plain};

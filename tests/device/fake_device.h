@@ -39,6 +39,7 @@ typedef enum fake_call {
   FAKE_COPY_TO, /* fc_driver.upload */
   FAKE_PROCESS, /* of an operator, which asks with fake_device_fails */
   FAKE_FORK,    /* fork and join */
+  FAKE_LAUNCH,  /* of a composed kernel */
   FAKE_CALLS
 } fake_call;
 
@@ -47,10 +48,11 @@ typedef struct fake_faults {
   const char *no_device; /* why there is none, or NULL: there is one */
   fake_call call;        /* its call number `at`, from 1, fails; 0: none does */
   guint at;
-  gboolean lost;     /* ... and after it every call but those that give back */
-  gsize limit;       /* bytes of device memory, or 0: others have taken the rest */
-  guint devices;     /* that there are; 0: one */
-  gboolean captures; /* every stream of a caller's is being captured */
+  gboolean lost;                               /* ... and after it every call but those that give back */
+  gsize limit;                                 /* bytes of device memory, or 0: others have taken the rest */
+  guint devices;                               /* that there are; 0: one */
+  gboolean captures;                           /* every stream of a caller's is being captured */
+  void (*launch)(const fc_composed *composed); /* what a composed kernel does; NULL: there are none */
 } fake_faults;
 
 /* For what comes now; NULL is a device that is well. Counts begin anew. */

@@ -44,6 +44,11 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   return status;
 }
 
+static const void *extension(const fc_operator *op, const char *name) {
+  const fc_operator *real = ((const hosted *)op)->real;
+  return real->extension ? real->extension(real, name) : NULL;
+}
+
 static void release(const fc_host *host, void *memory) {
   state *s = memory;
   if (!s) return;
@@ -143,6 +148,7 @@ GPtrArray *host_stages(fc_chain *chain, const char *but) {
     h->real = chain->stages[i].op;
     h->op = *h->real;
     h->op.negotiate = negotiate;
+    h->op.extension = extension;
     const fc_backend *cpu = fc_backend_for(h->real, FC_KIND_HOST);
     h->cuda = (fc_backend){.size = sizeof h->cuda,
                            .flags = FC_BACKEND_GRAPH | (borders ? FC_BACKEND_EDGES : 0) |

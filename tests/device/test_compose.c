@@ -38,7 +38,7 @@ typedef struct chain {
   gint64 channels;
 } chain;
 
-static fc_composed *compose(chain *c, GError **error) {
+static launch *compose(chain *c, GError **error) {
   fc_compose_stage described[8];
   fc_view in, out;
   gint64 shape[] = {1, 61, 997, c->channels}, out_shape[] = {1, 61, 997, c->channels};
@@ -50,7 +50,7 @@ static fc_composed *compose(chain *c, GError **error) {
   stages_describe(c->stages, c->n, c->kind, described);
   view_make(&in, c->kind, c->in_dtype, shape, c->layout, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
   view_make(&out, c->kind, c->out_dtype, out_shape, c->layout, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
-  return fc_compose_map(described, c->n, c->compute, &in, &out, NULL, 132, error);
+  return launch_new(described, c->n, c->compute, &in, &out, NULL, 132, error);
 }
 
 static chain images(stage first, stage second, int in, int out, gint64 channels) {
@@ -66,14 +66,14 @@ static chain images(stage first, stage second, int in, int out, gint64 channels)
 static void test_numbers_are_parameters(void) {
   chain a = images(gain, clip, FC_U8, FC_U8, 3), b = a, other = images(clip, gain, FC_U8, FC_U8, 3);
   b.stages[0].op.factor = 1.5;
-  g_autoptr(fc_composed) x = compose(&a, NULL), y = compose(&b, NULL), z = compose(&other, NULL);
+  g_autoptr(launch) x = compose(&a, NULL), y = compose(&b, NULL), z = compose(&other, NULL);
   g_assert_true(x && y && z);
-  g_assert_cmpstr(x->text->str, ==, y->text->str);
-  g_assert_cmpstr(x->text->str, !=, z->text->str);
-  g_assert_cmpuint(x->params->len, ==, 144 + 16 + 16); /* arguments, gain, clip */
+  g_assert_cmpstr(x->text, ==, y->text);
+  g_assert_cmpstr(x->text, !=, z->text);
+  g_assert_cmpuint(x->composed.n_params, ==, 144 + 16 + 16); /* arguments, gain, clip */
   float factor, limits[2];
-  memcpy(&factor, y->params->data + 144, sizeof factor);
-  memcpy(limits, y->params->data + 160, sizeof limits);
+  memcpy(&factor, y->composed.params + 144, sizeof factor);
+  memcpy(limits, y->composed.params + 160, sizeof limits);
   g_assert_cmpfloat(factor, ==, 1.5f);
   g_assert_true(limits[0] == 16 && limits[1] == 235);
 }
@@ -91,31 +91,31 @@ static void test_skeletons(void) {
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     chain c = images(gain, cases[i].pixels ? rotate : clip, cases[i].in, cases[i].out, 3);
     c.layout = cases[i].layout;
-    g_autoptr(fc_composed) x = compose(&c, NULL);
+    g_autoptr(launch) x = compose(&c, NULL);
     g_assert_nonnull(x);
-    g_assert_cmpstr(x->skeleton, ==, cases[i].skeleton);
+    g_assert_cmpstr(fc_compose_skeletons[x->composed.variant], ==, cases[i].skeleton);
   }
 }
 
 /* A link of an integer type rounds, one of the type computed with does not. */
 static void test_links(void) {
   chain c = images(gain, clip, FC_U8, FC_F32, 1);
-  g_autoptr(fc_composed) floats = compose(&c, NULL);
+  g_autoptr(launch) floats = compose(&c, NULL);
   c.stages[0].dtype = FC_U8;
-  g_autoptr(fc_composed) bytes = compose(&c, NULL);
+  g_autoptr(launch) bytes = compose(&c, NULL);
   c.stages[0].dtype = FC_F64;
-  g_autoptr(fc_composed) doubles = compose(&c, NULL);
+  g_autoptr(launch) doubles = compose(&c, NULL);
   c.stages[0].dtype = FC_F32, c.compute = FC_F64, c.out_dtype = FC_F64;
-  g_autoptr(fc_composed) narrowed = compose(&c, NULL);
-  g_assert_null(strstr(floats->text->str, "fc_map_round"));
-  g_assert_nonnull(strstr(bytes->text->str, "fc_map_round<uint8_t, 1>(v1"));
-  g_assert_null(strstr(doubles->text->str, "fc_map_round"));
-  g_assert_nonnull(strstr(narrowed->text->str, "fc_map_round<float, 1>(v1"));
+  g_autoptr(launch) narrowed = compose(&c, NULL);
+  g_assert_null(strstr(floats->text, "fc_map_round"));
+  g_assert_nonnull(strstr(bytes->text, "fc_map_round<uint8_t, 1>(v1"));
+  g_assert_null(strstr(doubles->text, "fc_map_round"));
+  g_assert_nonnull(strstr(narrowed->text, "fc_map_round<float, 1>(v1"));
 }
 
 static void refused(const fc_compose_stage *s, guint n, const fc_view *in, const fc_view *out, int code) {
   g_autoptr(GError) error = NULL;
-  g_assert_null(fc_compose_map(s, n, FC_F32, in, out, NULL, 132, &error));
+  g_assert_null(launch_new(s, n, FC_F32, in, out, NULL, 132, &error));
   g_assert_error(error, FC_ERROR, code);
 }
 
@@ -209,17 +209,17 @@ typedef struct task {
 static void run_task(gpointer data, gpointer unused) {
   task *t = data;
   GError *error = NULL;
-  g_autoptr(fc_composed) composed = compose(&t->c, &error);
-  GBytes *code = composed ? fc_jit_compile(FILTERCHAIN_JIT, t->compiler, t->major, t->minor,
-                                           composed->text->str, 0, &error)
+  g_autoptr(launch) composed = compose(&t->c, &error);
+  GBytes *code = composed ? fc_jit_compile(FILTERCHAIN_JIT, t->compiler, t->major, t->minor, composed->text,
+                                           0, NULL, &error)
                           : NULL;
   int frame = 0, registers = 0;
   if (code) usage_of(code, &frame, &registers);
   if (error)
     t->complaint = g_strdup(error->message);
   else if (frame != 0 || registers < 8)
-    t->complaint =
-        g_strdup_printf("%s: %d bytes of local memory, %d registers", composed->skeleton, frame, registers);
+    t->complaint = g_strdup_printf("%s: %d bytes of local memory, %d registers",
+                                   fc_compose_skeletons[composed->composed.variant], frame, registers);
   g_clear_error(&error);
   g_clear_pointer(&code, g_bytes_unref);
 }
@@ -277,7 +277,7 @@ static void test_faulty_text(void) {
   g_autoptr(GError) error = NULL, unknown = NULL;
   if (!compiler) return;
   chain c = images(gain, clip, FC_F32, FC_F32, 1);
-  g_autoptr(fc_composed) right = compose(&c, NULL);
+  g_autoptr(launch) right = compose(&c, NULL);
   fc_device_function f = c.stages[0].function;
   f.source = "struct fc_scale {\n  real factor;\n  FC_DEVICE real operator()(real v) const { return v * "
              "factr; }\n};\n";
@@ -287,12 +287,12 @@ static void test_faulty_text(void) {
   gint64 shape[] = {1, 61, 997, 1};
   fc_view in;
   view_make(&in, FC_IMAGE, FC_F32, shape, DENSE, 0, (void *)(guintptr)0x10000);
-  g_autoptr(fc_composed) wrong = fc_compose_map(s, 2, FC_F32, &in, &in, NULL, 132, NULL);
-  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, wrong->text->str, 0, &error));
+  g_autoptr(launch) wrong = launch_new(s, 2, FC_F32, &in, &in, NULL, 132, NULL);
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, wrong->text, 0, NULL, &error));
   g_assert_error(error, FC_ERROR, FC_INVALID);
   g_assert_nonnull(strstr(error->message, "my_gain(3): error"));
   g_assert_nonnull(strstr(error->message, "factr"));
-  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 1, 1, right->text->str, 0, &unknown));
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 1, 1, right->text, 0, NULL, &unknown));
   g_assert_error(unknown, FC_ERROR, FC_UNSUPPORTED);
 }
 
@@ -302,11 +302,11 @@ static void test_layout_is_checked(void) {
   g_autoptr(GError) error = NULL;
   if (!compiler) return;
   chain c = images(gain, clip, FC_F32, FC_F32, 1);
-  g_autoptr(fc_composed) right = compose(&c, NULL);
-  GString *text = g_string_new(right->text->str);
+  g_autoptr(launch) right = compose(&c, NULL);
+  GString *text = g_string_new(right->text);
   g_assert_cmpuint(
       g_string_replace(text, "sizeof(stage0::fc_scale) == 4", "sizeof(stage0::fc_scale) == 8", 0), ==, 1);
-  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, text->str, 0, &error));
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, text->str, 0, NULL, &error));
   g_assert_error(error, FC_ERROR, FC_INVALID);
   g_assert_nonnull(strstr(error->message, "parameters of gain"));
   g_string_free(text, TRUE);
@@ -349,19 +349,19 @@ static void test_false_compilers(void) {
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(GError) error = NULL;
     const gint64 begin = g_get_monotonic_time();
-    g_assert_null(fc_jit_compile(self, cases[i].compiler, 9, 0, text, 500, &error));
+    g_assert_null(fc_jit_compile(self, cases[i].compiler, 9, 0, text, 500, NULL, &error));
     g_assert_error(error, FC_ERROR, FC_IO);
     g_assert_nonnull(strstr(error->message, cases[i].message));
     g_assert_cmpint(g_get_monotonic_time() - begin, <, 5 * G_TIME_SPAN_SECOND);
   }
-  g_autoptr(GBytes) code = fc_jit_compile(self, "false:good", 9, 0, text, 5000, NULL);
+  g_autoptr(GBytes) code = fc_jit_compile(self, "false:good", 9, 0, text, 5000, NULL, NULL);
   g_assert_true(code && g_bytes_get_size(code) == 3);
   g_autoptr(GError) missing = NULL, none = NULL, library = NULL;
-  g_assert_null(fc_jit_compile("/nowhere/filterchain-jit", "false:good", 9, 0, text, 500, &missing));
+  g_assert_null(fc_jit_compile("/nowhere/filterchain-jit", "false:good", 9, 0, text, 500, NULL, &missing));
   g_assert_error(missing, FC_ERROR, FC_IO);
-  g_assert_null(fc_jit_compile(self, NULL, 9, 0, text, 500, &none));
+  g_assert_null(fc_jit_compile(self, NULL, 9, 0, text, 500, NULL, &none));
   g_assert_error(none, FC_ERROR, FC_UNSUPPORTED);
-  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, "/nowhere/libnvrtc.so", 9, 0, text, 5000, &library));
+  g_assert_null(fc_jit_compile(FILTERCHAIN_JIT, "/nowhere/libnvrtc.so", 9, 0, text, 5000, NULL, &library));
   g_assert_error(library, FC_ERROR, FC_UNSUPPORTED);
 }
 
@@ -507,15 +507,18 @@ static void test_keys(void) {
 static void test_made_once(void) {
   char *folder = folder_new();
   gboolean hit = TRUE;
-  g_autoptr(GBytes) first = fc_kernel_make(self, "false:good", folder, 9, 0, "text", &hit, NULL);
+  fc_kernel_maker by = {self, "false:good", folder, NULL};
+  g_assert_true(!fc_kernel_make(&by, 9, 0, "text", FALSE, &hit, NULL) && !hit);
+  g_autoptr(GBytes) first = fc_kernel_make(&by, 9, 0, "text", TRUE, &hit, NULL);
   g_assert_true(first && !hit);
   /* The key is the same whoever compiles: now nobody has to. */
-  g_autoptr(GBytes) second =
-      fc_kernel_make("/nowhere/filterchain-jit", "false:good", folder, 9, 0, "text", &hit, NULL);
+  by.helper = "/nowhere/filterchain-jit";
+  g_autoptr(GBytes) second = fc_kernel_make(&by, 9, 0, "text", TRUE, &hit, NULL);
   g_assert_true(second && hit && g_bytes_equal(first, second));
-  g_autoptr(GBytes) other =
-      fc_kernel_make("/nowhere/filterchain-jit", "false:good", folder, 9, 0, "texts", &hit, NULL);
+  g_autoptr(GBytes) other = fc_kernel_make(&by, 9, 0, "texts", TRUE, &hit, NULL);
   g_assert_true(!other && !hit);
+  fc_kernel_forget(&by, 9, 0, "text");
+  g_assert_true(!fc_kernel_make(&by, 9, 0, "text", FALSE, &hit, NULL) && !hit);
   folder_free(folder);
 }
 

@@ -43,7 +43,7 @@ typedef struct trial {
   gint64 shape[4]; /* of the input */
   fc_view in, out;
   gsize out_bytes;
-  fc_composed *composed;
+  launch *launch;
   GBytes *code;
   char *complaint;
 } trial;
@@ -105,22 +105,23 @@ static void trial_compose(trial *t) {
   t->out_bytes = view_make(&t->out, t->kind, t->stages[t->n - 1].dtype, out, t->out_layout, FC_CUDA_DEVICE(0),
                            out_memory);
   must(t->out_bytes <= MEMORY, "memory");
-  t->composed = fc_compose_map(described, t->n, t->compute, &t->in, &t->out, notes, processors, &error);
+  t->launch = launch_new(described, t->n, t->compute, &t->in, &t->out, notes, processors, &error);
   if (error) t->complaint = g_strdup(error->message);
 }
 
 static void trial_compile(gpointer data, gpointer unused) {
   trial *t = data;
   g_autoptr(GError) error = NULL;
-  if (!t->composed) return;
-  t->code =
-      fc_kernel_make(FILTERCHAIN_JIT, compiler, folder, major, minor, t->composed->text->str, NULL, &error);
+  gboolean hit;
+  if (!t->launch) return;
+  t->code = fc_kernel_make(&(fc_kernel_maker){FILTERCHAIN_JIT, compiler, folder, NULL}, major, minor,
+                           t->launch->text, TRUE, &hit, &error);
   if (error) t->complaint = g_strdup(error->message);
 }
 
 static void trial_free(gpointer data) {
   trial *t = data;
-  fc_composed_free(t->composed);
+  launch_free(t->launch);
   if (t->code) g_bytes_unref(t->code);
   g_free(t->complaint);
   g_free(t);
@@ -153,7 +154,7 @@ static fc_status run_matrix(const stage *s, int compute, const fc_view *in, cons
 static fc_status run_stage(const stage *s, int compute, const fc_view *in, const fc_view *out) {
   if (s->kind == MATRIX) return run_matrix(s, compute, in, out);
   fc_pointwise op = s->op;
-  void *factors = s->kind == GAINS ? to_device(&s->text.numbers, s->text.n_bytes) : NULL;
+  void *factors = s->kind == GAINS ? to_device(s->function.bytes, s->function.n_bytes) : NULL;
   if (factors) op.form = FC_POINTWISE_SCALE, op.factors = factors;
   const fc_status status = fc_pointwise_cuda(&op, in, out, NULL, notes);
   must(cudaDeviceSynchronize() == cudaSuccess, "pointwise");
@@ -216,7 +217,7 @@ static char *describe(const trial *t) {
   static const char *const kinds[] = {"copy", "gain", "range", "clip", "gains", "matrix"};
   GString *s = g_string_new(NULL);
   g_string_append_printf(s, "%s, kind %d, %s, layouts %d %d, %dx%dx%dx%d %s",
-                         t->composed ? t->composed->skeleton : "?", t->kind,
+                         t->launch ? fc_compose_skeletons[t->launch->composed.variant] : "?", t->kind,
                          t->compute == FC_F64 ? "f64" : "f32", t->in_layout, t->out_layout, (int)t->shape[0],
                          (int)t->shape[1], (int)t->shape[2], (int)t->shape[3], fc_dtype_name(t->in_dtype));
   for (guint i = 0; i < t->n; i++)
@@ -238,7 +239,7 @@ static void trial_check(const trial *t) {
   if (!kernel) return fail(t, error->message);
   fill_input(t->in_dtype, t->kind);
   clear();
-  if (fc_kernel_launch(kernel, t->composed, NULL) != FC_OK) fail(t, "launch");
+  if (fc_kernel_launch(kernel, &t->launch->composed, NULL) != FC_OK) fail(t, "launch");
   fetch(t, host_a, noted_a);
   clear();
   const fc_status status = run_one_by_one(t);
@@ -279,7 +280,7 @@ typedef struct measured {
 
 static void run_kernel(const void *with) {
   const measured *m = with;
-  (void)fc_kernel_launch(m->kernel, m->t->composed, NULL);
+  (void)fc_kernel_launch(m->kernel, &m->t->launch->composed, NULL);
 }
 static void run_copy(const void *with) {
   const measured *m = with;
@@ -307,10 +308,10 @@ static void show_time(const char *name, trial *t, int in_dtype, int out_dtype, g
   stages_describe(t->stages, t->n, FC_IMAGE, described);
   view_make(&t->in, FC_IMAGE, in_dtype, shape, DENSE, FC_CUDA_DEVICE(0), from);
   view_make(&t->out, FC_IMAGE, out_dtype, out_shape, DENSE, FC_CUDA_DEVICE(0), to);
-  t->composed = fc_compose_map(described, t->n, FC_F32, &t->in, &t->out, notes, processors, &error);
-  must(t->composed != NULL, error ? error->message : name);
+  t->launch = launch_new(described, t->n, FC_F32, &t->in, &t->out, notes, processors, &error);
+  must(t->launch != NULL, error ? error->message : name);
   const gint64 begin = g_get_monotonic_time();
-  t->code = fc_jit_compile(FILTERCHAIN_JIT, compiler, major, minor, t->composed->text->str, 0, &error);
+  t->code = fc_jit_compile(FILTERCHAIN_JIT, compiler, major, minor, t->launch->text, 0, NULL, &error);
   const gint64 compiled = g_get_monotonic_time();
   fc_kernel *kernel = t->code ? fc_kernel_load(t->code, &error) : NULL;
   const gint64 loaded = g_get_monotonic_time();

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device_function.h - what an operator does to one sample or pixel, as source text that the host composes
+ * with its neighbours' into kernels of its own (extension "device-function/1" of plugin.h).
+ *
+ * The text is one struct, put into a namespace of its own, with
+ *
+ *     FC_DEVICE real operator()(real v) const;                           in = out = 0: a sample
+ *     FC_DEVICE void operator()(const real (&x)[IN], real (&y)[OUT]) const;       a pixel
+ *
+ * `real` is the type computed with, float or double, and so are the struct's numbers. There are fc_at_least,
+ * fc_at_most and fc_fma; sums and products are not contracted. A comparison that chooses between two numbers
+ * of the struct had better be one of these: the compiler branches around others.
+ */
+#ifndef FC_DEVICE_FUNCTION_H
+#define FC_DEVICE_FUNCTION_H
+
+#include <stdint.h>
+
+#define FC_FUNCTION_MONOTONE  1u /* never decreases with its argument */
+#define FC_FUNCTION_MAKES_NAN 2u /* may make NaN of what is not */
+#define FC_FUNCTION_SELECTS   4u /* each result is one of the arguments, as it is */
+
+/* Bytes there is room for. */
+#define FC_FUNCTION_ENTRY 64
+#define FC_FUNCTION_BYTES 1024
+
+/* The host makes it, zero but for the room for entry and bytes; the operator fills it in. */
+typedef struct fc_device_function {
+  uint32_t size;
+  uint32_t flags;     /* FC_FUNCTION_* */
+  const char *source; /* constant: in a subset of C++, with no #include, no globals, no asm */
+  char *entry;        /* the struct's name, with the arguments of a template */
+  uint32_t in, out;   /* channels of a pixel; 0: each sample by itself */
+  void *bytes;        /* its members, laid out as its C twin: another value compiles nothing anew */
+  uint32_t n_bytes, align;
+  double low, high; /* range of the results as real values; low > high, as the host leaves it: not known */
+} fc_device_function;
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* kernels.c - see kernels.h. */
+#include "core/device/kernels.h"
+
+#include "core/base/error.h"
+#include "core/device/kernel_cache.h"
+
+/* Compilers at a time: each takes a core for half a second and 100 MB. */
+#define COMPILERS 4
+
+/* LOOKING becomes READY or ABSENT, COMPILING becomes READY or REFUSED. */
+typedef enum stage { UNASKED, LOOKING, ABSENT, COMPILING, READY, REFUSED } stage;
+
+typedef struct store {
+  fc_context *context;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  GHashTable *made; /* fc_made, a set by device and text */
+  GThreadPool *threads;
+  char *helper, *compiler, *folder; /* known once `sought` */
+  gboolean sought, told;
+  gint loaded, stop; /* atomic */
+} store;
+
+struct fc_made {
+  store *store;
+  gint32 device;
+  char *text;
+  stage stage;  /* guarded by the store's mutex */
+  void *kernel; /* atomic; the driver's */
+};
+
+static guint hash_of(gconstpointer key) {
+  const fc_made *m = key;
+  return g_str_hash(m->text) * 31 + (guint)m->device;
+}
+
+static gboolean is_same(gconstpointer a, gconstpointer b) {
+  const fc_made *x = a, *y = b;
+  return x->device == y->device && g_str_equal(x->text, y->text);
+}
+
+static void free_made(gpointer data) {
+  fc_made *m = data;
+  if (m->kernel) m->store->context->driver->unload(m->device, m->kernel);
+  g_free(m->text);
+  g_free(m);
+}
+
+static void free_store(gpointer data) {
+  store *s = data;
+  g_atomic_int_set(&s->stop, TRUE);
+  g_thread_pool_free(s->threads, TRUE, TRUE);
+  g_hash_table_destroy(s->made);
+  pthread_cond_destroy(&s->changed);
+  pthread_mutex_destroy(&s->mutex);
+  g_free(s->helper);
+  g_free(s->compiler);
+  g_free(s->folder);
+  g_free(s);
+}
+
+/* ---- making one ----------------------------------------------------------------- */
+
+static void tell_once(store *s, const GError *why) {
+  pthread_mutex_lock(&s->mutex);
+  const gboolean told = s->told || g_atomic_int_get(&s->stop);
+  s->told = TRUE;
+  pthread_mutex_unlock(&s->mutex);
+  if (!told) fc_context_log(s->context, FC_LOG_INFO, "stages run one by one: %s", why->message);
+}
+
+static void seek(store *s) {
+  pthread_mutex_lock(&s->mutex);
+  if (!s->sought) {
+    if (!s->helper)
+      s->helper = fc_registry_program(s->context->registry, "core", "filterchain-jit"),
+      s->compiler = fc_jit_find_compiler();
+    s->folder = fc_kernel_cache_folder();
+    s->sought = TRUE;
+  }
+  pthread_mutex_unlock(&s->mutex);
+}
+
+static void *load(const fc_made *m, GBytes *code, GError **error) {
+  void *kernel = m->store->context->driver->load(m->device, code, error);
+  g_bytes_unref(code);
+  return kernel;
+}
+
+static void *make(const fc_made *m, gboolean compile, GError **error) {
+  store *s = m->store;
+  const fc_kernel_maker by = {s->helper, s->compiler, s->folder, &s->stop};
+  int major, minor;
+  guint processors;
+  gboolean hit;
+  if (!s->context->driver->chip(m->device, &major, &minor, &processors, error)) return NULL;
+  GBytes *code = fc_kernel_make(&by, major, minor, m->text, compile, &hit, error);
+  void *kernel = code ? load(m, code, hit ? NULL : error) : NULL;
+  if (kernel || !hit || !compile) return kernel;
+  fc_kernel_forget(&by, major, minor, m->text); /* damaged, whatever its hash says */
+  code = fc_kernel_make(&by, major, minor, m->text, TRUE, &hit, error);
+  return code ? load(m, code, error) : NULL;
+}
+
+static void work(gpointer data, gpointer user) {
+  fc_made *m = data;
+  store *s = user;
+  g_autoptr(GError) error = NULL;
+  seek(s);
+  pthread_mutex_lock(&s->mutex);
+  const gboolean compile = m->stage == COMPILING;
+  pthread_mutex_unlock(&s->mutex);
+  void *kernel = make(m, compile, &error);
+  if (error) tell_once(s, error);
+  g_atomic_pointer_set(&m->kernel, kernel);
+  if (kernel) g_atomic_int_inc(&s->loaded);
+  pthread_mutex_lock(&s->mutex);
+  m->stage = kernel ? READY : compile || error ? REFUSED : ABSENT;
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* ---- all of a context --------------------------------------------------------------- */
+
+static store *store_of(fc_context *context) {
+  pthread_mutex_lock(&context->idle_mutex);
+  if (!context->kernels) {
+    store *s = g_new0(store, 1);
+    s->context = context;
+    pthread_mutex_init(&s->mutex, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->made = g_hash_table_new_full(hash_of, is_same, NULL, free_made);
+    s->threads = g_thread_pool_new(work, s, COMPILERS, FALSE, NULL);
+    context->kernels = s, context->free_kernels = free_store;
+  }
+  pthread_mutex_unlock(&context->idle_mutex);
+  return context->kernels;
+}
+
+fc_made *fc_kernels_find(fc_context *context, gint32 device, const char *text) {
+  store *s = store_of(context);
+  const fc_made like = {.device = device, .text = (char *)text};
+  pthread_mutex_lock(&s->mutex);
+  fc_made *m = g_hash_table_lookup(s->made, &like);
+  if (!m) {
+    m = g_new0(fc_made, 1);
+    *m = (fc_made){.store = s, .device = device, .text = g_strdup(text)};
+    g_hash_table_add(s->made, m);
+  }
+  pthread_mutex_unlock(&s->mutex);
+  return m;
+}
+
+void *fc_made_kernel(const fc_made *made) {
+  return g_atomic_pointer_get((void **)&made->kernel);
+}
+
+void fc_made_want(fc_made *made, gboolean compile, gboolean wait) {
+  store *s = made->store;
+  pthread_mutex_lock(&s->mutex);
+  const gboolean look = made->stage == UNASKED || (made->stage == ABSENT && compile);
+  if (look) made->stage = compile ? COMPILING : LOOKING;
+  if (look) g_thread_pool_push(s->threads, made, NULL);
+  while (wait && (made->stage == LOOKING || made->stage == COMPILING))
+    pthread_cond_wait(&s->changed, &s->mutex);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+guint fc_kernels_loaded(fc_context *context) {
+  pthread_mutex_lock(&context->idle_mutex);
+  const store *s = context->kernels;
+  pthread_mutex_unlock(&context->idle_mutex);
+  return s ? (guint)g_atomic_int_get(&s->loaded) : 0;
+}
+
+void fc_kernels_set_compiler(fc_context *context, const char *helper, const char *compiler) {
+  store *s = store_of(context);
+  s->helper = g_strdup(helper), s->compiler = g_strdup(compiler);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* fused.c - see fused.h. */
+#include "core/run/fused.h"
+
+#include "core/device/kernels.h"
+
+/* A kernel is compiled once so many bytes went through memory for want of it: half a second of a core, for a
+ * millisecond of the device, in a process that goes on. */
+#define WORTH ((gint64)1 << 30)
+
+struct fc_fused {
+  fc_context *context;
+  gint32 device;
+  guint n, processors;
+  int compute;
+  gboolean wait;
+  char *name;
+  gint64 links;                       /* bytes saved an element of N, Y and X */
+  gint missed;                        /* atomic: MB that went through these */
+  fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not asked for */
+  fc_compose_stage stages[];
+};
+
+/* Bytes that the links in between are written and read for an element of N, Y and X. */
+static gint64 bytes_of_links(const fc_plan *plan, guint stage) {
+  gint64 bytes = 0;
+  for (guint l = stage + 1; l < stage + plan->stages[stage].fused; l++)
+    bytes += 2 * plan->links[l].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[l].dtype);
+  return bytes;
+}
+
+/* ---- kernels --------------------------------------------------------------------- */
+
+static fc_made *made_for(fc_fused *f, const fc_view *in, const fc_view *out, guint variant) {
+  fc_made *made = g_atomic_pointer_get(&f->made[variant]);
+  if (made) return made;
+  g_autofree char *text = fc_compose_text(f->stages, f->n, f->compute, in, out, variant);
+  made = fc_kernels_find(f->context, f->device, text);
+  g_atomic_pointer_set(&f->made[variant], made);
+  return made;
+}
+
+/* The kernel, or NULL; then it is asked for, once there is enough for it to do. */
+static void *kernel_for(fc_fused *f, const fc_view *in, const fc_view *out, guint variant) {
+  fc_made *made = made_for(f, in, out, variant);
+  void *kernel = fc_made_kernel(made);
+  if (kernel) return kernel;
+  const gint64 elements = fc_view_count(in) / MAX(in->shape[FC_AXIS_C], 1);
+  if (g_atomic_int_get(&f->missed) < WORTH >> 20)
+    g_atomic_int_add(&f->missed, (gint)MIN(elements * f->links >> 20, WORTH >> 20));
+  fc_made_want(made, f->wait || g_atomic_int_get(&f->missed) >= WORTH >> 20, f->wait);
+  return fc_made_kernel(made);
+}
+
+/* ---- made ahead -------------------------------------------------------------------- */
+
+/* A link as chunks of ordinary length have it, without memory. */
+static fc_view view_of_link(const fc_plan *plan, guint link) {
+  fc_buffer b = {0};
+  gint64 capacity[FC_AXES];
+  fc_range all[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  fc_buffer_layout(&b, &plan->links[link], capacity);
+  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, capacity[a]};
+  fc_buffer_hold(&b, all, 0);
+  return fc_buffer_view(&b, all, &plan->links[link]);
+}
+
+/* Bytes that fusing saves in all; FC_UNKNOWN of a stream. */
+static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) {
+  const gint64 *extent = plan->links[stage].extent;
+  gint64 elements = 1;
+  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++) elements *= extent[a];
+  return extent[plan->cut] < 0 ? FC_UNKNOWN : elements * f->links;
+}
+
+static void ask_ahead(fc_fused *f, const fc_plan *plan, guint stage) {
+  fc_composed composed;
+  fc_view in = view_of_link(plan, stage), out = view_of_link(plan, stage + f->n);
+  for (int a = 0; a < FC_AXIS_C; a++) in.shape[a] = out.shape[a] = MIN(in.shape[a], out.shape[a]);
+  if (!fc_compose_map(f->stages, f->n, f->compute, &in, &out, NULL, f->processors, &composed, NULL)) return;
+  fc_made_want(made_for(f, &in, &out, composed.variant), f->wait || saved_in_all(plan, stage, f) >= WORTH,
+               f->wait);
+}
+
+fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
+  const guint n = plan->stages[stage].fused;
+  fc_context *context = plan->chain->context;
+  const fc_driver *driver = context->driver;
+  int major, minor;
+  guint processors;
+  if (n < 2 || !driver->load || !driver->chip(plan->devices[device], &major, &minor, &processors, NULL))
+    return NULL;
+  fc_fused *f = g_malloc0(sizeof *f + n * sizeof *f->stages);
+  GString *name = g_string_new(NULL);
+  f->context = context, f->device = plan->devices[device], f->n = n, f->processors = processors;
+  f->compute = plan->compute, f->wait = plan->fuse == FC_FUSE_WAIT;
+  f->links = bytes_of_links(plan, stage);
+  for (guint i = 0; i < n; i++) {
+    const fc_plan_stage *ps = &plan->stages[stage + i];
+    const fc_format *link = &plan->links[stage + i + 1];
+    f->stages[i] = (fc_compose_stage){ps->name, ps->function, link->dtype, link->kind};
+    g_string_append_printf(name, "%s%s", i ? "+" : "", ps->name);
+  }
+  f->name = g_string_free(name, FALSE);
+  if (!plan->borrowed) ask_ahead(f, plan, stage);
+  return f;
+}
+
+void fc_fused_free(fc_fused *f) {
+  if (f) g_free(f->name);
+  g_free(f);
+}
+
+const char *fc_fused_name(const fc_fused *f) {
+  return f->name;
+}
+
+gboolean fc_fused_run(fc_fused *f, fc_runner *runner, const fc_view *in, const fc_view *out, guint32 *notes,
+                      gboolean *done, GError **error) {
+  fc_composed composed;
+  *done = FALSE;
+  if (!fc_compose_map(f->stages, f->n, f->compute, in, out, notes, f->processors, &composed, NULL))
+    return TRUE;
+  void *kernel = kernel_for(f, in, out, composed.variant);
+  *done = kernel != NULL;
+  return !kernel || runner->launch(runner, kernel, &composed, error);
+}

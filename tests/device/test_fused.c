@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fused.c - stages that run as one kernel: which of them the plan joins, and that the engine launches
+ * the kernel on the right samples with the right numbers, from files, memory and a caller's stream, in
+ * chunks, and switches to it when it has been compiled. The device is the fake one, whose kernel is the
+ * test's own reading of the launch's parameters; the program plays its own compiler ("false:good" as the
+ * library's name).
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/device/jit.h"
+#include "core/device/kernels.h"
+#include "core/plan/plan.h"
+#include "tests/device/fake_device.h"
+#include "tests/device/hosted.h"
+#include "tests/media/support.h"
+
+static const char *self;
+static fc_context *context;
+
+/* ---- the plan ---------------------------------------------------------------------- */
+
+typedef struct ready_chain {
+  fc_chain *chain;
+  GPtrArray *hosted;
+} ready_chain;
+
+static ready_chain parse(const char *const *stages) {
+  GError *error = NULL;
+  ready_chain c = {fc_chain_parse(context, stages, &error), NULL};
+  g_assert_no_error(error);
+  c.hosted = host_stages(c.chain, NULL);
+  return c;
+}
+
+static void drop(ready_chain *c) {
+  fc_chain_free(c->chain);
+  g_ptr_array_unref(c->hosted);
+}
+
+/* "2+3": a kernel of two stages and one of three, in the order of stages; others are left out. */
+static char *groups_of(const char *const *stages, int kind, int dtype, gint64 channels, int wanted,
+                       const fc_options *options) {
+  ready_chain c = parse(stages);
+  const fc_format in = {.size = sizeof in,
+                        .kind = kind,
+                        .dtype = dtype,
+                        .bits = 8 * (int)fc_dtype_size(dtype),
+                        .extent = {1, kind == FC_AUDIO ? 1 : 301, 400, channels}};
+  const fc_plan_query query = {.in = &in, .wanted = wanted, .files = TRUE, .rows = TRUE, .options = options};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, &error);
+  g_assert_no_error(error);
+  GString *groups = g_string_new(NULL);
+  for (guint s = 0; s < plan->n; s++)
+    if (plan->stages[s].fused)
+      g_string_append_printf(groups, "%s%u", groups->len ? "+" : "", plan->stages[s].fused);
+  g_autoptr(fc_plan) on_cpu =
+      fc_plan_on_cpu(plan, options, &(GError){.message = (char *)"it failed"}, &error);
+  for (guint s = 0; s < plan->n; s++) g_assert_true(!on_cpu->stages[s].fused && !on_cpu->stages[s].function);
+  drop(&c);
+  return g_string_free(groups, FALSE);
+}
+
+static void test_groups(void) {
+  static const struct {
+    const char *stages[7];
+    int kind, dtype;
+    gint64 channels;
+    const char *groups;
+  } cases[] = {
+      {{"gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2"},
+      {{"gain:2"}, FC_AUDIO, FC_I16, 2, ""},
+      {{"gain:2", "clip:0.5", "conv1d:[1,2,1]", "gain:2", "gain:1,2", "clip:0.1"},
+       FC_AUDIO,
+       FC_F32,
+       2,
+       "2+3"},
+      {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
+      /* What becomes an integer ends a kernel, for what it notes; a copy of integers does not. */
+      {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
+      {{"mix:1,0", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
+      {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
+      {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
+      {{"matrix:[0.3,0.6,0.1]", "gain:2", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "2"},
+      {{"gain:2", "stats", "gain:2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2"},
+      /* Six channels are too many pixel by pixel, not sample by sample. */
+      {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
+      {{"convert:f32:scale=stretch", "gain:2"}, FC_IMAGE, FC_U8, 3, ""},
+  };
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    options.fuse = FC_FUSE_AUTO;
+    g_autofree char *groups =
+        groups_of(cases[i].stages, cases[i].kind, cases[i].dtype, cases[i].channels, -1, &options);
+    g_assert_cmpstr(groups, ==, cases[i].groups);
+    options.fuse = FC_FUSE_NO;
+    g_autofree char *none =
+        groups_of(cases[i].stages, cases[i].kind, cases[i].dtype, cases[i].channels, -1, &options);
+    g_assert_cmpstr(none, ==, "");
+  }
+}
+
+/* Parameters of a kernel are 4 KB at the most: what is more begins another. */
+static void test_long_chain(void) {
+  const char *stages[301] = {NULL};
+  for (guint i = 0; i < 300; i++) stages[i] = "gain:1.01";
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  g_autofree char *groups = groups_of(stages, FC_AUDIO, FC_F32, 1, -1, &options);
+  g_assert_cmpstr(groups, ==, "64+64+64+64+44");
+}
+
+/* ---- the kernel ----------------------------------------------------------------------- */
+
+static guint launches;
+static gboolean first_copies; /* the first stage is a crop, which has no number */
+
+/* Factors on lines of f32. */
+static void launch(const fc_composed *composed) {
+  fc_map_args a;
+  memcpy(&a, composed->params, sizeof a);
+  const guint8 *at = composed->params + FC_COMPOSE_FIRST, *end = composed->params + composed->n_params;
+  if (first_copies) at += FC_COMPOSE_ALIGN;
+  g_assert_true(at < end && a.notes && composed->variant < FC_COMPOSE_VARIANTS);
+  for (gint64 line = 0; line < a.count[0] * a.count[1] * a.count[2]; line++) {
+    const gint64 i[] = {line / a.count[2] / a.count[1], line / a.count[2] % a.count[1], line % a.count[2]};
+    const char *from = a.in;
+    char *to = a.out;
+    for (int k = 0; k < 3; k++) from += i[k] * a.in_step[k + 1], to += i[k] * a.out_step[k + 1];
+    for (gint64 x = 0; x < a.length; x++, from += a.in_step[0], to += a.out_step[0]) {
+      float v, factor;
+      memcpy(&v, from, sizeof v);
+      for (const guint8 *p = at; p < end; p += FC_COMPOSE_ALIGN)
+        memcpy(&factor, p, sizeof factor), v *= factor;
+      memcpy(to, &v, sizeof v);
+    }
+  }
+  launches++;
+}
+
+enum { HEIGHT = 300, WIDTH = 1001, PIXELS = HEIGHT * WIDTH };
+
+static fc_view plane_of(float *samples, int width, int height, gint32 device) {
+  return (fc_view){.size = sizeof(fc_view),
+                   .dtype = FC_F32,
+                   .kind = FC_ARRAY,
+                   .device = device,
+                   .data = samples,
+                   .shape = {1, height, width, 1},
+                   .stride = {4 * width * height, 4 * width, 4, 4},
+                   .extent = {1, height, width, 1}};
+}
+
+static float *noise_of(guint32 state) {
+  float *samples = g_new(float, PIXELS);
+  for (guint i = 0; i < PIXELS; i++) samples[i] = (float)noise(&state) - 100;
+  return samples;
+}
+
+static const char *const gains[] = {"gain:1.5", "gain:-0.3", "gain:7", NULL};
+static const char *const cropped[] = {"crop:x=100:y=7", "gain:-0.3", "gain:7", NULL};
+static const char *const around[] = {"sepconv:[1,2,1]/4:border=reflect", "gain:-0.3", "gain:7",
+                                     "sepconv:[1,2,1]/4", NULL};
+
+static void run_host(const char *const *stages, const char *device, int fuse, gint64 chunk, const fc_view *in,
+                     const fc_view *out) {
+  ready_chain c = parse(stages);
+  fc_options options = FC_OPTIONS_INIT;
+  g_autoptr(GError) error = NULL;
+  options.device = device, options.fuse = fuse, options.chunk = chunk;
+  fc_chain_run_host(c.chain, in, out, &options, NULL, &error);
+  g_assert_no_error(error);
+  drop(&c);
+}
+
+static void test_memory(void) {
+  static const struct {
+    const char *const *stages;
+    gboolean copies;
+    int width, height;
+  } cases[] = {{gains, FALSE, WIDTH, HEIGHT},
+               {cropped, TRUE, WIDTH - 100, HEIGHT - 7},
+               {around, FALSE, WIDTH, HEIGHT}};
+  g_autofree float *samples = noise_of(1), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
+  const fc_view in = plane_of(samples, WIDTH, HEIGHT, FC_HOST);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const gsize size = sizeof(float) * (gsize)(cases[i].width * cases[i].height);
+    const fc_view expected = plane_of(good, cases[i].width, cases[i].height, FC_HOST),
+                  out = plane_of(got, cases[i].width, cases[i].height, FC_HOST);
+    first_copies = cases[i].copies;
+    run_host(cases[i].stages, "cpu", FC_FUSE_WAIT, 0, &in, &expected);
+    for (gint64 chunk = 0; chunk < 100; chunk += 64) {
+      launches = 0;
+      run_host(cases[i].stages, "cuda", FC_FUSE_NO, chunk, &in, &out);
+      g_assert_cmpuint(launches, ==, 0);
+      g_assert_cmpmem(got, size, good, size);
+      memset(got, 0xff, size);
+      run_host(cases[i].stages, "cuda", FC_FUSE_WAIT, chunk, &in, &out);
+      g_assert_cmpuint(launches, ==, chunk ? (cases[i].height + 63) / 64 : 1);
+      g_assert_cmpmem(got, size, good, size);
+    }
+  }
+  first_copies = FALSE;
+}
+
+/* Nobody waits: the first calls go without, and a later one has it. A small signal is not worth compiling
+ * for, until many have come. */
+static void test_switch(void) {
+  static const char *const stages[] = {"gain:1.25", "gain:-0.3", "gain:3", "gain:0.1", "gain:2", NULL};
+  g_autofree float *samples = noise_of(2), *good = g_new(float, PIXELS);
+  const gsize size = PIXELS * sizeof(float);
+  const fc_view host = plane_of(samples, WIDTH, HEIGHT, FC_HOST),
+                expected = plane_of(good, WIDTH, HEIGHT, FC_HOST);
+  run_host(stages, "cpu", FC_FUSE_AUTO, 0, &host, &expected);
+  const fc_view from = plane_of(fake_driver.alloc(FC_CUDA_DEVICE(0), size), WIDTH, HEIGHT, FC_CUDA_DEVICE(0)),
+                to = plane_of(fake_driver.alloc(FC_CUDA_DEVICE(0), size), WIDTH, HEIGHT, FC_CUDA_DEVICE(0));
+  memcpy(from.data, samples, size);
+  ready_chain c = parse(stages);
+  int stream = 0;
+  guint calls = 0;
+  for (launches = 0; launches < 10; calls++) {
+    g_autoptr(GError) error = NULL;
+    memset(to.data, 0xff, size);
+    fc_chain_run_device(c.chain, &from, &to, &stream, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpmem(to.data, size, good, size);
+    g_assert_cmpuint(calls, <, 1000000);
+  }
+  g_test_message("%u calls before the first of the kernel", calls - 10);
+  g_assert_cmpuint(calls - 10, >=, (1 << 30) / (8 * size));
+  drop(&c);
+  fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+  fake_driver.release(FC_CUDA_DEVICE(0), to.data);
+}
+
+/* A compiler that crashes, and none: the stages run one by one, and the reason is told once. */
+static guint told;
+static void log_line(fc_log_level level, const char *message, void *data) {
+  told += level == FC_LOG_INFO && strstr(message, "stages run one by one") != NULL;
+}
+
+static void test_no_compiler(void) {
+  fc_context *mine = context;
+  g_autofree float *samples = noise_of(3), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
+  const fc_view in = plane_of(samples, WIDTH, HEIGHT, FC_HOST),
+                expected = plane_of(good, WIDTH, HEIGHT, FC_HOST),
+                out = plane_of(got, WIDTH, HEIGHT, FC_HOST);
+  run_host(around, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
+  for (int crash = 0; crash < 2; crash++) {
+    context = fc_context_new();
+    context->driver = &fake_driver;
+    fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
+    fc_context_set_log(context, log_line, NULL);
+    fc_kernels_set_compiler(context, self, crash ? "false:crash" : NULL);
+    launches = told = 0;
+    for (int i = 0; i < 3; i++) {
+      memset(got, 0xff, PIXELS * sizeof(float));
+      run_host(around, "cuda", FC_FUSE_WAIT, 0, &in, &out);
+      g_assert_cmpmem(got, PIXELS * sizeof(float), good, PIXELS * sizeof(float));
+    }
+    g_assert_cmpuint(launches, ==, 0);
+    g_assert_cmpuint(told, ==, 1);
+    fc_context_free(context);
+  }
+  context = mine;
+}
+
+static int play(const char *part) {
+  static const char answer[] = "cubin 4\nfake";
+  char some[4096];
+  while (read(0, some, sizeof some) > 0) continue;
+  if (strcmp(part, "crash") == 0) abort();
+  return write(FC_JIT_ANSWERS, answer, strlen(answer)) == (gssize)strlen(answer) ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && g_str_has_prefix(argv[1], "false:")) return play(argv[1] + strlen("false:"));
+  g_setenv("FILTERCHAIN_NO_CACHE", "1", TRUE);
+  g_test_init(&argc, &argv, NULL);
+  self = argv[0];
+  const fake_faults faults = {.launch = launch};
+  fake_device_set(&faults);
+  context = fc_context_new();
+  context->driver = &fake_driver;
+  fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
+  fc_kernels_set_compiler(context, self, "false:good");
+  g_test_add_func("/fused/groups", test_groups);
+  g_test_add_func("/fused/long chain", test_long_chain);
+  g_test_add_func("/fused/memory", test_memory);
+  g_test_add_func("/fused/switch", test_switch);
+  g_test_add_func("/fused/no compiler", test_no_compiler);
+  const int status = g_test_run();
+  fc_context_free(context);
+  g_assert_cmpuint(fake_device_live(), ==, 0);
+  return status;
+}
