@@ -222,6 +222,23 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
+/* As sepconv.c has it of a mask that is a product; none for one that is a sum of several. */
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
+                          fc_device_function *function) {
+  const conv2d *self = instance;
+  const int rank = rank_of(self, setup->compute);
+  (void)host;
+  if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8))
+    return FC_UNSUPPORTED;
+  if (rank == 1)
+    return mask2d_describe(setup, "fc_separable", self->ny, self->nx,
+                           (const double *const[]){self->row, self->column},
+                           (const int64_t[]){self->nx, self->ny}, 2, function);
+  return mask2d_describe(setup, "fc_dense", self->ny, self->nx, (const double *const[]){self->mask},
+                         (const int64_t[]){self->nx * self->ny}, 1, function);
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- descriptor ---------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
@@ -284,6 +301,7 @@ static const fc_operator conv2d_operator = {
         BACKENDS(FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
                  FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, cuda_process)),
     .reference = FC_ON_CPU(reference_prepare, release, NULL, reference_process),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("conv2d", conv2d_operator)

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "core/contract/fc_helpers.h"
 
@@ -67,6 +68,25 @@ static inline fc_status mask2d_taps_make(const fc_host *host, const fc_setup *se
 
 no_memory:
   return host->fail(host, FC_NO_MEMORY, "no memory for a mask of %lld taps", (long long)count);
+}
+
+/* The device function of a filter with these taps, rows after those along, in the type computed with. Masks
+ * that the kernels built ahead do not march down are worth one by themselves. */
+static inline fc_status mask2d_describe(const fc_setup *setup, const char *name, int64_t ny, int64_t nx,
+                                        const double *const *taps, const int64_t *counts, int parts,
+                                        fc_device_function *f) {
+  float *to = (float *)f->bytes;
+  int64_t total = 0;
+  for (int i = 0; i < parts; i++) total += counts[i];
+  if (setup->compute != FC_F32 || total * (int64_t)sizeof *to > FC_FUNCTION_BYTES) return FC_UNSUPPORTED;
+  f->flags = FC_FUNCTION_WINDOW | (nx != ny || nx % 2 == 0 ? FC_FUNCTION_ALONE : 0);
+  f->source = FC_FUNCTION_WINDOW_TEXT;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "%s<%d,%d>", name, (int)nx, (int)ny);
+  f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;
+  f->n_bytes = (uint32_t)(total * (int64_t)sizeof *to), f->align = sizeof *to;
+  for (int i = 0; i < parts; i++)
+    for (int64_t k = 0; k < counts[i]; k++) *to++ = (float)taps[i][k];
+  return FC_OK;
 }
 
 /* The terms of a filter with a window of ny x nx taps, but for its cost. */

@@ -141,6 +141,17 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
+/* Bytes that stay bytes are summed in integers (sepconv/bytes.cu): other bits than a composed kernel has. */
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
+                          fc_device_function *function) {
+  const sepconv *self = instance;
+  (void)host;
+  if (setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) return FC_UNSUPPORTED;
+  return mask2d_describe(setup, "fc_separable", self->ny, self->nx, (const double *const[]){self->x, self->y},
+                         (const int64_t[]){self->nx, self->ny}, 2, function);
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- descriptor ---------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
@@ -196,6 +207,7 @@ static const fc_operator sepconv_operator = {
         BACKENDS(FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
                  FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, cuda_process)),
     .reference = FC_ON_CPU(prepare, release, NULL, reference_process),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("sepconv", sepconv_operator)

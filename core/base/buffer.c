@@ -173,6 +173,12 @@ void fc_value_encode(void *code, double value, int kind, int dtype) {
   fc_rows_table()->store_f64(code, 8, &value, 1, kind, dtype, NULL);
 }
 
+double fc_value_decode(const void *code, int kind, int dtype) {
+  double value;
+  fc_rows_table()->load_f64(&value, code, 8, 1, kind, dtype);
+  return value;
+}
+
 /* Elements converted at a time: 8 KiB of values, which stay in the first-level cache. */
 #define CONVERT_RUN 1024
 

@@ -50,6 +50,7 @@ void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes);
 
 /* A real value as one element of `dtype`, rounded and clamped; 8 bytes at most. */
 void fc_value_encode(void *code, double value, int kind, int dtype);
+double fc_value_decode(const void *code, int kind, int dtype);
 
 /* Makes the border on the host; see fc_runner.fill_border. */
 void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], int border, const void *code);

@@ -20,10 +20,16 @@
 #define FC_FUNCTION_MONOTONE  1u /* never decreases with its argument */
 #define FC_FUNCTION_MAKES_NAN 2u /* may make NaN of what is not */
 #define FC_FUNCTION_SELECTS   4u /* each result is one of the arguments, as it is */
+/* Sums of products over a window of each channel of images, in f32: fc_separable<NX, NY>, whose members are
+ * NX taps along and NY down, or fc_dense<NX, NY>, NY rows of NX, in order of reading; NX / 2 and NY / 2 of
+ * them lie before the output. The text is FC_FUNCTION_WINDOW_TEXT. */
+#define FC_FUNCTION_WINDOW      8u
+#define FC_FUNCTION_WINDOW_TEXT "using ::fc_separable;\nusing ::fc_dense;\n"
+#define FC_FUNCTION_ALONE       16u /* its kernel is worth while by itself: it is quicker than `process` */
 
 /* Bytes there is room for. */
 #define FC_FUNCTION_ENTRY 64
-#define FC_FUNCTION_BYTES 1024
+#define FC_FUNCTION_BYTES 2048
 
 /* The host makes it, zero but for the room for entry and bytes; the operator fills it in. */
 typedef struct fc_device_function {
@@ -35,6 +41,7 @@ typedef struct fc_device_function {
   void *bytes;        /* its members, laid out as its C twin: another value compiles nothing anew */
   uint32_t n_bytes, align;
   double low, high; /* range of the results as real values; low > high, as the host leaves it: not known */
+  uint32_t window_x, window_y; /* with FC_FUNCTION_WINDOW: NX, NY */
 } fc_device_function;
 
 #endif

@@ -120,8 +120,10 @@ __device__ __forceinline__ double fc_dev_round(double v) {
 // a multiprocessor that sees the note in its own cache leaves it at that.
 __device__ __forceinline__ void fc_dev_note(uint32_t *notes, int which) {
   if (!notes) return;
-  uint32_t noted;
+  uint32_t noted = notes[which];
+#ifdef __CUDA_ARCH__
   asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(noted) : "l"(notes + which) : "memory");
+#endif
   if (!noted) *const_cast<volatile uint32_t *>(notes + which) = 1;
 }
 

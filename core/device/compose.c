@@ -4,14 +4,17 @@
  */
 #include "core/device/compose.h"
 
+#include "core/base/demand.h"
+
 #include <string.h>
 
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
-/* By the name that map.cuh has for them after fc_map_; tiles of WARPS warps, or of half as many. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES };
-const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {"packs", "strided", "planes", "tiles",
-                                                               "tiles"};
+/* By the name that map.cuh has for them after fc_map_, tiles of WARPS warps, or of half as many; and
+ * march.cuh: whether all vectors are aligned, and whether channels lie in planes. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, MARCH_ALIGNED = 1, MARCH_PLANES = 2 };
+const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {"packs", "strided", "planes", "tiles", "tiles",
+                                                               "march", "march",   "march",  "march"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -202,32 +205,32 @@ static void append_function(GString *text, guint i, const fc_compose_stage *s, i
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
-/* The struct that holds all functions, and runs them on the samples of N / channels pixels. */
-static void append_chain(GString *text, const fc_compose_stage *stages, guint n, const shape *s) {
-  const char *real = types[s->compute];
-  gint64 channels = s->channels_in;
-  g_string_append(text, "#line 1 \"chain\"\nstruct Chain {\n");
-  for (guint i = 0; i < n; i++)
+/* The struct that holds functions `from` to `to`, and runs them on the samples of N / channels pixels. */
+static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
+                         gint64 channels) {
+  const char *real = types[c->compute];
+  g_string_append_printf(text, "#line 1 \"chain\"\nstruct %s {\n", name);
+  for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
-                           stages[i].function->entry, i);
+                           c->stages[i].function->entry, i);
   g_string_append_printf(text,
-                         "  template <int N, int M> FC_DEVICE void run(const %s (&v0)[N], %s (&to)[M], "
+                         "  template <int N, int M> FC_DEVICE void run(const %s (&v%u)[N], %s (&to)[M], "
                          "fc_dev_noted &noted) const {\n"
                          "    constexpr int PIXELS = N / %d;\n",
-                         real, real, (int)s->channels_in);
-  for (guint i = 0; i < n; i++) {
-    const fc_device_function *f = stages[i].function;
+                         real, from, real, (int)channels);
+  for (guint i = from; i < to; i++) {
+    const fc_device_function *f = c->stages[i].function;
     if (f->out > 0) channels = f->out;
     g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", real,
                            i + 1, (int)channels, f->in, f->out, i, i, i + 1);
-    const int link = stages[i].dtype;
-    if (i + 1 < n && !(f->flags & FC_FUNCTION_SELECTS) &&
-        (!fc_dtype_is_float(link) || (link == FC_F32 && s->compute == FC_F64)))
-      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[link], stages[i].kind,
+    const int link = c->stages[i].dtype;
+    if (i + 1 < c->n && !(f->flags & FC_FUNCTION_SELECTS) &&
+        (!fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64)))
+      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[link], c->stages[i].kind,
                              i + 1);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
-                         n);
+                         to);
 }
 
 static void append_kernel(GString *text, guint variant, const shape *s) {
@@ -264,62 +267,277 @@ static gboolean append_bytes(fc_composed *to, const void *bytes, gsize n) {
   return TRUE;
 }
 
-static gboolean set_params(fc_composed *to, const fc_map_args *a, const fc_compose_stage *stages, guint n) {
+static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_composition *c) {
   to->n_params = 0;
-  gboolean ok = append_bytes(to, a, sizeof *a);
-  for (guint i = 0; i < n && ok; i++) {
-    const fc_device_function *f = stages[i].function;
+  gboolean ok = append_bytes(to, args, n);
+  for (guint i = 0; i < c->n && ok; i++) {
+    const fc_device_function *f = c->stages[i].function;
     ok = append_bytes(to, f->n_bytes ? f->bytes : "", MAX(f->n_bytes, 1));
   }
   return ok;
 }
 
+/* ---- windows ------------------------------------------------------------------------- */
+
+enum {
+  MARCH_THREADS = 128,
+  MARCH_SHARED = 48 << 10,
+  MARCH_REGISTERS = 200,
+  MARCH_WINDOW = 31,
+  MARCH_DENSE = 256
+};
+
+/* What the skeleton is made of; see march.cuh for what these are. */
+typedef struct window {
+  const fc_device_function *f;
+  gboolean pixels;         /* some function takes pixels */
+  gint64 ui, um, uo, step; /* samples of a unit ahead, between and behind; elements from tap to tap */
+  int in_dtype, out_dtype;
+  gint64 v, batch, unroll; /* elements of a thread, rows at a time, and of these unrolled */
+  gint64 width;            /* elements of outputs of a block */
+} window;
+
+static gint64 up_to(gint64 n, gint64 multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+/* Floats that a thread keeps: its window and the sums of all rows but one. */
+static gint64 kept(const window *w) {
+  return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
+}
+
+/* A thread's elements: as many as fill 16 bytes of the slimmer type, fewer where there are no registers. */
+static gboolean choose_vector(window *w) {
+  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
+  const gint64 least = w->pixels && w->um == 3 ? 12 : 4;
+  const gint64 taps = (gint64)w->f->window_x * w->f->window_y;
+  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
+  w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
+  while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
+  /* Whole words at either end of a vector of pixels. */
+  while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
+         w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
+    w->v *= 2;
+  if (kept(w) > MARCH_REGISTERS) return FALSE;
+  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
+  w->batch = 4;
+  while (w->batch > 1 && 2 * w->batch * MARCH_THREADS * padded * 4 > MARCH_SHARED) w->batch /= 2;
+  w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
+  const gint64 left = w->f->window_x / 2 * w->step,
+               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
+  w->width = MARCH_THREADS * w->v - up_to(left, w->v) - up_to(right, w->v);
+  return 2 * w->batch * MARCH_THREADS * padded * 4 <= MARCH_SHARED && w->width >= MARCH_THREADS * w->v / 4;
+}
+
+static gboolean marches(int dtype) {
+  return dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16 || dtype == FC_F32;
+}
+
+/* FALSE: there is no such kernel. `planar`: channels lie in planes, and are signals by themselves. */
+static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
+                                gboolean planar) {
+  const fc_device_function *f = c->stages[c->window].function;
+  gint64 middle = channels, out = channels;
+  *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
+  if (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype) || c->border == FC_BORDER_NONE ||
+      c->border == FC_BORDER_UNSET || f->window_x < 1 || f->window_y < 1 || f->window_x > MARCH_WINDOW ||
+      f->window_y > MARCH_WINDOW)
+    return FALSE;
+  if (g_str_has_prefix(f->entry, "fc_dense") && f->window_x * f->window_y > MARCH_DENSE) return FALSE;
+  for (guint i = 0; i < c->n; i++) {
+    if (c->stages[i].function->out == 0) continue;
+    w->pixels = TRUE, out = c->stages[i].function->out;
+    if (i < c->window) middle = out;
+  }
+  if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
+  w->step = planar ? 1 : middle;
+  w->ui = w->pixels ? channels : 1, w->um = w->pixels ? middle : 1, w->uo = w->pixels ? out : 1;
+  return w->step <= 4 && choose_vector(w);
+}
+
+gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
+  window w;
+  return c->window == c->n || describe_window(&w, c, in_dtype, channels, FALSE);
+}
+
+/* Rows whose samples lie side by side; sets whether channels are planes. */
+static gboolean lies_in_rows(const fc_view *v, gboolean *planar) {
+  const gint64 size = (gint64)fc_dtype_size(v->dtype), channels = v->shape[FC_AXIS_C];
+  *planar = channels > 1 && v->stride[FC_AXIS_X] == size;
+  if (v->shape[FC_AXIS_X] > 1 && v->stride[FC_AXIS_X] != (*planar ? size : size * channels)) return FALSE;
+  return *planar || channels == 1 || v->stride[FC_AXIS_C] == size;
+}
+
+/* Is all of the signal there that these rows of outputs look at, borders included? */
+static gboolean has_rows(const fc_view *in, const fc_view *out, const fc_device_function *f, int border) {
+  const gint64 extent = in->extent[FC_AXIS_Y], lo = in->origin[FC_AXIS_Y], hi = lo + in->shape[FC_AXIS_Y];
+  const gint64 from = out->origin[FC_AXIS_Y] - f->window_y / 2,
+               to = from + out->shape[FC_AXIS_Y] + f->window_y - 1;
+  if (extent < 0 || MAX(from, 0) < lo || MIN(to, extent) > hi) return FALSE;
+  for (gint64 y = from; y < to; y = y == -1 ? MAX(extent, 0) : y + 1) { /* those beyond the ends */
+    const gint64 p = y < 0 || y >= extent ? fc_border_map(border, y, extent) : lo;
+    if (p >= 0 && (p < lo || p >= hi)) return FALSE;
+    if (y >= 0 && y < extent) y = extent - 1;
+  }
+  return TRUE;
+}
+
+static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
+  const gint64 all = (gint64)(guintptr)data | v->stride[FC_AXIS_Y] |
+                     (v->shape[FC_AXIS_N] > 1 ? v->stride[FC_AXIS_N] : 0) |
+                     (v->shape[FC_AXIS_C] > 1 ? v->stride[FC_AXIS_C] : 0);
+  return (all & (MIN(bytes & -bytes, 16) - 1)) == 0;
+}
+
+/* Whether vectors of both views begin where they can be moved whole; of channels side by side their stride
+ * says nothing. */
+static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
+  fc_view a = *in, b = *out;
+  if (!planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
+  return begins_at(in->data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) &&
+         begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype));
+}
+
+/* Rows of a block: as few rounds of blocks as the device takes at a time, with few rows looked at twice. */
+static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 resident) {
+  gint64 best = rows, least = G_MAXINT64;
+  for (gint64 rounds = 1; rounds <= 16; rounds++) {
+    const gint64 pieces = rounds * resident / columns;
+    if (pieces < 1) continue;
+    const gint64 each = MAX((rows + pieces - 1) / pieces, 16), blocks = (rows + each - 1) / each * columns;
+    const gint64 cost = (blocks + resident - 1) / resident * (each + taps + 8);
+    if (cost < least) least = cost, best = each;
+  }
+  return MIN(best, rows);
+}
+
+static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
+                              guint processors, fc_composed *to, GError **error) {
+  enum { RESIDENT = 4 }; /* blocks of a multiprocessor, about */
+  window w;
+  gboolean planar = FALSE, out_planar = FALSE;
+  const fc_device_function *f = c->stages[c->window].function;
+  const gint64 *extent = in->extent;
+  if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) ||
+      planar != out_planar ||
+      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar) || in->origin[FC_AXIS_X] != 0 ||
+      in->shape[FC_AXIS_X] != extent[FC_AXIS_X] || out->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
+      extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 || extent[FC_AXIS_Y] > G_MAXINT32 / 4 ||
+      extent[FC_AXIS_X] < 1 || extent[FC_AXIS_Y] < 1 || !has_rows(in, out, f, c->border))
+    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+  const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
+  const gint64 width = extent[FC_AXIS_X] * w.step;
+  if (width < MARCH_THREADS * w.v / 4)
+    return fc_fail(error, FC_UNSUPPORTED, "rows that are too short for the threads of a block");
+  const gint64 bands = (width + w.width - 1) / w.width;
+  const fc_march_args args = {.in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
+                              .out = out->data,
+                              .in_row = in->stride[FC_AXIS_Y],
+                              .out_row = out->stride[FC_AXIS_Y],
+                              .in_image = in->stride[FC_AXIS_N],
+                              .in_plane = in->stride[FC_AXIS_C],
+                              .out_image = out->stride[FC_AXIS_N],
+                              .out_plane = out->stride[FC_AXIS_C],
+                              .width = (gint32)width,
+                              .height = (gint32)extent[FC_AXIS_Y],
+                              .first = (gint32)out->origin[FC_AXIS_Y],
+                              .count = (gint32)out->shape[FC_AXIS_Y],
+                              .rows = (gint32)rows_of_block(out->shape[FC_AXIS_Y], bands * images,
+                                                            f->window_y, (gint64)processors * RESIDENT),
+                              .planes = (gint32)planes,
+                              .constant = (float)c->border_value,
+                              .notes = notes};
+  to->variant =
+      MARCH + (vectors_aligned(&w, in, out, planar) ? MARCH_ALIGNED : 0) + (planar ? MARCH_PLANES : 0);
+  to->threads = MARCH_THREADS;
+  to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
+  to->grid[2] = (guint)images;
+  if (to->grid[1] > 65535 || images > 65535)
+    return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
+  return set_params(to, &args, sizeof args, c) ||
+         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+}
+
+static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
+                          guint variant) {
+  const guint flags = variant - MARCH;
+  window w;
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & MARCH_PLANES) != 0);
+  const gboolean before = c->window > 0, after = c->window + 1 < c->n;
+  if (before) append_chain(text, "Pre", c, 0, c->window, w.ui);
+  if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um);
+  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_march_args args;\n", c->window,
+                         w.f->entry);
+  if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
+  g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
+  if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
+  g_string_append_printf(
+      text,
+      "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
+      "  fc_march<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %d, %s, Op, %s>::run(p.args, %s, p.op, "
+      "%s);\n}\n",
+      MARCH_THREADS, types[in->dtype], in->kind, types[out->dtype], out->kind, (int)w.ui, (int)w.um,
+      (int)w.uo, (int)w.step, c->border, flags & MARCH_ALIGNED ? "true" : "false", (int)w.v, (int)w.batch,
+      MARCH_THREADS, (int)w.unroll, before ? "Pre" : "fc_none", after ? "Post" : "fc_none",
+      before ? "p.pre" : "fc_none()", after ? "p.post" : "fc_none()");
+}
+
 /* ---- all of it --------------------------------------------------------------------- */
 
 /* Channels through all stages; sets whether any is for pixels. */
-static gboolean check_stages(const fc_compose_stage *stages, guint n, const fc_view *in, const fc_view *out,
-                             gboolean *pixels, GError **error) {
+static gboolean check_stages(const fc_composition *c, const fc_view *in, const fc_view *out, gboolean *pixels,
+                             GError **error) {
   gint64 channels = in->shape[FC_AXIS_C];
   *pixels = FALSE;
-  if (n == 0 || n > FC_COMPOSE_STAGES)
+  if (c->n == 0 || c->n > FC_COMPOSE_STAGES)
     return fc_fail(error, FC_UNSUPPORTED, "a kernel is composed of 1 to %d stages", FC_COMPOSE_STAGES);
-  for (guint i = 0; i < n; i++) {
-    if (!check_stage(&stages[i], channels, error)) return FALSE;
-    if (stages[i].function->out > 0) channels = stages[i].function->out, *pixels = TRUE;
+  for (guint i = 0; i < c->n; i++) {
+    if (!check_stage(&c->stages[i], channels, error)) return FALSE;
+    if (c->stages[i].function->out > 0) channels = c->stages[i].function->out, *pixels = TRUE;
   }
   if (channels != out->shape[FC_AXIS_C])
     return fc_fail(error, FC_FATAL, "the stages make another number of channels");
-  if (stages[n - 1].dtype != out->dtype) return fc_fail(error, FC_FATAL, "the last stage makes another type");
+  if (c->stages[c->n - 1].dtype != out->dtype)
+    return fc_fail(error, FC_FATAL, "the last stage makes another type");
   for (int a = 0; a < FC_AXIS_C; a++)
-    if (in->shape[a] != out->shape[a])
+    if (in->shape[a] != out->shape[a] && (a != FC_AXIS_Y || c->window == c->n))
       return fc_fail(error, FC_FATAL, "views of stages side by side differ in shape");
   return fc_view_count(out) > 0 ? TRUE : fc_fail(error, FC_UNSUPPORTED, "there is nothing to be computed");
 }
 
-gboolean fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
-                        const fc_view *out, guint32 *notes, guint processors, fc_composed *c,
-                        GError **error) {
-  gboolean pixels = FALSE;
+static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_view *out, gboolean pixels,
+                           guint32 *notes, guint processors, fc_composed *to, GError **error) {
   fc_map_args args;
-  if (!check_stages(stages, n_stages, in, out, &pixels, error)) return FALSE;
-  const shape s = shape_of(in, out, compute, pixels);
+  const shape s = shape_of(in, out, c->compute, pixels);
   if (!fill_args(&args, in, out, pixels, notes))
     return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-  c->variant = choose(&s, &args);
-  if (!size_grid(c, &s, &args, processors))
+  to->variant = choose(&s, &args), to->grid[2] = 1;
+  if (!size_grid(to, &s, &args, processors))
     return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-  return set_params(c, &args, stages, n_stages) ||
+  return set_params(to, &args, sizeof args, c) ||
          fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
-char *fc_compose_text(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
-                      const fc_view *out, guint variant) {
+gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
+                    guint processors, fc_composed *to, GError **error) {
   gboolean pixels = FALSE;
-  for (guint i = 0; i < n_stages; i++) pixels |= stages[i].function->out > 0;
-  const shape s = shape_of(in, out, compute, pixels);
-  GString *text = g_string_new("#include \"filters/gpu/map.cuh\"\n");
-  for (guint i = 0; i < n_stages; i++) append_function(text, i, &stages[i], compute);
-  append_chain(text, stages, n_stages, &s);
-  append_kernel(text, variant, &s);
+  if (!check_stages(c, in, out, &pixels, error)) return FALSE;
+  return c->window < c->n ? launch_window(c, in, out, notes, processors, to, error)
+                          : launch_map(c, in, out, pixels, notes, processors, to, error);
+}
+
+char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
+  gboolean pixels = FALSE;
+  for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n", c->window < c->n ? "march" : "map");
+  for (guint i = 0; i < c->n; i++) append_function(text, i, &c->stages[i], c->compute);
+  if (c->window < c->n) {
+    append_window(text, c, in, out, variant);
+  } else {
+    const shape s = shape_of(in, out, c->compute, pixels);
+    append_chain(text, "Chain", c, 0, c->n, s.channels_in);
+    append_kernel(text, variant, &s);
+  }
   return g_string_free(text, FALSE);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compose.h - stages that look at one sample or pixel each, as the text of one CUDA kernel and its
- * parameters.
+ * compose.h - stages that look at one sample or pixel each, and one among them that looks at a window, as the
+ * text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh (filters/gpu, embedded here when the library is built), the stages' device
- * functions (extension "device-function/1"), each in a namespace of its own, and a struct that holds them:
+ * The text is the skeleton map.cuh or march.cuh (filters/gpu, embedded here when the library is built), the
+ * stages' device functions (device_function.h), each in a namespace of its own, and structs that hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
@@ -30,6 +30,16 @@ typedef struct fc_map_args {
   guint32 *notes;
 } fc_map_args;
 
+/* Likewise of march.cuh. */
+typedef struct fc_march_args {
+  const void *in;
+  void *out;
+  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
+  gint32 width, height, first, count, rows, planes;
+  float constant;
+  guint32 *notes;
+} fc_march_args;
+
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's, for messages of the compiler */
   const fc_device_function *function; /* of the type that is computed with */
@@ -39,7 +49,7 @@ typedef struct fc_compose_stage {
 /* How parameters of stages are aligned, and how many bytes there may be of all: a kernel's limit is 4 KB. */
 #define FC_COMPOSE_ALIGN 16
 #define FC_COMPOSE_MOST  4096
-/* Those of the stages begin here. */
+/* Those of the stages follow the arguments, of a map from here on, of a march earlier. */
 #define FC_COMPOSE_FIRST ((sizeof(fc_map_args) + FC_COMPOSE_ALIGN - 1) / FC_COMPOSE_ALIGN * FC_COMPOSE_ALIGN)
 /* Stages of a kernel, and channels of a pixel, at most. */
 #define FC_COMPOSE_STAGES   64
@@ -48,31 +58,43 @@ typedef struct fc_compose_stage {
 /* Bytes that a stage's parameters take of them. */
 gsize fc_compose_bytes(const fc_device_function *function);
 
+/* What a kernel does. */
+typedef struct fc_composition {
+  const fc_compose_stage *stages;
+  guint n;
+  int compute;         /* FC_F32 or FC_F64; with a window FC_F32 */
+  guint window;        /* which stage has one (FC_FUNCTION_WINDOW); n: none */
+  int border;          /* of that stage: fc_border, which the kernel makes */
+  double border_value; /* as a real value */
+} fc_composition;
+
 /* One launch. */
 typedef struct fc_composed {
-  guint8 params[FC_COMPOSE_MOST]; /* an fc_map_args, and from FC_COMPOSE_FIRST on each stage's bytes */
+  guint8 params[FC_COMPOSE_MOST]; /* the arguments and each stage's bytes, each at a multiple of
+                                     FC_COMPOSE_ALIGN */
   guint n_params;
   guint variant; /* of the text, which else depends on stages, types, kinds and channels alone */
-  guint grid[2], threads;
+  guint grid[3], threads;
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 5
+#define FC_COMPOSE_VARIANTS 9
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
+/* Whether there is a kernel for such a composition at all, of a signal of so many channels. */
+gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels);
+
 /*
- * A launch of `stages` on `in` into `out`, computed in FC_F32 or FC_F64, on a device of so many
- * multiprocessors; what is noted goes to `notes`. The views agree but for the channels that pixel-wise stages
- * change. FC_UNSUPPORTED, with a sentence, where that is no kernel of this kind: more than
- * FC_COMPOSE_CHANNELS channels pixel by pixel, more parameters than a kernel takes, signals whose lines 32
- * bits do not number.
+ * A launch on `in` into `out`, on a device of so many multiprocessors; what is noted goes to `notes`. The
+ * views agree but for the channels that pixel-wise stages change; with a window `in` has what the outputs
+ * look at of the signal, by origin and extent, and nothing beyond its ends. FC_UNSUPPORTED, with a sentence,
+ * where that is no kernel of this kind: more than FC_COMPOSE_CHANNELS channels pixel by pixel, more
+ * parameters than a kernel takes, signals whose lines 32 bits do not number, rows with gaps under a window.
  */
-gboolean fc_compose_map(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
-                        const fc_view *out, guint32 *notes, guint processors, fc_composed *composed,
-                        GError **error);
+gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
+                    guint processors, fc_composed *composed, GError **error);
 
 /* The text of such a launch's kernel, of the same arguments; g_free. */
-char *fc_compose_text(const fc_compose_stage *stages, guint n_stages, int compute, const fc_view *in,
-                      const fc_view *out, guint variant);
+char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant);
 
 /* The files that the text includes, as NVRTC wants them. */
 typedef struct fc_compose_header {

@@ -69,8 +69,8 @@ fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed,
   void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<guint8 *>(composed->params),
                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   if (!launch) return FC_DEVICE;
-  const CUresult result = launch(kernel->function, composed->grid[0], composed->grid[1], 1, composed->threads,
-                                 1, 1, 0, static_cast<CUstream>(stream), nullptr, params);
+  const CUresult result = launch(kernel->function, composed->grid[0], composed->grid[1], composed->grid[2],
+                                 composed->threads, 1, 1, 0, static_cast<CUstream>(stream), nullptr, params);
   return result == CUDA_SUCCESS ? FC_OK : result == CUDA_ERROR_OUT_OF_MEMORY ? FC_NO_MEMORY : FC_DEVICE;
 }
 

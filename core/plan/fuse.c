@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuse.c - which stages may run as one kernel on a device: those side by side that look at one sample or
- * pixel each and hand over a device function (extension "device-function/1").
+ * pixel each and hand over a device function (device_function.h), with one among them that looks at a window.
  *
  * What such a kernel notes - a NaN, a clipped value - is told of its last stage, so a stage that rounds to
  * integers ends one. Results are the same to the bit, so whether a kernel is there yet is the run's business.
@@ -9,9 +9,6 @@
 #include "core/plan/plan.h"
 
 #include "core/base/error.h"
-#include "core/device/compose.h"
-
-#include <string.h>
 
 /* A function with the room behind it that its pointers look into. */
 typedef struct function {
@@ -23,11 +20,29 @@ typedef struct function {
 /* Does an output look at one input alone, so and so far away (a crop), along all axes but that of the
  * channels?
  */
-static gboolean is_pointwise(const fc_plan_stage *ps, const fc_format *in, const fc_format *out) {
+static gboolean is_pointwise(const fc_plan_stage *ps) {
   for (int a = FC_AXIS_N; a < FC_AXIS_C; a++)
     if (ps->reach[a].before != -ps->reach[a].after || ps->reach[a].num != ps->reach[a].den) return FALSE;
+  return TRUE;
+}
+
+/* Is what it says of its window what it has asked for? */
+static gboolean has_window(const fc_plan_stage *ps, const fc_device_function *f, const fc_format *in,
+                           const fc_format *out) {
+  const gint64 taps[FC_AXES] = {1, f->window_y, f->window_x, 1};
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &ps->reach[a];
+    if (r->before != taps[a] / 2 || r->after != taps[a] - 1 - taps[a] / 2 || r->num != r->den ||
+        in->extent[a] != out->extent[a])
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Does it nothing but turn one signal into another of its kind? */
+static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_format *out) {
   return in->kind == out->kind && !ps->n_sides && !ps->measure_bytes && !ps->carry_bytes && !ps->generator &&
-         !ps->passthrough;
+         !ps->passthrough && !ps->on_host;
 }
 
 static fc_device_function *describe(const fc_plan *plan, guint s) {
@@ -35,7 +50,7 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_format *in = &plan->links[s], *out = &plan->links[s + 1];
   const fc_fusible *fusible =
       ps->op && ps->op->extension ? ps->op->extension(ps->op, FC_DEVICE_FUNCTION) : NULL;
-  if (!fusible || ps->on_host || !is_pointwise(ps, in, out)) return NULL;
+  if (!fusible || !is_plain(ps, in, out)) return NULL;
   function *f = g_atomic_rc_box_new0(function);
   f->base =
       (fc_device_function){.size = sizeof f->base, .entry = f->entry, .bytes = f->bytes, .low = 1, .high = 0};
@@ -49,16 +64,50 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_status status = fusible->describe(&ps->stage->host.base, ps->stage->self, &setup, &f->base);
   fc_enter_operator(NULL);
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its device function", FC_OK, NULL);
-  if (status == FC_OK) return &f->base;
+  if (status == FC_OK &&
+      (f->base.flags & FC_FUNCTION_WINDOW ? has_window(ps, &f->base, in, out) : is_pointwise(ps)))
+    return &f->base;
   g_atomic_rc_box_release(f);
   return NULL;
 }
 
-/* May the stage after s be in one kernel with it? What is shifted is so on the way in. */
-static gboolean may_go_on(const fc_plan *plan, guint s) {
-  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++)
-    if (plan->stages[s + 1].reach[a].before) return FALSE;
-  return fc_dtype_is_float(plan->links[s + 1].dtype) || plan->stages[s].function->flags & FC_FUNCTION_SELECTS;
+static gboolean is_shifted(const fc_plan_stage *ps) {
+  return !(ps->function->flags & FC_FUNCTION_WINDOW) &&
+         (ps->reach[FC_AXIS_N].before || ps->reach[FC_AXIS_Y].before || ps->reach[FC_AXIS_X].before);
+}
+
+void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
+                         fc_composition *c) {
+  *c = (fc_composition){stages, n, plan->compute, n, FC_BORDER_NONE, 0};
+  for (guint i = 0; i < n; i++) {
+    const fc_plan_stage *ps = &plan->stages[stage + i];
+    const fc_format *in = &plan->links[stage + i], *out = in + 1;
+    stages[i] = (fc_compose_stage){ps->name, ps->function, out->dtype, out->kind};
+    if (ps->function->flags & FC_FUNCTION_WINDOW)
+      c->window = i, c->border = ps->border,
+      c->border_value = fc_value_decode(&ps->border_code, in->kind, in->dtype);
+  }
+}
+
+/* May these n stages, of which all but the last may, be one kernel? What is shifted is so on the way in. */
+static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
+  fc_compose_stage stages[FC_COMPOSE_STAGES];
+  fc_composition c;
+  const fc_plan_stage *first = &plan->stages[stage], *last = first + n - 1;
+  gsize bytes = FC_COMPOSE_FIRST;
+  guint windows = 0;
+  if (n > FC_COMPOSE_STAGES || !last->function) return FALSE;
+  for (guint i = 0; i < n; i++) {
+    bytes += fc_compose_bytes(first[i].function);
+    windows += (first[i].function->flags & FC_FUNCTION_WINDOW) != 0;
+  }
+  if (bytes > FC_COMPOSE_MOST || windows > 1 || (windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
+    return FALSE;
+  if (n > 1 && !fc_dtype_is_float(plan->links[stage + n - 1].dtype) &&
+      !(last[-1].function->flags & FC_FUNCTION_SELECTS))
+    return FALSE;
+  fc_plan_composition(plan, stage, n, stages, &c);
+  return fc_compose_possible(&c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
 }
 
 void fc_plan_fuse(fc_plan *plan) {
@@ -68,12 +117,7 @@ void fc_plan_fuse(fc_plan *plan) {
     if (plan->n_devices && plan->fuse != FC_FUSE_NO) plan->stages[s].function = describe(plan, s);
   }
   for (guint s = 0, n; s < plan->n; s += MAX(n, 1)) {
-    gsize room = FC_COMPOSE_MOST - FC_COMPOSE_FIRST;
-    for (n = 0; s + n < plan->n && plan->stages[s + n].function && n < FC_COMPOSE_STAGES; n++) {
-      const gsize bytes = fc_compose_bytes(plan->stages[s + n].function);
-      if (bytes > room || (n > 0 && !may_go_on(plan, s + n - 1))) break;
-      room -= bytes;
-    }
-    if (n > 1) plan->stages[s].fused = n;
+    for (n = 0; s + n < plan->n && may_be_one(plan, s, n + 1);) n++;
+    if (n > 1 || (n == 1 && plan->stages[s].function->flags & FC_FUNCTION_ALONE)) plan->stages[s].fused = n;
   }
 }

@@ -40,7 +40,7 @@ typedef struct fc_plan_stage {
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean on_host;    /* a run on a device leaves it for this stage */
   guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
-  /* What it does to a sample or pixel, as text, on a device; NULL: it looks at neighbours, or does not say.
+  /* What it does to a sample, pixel or window, as text, on a device; NULL: it looks further, or does not say.
    * g_atomic_rc_box. */
   fc_device_function *function;
   guint fused; /* stages from here on that are one kernel, once that is compiled; 0: none, or not the first */
@@ -201,6 +201,9 @@ void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2,
 /* fuse.c: which stages may be one kernel; none where plan->fuse is FC_FUSE_NO or the run is not on a device.
  */
 void fc_plan_fuse(fc_plan *plan);
+/* Of `n` stages from `stage` on, with room for so many. */
+void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
+                         fc_composition *c);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 

@@ -186,6 +186,9 @@ static gboolean run_stages(fc_borrow *b, fc_workspace *w, fc_slot *slot, GError 
   slot->in = lent(b->in, TRUE);
   fc_workspace_point(w, slot);
   if (needs_no_room(slot)) return fc_workspace_stages(w, slot, 0, error);
+  guint fused;
+  if (!fc_workspace_run_fused(w, slot, 0, &fused, error)) return FALSE;
+  if (fused) return fc_workspace_stages(w, slot, fused, error);
   if (fc_workspace_may_make_border(w, slot, 0) && !plan->stages[0].passthrough) {
     gboolean done = FALSE;
     fc_view in = fc_buffer_view(&slot->in, link->view, &plan->links[0]);

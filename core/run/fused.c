@@ -11,19 +11,22 @@
 struct fc_fused {
   fc_context *context;
   gint32 device;
-  guint n, processors;
-  int compute;
+  guint processors;
   gboolean wait;
   char *name;
   gint64 links;                       /* bytes saved an element of N, Y and X */
   gint missed;                        /* atomic: MB that went through these */
   fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not asked for */
-  fc_compose_stage stages[];
+  fc_composition what;
+  fc_compose_stage stages[]; /* of it */
 };
 
-/* Bytes that the links in between are written and read for an element of N, Y and X. */
+/* Bytes that the links in between are written and read for an element of N, Y and X; of a window alone, which
+ * has the slowest of kernels otherwise, those at its ends. */
 static gint64 bytes_of_links(const fc_plan *plan, guint stage) {
   gint64 bytes = 0;
+  if (plan->stages[stage].fused == 1)
+    return 2 * plan->links[stage].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[stage].dtype);
   for (guint l = stage + 1; l < stage + plan->stages[stage].fused; l++)
     bytes += 2 * plan->links[l].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[l].dtype);
   return bytes;
@@ -34,7 +37,7 @@ static gint64 bytes_of_links(const fc_plan *plan, guint stage) {
 static fc_made *made_for(fc_fused *f, const fc_view *in, const fc_view *out, guint variant) {
   fc_made *made = g_atomic_pointer_get(&f->made[variant]);
   if (made) return made;
-  g_autofree char *text = fc_compose_text(f->stages, f->n, f->compute, in, out, variant);
+  g_autofree char *text = fc_compose_text(&f->what, in, out, variant);
   made = fc_kernels_find(f->context, f->device, text);
   g_atomic_pointer_set(&f->made[variant], made);
   return made;
@@ -76,9 +79,9 @@ static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) 
 
 static void ask_ahead(fc_fused *f, const fc_plan *plan, guint stage) {
   fc_composed composed;
-  fc_view in = view_of_link(plan, stage), out = view_of_link(plan, stage + f->n);
+  fc_view in = view_of_link(plan, stage), out = view_of_link(plan, stage + f->what.n);
   for (int a = 0; a < FC_AXIS_C; a++) in.shape[a] = out.shape[a] = MIN(in.shape[a], out.shape[a]);
-  if (!fc_compose_map(f->stages, f->n, f->compute, &in, &out, NULL, f->processors, &composed, NULL)) return;
+  if (!fc_compose(&f->what, &in, &out, NULL, f->processors, &composed, NULL)) return;
   fc_made_want(made_for(f, &in, &out, composed.variant), f->wait || saved_in_all(plan, stage, f) >= WORTH,
                f->wait);
 }
@@ -89,19 +92,15 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   const fc_driver *driver = context->driver;
   int major, minor;
   guint processors;
-  if (n < 2 || !driver->load || !driver->chip(plan->devices[device], &major, &minor, &processors, NULL))
+  if (n < 1 || !driver->load || !driver->chip(plan->devices[device], &major, &minor, &processors, NULL))
     return NULL;
   fc_fused *f = g_malloc0(sizeof *f + n * sizeof *f->stages);
   GString *name = g_string_new(NULL);
-  f->context = context, f->device = plan->devices[device], f->n = n, f->processors = processors;
-  f->compute = plan->compute, f->wait = plan->fuse == FC_FUSE_WAIT;
+  f->context = context, f->device = plan->devices[device], f->processors = processors;
+  f->wait = plan->fuse == FC_FUSE_WAIT;
   f->links = bytes_of_links(plan, stage);
-  for (guint i = 0; i < n; i++) {
-    const fc_plan_stage *ps = &plan->stages[stage + i];
-    const fc_format *link = &plan->links[stage + i + 1];
-    f->stages[i] = (fc_compose_stage){ps->name, ps->function, link->dtype, link->kind};
-    g_string_append_printf(name, "%s%s", i ? "+" : "", ps->name);
-  }
+  fc_plan_composition(plan, stage, n, f->stages, &f->what);
+  for (guint i = 0; i < n; i++) g_string_append_printf(name, "%s%s", i ? "+" : "", f->stages[i].name);
   f->name = g_string_free(name, FALSE);
   if (!plan->borrowed) ask_ahead(f, plan, stage);
   return f;
@@ -120,8 +119,7 @@ gboolean fc_fused_run(fc_fused *f, fc_runner *runner, const fc_view *in, const f
                       gboolean *done, GError **error) {
   fc_composed composed;
   *done = FALSE;
-  if (!fc_compose_map(f->stages, f->n, f->compute, in, out, notes, f->processors, &composed, NULL))
-    return TRUE;
+  if (!fc_compose(&f->what, in, out, notes, f->processors, &composed, NULL)) return TRUE;
   void *kernel = kernel_for(f, in, out, composed.variant);
   *done = kernel != NULL;
   return !kernel || runner->launch(runner, kernel, &composed, error);

@@ -569,23 +569,33 @@ static gboolean run_carrying(call *c, GError **error) {
   return ok;
 }
 
-/* The stages from s on as one kernel; how many, 0 where there is none for them. */
-static gboolean run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *stages, GError **error) {
+/* What a kernel of the stages from s on is given of link s: what lies where the outputs do, shifted where the
+ * first stage is a crop; under a window all there is. */
+static fc_view fused_input(const fc_workspace *w, const fc_slot *slot, guint s, const fc_range to[FC_AXES]) {
+  const fc_plan *plan = slot->states->plan;
+  const fc_chunk_link *in = &slot->chunk->links[s];
+  fc_range from[FC_AXES];
+  gboolean window = FALSE;
+  for (guint i = 0; i < plan->stages[s].fused; i++)
+    window |= (plan->stages[s + i].function->flags & FC_FUNCTION_WINDOW) != 0;
+  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++) {
+    const gint64 shift = plan->stages[s].reach[a].after;
+    from[a] = window ? in->made[a] : (fc_range){to[a].lo + shift, to[a].hi + shift};
+  }
+  from[FC_AXIS_C] = in->view[FC_AXIS_C];
+  return fc_buffer_view(&w->links[s], from, &plan->links[s]);
+}
+
+gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *stages, GError **error) {
   const fc_plan *plan = slot->states->plan;
   fc_fused *fused = slot->states->stages[s].fused;
   const guint end = s + plan->stages[s].fused;
   *stages = 0;
   if (!fused || end > slot->chunk->last) return TRUE;
   const call last = call_of(w, slot, end - 1);
-  fc_range to[FC_AXES], from[FC_AXES];
+  fc_range to[FC_AXES];
   fresh_part(&last, to);
-  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++) {
-    const gint64 shift = plan->stages[s].reach[a].after;
-    from[a] = (fc_range){to[a].lo + shift, to[a].hi + shift};
-  }
-  from[FC_AXIS_C] = slot->chunk->links[s].view[FC_AXIS_C];
-  fc_view in = fc_buffer_view(&w->links[s], from, &plan->links[s]),
-          out = fc_buffer_view(&w->links[end], to, &plan->links[end]);
+  fc_view out = fc_buffer_view(&w->links[end], to, &plan->links[end]), in = fused_input(w, slot, s, to);
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
   if (!done && !fc_fused_run(fused, w->runner, &in, &out, w->notes + FC_NOTES * (end - 1), &done, error))
@@ -598,7 +608,7 @@ static gboolean run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *stages
 gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError **error) {
   const fc_plan *plan = slot->states->plan;
   for (guint s = first, fused; s < slot->chunk->last; s += MAX(fused, 1)) {
-    if (!run_fused(w, slot, s, &fused, error)) return FALSE;
+    if (!fc_workspace_run_fused(w, slot, s, &fused, error)) return FALSE;
     if (fused) continue;
     call c = call_of(w, slot, s);
     if (!(plan->stages[s].carry_bytes ? run_carrying : run_fresh)(&c, error)) return FALSE;

@@ -87,6 +87,9 @@ void fc_workspace_point(fc_workspace *w, fc_slot *slot);
 /* Computes - on a device: enqueues - the chunk's stages from stage `first` on, borders included, in buffers
  * that have been pointed. */
 gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError **error);
+/* The stages from `stage` on as one kernel, which makes its border: `stages` tells how many; 0: there is none
+ * for them, or not yet, and nothing was enqueued. */
+gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint stage, guint *stages, GError **error);
 /* One stage between two views whose border is made. `scratch` is a device's; NULL: the workspace's own. */
 gboolean fc_workspace_run(fc_workspace *w, fc_slot *slot, guint stage, const fc_view *in, const fc_view *out,
                           void *scratch, GError **error);

@@ -56,8 +56,9 @@ typedef struct launch {
 static inline launch *launch_new(const fc_compose_stage *stages, guint n, int compute, const fc_view *in,
                                  const fc_view *out, guint32 *notes, guint processors, GError **error) {
   launch *l = g_new0(launch, 1);
-  if (fc_compose_map(stages, n, compute, in, out, notes, processors, &l->composed, error)) {
-    l->text = fc_compose_text(stages, n, compute, in, out, l->composed.variant);
+  const fc_composition c = {stages, n, compute, n, FC_BORDER_NONE, 0};
+  if (fc_compose(&c, in, out, notes, processors, &l->composed, error)) {
+    l->text = fc_compose_text(&c, in, out, l->composed.variant);
     return l;
   }
   g_free(l);

@@ -83,7 +83,12 @@ static void test_groups(void) {
       {{"mix:1,0", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
       {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
       {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
-      {{"matrix:[0.3,0.6,0.1]", "gain:2", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "2"},
+      {{"matrix:[0.3,0.6,0.1]", "gain:2", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "3"},
+      {{"gain:2", "sepconv:[1,2,1]/4", "clip:min=3", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "3"},
+      /* By itself a window is worth a kernel where none is built ahead, and not as bytes in integers. */
+      {{"conv2d:[1,2,3;4,5,7]"}, FC_IMAGE, FC_U8, 3, "1"},
+      {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_U8, 3, ""},
+      {{"sepconv:[1,2,1]/4:y=[1,2]/3", "gain:2"}, FC_IMAGE, FC_F32, 3, "2"},
       {{"gain:2", "stats", "gain:2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2"},
       /* Six channels are too many pixel by pixel, not sample by sample. */
       {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
@@ -162,8 +167,8 @@ static float *noise_of(guint32 state) {
 
 static const char *const gains[] = {"gain:1.5", "gain:-0.3", "gain:7", NULL};
 static const char *const cropped[] = {"crop:x=100:y=7", "gain:-0.3", "gain:7", NULL};
-static const char *const around[] = {"sepconv:[1,2,1]/4:border=reflect", "gain:-0.3", "gain:7",
-                                     "sepconv:[1,2,1]/4", NULL};
+static const char *const around[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:-0.3", "gain:7",
+                                     "conv1d:[1,2,1]/4", NULL};
 
 static void run_host(const char *const *stages, const char *device, int fuse, gint64 chunk, const fc_view *in,
                      const fc_view *out) {

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_emulated.c - composed kernels without a GPU: their texts, as C++ for the host
+ * (emulated/cuda_runtime.h), give the bits and the notes that their stages give one by one, written down here
+ * the plain way. Random chains of functions, half of them with a window, on all types, layouts and borders;
+ * bands of rows as chunks have them.
+ *
+ *     test_emulated [--seed N] [--random N] ROOT CXX...
+ */
+#include <dlfcn.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/demand.h"
+#include "core/contract/rows_table.h"
+#include "tests/device/chains_of_functions.h"
+
+enum { MOST_STAGES = 4, AROUND = 64 };
+
+typedef struct trial {
+  stage stages[MOST_STAGES];
+  fc_compose_stage described[MOST_STAGES];
+  guint n;
+  fc_composition what;
+  fc_device_function window;
+  char entry[FC_FUNCTION_ENTRY];
+  float taps[FC_FUNCTION_BYTES / sizeof(float)];
+  int nx, ny;
+  gboolean dense;
+  fc_view in, out;
+  guint8 *in_memory, *out_memory;
+  gsize in_bytes, out_bytes;
+  fc_composed launch;
+  char *text;
+} trial;
+
+static GRand *numbers;
+static const char *seed_text;
+
+static int pick(int from, int to) {
+  return g_rand_int_range(numbers, from, to);
+}
+static double real(double low, double high) {
+  return g_rand_double_range(numbers, low, high);
+}
+
+/* ---- chains ---------------------------------------------------------------------- */
+
+static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) {
+  *s = (stage){.kind = kind, .dtype = FC_F32, .in = channels, .out = channels};
+  s->op.factor = real(-1.5, 1.5), s->op.from = unit * real(-1, 1), s->op.to = unit * real(-1, 1);
+  s->op.low = unit * real(-1, 0.2), s->op.high = unit * real(0.3, 1.2);
+  for (int i = 0; i < 16; i++) s->matrix[i] = real(-0.9, 0.9);
+  for (int i = 0; i < 4; i++) s->offset[i] = unit * real(-0.2, 0.2);
+  if (kind == MATRIX) s->out = pick(1, 5);
+}
+
+static void make_window(trial *t, guint at) {
+  t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
+  const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
+  for (int i = 0; i < count; i++) t->taps[i] = (float)real(-0.5, 0.6);
+  g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
+  t->window = (fc_device_function){.size = sizeof t->window,
+                                   .flags = FC_FUNCTION_WINDOW,
+                                   .source = FC_FUNCTION_WINDOW_TEXT,
+                                   .entry = t->entry,
+                                   .bytes = t->taps,
+                                   .n_bytes = (guint32)count * 4,
+                                   .align = 4,
+                                   .window_x = (guint32)t->nx,
+                                   .window_y = (guint32)t->ny};
+  t->described[at].function = &t->window;
+  t->described[at].name = "window";
+  t->what.window = at;
+}
+
+/* A view of a band of rows, in memory of its own, with a gap behind each row where the layout has one. */
+static void place(fc_view *v, int kind, int dtype, const gint64 extent[4], gint64 first, gint64 rows,
+                  guint8 **memory, gsize *bytes, view_layout layout) {
+  gint64 shape[4];
+  memcpy(shape, extent, sizeof shape), shape[1] = rows;
+  *bytes = view_make(v, kind, dtype, shape, layout, FC_CUDA_DEVICE(0), NULL);
+  *memory = g_malloc(*bytes + 2 * AROUND);
+  v->data = *memory + AROUND + (gsize)v->data;
+  v->origin[1] = first, v->extent[1] = extent[1];
+}
+
+static void fill(trial *t) {
+  const double unit = t->in.kind == FC_AUDIO ? 1.2 : 300;
+  const gsize size = fc_dtype_size(t->in.dtype);
+  for (gsize i = 0; i + size <= t->in_bytes + 2 * AROUND; i += size) {
+    const guint32 r = g_rand_int(numbers);
+    double v = (double)(gint32)r * 0x1p-31 * unit;
+    if (r % 4001 == 0) v = r & 512 ? INFINITY : -1e30;
+    float f = (float)v;
+    guint64 wide;
+    memcpy(&wide, &v, sizeof v);
+    if (t->in.dtype == FC_F32)
+      memcpy(t->in_memory + i, &f, size);
+    else
+      memcpy(t->in_memory + i, t->in.dtype == FC_F64 ? (const void *)&wide : &r, size);
+  }
+}
+
+static trial *trial_new(gboolean window) {
+  static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
+  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}};
+  trial *t = g_new0(trial, 1);
+  const gint64 *shape = shapes[pick(0, G_N_ELEMENTS(shapes))];
+  gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
+  const int kind = window ? pick(FC_IMAGE, FC_KIND_COUNT) : pick(0, FC_KIND_COUNT);
+  const int in_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
+  const int out_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
+  t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
+  t->what.window = t->what.n;
+  if (!window && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
+  const guint at = window ? (guint)pick(0, (int)t->what.n) : t->what.n;
+  for (guint i = 0; i < t->what.n; i++) {
+    if (i == at) {
+      make_window(t, at);
+    } else {
+      make_stage(&t->stages[i], (stage_kind)pick(COPY, MATRIX + 1), channels, kind == FC_AUDIO ? 1 : 300);
+      stage_prepare(&t->stages[i], t->what.compute);
+      t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
+      channels = t->stages[i].out;
+    }
+    t->described[i].dtype = i + 1 == t->what.n ? out_dtype : t->what.compute, t->described[i].kind = kind;
+  }
+  t->what.border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP + 1);
+  t->what.border_value = t->what.border == FC_BORDER_CONSTANT ? 17 : 0;
+  const view_layout layout = (view_layout)pick(0, VIEW_LAYOUTS),
+                    out_layout = pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);
+  const gint64 first = window && pick(0, 2) ? pick(0, (int)extent[1]) : 0,
+               rows = first > 0 || !window ? extent[1] - first : pick(1, (int)extent[1] + 1);
+  place(&t->in, kind, in_dtype, extent, 0, extent[1], &t->in_memory, &t->in_bytes, layout);
+  extent[3] = channels;
+  place(&t->out, kind, out_dtype, extent, window ? first : 0, rows, &t->out_memory, &t->out_bytes,
+        out_layout);
+  if (!window) t->out.shape[1] = t->in.shape[1];
+  fill(t);
+  return t;
+}
+
+static void trial_free(gpointer data) {
+  trial *t = data;
+  g_free(t->in_memory);
+  g_free(t->out_memory);
+  g_free(t->text);
+  g_free(t);
+}
+
+/* ---- the plain way ------------------------------------------------------------------ */
+
+/* A pixel through stages from `from` on up to `to`, in float or double. Returns its channels. */
+static gint64 through(const trial *t, guint from, guint to, double *v, gint64 channels) {
+  const gboolean single = t->what.compute == FC_F32;
+  for (guint s = from; s < to; s++) {
+    const stage *g = &t->stages[s];
+    const float *f = t->described[s].function->bytes;
+    const double *d = t->described[s].function->bytes;
+    double y[16];
+    const gint64 out = g->kind == MATRIX ? g->out : channels;
+#define N(i)     (single ? (double)f[i] : d[i])
+#define ROUND(x) (single ? (double)(float)(x) : (x))
+    for (gint64 c = 0; c < out; c++) {
+      switch (g->kind) {
+      case GAIN: y[c] = ROUND(v[c] * N(0)); break;
+      case RANGE: y[c] = ROUND(ROUND(ROUND(v[c] - N(0)) * N(1)) + N(2)); break;
+      case CLIP:
+        y[c] = v[c] < N(0) ? N(0) : v[c];
+        y[c] = y[c] > N(1) ? N(1) : y[c];
+        break;
+      case GAINS: y[c] = ROUND(v[c] * N(c)); break;
+      case MATRIX:
+        y[c] = N(g->out * g->in + c);
+        for (gint64 i = 0; i < g->in; i++)
+          y[c] = single ? (double)fmaf(f[c * g->in + i], (float)v[i], (float)y[c])
+                        : fma(d[c * g->in + i], v[i], y[c]);
+        break;
+      default: y[c] = v[c];
+      }
+    }
+    memcpy(v, y, (gsize)out * sizeof *v);
+    channels = out;
+  }
+  return channels;
+}
+
+static void load(const trial *t, gint64 n, gint64 y, gint64 x, double *v) {
+  const fc_view *in = &t->in;
+  for (gint64 c = 0; c < in->shape[3]; c++)
+    if (t->what.compute == FC_F64) {
+      fc_rows_table()->load_f64(&v[c], fc_view_at(in, n, y, x, c), 0, 1, in->kind, in->dtype);
+    } else {
+      float f;
+      fc_rows_table()->load_f32(&f, fc_view_at(in, n, y, x, c), 0, 1, in->kind, in->dtype);
+      v[c] = f;
+    }
+}
+
+/* What the window sees of one position: through the stages ahead, or the border. */
+static void look(const trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
+  const gint64 from_y = fc_border_map(t->what.border, y, t->in.extent[1]),
+               from_x = fc_border_map(t->what.border, x, t->in.extent[2]);
+  if (from_y < 0 || from_x < 0) {
+    for (gint64 c = 0; c < channels; c++) v[c] = (float)t->what.border_value;
+    return;
+  }
+  load(t, n, from_y, from_x, v);
+  through(t, 0, t->what.window, v, t->in.shape[3]);
+}
+
+static void sum_window(const trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
+  float sum[4] = {0};
+  for (int j = 0; j < t->ny; j++) {
+    float h[4] = {0};
+    for (int i = 0; i < t->nx; i++) {
+      double w[16];
+      look(t, n, y - t->ny / 2 + j, x - t->nx / 2 + i, channels, w);
+      for (gint64 c = 0; c < channels; c++)
+        if (t->dense)
+          sum[c] = fmaf(t->taps[j * t->nx + i], (float)w[c], sum[c]);
+        else
+          h[c] = fmaf(t->taps[i], (float)w[c], h[c]);
+    }
+    for (gint64 c = 0; c < channels && !t->dense; c++) sum[c] = fmaf(t->taps[t->nx + j], h[c], sum[c]);
+  }
+  for (gint64 c = 0; c < channels; c++) v[c] = sum[c];
+}
+
+static void run_plain(const trial *t, guint8 *to, guint32 *notes) {
+  const fc_view *out = &t->out;
+  const gboolean window = t->what.window < t->what.n;
+  gint64 middle = t->in.shape[3];
+  for (guint i = 0; i < t->what.window; i++)
+    if (t->stages[i].kind == MATRIX) middle = t->stages[i].out;
+  for (gint64 n = 0; n < out->shape[0]; n++)
+    for (gint64 y = 0; y < out->shape[1]; y++)
+      for (gint64 x = 0; x < out->shape[2]; x++) {
+        double v[16];
+        gint64 channels = middle;
+        if (window) {
+          sum_window(t, n, out->origin[1] + y, x, middle, v);
+          channels = through(t, t->what.window + 1, t->what.n, v, middle);
+        } else {
+          load(t, n, y, x, v);
+          channels = through(t, 0, t->what.n, v, t->in.shape[3]);
+        }
+        for (gint64 c = 0; c < channels; c++) {
+          void *at = to + ((guint8 *)fc_view_at(out, n, y, x, c) - t->out_memory);
+          const float f = (float)v[c];
+          if (t->what.compute == FC_F64)
+            fc_rows_table()->store_f64(at, 0, &v[c], 1, out->kind, out->dtype, notes);
+          else
+            fc_rows_table()->store_f32(at, 0, &f, 1, out->kind, out->dtype, notes);
+        }
+      }
+}
+
+/* ---- kernels as C++ -------------------------------------------------------------------- */
+
+/* All kernels in one file: a namespace each, behind what all of them include. */
+static char *source_of(GPtrArray *trials) {
+  GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n");
+  for (guint i = 0; i < trials->len; i++) {
+    const trial *t = g_ptr_array_index(trials, i);
+    g_autofree char *text = g_strdup(strchr(t->text, '\n') + 1);
+    GString *body = g_string_new(text);
+    g_string_replace(body, "extern \"C\" __global__", "static", 0);
+    g_string_append_printf(
+        s,
+        "namespace kernel%u {\n%s\nstatic void enter(const void *p) { kernel(*static_cast<const "
+        "Params *>(p)); }\n}\n#line 1 \"entry\"\n"
+        "extern \"C\" void run%u(const void *params, const unsigned *grid, unsigned threads) {\n"
+        "  kernel%u::Params p;\n  memcpy(static_cast<void *>(&p), params, sizeof p);\n"
+        "  run_grid(kernel%u::enter, &p, grid, threads);\n}\n",
+        i, body->str, i, i, i);
+    g_string_free(body, TRUE);
+  }
+  return g_string_free(s, FALSE);
+}
+
+static void *compile(GPtrArray *trials, const char *root, char **compiler) {
+  g_autofree char *folder = g_dir_make_tmp("fc-emulated-XXXXXX", NULL), *source = source_of(trials);
+  g_autofree char *file = g_build_filename(folder, "kernels.cpp", NULL),
+                  *library = g_build_filename(folder, "kernels.so", NULL);
+  g_autofree char *stubs = g_build_filename(root, "tests/device/emulated", NULL);
+  g_autoptr(GPtrArray) argv = g_ptr_array_new();
+  g_autofree char *said = NULL;
+  int status = 0;
+  g_assert_true(g_file_set_contents(file, source, -1, NULL));
+  for (char **word = compiler; *word; word++) g_ptr_array_add(argv, *word);
+  const char *const more[] = {"-std=c++17", "-O1",   "-ffp-contract=off",
+                              "-mfma",      "-fPIC", "-shared",
+                              "-w",         "-I",    stubs,
+                              "-I",         root,    "-o",
+                              library,      file,    NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(more); i++) g_ptr_array_add(argv, (char *)more[i]);
+  if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &said, &status,
+                    NULL) ||
+      status)
+    g_error("%s\n%s", said, file);
+  void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!loaded) g_error("%s", dlerror());
+  g_unlink(file), g_unlink(library), g_rmdir(folder);
+  return loaded;
+}
+
+static char *describe(const trial *t) {
+  static const char *const kinds[] = {"copy", "gain", "range", "clip", "gains", "matrix", "mix"};
+  GString *s = g_string_new(NULL);
+  g_string_printf(s, "%s %u, %s to %s, kind %d, %dx%dx%dx%d from row %d of %d, border %d:",
+                  fc_compose_skeletons[t->launch.variant], t->launch.variant, fc_dtype_name(t->in.dtype),
+                  fc_dtype_name(t->out.dtype), t->in.kind, (int)t->out.shape[0], (int)t->out.shape[1],
+                  (int)t->out.shape[2], (int)t->in.shape[3], (int)t->out.origin[1], (int)t->in.extent[1],
+                  t->what.border);
+  for (guint i = 0; i < t->what.n; i++)
+    g_string_append_printf(s, " %s", i == t->what.window ? t->entry : kinds[t->stages[i].kind]);
+  return g_string_free(s, FALSE);
+}
+
+typedef void (*run_fn)(const void *params, const guint *grid, guint threads);
+
+static gboolean check(trial *t, run_fn run) {
+  const gsize bytes = t->out_bytes + 2 * AROUND;
+  guint32 notes[FC_NOTES] = {0}, expected_notes[FC_NOTES] = {0};
+  g_autofree guint8 *expected = g_malloc(bytes);
+  memset(t->out_memory, 0xa5, bytes), memset(expected, 0xa5, bytes);
+  run_plain(t, expected, expected_notes);
+  fc_composed again;
+  g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, &again, NULL));
+  run(again.params, again.grid, again.threads);
+  gsize differ = 0, first = 0;
+  for (gsize i = 0; i < bytes; i++)
+    if (t->out_memory[i] != expected[i] && differ++ == 0) first = i;
+  if (!differ && memcmp(notes, expected_notes, sizeof notes) == 0) return TRUE;
+  g_autofree char *what = describe(t);
+  g_printerr("%s: %d of %d bytes differ from byte %d on; notes %u%u for %u%u\n", what, (int)differ,
+             (int)bytes, (int)first - AROUND, notes[0], notes[1], expected_notes[0], expected_notes[1]);
+  return FALSE;
+}
+
+int main(int argc, char **argv) {
+  int random = 48, failed = 0, at = 1;
+  guint seed = 1, windows = 0;
+  for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
+    if (strcmp(argv[at], "--seed") == 0) seed_text = argv[at + 1], seed = (guint)atoi(seed_text);
+    if (strcmp(argv[at], "--random") == 0) random = atoi(argv[at + 1]);
+  }
+  g_assert_cmpint(argc, >, at + 1);
+  numbers = g_rand_new_with_seed(seed);
+  g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
+  guint variants[FC_COMPOSE_VARIANTS] = {0};
+  for (int i = 0; i < random; i++) {
+    trial *t = trial_new(i % 2);
+    if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, &t->launch, NULL)) {
+      trial_free(t);
+      continue;
+    }
+    t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
+    variants[t->launch.variant]++, windows += i % 2;
+    g_ptr_array_add(trials, t);
+  }
+  void *library = compile(trials, argv[at], argv + at + 1);
+  for (guint i = 0; i < trials->len; i++) {
+    g_autofree char *name = g_strdup_printf("run%u", i);
+    run_fn run = (run_fn)dlsym(library, name);
+    g_assert_nonnull(run);
+    failed += !check(g_ptr_array_index(trials, i), run);
+  }
+  g_print("seed %u: %u kernels, %u of them with windows, %d failed; by variant", seed, trials->len, windows,
+          failed);
+  for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
+  g_print("\n");
+  g_assert_cmpuint(windows, >, (guint)random / 8);
+  dlclose(library);
+  return failed != 0;
+}
