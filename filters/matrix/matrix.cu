@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix.cu - a matrix along an axis, on a CUDA device. Three kernels:
+// matrix.cu - a matrix along an axis, on a CUDA device. Four ways:
 //
-//   pixels  up to four interleaved channels: a thread mixes four pixels (matrix_mix.cuh)
-//   block   up to 16 x 16: a thread multiplies a block in its registers, the matrix in
-//           shared memory; the limit is then the memory's speed
-//   tile    anything larger: the tiled product of gemm/tile.cuh
+//   pixels   up to four interleaved channels: a thread mixes four pixels (matrix_mix.cuh)
+//   block    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
+//            shared memory; the limit is then the memory's speed
+//   product  larger, of the type computed with on either side, without offsets: matrix products as they are
+//            (gemm/gemm.h), whose sums are those of gemm.h
+//   tile     anything larger: the tiled product of gemm/tile.cuh
 //
-// Their sums are the same: they begin with the offset and go through the columns in order.
+// The sums of all but products are the same: they begin with the offset and go through the columns in order. Which
+// way it is depends on the matrix and on types alone, so that pieces of a signal go the same way.
+#include "filters/gemm/gemm.h"
 #include "filters/gemm/tile.cuh"
 #include "filters/matrix/matrix.h"
 #include "filters/matrix/matrix_line.cuh"
@@ -120,6 +124,44 @@ fc_status run_block(const fc_matrix *m, const fc_view *in, const fc_view *out, u
   return fc_launch_status();
 }
 
+// ---- product ------------------------------------------------------------------
+
+// Along the dimension with the most positions; the others are gone through one by one.
+template <typename F>
+fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out, cudaStream_t stream) {
+  const fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
+  const int64_t size = sizeof(F);
+  int64_t count[FC_AXES], others = 1;
+  int most = 0;
+  count[FC_AXES - 1] = walk.count;
+  for (int d = 0; d < FC_AXES - 1; d++) count[d] = walk.size[d], count[FC_AXES - 1] /= walk.size[d];
+  for (int d = 1; d < FC_AXES; d++) { // a dimension that goes on where the largest ends is part of it
+    const bool joins = walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
+    if (joins)
+      count[most] *= count[d], count[d] = 1;
+    else if (count[d] > count[most])
+      most = d;
+  }
+  for (int d = 0; d < FC_AXES; d++) others *= d == most ? 1 : count[d];
+  fc_gemm g = {};
+  g.type = m->compute, g.m = m->rows, g.n = count[most], g.k = m->cols, g.alpha = 1;
+  g.a = m->matrix, g.a_row = 1, g.a_col = m->pitch;
+  g.b_row = in->stride[m->axis] / size, g.b_col = walk.in[most] / size;
+  g.c_row = out->stride[m->axis] / size, g.c_col = walk.out[most] / size;
+  for (int64_t i = 0; i < others; i++) {
+    int64_t rest = i, from = 0, to = 0;
+    for (int d = 0; d < FC_AXES; d++) {
+      if (d == most) continue;
+      from += rest % count[d] * walk.in[d], to += rest % count[d] * walk.out[d];
+      rest /= count[d];
+    }
+    g.b = static_cast<const char *>(in->data) + from, g.c = static_cast<char *>(out->data) + to;
+    const fc_status status = fc_gemm_cuda(&g, stream);
+    if (status != FC_OK) return status;
+  }
+  return FC_OK;
+}
+
 // ---- tile ---------------------------------------------------------------------
 
 // Rows of the matrix.
@@ -203,6 +245,8 @@ fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_
   if (larger <= 4) return run_block<F, 4>(m, in, out, notes, stream);
   if (larger <= 8) return run_block<F, 8>(m, in, out, notes, stream);
   if (larger <= BLOCK_LARGEST) return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
+  if (in->dtype == m->compute && out->dtype == m->compute && !m->offset)
+    return run_product<F>(m, in, out, stream);
   return run_tile<F>(m, in, out, notes, stream);
 }
 

@@ -271,6 +271,78 @@ static void test_corpus(gconstpointer chip) {
   g_test_message("%u kernels", chains->len);
 }
 
+/* ---- windows -------------------------------------------------------------------- */
+
+typedef struct window_task {
+  gboolean dense;
+  int nx, ny, in, out;
+  gint64 channels;
+  gboolean luma;
+  const char *compiler;
+  char *complaint;
+  int registers;
+} window_task;
+
+static void run_window(gpointer data, gpointer unused) {
+  window_task *t = data;
+  g_autoptr(GError) error = NULL;
+  stage before = t->luma ? luma : gain, after = clip;
+  double taps[FC_FUNCTION_BYTES / sizeof(double)] = {0};
+  g_autofree char *entry = g_strdup_printf("%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
+  fc_device_function window = {.size = sizeof window,
+                               .flags = FC_FUNCTION_WINDOW,
+                               .source = FC_FUNCTION_WINDOW_TEXT,
+                               .entry = entry,
+                               .bytes = taps,
+                               .n_bytes = 4 * (guint32)(t->dense ? t->nx * t->ny : t->nx + t->ny),
+                               .align = 4,
+                               .window_x = (guint32)t->nx,
+                               .window_y = (guint32)t->ny};
+  stage_prepare(&before, FC_F32), stage_prepare(&after, FC_F32);
+  const fc_compose_stage stages[] = {{"before", &before.function, FC_F32, FC_IMAGE},
+                                     {"window", &window, FC_F32, FC_IMAGE},
+                                     {"after", &after.function, t->out, FC_IMAGE}};
+  const fc_composition c = {stages, 3, FC_F32, 1, FC_BORDER_REFLECT101, 0};
+  gint64 shape[] = {1, 1080, 1920, t->channels}, out_shape[] = {1, 1080, 1920, t->luma ? 1 : t->channels};
+  fc_view in, out;
+  fc_composed made;
+  view_make(&in, FC_IMAGE, t->in, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+  view_make(&out, FC_IMAGE, t->out, out_shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
+  if (fc_compose(&c, &in, &out, NULL, 132, &made, &error)) {
+    g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
+    GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, 0, NULL, &error);
+    int frame = 0;
+    if (code) usage_of(code, &frame, &t->registers);
+    if (frame) t->complaint = g_strdup_printf("%d bytes of local memory", frame);
+    if (code) g_bytes_unref(code);
+  }
+  if (error) t->complaint = g_strdup(error->message);
+}
+
+static void test_windows(void) {
+  window_task tasks[] = {{FALSE, 5, 5, FC_F32, FC_F32, 1, FALSE},   {FALSE, 15, 15, FC_F32, FC_F32, 1, FALSE},
+                         {FALSE, 31, 31, FC_F32, FC_F32, 1, FALSE}, {TRUE, 9, 5, FC_F32, FC_F32, 1, FALSE},
+                         {TRUE, 6, 6, FC_F32, FC_F32, 1, FALSE},    {TRUE, 15, 15, FC_F32, FC_F32, 1, FALSE},
+                         {FALSE, 5, 5, FC_U8, FC_U8, 3, FALSE},     {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE},
+                         {FALSE, 5, 5, FC_U8, FC_U8, 3, TRUE},      {TRUE, 3, 15, FC_U16, FC_F32, 4, FALSE}};
+  g_autofree char *compiler = compiler_or_skip();
+  if (!compiler) return;
+  GThreadPool *pool = g_thread_pool_new(run_window, NULL, 2, FALSE, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(tasks); i++) {
+    tasks[i].compiler = compiler;
+    g_thread_pool_push(pool, &tasks[i], NULL);
+  }
+  g_thread_pool_free(pool, FALSE, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS(tasks); i++) {
+    const window_task *t = &tasks[i];
+    g_test_message("%s %d x %d, %s to %s, %d channels%s: %d registers", t->dense ? "dense" : "separable",
+                   t->ny, t->nx, fc_dtype_name(t->in), fc_dtype_name(t->out), (int)t->channels,
+                   t->luma ? ", luma" : "", t->registers);
+    if (t->complaint) g_test_fail_printf("%d x %d: %s", t->ny, t->nx, t->complaint);
+    g_free(t->complaint);
+  }
+}
+
 /* What the compiler says of a plugin's text names the plugin and the line. */
 static void test_faulty_text(void) {
   g_autofree char *compiler = compiler_or_skip();
@@ -533,6 +605,7 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
+  g_test_add_func("/compose/windows", test_windows);
   g_test_add_func("/compose/faulty text", test_faulty_text);
   g_test_add_func("/compose/layout is checked", test_layout_is_checked);
   g_test_add_func("/compose/false compilers", test_false_compilers);

@@ -60,13 +60,34 @@ static char *matrix_of(int rows, int cols) {
   return g_string_free(s, FALSE);
 }
 
+/* A filter of any mask, with any border. */
+static char *window_of(void) {
+  static const char *const borders[] = {"zero",    "constant:value=3", "replicate",
+                                        "reflect", "reflect101",       "wrap"};
+  const char *border = borders[pick(0, G_N_ELEMENTS(borders))];
+  GString *s = g_string_new(NULL);
+  if (pick(0, 2)) {
+    g_autofree char *x = numbers_of(pick(1, 20), -0.4, 0.5), *y = numbers_of(pick(1, 20), -0.4, 0.5);
+    g_string_printf(s, "sepconv:[%s]:y=[%s]:border=%s", x, y, border);
+  } else {
+    const int cols = pick(1, 16);
+    g_string_assign(s, "conv2d:[");
+    for (int rows = pick(1, 16); rows > 0; rows--) {
+      g_autofree char *row = numbers_of(cols, -0.3, 0.4);
+      g_string_append_printf(s, "%s%s", row, rows > 1 ? ";" : "");
+    }
+    g_string_append_printf(s, "]:border=%s", border);
+  }
+  return g_string_free(s, FALSE);
+}
+
 /* A stage, and how many channels come out of it. */
 static char *stage_of(int kind, int *channels) {
   static const char *const types[] = {"u8", "i16", "u16", "f32", "i32", "f64"};
   const double unit = kind == FC_AUDIO ? 1 : 255;
   g_autofree char *factor = numbers_of(1, -2, 2), *each = numbers_of(*channels, -2, 2);
   const int was = *channels;
-  switch (pick(0, 10)) {
+  switch (pick(0, 13)) {
   case 0:
   case 1: return g_strconcat("gain:", factor, NULL);
   case 2: return g_strconcat("gain:", each, NULL);
@@ -78,7 +99,7 @@ static char *stage_of(int kind, int *channels) {
   case 6: *channels = pick(1, 5); return matrix_of(*channels, was);
   case 7: *channels = 2; return g_strdup_printf("mix:%d,%d", pick(0, was), pick(0, was));
   case 8: return g_strdup(kind == FC_AUDIO ? "crop:start=3" : "crop:x=3:y=1");
-  default: return g_strdup(kind == FC_AUDIO ? "conv1d:[1,2,1]/4" : "sepconv:[1,2,1]/4");
+  default: return kind == FC_AUDIO ? g_strdup("conv1d:[1,2,1]/4") : window_of();
   }
 }
 
@@ -95,7 +116,7 @@ static void lay_out(fc_view *v, const fc_format *f, gsize *bytes) {
 }
 
 static trial *trial_new(void) {
-  static const gint64 pictures[][3] = {{1, 61, 397}, {3, 17, 130}, {1, 300, 9}, {2, 33, 64}};
+  static const gint64 pictures[][3] = {{1, 61, 397}, {3, 17, 230}, {1, 300, 9}, {2, 133, 512}};
   trial *t = g_new0(trial, 1);
   int channels = pick(1, 5);
   t->in = (fc_format){.size = sizeof t->in,
@@ -223,52 +244,111 @@ static void show_times(void) {
     const char *name, *stages[9];
     int dtype, out;
     gint64 n, y, x, c, out_c;
-  } rows[] = {{"8 pointwise, 12288^2 f32",
-               {"gain:1.1", "clip:min=2:max=250", "gain:0.9", "gain:1.2", "clip:min=3:max=240", "gain:0.7",
-                "gain:1.3", "clip:min=4:max=200"},
-               FC_F32,
-               FC_F32,
-               1,
-               12288,
-               12288,
-               1,
-               1},
-              {"3x3 matrix, gain, clip, 12288^2 u8 RGB",
-               {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:1.1", "clip:min=16:max=235"},
-               FC_U8,
-               FC_U8,
-               1,
-               12288,
-               12288,
-               3,
-               3},
-              {"luma, gain, 64 x 1080p u8 RGB to u8",
-               {"matrix:[0.299,0.587,0.114]", "gain:1.1"},
-               FC_U8,
-               FC_U8,
-               64,
-               1080,
-               1920,
-               3,
-               1},
-              {"crop, gain, clip, 12288^2 f32",
-               {"crop:x=0:y=1000:width=12288", "gain:1.1", "clip:min=16:max=235"},
-               FC_F32,
-               FC_F32,
-               1,
-               12288,
-               12288,
-               1,
-               1},
-              {"matrix, gain, convert, 64 x 1080p u8 RGB to f32",
-               {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:0.0039", "clip:min=0:max=1"},
-               FC_U8,
-               FC_F32,
-               64,
-               1080,
-               1920,
-               3,
-               3}};
+  } rows[] = {
+#define TAPS5  "[1,4,6,4,1]/16"
+#define TAPS15 "[1,2,3,4,5,6,7,8,7,6,5,4,3,2,1]/64"
+#define ROW9   "1,2,3,1,5,3,2,4,1"
+      {"8 pointwise, 12288^2 f32",
+       {"gain:1.1", "clip:min=2:max=250", "gain:0.9", "gain:1.2", "clip:min=3:max=240", "gain:0.7",
+        "gain:1.3", "clip:min=4:max=200"},
+       FC_F32,
+       FC_F32,
+       1,
+       12288,
+       12288,
+       1,
+       1},
+      {"3x3 matrix, gain, clip, 12288^2 u8 RGB",
+       {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:1.1", "clip:min=16:max=235"},
+       FC_U8,
+       FC_U8,
+       1,
+       12288,
+       12288,
+       3,
+       3},
+      {"luma, gain, 64 x 1080p u8 RGB to u8",
+       {"matrix:[0.299,0.587,0.114]", "gain:1.1"},
+       FC_U8,
+       FC_U8,
+       64,
+       1080,
+       1920,
+       3,
+       1},
+      {"crop, gain, clip, 12288^2 f32",
+       {"crop:x=0:y=1000:width=12288", "gain:1.1", "clip:min=16:max=235"},
+       FC_F32,
+       FC_F32,
+       1,
+       12288,
+       12288,
+       1,
+       1},
+      {"matrix, gain, clip, 64 x 1080p u8 RGB to f32",
+       {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:0.0039", "clip:min=0:max=1"},
+       FC_U8,
+       FC_F32,
+       64,
+       1080,
+       1920,
+       3,
+       3},
+      {"gain, sepconv 5x5, clip, gain, 12288^2 f32",
+       {"gain:1.1", "sepconv:" TAPS5, "clip:min=20:max=200", "gain:0.9"},
+       FC_F32,
+       FC_F32,
+       1,
+       12288,
+       12288,
+       1,
+       1},
+      {"gain, sepconv 15x15, clip, gain, 12288^2 f32",
+       {"gain:1.1", "sepconv:" TAPS15, "clip:min=20:max=200", "gain:0.9"},
+       FC_F32,
+       FC_F32,
+       1,
+       12288,
+       12288,
+       1,
+       1},
+      {"conv2d 5x9, 12288^2 f32",
+       {"conv2d:[" ROW9 ";3,"
+        "1,2,3,1,5,3,2,4;" ROW9 ";9,8,7,1,5,3,2,4,1;" ROW9 "]/99:separate=no"},
+       FC_F32,
+       FC_F32,
+       1,
+       12288,
+       12288,
+       1,
+       1},
+      {"conv2d 6x6, 12288^2 f32",
+       {"conv2d:[1,2,3,4,5,7;2,1,4,3,6,5;7,1,2,3,1,2;4,5,6,7,8,1;3,1,4,1,5,9;2,7,1,8,2,8]/99:separate=no"},
+       FC_F32,
+       FC_F32,
+       1,
+       12288,
+       12288,
+       1,
+       1},
+      {"gain, sepconv 5, clip, gain, 12288^2 u8 RGB",
+       {"gain:1.1", "sepconv:" TAPS5, "clip:min=20:max=200", "gain:0.9"},
+       FC_U8,
+       FC_U8,
+       1,
+       12288,
+       12288,
+       3,
+       3},
+      {"luma, sepconv 5, 64 x 1080p u8 RGB to u8",
+       {"matrix:[0.299,0.587,0.114]", "sepconv:" TAPS5},
+       FC_U8,
+       FC_U8,
+       64,
+       1080,
+       1920,
+       3,
+       1}};
   cudaStream_t stream;
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
