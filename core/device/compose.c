@@ -205,9 +205,17 @@ static void append_function(GString *text, guint i, const fc_compose_stage *s, i
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
+/* Whether what stage i makes is rounded to its link's type before the next one sees it. What is selected of
+ * samples of that type is one. */
+static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
+  const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
+  if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
+  return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
+}
+
 /* The struct that holds functions `from` to `to`, and runs them on the samples of N / channels pixels. */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
-                         gint64 channels) {
+                         gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
   g_string_append_printf(text, "#line 1 \"chain\"\nstruct %s {\n", name);
   for (guint i = from; i < to; i++)
@@ -223,11 +231,9 @@ static void append_chain(GString *text, const char *name, const fc_composition *
     if (f->out > 0) channels = f->out;
     g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", real,
                            i + 1, (int)channels, f->in, f->out, i, i, i + 1);
-    const int link = c->stages[i].dtype;
-    if (i + 1 < c->n && !(f->flags & FC_FUNCTION_SELECTS) &&
-        (!fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64)))
-      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[link], c->stages[i].kind,
-                             i + 1);
+    if (is_rounded(c, i, in_dtype))
+      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
+                             c->stages[i].kind, i + 1);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
                          to);
@@ -418,8 +424,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   gboolean planar = FALSE, out_planar = FALSE;
   const fc_device_function *f = c->stages[c->window].function;
   const gint64 *extent = in->extent;
-  if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) ||
-      planar != out_planar ||
+  if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
       !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar) || in->origin[FC_AXIS_X] != 0 ||
       in->shape[FC_AXIS_X] != extent[FC_AXIS_X] || out->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
       extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 || extent[FC_AXIS_Y] > G_MAXINT32 / 4 ||
@@ -464,8 +469,8 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & MARCH_PLANES) != 0);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
-  if (before) append_chain(text, "Pre", c, 0, c->window, w.ui);
-  if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um);
+  if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
+  if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
   g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_march_args args;\n", c->window,
                          w.f->entry);
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
@@ -536,7 +541,7 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
     append_window(text, c, in, out, variant);
   } else {
     const shape s = shape_of(in, out, c->compute, pixels);
-    append_chain(text, "Chain", c, 0, c->n, s.channels_in);
+    append_chain(text, "Chain", c, 0, c->n, s.channels_in, in->dtype);
     append_kernel(text, variant, &s);
   }
   return g_string_free(text, FALSE);

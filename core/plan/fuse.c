@@ -103,8 +103,9 @@ static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
   }
   if (bytes > FC_COMPOSE_MOST || windows > 1 || (windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
     return FALSE;
-  if (n > 1 && !fc_dtype_is_float(plan->links[stage + n - 1].dtype) &&
-      !(last[-1].function->flags & FC_FUNCTION_SELECTS))
+  const int link = plan->links[stage + n - 1].dtype;
+  if (n > 1 && !fc_dtype_is_float(link) &&
+      (!(last[-1].function->flags & FC_FUNCTION_SELECTS) || plan->links[stage + n - 2].dtype != link))
     return FALSE;
   fc_plan_composition(plan, stage, n, stages, &c);
   return fc_compose_possible(&c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);

@@ -227,7 +227,11 @@ static void append(GByteArray *key, const void *data, gsize bytes) {
 
 static void append_options(GByteArray *key, const fc_chain *chain, const fc_options *o) {
   const char *device = o->device ? o->device : "auto";
-  const gint64 numbers[] = {o->threads, o->precision, o->chunk, (gint64)chain->context->max_memory,
+  const gint64 numbers[] = {o->threads,
+                            o->precision,
+                            o->chunk,
+                            o->fuse,
+                            (gint64)chain->context->max_memory,
                             (gint64)(gintptr)chain->context->driver};
   append(key, device, strlen(device) + 1);
   append(key, numbers, sizeof numbers);

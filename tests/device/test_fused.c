@@ -236,6 +236,15 @@ static void test_switch(void) {
   }
   g_test_message("%u calls before the first of the kernel", calls - 10);
   g_assert_cmpuint(calls - 10, >=, (1 << 30) / (8 * size));
+  /* The same chain on the same views, as others are asked for. */
+  fc_options options = FC_OPTIONS_INIT;
+  options.fuse = FC_FUSE_NO;
+  launches = 0;
+  g_assert_true(fc_chain_run_device(c.chain, &from, &to, &stream, &options, NULL));
+  g_assert_cmpuint(launches, ==, 0);
+  options.fuse = FC_FUSE_WAIT;
+  g_assert_true(fc_chain_run_device(c.chain, &from, &to, &stream, &options, NULL));
+  g_assert_cmpuint(launches, ==, 1);
   drop(&c);
   fake_driver.release(FC_CUDA_DEVICE(0), from.data);
   fake_driver.release(FC_CUDA_DEVICE(0), to.data);
