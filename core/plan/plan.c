@@ -126,6 +126,8 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
   }
   if (!query->in) plan->cut = fc_stream_axis(plan->links[1].kind), plan->links[0].kind = plan->links[1].kind;
   if (query->bits > 0) plan->links[plan->n].bits = MIN(query->bits, 64);
+  plan->sample_bytes =
+      query->sample_bytes ? query->sample_bytes : (int)fc_dtype_size(plan->links[plan->n].dtype);
   choose_axis(plan, query);
   return plan;
 }

@@ -64,7 +64,8 @@ typedef struct fc_plan {
   fc_format *links; /* n + 1 */
   guint n_sides;
   fc_plan_side *sides;
-  int compute; /* FC_F32 or FC_F64 */
+  int compute;      /* FC_F32 or FC_F64 */
+  int sample_bytes; /* of the output where it goes */
   fc_axis cut;
   gboolean files;    /* source and sink are files, not memory */
   gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
@@ -92,6 +93,7 @@ typedef struct fc_plan_query {
   const char *const *side_names; /* likewise, for messages; may be NULL */
   int wanted;                    /* the element type to be delivered, -1 for the chain's own */
   int bits;                      /* of those that carry information; 0: as they come */
+  int sample_bytes;              /* of the output where it goes; 0: as it is delivered */
   gboolean files;                /* for the prediction: files take time too */
   gboolean rows;                 /* source, sides and sink can do images or arrays by rows */
   gboolean borrowed;             /* see fc_plan */
@@ -172,7 +174,7 @@ double fc_plan_bytes(const fc_plan *plan);
 double fc_plan_host_bytes(const fc_plan *plan);
 /* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
-/* Bytes of what is delivered; negative: its length is not known. */
+/* Bytes of the output's samples where it goes; negative: its length is not known. */
 double fc_plan_output_bytes(const fc_plan *plan);
 /* Elements computed for each one delivered, because neighbouring chunks share halos and blocks; at the worst
  * stage, whose index is told. */

@@ -216,7 +216,7 @@ double fc_plan_bytes(const fc_plan *plan) {
 
 double fc_plan_output_bytes(const fc_plan *plan) {
   const fc_format *f = &plan->links[plan->n];
-  double bytes = (double)fc_dtype_size(f->dtype);
+  double bytes = plan->sample_bytes;
   for (int a = 0; a < FC_AXES; a++) bytes *= f->extent[a] < 0 ? -1 : (double)f->extent[a];
   return plan->links[0].extent[plan->cut] < 0 ? -1 : bytes;
 }

@@ -7,7 +7,6 @@
 #include "core/run/memory.h"
 
 #include <string.h>
-#include <sys/statvfs.h>
 
 /* ---- opening -------------------------------------------------------------------- */
 
@@ -145,6 +144,7 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .side_names = o->side_names,
                          .wanted = o->wanted,
                          .bits = o->bits,
+                         .sample_bytes = o->sample_bytes,
                          .files = o->files,
                          .rows = rows,
                          .borrowed = o->borrowed,
@@ -166,12 +166,9 @@ static gboolean load_whole(fc_opened *o, const fc_plan *plan, gboolean *loaded, 
 /* An output that cannot fit where it is going is refused before a byte is written. */
 static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **error) {
   const double bytes = fc_plan_output_bytes(plan);
-  struct statvfs there;
-  if (!o->sink || !o->sink->plain || bytes < 0) return TRUE;
-  g_autofree char *folder = g_path_get_dirname(o->sink->name);
-  if (statvfs(folder, &there) != 0) return TRUE; /* told when it is opened */
-  const double room = (double)there.f_bavail * (double)there.f_frsize;
-  if (bytes <= room) return TRUE;
+  if (!o->sink || !o->sink->room || !o->sample_bytes || bytes < 0) return TRUE;
+  const double room = o->sink->room(o->sink);
+  if (room < 0 || bytes <= room) return TRUE;
   g_autofree char *size = fc_size_for_message(bytes), *left = fc_size_for_message(room);
   return fc_fail(error, FC_IO, "%s: the output takes %s, and where it goes %s are left", o->sink->name, size,
                  left);
@@ -188,6 +185,7 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
       fc_format wish = formats->links[formats->n];
       if (!o->sink->accept(o->sink, &wish, error)) return NULL;
       o->wanted = wish.dtype, o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
+      o->sample_bytes = o->sink->sample_bytes;
     }
     query = query_of(o, touch);
     g_autoptr(fc_plan) plan = fc_plan_new(o->chain, &query, error);
