@@ -66,10 +66,6 @@ static fc_view part_of(const fc_feed *feed, fc_slot *slot, fc_range range) {
   return fc_buffer_view(buffer_of(feed, slot), what, format_of(feed, slot->states->plan));
 }
 
-static gint64 bytes_of(const fc_view *v) {
-  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
-}
-
 /* ---- reading ------------------------------------------------------------------- */
 
 /* Reads elements that no chunk looks at into the front of the slot's buffer. */
@@ -159,7 +155,7 @@ static gboolean read_rest(fc_feed *feed, fc_slot *slot, GError **error) {
     feed->read_to += got;
   }
   fc_view all = part_of(feed, slot, (fc_range){MIN(from, feed->read_to), feed->read_to});
-  fc_trace_add(feed->trace, FC_TRACK_READER, "read", start, slot->number, bytes_of(&all));
+  fc_trace_add(feed->trace, FC_TRACK_READER, "read", start, slot->number, fc_view_bytes(&all));
   if (!feed->ended || feed->source->format.extent[feed->axis] < 0) return TRUE;
   return fc_fail(error, FC_IO, "%s: ends after %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, feed->source->name,
                  feed->read_to, feed->source->format.extent[feed->axis]);

@@ -41,7 +41,7 @@ static void copy_share(guint index, guint worker, void *data) {
 /* Shares out the longest of the axes whose neighbours do not lie side by side, or X. */
 static void copy_shared(fc_pool *pool, const fc_view *to, const fc_view *from) {
   sharing s = {*to, *from, FC_AXIS_X, 0};
-  gint64 bytes = fc_view_count(to) * (gint64)fc_dtype_size(to->dtype);
+  gint64 bytes = fc_view_bytes(to);
   for (int a = FC_AXIS_N; a <= FC_AXIS_Y; a++)
     if (to->shape[a] > 1 && (s.axis == FC_AXIS_X || to->shape[a] > to->shape[s.axis])) s.axis = a;
   gint64 shares = CLAMP(bytes / COPY_BYTES, 1, fc_pool_threads(pool));

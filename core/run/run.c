@@ -34,8 +34,6 @@ struct fc_run {
   gint64 collecting; /* the frame that they are of, of a batch that goes by rows */
   GThread *caller;
   gint64 told; /* when progress was told; the caller's alone */
-  gint64 done;
-  gint64 bytes_up, bytes_down;
 
   pthread_mutex_t reading; /* who cuts and reads the next chunk */
   gint64 number;           /* of it; guarded by reading, as is what follows */
@@ -48,6 +46,8 @@ struct fc_run {
   GError *error;    /* the first one */
   gint64 *computed; /* a workspace: chunks that were computed */
   gint64 released;  /* chunks that were released */
+  gint64 done;      /* elements of the output that were released */
+  gint64 total;     /* of how many; negative: not known yet */
 };
 
 typedef struct worker {
@@ -100,10 +100,6 @@ static gboolean take_turn(void *data, guint stage, gint64 number, gboolean begin
   return TRUE;
 }
 
-static gint64 bytes_of(const fc_view *v) {
-  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
-}
-
 static gboolean on_device(const fc_run *r) {
   return r->plan->n_devices != 0;
 }
@@ -122,6 +118,15 @@ static void give_states(fc_run *r, worker *me) {
   me->slot->states = fc_states_ref(states);
 }
 
+/* By which chunks are cut; takes it over. */
+static void set_plan(fc_run *r, fc_plan *plan) {
+  const gint64 extent = plan->links[plan->n].extent[plan->cut];
+  r->now = plan;
+  pthread_mutex_lock(&r->mutex);
+  r->total = extent < 0 ? extent : extent * fc_plan_frames(plan);
+  pthread_mutex_unlock(&r->mutex);
+}
+
 /* From now on by a plan that knows where the signal ends. What is under way goes on by the old one. */
 static gboolean replan(fc_run *r, gint64 extent, GError **error) {
   fc_plan *plan = fc_plan_with_extent(r->now, extent, error);
@@ -138,7 +143,7 @@ static gboolean replan(fc_run *r, gint64 extent, GError **error) {
   g_free(states);
   if (ok) fc_chunker_replan(r->chunker, plan);
   fc_plan_unref(ok ? r->now : plan);
-  if (ok) r->now = plan;
+  if (ok) set_plan(r, plan);
   return ok;
 }
 
@@ -212,8 +217,8 @@ static gboolean upload_one(fc_run *r, worker *me, fc_buffer *device, fc_buffer *
   if (fc_view_count(&to) == 0) return TRUE;
   const gint64 start = fc_trace_now(r->trace);
   gboolean ok = me->w->runner->upload(me->w->runner, me->slot->index, &to, &from, error);
-  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "upload", start, me->slot->number, bytes_of(&to));
-  r->bytes_up += bytes_of(&to);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "upload", start, me->slot->number, fc_view_bytes(&to));
+  me->w->bytes_up += fc_view_bytes(&to);
   return ok;
 }
 
@@ -251,8 +256,8 @@ static gboolean download(fc_run *r, worker *me, GError **error) {
           from = fc_buffer_view(&slot->result, what, format);
   const gint64 start = fc_trace_now(r->trace);
   gboolean ok = me->w->runner->download(me->w->runner, slot->index, &to, &from, error);
-  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "download", start, slot->number, bytes_of(&to));
-  r->bytes_down += bytes_of(&to);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "download", start, slot->number, fc_view_bytes(&to));
+  me->w->bytes_down += fc_view_bytes(&to);
   return ok;
 }
 
@@ -325,7 +330,7 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   fc_view view = fc_buffer_view(on_device(r) ? &slot->host_out : &slot->result, what, &plan->links[plan->n]);
   const gint64 start = fc_trace_now(r->trace);
   gboolean ok = r->ends->sink->write(r->ends->sink, &view, error);
-  fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, slot->number, bytes_of(&view));
+  fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, slot->number, fc_view_bytes(&view));
   return ok;
 }
 
@@ -334,10 +339,8 @@ static gboolean report_progress(fc_run *r, GError **error) {
   if (fc_cancelled(r->options, error)) return FALSE;
   if (g_thread_self() != r->caller) return TRUE;
   pthread_mutex_lock(&r->mutex);
-  gint64 done = r->done;
+  gint64 done = r->done, total = r->total;
   pthread_mutex_unlock(&r->mutex);
-  gint64 total = r->now->links[r->plan->n].extent[r->plan->cut];
-  if (total >= 0) total *= fc_plan_frames(r->plan);
   return fc_tell_progress(r->options, done, total, &r->told, error);
 }
 
@@ -503,10 +506,10 @@ static gboolean init_feeds(fc_run *r, GError **error) {
 gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options, GError **error) {
   r->ends = ends, r->options = options;
   r->caller = g_thread_self();
-  r->now = fc_plan_ref(r->plan);
+  set_plan(r, fc_plan_ref(r->plan));
   for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) r->now_states[d] = fc_states_ref(r->states[d]);
   r->chunker = fc_chunker_new(r->plan);
-  r->number = r->released = r->done = r->collecting = r->told = r->bytes_up = r->bytes_down = 0;
+  r->number = r->released = r->done = r->collecting = r->told = 0;
   r->stop = r->over = FALSE;
   memset(r->collected, 0, sizeof *r->collected * r->plan->n);
   for (guint i = 0; i < r->n_workspaces; i++) {
@@ -553,7 +556,6 @@ static gboolean finish(fc_run *r, fc_result *result, GError **error) {
     if (ok && !warned) warned = fc_workspace_warn_clipped(w, r->ends->name);
     result->bytes_up += w->bytes_up, result->bytes_down += w->bytes_down;
   }
-  result->bytes_up += r->bytes_up, result->bytes_down += r->bytes_down;
   result->chunks = r->number;
   fc_result_set_formats(result, &r->now->links[0], &r->now->links[r->plan->n]);
   return ok && fc_run_report(r, result, error);
