@@ -319,6 +319,29 @@ class Batches(harness.Case):
         for i in range(3):
             self.assertEqual(harness.read_wav(self.path(f"out/{i}.wav")), harness.read_wav(self.path(f"{i}.wav")))
 
+    def test_words_behind_an_input(self):
+        self.write("-q.wav", self.read("1.wav"))
+        self.succeed("-i", "0.wav", "2.wav", "-p", "gain:0.5", "-o", "out", "-i", "1.wav", "--", "-q.wav")
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["-q.wav", "0.wav", "1.wav", "2.wav"])
+        self.assertEqual(self.read("out/-q.wav"), self.read("out/1.wav"))
+
+    def test_a_folder_that_is_made(self):
+        self.succeed("-i", "0.wav", "1.wav", "-o", "new/", "--report", "new/report.json")
+        self.assertEqual(sorted(os.listdir(self.path("new"))), ["0.wav", "1.wav", "report.json"])
+        self.succeed("-i", "2.wav", "-o", "new/")
+        self.assertIn("new/2.wav", self.succeed("--dry-run", "-i", "2.wav", "-o", "new/"))
+        self.assertIn("other/2.wav", self.succeed("--dry-run", "-i", "2.wav", "-o", "other/"))
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "a/b/"), "a/b/: the folder cannot be made: No such file or directory")
+        self.write("file", "")
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "file/"), "file/: the folder cannot be made: File exists")
+        self.run_command("-i", "x.wav", "y.wav", "-o", "other/")
+        self.assertFalse(os.path.exists(self.path("other")), "nothing was put into it")
+
+    def test_a_pattern(self):
+        self.succeed("-i", "0.wav", "1.wav", "-o", "out/{stem}-new.npy")
+        self.succeed("-i", "2.wav", "-o", "out/{stem}.flac:level=0")
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["0-new.npy", "1-new.npy", "2.flac"])
+
     def test_part_failed(self):
         self.write("bad.wav", "no sound")
         line = self.fails(3, "-i", "0.wav", "-i", "bad.wav", "-i", "2.wav", "-o", "out", "--report", "report.json")
