@@ -109,9 +109,12 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
 fc_plan *fc_plan_ref(fc_plan *plan);
 void fc_plan_unref(fc_plan *plan); /* NULL is allowed */
 
-/* The same for a signal that has turned out to be so long. An operator whose needs grow with that, or that
- * changes its mind about element types or borders, has broken its contract. */
-fc_plan *fc_plan_with_extent(const fc_plan *plan, gint64 extent, GError **error);
+/* The same for a signal - a further input, or the chain's (-1) - that has turned out to be so long. An
+ * operator whose needs grow with that, or that changes its mind about element types or borders, has broken
+ * its contract; and one that by a further input changes an extent that it has told. */
+fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error);
+/* As long as is known; else negative. */
+gint64 fc_plan_extent(const fc_plan *plan, int side);
 /* The same with other chunks (a multiple of plan->multiple where that is possible) and threads. */
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch);
 /* The same on the CPU, with the failure of the device as the reason. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Whole jobs: sound and images through the command, judged by a direct computation here."""
+import array
 import fcntl
 import json
 import os
@@ -8,6 +9,7 @@ import random
 import re
 import struct
 import subprocess
+import threading
 import time
 
 import harness
@@ -422,6 +424,59 @@ class FurtherInputs(harness.Case):
         done = self.run_command("-i", "in.wav", "-i", "other.wav", *chain)
         self.assertEqual((done.returncode, done.stdout.count("psnr"), done.stderr.count("\n")), (3, 2, 1))
         self.assertRegex(done.stderr, r"^filterchain: in\.wav: compare: ")
+
+    def pipe(self, samples):
+        """A named pipe through which such a sound comes, which says nothing of its length."""
+        path = self.path(f"pipe{len(os.listdir(self.folder))}.wav")
+        os.mkfifo(path)
+        feeder = threading.Thread(target=self.feed, args=(path, harness.open_wav_header() + array.array("h", samples).tobytes()))
+        feeder.start()
+        self.addCleanup(feeder.join)
+        return path
+
+    @staticmethod
+    def feed(path, data):
+        try:
+            with open(path, "wb", buffering=0) as file:
+                for at in range(0, len(data), 1000):
+                    file.write(data[at:at + 1000])
+        except BrokenPipeError:
+            pass
+
+    def test_a_pipe(self):
+        """Shorter than the first signal or longer; its end is found on the way, and what is needed again is kept."""
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        for length in (1, 1000, 2999, 3000, 3001, 9000):
+            samples = harness.tone(length)[::-1]
+            harness.write_wav(self.path("other.wav"), samples)
+            for end in ("", ":end=loop"):
+                self.succeed("-i", "in.wav", "-p", "mixin:other.wav" + end, "-o", "want.wav")
+                for more in ((), ("--chunk", "77"), ("-j", "1")):
+                    self.succeed("-i", "in.wav", "-p", f"mixin:{self.pipe(samples)}{end}", "-o", "out.wav", *more)
+                    self.assertEqual(self.read("out.wav"), self.read("want.wav"), (length, end, more))
+            compare = ("-i", "other.wav", "-p", f"compare:{self.pipe(harness.tone(3000)[::-1])}")
+            if length == 3000:
+                self.succeed(*compare)
+            else:
+                self.assertRegex(self.fails(2, *compare), rf" has 3000 samples, what is compared with it {length}\Z")
+
+    def test_both_are_pipes(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        harness.write_wav(self.path("other.wav"), harness.tone(1234)[::-1])
+        self.succeed("-i", "in.wav", "-p", "mixin:other.wav", "-p", "compare:in.wav", "-o", "want.wav")
+        for chunk in ("50", "1234", "5000"):
+            self.succeed("-i", self.pipe(harness.tone(3000)), "-p", f"mixin:{self.pipe(harness.tone(1234)[::-1])}",
+                         "-p", f"compare:{self.pipe(harness.tone(3000))}", "--chunk", chunk, "-o", "out.wav")
+            self.assertEqual(*(harness.read_wav(self.path(name)) for name in ("out.wav", "want.wav")), chunk)
+
+    def test_behind_a_generator(self):
+        tone = "tone:sine:freq=300:length=3000:rate=16000"
+        harness.write_wav(self.path("other.wav"), harness.tone(1000))
+        self.succeed("-p", tone, "-o", "tone.wav:dtype=f32")
+        self.succeed("-i", "tone.wav", "-p", "mixin:other.wav", "-o", "want.wav")
+        for other in ("other.wav", self.pipe(harness.tone(1000))):
+            self.succeed("-p", tone, "-p", f"mixin:{other}", "-o", "out.wav:dtype=f32", "--chunk", "77")
+            self.succeed("-i", "out.wav", "-p", "compare:want.wav:max=0")
 
     def test_a_file_that_is_not_there(self):
         harness.write_wav(self.path("in.wav"), harness.tone(300))

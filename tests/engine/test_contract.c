@@ -160,12 +160,12 @@ static void test_growing(void) {
   GError *error = NULL;
   fc_plan *plan = plan_of(chain, &in, 0, &error);
   g_assert_no_error(error);
-  g_assert_null(fc_plan_with_extent(plan, 100, &error));
+  g_assert_null(fc_plan_with_extent(plan, -1, 100, &error));
   g_assert_error(error, FC_ERROR, FC_FATAL);
   g_assert_nonnull(strstr(error->message, "has grown"));
   g_clear_error(&error);
   r.grows = 2;
-  fc_plan *shorter = fc_plan_with_extent(plan, 100, &error);
+  fc_plan *shorter = fc_plan_with_extent(plan, -1, 100, &error);
   g_assert_no_error(error);
   g_assert_cmpint(shorter->links[1].extent[FC_AXIS_X], ==, 100);
   g_assert_cmpint(plan->links[1].extent[FC_AXIS_X], ==, FC_UNKNOWN); /* a plan does not change */
