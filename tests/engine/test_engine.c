@@ -715,7 +715,7 @@ static void test_inputs(void) {
         unit made[] = {make, add, {.what = COUNT, .align = 8}, add};
         check_all(&add, 1);
         check_all(more, 4);
-        check_all(made, 4);
+        if (pipe) check_all(made, 4);
       }
 }
 
