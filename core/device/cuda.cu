@@ -754,9 +754,9 @@ static gboolean device_upload(int32_t device, void *to, const void *from, gsize 
   return FALSE;
 }
 
-static const fc_driver driver = {FC_KIND_CUDA, driver_present, count,        describe, open_runner,
-                                 captures,     start,          start_wait,   enter,    leave,
-                                 device_alloc, device_free,    device_upload};
+static const fc_driver driver = {FC_KIND_CUDA, driver_present, count,       open_runner,
+                                 captures,     start,          start_wait,  enter,
+                                 leave,        device_alloc,   device_free, device_upload};
 
 const fc_driver *fc_cuda_driver(void) {
   return &driver;

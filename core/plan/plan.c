@@ -134,8 +134,7 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
 
 /* A chunk of borrowed memory is worked on by itself; where that cannot be, it is copied like a file. */
 static gboolean can_borrow(const fc_plan *plan) {
-  return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries &&
-         (plan->n_devices == 0 || fc_plan_device(plan) != FC_HOST);
+  return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries;
 }
 
 fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error) {

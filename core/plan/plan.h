@@ -125,10 +125,6 @@ gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
 /* Predicted seconds on the CPU and on a GPU, start-up included. */
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
 
-static inline gint32 fc_plan_device(const fc_plan *plan) {
-  return plan->n_devices ? plan->devices[0] : FC_HOST;
-}
-
 /* Does the stage run on the CPU? */
 static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
   return plan->n_devices == 0 || plan->stages[s].on_host;

@@ -13,7 +13,6 @@
 
 struct fc_run {
   fc_plan *plan;
-  gboolean on_stream; /* on a stream of the caller's */
   gboolean used, broken;
   guint n_workspaces, n_slots; /* slots of each */
   fc_states **states;          /* a device */
@@ -425,7 +424,6 @@ static gboolean init(fc_run *r, void *stream, GError **error) {
 fc_run *fc_run_new(fc_plan *plan, void *stream, GError **error) {
   fc_run *r = g_new0(fc_run, 1);
   r->plan = fc_plan_ref(plan);
-  r->on_stream = stream != NULL;
   r->n_workspaces = fc_plan_workspaces(plan), r->n_slots = fc_plan_slots(plan);
   r->states = g_new0(fc_states *, MAX(plan->n_devices, 1));
   r->now_states = g_new0(fc_states *, MAX(plan->n_devices, 1));

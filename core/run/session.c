@@ -127,8 +127,7 @@ static gint64 latency_of(const fc_plan *plan) {
   gint64 ahead = 0;
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    ahead = fc_scale_ceil(ahead + r->align - 1, 1, 1);
-    ahead = fc_scale_ceil(ahead, r->num, r->den) + MAX(r->after, 0) +
+    ahead = fc_scale_ceil(ahead + r->align - 1, r->num, r->den) + MAX(r->after, 0) +
             (r->num > r->den ? (r->num - 1) / r->den : 0);
   }
   return ahead;

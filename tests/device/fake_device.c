@@ -388,11 +388,6 @@ static int fake_count(char **reason) {
   return why ? 0 : (int)MAX(device.faults.devices, 1);
 }
 
-static char *fake_describe(gint32 which) {
-  look();
-  return g_strdup_printf("cuda:%d (Fake)", fc_device_ordinal(which));
-}
-
 static gboolean fake_present(void) {
   look();
   return !device.faults.no_driver;
@@ -423,7 +418,6 @@ static gboolean fake_upload_plain(gint32 which, void *to, const void *from, gsiz
 const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
                                .present = fake_present,
                                .count = fake_count,
-                               .describe = fake_describe,
                                .open = fake_open,
                                .captures = fake_captures,
                                .start = fake_start,
