@@ -507,6 +507,10 @@ class Plans(harness.Case):
         self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
         self.assertEqual(self.files(), ["in.wav"])
 
+    def test_dry_run_plans_for_no_device_that_a_run_does_not_find(self):
+        arguments = ("-i", "in.wav", "-p", "gain:1", "-o", "out.wav", "--device", "cuda")
+        self.assertEqual(self.run_command(*arguments, "--dry-run").returncode, self.run_command(*arguments).returncode)
+
     def test_chunks_are_shared_evenly(self):
         """Each worker takes a chunk through all stages: small enough for that many, large enough to be worth it, and
         of whole blocks where a stage has some; what is written does not change."""
