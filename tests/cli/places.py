@@ -133,6 +133,13 @@ class FullDisks(Places):
             self.succeed(*tone, "-o", "disk/" + name)
             os.remove(self.path(path))
 
+    def test_what_fits_nowhere(self):
+        line = self.fails(1, "-p", "tone:silence:length=1000000000000:channels=1000", "-o", "out.npy")
+        self.assertRegex(line, r"\Aout\.npy: the output takes 4 PB, and where it goes [0-9.]+ .B are left\Z")
+        self.assertNotIn("out.npy", self.files())
+        for name in ("-", "/dev/null", "out.flac"): # where there is no telling
+            self.succeed("-p", "tone:silence:length=1000000000000", "-o", name, "--format", "flac", "--dry-run")
+
     def test_report_and_trace(self):
         self.tmpfs("disk")
         self.fill_up("disk", 0)
