@@ -197,15 +197,16 @@ static char *output_by_pattern(const char *pattern, const char *input, const cha
   return fc_file_join(path, rest);
 }
 
-static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *input, char *output,
-                            GError **error) {
+/* Takes the output over. */
+static void add_outcome(GPtrArray *outcomes, const char *label, const char *input, char *output) {
   outcome *o = g_new0(outcome, 1);
-  o->input = input;
-  o->label = input;
-  o->output = output;
+  o->label = label, o->input = input, o->output = output;
   o->in_path = input ? fc_file_split(input, TRUE, NULL) : NULL;
   o->out_path = output ? fc_file_split(output, FALSE, NULL) : NULL;
   g_ptr_array_add(outcomes, o);
+}
+
+static gboolean is_first_to(GHashTable *seen, const char *input, char *output, GError **error) {
   if (!output) return TRUE;
   const char *other = g_hash_table_lookup(seen, output);
   if (other) return refuse(error, "%s and %s would both be written to %s", other, input, output);
@@ -244,10 +245,7 @@ static gboolean pair_generated(work *w, const fc_operator *generator, gboolean f
   if (folder)
     return refuse(error, "%s is a folder, and there is no input whose name to keep: give -o FILE",
                   w->args->output);
-  outcome *o = g_new0(outcome, 1);
-  o->label = generator->name;
-  o->output = g_strdup(w->args->output);
-  g_ptr_array_add(w->outcomes, o);
+  add_outcome(w->outcomes, generator->name, NULL, g_strdup(w->args->output));
   return TRUE;
 }
 
@@ -276,7 +274,8 @@ static gboolean pair_outputs(work *w, GError **error) {
     char *target = folder    ? output_within(a, output, input, rest)
                    : pattern ? output_by_pattern(output, input, rest)
                              : g_strdup(a->output);
-    if (!add_outcome(w->outcomes, seen, input, target, error)) return FALSE;
+    add_outcome(w->outcomes, input, input, target);
+    if (!is_first_to(seen, input, target, error)) return FALSE;
   }
   return !batch || check_batch(w, error);
 }

@@ -487,6 +487,8 @@ class FurtherInputs(harness.Case):
         harness.write_wav(self.path("other.wav"), harness.tone(300))
         before = self.read("other.wav")
         self.fails(2, "-i", "in.wav", "-p", "mixin:other.wav", "-o", "other.wav")
+        self.fails(2, "-p", "tone:length=9", "-p", "mixin:other.wav", "-o", "other.wav")
+        self.fails(2, "-p", "tone:length=9", "-o", "other.wav", "--report", "./other.wav")
         self.assertEqual(self.read("other.wav"), before)
 
 
