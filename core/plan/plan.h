@@ -117,6 +117,8 @@ fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GErro
 gint64 fc_plan_extent(const fc_plan *plan, int side);
 /* The same with other chunks (a multiple of plan->multiple where that is possible) and threads. */
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch);
+/* Half the plan's chunk, as whole blocks as long as there are any. */
+gint64 fc_plan_half(const fc_plan *plan);
 /* The same on the CPU, with the failure of the device as the reason. */
 fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error);
 /* Whether the CPU should take over after this failure: of a device that we chose, not the user. */

@@ -93,7 +93,7 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
       fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
       fc_chain_forget(a->chain);
       tried = plan->chunk;
-      fc_plan *less = fc_plan_with_chunk(plan, plan->chunk / 2, plan->threads, 0);
+      fc_plan *less = fc_plan_with_chunk(plan, fc_plan_half(plan), plan->threads, 0);
       fc_plan_unref(plan), plan = less;
     } else if (!began && fc_plan_may_leave_device(plan, why)) {
       fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", name,
