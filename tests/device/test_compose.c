@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/child.h"
 #include "core/device/kernel_cache.h"
 #include "tests/device/chains_of_functions.h"
 
@@ -336,7 +337,7 @@ static int play(const char *part) {
     }
   if (strcmp(part, "crash") == 0) raise(SIGKILL); /* a sanitizer would take another signal for its own */
   if (strcmp(part, "hang") == 0) pause();
-  if (strcmp(part, "hang after closing") == 0) close(FC_JIT_ANSWERS), pause();
+  if (strcmp(part, "hang after closing") == 0) close(FC_CHILD_ANSWERS), pause();
   const char *answer = strcmp(part, "nonsense") == 0   ? "42\n"
                        : strcmp(part, "cut off") == 0  ? "cubin 100\nabc"
                        : strcmp(part, "too long") == 0 ? "cubin 2\nabc"
@@ -344,7 +345,7 @@ static int play(const char *part) {
                        : strcmp(part, "negative") == 0 ? "cubin -3\nabc"
                        : strcmp(part, "good") == 0     ? "cubin 3\nabc"
                                                        : "";
-  return write(FC_JIT_ANSWERS, answer, strlen(answer)) < 0;
+  return write(FC_CHILD_ANSWERS, answer, strlen(answer)) < 0;
 }
 
 static void test_false_compilers(void) {
