@@ -12,11 +12,11 @@
 #define AT(field) offsetof(arguments, field)
 
 const option options[] = {
-    {"input", 'i', OPTION_LIST, AT(inputs), FOR_RUN, "FILE",
+    {"input", 'i', OPTION_WORDS, AT(inputs), FOR_RUN, "FILE...",
      "read FILE; - is standard input; several make a batch; a generator needs none"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN, "OP[:ARG]...", "the next stage of the chain"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
-     "write FILE; - is standard output; a folder keeps the inputs' names"},
+     "write FILE; - is standard output; a folder (FOLDER/ is made) keeps the inputs' names"},
     {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N,...]",
      "where to compute (auto); cuda:all is every GPU"},
     {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N", "CPU threads (one for each core it may use)",
@@ -59,7 +59,7 @@ void arguments_init(arguments *a) {
   a->inputs = g_ptr_array_new();
   a->stages = g_ptr_array_new();
   a->plugin_dirs = g_ptr_array_new();
-  a->operands = g_ptr_array_new();
+  a->rest = a->operands = g_ptr_array_new();
 }
 
 void arguments_finish(arguments *a) {
@@ -141,14 +141,16 @@ static gboolean take_choice(const option *o, const char *value, int *to, GError 
 static gboolean take(arguments *a, const option *o, const char *value, guint64 *given, GError **error) {
   guint64 bit = G_GUINT64_CONSTANT(1) << (o - options);
   char *to = (char *)a + o->at;
-  gboolean may_repeat = o->kind == OPTION_FLAG || o->kind == OPTION_LIST;
+  gboolean may_repeat = o->kind == OPTION_FLAG || o->kind == OPTION_LIST || o->kind == OPTION_WORDS;
+  a->rest = o->kind == OPTION_WORDS ? *(GPtrArray **)to : a->operands;
   if ((*given & bit) && !may_repeat) return refuse(error, "--%s is given twice", o->name);
   *given |= bit;
   if (value && !*value) return refuse(error, "--%s: an empty value", o->name);
   switch (o->kind) {
   case OPTION_FLAG: *(gboolean *)to = TRUE; return TRUE;
   case OPTION_TEXT: *(const char **)to = value; return TRUE;
-  case OPTION_LIST: g_ptr_array_add(*(GPtrArray **)to, (gpointer)value); return TRUE;
+  case OPTION_LIST:
+  case OPTION_WORDS: g_ptr_array_add(*(GPtrArray **)to, (gpointer)value); return TRUE;
   case OPTION_NUMBER: return take_number(o, value, (gint64 *)to, error);
   case OPTION_CHOICE: return take_choice(o, value, (int *)to, error);
   }
@@ -201,7 +203,7 @@ gboolean arguments_parse(arguments *a, command_set command, char **argv, GError 
   for (char **next = argv; *next;) {
     const char *arg = *next++;
     if (only_operands || arg[0] != '-' || !arg[1])
-      g_ptr_array_add(a->operands, (gpointer)arg);
+      g_ptr_array_add(a->rest, (gpointer)arg);
     else if (strcmp(arg, "--") == 0)
       only_operands = TRUE;
     else if (arg[1] == '-') {

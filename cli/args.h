@@ -20,6 +20,7 @@ typedef enum command_set {
 /* Texts are borrowed from argv. */
 typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
+  GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *trace, *device;
   const char *format, *in_format, *raw;
   gint64 threads, chunk, max_pixels, max_memory;
@@ -29,7 +30,15 @@ typedef struct arguments {
   gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
 } arguments;
 
-typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_NUMBER, OPTION_CHOICE } option_kind;
+/* LIST: given again and again; WORDS: so is what follows its value. */
+typedef enum option_kind {
+  OPTION_FLAG,
+  OPTION_TEXT,
+  OPTION_LIST,
+  OPTION_WORDS,
+  OPTION_NUMBER,
+  OPTION_CHOICE
+} option_kind;
 
 typedef struct option {
   const char *name; /* long, without the dashes */

@@ -19,7 +19,7 @@ static const char run_help[] =
     "\n"
     "  filterchain -i in.wav -p conv1d:mask.txt -o out.wav\n"
     "  filterchain -i photo.png -p sepconv:gauss.txt -p winstat:window=15:stat=std -o out.png\n"
-    "  filterchain -i a.png -i b.png -p gain:0.5 -o folder\n"
+    "  filterchain -i *.png -p gain:0.5 -o folder/\n"
     "  filterchain -i in.flac -p stats\n"
     "  filterchain -i photo.jpg:scale=1/4 -o small.jpg:quality=85\n"
     "\n"
@@ -27,8 +27,8 @@ static const char run_help[] =
     "128+N stopped by signal N. Unless it is 0, the output path holds what it held before.\n";
 
 const command commands[] = {
-    {NULL, "-i INPUT -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN, run_help,
-     run_command, NULL},
+    {NULL, "-i INPUT... -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN,
+     run_help, run_command, NULL},
     {"list", "list [--json]", "the operators, a line each; rejected plugins and why", FOR_LIST, NULL,
      list_command, NULL},
     {"inspect", "inspect NAME|FILE.so... [--json]", "everything about an operator", FOR_INSPECT, NULL,

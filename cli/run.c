@@ -9,6 +9,8 @@
 #include "cli/report.h"
 #include "cli/signals.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +18,14 @@
 
 #define LINKS_MAX 40 /* one behind another, as the system has it */
 #define NO_INPUT  "no input: give one with -i FILE (see filterchain --help)"
+#define STEM      "{stem}" /* in an output's name stands for the input's, without its ending */
 
 typedef struct work {
   const arguments *args;
   fc_chain *chain;
   fc_options options;
   GPtrArray *outcomes; /* of outcome, in the order of the inputs */
+  char *folder;        /* that was made for the outputs, or NULL */
   progress bar;
   json report; /* text NULL: none is asked for */
   guint done, failed;
@@ -184,15 +188,25 @@ static char *output_within(const arguments *a, const char *folder, const char *i
   return fc_file_join(path, rest);
 }
 
-static gboolean add_outcome(GPtrArray *outcomes, GHashTable *seen, const char *input, char *output,
-                            GError **error) {
+static char *output_by_pattern(const char *pattern, const char *input, const char *rest) {
+  g_autofree char *in_path = fc_file_split(input, TRUE, NULL), *stem = g_path_get_basename(in_path);
+  char *dot = strrchr(stem, '.');
+  if (dot && dot != stem) *dot = '\0';
+  g_auto(GStrv) parts = g_strsplit(pattern, STEM, -1);
+  g_autofree char *path = g_strjoinv(stem, parts);
+  return fc_file_join(path, rest);
+}
+
+/* Takes the output over. */
+static void add_outcome(GPtrArray *outcomes, const char *label, const char *input, char *output) {
   outcome *o = g_new0(outcome, 1);
-  o->input = input;
-  o->label = input;
-  o->output = output;
+  o->label = label, o->input = input, o->output = output;
   o->in_path = input ? fc_file_split(input, TRUE, NULL) : NULL;
   o->out_path = output ? fc_file_split(output, FALSE, NULL) : NULL;
   g_ptr_array_add(outcomes, o);
+}
+
+static gboolean is_first_to(GHashTable *seen, const char *input, char *output, GError **error) {
   if (!output) return TRUE;
   const char *other = g_hash_table_lookup(seen, output);
   if (other) return refuse(error, "%s and %s would both be written to %s", other, input, output);
@@ -231,10 +245,7 @@ static gboolean pair_generated(work *w, const fc_operator *generator, gboolean f
   if (folder)
     return refuse(error, "%s is a folder, and there is no input whose name to keep: give -o FILE",
                   w->args->output);
-  outcome *o = g_new0(outcome, 1);
-  o->label = generator->name;
-  o->output = g_strdup(w->args->output);
-  g_ptr_array_add(w->outcomes, o);
+  add_outcome(w->outcomes, generator->name, NULL, g_strdup(w->args->output));
   return TRUE;
 }
 
@@ -243,23 +254,44 @@ static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
   g_autofree char *rest = NULL, *output = a->output ? fc_file_split(a->output, FALSE, &rest) : NULL;
   gboolean batch = a->inputs->len > 1;
-  gboolean folder = output && !is_stream(output) && g_file_test(output, G_FILE_TEST_IS_DIR);
+  gboolean folder = output && !is_stream(output) &&
+                    (g_str_has_suffix(output, "/") || g_file_test(output, G_FILE_TEST_IS_DIR));
+  gboolean pattern = output && !folder && strstr(output, STEM);
   if (!output && !chain_measures(w->chain))
     return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
   const fc_operator *generator = generator_of(w->chain);
   if (generator) return pair_generated(w, generator, folder, error);
   if (!a->inputs->len) return refuse(error, NO_INPUT);
-  if (output && batch && !folder)
-    return refuse(error, "%s: several inputs need -o to name an existing folder", output);
-  if (folder && is_stream(g_ptr_array_index(a->inputs, 0)))
-    return refuse(error, "%s is a folder, and standard input has no name to keep: give -o FILE", output);
+  if (output && batch && !folder && !pattern)
+    return refuse(error, "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with " STEM,
+                  output, output);
+  if ((folder || pattern) && is_stream(g_ptr_array_index(a->inputs, 0)))
+    return refuse(error, "%s is a %s, and standard input has no name to keep: give -o FILE", output,
+                  folder ? "folder" : "pattern");
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
   for (guint i = 0; i < a->inputs->len; i++) {
     const char *input = g_ptr_array_index(a->inputs, i);
-    char *target = folder ? output_within(a, output, input, rest) : g_strdup(a->output);
-    if (!add_outcome(w->outcomes, seen, input, target, error)) return FALSE;
+    char *target = folder    ? output_within(a, output, input, rest)
+                   : pattern ? output_by_pattern(output, input, rest)
+                             : g_strdup(a->output);
+    add_outcome(w->outcomes, input, input, target);
+    if (!is_first_to(seen, input, target, error)) return FALSE;
   }
   return !batch || check_batch(w, error);
+}
+
+/* The one that -o FOLDER/ names, unless it is there. */
+static gboolean make_folder(work *w, GError **error) {
+  g_autofree char *output = w->args->output ? fc_file_split(w->args->output, FALSE, NULL) : NULL;
+  if (!output || is_stream(output) || !g_str_has_suffix(output, "/") ||
+      g_file_test(output, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  if (g_mkdir(output, 0777) == 0) {
+    w->folder = g_steal_pointer(&output);
+    return TRUE;
+  }
+  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be made: %s", output, g_strerror(errno));
+  return FALSE;
 }
 
 static void fill_options(work *w) {
@@ -444,11 +476,13 @@ static exit_status run_chain(work *w) {
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !check_not_into_input(w, &error) || !check_side_files(w, &error) ||
-      !check_tables(w, &error))
+  if (!pair_outputs(w, &error) || !make_folder(w, &error) || !check_not_into_input(w, &error) ||
+      !check_side_files(w, &error) || !check_tables(w, &error))
     status = say_gerror(error);
   else
     status = w->args->dry_run ? explain_all(w) : run_all(w);
+  if (w->folder) g_rmdir(w->folder); /* stays if something was put into it */
+  g_free(w->folder);
   if (w->report.text) g_string_free(w->report.text, TRUE);
   g_ptr_array_unref(w->outcomes);
   return status;

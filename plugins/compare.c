@@ -65,6 +65,10 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   terms->needs[0]->reach[along].align = fc_compare_align(in->kind);
   terms->measure_bytes = fc_compare_block_bytes(in->extent[FC_AXIS_C]);
   terms->work = in->kind == FC_AUDIO ? 6 : 250;
+  /* Whether it is longer than what is compared with it, a run would not find out: all of it must be there. */
+  for (int a = 0; a < FC_AXES; a++)
+    if (reference->extent[a] < 0)
+      terms->needs[file->input]->reach[a].before = terms->needs[file->input]->reach[a].after = FC_WHOLE;
   for (int i = 0; i < 2 && in->kind != FC_AUDIO; i++) {
     fc_need *need = terms->needs[i ? file->input : 0];
     need->reach[FC_AXIS_Y].before = need->reach[FC_AXIS_Y].after = FC_COMPARE_HALO;

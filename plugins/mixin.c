@@ -39,8 +39,6 @@ static fc_status check_kinds(const fc_host *host, const fc_format *in, const fc_
  */
 static fc_status check_extents(const fc_host *host, const fc_format *in, const fc_format *other, int loops,
                                const char *file) {
-  if (loops && other->extent[FC_AXIS_X] < 0)
-    return host->fail(host, FC_INVALID, "%s: what has no known end cannot be repeated", file);
   if (loops || in->kind == FC_AUDIO) return FC_OK;
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
     if (in->extent[a] != other->extent[a])
@@ -48,7 +46,8 @@ static fc_status check_extents(const fc_host *host, const fc_format *in, const f
                         "%s: %lld x %lld cannot be added to %lld x %lld; end=loop repeats it", file,
                         (long long)other->extent[FC_AXIS_X], (long long)other->extent[FC_AXIS_Y],
                         (long long)in->extent[FC_AXIS_X], (long long)in->extent[FC_AXIS_Y]);
-  if (other->extent[FC_AXIS_N] != 1 && other->extent[FC_AXIS_N] != in->extent[FC_AXIS_N])
+  if (in->extent[FC_AXIS_N] >= 0 && other->extent[FC_AXIS_N] >= 0 && other->extent[FC_AXIS_N] != 1 &&
+      other->extent[FC_AXIS_N] != in->extent[FC_AXIS_N])
     return host->fail(host, FC_INVALID, "%s: %lld frames cannot be added to %lld; it may have 1 or as many",
                       file, (long long)other->extent[FC_AXIS_N], (long long)in->extent[FC_AXIS_N]);
   return FC_OK;
@@ -64,9 +63,10 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   if (status == FC_OK) status = check_extents(host, in, other, loops, args[OTHER]->text);
   if (status != FC_OK) return status;
   need->border = loops ? FC_BORDER_WRAP : FC_BORDER_ZERO;
-  /* One channel is for all, one frame too. */
+  /* One channel is for all, one frame too, of which there may be one. */
   if (other->extent[FC_AXIS_C] == 1) need->reach[FC_AXIS_C].before = need->reach[FC_AXIS_C].after = FC_WHOLE;
-  if (other->extent[FC_AXIS_N] == 1) need->reach[FC_AXIS_N].before = need->reach[FC_AXIS_N].after = FC_WHOLE;
+  if (other->extent[FC_AXIS_N] == 1 || other->extent[FC_AXIS_N] < 0)
+    need->reach[FC_AXIS_N].before = need->reach[FC_AXIS_N].after = FC_WHOLE;
   terms->work = 2;
   return FC_OK;
 }

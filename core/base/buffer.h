@@ -42,6 +42,10 @@ fc_view fc_buffer_view(const fc_buffer *buffer, const fc_range what[FC_AXES], co
 /* A view whose origin and extent are those of a whole signal in the caller's memory. */
 void fc_format_of_view(const fc_view *view, fc_format *format);
 
+static inline gint64 fc_view_bytes(const fc_view *view) {
+  return fc_view_count(view) * (gint64)fc_dtype_size(view->dtype);
+}
+
 /* Copies between host views of equal shape and dtype; they do not overlap. */
 void fc_view_copy(const fc_view *to, const fc_view *from);
 

@@ -34,6 +34,10 @@ gboolean fc_fail(GError **error, fc_status code, const char *format, ...) {
 }
 
 char *fc_size_for_message(double bytes) {
-  const gboolean large = bytes >= 999.5e6; /* below, three digits of it are no thousand */
-  return g_strdup_printf("%.3g %s", bytes / (large ? 1e9 : 1e6), large ? "GB" : "MB");
+  static const char *const units[] = {"MB", "GB", "TB", "PB"};
+  guint unit = 0;
+  double value = bytes / 1e6;
+  /* Below, three digits of it are no thousand. */
+  for (; value >= 999.5 && unit + 1 < G_N_ELEMENTS(units); unit++) value /= 1000;
+  return g_strdup_printf("%.3g %s", value, units[unit]);
 }

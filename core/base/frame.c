@@ -17,14 +17,13 @@ struct fc_frame_pool {
   GQueue unused; /* fc_frame.link */
   gsize unused_bytes, keep;
   gsize used_bytes, limit; /* of blocks in use; of both together */
-  fc_frame_alloc alloc;    /* NULL: aligned_alloc */
-  fc_frame_free release;
+  fc_alloc_fn alloc;       /* NULL: aligned_alloc */
+  fc_free_fn release;
   void *data;
 };
 
 struct fc_frame {
   GList link; /* among the unused */
-  gint references;
   fc_frame_pool *pool;
   void *memory;
   gsize bytes;
@@ -51,8 +50,7 @@ fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool) {
   return pool;
 }
 
-void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_frame_alloc alloc, fc_frame_free release,
-                                 void *data) {
+void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free_fn release, void *data) {
   pool->alloc = alloc, pool->release = release, pool->data = data;
 }
 
@@ -170,19 +168,13 @@ fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
     frame->memory = memory, frame->bytes = bytes;
     frame->link.data = frame;
   }
-  frame->references = 1;
   frame->pool = pool;
   g_atomic_int_inc(&pool->references);
   return frame;
 }
 
-fc_frame *fc_frame_ref(fc_frame *frame) {
-  g_atomic_int_inc(&frame->references);
-  return frame;
-}
-
-void fc_frame_unref(fc_frame *frame) {
-  if (!frame || !g_atomic_int_dec_and_test(&frame->references)) return;
+void fc_frame_free(fc_frame *frame) {
+  if (!frame) return;
   fc_frame_pool *pool = frame->pool;
   pthread_mutex_lock(&pool->mutex);
   g_queue_push_tail_link(&pool->unused, &frame->link);

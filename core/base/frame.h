@@ -11,7 +11,7 @@
 #ifndef FC_CORE_FRAME_H
 #define FC_CORE_FRAME_H
 
-#include <glib.h>
+#include "core/contract/filterchain.h"
 
 G_BEGIN_DECLS
 
@@ -32,19 +32,16 @@ gsize fc_frame_pool_room(fc_frame_pool *pool);
 gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes);
 void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes);
 /* Where blocks come from; NULL: aligned_alloc and free. Before the first block. */
-typedef void *(*fc_frame_alloc)(gsize bytes, gsize alignment, void *data);
-typedef void (*fc_frame_free)(void *memory, gsize bytes, void *data);
-void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_frame_alloc alloc, fc_frame_free release,
-                                 void *data);
-/* Frames still referenced keep the pool's memory alive until they go. */
+void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free_fn release, void *data);
+/* Frames still in use keep the pool's memory alive until they go. */
 fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool);
 void fc_frame_pool_unref(fc_frame_pool *pool);
 
 /* A block of at least `bytes`, aligned to 256, contents undefined; NULL when there is
- * no memory or the limit is reached, even after the unused blocks were given back. One reference. */
+ * no memory or the limit is reached, even after the unused blocks were given back. */
 fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes);
-fc_frame *fc_frame_ref(fc_frame *frame);
-void fc_frame_unref(fc_frame *frame); /* NULL is allowed */
+/* To the unused ones; NULL is allowed. */
+void fc_frame_free(fc_frame *frame);
 void *fc_frame_memory(fc_frame *frame);
 
 G_END_DECLS

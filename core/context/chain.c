@@ -25,9 +25,9 @@ static gboolean create(fc_stage *stage, GError **error) {
 /* The stage's inputs from the arguments that name files. */
 static gboolean take_inputs(fc_stage *stage, GError **error) {
   const guint n = stage->args->n_inputs;
-  if (n > FC_INPUTS_MOST || (n > 0 && stage->op->flags & FC_OP_GENERATOR))
+  if (n > FC_INPUTS_MOST)
     return fc_fail(error, FC_INVALID, "%s: %u further inputs, and %d are the most", stage->op->name, n,
-                   stage->op->flags & FC_OP_GENERATOR ? 0 : FC_INPUTS_MOST);
+                   FC_INPUTS_MOST);
   for (const char *const *line = stage->args->warnings; line && *line; line++)
     fc_context_log(stage->host.context, FC_LOG_WARNING, "%s", *line);
   stage->n_inputs = n;
@@ -39,6 +39,15 @@ static gboolean take_inputs(fc_stage *stage, GError **error) {
 static void init_stage(fc_stage *stage, fc_context *context) {
   fc_stage_host_init(&stage->host, context);
   stage->prepared = g_ptr_array_new();
+}
+
+static void clear_stage(fc_stage *stage) {
+  fc_args_free(stage->args);
+  for (guint k = 0; k < stage->n_inputs; k++) g_free(stage->inputs[k].path);
+  g_free(stage->inputs);
+  g_ptr_array_free(stage->prepared, TRUE);
+  fc_stage_host_clear(&stage->host);
+  g_free(stage->text);
 }
 
 static gboolean make_stage(fc_context *context, fc_stage *stage, const char *text, GError **error) {
@@ -135,13 +144,7 @@ gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *
     memcpy(&input->view, values[i]->view, MIN(values[i]->view->size, sizeof input->view));
   }
   if (ok && create(s, error)) return TRUE;
-  /* The stage goes again. */
-  fc_args_free(s->args);
-  for (guint k = 0; k < s->n_inputs; k++) g_free(s->inputs[k].path);
-  g_free(s->inputs);
-  g_free(s->text);
-  g_ptr_array_free(s->prepared, TRUE);
-  fc_stage_host_clear(&s->host);
+  clear_stage(s);
   chain->n--;
   return FALSE;
 }
@@ -250,12 +253,7 @@ void fc_chain_free(fc_chain *chain) {
   for (guint i = 0; i < chain->n; i++) {
     fc_stage *stage = &chain->stages[i];
     if (stage->op && stage->op->destroy) stage->op->destroy(stage->self);
-    fc_args_free(stage->args);
-    for (guint k = 0; k < stage->n_inputs; k++) g_free(stage->inputs[k].path);
-    g_free(stage->inputs);
-    g_ptr_array_free(stage->prepared, TRUE);
-    fc_stage_host_clear(&stage->host);
-    g_free(stage->text);
+    clear_stage(stage);
   }
   g_free(chain->stages);
   g_free(chain);

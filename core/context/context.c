@@ -82,7 +82,6 @@ void fc_context_log(fc_context *context, fc_log_level level, const char *format,
 }
 
 void fc_context_set_allocator(fc_context *context, fc_alloc_fn alloc, fc_free_fn release, void *data) {
-  context->alloc = alloc, context->free = release, context->alloc_data = data;
   fc_frame_pool_set_allocator(context->frames, alloc, release, data);
 }
 

@@ -39,9 +39,6 @@ struct fc_context {
   pthread_mutex_t log_mutex;
   fc_log_fn log; /* guarded by log_mutex */
   void *log_data;
-  fc_alloc_fn alloc; /* the caller's, or NULL */
-  fc_free_fn free;
-  void *alloc_data;
   /* What outlives a run, guarded by idle_mutex: threads that sleep and devices' lanes that are empty. */
   pthread_mutex_t idle_mutex;
   GPtrArray *idle_crews;  /* fc_pool */

@@ -47,7 +47,6 @@ struct fc_source {
 struct fc_sink {
   char *name;        /* for messages */
   gboolean can_rows; /* constant: it can take rows, of one frame at a time */
-  gboolean plain;    /* constant: it goes to a file as it is, so that its size follows from the format */
   gboolean by_rows;  /* set by the run before begin: it is given them so */
 
   /*
@@ -59,6 +58,11 @@ struct fc_sink {
    * wish and convert.
    */
   gboolean (*accept)(fc_sink *sink, fc_format *format, GError **error);
+  /* Set by accept: bytes of a sample where it goes; 0: the size does not follow from the format (a codec). */
+  int sample_bytes;
+
+  /* NULL, or: bytes that are free where the output goes; negative where that says nothing (a pipe). */
+  double (*room)(const fc_sink *sink);
 
   /* Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
   gboolean (*begin)(fc_sink *sink, const fc_format *format, GError **error);

@@ -304,9 +304,11 @@ typedef struct fc_need {
 /*
  * The terms of one stage. The host fills in everything: `out` as a copy of in[0]
  * with the element type it would like, and a need for each input; the operator
- * changes fields that differ. It MUST leave out->dtype within its dtypes_out. Where the input's extent is
- * FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a crop). A generator has no input, and
- * sets kind, extent, rate and whatever else is known of `out`.
+ * changes fields that differ. It MUST leave out->dtype within its dtypes_out. Where in[0]'s extent is
+ * FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a crop). Where a further input's is, an
+ * output extent that is told MUST NOT depend on it: its border follows wherever it will end. An operator that
+ * must know it asks for all of that input (FC_WHOLE), and is asked again when it has been read into memory. A
+ * generator has no input, and sets kind, extent, rate and whatever else is known of `out`.
  */
 typedef struct fc_terms {
   uint32_t size;

@@ -89,7 +89,7 @@ static void cpu_free(fc_runner *runner) {
 fc_runner *fc_cpu_runner_new(int threads, fc_context *context) {
   cpu_runner *me = g_new0(cpu_runner, 1);
   me->context = context;
-  me->blocks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)fc_frame_unref);
+  me->blocks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)fc_frame_free);
   fc_runner *r = &me->base;
   r->device = FC_HOST;
   r->threads = fc_pool_size(threads);

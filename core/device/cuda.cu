@@ -792,10 +792,9 @@ static void unload_kernel(int32_t device, void *kernel) {
   if (here.ok()) fc_kernel_unload(static_cast<fc_kernel *>(kernel));
 }
 
-static const fc_driver driver = {FC_KIND_CUDA,  driver_present, count,        describe,
-                                 open_runner,   captures,       start,        start_wait,
-                                 enter,         leave,          device_alloc, device_free,
-                                 device_upload, chip,           load_kernel,  unload_kernel};
+static const fc_driver driver = {FC_KIND_CUDA, driver_present, count, open_runner, captures,
+                                 start,        start_wait,     enter, leave,       device_alloc,
+                                 device_free,  device_upload,  chip,  load_kernel, unload_kernel};
 
 const fc_driver *fc_cuda_driver(void) {
   return &driver;

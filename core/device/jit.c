@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * jit.c - see jit.h. The child leads a process group of its own, which is killed in the end.
- */
+/* jit.c - see jit.h. */
 #include "core/device/jit.h"
+
+#include "core/base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* No contraction: a composed kernel rounds as its stages do by themselves. -default-device: the headers'
  * inline functions. */
@@ -102,33 +99,11 @@ static GString *request_of(int major, int minor, const char *text) {
   return to;
 }
 
-/* Default signals, nothing blocked, a group of its own. Returns errno. */
-static int spawn(const char *helper, const char *compiler, int requests, int answers, pid_t *pid) {
-  char *argv[] = {(char *)helper, (char *)compiler, NULL};
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
-  sigset_t none, all;
-  sigemptyset(&none), sigfillset(&all);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &none), posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, requests, 0);
-  posix_spawn_file_actions_adddup2(&actions, answers, FC_JIT_ANSWERS);
-  for (int fd = 1; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  int failed = posix_spawn(pid, helper, &actions, &attributes, argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return failed;
-}
-
 /* Descriptors that are none of 0 to 3, which the child's are made to be. */
 static gboolean open_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) return FALSE;
   for (int i = 0; i < 2; i++) {
-    int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, FC_JIT_ANSWERS + 1);
+    int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, FC_CHILD_ANSWERS + 1);
     close(ends[i]);
     ends[i] = higher;
   }
@@ -145,7 +120,7 @@ static gboolean start(child *c, const char *helper, const char *compiler, GError
     close(down[0]), close(down[1]);
     return fc_fail(error, FC_IO, "no kernel is compiled: %s", g_strerror(errno));
   }
-  int failed = spawn(helper, compiler, down[0], up[1], &c->pid);
+  int failed = fc_child_start(helper, compiler, down[0], up[1], &c->pid);
   close(down[0]), close(up[1]);
   c->requests = down[1], c->answers = up[0];
   (void)fcntl(c->requests, F_SETFL, O_NONBLOCK);
@@ -210,22 +185,11 @@ static void talk(child *c) {
 
 /* The child's wait status, or -1 where nobody kept it. */
 static int reap(child *c) {
-  int status = -1;
-  pid_t got;
   if (c->requests >= 0) close(c->requests);
   close(c->answers);
-  if (c->late) kill(-c->pid, SIGKILL);
   /* It has closed its answers, so it ends soon; one that lives on is not waited for. */
-  c->left = !c->late;
-  for (int i = 0; i < 200 && c->left; i++) {
-    siginfo_t info = {0};
-    c->left = waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != c->pid;
-    if (c->left) g_usleep(500);
-  }
-  kill(-c->pid, SIGKILL);
-  do got = waitpid(c->pid, &status, 0);
-  while (got < 0 && errno == EINTR);
-  return got == c->pid ? status : -1;
+  c->left = !c->late && !fc_child_has_ended(c->pid, g_get_monotonic_time() + G_TIME_SPAN_SECOND / 10);
+  return fc_child_end(c->pid);
 }
 
 /* ---- what it said ------------------------------------------------------------------------ */

@@ -39,9 +39,8 @@ extern const char *const fc_jit_options[];
 
 /* ---- between parent and child ------------------------------------------------ */
 
-/* The child reads on descriptor 0 and answers on 3; both ways a kind, a length in decimal, a newline and so
- * many bytes. */
-#define FC_JIT_ANSWERS 3
+/* The child reads on descriptor 0 and answers on FC_CHILD_ANSWERS; both ways a kind, a length in decimal, a
+ * newline and so many bytes. */
 #define FC_JIT_LONGEST (64 << 20) /* of a part */
 
 G_END_DECLS

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/base/child.h"
 #include "core/device/jit.h"
 
 enum { MOST_PARTS = 64, INVALID_OPTION = 5 };
@@ -45,7 +46,7 @@ static void answer(const char *kind, const void *bytes, size_t n) {
   } parts[] = {{head, (size_t)length}, {bytes, n}};
   for (int i = 0; i < 2; i++)
     for (size_t done = 0; done < parts[i].n;) {
-      ssize_t wrote = write(FC_JIT_ANSWERS, parts[i].at + done, parts[i].n - done);
+      ssize_t wrote = write(FC_CHILD_ANSWERS, parts[i].at + done, parts[i].n - done);
       if (wrote < 0 && errno == EINTR) continue;
       if (wrote <= 0) _exit(2);
       done += (size_t)wrote;

@@ -4,12 +4,12 @@
  */
 #include "core/device/kernel_cache.h"
 
-#include <errno.h>
+#include "core/base/private_files.h"
+
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define LAYOUT "filterchain kernel 1\n"
 /* Both sums in hexadecimal, a newline behind each. */
@@ -18,34 +18,7 @@ enum { DIGEST = 64, HEAD = sizeof LAYOUT - 1 + 2 * (DIGEST + 1), LARGEST = 16 <<
 /* ---- where it lies ----------------------------------------------------------- */
 
 char *fc_kernel_cache_folder(void) {
-  const char *no = g_getenv("FILTERCHAIN_NO_CACHE"), *home = g_get_user_cache_dir();
-  if (no && *no && strcmp(no, "0") != 0) return NULL;
-  return g_path_is_absolute(home) ? g_build_filename(home, "filterchain", "kernels", NULL) : NULL;
-}
-
-static gboolean is_ours_alone(const struct stat *st) {
-  return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* No link that somebody else has laid, and ours. */
-static gboolean is_our_folder(const char *path) {
-  struct stat link, st;
-  return lstat(path, &link) == 0 && link.st_uid == geteuid() && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-         is_ours_alone(&st);
-}
-
-/* A superuser with somebody else's home leaves no folders there that its owner cannot write. */
-static gboolean may_make_within(const char *folder) {
-  struct stat st;
-  return geteuid() != 0 || (stat(folder, &st) == 0 && st.st_uid == 0);
-}
-
-/* With those it lies in, ~/.cache/filterchain, but no home where there is none. */
-static gboolean make_folder(const char *path, int levels) {
-  g_autofree char *parent = g_path_get_dirname(path);
-  if (g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
-  if (levels == 0 || !make_folder(parent, levels - 1) || !may_make_within(parent)) return FALSE;
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
+  return fc_private_folder("kernels");
 }
 
 /* ---- keys ------------------------------------------------------------------------ */
@@ -73,47 +46,20 @@ static gboolean is_key(const char *name) {
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-/* All of a file of ours; NULL where it is none. */
-static GByteArray *read_whole(const char *path) {
-  struct stat st;
-  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return NULL;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_ours_alone(&st) || st.st_size <= HEAD ||
-      st.st_size > LARGEST) {
-    close(fd);
-    return NULL;
-  }
-  GByteArray *all = g_byte_array_new();
-  g_byte_array_set_size(all, (guint)st.st_size);
-  gsize done = 0;
-  while (done < all->len) {
-    ssize_t n = read(fd, all->data + done, all->len - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    done += (gsize)n;
-  }
-  close(fd);
-  if (done == all->len) return all;
-  g_byte_array_unref(all);
-  return NULL;
-}
-
 static char *head_of(const char *key, const guint8 *code, gsize n) {
   g_autofree char *digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, code, n);
   return g_strconcat(LAYOUT, key, "\n", digest, "\n", NULL);
 }
 
 GBytes *fc_kernel_cache_read(const char *folder, const char *key) {
-  if (!folder || !is_key(key) || !is_our_folder(folder)) return NULL;
-  g_autofree char *path = g_build_filename(folder, key, NULL);
-  GByteArray *all = read_whole(path);
+  g_autoptr(GBytes) all = folder && is_key(key) ? fc_private_read(folder, key, HEAD + 1, LARGEST) : NULL;
   if (!all) return NULL;
-  g_autofree char *head = head_of(key, all->data + HEAD, all->len - HEAD);
-  GBytes *code = memcmp(head, all->data, HEAD) == 0 ? g_bytes_new(all->data + HEAD, all->len - HEAD) : NULL;
-  g_byte_array_unref(all);
-  if (code)
-    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use: the oldest go first */
-  return code;
+  gsize n;
+  const guint8 *bytes = g_bytes_get_data(all, &n);
+  g_autofree char *head = head_of(key, bytes + HEAD, n - HEAD), *path = g_build_filename(folder, key, NULL);
+  if (memcmp(head, bytes, HEAD) != 0) return NULL;
+  (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use: the oldest go first */
+  return g_bytes_new_from_bytes(all, HEAD, n - HEAD);
 }
 
 /* ---- writing ---------------------------------------------------------------------- */
@@ -164,20 +110,16 @@ static void make_room(const char *folder) {
 void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code) {
   gsize n;
   const guint8 *bytes = g_bytes_get_data(code, &n);
-  if (!folder || !is_key(key) || n == 0 || n > LARGEST - HEAD || !make_folder(folder, 3) ||
-      !is_our_folder(folder))
-    return;
-  g_autofree char *path = g_build_filename(folder, key, NULL), *head = head_of(key, bytes, n);
+  if (!folder || !is_key(key) || n == 0 || n > LARGEST - HEAD) return;
+  g_autofree char *head = head_of(key, bytes, n);
   g_autoptr(GByteArray) all = g_byte_array_new();
   g_byte_array_append(all, (const guint8 *)head, HEAD);
   g_byte_array_append(all, bytes, (guint)n);
-  if (g_file_set_contents_full(path, (const char *)all->data, (gssize)all->len,
-                               G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL))
-    make_room(folder);
+  if (fc_private_write(folder, 3, key, all->data, all->len)) make_room(folder);
 }
 
 void fc_kernel_cache_forget(const char *folder, const char *key) {
-  if (!folder || !is_key(key) || !is_our_folder(folder)) return;
+  if (!folder || !is_key(key) || !fc_private_is_ours(folder)) return;
   g_autofree char *path = g_build_filename(folder, key, NULL);
   (void)g_unlink(path);
 }

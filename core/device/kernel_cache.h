@@ -7,11 +7,10 @@
  * ever stale. A file is a line that names the layout, the key, the SHA-256 of the code and the code (12 to 40
  * KB).
  *
- * What is read is run on the device, so it counts only where nobody but this user can have written it: the
- * folder and the file are ours, neither is writable by others, no link. Anything else - missing, cut off,
- * damaged, of another layout - is no entry, and nothing here fails. Files are written beside their place and
- * renamed, so processes that write at once do no harm. Above FC_KERNEL_CACHE_MOST bytes the oldest go.
- * FILTERCHAIN_NO_CACHE=1 does without.
+ * What is read is run on the device, so it counts only where nobody but this user can have written it
+ * (core/base/private_files.h). Anything else - missing, cut off, damaged, of another layout - is no entry,
+ * and nothing here fails. Above FC_KERNEL_CACHE_MOST bytes the oldest go. FILTERCHAIN_NO_CACHE=1 does
+ * without.
  */
 #ifndef FC_CORE_KERNEL_CACHE_H
 #define FC_CORE_KERNEL_CACHE_H

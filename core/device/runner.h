@@ -11,12 +11,9 @@
  *   upload(slot)    enqueued after the last compute of that slot has read its buffers
  *   compute(slot)   after the slot's upload, and after the last download of that slot
  *   download(slot)  after the slot's compute
- *   wait_upload(slot), wait_download(slot)   block the calling host thread until the
- *                   slot's last upload (download) is done; they may be called from
- *                   the reader and writer threads while another thread enqueues
  *
- * A runner belongs to one run. Functions are called from the executor's thread
- * unless said otherwise. Failures set the GError (FC_DEVICE, FC_NO_MEMORY).
+ * A runner belongs to one run. Only the waits may be called by one thread while another calls something else.
+ * Failures set the GError (FC_DEVICE, FC_NO_MEMORY).
  */
 #ifndef FC_CORE_RUNNER_H
 #define FC_CORE_RUNNER_H
@@ -70,10 +67,10 @@ struct fc_runner {
   gboolean (*compute)(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn enqueue, void *data,
                       GError **error);
 
+  /* Blocks until the slot's last upload, or download, is done. */
   gboolean (*wait_upload)(fc_runner *runner, guint slot, GError **error);
   gboolean (*wait_download)(fc_runner *runner, guint slot, GError **error);
-  /* Blocks until the slot's last compute and download are done: its buffers may then be used again. Any
-   * thread. */
+  /* Blocks until the slot's last compute and download are done: its buffers may then be used again. */
   gboolean (*wait)(fc_runner *runner, guint slot, GError **error);
   /* Blocks until the compute lane is idle: end of stream, and around stages that
    * have no version for this device. */
@@ -136,8 +133,6 @@ typedef struct fc_driver {
   /* Number of usable devices; 0 with the reason (g_free) when there is none. Starts the driver, which
    * costs about 100 ms the first time. */
   int (*count)(char **reason);
-  /* "cuda:0 (NVIDIA H200)"; g_free. */
-  char *(*describe)(gint32 device);
   /*
    * A runner with three lanes of its own, or with `stream` on the caller's: everything is enqueued there
    * directly and nothing ever waits - wait, wait_upload, wait_download and finish return at once - so a chain

@@ -105,10 +105,12 @@ static gboolean use_devices(fc_plan *plan, const gint32 *devices, guint n, gbool
   return probe_stages(plan, touch, error);
 }
 
-static int count_devices(const fc_plan *plan, char **why) {
+/* Untouched: as many as one likes, where there is a driver for them. */
+static int count_devices(const fc_plan *plan, gboolean touch, char **why) {
   const fc_driver *driver = plan->chain->context->driver;
-  if (driver) return driver->count(why);
-  *why = g_strdup("this build has no CUDA backend");
+  if (driver && touch) return driver->count(why);
+  if (driver && driver->present()) return FC_DEVICES_MOST;
+  *why = g_strdup(driver ? "there is no CUDA driver" : "this build has no CUDA backend");
   return 0;
 }
 
@@ -123,7 +125,7 @@ static gboolean use_named(fc_plan *plan, const char *device, gboolean touch, GEr
   guint n = 0;
   g_autofree char *why = NULL;
   const gboolean all = strcmp(device, "cuda:all") == 0;
-  int count = touch || all ? count_devices(plan, &why) : FC_DEVICES_MOST;
+  int count = count_devices(plan, touch || all, &why);
   if (count == 0) return fc_fail(error, FC_DEVICE, "no CUDA device: %s", why ? why : "none found");
   if (all) {
     for (; n < MIN((guint)count, FC_DEVICES_MOST); n++) devices[n] = FC_CUDA_DEVICE(n);

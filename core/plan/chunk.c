@@ -312,8 +312,9 @@ guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk) {
       const fc_range all[] = {side->made[a], side->held[a], side->view[a], side->virt[a]};
       for (guint i = 0; i < G_N_ELEMENTS(all); i++) hash = mix(mix(hash, all[i].lo - base), all[i].hi - base);
       /* A border at an end of a side that the chain's signal goes beyond is another chunk's work. */
-      if (side->virt[a].lo < 0 || side->virt[a].hi > plan->sides[k].format.extent[a])
-        if (a == (int)plan->cut) return 0;
+      const gint64 extent = plan->sides[k].format.extent[a];
+      if (a == (int)plan->cut && (side->virt[a].lo < 0 || (extent >= 0 && side->virt[a].hi > extent)))
+        return 0;
     }
   }
   return hash ? hash : 1;

@@ -55,7 +55,7 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
   f->base =
       (fc_device_function){.size = sizeof f->base, .entry = f->entry, .bytes = f->bytes, .low = 1, .high = 0};
   const fc_setup setup = {.size = sizeof setup,
-                          .device = fc_plan_device(plan),
+                          .device = plan->devices[0],
                           .compute = plan->compute,
                           .n_in = 1,
                           .in = &in,

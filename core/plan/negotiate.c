@@ -358,7 +358,7 @@ static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
   if (audio != (plan->cut == FC_AXIS_X)) return TRUE;
   if (plan->cut == FC_AXIS_Y && side->format.extent[FC_AXIS_N] != plan->links[0].extent[FC_AXIS_N])
     return TRUE;
-  gboolean outside = out->extent[plan->cut] < 0 ||
+  gboolean outside = out->extent[plan->cut] < 0 || side->format.extent[plan->cut] < 0 ||
                      looks_beyond(r, side->format.extent[plan->cut], out->extent[plan->cut]) ||
                      sticks_out(r, side->format.extent[plan->cut], out->extent[plan->cut]);
   gboolean images =

@@ -132,14 +132,15 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
   }
   if (!query->in) plan->cut = fc_stream_axis(plan->links[1].kind), plan->links[0].kind = plan->links[1].kind;
   if (query->bits > 0) plan->links[plan->n].bits = MIN(query->bits, 64);
+  plan->sample_bytes =
+      query->sample_bytes ? query->sample_bytes : (int)fc_dtype_size(plan->links[plan->n].dtype);
   choose_axis(plan, query);
   return plan;
 }
 
 /* A chunk of borrowed memory is worked on by itself; where that cannot be, it is copied like a file. */
 static gboolean can_borrow(const fc_plan *plan) {
-  return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries &&
-         (plan->n_devices == 0 || fc_plan_device(plan) != FC_HOST);
+  return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries;
 }
 
 fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error) {
@@ -160,12 +161,29 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   return g_steal_pointer(&plan);
 }
 
-fc_plan *fc_plan_with_extent(const fc_plan *plan, gint64 extent, GError **error) {
-  fc_plan *now = copy(plan);
-  now->links[0].extent[plan->cut] = extent;
-  if (fc_plan_renegotiate(now, error)) return now;
-  fc_plan_unref(now);
-  return NULL;
+static gint64 *extent_of(fc_plan *plan, int side) {
+  if (side < 0) return &plan->links[0].extent[plan->cut];
+  fc_format *f = &plan->sides[side].format;
+  return &f->extent[fc_stream_axis(f->kind)];
+}
+
+gint64 fc_plan_extent(const fc_plan *plan, int side) {
+  return *extent_of((fc_plan *)plan, side);
+}
+
+fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error) {
+  g_autoptr(fc_plan) now = copy(plan);
+  *extent_of(now, side) = extent;
+  if (!fc_plan_renegotiate(now, error)) return NULL;
+  for (guint l = 1; l <= plan->n && side >= 0; l++) {
+    const gint64 was = plan->links[l].extent[plan->cut];
+    if (was >= 0 && now->links[l].extent[plan->cut] != was)
+      return fc_fail(error, FC_FATAL,
+                     "%s: the plugin broke its contract: its output was to have another length",
+                     plan->stages[l - 1].name),
+             NULL;
+  }
+  return g_steal_pointer(&now);
 }
 
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch) {

@@ -68,8 +68,9 @@ typedef struct fc_plan {
   fc_format *links; /* n + 1 */
   guint n_sides;
   fc_plan_side *sides;
-  int compute; /* FC_F32 or FC_F64 */
-  int fuse;    /* fc_fuse */
+  int compute;      /* FC_F32 or FC_F64 */
+  int fuse;         /* fc_fuse */
+  int sample_bytes; /* of the output where it goes */
   fc_axis cut;
   gboolean files;    /* source and sink are files, not memory */
   gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
@@ -97,6 +98,7 @@ typedef struct fc_plan_query {
   const char *const *side_names; /* likewise, for messages; may be NULL */
   int wanted;                    /* the element type to be delivered, -1 for the chain's own */
   int bits;                      /* of those that carry information; 0: as they come */
+  int sample_bytes;              /* of the output where it goes; 0: as it is delivered */
   gboolean files;                /* for the prediction: files take time too */
   gboolean rows;                 /* source, sides and sink can do images or arrays by rows */
   gboolean borrowed;             /* see fc_plan */
@@ -112,11 +114,16 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
 fc_plan *fc_plan_ref(fc_plan *plan);
 void fc_plan_unref(fc_plan *plan); /* NULL is allowed */
 
-/* The same for a signal that has turned out to be so long. An operator whose needs grow with that, or that
- * changes its mind about element types or borders, has broken its contract. */
-fc_plan *fc_plan_with_extent(const fc_plan *plan, gint64 extent, GError **error);
+/* The same for a signal - a further input, or the chain's (-1) - that has turned out to be so long. An
+ * operator whose needs grow with that, or that changes its mind about element types or borders, has broken
+ * its contract; and one that by a further input changes an extent that it has told. */
+fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error);
+/* As long as is known; else negative. */
+gint64 fc_plan_extent(const fc_plan *plan, int side);
 /* The same with other chunks (a multiple of plan->multiple where that is possible) and threads. */
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch);
+/* Half the plan's chunk, as whole blocks as long as there are any. */
+gint64 fc_plan_half(const fc_plan *plan);
 /* The same on the CPU, with the failure of the device as the reason. */
 fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error);
 /* Whether the CPU should take over after this failure: of a device that we chose, not the user. */
@@ -124,10 +131,6 @@ gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
 
 /* Predicted seconds on the CPU and on a GPU, start-up included. */
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
-
-static inline gint32 fc_plan_device(const fc_plan *plan) {
-  return plan->n_devices ? plan->devices[0] : FC_HOST;
-}
 
 /* Does the stage run on the CPU? */
 static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
@@ -177,7 +180,7 @@ double fc_plan_bytes(const fc_plan *plan);
 double fc_plan_host_bytes(const fc_plan *plan);
 /* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
-/* Bytes of what is delivered; negative: its length is not known. */
+/* Bytes of the output's samples where it goes; negative: its length is not known. */
 double fc_plan_output_bytes(const fc_plan *plan);
 /* Elements computed for each one delivered, because neighbouring chunks share halos and blocks; at the worst
  * stage, whose index is told. */

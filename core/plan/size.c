@@ -216,7 +216,7 @@ double fc_plan_bytes(const fc_plan *plan) {
 
 double fc_plan_output_bytes(const fc_plan *plan) {
   const fc_format *f = &plan->links[plan->n];
-  double bytes = (double)fc_dtype_size(f->dtype);
+  double bytes = plan->sample_bytes;
   for (int a = 0; a < FC_AXES; a++) bytes *= f->extent[a] < 0 ? -1 : (double)f->extent[a];
   return plan->links[0].extent[plan->cut] < 0 ? -1 : bytes;
 }
@@ -402,8 +402,7 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
                                : "");
 }
 
-/* Half, as whole blocks as long as there are any. */
-static gint64 half(const fc_plan *plan) {
+gint64 fc_plan_half(const fc_plan *plan) {
   gint64 chunk = plan->chunk / 2;
   return chunk > plan->multiple ? fc_scale_floor(chunk, 1, plan->multiple) * plan->multiple : chunk;
 }
@@ -417,7 +416,7 @@ static void leave_room(fc_plan *plan) {
   double need = fc_plan_host_bytes(plan);
   while (plan->chunk > 1 && need > room) {
     gint64 was = plan->chunk;
-    plan->chunk = half(plan);
+    plan->chunk = fc_plan_half(plan);
     double less = fc_plan_host_bytes(plan);
     if (less > need * (1 - FC_LEAST_WORTH_SAVING)) {
       plan->chunk = was;
@@ -433,7 +432,7 @@ static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
   gint64 wanted = plan->chunk;
   while (plan->crew > 1 && !fits(plan)) plan->crew /= 2;
   double need = fc_plan_host_bytes(plan);
-  while (plan->chunk > 1 && !fits(plan)) plan->chunk = half(plan);
+  while (plan->chunk > 1 && !fits(plan)) plan->chunk = fc_plan_half(plan);
   if (!fits(plan) && fc_plan_host_bytes(plan) > need)
     plan->chunk = wanted;
   else if (!asked_for)

@@ -6,11 +6,10 @@
  */
 #include "core/registry/plugin_cache.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "core/base/private_files.h"
+
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FILE_NAME "plugins"
 /* Of the file's layout: another is another cache. */
@@ -103,71 +102,10 @@ void fc_plugin_cache_forget(fc_plugin_cache *cache, const char *path) {
   if (g_hash_table_remove(cache->entries, path)) cache->dirty = TRUE;
 }
 
-/* ---- where it lies ------------------------------------------------------ */
-
-char *fc_plugin_cache_folder(void) {
-  const char *no = g_getenv("FILTERCHAIN_NO_CACHE"), *home = g_get_user_cache_dir();
-  if (no && *no && strcmp(no, "0") != 0) return NULL;
-  return g_path_is_absolute(home) ? g_build_filename(home, "filterchain", NULL) : NULL;
-}
-
-static gboolean is_ours_alone(const struct stat *st) {
-  return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* Ours, and no link that somebody else has laid. */
-static gboolean is_our_folder(const char *path) {
-  struct stat link, st;
-  return lstat(path, &link) == 0 && link.st_uid == geteuid() && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-         is_ours_alone(&st);
-}
-
-/* A superuser with somebody else's home leaves no folders there that its owner cannot write. */
-static gboolean may_make_within(const char *folder) {
-  struct stat st;
-  return geteuid() != 0 || (stat(folder, &st) == 0 && st.st_uid == 0);
-}
-
-/* With the one it lies in (~/.cache), but no home where there is none. */
-static gboolean make_folder(const char *path, int levels) {
-  g_autofree char *parent = g_path_get_dirname(path);
-  if (g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
-  if (levels == 0 || !make_folder(parent, levels - 1) || !may_make_within(parent)) return FALSE;
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 /* ---- reading ------------------------------------------------------------ */
 
-static int open_ours(const char *folder, struct stat *st) {
-  if (!is_our_folder(folder)) return -1;
-  g_autofree char *path = g_build_filename(folder, FILE_NAME, NULL);
-  /* Not waiting, should it be a pipe. */
-  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return -1;
-  if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && is_ours_alone(st) && st->st_size > DIGEST &&
-      st->st_size <= LARGEST)
-    return fd;
-  close(fd);
-  return -1;
-}
-
-/* All of the file, or NULL. */
-static guint8 *read_ours(const char *folder, gsize *size) {
-  struct stat st;
-  int fd = open_ours(folder, &st);
-  if (fd < 0) return NULL;
-  guint8 *data = g_malloc((gsize)st.st_size);
-  *size = 0;
-  while (*size < (gsize)st.st_size) {
-    gssize got = read(fd, data + *size, (gsize)st.st_size - *size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    *size += (gsize)got;
-  }
-  close(fd);
-  if (*size == (gsize)st.st_size) return data;
-  g_free(data);
-  return NULL;
+char *fc_plugin_cache_folder(void) {
+  return fc_private_folder(NULL);
 }
 
 static void digest_of(const guint8 *data, gsize size, guint8 digest[DIGEST]) {
@@ -199,9 +137,10 @@ static void take_entries(fc_plugin_cache *cache, GVariant *tree) {
 
 static void load(fc_plugin_cache *cache) {
   gsize size;
-  g_autofree guint8 *data = read_ours(cache->folder, &size);
+  g_autoptr(GBytes) all = fc_private_read(cache->folder, FILE_NAME, DIGEST + 1, LARGEST);
+  const guint8 *data = all ? g_bytes_get_data(all, &size) : NULL;
   if (!data || !is_whole(data, size)) return;
-  g_autoptr(GBytes) bytes = g_bytes_new(data + DIGEST, size - DIGEST);
+  g_autoptr(GBytes) bytes = g_bytes_new(data + DIGEST, size - DIGEST); /* aligned, as a GVariant wants it */
   g_autoptr(GVariant) tree =
       g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(CACHE_TYPE), bytes, FALSE));
   if (g_variant_is_normal_form(tree)) take_entries(cache, tree);
@@ -230,13 +169,11 @@ static GVariant *tree_of(const fc_plugin_cache *cache) {
 
 static void write_ours(const char *folder, GVariant *tree) {
   gsize size = DIGEST + g_variant_get_size(tree);
-  if (size > LARGEST || !make_folder(folder, 2) || !is_our_folder(folder)) return;
+  if (size > LARGEST) return;
   g_autofree guint8 *data = g_malloc(size);
   g_variant_store(tree, data + DIGEST);
   digest_of(data + DIGEST, size - DIGEST, data);
-  g_autofree char *path = g_build_filename(folder, FILE_NAME, NULL);
-  g_file_set_contents_full(path, (const char *)data, (gssize)size, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
-                           NULL);
+  fc_private_write(folder, 2, FILE_NAME, data, size);
 }
 
 void fc_plugin_cache_save(fc_plugin_cache *cache) {

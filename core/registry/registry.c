@@ -9,6 +9,7 @@
  */
 #include "core/registry/registry.h"
 
+#include "core/base/patience.h"
 #include "core/base/suggest.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/module.h"
@@ -16,7 +17,6 @@
 #include "core/registry/scanner.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -252,7 +252,7 @@ static void open_now(fc_registry *r, plugin_file *file) {
  * mutex in between. */
 static const fc_plugin *ensure_open(fc_registry *r, plugin_file *file) {
   if (file->state == UNSEEN) open_now(r, file);
-  while (file->state == OPENING) pthread_cond_wait(&r->opened, &r->mutex);
+  while (file->state == OPENING) fc_cond_wait(&r->opened, &r->mutex);
   return file->plugin;
 }
 
@@ -438,7 +438,7 @@ static void leave(fc_registry *r) {
 fc_registry *fc_registry_new(void) {
   fc_registry *r = g_new0(fc_registry, 1);
   pthread_mutex_init(&r->mutex, NULL);
-  pthread_cond_init(&r->opened, NULL);
+  fc_cond_init(&r->opened);
   r->dirs = g_ptr_array_new_with_free_func(g_free);
   r->files = g_ptr_array_new_with_free_func(free_file);
   r->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -8,6 +8,7 @@
  * Answers on descriptor 3, a line each: "opening" and "asking" before what may not
  * return, then "fit" or "unfit REASON". What the plugin itself prints goes nowhere.
  */
+#include "core/base/child.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/module.h"
 #include "core/registry/scanner.h"
@@ -22,7 +23,7 @@ static void answer(const char *line, const char *more) {
   char *text = g_strdup_printf("%s%s\n", line, more);
   gsize length = strlen(text);
   /* Short of PIPE_BUF, so it is written whole; a parent that is gone reads nothing. */
-  ssize_t written = write(FC_SCAN_ANSWERS, text, MIN(length, FC_SCAN_ANSWER_LONGEST));
+  ssize_t written = write(FC_CHILD_ANSWERS, text, MIN(length, FC_SCAN_ANSWER_LONGEST));
   g_free(text);
   if (written < 0) _exit(2);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scanner.c - see scanner.h. The child leads a process group of its own, and the whole
- * group is killed in the end, so nothing that a constructor started stays behind.
- */
+/* scanner.c - see scanner.h. */
 #include "core/registry/scanner.h"
+
+#include "core/base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* What the child said: a few lines. */
 typedef struct answers {
@@ -23,34 +18,6 @@ typedef struct answers {
   gint64 deadline;
   gboolean late;
 } answers;
-
-/* Default signals, nothing blocked, a group of its own. */
-static void set_attributes(posix_spawnattr_t *attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_init(attributes);
-  posix_spawnattr_setsigmask(attributes, &none);
-  posix_spawnattr_setsigdefault(attributes, &all);
-  posix_spawnattr_setpgroup(attributes, 0);
-  posix_spawnattr_setflags(attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-}
-
-/* Returns errno. The pipe's ends are close-on-exec; the child keeps only its copy. */
-static int spawn(const char *helper, const char *path, int answer_fd, pid_t *pid) {
-  char *argv[] = {(char *)helper, (char *)path, NULL};
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
-  set_attributes(&attributes);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, answer_fd, FC_SCAN_ANSWERS);
-  for (int fd = 0; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  int failed = posix_spawn(pid, helper, &actions, &attributes, argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return failed;
-}
 
 static gboolean is_complete(const answers *a) {
   return a->length && strstr(a->text, "fit") && a->text[a->length - 1] == '\n';
@@ -73,32 +40,6 @@ static void listen_to(int fd, answers *a) {
     a->text[a->length] = 0;
     if (is_complete(a)) return;
   }
-}
-
-/* Whether the child has ended, which it has soon once its end of the pipe is closed -
- * unless a constructor closed that and lives on. It stays a zombie, so that its number
- * is not another's yet. */
-static gboolean has_ended(pid_t pid, gint64 deadline) {
-  siginfo_t info;
-  while (TRUE) {
-    info.si_pid = 0;
-    int failed = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    if (failed && errno != EINTR) return TRUE; /* the caller ignores SIGCHLD: nothing to see */
-    if (!failed && info.si_pid == pid) return TRUE;
-    if (g_get_monotonic_time() >= deadline) return FALSE;
-    g_usleep(500);
-  }
-}
-
-/* The child's wait status, or -1 where nobody kept it. */
-static int reap(pid_t pid, answers *a) {
-  int status = -1;
-  if (!a->late && !is_complete(a)) a->late = !has_ended(pid, a->deadline);
-  kill(-pid, SIGKILL); /* the child, and what the plugin started */
-  pid_t got;
-  do got = waitpid(pid, &status, 0);
-  while (got < 0 && errno == EINTR);
-  return got == pid ? status : -1;
 }
 
 /* Where posix_spawn starts the child by fork, as it may and under valgrind does, it cannot tell that the
@@ -128,12 +69,14 @@ gboolean fc_scan_plugin(const char *helper, const char *path, GError **error) {
   pid_t pid;
   answers a = {0};
   if (pipe2(ends, O_CLOEXEC) != 0) return fc_fail(error, FC_IO, "cannot be looked at: %s", g_strerror(errno));
-  int failed = spawn(helper, path, ends[1], &pid);
+  int failed = fc_child_start(helper, path, -1, ends[1], &pid);
   close(ends[1]);
   if (!failed) listen_to(ends[0], &a);
   close(ends[0]);
   if (failed) return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(failed));
-  int status = reap(pid, &a);
+  /* It ends soon once its end of the pipe is closed - unless a constructor closed that and lives on. */
+  if (!a.late && !is_complete(&a)) a.late = !fc_child_has_ended(pid, a.deadline);
+  int status = fc_child_end(pid);
   if (!was_started(helper, &a, status))
     return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(errno));
   return judge(&a, status, error);

@@ -17,8 +17,7 @@ G_BEGIN_DECLS
 
 /* The child's time to answer, in milliseconds. */
 #define FC_SCAN_TIMEOUT_MS 5000
-/* The descriptor it answers on, and the longest line. */
-#define FC_SCAN_ANSWERS        3
+/* The longest line that it answers, on FC_CHILD_ANSWERS. */
 #define FC_SCAN_ANSWER_LONGEST 1024
 
 /* TRUE when the file may be opened here; FALSE with the end of a sentence about it:

@@ -58,6 +58,8 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
 }
 
 typedef struct attempt {
+  const char *input, *output; /* files, */
+  const fc_view *in, *out;    /* or views */
   fc_chain *chain;
   const fc_ends *ends;
   const fc_options *options;
@@ -91,7 +93,7 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
       fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
       fc_chain_forget(a->chain);
       tried = plan->chunk;
-      fc_plan *less = fc_plan_with_chunk(plan, plan->chunk / 2, plan->threads, 0);
+      fc_plan *less = fc_plan_with_chunk(plan, fc_plan_half(plan), plan->threads, 0);
       fc_plan_unref(plan), plan = less;
     } else if (!began && fc_plan_may_leave_device(plan, why)) {
       fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", name,
@@ -131,58 +133,59 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   return ok;
 }
 
-static gboolean run_file_once(fc_chain *chain, const char *input, const char *output, const fc_options *o,
-                              fc_result *result, gboolean *again, GError **error) {
-  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  fc_starting *starting = start_device(chain, o);
-  attempt a = {.chain = chain, .options = o, .trace = trace, .result = result};
-  fc_opened *opened = fc_opened_files(chain, input, output, o, error);
-  gboolean ok = opened && run_opened(&a, opened, error);
+static gboolean run_file_once(attempt *a, GError **error) {
+  const fc_options *o = a->options;
+  a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  fc_starting *starting = start_device(a->chain, o);
+  fc_opened *opened = fc_opened_files(a->chain, a->input, a->output, o, error);
+  gboolean ok = opened && run_opened(a, opened, error);
   fc_sink *sink = opened ? opened->sink : NULL;
   /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
-  ok = ok && fc_trace_write(trace, error) && (!sink || sink->commit(sink, error));
-  *again = !ok && a.again && g_strcmp0(input, "-") != 0 && !(sink && sink->direct);
+  ok = ok && fc_trace_write(a->trace, error) && (!sink || sink->commit(sink, error));
+  a->again = a->again && g_strcmp0(a->input, "-") != 0 && !(sink && sink->direct);
   fc_opened_free(opened);
-  fc_trace_free(trace);
-  if (starting) chain->context->driver->start_wait(starting);
+  fc_trace_free(a->trace);
+  if (starting) a->chain->context->driver->start_wait(starting);
   return ok;
 }
 
-/* After a device that we chose, not the user, has failed under way: the same result is to be had
- * without it. */
-static void start_over(fc_chain *chain, const char *name, fc_options *o, fc_result **result, GError **why,
-                       char **reason) {
-  fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
-                 (*why)->message);
-  *reason = g_strdup_printf("the GPU failed (%s)", (*why)->message);
-  g_clear_error(why);
-  fc_chain_forget(chain);
-  fc_result_free(*result);
-  *result = fc_result_new();
-  o->device = "cpu";
+/* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
+ * result is to be had without it. A failed run may have measured something nevertheless. */
+static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *options,
+                            gboolean (*once)(attempt *a, GError **error), const char *name,
+                            fc_result **result, GError **error) {
+  fc_options o = fc_full_options(options);
+  const gint64 start = g_get_monotonic_time();
+  g_autofree char *reason = NULL;
+  GError *why = NULL;
+  a->chain = chain, a->options = &o, a->result = fc_result_new();
+  gboolean ok = once(a, &why);
+  if (!ok && a->again) {
+    fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
+                   why->message);
+    reason = g_strdup_printf("the GPU failed (%s)", why->message);
+    g_clear_error(&why);
+    fc_chain_forget(chain);
+    fc_result_free(a->result);
+    a->result = fc_result_new();
+    o.device = "cpu";
+    ok = once(a, &why);
+  }
+  a->result->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (reason) fc_result_set_reason(a->result, reason);
+  if (!ok) g_propagate_error(error, why);
+  if ((ok || a->result->n_measured > 0) && result)
+    *result = a->result;
+  else
+    fc_result_free(a->result);
+  return ok;
 }
 
 gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                            fc_result **result, GError **error) {
-  fc_options o = fc_full_options(options);
-  const gint64 start = g_get_monotonic_time();
-  gboolean again = FALSE;
-  GError *why = NULL;
-  g_autofree char *reason = NULL;
-  fc_result *r = fc_result_new();
-  gboolean ok = run_file_once(chain, input, output, &o, r, &again, &why);
-  if (again) {
-    start_over(chain, input ? input : "the chain", &o, &r, &why, &reason);
-    ok = run_file_once(chain, input, output, &o, r, &again, &why);
-  }
-  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
-  if (reason) fc_result_set_reason(r, reason);
-  if (!ok) g_propagate_error(error, why);
-  if ((ok || r->n_measured > 0) && result)
-    *result = r;
-  else
-    fc_result_free(r);
-  return ok;
+  attempt a = {.input = input, .output = output};
+  if (result) *result = NULL;
+  return run_attempt(chain, &a, options, run_file_once, input ? input : "the chain", result, error);
 }
 
 char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
@@ -276,15 +279,14 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 }
 
 /* A run that is ready needs nothing but to be run. */
-static gboolean run_host_ready(attempt *a, GBytes *key, const fc_view *in, const fc_view *out,
-                               gboolean *found, GError **error) {
+static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError **error) {
   fc_run *ready = a->trace ? NULL : fc_ready_take(a->chain, key);
   *found = ready != NULL;
   if (!ready) return FALSE;
   gboolean began;
   const fc_plan *plan = fc_run_plan(ready);
-  fc_ends ends = {.in = in, .out = out, .name = "output"};
-  gboolean ok = check_shape(plan, out, error);
+  fc_ends ends = {.in = a->in, .out = a->out, .name = "output"};
+  gboolean ok = check_shape(plan, a->out, error);
   fc_result_set_reason(a->result, plan->reason);
   if (ok) {
     ok = fc_run_execute(ready, &ends, a->options, NULL, a->result, &began, error);
@@ -297,52 +299,34 @@ static gboolean run_host_ready(attempt *a, GBytes *key, const fc_view *in, const
   return ok;
 }
 
-static gboolean run_host_once(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *o,
-                              fc_result *result, gboolean *again, GError **error) {
-  fc_trace *trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  attempt a = {.chain = chain, .options = o, .trace = trace, .result = result};
-  g_autoptr(GBytes) key = fc_view_key(chain, in, out->dtype, NULL, o);
-  gboolean found = FALSE, ok = run_host_ready(&a, key, in, out, &found, error);
+static gboolean run_host_once(attempt *a, GError **error) {
+  const fc_options *o = a->options;
+  a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
+  g_autoptr(GBytes) key = fc_view_key(a->chain, a->in, a->out->dtype, NULL, o);
+  gboolean found = FALSE, ok = run_host_ready(a, key, &found, error);
   if (!found) {
-    fc_opened *opened = fc_opened_views(chain, in, out, o, error);
+    fc_opened *opened = fc_opened_views(a->chain, a->in, a->out, o, error);
     g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
     fc_ends ends;
-    ok = plan && check_shape(plan, out, error) && fc_opened_ends(opened, plan, &ends, error);
-    a.ends = &ends;
+    ok = plan && check_shape(plan, a->out, error) && fc_opened_ends(opened, plan, &ends, error);
+    a->ends = &ends;
     /* Kept are runs of nothing but the views, which the next call may have others of. */
-    if (ok) ok = run_plan(&a, plan, plan->borrowed && plan->n_sides == 0 ? key : NULL, error);
+    if (ok) ok = run_plan(a, plan, plan->borrowed && plan->n_sides == 0 ? key : NULL, error);
     fc_opened_free(opened);
   }
-  ok = ok && fc_trace_write(trace, error);
-  *again = !ok && a.again;
-  fc_trace_free(trace);
+  ok = ok && fc_trace_write(a->trace, error);
+  fc_trace_free(a->trace);
   return ok;
 }
 
 gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
                            fc_result **result, GError **error) {
   fc_view from, to;
+  if (result) *result = NULL;
   if (!fc_check_view(in, &from, "input", FALSE, error) || !fc_check_view(out, &to, "output", FALSE, error))
     return FALSE;
-  fc_options o = fc_full_options(options);
-  const gint64 start = g_get_monotonic_time();
-  gboolean again = FALSE;
-  GError *why = NULL;
-  g_autofree char *reason = NULL;
-  fc_result *r = fc_result_new();
-  gboolean ok = run_host_once(chain, &from, &to, &o, r, &again, &why);
-  if (again) {
-    start_over(chain, "memory", &o, &r, &why, &reason);
-    ok = run_host_once(chain, &from, &to, &o, r, &again, &why);
-  }
-  r->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
-  if (reason) fc_result_set_reason(r, reason);
-  if (!ok) g_propagate_error(error, why);
-  if (ok && result)
-    *result = r;
-  else
-    fc_result_free(r);
-  return ok;
+  attempt a = {.in = &from, .out = &to};
+  return run_attempt(chain, &a, options, run_host_once, "memory", result, error);
 }
 
 /* ---- a caller's stream ------------------------------------------------------------- */

@@ -109,8 +109,7 @@ static gboolean load(fc_borrow *b, fc_workspace *w, const fc_slot *slot, fc_room
   fc_view there = fc_buffer_view(to, made, format), here = part_of(b->in, made);
   const gint64 start = fc_trace_now(w->trace);
   if (fc_view_count(&there) && !w->runner->copy(w->runner, &there, &here, NULL, error)) return FALSE;
-  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "copy", start, slot->number,
-               fc_view_count(&there) * (gint64)fc_dtype_size(there.dtype));
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "copy", start, slot->number, fc_view_bytes(&there));
   return TRUE;
 }
 

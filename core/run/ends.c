@@ -7,7 +7,6 @@
 #include "core/run/memory.h"
 
 #include <string.h>
-#include <sys/statvfs.h>
 
 /* ---- opening -------------------------------------------------------------------- */
 
@@ -58,9 +57,6 @@ static gboolean open_sides(fc_opened *o, GError **error) {
     for (guint k = 0; k < chain->stages[i].n_inputs; k++) {
       const fc_stage *stage = &chain->stages[i];
       fc_source *source = open_side(chain->context, stage, &stage->inputs[k], o->options, error);
-      /* Chunks are cut by what is known of them. */
-      if (source && source->format.extent[fc_stream_axis(source->format.kind)] < 0)
-        source = fc_source_load(source, chain->context->frames, error);
       if (!source) return FALSE;
       o->sides[o->n_sides] = source;
       o->side_formats[o->n_sides] = &source->format;
@@ -145,6 +141,7 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .side_names = o->side_names,
                          .wanted = o->wanted,
                          .bits = o->bits,
+                         .sample_bytes = o->sample_bytes,
                          .files = o->files,
                          .rows = rows,
                          .borrowed = o->borrowed,
@@ -153,25 +150,34 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .options = o->options};
 }
 
-/* A stage that needs all of it must have it all. */
-static gboolean load_whole(fc_opened *o, const fc_plan *plan, gboolean *loaded, GError **error) {
-  *loaded = plan->whole && o->source && o->format.extent[plan->cut] < 0;
-  if (!*loaded) return TRUE;
-  fc_source *source = g_steal_pointer(&o->source);
-  o->source = fc_source_load(source, o->chain->context->frames, error);
-  if (o->source) o->format = o->source->format;
-  return o->source != NULL;
+/* Takes the source over; NULL on failure. */
+static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
+  *source = fc_source_load(g_steal_pointer(source), o->chain->context->frames, error);
+  return *source != NULL;
+}
+
+/* What is needed all at once, or out of order, and does not say how long it is, is read into memory: then
+ * there is another plan to be made. */
+static gboolean load_unknown(fc_opened *o, const fc_plan *plan, gboolean *loaded, GError **error) {
+  *loaded = FALSE;
+  if (plan->whole && o->source && fc_plan_extent(plan, -1) < 0) {
+    if (!load(o, &o->source, error)) return FALSE;
+    o->format = o->source->format, *loaded = TRUE;
+  }
+  for (guint k = 0; k < o->n_sides; k++) {
+    if (!plan->sides[k].random || fc_plan_extent(plan, (int)k) >= 0) continue;
+    if (!load(o, &o->sides[k], error)) return FALSE;
+    o->side_formats[k] = &o->sides[k]->format, o->side_names[k] = o->sides[k]->name, *loaded = TRUE;
+  }
+  return TRUE;
 }
 
 /* An output that cannot fit where it is going is refused before a byte is written. */
 static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **error) {
   const double bytes = fc_plan_output_bytes(plan);
-  struct statvfs there;
-  if (!o->sink || !o->sink->plain || bytes < 0) return TRUE;
-  g_autofree char *folder = g_path_get_dirname(o->sink->name);
-  if (statvfs(folder, &there) != 0) return TRUE; /* told when it is opened */
-  const double room = (double)there.f_bavail * (double)there.f_frsize;
-  if (bytes <= room) return TRUE;
+  if (!o->sink || !o->sink->room || !o->sample_bytes || bytes < 0) return TRUE;
+  const double room = o->sink->room(o->sink);
+  if (room < 0 || bytes <= room) return TRUE;
   g_autofree char *size = fc_size_for_message(bytes), *left = fc_size_for_message(room);
   return fc_fail(error, FC_IO, "%s: the output takes %s, and where it goes %s are left", o->sink->name, size,
                  left);
@@ -182,26 +188,25 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
     fc_plan_query query = query_of(o, touch);
     g_autoptr(fc_plan) formats = fc_plan_formats(o->chain, &query, error);
     gboolean loaded = FALSE;
-    if (!formats || !load_whole(o, formats, &loaded, error)) return NULL;
+    if (!formats || !load_unknown(o, formats, &loaded, error)) return NULL;
     if (loaded) continue;
     if (o->sink) {
       fc_format wish = formats->links[formats->n];
       if (!o->sink->accept(o->sink, &wish, error)) return NULL;
       o->wanted = wish.dtype, o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
+      o->sample_bytes = o->sink->sample_bytes;
     }
     query = query_of(o, touch);
     g_autoptr(fc_plan) plan = fc_plan_new(o->chain, &query, error);
-    return plan && check_room(o, plan, error) ? g_steal_pointer(&plan) : NULL;
+    if (!plan || !load_unknown(o, plan, &loaded, error)) return NULL;
+    if (!loaded) return check_room(o, plan, error) ? g_steal_pointer(&plan) : NULL;
   }
 }
 
 gboolean fc_opened_ends(fc_opened *o, const fc_plan *plan, fc_ends *ends, GError **error) {
-  fc_context *context = o->chain->context;
   for (guint k = 0; k < o->n_sides; k++) {
-    fc_source *source = fc_source_cast(g_steal_pointer(&o->sides[k]), plan->sides[k].format.dtype);
-    if (plan->sides[k].random) source = fc_source_load(source, context->frames, error);
-    if (!source) return FALSE;
-    o->sides[k] = source;
+    o->sides[k] = fc_source_cast(o->sides[k], plan->sides[k].format.dtype);
+    if (plan->sides[k].random && !load(o, &o->sides[k], error)) return FALSE;
   }
   if (o->borrowed && !plan->borrowed) { /* copied like a file */
     o->source = fc_memory_source_new(o->in);

@@ -66,10 +66,6 @@ static fc_view part_of(const fc_feed *feed, fc_slot *slot, fc_range range) {
   return fc_buffer_view(buffer_of(feed, slot), what, format_of(feed, slot->states->plan));
 }
 
-static gint64 bytes_of(const fc_view *v) {
-  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
-}
-
 /* ---- reading ------------------------------------------------------------------- */
 
 /* Reads elements that no chunk looks at into the front of the slot's buffer. */
@@ -92,6 +88,11 @@ static gboolean skip_to(fc_feed *feed, fc_slot *slot, gint64 position, GError **
   return TRUE;
 }
 
+/* The first element that the chunk looks at. */
+static gint64 needed_from(const fc_feed *feed, fc_slot *slot) {
+  return feed->side < 0 ? slot->chunk->needed : link_of(feed, slot)->made[feed->axis].lo;
+}
+
 /* The first of what is kept of the past. */
 static gint64 kept_from(const fc_feed *feed) {
   return feed->memory ? feed->tail.held[feed->axis].lo : feed->read_to;
@@ -104,9 +105,8 @@ static gint64 kept_from(const fc_feed *feed) {
  */
 static gboolean restore_tail(fc_feed *feed, fc_slot *slot, GError **error) {
   fc_range *made = &link_of(feed, slot)->made[feed->axis];
-  const gint64 needed = feed->side < 0 ? slot->chunk->needed : made->lo;
   if (fc_range_empty(*made) || made->lo >= feed->read_to) return TRUE;
-  if (kept_from(feed) > needed && kept_from(feed) > made->lo)
+  if (kept_from(feed) > needed_from(feed, slot) && kept_from(feed) > made->lo)
     return fc_fail(error, FC_FATAL, "%s: the demand of a chunk ran backwards", feed->source->name);
   made->lo = MAX(made->lo, kept_from(feed));
   fc_range both = {made->lo, MIN(made->hi, feed->read_to)};
@@ -159,7 +159,7 @@ static gboolean read_rest(fc_feed *feed, fc_slot *slot, GError **error) {
     feed->read_to += got;
   }
   fc_view all = part_of(feed, slot, (fc_range){MIN(from, feed->read_to), feed->read_to});
-  fc_trace_add(feed->trace, FC_TRACK_READER, "read", start, slot->number, bytes_of(&all));
+  fc_trace_add(feed->trace, FC_TRACK_READER, "read", start, slot->number, fc_view_bytes(&all));
   if (!feed->ended || feed->source->format.extent[feed->axis] < 0) return TRUE;
   return fc_fail(error, FC_IO, "%s: ends after %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, feed->source->name,
                  feed->read_to, feed->source->format.extent[feed->axis]);
@@ -190,15 +190,15 @@ gboolean fc_feed_fill(fc_feed *feed, fc_slot *slot, GError **error) {
   return TRUE;
 }
 
-gboolean fc_feed_recut(fc_feed *feed, fc_slot *slot, const fc_range held[FC_AXES], fc_range made,
-                       GError **error) {
-  /* The samples stay where they were read to; the new demand is a part of the old. */
-  fc_chunk_link *link = &slot->chunk->links[0];
+gboolean fc_feed_recut(fc_feed *feed, fc_slot *slot, const fc_chunk_link *was, GError **error) {
+  fc_chunk_link *link = link_of(feed, slot);
+  const fc_range made = was->made[feed->axis];
   fc_range *now = &link->made[feed->axis];
-  if (!fc_range_empty(*now) && (slot->chunk->needed < made.lo || now->hi > feed->read_to))
+  if (!fc_range_empty(*now) && (needed_from(feed, slot) < made.lo || now->hi > feed->read_to))
     return fc_fail(error, FC_FATAL, "%s: the demand of the last chunk ran backwards", feed->source->name);
-  *now = (fc_range){MIN(made.lo, feed->read_to), MIN(MAX(made.lo, feed->read_to), made.hi)};
-  for (int a = 0; a < FC_AXES; a++) link->held[a] = held[a];
+  now->lo = MIN(made.lo, feed->read_to);
+  now->hi = MAX(MIN(made.hi, feed->read_to), now->lo);
+  memcpy(link->held, was->held, sizeof link->held);
   return TRUE;
 }
 

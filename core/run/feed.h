@@ -35,10 +35,8 @@ void fc_feed_clear(fc_feed *feed);
  * a source that does not say how long it is; else that is an error. */
 gboolean fc_feed_fill(fc_feed *feed, fc_slot *slot, GError **error);
 
-/* What has been read of the chain's signal stays where it is, while the chunk has been cut anew by a plan
- * that knows the end. */
-gboolean fc_feed_recut(fc_feed *feed, fc_slot *slot, const fc_range held[FC_AXES], fc_range made,
-                       GError **error);
+/* What has been read stays where it `was`, while the chunk has been cut anew by a plan that knows an end. */
+gboolean fc_feed_recut(fc_feed *feed, fc_slot *slot, const fc_chunk_link *was, GError **error);
 
 /* Element by element another type, rounded as an operator would; takes the source over. */
 fc_source *fc_source_cast(fc_source *source, int dtype);

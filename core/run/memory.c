@@ -41,7 +41,7 @@ static void copy_share(guint index, guint worker, void *data) {
 /* Shares out the longest of the axes whose neighbours do not lie side by side, or X. */
 static void copy_shared(fc_pool *pool, const fc_view *to, const fc_view *from) {
   sharing s = {*to, *from, FC_AXIS_X, 0};
-  gint64 bytes = fc_view_count(to) * (gint64)fc_dtype_size(to->dtype);
+  gint64 bytes = fc_view_bytes(to);
   for (int a = FC_AXIS_N; a <= FC_AXIS_Y; a++)
     if (to->shape[a] > 1 && (s.axis == FC_AXIS_X || to->shape[a] > to->shape[s.axis])) s.axis = a;
   gint64 shares = CLAMP(bytes / COPY_BYTES, 1, fc_pool_threads(pool));
@@ -117,7 +117,14 @@ fc_source *fc_memory_source_new(const fc_view *view) {
 
 #define LOAD_FIRST (1 << 16)
 
-static void view_of(fc_view *v, const fc_format *f, void *data, fc_axis axis, gint64 from, gint64 count) {
+gint64 fc_element_bytes(const fc_format *f, fc_axis axis) {
+  gint64 bytes = (gint64)fc_dtype_size(f->dtype);
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)axis) bytes *= MAX(f->extent[a], 1);
+  return bytes;
+}
+
+fc_view fc_dense_view(const fc_format *f, void *data, fc_axis axis, gint64 from, gint64 count) {
   fc_buffer b = {.device = FC_HOST, .memory = data};
   gint64 capacity[FC_AXES];
   fc_range what[FC_AXES];
@@ -129,7 +136,7 @@ static void view_of(fc_view *v, const fc_format *f, void *data, fc_axis axis, gi
   fc_format interleaved = *f;
   interleaved.layout = FC_INTERLEAVED;
   fc_buffer_pack(&b, &interleaved, capacity);
-  *v = fc_buffer_view(&b, what, f);
+  return fc_buffer_view(&b, what, f);
 }
 
 /* Samples that are being loaded. */
@@ -162,8 +169,7 @@ static gboolean load_all(fc_source *source, fc_axis axis, loading *l, GError **e
       return fc_fail(error, FC_NO_MEMORY,
                      "%s: a stage needs the whole signal at once, and it does not fit in memory",
                      source->name);
-    fc_view into;
-    view_of(&into, &source->format, l->data, axis, l->have, l->room - l->have);
+    fc_view into = fc_dense_view(&source->format, l->data, axis, l->have, l->room - l->have);
     got = source->read(source, &into, error);
     if (got < 0) return FALSE;
   }
@@ -173,17 +179,14 @@ static gboolean load_all(fc_source *source, fc_axis axis, loading *l, GError **e
 fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error) {
   const fc_format *f = &source->format;
   const fc_axis axis = fc_stream_axis(f->kind);
-  loading l = {.pool = pool, .frame = fc_dtype_size(f->dtype)};
-  for (int a = 0; a < FC_AXES; a++)
-    if (a != (int)axis) l.frame *= (gsize)MAX(f->extent[a], 1);
+  loading l = {.pool = pool, .frame = (gsize)fc_element_bytes(f, axis)};
   if (!load_all(source, axis, &l, error)) {
     fc_frame_pool_give(pool, l.frame * (gsize)l.room);
     free(l.data);
     source->free(source);
     return NULL;
   }
-  fc_view all;
-  view_of(&all, f, l.data, axis, 0, l.have);
+  fc_view all = fc_dense_view(f, l.data, axis, 0, l.have);
   memory_source *me = (memory_source *)fc_memory_source_new(&all);
   me->owned = l.data, me->pool = fc_frame_pool_ref(pool), me->counted = l.frame * (gsize)l.room;
   me->base.format = *f;
@@ -238,16 +241,15 @@ gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, int border,
 
 gint64 fc_source_skip(fc_source *source, gint64 count, GError **error) {
   const fc_format *f = &source->format;
-  gint64 frame = (gint64)fc_dtype_size(f->dtype) * f->extent[FC_AXIS_C], done = 0, got = 1;
-  gint64 piece = CLAMP(SKIP_BYTES / MAX(frame, 1), 1, MAX(count, 1));
+  gint64 frame = fc_element_bytes(f, FC_AXIS_X), done = 0, got = 1;
+  gint64 piece = CLAMP(SKIP_BYTES / frame, 1, MAX(count, 1));
   g_autofree void *memory = g_try_malloc((gsize)(piece * frame) + 1);
   if (!memory) {
     fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);
     return -1;
   }
   while (done < count && got > 0) {
-    fc_view into;
-    view_of(&into, f, memory, FC_AXIS_X, 0, MIN(piece, count - done));
+    fc_view into = fc_dense_view(f, memory, FC_AXIS_X, 0, MIN(piece, count - done));
     got = source->read(source, &into, error);
     done += MAX(got, 0);
   }

@@ -16,6 +16,11 @@ fc_source *fc_memory_source_new(const fc_view *view);
 /* Writes into the caller's view, in its element type. */
 fc_sink *fc_memory_sink_new(const fc_view *view);
 
+/* Bytes of one element along an axis, with all that lies there of the others. */
+gint64 fc_element_bytes(const fc_format *format, fc_axis axis);
+/* What stands at [from, from + count) of an axis, of samples that lie in memory one after another. */
+fc_view fc_dense_view(const fc_format *format, void *data, fc_axis axis, gint64 from, gint64 count);
+
 /*
  * Reads a source to its end and returns one of known length in its place, which owns the samples; for stages
  * that need the whole signal at once, and for further inputs that are looked at out of order. The samples

@@ -14,7 +14,6 @@
 
 struct fc_run {
   fc_plan *plan;
-  gboolean on_stream; /* on a stream of the caller's */
   gboolean used, broken;
   guint n_workspaces, n_slots; /* slots of each */
   fc_states **states;          /* a device */
@@ -35,11 +34,10 @@ struct fc_run {
   gint64 collecting; /* the frame that they are of, of a batch that goes by rows */
   GThread *caller;
   gint64 told; /* when progress was told; the caller's alone */
-  gint64 done;
-  gint64 bytes_up, bytes_down;
 
   pthread_mutex_t reading; /* who cuts and reads the next chunk */
   gint64 number;           /* of it; guarded by reading, as is what follows */
+  gint64 have;             /* of a session: elements that there are so far; else negative */
   gboolean over;           /* there is no more, or it failed: nobody asks the source again */
   gint64 *entered;         /* a workspace: chunks that were read for it */
 
@@ -49,6 +47,8 @@ struct fc_run {
   GError *error;    /* the first one */
   gint64 *computed; /* a workspace: chunks that were computed */
   gint64 released;  /* chunks that were released */
+  gint64 done;      /* elements of the output that were released */
+  gint64 total;     /* of how many; negative: not known yet */
 };
 
 typedef struct worker {
@@ -101,10 +101,6 @@ static gboolean take_turn(void *data, guint stage, gint64 number, gboolean begin
   return TRUE;
 }
 
-static gint64 bytes_of(const fc_view *v) {
-  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
-}
-
 static gboolean on_device(const fc_run *r) {
   return r->plan->n_devices != 0;
 }
@@ -123,56 +119,86 @@ static void give_states(fc_run *r, worker *me) {
   me->slot->states = fc_states_ref(states);
 }
 
-/* From now on by a plan that knows where the signal ends. What is under way goes on by the old one. */
-static gboolean replan(fc_run *r, gint64 extent, GError **error) {
-  fc_plan *plan = fc_plan_with_extent(r->now, extent, error);
-  if (!plan) return FALSE;
-  const guint n = MAX(plan->n_devices, 1);
-  fc_states **states = g_new0(fc_states *, n);
-  gboolean ok = TRUE;
+/* By which chunks are cut from now on; takes it and its states over. */
+static void set_plan(fc_run *r, fc_plan *plan, fc_states *const *states) {
+  const gint64 extent = plan->links[plan->n].extent[plan->cut];
+  r->now = plan;
+  memcpy(r->now_states, states, MAX(plan->n_devices, 1) * sizeof *states);
+  pthread_mutex_lock(&r->mutex);
+  r->total = extent < 0 ? extent : extent * fc_plan_frames(plan);
+  pthread_mutex_unlock(&r->mutex);
+}
+
+static void clear_plan(fc_plan *plan, fc_states **states) {
+  for (guint d = 0; plan && d < MAX(plan->n_devices, 1); d++) {
+    fc_states_unref(states[d]);
+    states[d] = NULL;
+  }
+  fc_plan_unref(plan);
+}
+
+/* From now on by a plan that knows where an input ends, numbered as in fc_plan_with_extent. What is under way
+ * goes on by the old one. */
+static gboolean replan(fc_run *r, int side, gint64 extent, GError **error) {
+  const guint n = MAX(r->plan->n_devices, 1);
+  fc_plan *plan = fc_plan_with_extent(r->now, side, extent, error);
+  g_autofree fc_states **states = g_new0(fc_states *, n);
+  gboolean ok = plan != NULL;
   for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, error)) != NULL;
-  for (guint d = 0; d < n; d++) {
-    fc_states *old = ok ? r->now_states[d] : states[d];
-    if (ok) r->now_states[d] = states[d];
-    fc_states_unref(old);
+  if (!ok) {
+    clear_plan(plan, states);
+    return FALSE;
   }
-  g_free(states);
-  if (ok) fc_chunker_replan(r->chunker, plan);
-  fc_plan_unref(ok ? r->now : plan);
-  if (ok) r->now = plan;
-  return ok;
-}
-
-/* The signal has turned out to end: cuts the chunk in hand anew. */
-static gboolean learn_end(fc_run *r, worker *me, gboolean *more, GError **error) {
-  fc_slot *slot = me->slot;
-  fc_chunk_link *first = &slot->chunk->links[0];
-  fc_range held[FC_AXES], made = first->made[r->plan->cut];
-  memcpy(held, first->held, sizeof held);
-  if (!replan(r, r->feed.read_to, error)) return FALSE;
-  give_states(r, me);
-  *more = fc_chunker_next(r->chunker, slot->chunk);
-  return !*more || fc_feed_recut(&r->feed, slot, held, made, error);
-}
-
-static gboolean read_inputs(fc_run *r, worker *me, gboolean *more, GError **error) {
-  fc_slot *slot = me->slot;
-  if (r->ends->source) {
-    if (!fc_feed_fill(&r->feed, slot, error)) return FALSE;
-    if (r->feed.ended && r->now->links[0].extent[r->plan->cut] < 0 && !learn_end(r, me, more, error))
-      return FALSE;
-  }
-  for (guint k = 0; *more && k < r->plan->n_sides; k++)
-    if (!fc_feed_fill(&r->sides[k], slot, error)) return FALSE;
+  clear_plan(r->now, r->now_states);
+  fc_chunker_replan(r->chunker, plan);
+  set_plan(r, plan, states);
   return TRUE;
 }
 
-/* `have` as in fc_run_step. FALSE: there is no chunk, or none for now, or an error. */
-static gboolean acquire_chunk(fc_run *r, worker *me, gint64 have, GError **error) {
+static gboolean next_chunk(fc_run *r, fc_chunk *chunk) {
+  return r->have >= 0 ? fc_chunker_within(r->chunker, chunk, r->have) : fc_chunker_next(r->chunker, chunk);
+}
+
+static fc_feed *feed_of(fc_run *r, int side) {
+  return side < 0 ? &r->feed : &r->sides[side];
+}
+
+/* An input has turned out to end, and those before it have been read: cuts the chunk in hand anew. */
+static gboolean learn_end(fc_run *r, worker *me, int ended, gboolean *more, GError **error) {
+  fc_chunk *chunk = me->slot->chunk;
+  const fc_chunk_link first = chunk->links[0];
+  g_autofree fc_chunk_link *sides = g_memdup2(chunk->sides, MAX(r->plan->n_sides, 1) * sizeof *sides);
+  if (!replan(r, ended, feed_of(r, ended)->read_to, error)) return FALSE;
+  give_states(r, me);
+  *more = next_chunk(r, chunk);
+  for (int k = r->ends->source ? -1 : 0; *more && k <= ended; k++)
+    if ((k < 0 || !r->plan->sides[k].random) &&
+        !fc_feed_recut(feed_of(r, k), me->slot, k < 0 ? &first : &sides[k], error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean read_input(fc_run *r, worker *me, int side, gboolean *more, GError **error) {
+  fc_feed *feed = feed_of(r, side);
+  if (!fc_feed_fill(feed, me->slot, error)) return FALSE;
+  return !feed->ended || fc_plan_extent(r->now, side) >= 0 || learn_end(r, me, side, more, error);
+}
+
+/* Last those in memory, when nothing changes the chunk any more. */
+static gboolean read_inputs(fc_run *r, worker *me, gboolean *more, GError **error) {
+  const int n = (int)r->plan->n_sides;
+  if (r->ends->source && !read_input(r, me, -1, more, error)) return FALSE;
+  for (int random = FALSE; random <= TRUE; random++)
+    for (int k = 0; *more && k < n; k++)
+      if (r->plan->sides[k].random == random && !read_input(r, me, k, more, error)) return FALSE;
+  return TRUE;
+}
+
+/* FALSE: there is no chunk, or none for now, or an error. */
+static gboolean acquire_chunk(fc_run *r, worker *me, GError **error) {
   fc_slot *slot = me->slot;
   give_states(r, me);
-  gboolean more =
-      have >= 0 ? fc_chunker_within(r->chunker, slot->chunk, have) : fc_chunker_next(r->chunker, slot->chunk);
+  gboolean more = next_chunk(r, slot->chunk);
   slot->number = r->number;
   if (!more || !read_inputs(r, me, &more, error) || !more) return FALSE;
   fc_chunker_commit(r->chunker, slot->chunk);
@@ -186,8 +212,7 @@ static gboolean acquire_chunk(fc_run *r, worker *me, gint64 have, GError **error
 
 static gboolean acquire(fc_run *r, worker *me, GError **error) {
   pthread_mutex_lock(&r->reading);
-  gboolean ok =
-      !r->over && !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, -1, error);
+  gboolean ok = !r->over && !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, error);
   r->over = !ok;
   pthread_mutex_unlock(&r->reading);
   return ok;
@@ -215,8 +240,8 @@ static gboolean upload_one(fc_run *r, worker *me, fc_buffer *device, fc_buffer *
   if (fc_view_count(&to) == 0) return TRUE;
   const gint64 start = fc_trace_now(r->trace);
   gboolean ok = me->w->runner->upload(me->w->runner, me->slot->index, &to, &from, error);
-  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "upload", start, me->slot->number, bytes_of(&to));
-  r->bytes_up += bytes_of(&to);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "upload", start, me->slot->number, fc_view_bytes(&to));
+  me->w->bytes_up += fc_view_bytes(&to);
   return ok;
 }
 
@@ -254,8 +279,8 @@ static gboolean download(fc_run *r, worker *me, GError **error) {
           from = fc_buffer_view(&slot->result, what, format);
   const gint64 start = fc_trace_now(r->trace);
   gboolean ok = me->w->runner->download(me->w->runner, slot->index, &to, &from, error);
-  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "download", start, slot->number, bytes_of(&to));
-  r->bytes_down += bytes_of(&to);
+  fc_trace_add(r->trace, FC_TRACK_COMPUTE, "download", start, slot->number, fc_view_bytes(&to));
+  me->w->bytes_down += fc_view_bytes(&to);
   return ok;
 }
 
@@ -328,7 +353,7 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   fc_view view = fc_buffer_view(on_device(r) ? &slot->host_out : &slot->result, what, &plan->links[plan->n]);
   const gint64 start = fc_trace_now(r->trace);
   gboolean ok = r->ends->sink->write(r->ends->sink, &view, error);
-  fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, slot->number, bytes_of(&view));
+  fc_trace_add(r->trace, FC_TRACK_WRITER, "write", start, slot->number, fc_view_bytes(&view));
   return ok;
 }
 
@@ -337,10 +362,8 @@ static gboolean report_progress(fc_run *r, GError **error) {
   if (fc_cancelled(r->options, error)) return FALSE;
   if (g_thread_self() != r->caller) return TRUE;
   pthread_mutex_lock(&r->mutex);
-  gint64 done = r->done;
+  gint64 done = r->done, total = r->total;
   pthread_mutex_unlock(&r->mutex);
-  gint64 total = r->now->links[r->plan->n].extent[r->plan->cut];
-  if (total >= 0) total *= fc_plan_frames(r->plan);
   return fc_tell_progress(r->options, done, total, &r->told, error);
 }
 
@@ -404,7 +427,6 @@ static gboolean init(fc_run *r, void *stream, GError **error) {
 fc_run *fc_run_new(fc_plan *plan, void *stream, GError **error) {
   fc_run *r = g_new0(fc_run, 1);
   r->plan = fc_plan_ref(plan);
-  r->on_stream = stream != NULL;
   r->n_workspaces = fc_plan_workspaces(plan), r->n_slots = fc_plan_slots(plan);
   r->states = g_new0(fc_states *, MAX(plan->n_devices, 1));
   r->now_states = g_new0(fc_states *, MAX(plan->n_devices, 1));
@@ -425,14 +447,10 @@ fc_run *fc_run_new(fc_plan *plan, void *stream, GError **error) {
 }
 
 static void end(fc_run *r) {
-  for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) {
-    fc_states_unref(r->now_states[d]);
-    r->now_states[d] = NULL;
-  }
+  clear_plan(r->now, r->now_states);
+  r->now = NULL;
   fc_chunker_free(r->chunker);
   r->chunker = NULL;
-  fc_plan_unref(r->now);
-  r->now = NULL;
   fc_feed_clear(&r->feed);
   for (guint k = 0; k < r->plan->n_sides; k++) fc_feed_clear(&r->sides[k]);
   g_clear_error(&r->error);
@@ -506,10 +524,11 @@ static gboolean init_feeds(fc_run *r, GError **error) {
 gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options, GError **error) {
   r->ends = ends, r->options = options;
   r->caller = g_thread_self();
-  r->now = fc_plan_ref(r->plan);
-  for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) r->now_states[d] = fc_states_ref(r->states[d]);
+  for (guint d = 0; d < MAX(r->plan->n_devices, 1); d++) fc_states_ref(r->states[d]);
+  set_plan(r, fc_plan_ref(r->plan), r->states);
+  r->have = -1;
   r->chunker = fc_chunker_new(r->plan);
-  r->number = r->released = r->done = r->collecting = r->told = r->bytes_up = r->bytes_down = 0;
+  r->number = r->released = r->done = r->collecting = r->told = 0;
   r->stop = r->over = FALSE;
   memset(r->collected, 0, sizeof *r->collected * r->plan->n);
   for (guint i = 0; i < r->n_workspaces; i++) {
@@ -529,9 +548,9 @@ gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options,
 gboolean fc_run_step(fc_run *r, gint64 have, gboolean ended, GError **error) {
   worker me = worker_of(r, 0);
   GError *why = NULL;
-  if (ended && !replan(r, have, error)) return FALSE;
-  if (ended) have = -1;
-  while (acquire_chunk(r, &me, have, &why) && one_chunk(r, &me, &why)) continue;
+  if (ended && !replan(r, -1, have, error)) return FALSE;
+  r->have = ended ? -1 : have;
+  while (acquire_chunk(r, &me, &why) && one_chunk(r, &me, &why)) continue;
   if (why) g_propagate_error(error, why);
   return !why;
 }
@@ -556,7 +575,6 @@ static gboolean finish(fc_run *r, fc_result *result, GError **error) {
     if (ok && !warned) warned = fc_workspace_warn_clipped(w, r->ends->name);
     result->bytes_up += w->bytes_up, result->bytes_down += w->bytes_down;
   }
-  result->bytes_up += r->bytes_up, result->bytes_down += r->bytes_down;
   result->chunks = r->number;
   fc_result_set_formats(result, &r->now->links[0], &r->now->links[r->plan->n]);
   return ok && fc_run_report(r, result, error);

@@ -44,23 +44,7 @@ static void init_queue(queue *q, const fc_format *format) {
   q->format = *format;
   q->format.layout = FC_INTERLEAVED;
   q->axis = fc_stream_axis(format->kind);
-  q->frame = (gint64)fc_dtype_size(format->dtype);
-  for (int a = 0; a < FC_AXES; a++)
-    if (a != (int)q->axis) q->frame *= MAX(format->extent[a], 1);
-}
-
-/* What stands at [from, from + count) of the memory. */
-static fc_view view_of(const queue *q, gint64 from, gint64 count) {
-  fc_buffer b = {.device = FC_HOST, .memory = q->data};
-  gint64 capacity[FC_AXES];
-  fc_range what[FC_AXES];
-  for (int a = 0; a < FC_AXES; a++) {
-    capacity[a] = a == (int)q->axis ? from + count : q->format.extent[a];
-    what[a] = (fc_range){a == (int)q->axis ? from : 0, capacity[a]};
-    b.held[a] = (fc_range){0, capacity[a]};
-  }
-  fc_buffer_pack(&b, &q->format, capacity);
-  return fc_buffer_view(&b, what, &q->format);
+  q->frame = fc_element_bytes(format, q->axis);
 }
 
 static gboolean make_room(queue *q, gint64 count, GError **error) {
@@ -81,7 +65,7 @@ static gint64 take(queue *q, const fc_view *into) {
   fc_view to = *into;
   gint64 count = MIN(into->shape[q->axis], q->end - q->begin);
   to.shape[q->axis] = count;
-  fc_view from = view_of(q, q->begin, count);
+  fc_view from = fc_dense_view(&q->format, q->data, q->axis, q->begin, count);
   if (fc_view_count(&to) > 0) fc_view_copy(&to, &from);
   q->begin += count, q->moved += count;
   if (q->begin == q->end) q->begin = q->end = 0;
@@ -91,7 +75,7 @@ static gint64 take(queue *q, const fc_view *into) {
 static gboolean put(queue *q, const fc_view *from, GError **error) {
   const gint64 count = from->shape[q->axis];
   if (!make_room(q, count, error)) return FALSE;
-  fc_view to = view_of(q, q->end, count);
+  fc_view to = fc_dense_view(&q->format, q->data, q->axis, q->end, count);
   if (fc_view_count(&to) > 0) fc_view_copy(&to, from);
   q->end += count;
   return TRUE;
@@ -127,8 +111,7 @@ static gint64 latency_of(const fc_plan *plan) {
   gint64 ahead = 0;
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    ahead = fc_scale_ceil(ahead + r->align - 1, 1, 1);
-    ahead = fc_scale_ceil(ahead, r->num, r->den) + MAX(r->after, 0) +
+    ahead = fc_scale_ceil(ahead + r->align - 1, r->num, r->den) + MAX(r->after, 0) +
             (r->num > r->den ? (r->num - 1) / r->den : 0);
   }
   return ahead;

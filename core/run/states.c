@@ -172,13 +172,6 @@ static gboolean no_room(const fc_plan *plan, double need, double room, guint wid
       plan->whole ? ", and a stage needs the whole signal at once" : "");
 }
 
-/* Half the chunk, as whole blocks while there are any; 0: it gets no smaller. */
-static gint64 smaller(const fc_plan *plan) {
-  gint64 chunk = plan->chunk / 2;
-  if (plan->whole || chunk < 1) return 0;
-  return chunk > plan->multiple ? chunk / plan->multiple * plan->multiple : chunk;
-}
-
 fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {
   const double room = (double)fc_frame_pool_room(wanted->chain->context->frames);
   fc_plan *plan = fc_plan_ref(wanted);
@@ -193,10 +186,11 @@ fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {
     double need = fc_plan_host_bytes(plan) + scratch;
     if (need <= room || scratch == 0) return plan; /* buffers alone were judged by the whole limit */
     /* Smaller chunks as long as that saves something, then fewer threads with those there were. */
-    gint64 chunk = need > was * (1 - FC_LEAST_WORTH_SAVING) && plan->threads > 1 ? 0 : smaller(plan);
+    const gboolean saves = need <= was * (1 - FC_LEAST_WORTH_SAVING) || plan->threads == 1;
+    gint64 chunk = fc_plan_half(plan);
     int threads = plan->threads;
     was = need;
-    if (!chunk) {
+    if (!saves || plan->whole || chunk < 1) {
       if (threads == 1) {
         no_room(plan, need, room, widest, error);
         break;

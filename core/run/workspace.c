@@ -408,10 +408,6 @@ static gboolean run_on_device(call *c, GError **error) {
                                 error);
 }
 
-static gint64 view_bytes(const fc_view *v) {
-  return fc_view_count(v) * (gint64)fc_dtype_size(v->dtype);
-}
-
 /* The fresh part of what a chunk has of a link. */
 static void fresh_part(const call *c, fc_range what[FC_AXES]) {
   const fc_chunk_link *out = &c->slot->chunk->links[c->stage + 1];
@@ -435,8 +431,8 @@ static gboolean run_off_device(call *c, GError **error) {
   if ((!c->ps->generator && !w->runner->copy(w->runner, &host_in, &device_in, NULL, error)) ||
       !w->runner->finish(w->runner, error))
     return FALSE;
-  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "download", start, c->slot->number, view_bytes(&host_in));
-  w->bytes_down += view_bytes(&host_in);
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "download", start, c->slot->number, fc_view_bytes(&host_in));
+  w->bytes_down += fc_view_bytes(&host_in);
   c->in = fc_buffer_view(from, in->view, &formats[0]);
   /* What its sides read is in pinned memory still; borders were made on the device. */
   for (guint k = 0; k < c->ps->n_sides; k++) {
@@ -454,10 +450,10 @@ static gboolean run_off_device(call *c, GError **error) {
   c->out = fc_buffer_view(to, what, &formats[1]);
   if (!run_on_cpu(c, error)) return FALSE;
   start = fc_trace_now(w->trace);
-  w->bytes_up += view_bytes(&c->out);
+  w->bytes_up += fc_view_bytes(&c->out);
   if (!w->runner->copy(w->runner, &device_out, &c->out, NULL, error) || !w->runner->finish(w->runner, error))
     return FALSE;
-  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "upload", start, c->slot->number, view_bytes(&c->out));
+  fc_trace_add(w->trace, FC_TRACK_COMPUTE, "upload", start, c->slot->number, fc_view_bytes(&c->out));
   return TRUE;
 }
 

@@ -61,7 +61,7 @@ typedef struct fc_workspace {
   fc_carry *carries; /* the run's: a stage */
   fc_turn_fn turn;
   void *turn_data;
-  gint64 bytes_up, bytes_down; /* by stages that leave the device */
+  gint64 bytes_up, bytes_down; /* of what is computed in it, in turn */
 } fc_workspace;
 
 /* For the states' plan; takes the lease over, also on failure. FALSE with FC_NO_MEMORY when smaller chunks

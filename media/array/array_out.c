@@ -107,8 +107,13 @@ static gboolean put_header(array_sink *sink, gint64 length, GError **error) {
 /* ---- the sink ---------------------------------------------------------- */
 
 static gboolean array_accept(fc_sink *base, fc_format *format, GError **error) {
-  format->bits = fc_dtype_is_float(format->dtype) ? format->bits : (int)fc_dtype_size(format->dtype) * 8;
+  base->sample_bytes = (int)fc_dtype_size(format->dtype);
+  format->bits = fc_dtype_is_float(format->dtype) ? format->bits : base->sample_bytes * 8;
   return TRUE;
+}
+
+static double array_room(const fc_sink *base) {
+  return fc_output_room(((const array_sink *)base)->path);
 }
 
 static gboolean array_begin(fc_sink *base, const fc_format *format, GError **error) {
@@ -189,6 +194,7 @@ fc_sink *fc_array_create(const char *path, const fc_file_format *format, const f
   sink->base = (fc_sink){.name = fc_display_name(path, "standard output"),
                          .can_rows = TRUE,
                          .accept = array_accept,
+                         .room = array_room,
                          .begin = array_begin,
                          .write = array_write,
                          .commit = array_commit,

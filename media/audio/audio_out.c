@@ -95,6 +95,12 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
   return TRUE;
 }
 
+/* Our own encoder writes these. */
+static gboolean is_plain(const fc_audio_samples *samples) {
+  return fc_audio_sample_bytes(samples->format) > 0 &&
+         (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
+}
+
 /* Floats that become 8 bits are rounded here, once: on the way through 16 they would be rounded twice, and
  * one of 512 samples to the wrong side. */
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
@@ -103,7 +109,12 @@ static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   const int dtype = sink->samples.dtype;
   if (sink->samples.bits > 8 || !fc_dtype_is_float(format->dtype)) format->dtype = dtype;
   format->bits = sink->samples.bits;
+  base->sample_bytes = is_plain(&sink->samples) ? fc_audio_sample_bytes(sink->samples.format) : 0;
   return TRUE;
+}
+
+static double audio_room(const fc_sink *base) {
+  return fc_output_room(((const audio_sink *)base)->path);
 }
 
 /* Decodes to floats without holding such. */
@@ -128,12 +139,6 @@ static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
   if (format->rate != rint(format->rate))
     fc_media_warn(&sink->options, "%s: the sample rate of %g Hz is rounded to whole Hertz", sink->base.name,
                   format->rate);
-}
-
-/* Our own encoder writes these. */
-static gboolean is_plain(const fc_audio_samples *samples) {
-  return fc_audio_sample_bytes(samples->format) > 0 &&
-         (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
 }
 
 /* Others want their header again at the end, and a pipe gets them when they are complete. */
@@ -289,6 +294,7 @@ fc_sink *fc_audio_create(const char *path, const fc_file_format *format, const f
   audio_sink *sink = g_new0(audio_sink, 1);
   sink->base = (fc_sink){.name = fc_display_name(path, "standard output"),
                          .accept = audio_accept,
+                         .room = audio_room,
                          .begin = audio_begin,
                          .write = audio_write,
                          .commit = audio_commit,

@@ -125,6 +125,7 @@ static gboolean fail_room(const fc_input *input, gint64 room, GError **error) {
 }
 
 gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error) {
+  if (!fc_input_wait(input, error)) return FALSE;
   int file = fc_spool_create(error);
   if (file < 0) {
     g_prefix_error(error, "%s: ", input->name);
@@ -194,9 +195,11 @@ static int open_path(const char *path, const char *name, GError **error) {
 gboolean fc_input_wait(const fc_input *input, GError **error) {
   struct pollfd there = {input->fd, POLLIN, 0};
   if (!input->cancel || input->size >= 0) return TRUE;
-  while (poll(&there, 1, CANCEL_LATENCY) == 0)
+  for (;;) {
     if (g_atomic_int_get(input->cancel)) return fc_fail(error, FC_IO, "interrupted");
-  return TRUE;
+    int ready = poll(&there, 1, CANCEL_LATENCY);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return TRUE; /* the signal itself interrupts it */
+  }
 }
 
 fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Small writes gather until they make a block worth a system call. */
@@ -194,6 +195,19 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
            fc_fail(error, FC_IO, "%s: may not be written: %s", output->name, g_strerror(errno));
   g_autofree char *dir = g_path_get_dirname(output->target);
   return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0 || fail_create(output, errno, error);
+}
+
+double fc_output_room(const char *path) {
+  struct statvfs there;
+  g_autoptr(fc_output) output = g_new0(fc_output, 1);
+  output->fd = output->to = -1;
+  if (descriptor_of(path) >= 0 || !find_target(output, path, NULL)) return -1;
+  g_autofree char *folder = g_path_get_dirname(output->target);
+  gboolean beside = !output->existed || S_ISREG(output->before.st_mode);
+  if (!beside || faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 || statvfs(folder, &there) != 0 ||
+      there.f_blocks == 0) /* of a file system that does not count */
+    return -1;
+  return (double)there.f_frsize * (double)(geteuid() == 0 ? there.f_bfree : there.f_bavail);
 }
 
 unsigned fc_output_flags_of(const fc_media_options *options) {

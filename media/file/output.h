@@ -35,6 +35,10 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error);
 /* `path` may be "-", /dev/stdout or /dev/fd/N. */
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error);
 
+/* Bytes that are free where a new file would be written; negative where there will be none (a pipe, a
+ * device), or nobody knows. */
+double fc_output_room(const char *path);
+
 gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError **error);
 /* Does fc_output_write_at work? Always with FC_OUTPUT_SEEKS, else unless it is a pipe. */
 gboolean fc_output_seekable(const fc_output *output);

@@ -132,6 +132,12 @@ def write_wav(path, samples, channels=1, rate=16000):
         file.writeframes(struct.pack(f"<{len(samples)}h", *samples))
 
 
+def open_wav_header(channels=1, rate=16000):
+    """Of 16-bit samples that go on to the end of the file."""
+    return (b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack("<IHHIIHH", 16, 1, channels, rate, rate * 2 * channels, 2 * channels, 16)
+            + b"data\xff\xff\xff\xff")
+
+
 def read_wav(path):
     """(samples, channels, rate) of a 16-bit WAV file, plain or extensible."""
     with open(path, "rb") as file:

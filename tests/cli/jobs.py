@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Whole jobs: sound and images through the command, judged by a direct computation here."""
+import array
 import fcntl
 import json
 import os
@@ -8,6 +9,7 @@ import random
 import re
 import struct
 import subprocess
+import threading
 import time
 
 import harness
@@ -319,6 +321,29 @@ class Batches(harness.Case):
         for i in range(3):
             self.assertEqual(harness.read_wav(self.path(f"out/{i}.wav")), harness.read_wav(self.path(f"{i}.wav")))
 
+    def test_words_behind_an_input(self):
+        self.write("-q.wav", self.read("1.wav"))
+        self.succeed("-i", "0.wav", "2.wav", "-p", "gain:0.5", "-o", "out", "-i", "1.wav", "--", "-q.wav")
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["-q.wav", "0.wav", "1.wav", "2.wav"])
+        self.assertEqual(self.read("out/-q.wav"), self.read("out/1.wav"))
+
+    def test_a_folder_that_is_made(self):
+        self.succeed("-i", "0.wav", "1.wav", "-o", "new/", "--report", "new/report.json")
+        self.assertEqual(sorted(os.listdir(self.path("new"))), ["0.wav", "1.wav", "report.json"])
+        self.succeed("-i", "2.wav", "-o", "new/")
+        self.assertIn("new/2.wav", self.succeed("--dry-run", "-i", "2.wav", "-o", "new/"))
+        self.assertIn("other/2.wav", self.succeed("--dry-run", "-i", "2.wav", "-o", "other/"))
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "a/b/"), "a/b/: the folder cannot be made: No such file or directory")
+        self.write("file", "")
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "file/"), "file/: the folder cannot be made: File exists")
+        self.run_command("-i", "x.wav", "y.wav", "-o", "other/")
+        self.assertFalse(os.path.exists(self.path("other")), "nothing was put into it")
+
+    def test_a_pattern(self):
+        self.succeed("-i", "0.wav", "1.wav", "-o", "out/{stem}-new.npy")
+        self.succeed("-i", "2.wav", "-o", "out/{stem}.flac:level=0")
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["0-new.npy", "1-new.npy", "2.flac"])
+
     def test_part_failed(self):
         self.write("bad.wav", "no sound")
         line = self.fails(3, "-i", "0.wav", "-i", "bad.wav", "-i", "2.wav", "-o", "out", "--report", "report.json")
@@ -400,6 +425,59 @@ class FurtherInputs(harness.Case):
         self.assertEqual((done.returncode, done.stdout.count("psnr"), done.stderr.count("\n")), (3, 2, 1))
         self.assertRegex(done.stderr, r"^filterchain: in\.wav: compare: ")
 
+    def pipe(self, samples):
+        """A named pipe through which such a sound comes, which says nothing of its length."""
+        path = self.path(f"pipe{len(os.listdir(self.folder))}.wav")
+        os.mkfifo(path)
+        feeder = threading.Thread(target=self.feed, args=(path, harness.open_wav_header() + array.array("h", samples).tobytes()))
+        feeder.start()
+        self.addCleanup(feeder.join)
+        return path
+
+    @staticmethod
+    def feed(path, data):
+        try:
+            with open(path, "wb", buffering=0) as file:
+                for at in range(0, len(data), 1000):
+                    file.write(data[at:at + 1000])
+        except BrokenPipeError:
+            pass
+
+    def test_a_pipe(self):
+        """Shorter than the first signal or longer; its end is found on the way, and what is needed again is kept."""
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        for length in (1, 1000, 2999, 3000, 3001, 9000):
+            samples = harness.tone(length)[::-1]
+            harness.write_wav(self.path("other.wav"), samples)
+            for end in ("", ":end=loop"):
+                self.succeed("-i", "in.wav", "-p", "mixin:other.wav" + end, "-o", "want.wav")
+                for more in ((), ("--chunk", "77"), ("-j", "1")):
+                    self.succeed("-i", "in.wav", "-p", f"mixin:{self.pipe(samples)}{end}", "-o", "out.wav", *more)
+                    self.assertEqual(self.read("out.wav"), self.read("want.wav"), (length, end, more))
+            compare = ("-i", "other.wav", "-p", f"compare:{self.pipe(harness.tone(3000)[::-1])}")
+            if length == 3000:
+                self.succeed(*compare)
+            else:
+                self.assertRegex(self.fails(2, *compare), rf" has 3000 samples, what is compared with it {length}\Z")
+
+    def test_both_are_pipes(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(3000))
+        harness.write_wav(self.path("other.wav"), harness.tone(1234)[::-1])
+        self.succeed("-i", "in.wav", "-p", "mixin:other.wav", "-p", "compare:in.wav", "-o", "want.wav")
+        for chunk in ("50", "1234", "5000"):
+            self.succeed("-i", self.pipe(harness.tone(3000)), "-p", f"mixin:{self.pipe(harness.tone(1234)[::-1])}",
+                         "-p", f"compare:{self.pipe(harness.tone(3000))}", "--chunk", chunk, "-o", "out.wav")
+            self.assertEqual(*(harness.read_wav(self.path(name)) for name in ("out.wav", "want.wav")), chunk)
+
+    def test_behind_a_generator(self):
+        tone = "tone:sine:freq=300:length=3000:rate=16000"
+        harness.write_wav(self.path("other.wav"), harness.tone(1000))
+        self.succeed("-p", tone, "-o", "tone.wav:dtype=f32")
+        self.succeed("-i", "tone.wav", "-p", "mixin:other.wav", "-o", "want.wav")
+        for other in ("other.wav", self.pipe(harness.tone(1000))):
+            self.succeed("-p", tone, "-p", f"mixin:{other}", "-o", "out.wav:dtype=f32", "--chunk", "77")
+            self.succeed("-i", "out.wav", "-p", "compare:want.wav:max=0")
+
     def test_a_file_that_is_not_there(self):
         harness.write_wav(self.path("in.wav"), harness.tone(300))
         self.assertRegex(self.fails(1, "-i", "in.wav", "-p", "mixin:nowhere.wav", "-o", "out.wav"), r"nowhere\.wav")
@@ -409,6 +487,8 @@ class FurtherInputs(harness.Case):
         harness.write_wav(self.path("other.wav"), harness.tone(300))
         before = self.read("other.wav")
         self.fails(2, "-i", "in.wav", "-p", "mixin:other.wav", "-o", "other.wav")
+        self.fails(2, "-p", "tone:length=9", "-p", "mixin:other.wav", "-o", "other.wav")
+        self.fails(2, "-p", "tone:length=9", "-o", "other.wav", "--report", "./other.wav")
         self.assertEqual(self.read("other.wav"), before)
 
 
@@ -428,6 +508,10 @@ class Plans(harness.Case):
         plan = json.loads(self.succeed("-i", "in.wav", "-p", "conv1d:[1,2,1]/4", "-o", "out.wav", "--dry-run", "--json"))
         self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
         self.assertEqual(self.files(), ["in.wav"])
+
+    def test_dry_run_plans_for_no_device_that_a_run_does_not_find(self):
+        arguments = ("-i", "in.wav", "-p", "gain:1", "-o", "out.wav", "--device", "cuda")
+        self.assertEqual(self.run_command(*arguments, "--dry-run").returncode, self.run_command(*arguments).returncode)
 
     def test_chunks_are_shared_evenly(self):
         """Each worker takes a chunk through all stages: small enough for that many, large enough to be worth it, and

@@ -67,6 +67,19 @@ class Memory(harness.Case):
                 self.assertGreater(long[1], short[1])
                 self.assertLess(long[0], short[0] + SLACK)
 
+    def test_an_endless_further_input(self):
+        """Is read as far as the first signal goes, beside it."""
+        self.write("head", harness.open_wav_header(2, RATE))
+        os.mkfifo(self.path("noise.wav"))
+        peaks = []
+        for minutes in (SHORT, LONG):
+            self.make("in.rf64", minutes)
+            endless = subprocess.Popen(["sh", "-c", "cat head /dev/zero > noise.wav"], cwd=self.folder, stderr=subprocess.DEVNULL)
+            self.addCleanup(endless.wait)
+            peaks.append(self.peak("in.rf64", ["mixin:noise.wav"])[0])
+        print(f"beside an endless one: {SHORT} min {peaks[0] / 1e6:.1f} MB, {LONG} min {peaks[1] / 1e6:.1f} MB")
+        self.assertLess(peaks[1], peaks[0] + SLACK)
+
     def test_a_large_image_takes_no_more(self):
         """Goes by rows. Of what is looked at there are bands of 16 MB, three in and three out."""
         peaks = []

@@ -103,7 +103,7 @@ class FullDisks(Places):
             self.write(out, OLD)
             filler = self.fill_up("disk", left)
             line = self.fails(1, "-i", source, "-o", out)
-            self.assertRegex(line, rf"\A{out}: .*: No space left on device\Z")
+            self.assertRegex(line, rf"\A{out}: (.*: No space left on device|the output takes .*, and where it goes .* are left)\Z")
             self.assertEqual(self.read(out), OLD, (ending, left))
             self.assertEqual(sorted(os.listdir(self.path("disk"))), ["filler", "out." + ending])
             os.remove(filler)
@@ -117,6 +117,28 @@ class FullDisks(Places):
             for ending in endings:
                 with self.subTest(source=source, ending=ending):
                     self.try_format(source, ending)
+
+    def test_what_cannot_fit(self):
+        """Is refused before a byte is written, by what samples take in the file: 3 bytes of 24 bits."""
+        self.tmpfs("disk")
+        tone = ("-p", f"tone:silence:length={4 * PAGE}")
+        for name, size in (("out.npy", 4), ("out.raw", 4), ("out.wav:dtype=i24", 3), ("out.aiff:dtype=i16", 2)):
+            filler = self.fill_up("disk", 4 * size - 1)
+            line = self.fails(1, *tone, "-o", "disk/" + name)
+            path = "disk/" + name.partition(":")[0]
+            self.assertRegex(line, rf"\A{path}: the output takes 0\.0[0-9]+ MB, and where it goes 0\.0[0-9]+ MB are left\Z")
+            self.assertEqual(self.fails(1, "--dry-run", *tone, "-o", "disk/" + name), line)
+            self.assertEqual(os.listdir(self.path("disk")), ["filler"])
+            os.remove(filler)
+            self.succeed(*tone, "-o", "disk/" + name)
+            os.remove(self.path(path))
+
+    def test_what_fits_nowhere(self):
+        line = self.fails(1, "-p", "tone:silence:length=1000000000000:channels=1000", "-o", "out.npy")
+        self.assertRegex(line, r"\Aout\.npy: the output takes 4 PB, and where it goes [0-9.]+ .B are left\Z")
+        self.assertNotIn("out.npy", self.files())
+        for name in ("-", "/dev/null", "out.flac"): # where there is no telling
+            self.succeed("-p", "tone:silence:length=1000000000000", "-o", name, "--format", "flac", "--dry-run")
 
     def test_report_and_trace(self):
         self.tmpfs("disk")

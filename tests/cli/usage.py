@@ -85,14 +85,17 @@ class Mistakes(harness.Case):
 
     def test_operands(self):
         self.expect('unexpected "b.wav": inputs are named with -i, operators with -p, the output with -o',
-                    "-i", "a.wav", "b.wav")
+                    "-i", "a.wav", "-q", "b.wav")
         self.expect("list takes no operand; what one operator does: filterchain inspect conv1d", "list", "conv1d")
         self.expect("inspect needs the name of an operator or a plugin's file (see filterchain list)", "inspect")
         self.expect("completion scripts are written for one shell: filterchain completion bash", "completion", "fish")
 
     def test_outputs(self):
         self.expect("no output: give one with -o FILE (only a chain that measures does without)", "-i", "a.wav")
-        self.expect("out: several inputs need -o to name an existing folder", "-i", "a.wav", "-i", "b.wav", "-o", "out")
+        self.expect("out: several inputs need -o to name a folder (out/ is made), or a pattern with {stem}",
+                    "-i", "a.wav", "b.wav", "-o", "out")
+        self.expect("{stem}.npy is a pattern, and standard input has no name to keep: give -o FILE", "-i", "-", "-o", "{stem}.npy")
+        self.expect("x/a.wav and y/a.flac would both be written to a.npy", "-i", "x/a.wav", "y/a.flac", "-o", "{stem}.npy")
         os.mkdir(self.path("out"))
         self.expect("x/a.wav and y/a.wav would both be written to out/a.wav",
                     "-i", "x/a.wav", "-i", "y/a.wav", "-o", "out")
@@ -117,7 +120,7 @@ class Spelling(harness.Case):
                          plain)
 
     def test_double_dash_ends_options(self):
-        self.assertIn('unexpected "--sync"', self.fails(2, "-i", "a.wav", "--", "--sync"))
+        self.assertIn('unexpected "--sync"', self.fails(2, "-i", "a.wav", "-q", "--", "--sync"))
 
 
 class Stdout(harness.Case):

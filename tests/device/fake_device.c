@@ -396,11 +396,6 @@ static int fake_count(char **reason) {
   return why ? 0 : (int)MAX(device.faults.devices, 1);
 }
 
-static char *fake_describe(gint32 which) {
-  look();
-  return g_strdup_printf("cuda:%d (Fake)", fc_device_ordinal(which));
-}
-
 static gboolean fake_present(void) {
   look();
   return !device.faults.no_driver;
@@ -440,7 +435,6 @@ static void *fake_load(gint32 which, GBytes *code, GError **error) {
 const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
                                .present = fake_present,
                                .count = fake_count,
-                               .describe = fake_describe,
                                .open = fake_open,
                                .captures = fake_captures,
                                .start = fake_start,

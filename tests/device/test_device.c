@@ -767,6 +767,7 @@ static void test_several(void) {
   static const char *const stages[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:0.5", "clip:0.2", NULL};
   const job j = {sound.in, sound.out, NULL, 1000, stages};
   g_autofree char *good = expected_output(&j);
+  gint64 up = 0, down = 0;
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autoptr(GError) error = NULL;
     g_autoptr(fc_result) result = NULL;
@@ -777,6 +778,8 @@ static void test_several(void) {
     g_assert_no_error(error);
     g_assert_cmpuint(fake_device_calls(FAKE_NEW), ==, i ? 3 : 2);
     g_assert_true(mentions(result->device, ", cuda:"));
+    if (i == 0) up = result->bytes_up, down = result->bytes_down;
+    g_assert_true(up > 0 && down > 0 && result->bytes_up == up && result->bytes_down == down);
     check_complete(&j, good);
     drop(&c, 0);
   }

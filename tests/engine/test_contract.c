@@ -17,7 +17,8 @@ typedef struct rule {
   gint64 before, after, align, grows; /* grows: `before` once the extent is known */
   int border;
   guint64 measure_bytes;
-  gint64 makes; /* a generator: elements */
+  gint64 makes;           /* a generator: elements */
+  gboolean longest, told; /* as long as the longer of two inputs; told although one has no end yet */
 } rule;
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
@@ -31,6 +32,12 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   fc_reach *reach = &terms->needs[0]->reach[r->axis];
   reach->before = r->before, reach->after = r->after, reach->align = r->align;
   if (r->grows && terms->in[0]->extent[r->axis] >= 0) reach->before = r->grows;
+  if (r->longest) {
+    const gint64 other = terms->in[1]->extent[FC_AXIS_X];
+    terms->needs[1]->border = r->border;
+    terms->out->extent[FC_AXIS_X] =
+        other < 0 && !r->told ? FC_UNKNOWN : MAX(terms->in[0]->extent[FC_AXIS_X], other);
+  }
   terms->needs[0]->border = r->border;
   terms->measure_bytes = r->measure_bytes;
   return FC_OK;
@@ -160,17 +167,49 @@ static void test_growing(void) {
   GError *error = NULL;
   fc_plan *plan = plan_of(chain, &in, 0, &error);
   g_assert_no_error(error);
-  g_assert_null(fc_plan_with_extent(plan, 100, &error));
+  g_assert_null(fc_plan_with_extent(plan, -1, 100, &error));
   g_assert_error(error, FC_ERROR, FC_FATAL);
   g_assert_nonnull(strstr(error->message, "has grown"));
   g_clear_error(&error);
   r.grows = 2;
-  fc_plan *shorter = fc_plan_with_extent(plan, 100, &error);
+  fc_plan *shorter = fc_plan_with_extent(plan, -1, 100, &error);
   g_assert_no_error(error);
   g_assert_cmpint(shorter->links[1].extent[FC_AXIS_X], ==, 100);
   g_assert_cmpint(plan->links[1].extent[FC_AXIS_X], ==, FC_UNKNOWN); /* a plan does not change */
   fc_plan_unref(shorter);
   fc_plan_unref(plan);
+  fc_chain_free(chain);
+}
+
+/* By a further input that ends an output length becomes known, but not another. */
+static void test_further_end(void) {
+  rule r = {.axis = FC_AXIS_X, .after = 1, .align = 1, .border = FC_BORDER_ZERO, .longest = TRUE};
+  fc_format in = sound_of(50), other = sound_of(FC_UNKNOWN);
+  const fc_format *const sides[] = {&other};
+  fc_plan_query query = {.in = &in, .sides = sides, .wanted = -1};
+  fc_chain *chain = chain_of(&mean, &r);
+  chain->stages[0].n_inputs = 1, chain->stages[0].inputs = g_new0(fc_stage_input, 1);
+  for (int told = 0; told < 2; told++) {
+    GError *error = NULL;
+    r.told = told;
+    fc_plan *plan = fc_plan_new(chain, &query, &error);
+    g_assert_no_error(error);
+    g_assert_false(plan->sides[0].random);
+    fc_plan *ended = fc_plan_with_extent(plan, 0, 80, &error);
+    if (told) {
+      g_assert_null(ended);
+      g_assert_error(error, FC_ERROR, FC_FATAL);
+      g_assert_nonnull(strstr(error->message, "another length"));
+      g_clear_error(&error);
+    } else {
+      g_assert_no_error(error);
+      g_assert_cmpint(ended->links[1].extent[FC_AXIS_X], ==, 80);
+      g_assert_cmpint(fc_plan_extent(ended, 0), ==, 80);
+      g_assert_cmpint(fc_plan_extent(ended, -1), ==, 50);
+    }
+    fc_plan_unref(ended);
+    fc_plan_unref(plan);
+  }
   fc_chain_free(chain);
 }
 
@@ -279,6 +318,7 @@ int main(int argc, char **argv) {
   context = fc_context_new_with(NULL);
   g_test_add_func("/contract/frames", test_frames);
   g_test_add_func("/contract/growing", test_growing);
+  g_test_add_func("/contract/further-end", test_further_end);
   g_test_add_func("/contract/terms", test_terms);
   g_test_add_func("/contract/blocks", test_blocks);
   g_test_add_func("/contract/sizes", test_sizes);

@@ -6,8 +6,8 @@
  * signal, in which each border is looked up element by element with no buffers, no
  * chunks and no demand. The operators: an asymmetric weighted sum over a window (any
  * border, optional change of length), a crop, a decimator, a repeater, sums across channels,
- * a counter that measures and passes through, a recursion that carries state, and a sum with a second input.
- * Each chain is run between a source and a sink, in memory, and as a session.
+ * a counter that measures and passes through, a recursion that carries state, a sum with a second input, and
+ * a generator. Each chain is run between a source and a sink, in memory, and as a session.
  */
 #include "core/context/chain.h"
 #include "core/plan/chunk.h"
@@ -22,7 +22,7 @@
 
 /* ---- operators -------------------------------------------------------- */
 
-enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS, MIX, RECURSE, ADD };
+enum what { WINDOW, CROP, DECIMATE, REPEAT, COUNT, ACROSS, MIX, RECURSE, ADD, MAKE };
 
 typedef struct samples {
   gint64 length;
@@ -37,8 +37,10 @@ typedef struct unit {
   int border;
   gint64 lengthen; /* window: added to the extent (full, valid) */
   gint64 align;
-  gint64 after2; /* add: length of the second input */
+  gint64 after2; /* add: length of the second input; make: of what it makes */
   samples side;  /* add: it */
+  gboolean pipe; /* add: only its end tells how long it is */
+  int channels;  /* make */
   double seen;   /* count: sum of all elements */
   gint64 blocks;
 } unit;
@@ -70,10 +72,20 @@ static double recurse(double *state, double x) {
   return *state;
 }
 
+static double made(gint64 x, gint64 c) {
+  return (double)((x * 31 + c * 7) % 19 - 9);
+}
+
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   unit *u = self;
-  fc_reach *r = &terms->needs[0]->reach[FC_AXIS_X];
   gint64 *extent = &terms->out->extent[FC_AXIS_X];
+  if (u->what == MAKE) {
+    const gint64 all[FC_AXES] = {1, 1, u->after2, u->channels};
+    terms->out->kind = FC_AUDIO;
+    memcpy(terms->out->extent, all, sizeof all);
+    return FC_OK;
+  }
+  fc_reach *r = &terms->needs[0]->reach[FC_AXIS_X];
   switch (u->what) {
   case WINDOW:
     r->before = u->before, r->after = u->after, r->align = u->align;
@@ -110,6 +122,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
     break;
   }
+  case MAKE: break;
   }
   return FC_OK;
 }
@@ -126,7 +139,7 @@ static void count_blocks(const unit *u, const fc_job *job) {
 
 static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
   const unit *u = state;
-  const fc_view *in = job->in[0], *out = job->out;
+  const fc_view *in = u->what == MAKE ? NULL : job->in[0], *out = job->out;
   if (u->what == COUNT) {
     count_blocks(u, job);
     return FC_OK;
@@ -150,6 +163,7 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
         for (gint64 j = -u->before; j <= u->after; j++)
           y += weight(j + u->before) * load(job->in[1], x + j, c);
         break;
+      case MAKE: y = made(at, c); break;
       case DECIMATE: y = load(in, at * u->factor - in->origin[FC_AXIS_X], c); break;
       default: y = load(in, at / u->factor - in->origin[FC_AXIS_X], c); break;
       }
@@ -186,6 +200,14 @@ static const fc_operator plain_operator = {.size = sizeof plain_operator,
                                            .negotiate = negotiate,
                                            .backends = backends};
 
+static const fc_operator make_operator = {.size = sizeof make_operator,
+                                          .flags = FC_OP_GENERATOR,
+                                          .name = "make",
+                                          .kinds = FC_KINDS_ALL,
+                                          .dtypes_out = FC_DTYPES_FLOAT,
+                                          .negotiate = negotiate,
+                                          .backends = backends};
+
 static const fc_operator count_operator = {.size = sizeof count_operator,
                                            .flags = FC_OP_PASSTHROUGH,
                                            .name = "count",
@@ -220,6 +242,7 @@ static samples evaluate(const unit *u, samples in, double *sum) {
   if (u->what == CROP) out.length = CLAMP(in.length - u->before, 0, u->after);
   if (u->what == DECIMATE) out.length = (in.length + u->factor - 1) / u->factor;
   if (u->what == REPEAT) out.length = in.length * u->factor;
+  if (u->what == MAKE) out.length = u->after2;
   out.data = g_new0(double, out.length *out.channels + 1);
   for (gint64 i = 0; i < in.length * in.channels && u->what == COUNT; i++) *sum += in.data[i];
   double states[8] = {0};
@@ -235,6 +258,7 @@ static samples evaluate(const unit *u, samples in, double *sum) {
       case DECIMATE: y = in.data[x * u->factor * in.channels + c]; break;
       case REPEAT: y = in.data[x / u->factor * in.channels + c]; break;
       case COUNT: y = in.data[x * in.channels + c]; break;
+      case MAKE: y = made(x, c); break;
       case RECURSE: y = recurse(&states[c], in.data[x * in.channels + c]); break;
       case ADD:
         y = in.data[x * in.channels + c];
@@ -340,7 +364,9 @@ static fc_chain *make_chain(fc_context *context, unit *units, guint n) {
     fc_stage *stage = &chain->stages[i];
     fc_stage_host_init(&stage->host, context);
     stage->prepared = g_ptr_array_new();
-    stage->op = units[i].what == COUNT ? &count_operator : &plain_operator;
+    stage->op = units[i].what == COUNT  ? &count_operator
+                : units[i].what == MAKE ? &make_operator
+                                        : &plain_operator;
     stage->self = &units[i];
     if (units[i].what != ADD) continue;
     stage->n_inputs = 1, stage->inputs = g_new0(fc_stage_input, 1);
@@ -377,29 +403,51 @@ static void clear_output(const trial *t) {
   memset(t->out.data, 0x55, (gsize)(t->expected.length * t->channels) * sizeof(double));
 }
 
+static gboolean makes(const trial *t) {
+  return t->n > 0 && t->units[0].what == MAKE;
+}
+
+static void load_source(fc_source **source, const trial *t) {
+  GError *error = NULL;
+  *source = fc_source_load(*source, t->context->frames, &error);
+  g_assert_no_error(error);
+}
+
+/* A plan for sources; those of no known length that it needs whole, or out of order, are loaded first. */
+static fc_plan *plan_between(const trial *t, fc_source **source, fc_source **sides, guint n_sides) {
+  const fc_format *formats[16];
+  fc_plan_query query = {.sides = formats, .wanted = -1, .options = &t->options};
+  for (;;) {
+    GError *error = NULL;
+    gboolean again = FALSE;
+    query.in = *source ? &(*source)->format : NULL;
+    for (guint k = 0; k < n_sides; k++) formats[k] = &sides[k]->format;
+    fc_plan *plan = fc_plan_new(t->chain, &query, &error);
+    g_assert_no_error(error);
+    if (plan->whole && *source && fc_plan_extent(plan, -1) < 0) load_source(source, t), again = TRUE;
+    for (guint k = 0; k < n_sides; k++)
+      if (plan->sides[k].random && fc_plan_extent(plan, (int)k) < 0) load_source(&sides[k], t), again = TRUE;
+    if (!again) return plan;
+    fc_plan_unref(plan);
+  }
+}
+
 /* From a source into a sink, as between files. Returns whether a stage needed all of it. */
 static gboolean check_stream(const trial *t, gboolean unknown) {
-  fc_source *source = make_packed(fc_memory_source_new(&t->in), unknown), *sides[16] = {0};
+  fc_source *source = makes(t) ? NULL : make_packed(fc_memory_source_new(&t->in), unknown), *sides[16] = {0};
   fc_sink *sink = fc_memory_sink_new(&t->out);
-  const fc_format *formats[16];
   guint n_sides = 0;
+  gboolean open_end = FALSE;
   for (guint i = 0; i < t->n; i++)
-    if (t->units[i].what == ADD) {
-      sides[n_sides] = fc_memory_source_new(&t->chain->stages[i].inputs[0].view);
-      formats[n_sides] = &sides[n_sides]->format, n_sides++;
-    }
+    if (t->units[i].what == ADD)
+      sides[n_sides++] =
+          make_packed(fc_memory_source_new(&t->chain->stages[i].inputs[0].view), t->units[i].pipe);
   GError *error = NULL;
-  fc_plan_query query = {.in = &source->format, .sides = formats, .wanted = -1, .options = &t->options};
-  fc_plan *plan = fc_plan_new(t->chain, &query, &error);
-  g_assert_no_error(error);
+  fc_plan *plan = plan_between(t, &source, sides, n_sides);
   const gboolean whole = plan->whole;
-  if (whole && unknown) {
-    source = fc_source_load(source, t->context->frames, &error);
-    fc_plan_unref(plan);
-    query.in = &source->format;
-    plan = fc_plan_new(t->chain, &query, &error);
-    g_assert_no_error(error);
-  }
+  for (guint l = 0; l <= plan->n; l++) open_end |= plan->links[l].extent[FC_AXIS_X] < 0;
+  for (guint k = 0; k < n_sides; k++)
+    if (plan->sides[k].random) load_source(&sides[k], t);
   check_room(plan, t->units, t->n, t->channels);
   clear_output(t);
   fc_run *run = fc_run_new(plan, NULL, &error);
@@ -409,13 +457,13 @@ static gboolean check_stream(const trial *t, gboolean unknown) {
   gboolean began;
   fc_run_execute(run, &ends, &t->options, NULL, result, &began, &error);
   g_assert_no_error(error);
-  if (!unknown || whole) check_held(plan); /* else it has no end */
+  if (!open_end) check_held(plan);
   g_assert_cmpint(result->out->extent[FC_AXIS_X], ==, t->expected.length);
   check_output(t, t->out.data, result, "stream");
   fc_result_free(result);
   fc_run_free(run);
   fc_plan_unref(plan);
-  source->free(source);
+  if (source) source->free(source);
   sink->free(sink);
   for (guint k = 0; k < n_sides; k++) sides[k]->free(sides[k]);
   return whole;
@@ -486,6 +534,7 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
       for (gint64 k = 0; k < side->length * channels; k++)
         side->data[k] = (double)g_test_rand_int_range(-9, 10);
     }
+  units[0].channels = channels;
   trial t = {.context = fc_context_new_with(NULL), .units = units, .n = n, .channels = channels};
   fc_context_set_log(t.context, no_log, NULL);
   t.chain = make_chain(t.context, units, n);
@@ -500,10 +549,11 @@ static void check(unit *units, guint n, gint64 length, int channels, gint64 chun
   t.in = view_of(input, length, channels), t.out = view_of(output, t.expected.length, channels);
   fc_options options = FC_OPTIONS_INIT;
   options.chunk = chunk, options.threads = threads, options.device = "cpu";
+  options.precision = FC_F64; /* a generator has no input whose type it follows */
   t.options = options;
   gboolean whole = check_stream(&t, unknown);
-  if (!unknown) check_memory(&t);
-  if (!whole) check_session(&t);
+  if (!unknown && !makes(&t)) check_memory(&t);
+  if (!whole && !makes(&t)) check_session(&t);
   g_free(t.expected.data);
   for (guint i = 0; i < n; i++)
     if (units[i].what == ADD) g_free(units[i].side.data);
@@ -656,12 +706,17 @@ static void test_inputs(void) {
                                 FC_BORDER_WRAP};
   static const gint64 lengths_of[] = {1, 30, 64, 501, 900};
   for (guint b = 0; b < G_N_ELEMENTS(borders); b++)
-    for (guint i = 0; i < G_N_ELEMENTS(lengths_of); i++) {
-      unit add = {.what = ADD, .before = 5, .after = 2, .border = borders[b], .after2 = lengths_of[i]};
-      unit more[] = {add, window(4, 3, FC_BORDER_REFLECT), {.what = RECURSE}, add};
-      check_all(&add, 1);
-      check_all(more, 4);
-    }
+    for (guint i = 0; i < G_N_ELEMENTS(lengths_of); i++)
+      for (int pipe = 0; pipe < 2; pipe++) {
+        unit add = {.what = ADD, .before = 5, .after = 2, .border = borders[b], .after2 = lengths_of[i]};
+        unit make = {.what = MAKE, .after2 = lengths_of[(i + 2) % G_N_ELEMENTS(lengths_of)]};
+        add.pipe = pipe;
+        unit more[] = {add, window(4, 3, FC_BORDER_REFLECT), {.what = RECURSE}, add};
+        unit made[] = {make, add, {.what = COUNT, .align = 8}, add};
+        check_all(&add, 1);
+        check_all(more, 4);
+        if (pipe) check_all(made, 4);
+      }
 }
 
 static unit random_unit(void) {
@@ -678,7 +733,8 @@ static unit random_unit(void) {
                   .before = g_test_rand_int_range(0, 20),
                   .after = g_test_rand_int_range(0, 20),
                   .border = g_test_rand_int_range(0, FC_BORDER_WRAP + 1),
-                  .after2 = g_test_rand_int_range(1, 700)};
+                  .after2 = g_test_rand_int_range(1, 700),
+                  .pipe = g_test_rand_bit()};
   default: {
     unit u = window(g_test_rand_int_range(0, 40), g_test_rand_int_range(0, 40),
                     g_test_rand_int_range(0, FC_BORDER_WRAP + 1));
@@ -693,6 +749,7 @@ static void test_random(void) {
     unit units[6];
     guint n = (guint)g_test_rand_int_range(1, 7);
     for (guint k = 0; k < n; k++) units[k] = random_unit();
+    if (i % 8 == 0) units[0] = (unit){.what = MAKE, .after2 = g_test_rand_int_range(0, 600)};
     check(units, n, g_test_rand_int_range(0, 600), g_test_rand_int_range(1, 4), g_test_rand_int_range(1, 130),
           g_test_rand_int_range(1, 5), g_test_rand_bit() != 0);
   }

@@ -8,6 +8,7 @@ old one, also where it is the input, there is nothing beside it, and the status 
 200 runs; 30 under a sanitizer but with FILTERCHAIN_TRIALS=all.
 """
 import collections
+import os
 import random
 import signal
 import subprocess
@@ -37,6 +38,27 @@ class Signals(outputs.Job):
         silent = status < 0 or number == signal.SIGPIPE
         self.check(status, stderr, what, lines=0 if silent else 1)
         return "complete" if status == 0 else "stopped" if status > 0 else "ended at once"
+
+    def test_a_pipe_that_brings_nothing(self):
+        """Wakes whoever waits for it, long before the two seconds after which the process is ended."""
+        head = harness.open_wav_header()
+        for brought in (b"", head[:20], head + bytes(1000), head + bytes(60000)):
+            for arguments in (("-i", "pipe"), ("-i", "in.wav", "-p", "mixin:pipe")):
+                harness.write_wav(self.path("in.wav"), harness.tone(90000))
+                os.mkfifo(self.path("pipe"))
+                run = subprocess.Popen([harness.COMMAND, *arguments, "-o", "out.wav"], cwd=self.folder, env=harness.fixed_environment(),
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                with open(self.path("pipe"), "wb", buffering=0) as pipe:
+                    pipe.write(brought)
+                    time.sleep(0.3)
+                    run.send_signal(signal.SIGTERM)
+                    start = time.monotonic()
+                    _, stderr = run.communicate(timeout=30)
+                what = (len(brought), arguments)
+                self.assertEqual((run.returncode, stderr), (128 + signal.SIGTERM, "filterchain: stopped by SIGTERM; the output is as it was\n"), what)
+                self.assertLess(time.monotonic() - start, 1.5, what)
+                os.remove(self.path("pipe"))
+                self.assertFalse(os.path.exists(self.path("out.wav")), what)
 
     def test_random_moments(self):
         dice, seen = random.Random(SEED), collections.Counter()

@@ -239,6 +239,46 @@ static void test_session(void) {
   fc_session_free(session);
 }
 
+/* A further input whose length nobody knows ends on the way. */
+static void test_session_pipe(void) {
+  enum { FRAMES = 3000, SIDE = 1234 };
+  static const guint8 head[44] =
+      "RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
+      "data\xff\xff\xff\xff";
+  g_autoptr(fc_context) context = fc_context_new();
+  GError *error = NULL;
+  int ends[2];
+  gint16 side[SIDE];
+  float in[FRAMES], got[FRAMES] = {0};
+  for (int i = 0; i < FRAMES; i++) in[i] = (float)(i % 64) / 64;
+  for (int i = 0; i < SIDE; i++) side[i] = (gint16)(i << 4);
+  g_assert_cmpint(pipe(ends), ==, 0);
+  g_assert_cmpint(write(ends[1], head, sizeof head), ==, sizeof head);
+  g_assert_cmpint(write(ends[1], side, sizeof side), ==, sizeof side);
+  close(ends[1]);
+  g_autofree char *stage = g_strdup_printf("mixin:/dev/fd/%d", ends[0]);
+  const char *const stages[] = {stage, NULL};
+  g_autoptr(fc_chain) chain = chain_of(context, stages);
+  const fc_format format = format_of(1, 8000);
+  fc_session *session = fc_session_new(chain, &format, FC_F32, NULL, &error);
+  g_assert_no_error(error);
+  gint64 done = 0;
+  for (gint64 pushed = 0; pushed < FRAMES; pushed += 100) {
+    fc_view part = audio_view(in + pushed, 100, 1, FALSE),
+            room = audio_view(got + done, FRAMES - done, 1, FALSE);
+    g_assert_true(fc_session_push(session, &part, &error));
+    done += fc_session_pull(session, &room, &error);
+  }
+  g_assert_true(fc_session_drain(session, &error));
+  fc_view room = audio_view(got + done, FRAMES - done, 1, FALSE);
+  done += fc_session_pull(session, &room, &error);
+  g_assert_cmpint(done, ==, FRAMES);
+  for (int i = 0; i < FRAMES; i++)
+    g_assert_cmpfloat(got[i], ==, in[i] + (i < SIDE ? (float)side[i] / 32768 : 0));
+  fc_session_free(session);
+  close(ends[0]);
+}
+
 /* A chain of names and values: tables and views from memory. */
 static void test_values(void) {
   enum { FRAMES = 300 };
@@ -379,6 +419,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/library/threads", test_threads);
   g_test_add_func("/library/wrong-views", test_wrong_views);
   g_test_add_func("/library/session", test_session);
+  g_test_add_func("/library/session-pipe", test_session_pipe);
   g_test_add_func("/library/values", test_values);
   g_test_add_func("/library/allocator", test_allocator);
   g_test_add_func("/library/cancel", test_cancel);

@@ -57,6 +57,10 @@ unsigned fc_output_flags_of(const fc_media_options *options) {
   abort();
 }
 
+double fc_output_room(const char *path) {
+  return -1;
+}
+
 gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
   abort();
 }

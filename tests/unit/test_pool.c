@@ -81,14 +81,14 @@ static gpointer use_frames(gpointer data) {
     if (*slot) {
       guint8 *memory = fc_frame_memory(*slot);
       g_assert_cmpuint(memory[0], ==, mark); /* ours still */
-      fc_frame_unref(*slot);
+      fc_frame_free(*slot);
     }
     *slot = fc_frame_new(pool, bytes);
     guint8 *memory = fc_frame_memory(*slot);
     g_assert_cmpuint((gsize)memory % 256, ==, 0);
     memory[0] = memory[bytes - 1] = mark;
   }
-  for (guint i = 0; i < G_N_ELEMENTS(held); i++) fc_frame_unref(held[i]);
+  for (guint i = 0; i < G_N_ELEMENTS(held); i++) fc_frame_free(held[i]);
   return NULL;
 }
 
@@ -101,8 +101,8 @@ static void test_frames(void) {
   for (guint i = 0; i < G_N_ELEMENTS(users); i++) g_thread_join(users[i]);
   fc_frame_pool_unref(pool);
   memset(fc_frame_memory(last), 1, 5000);
-  fc_frame_unref(last);
-  fc_frame_unref(NULL);
+  fc_frame_free(last);
+  fc_frame_free(NULL);
 }
 
 /* What is over the limit is refused, unused blocks make way, and what is given back may be used again. */
@@ -116,7 +116,7 @@ static void test_limit(void) {
   g_assert_cmpuint(fc_frame_pool_room(pool), ==, 0); /* blocks are multiples of 256 */
   g_assert_null(fc_frame_new(pool, 1));
   g_assert_false(fc_frame_pool_take(pool, 1));
-  fc_frame_unref(a);
+  fc_frame_free(a);
   g_assert_cmpuint(fc_frame_pool_room(pool), ==, 4096);
   g_assert_true(fc_frame_pool_take(pool, 4096)); /* the unused block went for it */
   g_assert_null(fc_frame_new(pool, 4096));
@@ -126,8 +126,8 @@ static void test_limit(void) {
   fc_frame_pool_set_limit(pool, 100); /* what is handed out already stays */
   memset(fc_frame_memory(a), 1, 4096);
   g_assert_cmpuint(fc_frame_pool_room(pool), ==, 0);
-  fc_frame_unref(a);
-  fc_frame_unref(b);
+  fc_frame_free(a);
+  fc_frame_free(b);
   fc_frame_pool_unref(pool);
 }
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* private_files.c - see private_files.h. */
+#include "core/base/private_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *fc_private_folder(const char *name) {
+  const char *no = g_getenv("FILTERCHAIN_NO_CACHE"), *home = g_get_user_cache_dir();
+  if (no && *no && strcmp(no, "0") != 0) return NULL;
+  return g_path_is_absolute(home) ? g_build_filename(home, "filterchain", name, NULL) : NULL;
+}
+
+static gboolean is_ours_alone(const struct stat *st) {
+  return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* No link that somebody else has laid, and ours. */
+gboolean fc_private_is_ours(const char *folder) {
+  struct stat link, st;
+  return lstat(folder, &link) == 0 && link.st_uid == geteuid() && stat(folder, &st) == 0 &&
+         S_ISDIR(st.st_mode) && is_ours_alone(&st);
+}
+
+/* A superuser with somebody else's home leaves no folders there that its owner cannot write. */
+static gboolean may_make_within(const char *folder) {
+  struct stat st;
+  return geteuid() != 0 || (stat(folder, &st) == 0 && st.st_uid == 0);
+}
+
+/* But no home where there is none. */
+static gboolean make_folder(const char *path, int levels) {
+  g_autofree char *parent = g_path_get_dirname(path);
+  if (g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
+  if (levels == 0 || !make_folder(parent, levels - 1) || !may_make_within(parent)) return FALSE;
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* Not waiting, should it be a pipe. */
+static int open_ours(const char *path, gsize least, gsize most, gsize *size) {
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return -1;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_ours_alone(&st) && st.st_size >= (off_t)least &&
+      st.st_size <= (off_t)most) {
+    *size = (gsize)st.st_size;
+    return fd;
+  }
+  close(fd);
+  return -1;
+}
+
+GBytes *fc_private_read(const char *folder, const char *name, gsize least, gsize most) {
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  gsize size, done = 0;
+  int fd = fc_private_is_ours(folder) ? open_ours(path, least, most, &size) : -1;
+  if (fd < 0) return NULL;
+  g_autofree guint8 *data = g_malloc(size + 1);
+  while (done < size) {
+    gssize got = read(fd, data + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += (gsize)got;
+  }
+  close(fd);
+  return done == size ? g_bytes_new_take(g_steal_pointer(&data), size) : NULL;
+}
+
+gboolean fc_private_write(const char *folder, int levels, const char *name, gconstpointer data, gsize size) {
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  return make_folder(folder, levels) && fc_private_is_ours(folder) &&
+         g_file_set_contents_full(path, data, (gssize)size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL);
+}
