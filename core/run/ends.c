@@ -145,6 +145,7 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .side_names = o->side_names,
                          .wanted = o->wanted,
                          .bits = o->bits,
+                         .stored = o->stored,
                          .files = o->files,
                          .rows = rows,
                          .borrowed = o->borrowed,
@@ -187,7 +188,8 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
     if (o->sink) {
       fc_format wish = formats->links[formats->n];
       if (!o->sink->accept(o->sink, &wish, error)) return NULL;
-      o->wanted = wish.dtype, o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
+      o->wanted = wish.dtype, o->stored = wish.stored;
+      o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
     }
     query = query_of(o, touch);
     g_autoptr(fc_plan) plan = fc_plan_new(o->chain, &query, error);
@@ -236,8 +238,8 @@ static void append_options(GByteArray *key, const fc_chain *chain, const fc_opti
 GBytes *fc_opened_key(const fc_opened *o) {
   fc_plan_query query = query_of(o, TRUE);
   GByteArray *key = g_byte_array_new();
-  const gint64 numbers[] = {'f',        query.wanted,   query.bits,  query.files,
-                            query.rows, query.borrowed, o->has_input};
+  const gint64 numbers[] = {'f',         query.wanted, query.bits,     query.stored,
+                            query.files, query.rows,   query.borrowed, o->has_input};
   append(key, numbers, sizeof numbers);
   append(key, &o->format, sizeof o->format);
   for (guint k = 0; k < o->n_sides; k++) append(key, o->side_formats[k], sizeof(fc_format));

@@ -95,13 +95,19 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
   return TRUE;
 }
 
-/* Floats that become 8 bits are rounded here, once: on the way through 16 they would be rounded twice, and
- * one of 512 samples to the wrong side. */
+/* Integers of fewer bits than their type, as 8 and 24. Floats that become such are rounded here, once: on the
+ * way through 16 or 32 bits they would be rounded twice, and one of 512 samples to the wrong side. */
+static gboolean is_narrow(const fc_audio_samples *samples) {
+  return !fc_dtype_is_float(samples->dtype) && samples->bits < 8 * (int)fc_dtype_size(samples->dtype);
+}
+
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!choose(sink, format, error)) return FALSE;
-  const int dtype = sink->samples.dtype;
-  if (sink->samples.bits > 8 || !fc_dtype_is_float(format->dtype)) format->dtype = dtype;
+  if (!is_narrow(&sink->samples) || !fc_dtype_is_float(format->dtype))
+    format->dtype = sink->samples.dtype;
+  else
+    format->stored = 1 + sink->samples.dtype;
   format->bits = sink->samples.bits;
   return TRUE;
 }
@@ -232,7 +238,7 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
   audio_sink *sink = (audio_sink *)base;
   const fc_audio_samples *samples = &sink->samples;
   /* What the last operator stores as integers is looked at by the run. */
-  gboolean *clipped = fc_dtype_is_float(from->dtype) && samples->bits == 8 ? &sink->clipped : NULL;
+  gboolean *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
   const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
                                     &sink->scratch, &sink->scratch_size, clipped, error);
   if (!dense || (samples->dtype == FC_F32 && !check_finite(sink, dense, (gsize)fc_view_count(from), error)) ||
@@ -247,9 +253,9 @@ static gboolean audio_commit(fc_sink *base, GError **error) {
   if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
   if (sink->clipped)
     fc_media_warn(&sink->options,
-                  "%s: some values exceeded the range of 8 bits and were clipped: lower the gain, or write "
+                  "%s: some values exceeded the range of %d bits and were clipped: lower the gain, or write "
                   "floating point",
-                  base->name);
+                  base->name, sink->samples.bits);
   fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
   return TRUE;
 }
