@@ -84,15 +84,11 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
 
 /* ---- what goes to it ----------------------------------------------------- */
 
-static gboolean is_small(const fc_image_header *header, gsize size, gsize room) {
-  const guint64 pixels = (guint64)(header->width + 64) * (guint64)(header->height + 64);
-  return pixels <= FC_DECODE_KEPT_PIXELS && room + size <= FC_DECODE_KEPT_ROOM - FC_DECODE_REPORT_SIZE;
-}
-
 static fc_decode_request request_of(gsize size, const fc_image_header *header, const fc_decode_wish *wish) {
   const gint64 width = (header->width + wish->scale - 1) / wish->scale,
                height = (header->height + wish->scale - 1) / wish->scale,
                pixels = header->width * header->height;
+  const guint64 padded = (guint64)(header->width + 64) * (guint64)(header->height + 64); /* to blocks */
   const gsize room = (gsize)width * (gsize)height * (gsize)header->pixel_bytes;
   const gboolean exact = header->kind == FC_IMAGE_JPEG || header->kind == FC_IMAGE_PNG;
   return (fc_decode_request){.magic = FC_DECODE_MAGIC,
@@ -101,9 +97,9 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
                              .kind = (gint32)header->kind,
                              .scale = wish->scale,
                              .channels = header->channels,
-                             .keep = is_small(header, size, room),
                              .width = header->width,
                              .height = header->height,
+                             .pixels = padded,
                              .room = (room + 63) / 64 * 64,
                              .exact_room = exact && room <= POPULATED_MAX ? room : 0,
                              .file_size = size};
@@ -128,7 +124,7 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
   const gsize file_at = FC_DECODE_REPORT_SIZE + request.room;
   const gint64 patience = (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC;
   for (gboolean first = TRUE;; first = FALSE) {
-    fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, file_at + size, !first) : NULL;
+    fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, &request, !first) : NULL;
     /* By write, which fails where there is no memory; touching the mapping would end the process. */
     const gboolean there = memory && pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size;
     const gboolean used = there && memory->helper;

@@ -16,14 +16,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "media/image/decoder/child.h"
+
 #define IDLE_MOST 16
-/* A child ends after so many images; none is kept with memory while more pieces than this are in use. */
-#define SERVED_MOST 64
-#define IN_USE_MOST 16
-/* Of memory so many pieces are kept, none larger than this, and none made smaller than FC_DECODE_KEPT_ROOM.
- */
-#define KEPT_MOST 4
-#define KEPT_SIZE ((gsize)128 << 20)
+/* Of memory so many pieces are kept, none larger than this, and none made smaller than that. */
+#define KEPT_MOST  4
+#define KEPT_SIZE  ((gsize)128 << 20)
+#define KEPT_LEAST ((gsize)2 << 20)
+/* A child that is kept ends after so many images, and has a heap for images of at least and at most so many
+ * pixels. None is kept while more pieces of memory than this are in use. */
+#define SERVED_MOST  32
+#define PIXELS_LEAST ((guint64)1 << 21)
+#define PIXELS_MOST  ((guint64)1 << 25)
+#define IN_USE_MOST  16
 /* For a helper to say its first word, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
 
@@ -207,18 +212,25 @@ static helper *engage(fc_decoders *d, const fc_decode_request *request, int memo
   return NULL;
 }
 
-fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, gsize size, gboolean fresh) {
+/* 2: the memory's child can do it; 1: it has none; 0: it has another one, or another size. */
+static int fitness(const fc_decode_memory *memory, gsize size, const fc_decode_request *request) {
+  if (memory->size < size || memory->size / 4 > size + KEPT_LEAST) return 0;
+  if (!memory->helper) return 1;
+  return memory->kind == request->kind && memory->pixels >= request->pixels ? 2 : 0;
+}
+
+fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_request *request, gboolean fresh) {
+  const gsize size = FC_DECODE_REPORT_SIZE + request->room + request->file_size;
   fc_decode_memory *found = NULL;
   g_mutex_lock(&d->mutex);
   forget_others(d);
-  for (GList *at = d->memory.head; at && !fresh; at = at->next) {
-    const fc_decode_memory *kept = at->data;
-    if (kept->size < size || kept->size / 4 > size + FC_DECODE_KEPT_ROOM) continue;
-    found = at->data;
-    g_queue_delete_link(&d->memory, at);
-    break;
-  }
-  if (!found) found = make_memory(MAX(size, FC_DECODE_KEPT_ROOM));
+  for (int fit = 2; fit > 0 && !found && !fresh; fit--)
+    for (GList *at = d->memory.head; at && !found; at = at->next)
+      if (fitness(at->data, size, request) == fit) found = at->data;
+  if (found)
+    g_queue_remove(&d->memory, found);
+  else
+    found = make_memory(MAX(size, KEPT_LEAST));
   if (found) found->used = size, d->in_use++;
   g_mutex_unlock(&d->mutex);
   return found;
@@ -236,7 +248,8 @@ void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean 
   if (last) free_memory(last);
 }
 
-static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory) {
+static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory, const fc_decode_request *request) {
+  if (request->pixels > PIXELS_MOST || memory->size > KEPT_SIZE) return FALSE;
   g_mutex_lock(&d->mutex);
   const gboolean may = d->in_use <= IN_USE_MOST && memory->served < SERVED_MOST - 1;
   g_mutex_unlock(&d->mutex);
@@ -246,11 +259,15 @@ static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory) {
 fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *request, fc_decode_memory *memory,
                                    gint64 patience, fc_decode_answer *answer) {
   fc_decode_request asked = *request;
-  asked.keep = request->keep && may_keep(d, memory);
+  asked.memory = memory->size;
+  asked.keep = may_keep(d, memory, request);
+  if (asked.keep) asked.pixels = MAX(asked.pixels, PIXELS_LEAST);
   helper *h = g_steal_pointer(&memory->helper);
-  if (h && (!request->keep || !ask(h, &asked, memory->fd))) end(g_steal_pointer(&h));
-  if (!h) memory->served = 0;
-  if (!h) h = engage(d, &asked, memory->fd);
+  if (h && !ask(h, &asked, memory->fd)) end(g_steal_pointer(&h));
+  if (!h) {
+    memory->served = 0, memory->kind = asked.kind, memory->pixels = asked.pixels;
+    h = engage(d, &asked, memory->fd);
+  }
   if (!h) return FC_DECODERS_NONE;
   fc_decoders_result result = listen_to(h, patience, answer);
   if (result == FC_DECODERS_ANSWERED && answer->kept && !asked.keep) result = FC_DECODERS_LOST; /* a lie */

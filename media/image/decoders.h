@@ -7,9 +7,10 @@
  * forks a child that confines itself and decodes into that memory (decoder/child.h), and tells
  * how the child ended. The helper itself never looks at the file.
  *
- * A child serves one large image, or small ones one after another, which it gets through the same
- * memory: a process that begins anew takes twice as long for 0.2 megapixels. It ends at the first
- * image that is not whole, and after some dozens; what a used child refuses, decode.c gives to a new one.
+ * A child is kept for the next images of its kind that are not larger than its first one, which it gets
+ * through the same memory: a process that begins anew takes half as long again for 12 megapixels, and twice
+ * as long for 0.2. It ends at the first image that is not whole, and after some dozens; what a used child
+ * refuses, decode.c gives to a new one.
  *
  * Helpers are kept for the next image, as many as were ever busy at once, up to a limit. They
  * end when the caller does, however it does.
@@ -30,8 +31,10 @@ G_BEGIN_DECLS
 typedef struct fc_decode_request {
   guint32 magic;
   gint32 seconds, lenient, kind, scale, channels;
-  gint32 keep; /* the image is small: a child that decodes it well may wait for the next one */
+  gint32 keep; /* a child that decodes it well waits for the next one */
   gint64 width, height;
+  guint64 pixels;     /* for which there is to be a heap */
+  guint64 memory;     /* bytes of it in all, as the descriptor has them */
   guint64 room;       /* of the pixels, which are behind the report */
   guint64 exact_room; /* of them so many bytes are surely needed */
   guint64 file_size;  /* behind the pixels */
@@ -43,10 +46,6 @@ typedef struct fc_decode_answer {
   gint32 problem; /* errno: there was no child; else 0 */
   gint32 kept;    /* the child waits for the next image, and there is no status */
 } fc_decode_answer;
-
-/* A small image: with its file it fits into so much memory, and has so many pixels, 64 more on each side. */
-#define FC_DECODE_KEPT_ROOM   ((gsize)8 << 20)
-#define FC_DECODE_KEPT_PIXELS ((gsize)1 << 21)
 
 typedef enum fc_decoders_result {
   FC_DECODERS_NONE,     /* there is no helper to be had */
@@ -67,10 +66,13 @@ typedef struct fc_decode_memory {
   char *at;
   gsize size, used;
   struct helper *helper; /* whose child was kept with it, or NULL */
-  guint served;          /* images by that child */
+  int kind;              /* what that child decodes, */
+  guint64 pixels;        /* up to so many of them, */
+  guint served;          /* and how many it has */
 } fc_decode_memory;
 /* `fresh`: memory that no child has seen. */
-fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, gsize size, gboolean fresh);
+fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, const fc_decode_request *request,
+                                          gboolean fresh);
 /* `keep`: no child that ended badly may still write into it. */
 void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory, gboolean keep);
 

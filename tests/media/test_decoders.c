@@ -177,12 +177,9 @@ static void test_helper_dies(void) {
 static void test_child_crashes(void) {
   fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
-  fc_decode_memory *memory = fc_decoders_take_memory(d, 4096, FALSE);
-  const fc_decode_request wild = {.magic = FC_DECODE_MAGIC,
-                                  .seconds = 5,
-                                  .scale = 1,
-                                  .room = memory->size, /* beyond its end */
-                                  .file_size = 4096};
+  fc_decode_request wild = {.magic = FC_DECODE_MAGIC, .seconds = 5, .scale = 1, .file_size = 4096};
+  fc_decode_memory *memory = fc_decoders_take_memory(d, &wild, FALSE);
+  wild.room = (guint64)1 << 40; /* far beyond its end */
   for (int i = 0; i < 3; i++) {
     g_assert_cmpint(fc_decoders_run(d, &wild, memory, 20 * G_USEC_PER_SEC, &answer), ==,
                     FC_DECODERS_ANSWERED);
@@ -202,9 +199,9 @@ static void test_child_crashes(void) {
 static void test_late(void) {
   fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
-  fc_decode_memory *memory = fc_decoders_take_memory(d, 1 << 20, FALSE);
   const fc_decode_request request = {
       .magic = FC_DECODE_MAGIC, .seconds = 5, .scale = 1, .room = 4096, .file_size = 100};
+  fc_decode_memory *memory = fc_decoders_take_memory(d, &request, FALSE);
   g_assert_cmpint(fc_decoders_run(d, &request, memory, 0, &answer), ==, FC_DECODERS_LATE);
   g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
   assert_no_children();
@@ -219,8 +216,8 @@ static void test_late(void) {
 static void test_another_version(void) {
   fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
-  fc_decode_memory *memory = fc_decoders_take_memory(d, 1 << 20, FALSE);
   const fc_decode_request request = {.magic = FC_DECODE_MAGIC + 1, .room = 4096};
+  fc_decode_memory *memory = fc_decoders_take_memory(d, &request, FALSE);
   g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, &answer), ==, FC_DECODERS_LOST);
   fc_decoders_give_memory(d, memory, FALSE);
   fc_decoders_free(d);
@@ -249,7 +246,7 @@ static void assert_confined(pid_t child) {
   g_assert_null(g_dir_read_name(folder));
 }
 
-/* Small images one after another have one child, up to a number of them and to one that fails. */
+/* Images one after another have one child, up to a number of them, to one that fails, and to a larger one. */
 static void test_child_is_kept(void) {
   fc_decoders *d = fc_decoders_new(program);
   bytes file = make_png(30, 10);
@@ -259,7 +256,7 @@ static void test_child_is_kept(void) {
     g_test_skip("/proc does not tell the children here");
   } else {
     assert_confined(first);
-    for (int i = 1; i < 63; i++) assert_decodes(d, &file, 30, 10);
+    for (int i = 1; i < 31; i++) assert_decodes(d, &file, 30, 10);
     g_assert_cmpint(grandchild(), ==, first);
     for (int i = 0; i < 2; i++) assert_decodes(d, &file, 30, 10);
     const pid_t second = grandchild();
@@ -267,6 +264,11 @@ static void test_child_is_kept(void) {
     assert_fails(d, &file, 31, NULL);
     assert_decodes(d, &file, 30, 10);
     g_assert_cmpint(grandchild(), !=, second);
+    bytes large = make_png(1500, 12);
+    assert_decodes(d, &large, 1500, 12);
+    g_assert_cmpuint(fc_decoders_idle(d), ==, 2);
+    assert_decodes(d, &file, 30, 10);
+    clear_bytes(&large);
   }
   fc_decoders_free(d);
   clear_bytes(&file);
@@ -315,32 +317,36 @@ static void assert_zeros(const fc_decode_memory *memory) {
   for (gsize i = 0; i < memory->size; i++) g_assert_cmpint(memory->at[i], ==, 0);
 }
 
+static fc_decode_memory *take_memory(fc_decoders *d, gsize size) {
+  const fc_decode_request request = {.room = size};
+  return fc_decoders_take_memory(d, &request, FALSE);
+}
+
 /* Memory comes back as zeros, to the next image and to none in another process. */
 static void test_memory(void) {
   fc_decoders *d = fc_decoders_new(program);
-  fc_decode_memory *first = fc_decoders_take_memory(d, 5000, FALSE),
-                   *second = fc_decoders_take_memory(d, 5000, FALSE);
+  fc_decode_memory *first = take_memory(d, 5000), *second = take_memory(d, 5000);
   const char *place = first->at;
   g_assert_true(first->at != second->at);
   memset(first->at, 1, 5000);
   fc_decoders_give_memory(d, first, TRUE);
   fc_decoders_give_memory(d, second, FALSE); /* somebody may still write into it */
-  first = fc_decoders_take_memory(d, 4000, FALSE);
+  first = take_memory(d, 4000);
   g_assert_true(first->at == place);
   assert_zeros(first);
-  fc_decode_memory *large = fc_decoders_take_memory(d, (gsize)64 << 20, FALSE);
+  fc_decode_memory *large = take_memory(d, (gsize)64 << 20);
   g_assert_cmpuint(large->size, >=, (gsize)64 << 20);
   fc_decoders_give_memory(d, large, TRUE);
   fc_decoders_give_memory(d, first, TRUE);
   pid_t pid = fork();
   if (pid == 0) {
-    fc_decode_memory *own = fc_decoders_take_memory(d, 4000, FALSE);
+    fc_decode_memory *own = take_memory(d, 4000);
     memset(own->at, 2, 4000);
     _exit(0);
   }
   int status;
   g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
-  first = fc_decoders_take_memory(d, 4000, FALSE);
+  first = take_memory(d, 4000);
   assert_zeros(first);
   fc_decoders_give_memory(d, first, TRUE);
   fc_decoders_free(d);

@@ -35,15 +35,6 @@ gsize fc_decode_heap(fc_image_kind kind, gsize pixels, gsize file_size) {
   return ((gsize)16 << 20) + codecs[kind].pixel * pixels + codecs[kind].file * file_size;
 }
 
-gsize fc_decode_heap_of_all(gsize pixels, gsize file_size) {
-  gsize most = 0;
-  for (guint kind = 0; kind < G_N_ELEMENTS(codecs); kind++) {
-    const gsize heap = fc_decode_heap((fc_image_kind)kind, pixels, file_size);
-    if (heap > most) most = heap;
-  }
-  return most;
-}
-
 gboolean fc_decode_fail(fc_decode_report *report, fc_damage damage, const char *reason) {
   gsize length = strlen(reason);
   if (length >= sizeof report->reason) length = sizeof report->reason - 1;

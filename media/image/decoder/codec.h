@@ -52,8 +52,6 @@ void fc_decode(const fc_decode_task *task, fc_decode_report *report);
 
 /* Bytes of malloc's that the decoder of this kind takes at most for so many pixels of a file of this size. */
 gsize fc_decode_heap(fc_image_kind kind, gsize pixels, gsize file_size);
-/* The same whatever the kind. */
-gsize fc_decode_heap_of_all(gsize pixels, gsize file_size);
 
 /* Notes what is wrong; returns FALSE. */
 gboolean fc_decode_fail(fc_decode_report *report, fc_damage damage, const char *reason);

@@ -43,9 +43,7 @@ static int listen_for(fc_decode_request *request, int *memory) {
 
 /* The memory, of which the child keeps nothing else, soon not even the descriptor; NULL: there is none. */
 static char *map(const fc_decode_request *request, int memory) {
-  const size_t needed = FC_DECODE_REPORT_SIZE + request->room + request->file_size;
-  const size_t size = request->keep ? FC_DECODE_KEPT_ROOM : needed;
-  char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+  char *shared = mmap(NULL, request->memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
   if (shared == MAP_FAILED) return NULL;
 #ifdef MADV_POPULATE_WRITE
   /* All pages of the picture at once cost half of what they do one by one. */
@@ -56,10 +54,9 @@ static char *map(const fc_decode_request *request, int memory) {
 }
 
 static int confine(const fc_decode_request *request, fc_decode_report *report) {
-  const size_t pixels = (size_t)(request->width + 64) * (size_t)(request->height + 64);
+  const size_t file_size = request->keep ? request->memory : request->file_size;
   const fc_child_limits limits = {
-      .heap = request->keep ? fc_decode_heap_of_all(FC_DECODE_KEPT_PIXELS, FC_DECODE_KEPT_ROOM)
-                            : fc_decode_heap((fc_image_kind)request->kind, pixels, request->file_size),
+      .heap = fc_decode_heap((fc_image_kind)request->kind, request->pixels, file_size),
       .seconds = request->seconds,
       .kept = request->keep ? 0 : -1,
       .descriptors = descriptors};
