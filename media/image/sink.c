@@ -256,15 +256,9 @@ static gboolean parse_background(const char *text, guint8 colour[3]) {
   return TRUE;
 }
 
-static gboolean has(const fc_file_option *table, const char *key) {
-  for (; table && table->key; table++)
-    if (strcmp(table->key, key) == 0) return TRUE;
-  return FALSE;
-}
-
 /* One of the words of a choice, which outlives what was given. */
 static const char *word_of(const fc_given_options *given, const fc_file_option *table, const char *key) {
-  return has(table, key) ? g_intern_string(fc_option_text(given, table, key)) : "";
+  return fc_option_exists(table, key) ? g_intern_string(fc_option_text(given, table, key)) : "";
 }
 
 static gboolean read_settings(image_sink *sink, GError **error) {
@@ -273,14 +267,15 @@ static gboolean read_settings(image_sink *sink, GError **error) {
   fc_encode_settings *s = &sink->settings;
   s->format = sink->form->name;
   memset(s->background, 255, sizeof s->background);
-  if (has(table, "quality")) s->quality = (int)fc_option_number(given, table, "quality");
-  if (has(table, "level")) s->level = (int)fc_option_number(given, table, "level");
-  if (has(table, "effort")) s->effort = (int)fc_option_number(given, table, "effort");
-  s->lossless = has(table, "lossless") && fc_option_is_set(given, table, "lossless");
-  s->progressive = has(table, "progressive") && fc_option_is_set(given, table, "progressive");
+  if (fc_option_exists(table, "quality")) s->quality = (int)fc_option_number(given, table, "quality");
+  if (fc_option_exists(table, "level")) s->level = (int)fc_option_number(given, table, "level");
+  if (fc_option_exists(table, "effort")) s->effort = (int)fc_option_number(given, table, "effort");
+  s->lossless = fc_option_exists(table, "lossless") && fc_option_is_set(given, table, "lossless");
+  s->progressive = fc_option_exists(table, "progressive") && fc_option_is_set(given, table, "progressive");
   s->subsampling = word_of(given, table, "subsampling");
   s->compression = word_of(given, table, "compression");
-  const char *background = has(table, "background") ? fc_option_text(given, table, "background") : "FFFFFF";
+  const char *background =
+      fc_option_exists(table, "background") ? fc_option_text(given, table, "background") : "FFFFFF";
   return parse_background(background, s->background) ||
          fc_fail(error, FC_INVALID, "%s: background: expected RRGGBB or a number of 0 to 255, found \"%s\"",
                  sink->base.name, background);
