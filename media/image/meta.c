@@ -253,6 +253,7 @@ static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
   if (fc_tiff_find(file, size, DESCRIPTION, &field) && field.type == 2 && field.size > 1)
     fc_tags_add_text(tags, "COMMENT", file + field.at,
                      (gssize)strnlen((const char *)file + field.at, field.size));
+  if (fc_tiff_has_more(file, size)) fc_tags_lose(tags, "further pictures");
   if (fc_tiff_find(file, size, EXIF, &field)) fc_tags_lose(tags, "EXIF");
   if (fc_tiff_find(file, size, IPTC, &field)) fc_tags_lose(tags, "IPTC");
   const guint32 unit = fc_tiff_number(file, size, UNIT, 2);
