@@ -215,12 +215,11 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
   }
   guint8 *data = fc_tags_add_chunk(tags, chunk->id, (gsize)chunk->size, ahead);
   if (!data) return TRUE; /* too large, or the tags have failed */
-  GError *problem = NULL;
-  if (!fc_front_read(front, chunk->offset, data, (gsize)chunk->size, &problem)) {
+  const int there = fc_front_read(front, chunk->offset, data, (gsize)chunk->size, error);
+  if (there <= 0) {
     g_array_set_size(tags->chunks, tags->chunks->len - 1);
     fc_tags_lose(tags, damaged);
-    if (problem) g_propagate_error(error, problem);
-    return problem == NULL;
+    return there == 0;
   }
   read_texts(tags, layout, &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1));
   if (layout->family == FC_TAGS_RIFF && layout->big_endian) drop_last(tags);

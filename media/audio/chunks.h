@@ -58,9 +58,8 @@ typedef struct fc_front {
   fc_blob taken;
 } fc_front;
 
-/* So many bytes at a place; FALSE where the file ends sooner (no error), cannot be read or there is no memory
- * (an error). */
-gboolean fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error);
+/* So many bytes at a place: 1 when they are there, 0 where the file ends sooner, -1 with an error. */
+int fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error);
 
 /* ---- the walk ---------------------------------------------------------------- */
 
@@ -86,8 +85,8 @@ typedef struct fc_chunk_walk {
 /* FALSE with an error when the front cannot be read. */
 gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_front *front, const fc_chunk_layout *layout,
                              GError **error);
-/* The next chunk. FALSE at the end, at what is no chunk, and with an error. */
-gboolean fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error);
+/* 1 with the next chunk, 0 at the end and at what is no chunk, -1 with an error. */
+int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error);
 
 G_END_DECLS
 
