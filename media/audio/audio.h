@@ -12,7 +12,7 @@
 
 #include <sndfile.h>
 
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 #include "media/file/output.h"
 #include "media/file/tags.h"
 #include "media/file/warn.h"

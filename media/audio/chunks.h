@@ -11,7 +11,7 @@
 #define FC_MEDIA_CHUNKS_H
 
 #include "media/file/blob.h"
-#include "media/file/reader.h"
+#include "media/file/input.h"
 #include "media/file/tags.h"
 
 G_BEGIN_DECLS

@@ -17,7 +17,6 @@
 #include "media/audio/flac_blocks.h"
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
-#include "media/file/reader.h"
 
 /* Longer than any recording, shorter than what libsndfile says when it does not know. */
 #define FRAMES_MAX ((gint64)1 << 48)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "media/array/quantise.h"
+#include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/output.h"
 #include "media/file/warn.h"
