@@ -62,12 +62,6 @@ void fc_chunk_put_padding(fc_blob *to, const fc_chunk_layout *layout) {
   while (!to->failed && to->size % layout->align) fc_blob_put_little(to, 0, 1);
 }
 
-gboolean fc_chunk_id_is_among(const guint8 *id, const char *words) {
-  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
-    if (memcmp(id, words + at, 4) == 0) return TRUE;
-  return FALSE;
-}
-
 /* 0xffffffff (ffmpeg), 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the rest
  * of a frame or plus a header. */
 gboolean fc_chunk_size_is_placeholder(guint64 size) {

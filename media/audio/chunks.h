@@ -42,8 +42,6 @@ void fc_chunk_put(fc_blob *to, const fc_chunk_layout *layout, guint64 value, int
 void fc_chunk_put_head(fc_blob *to, const fc_chunk_layout *layout, const char *id, guint64 size);
 /* Zeros up to where the next chunk may begin. */
 void fc_chunk_put_padding(fc_blob *to, const fc_chunk_layout *layout);
-/* Whether an id is one of `words`: ids of four characters, apart by a blank. */
-gboolean fc_chunk_id_is_among(const guint8 *id, const char *words);
 
 /* Is it what a writer leaves in a size that it cannot fill in? */
 gboolean fc_chunk_size_is_placeholder(guint64 size);
