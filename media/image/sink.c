@@ -106,13 +106,17 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
   return TRUE;
 }
 
+static gboolean drops_alpha(const image_sink *sink, gint64 channels) {
+  return (channels == 2 && !sink->form->grey_alpha) || (channels == 4 && !sink->form->alpha);
+}
+
 /* What is done to samples that the format does not hold. */
 static void tell_changes(const image_sink *sink, const fc_format *format, int dtype) {
   const gint64 channels = format->extent[FC_AXIS_C];
   if (dtype == FC_U16 && !sink->form->wide)
     fc_media_note(&sink->options, "%s: %s holds 8 bits a sample: 16 bits are brought to 8", sink->base.name,
                   sink->file->title);
-  if (channels % 2 == 0 && !(channels == 2 ? sink->form->grey_alpha : sink->form->alpha))
+  if (drops_alpha(sink, channels))
     fc_media_note(&sink->options,
                   "%s: %s holds no alpha%s: it is flattened over a background of #%02X%02X%02X",
                   sink->base.name, sink->file->title, channels == 2 ? " beside grey" : "",
@@ -175,8 +179,7 @@ static void flatten(const guint8 *from, guint8 *to, gsize pixels, int channels, 
 static gboolean prepare(const image_sink *sink, fc_picture *picture, void **made, GError **error) {
   const gsize pixels = (gsize)(picture->width * picture->height);
   const gboolean wide = picture->dtype == FC_U16 && !sink->form->wide,
-                 alpha = picture->channels % 2 == 0 &&
-                         !(picture->channels == 2 ? sink->form->grey_alpha : sink->form->alpha);
+                 alpha = drops_alpha(sink, picture->channels);
   *made = NULL;
   if (!wide && !alpha) return TRUE;
   guint8 *bytes = *made = g_try_malloc(pixels * (gsize)picture->channels);
