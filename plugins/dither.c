@@ -32,14 +32,15 @@ static int width_of(int dtype) {
   return fc_dtype_is_float(dtype) ? 0 : 8 * (int)fc_dtype_size(dtype);
 }
 
-/* Of the integers that this stage stores or that a convert before it has chosen, whichever has fewer (a
- * WAV of 8 bits is stored through 16); 0: not known. */
+/* Of the integers that this stage stores or that a convert before it has chosen, whichever has fewer; 0: not
+ * known. */
 static int stored_bits(const fc_format *in, const fc_format *out) {
   int stores = width_of(out->dtype), chosen = in->stored ? width_of(in->stored - 1) : 0;
   return !stores || (chosen && chosen < stores) ? chosen : stores;
 }
 
 static int sound_bits(const dither *self, const fc_format *in, const fc_format *out) {
+  if (!self->bits && !in->stored && out->stored) return out->bits; /* the file rounds what this stage makes */
   int bits = self->bits ? self->bits : stored_bits(in, out);
   int as_it_was = !in->stored && in->dtype == out->dtype && in->bits > 0 && in->bits < bits;
   if (!self->bits && as_it_was) bits = in->bits;
@@ -118,8 +119,7 @@ static const fc_param *const params[N_PARAMS] = {
         FC_INT_PARAM(FC_PARAM_MAIN, "bits",
                      "Of the samples to be stored. Without it those of the integers that this stage stores, "
                      "when it is the last, or that a convert before it has chosen; where neither is known, "
-                     "16 for sound: give it for a sound file of 8 bits that other operators have been at. An "
-                     "image without it gets noise for one step of its own codes.",
+                     "16 for sound. An image without it gets noise for one step of its own codes.",
                      "bits", NULL, FC_INT_BETWEEN(1, MOST_BITS)),
     [SEED] = FC_INT_PARAM(0, "seed", "Which noise: the same number gives the same.", NULL, "0", NULL),
 };

@@ -260,7 +260,8 @@ typedef struct fc_format {
   int32_t bits;   /* bits that carry information; 24 for 24-bit audio held in i32 */
   int32_t layout; /* fc_layout */
   /* 1 + the fc_dtype in which what comes of the chain is to be stored, as the user chose
-   * by an operator (convert); 0: as the input was. Stays through later stages. */
+   * by an operator (convert); 0: as the input was. Stays through later stages. Of an `out` whose samples a
+   * file will round from floats, the host says it, and their bits. */
   int32_t stored;
   int64_t extent[FC_AXES]; /* FC_UNKNOWN on X for a stream without a known end */
   double rate;             /* samples (or frames, after an stft) a second; 0 where it has no meaning */

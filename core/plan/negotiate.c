@@ -114,26 +114,28 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
 
 /* ---- one stage ---------------------------------------------------------- */
 
+/* Does nothing follow but what keeps the element type? */
+static gboolean delivers(const fc_plan *plan, guint s) {
+  for (guint i = s + 1; i < plan->n; i++)
+    if (!plan->stages[i].op || !(plan->stages[i].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
+      return FALSE;
+  return TRUE;
+}
+
 /* The element type for link `s + 1`: the delivered one if nothing but keepers follow,
  * else the compute type; something else only where an operator knows no better. */
 static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
   const fc_operator *op = plan->stages[s].op;
   if (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return plan->links[s].dtype;
-  gboolean last = TRUE;
   guint32 loads = FC_DTYPES_ALL;
-  for (guint i = s + 1; i < plan->n; i++) {
+  for (guint i = s + 1; i < plan->n && plan->stages[i].op; i++) {
     const fc_operator *next = plan->stages[i].op;
-    if (!next) {
-      last = FALSE;
-      break;
-    }
     loads &= next->dtypes_in;
-    if (next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) continue;
-    last = FALSE;
-    break;
+    if (!(next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH))) break;
   }
   guint32 usable = op->dtypes_out & loads ? op->dtypes_out & loads : op->dtypes_out;
-  const int order[] = {last ? wanted : -1, plan->compute, FC_F64, FC_F32, FC_I32, FC_I16, FC_U16, FC_U8};
+  const int order[] = {
+      delivers(plan, s) ? wanted : -1, plan->compute, FC_F64, FC_F32, FC_I32, FC_I16, FC_U16, FC_U8};
   for (guint i = 0; i < G_N_ELEMENTS(order); i++)
     if (order[i] >= 0 && usable & FC_DTYPE_BIT(order[i])) return order[i];
   return plan->compute;
@@ -145,6 +147,8 @@ static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *
   *out = plan->links[s];
   out->dtype = desired_dtype(plan, s, wanted);
   if (out->dtype != plan->links[s].dtype) out->bits = bits_of[out->dtype];
+  if (plan->stored && !out->stored && delivers(plan, s))
+    out->stored = plan->stored, out->bits = plan->stored_bits;
   if (ps->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH)) return;
   out->color = FC_COLOR_UNKNOWN, out->alpha = FC_ALPHA_UNKNOWN, out->channels = 0;
   out->time_num = out->time_den = 0;

@@ -68,9 +68,10 @@ typedef struct fc_plan {
   fc_format *links; /* n + 1 */
   guint n_sides;
   fc_plan_side *sides;
-  int compute;      /* FC_F32 or FC_F64 */
-  int fuse;         /* fc_fuse */
-  int sample_bytes; /* of the output where it goes */
+  int compute;             /* FC_F32 or FC_F64 */
+  int fuse;                /* fc_fuse */
+  int sample_bytes;        /* of the output where it goes */
+  int stored, stored_bits; /* as the query has them */
   fc_axis cut;
   gboolean files;    /* source and sink are files, not memory */
   gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
@@ -98,13 +99,14 @@ typedef struct fc_plan_query {
   const char *const *side_names; /* likewise, for messages; may be NULL */
   int wanted;                    /* the element type to be delivered, -1 for the chain's own */
   int bits;                      /* of those that carry information; 0: as they come */
-  int sample_bytes;              /* of the output where it goes; 0: as it is delivered */
-  gboolean files;                /* for the prediction: files take time too */
-  gboolean rows;                 /* source, sides and sink can do images or arrays by rows */
-  gboolean borrowed;             /* see fc_plan */
-  gint32 device;                 /* FC_HOST: as the options say; else the caller's memory lies there */
-  gboolean touch;                /* devices may be asked; FALSE for --dry-run */
-  const fc_options *options;     /* may be NULL */
+  int stored;                /* as fc_format has it: what the sink makes of what is delivered; 0: not said */
+  int sample_bytes;          /* of the output where it goes; 0: as it is delivered */
+  gboolean files;            /* for the prediction: files take time too */
+  gboolean rows;             /* source, sides and sink can do images or arrays by rows */
+  gboolean borrowed;         /* see fc_plan */
+  gint32 device;             /* FC_HOST: as the options say; else the caller's memory lies there */
+  gboolean touch;            /* devices may be asked; FALSE for --dry-run */
+  const fc_options *options; /* may be NULL */
 } fc_plan_query;
 
 /* Formats alone, from first to last: no device and no chunk is chosen. */

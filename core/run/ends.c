@@ -142,6 +142,7 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .wanted = o->wanted,
                          .bits = o->bits,
                          .sample_bytes = o->sample_bytes,
+                         .stored = o->stored,
                          .files = o->files,
                          .rows = rows,
                          .borrowed = o->borrowed,
@@ -193,7 +194,8 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
     if (o->sink) {
       fc_format wish = formats->links[formats->n];
       if (!o->sink->accept(o->sink, &wish, error)) return NULL;
-      o->wanted = wish.dtype, o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
+      o->wanted = wish.dtype, o->stored = wish.stored;
+      o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
       o->sample_bytes = o->sink->sample_bytes;
     }
     query = query_of(o, touch);
@@ -245,8 +247,8 @@ static void append_options(GByteArray *key, const fc_chain *chain, const fc_opti
 GBytes *fc_opened_key(const fc_opened *o) {
   fc_plan_query query = query_of(o, TRUE);
   GByteArray *key = g_byte_array_new();
-  const gint64 numbers[] = {'f',        query.wanted,   query.bits,  query.files,
-                            query.rows, query.borrowed, o->has_input};
+  const gint64 numbers[] = {'f',         query.wanted, query.bits,     query.stored,
+                            query.files, query.rows,   query.borrowed, o->has_input};
   append(key, numbers, sizeof numbers);
   append(key, &o->format, sizeof o->format);
   for (guint k = 0; k < o->n_sides; k++) append(key, o->side_formats[k], sizeof(fc_format));

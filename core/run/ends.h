@@ -28,7 +28,7 @@ typedef struct fc_opened {
   const char **side_names;
   fc_format format; /* of the chain's signal */
   gboolean has_input, files, borrowed;
-  int wanted, bits, sample_bytes; /* as in fc_plan_query */
+  int wanted, bits, sample_bytes, stored; /* as in fc_plan_query */
 } fc_opened;
 
 /* Nothing is created; the chain must have an input unless it begins with a generator. NULL on failure. */

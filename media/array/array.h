@@ -6,7 +6,7 @@
 #define FC_MEDIA_ARRAY_H
 
 #include "media/array/item.h"
-#include "media/file/reader.h"
+#include "media/file/formats.h"
 
 G_BEGIN_DECLS
 

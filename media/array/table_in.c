@@ -6,7 +6,7 @@
 #include "core/registry/table.h"
 
 #include "media/file/blob.h"
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 #include "media/array/quantise.h"
 #include "media/file/warn.h"
 

@@ -12,7 +12,7 @@
 
 #include <sndfile.h>
 
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 #include "media/file/output.h"
 #include "media/file/tags.h"
 #include "media/file/warn.h"
@@ -74,7 +74,7 @@ typedef struct fc_coded_place {
   } patches[2];
   gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
   gint64 packet;        /* of CAF: frames in a packet */
-  gint64 offset, bytes; /* of the samples; -1: not known */
+  gint64 offset, bytes; /* of the samples; -1: to the end */
   fc_tags *tags;        /* taken over; or NULL */
 } fc_coded_place;
 fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_coded_place *place,

@@ -126,10 +126,16 @@ static gboolean holds(int format, const SF_INFO *wanted) {
   return sf_format_check(&info);
 }
 
-/* Opus alone is bound to few rates, which sf_format_check does not know. */
+/* Opus and MP3 are bound to few rates, which sf_format_check does not know. */
 static gboolean rate_fits(int format, int rate) {
-  if ((format & SF_FORMAT_SUBMASK) != SF_FORMAT_OPUS) return TRUE;
-  return rate == 8000 || rate == 12000 || rate == 16000 || rate == 24000 || rate == 48000;
+  static const int opus[] = {8000, 12000, 16000, 24000, 48000},
+                   mp3[] = {8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000};
+  const gboolean is_opus = (format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+  const int *rates = is_opus ? opus : mp3;
+  gsize i = is_opus ? G_N_ELEMENTS(opus) : is_mpeg(format) ? G_N_ELEMENTS(mp3) : 0;
+  if (!i) return TRUE;
+  while (i && rates[i - 1] != rate) i--;
+  return i > 0;
 }
 
 /* Why no sample format was found: the channels, or the rate. */
@@ -140,8 +146,10 @@ static gboolean fail_unfit(const char *name, const fc_file_format *file, int for
   const char *other = wanted->channels > 1024 || file->sndfile == SF_FORMAT_WAV ? ".npy" : ".wav or .npy";
   one.channels = 1;
   if (!rate_fits(format, wanted->samplerate))
-    return fc_fail(error, FC_INVALID,
-                   "%s: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not %d; use .ogg or .flac", name,
+    return fc_fail(error, FC_INVALID, "%s: %s Hz, not %d; use .ogg or .flac", name,
+                   is_mpeg(format)
+                       ? "MP3 takes 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100 or 48000"
+                       : "Opus takes 8000, 12000, 16000, 24000 or 48000",
                    wanted->samplerate);
   if (wanted->channels > 1 && holds(format, &one))
     return fc_fail(error, FC_INVALID, "%s: %s does not hold %d channels; use %s", name, file->title,

@@ -50,12 +50,6 @@ static double bits_per_second(const char *text) {
   return end != text && (!*end || strcmp(end, "k") == 0) && number > 0 ? number * factor : 0;
 }
 
-static gboolean has_option(const fc_file_format *format, const char *key) {
-  const fc_file_option *option = format->writing;
-  while (option && option->key && strcmp(option->key, key) != 0) option++;
-  return option && option->key;
-}
-
 typedef struct audio_sink {
   fc_sink base;
   const fc_file_format *file;
@@ -80,6 +74,24 @@ static int like_of(const audio_sink *sink) {
   return sink->tags && sink->like_source ? sink->tags->sndfile : 0;
 }
 
+/* How much libsndfile is to compress, of 1, for the bit rate asked for: by its own scales, which end where
+ * those of the encoders do. FALSE with an error beyond them. */
+static gboolean take_bitrate(audio_sink *sink, const fc_format *format, GError **error) {
+  const gboolean mp3 = sink->file->sndfile == FC_SF_MPEG;
+  const double channels = (double)format->extent[FC_AXIS_C], rate = format->rate;
+  const double most = !mp3            ? 256e3 * channels
+                      : rate >= 32000 ? 320e3
+                      : rate >= 16000 ? 160e3
+                                      : 64e3,
+               least = !mp3            ? 6e3 * channels
+                       : rate >= 32000 ? 32e3
+                                       : 8e3;
+  sink->spec.level = (most - sink->bitrate) / (most - least);
+  return (sink->bitrate >= least && sink->bitrate <= most) ||
+         fc_fail(error, FC_INVALID, "%s: bitrate: %s takes %gk to %gk for this sound, not %gk",
+                 sink->base.name, sink->file->title, least / 1000, most / 1000, sink->bitrate / 1000);
+}
+
 /* A type that the user chose counts for more than that of the source. */
 static gboolean choose(audio_sink *sink, const fc_format *format, GError **error) {
   fc_format wanted = *format;
@@ -92,7 +104,13 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
                        error))
     return FALSE;
   sink->chosen = TRUE;
-  return TRUE;
+  return sink->bitrate == 0 || take_bitrate(sink, format, error);
+}
+
+/* Integers of fewer bits than their type, as 8 and 24. Floats that become such are rounded here, once: on the
+ * way through 16 or 32 bits they would be rounded twice, and one of 512 samples to the wrong side. */
+static gboolean is_narrow(const fc_audio_samples *samples) {
+  return !fc_dtype_is_float(samples->dtype) && samples->bits < 8 * (int)fc_dtype_size(samples->dtype);
 }
 
 /* Our own encoder writes these. */
@@ -101,13 +119,13 @@ static gboolean is_plain(const fc_audio_samples *samples) {
          (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
 }
 
-/* Floats that become 8 bits are rounded here, once: on the way through 16 they would be rounded twice, and
- * one of 512 samples to the wrong side. */
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!choose(sink, format, error)) return FALSE;
-  const int dtype = sink->samples.dtype;
-  if (sink->samples.bits > 8 || !fc_dtype_is_float(format->dtype)) format->dtype = dtype;
+  if (!is_narrow(&sink->samples) || !fc_dtype_is_float(format->dtype))
+    format->dtype = sink->samples.dtype;
+  else
+    format->stored = 1 + sink->samples.dtype;
   format->bits = sink->samples.bits;
   base->sample_bytes = is_plain(&sink->samples) ? fc_audio_sample_bytes(sink->samples.format) : 0;
   return TRUE;
@@ -181,19 +199,6 @@ static void name_lost(const audio_sink *sink) {
     fc_chunk_tags_name_lost(tags, sink->lost);
 }
 
-/* How much libsndfile is to compress, of 1: by its own scales, which for bit rates are those of the encoders.
- */
-static double level_of_bitrate(const audio_sink *sink) {
-  const fc_audio_spec *spec = &sink->spec;
-  const gboolean mp3 = sink->file->sndfile == FC_SF_MPEG;
-  const double most = !mp3                  ? 256000.0 * spec->channels
-                      : spec->rate >= 32000 ? 320000
-                      : spec->rate >= 16000 ? 160000
-                                            : 64000;
-  const double least = !mp3 ? 6000.0 * spec->channels : spec->rate >= 32000 ? 32000 : 8000;
-  return CLAMP((most - sink->bitrate) / (most - least), 0, 1);
-}
-
 static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->chosen && !choose(sink, format, error)) return FALSE;
@@ -207,7 +212,6 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->tags = sink->tags;
   spec->lost = sink->lost;
   spec->options = &sink->options;
-  if (sink->bitrate > 0) spec->level = level_of_bitrate(sink);
   warn_of_loss(sink, format);
   if (sink->tags) name_lost(sink);
   unsigned flags =
@@ -237,7 +241,7 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
   audio_sink *sink = (audio_sink *)base;
   const fc_audio_samples *samples = &sink->samples;
   /* What the last operator stores as integers is looked at by the run. */
-  gboolean *clipped = fc_dtype_is_float(from->dtype) && samples->bits == 8 ? &sink->clipped : NULL;
+  gboolean *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
   const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
                                     &sink->scratch, &sink->scratch_size, clipped, error);
   if (!dense || (samples->dtype == FC_F32 && !check_finite(sink, dense, (gsize)fc_view_count(from), error)) ||
@@ -252,9 +256,9 @@ static gboolean audio_commit(fc_sink *base, GError **error) {
   if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
   if (sink->clipped)
     fc_media_warn(&sink->options,
-                  "%s: some values exceeded the range of 8 bits and were clipped: lower the gain, or write "
+                  "%s: some values exceeded the range of %d bits and were clipped: lower the gain, or write "
                   "floating point",
-                  base->name);
+                  base->name, sink->samples.bits);
   fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
   return TRUE;
 }
@@ -276,11 +280,12 @@ static gboolean take_options(audio_sink *sink, GError **error) {
   const fc_given_options *given = sink->options.out_options;
   const fc_file_option *table = sink->file->writing;
   if (!given) return TRUE;
-  if (has_option(sink->file, "dtype")) sink->subtype = subtype_of(fc_option_text(given, table, "dtype"));
-  if (has_option(sink->file, "level")) sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
-  if (has_option(sink->file, "quality"))
+  if (fc_option_exists(table, "dtype")) sink->subtype = subtype_of(fc_option_text(given, table, "dtype"));
+  if (fc_option_exists(table, "level"))
+    sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
+  if (fc_option_exists(table, "quality"))
     sink->spec.quality = (double)fc_option_number(given, table, "quality") / 10;
-  if (!has_option(sink->file, "bitrate")) return TRUE;
+  if (!fc_option_exists(table, "bitrate")) return TRUE;
   const char *bitrate = fc_option_text(given, table, "bitrate");
   if (strcmp(bitrate, ENCODERS_OWN) == 0) return TRUE;
   sink->bitrate = bits_per_second(bitrate);

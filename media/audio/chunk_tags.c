@@ -172,7 +172,7 @@ static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_ta
   if (layout->family == FC_TAGS_CAF && strcmp(id, "info") == 0) read_caf_info(tags, chunk->data, chunk->size);
   if (layout->family == FC_TAGS_AIFF && strcmp(id, "COMT") == 0)
     read_comments(tags, chunk->data, chunk->size);
-  if (layout->family == FC_TAGS_AIFF && fc_chunk_id_is_among(chunk->id, "NAME AUTH (c)  ANNO"))
+  if (layout->family == FC_TAGS_AIFF && fc_id_is_among(chunk->id, "NAME AUTH (c)  ANNO"))
     add_text(tags, name_of(FC_TAGS_AIFF, id), chunk->data, chunk->size);
 }
 
@@ -180,7 +180,7 @@ static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_ta
 static gboolean holds_texts(fc_tag_family family, const fc_tag_chunk *chunk) {
   const gboolean list = memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4;
   return (family == FC_TAGS_RIFF && list && memcmp(chunk->data, "INFO", 4) == 0) ||
-         fc_chunk_id_is_among(chunk->id, rules_of(family)->texts);
+         fc_id_is_among(chunk->id, rules_of(family)->texts);
 }
 
 /* What a chunk is called in a warning: by number where its id is no word. */
@@ -205,7 +205,7 @@ static void drop_last(fc_tags *tags) {
 
 gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const fc_chunk *chunk,
                             gboolean ahead, fc_front *front, GError **error) {
-  if (fc_chunk_id_is_among(chunk->id, rules_of(layout->family)->layout)) return TRUE;
+  if (fc_id_is_among(chunk->id, rules_of(layout->family)->layout)) return TRUE;
   const fc_tag_chunk named = {.id = {chunk->id[0], chunk->id[1], chunk->id[2], chunk->id[3]}};
   g_autofree char *title = title_of(&named), *damaged = g_strdup_printf("%s (cut off)", title);
   const fc_input *input = front->input;
@@ -215,12 +215,11 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
   }
   guint8 *data = fc_tags_add_chunk(tags, chunk->id, (gsize)chunk->size, ahead);
   if (!data) return TRUE; /* too large, or the tags have failed */
-  GError *problem = NULL;
-  if (!fc_front_read(front, chunk->offset, data, (gsize)chunk->size, &problem)) {
+  const int there = fc_front_read(front, chunk->offset, data, (gsize)chunk->size, error);
+  if (there <= 0) {
     g_array_set_size(tags->chunks, tags->chunks->len - 1);
     fc_tags_lose(tags, damaged);
-    if (problem) g_propagate_error(error, problem);
-    return problem == NULL;
+    return there == 0;
   }
   read_texts(tags, layout, &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1));
   if (layout->family == FC_TAGS_RIFF && layout->big_endian) drop_last(tags);
@@ -257,9 +256,8 @@ static gboolean copy_own(const fc_audio_spec *spec, GArray *to, GString *lost) {
   for (guint i = 0; i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
     g_autofree char *title = title_of(chunk);
-    const gboolean position =
-        fc_chunk_id_is_among(chunk->id, known->positions) || strcmp(title, "labels") == 0;
-    const gboolean channels = fc_chunk_id_is_among(chunk->id, known->channels);
+    const gboolean position = fc_id_is_among(chunk->id, known->positions) || strcmp(title, "labels") == 0;
+    const gboolean channels = fc_id_is_among(chunk->id, known->channels);
     if ((position && fc_audio_is_moved(spec)) || (channels && tags->channels != spec->channels))
       fc_media_add_word(lost, title);
     else if (!add_copy(to, chunk->id, chunk->data, chunk->size, chunk->ahead))
@@ -316,7 +314,7 @@ void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
     g_autofree char *title = title_of(chunk);
     const gboolean speakers =
-        fc_chunk_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
+        fc_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
     if (!holds_texts(tags->family, chunk) && !speakers) fc_media_add_word(lost, title);
   }
 }

@@ -62,12 +62,6 @@ void fc_chunk_put_padding(fc_blob *to, const fc_chunk_layout *layout) {
   while (!to->failed && to->size % layout->align) fc_blob_put_little(to, 0, 1);
 }
 
-gboolean fc_chunk_id_is_among(const guint8 *id, const char *words) {
-  for (gsize at = 0; at + 4 <= strlen(words); at += 5)
-    if (memcmp(id, words + at, 4) == 0) return TRUE;
-  return FALSE;
-}
-
 /* 0xffffffff (ffmpeg), 0x7ffff000 and 0x7f000000 (sox), 0x7fffffff, 0x80000000 (arecord), all less the rest
  * of a frame or plus a header. */
 gboolean fc_chunk_size_is_placeholder(guint64 size) {
@@ -79,26 +73,33 @@ gboolean fc_chunk_size_is_placeholder(guint64 size) {
 
 /* ---- the front ---------------------------------------------------------------- */
 
-static gboolean take(fc_front *front, gsize size, GError **error) {
-  const char *name = front->input->name;
-  if (size > FRONT_MAX)
-    return fc_fail(error, FC_UNSUPPORTED,
-                   "%s: holds more than %" G_GSIZE_FORMAT " bytes ahead of its samples", name, FRONT_MAX);
-  const gsize wanted = size - front->taken.size;
-  guint8 *to = fc_blob_grow(&front->taken, wanted);
-  if (!to) return fc_blob_check(&front->taken, name, error);
-  const gssize got = fc_reader_read(front->reader, to, wanted, error);
-  front->taken.size -= wanted - (gsize)MAX(got, 0);
-  return got == (gssize)wanted;
+/* Was all of it got? */
+static int verdict(gssize got, gsize wanted) {
+  return got < 0 ? -1 : got == (gssize)wanted;
 }
 
-gboolean fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error) {
-  if (front->input->seekable) return fc_input_read_at(front->input, at, to, size, error) == (gssize)size;
+static int take(fc_front *front, gsize size, GError **error) {
+  const char *name = front->input->name;
+  if (size > FRONT_MAX) {
+    fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %" G_GSIZE_FORMAT " bytes ahead of its samples", name,
+            FRONT_MAX);
+    return -1;
+  }
+  const gsize wanted = size - front->taken.size;
+  guint8 *to = fc_blob_grow(&front->taken, wanted);
+  if (!to && !fc_blob_check(&front->taken, name, error)) return -1;
+  const gssize got = fc_reader_read(front->reader, to, wanted, error);
+  front->taken.size -= wanted - (gsize)MAX(got, 0);
+  return verdict(got, wanted);
+}
+
+int fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error) {
+  if (front->input->seekable) return verdict(fc_input_read_at(front->input, at, to, size, error), size);
   if ((guint64)at > FRONT_MAX) return take(front, G_MAXSIZE, error);
   const gsize end = (gsize)at + size;
-  if (end > front->taken.size && !take(front, end, error)) return FALSE;
-  if (size) memcpy(to, front->taken.data + at, size);
-  return TRUE;
+  const int there = end > front->taken.size ? take(front, end, error) : 1;
+  if (there > 0 && size) memcpy(to, front->taken.data + at, size);
+  return there;
 }
 
 /* ---- the walk ------------------------------------------------------------------ */
@@ -112,23 +113,23 @@ gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_front *front, const fc_chun
   *walk = (fc_chunk_walk){.front = front, .layout = layout, .at = layout->file_header, .total = -1};
   guint8 size[8];
   if (!layout->total_at) return TRUE;
-  GError *problem = NULL;
-  if (fc_front_read(front, layout->total_at, size, layout->size_bytes, &problem))
+  const int there = fc_front_read(front, layout->total_at, size, layout->size_bytes, error);
+  if (there > 0)
     walk->total =
         (gint64)MIN(fc_chunk_get(layout, size, layout->size_bytes), SIZE_MOST) + layout->total_leaves_out;
-  if (problem) g_propagate_error(error, problem);
-  return problem == NULL;
+  return there >= 0;
 }
 
 /* The true sizes of an RF64 file. */
-static gboolean read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **error) {
+static int read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **error) {
   guint8 sizes[16];
-  if (chunk->size < (gint64)sizeof sizes) return TRUE;
-  if (!fc_front_read(walk->front, chunk->offset, sizes, sizeof sizes, error)) return FALSE;
+  if (chunk->size < (gint64)sizeof sizes) return 1;
+  const int there = fc_front_read(walk->front, chunk->offset, sizes, sizeof sizes, error);
+  if (there <= 0) return there;
   walk->has_ds64 = TRUE;
   walk->total = (gint64)MIN(fc_little(sizes, 8), SIZE_MOST) + walk->layout->total_leaves_out;
   walk->data64 = fc_little(sizes + 8, 8);
-  return TRUE;
+  return 1;
 }
 
 /* The file's own size is that of the file: the header was completed, and every size in it is one. */
@@ -165,7 +166,7 @@ static void judge_samples(fc_chunk_walk *walk, fc_chunk *chunk) {
 /* A name of four characters that can be printed, and an end within the file. */
 static gboolean is_chunk_at(fc_chunk_walk *walk, gint64 at) {
   guint8 header[8];
-  if (!fc_front_read(walk->front, at, header, sizeof header, NULL)) return FALSE;
+  if (fc_front_read(walk->front, at, header, sizeof header, NULL) <= 0) return FALSE;
   for (int i = 0; i < 4; i++)
     if (header[i] < ' ' || header[i] > '~') return FALSE;
   return fc_chunk_get(walk->layout, header + 4, 4) <=
@@ -182,23 +183,21 @@ static gint64 place_behind(fc_chunk_walk *walk, const fc_chunk *chunk) {
 }
 
 /* The end of the walk: what came behind the last chunk may be gone. */
-static gboolean end_walk(fc_chunk_walk *walk) {
+static int end_walk(fc_chunk_walk *walk) {
   const gint64 behind = walk->total - (is_file(walk) ? walk->front->input->size : G_MAXINT64);
   const guint64 said = (guint64)walk->total - walk->layout->total_leaves_out;
   if (walk->total >= 0 && !walk->missing && behind > COUNTED && !fc_chunk_size_is_placeholder(said))
     walk->missing = behind;
-  return FALSE;
+  return 0;
 }
 
-gboolean fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error) {
+int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error) {
   const fc_chunk_layout *layout = walk->layout;
   const gsize length = (gsize)layout->id_bytes + layout->size_bytes;
   guint8 header[24];
-  GError *problem = NULL;
-  if (walk->count++ >= FC_CHUNKS_MAX || !fc_front_read(walk->front, walk->at, header, length, &problem)) {
-    if (problem) g_propagate_error(error, problem);
-    return problem ? FALSE : end_walk(walk);
-  }
+  if (walk->count++ >= FC_CHUNKS_MAX) return end_walk(walk);
+  const int there = fc_front_read(walk->front, walk->at, header, length, error);
+  if (there <= 0) return there < 0 ? there : end_walk(walk);
   const guint64 said = fc_chunk_get(layout, header + layout->id_bytes, layout->size_bytes);
   if ((layout->counts_header && said < length) || memcmp(header, "\0\0\0\0", 4) == 0) return end_walk(walk);
   memcpy(chunk->id, memcmp(header, "list", 4) == 0 ? (const guint8 *)"LIST" : header, 4);
@@ -208,10 +207,10 @@ gboolean fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error
     judge_samples(walk, chunk);
   } else if (is_file(walk) && chunk->size > walk->front->input->size - chunk->offset) {
     /* What stands behind the file's own end is no chunk of it. */
-    if (walk->total >= 0 && walk->at >= walk->total) return FALSE;
+    if (walk->total >= 0 && walk->at >= walk->total) return 0;
     walk->missing = chunk->size - (walk->front->input->size - chunk->offset);
   }
-  if (memcmp(chunk->id, "ds64", 4) == 0 && !read_ds64(walk, chunk, error)) return FALSE;
+  const int sized = memcmp(chunk->id, "ds64", 4) == 0 ? read_ds64(walk, chunk, error) : 1;
   walk->at = chunk->size < 0 ? G_MAXINT64 / 2 : place_behind(walk, chunk);
-  return TRUE;
+  return sized;
 }

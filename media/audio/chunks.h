@@ -11,7 +11,7 @@
 #define FC_MEDIA_CHUNKS_H
 
 #include "media/file/blob.h"
-#include "media/file/reader.h"
+#include "media/file/input.h"
 #include "media/file/tags.h"
 
 G_BEGIN_DECLS
@@ -42,8 +42,6 @@ void fc_chunk_put(fc_blob *to, const fc_chunk_layout *layout, guint64 value, int
 void fc_chunk_put_head(fc_blob *to, const fc_chunk_layout *layout, const char *id, guint64 size);
 /* Zeros up to where the next chunk may begin. */
 void fc_chunk_put_padding(fc_blob *to, const fc_chunk_layout *layout);
-/* Whether an id is one of `words`: ids of four characters, apart by a blank. */
-gboolean fc_chunk_id_is_among(const guint8 *id, const char *words);
 
 /* Is it what a writer leaves in a size that it cannot fill in? */
 gboolean fc_chunk_size_is_placeholder(guint64 size);
@@ -58,9 +56,8 @@ typedef struct fc_front {
   fc_blob taken;
 } fc_front;
 
-/* So many bytes at a place; FALSE where the file ends sooner (no error), cannot be read or there is no memory
- * (an error). */
-gboolean fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error);
+/* So many bytes at a place: 1 when they are there, 0 where the file ends sooner, -1 with an error. */
+int fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error);
 
 /* ---- the walk ---------------------------------------------------------------- */
 
@@ -86,8 +83,8 @@ typedef struct fc_chunk_walk {
 /* FALSE with an error when the front cannot be read. */
 gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_front *front, const fc_chunk_layout *layout,
                              GError **error);
-/* The next chunk. FALSE at the end, at what is no chunk, and with an error. */
-gboolean fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error);
+/* 1 with the next chunk, 0 at the end and at what is no chunk, -1 with an error. */
+int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error);
 
 G_END_DECLS
 

@@ -17,7 +17,7 @@
 #include "media/audio/flac_blocks.h"
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
-#include "media/file/reader.h"
+#include "media/file/bytes.h"
 
 /* Longer than any recording, shorter than what libsndfile says when it does not know. */
 #define FRAMES_MAX ((gint64)1 << 48)
@@ -83,15 +83,16 @@ static void patch(const coded_source *source, guint8 *to, gint64 size) {
     }
 }
 
-/* libsndfile reads lists of cues, and some of those, with a size that is a lie, keep it going without a call.
- * Nothing of what it finds in lists is used: it is given a chunk of another name. It reads a name at once. */
+/* libsndfile reads lists of cues, in a chunk named LIST or INFO, and some of those, with a size that is a
+ * lie, keep it going without a call. Nothing of what it finds in lists is used: it is given a chunk of
+ * another name. It reads a name at once. */
 static void hide_lists(const coded_source *source, guint8 *bytes, gint64 size) {
-  const gint64 begin = source->place.offset - source->at, end = begin + source->place.bytes;
-  if (source->place.bytes < 0) return; /* not a file of chunks */
+  const gint64 begin = source->place.offset - source->at,
+               end = source->place.bytes < 0 ? size : begin + source->place.bytes;
   for (gint64 i = 0; i + 4 <= size; i++) {
     if (i >= begin && i < end)
       i = MAX(i, end - 1);
-    else if (memcmp(bytes + i, "LIST", 4) == 0)
+    else if (fc_id_is_among(bytes + i, "LIST INFO"))
       memcpy(bytes + i, "JUNK", 4);
   }
 }
@@ -315,7 +316,7 @@ fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc
   source->file.close = coded_close;
   source->input = input;
   source->options = *options;
-  source->place = place ? *place : (fc_coded_place){.bytes = -1};
+  source->place = place ? *place : (fc_coded_place){.bytes = -1}; /* samples from end to end */
   source->file.tags = source->place.tags;
   if (open_decoder(source, format, error)) {
     set_format(source);

@@ -34,10 +34,8 @@ static gboolean take_block(fc_tags *tags, int kind, const guint8 *data, gsize si
   if (kind == PICTURE && !fc_comments_is_picture(data, size)) return FALSE;
   if (kind == PICTURE)
     fc_tags_add_picture(tags, data, size);
-  else {
-    guint8 *to = fc_tags_add_chunk(tags, id, size, TRUE);
-    if (to) memcpy(to, data, size);
-  }
+  else
+    fc_tags_put_chunk(tags, id, data, size);
   return TRUE;
 }
 

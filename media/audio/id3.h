@@ -9,6 +9,7 @@
 #include <mpg123.h>
 
 #include "media/file/blob.h"
+#include "media/file/input.h"
 #include "media/file/tags.h"
 
 G_BEGIN_DECLS

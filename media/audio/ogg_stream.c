@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "media/audio/comments.h"
+#include "media/file/bytes.h"
 
 #define BLOCK 65536
 
@@ -15,7 +16,7 @@ static const struct {
 } codecs[] = {{"\1vorbis", "\3vorbis", 3}, {"OpusHead", "OpusTags", 2}};
 
 static gboolean begins(const void *data, gsize size, const char *with) {
-  return size >= strlen(with) && memcmp(data, with, strlen(with)) == 0;
+  return fc_begins(data, size, with, strlen(with));
 }
 
 /* FALSE when there is no memory. */

@@ -140,11 +140,8 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
   while (i < G_N_ELEMENTS(known) && memcmp(chunk->id, known[i].id, 4) != 0) i++;
   if (i < 3 && header->channels) return TRUE; /* the first counts */
   if (i == G_N_ELEMENTS(known) || chunk->size < (gint64)known[i].least) return TRUE;
-  GError *problem = NULL;
-  if (!fc_front_read(front, chunk->offset, body, size, &problem)) {
-    if (problem) g_propagate_error(error, problem);
-    return problem == NULL;
-  }
+  const int there = fc_front_read(front, chunk->offset, body, size, error);
+  if (there <= 0) return there == 0;
   switch (i) {
   case 0:
     read_fmt(header, layout, body, size);
@@ -180,13 +177,12 @@ static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_ch
   header->found = TRUE;
   header->size_bytes = layout->size_bytes;
   header->size_at = chunk->offset - layout->size_bytes;
-  if (!fc_front_read(front, header->size_at, field, layout->size_bytes, error)) return FALSE;
+  if (fc_front_read(front, header->size_at, field, layout->size_bytes, error) <= 0) return FALSE;
   header->size_said = fc_chunk_get(layout, field, layout->size_bytes);
   if (layout->family == FC_TAGS_AIFF) {
-    GError *problem = NULL;
-    if (fc_front_read(front, chunk->offset, field, 4, &problem)) skip = 8 + (gint64)fc_big(field, 4);
-    if (problem) g_propagate_error(error, problem);
-    if (problem) return FALSE;
+    const int there = fc_front_read(front, chunk->offset, field, 4, error);
+    if (there < 0) return FALSE;
+    if (there > 0) skip = 8 + (gint64)fc_big(field, 4);
   }
   header->offset = chunk->offset + skip;
   header->size = chunk->size < 0 ? -1 : MAX(chunk->size - skip, 0);
@@ -199,9 +195,9 @@ static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chu
                             GError **error) {
   fc_chunk_walk walk;
   fc_chunk chunk;
-  GError *problem = NULL;
+  int there;
   if (!fc_chunk_walk_begin(&walk, front, layout, error)) return FALSE;
-  while (fc_chunk_walk_next(&walk, &chunk, &problem)) {
+  while ((there = fc_chunk_walk_next(&walk, &chunk, error)) > 0) {
     const gboolean samples = memcmp(chunk.id, layout->samples, 4) == 0;
     if (samples && !header->found) {
       if (!meet_samples(header, front, &walk, &chunk, error)) return FALSE;
@@ -212,14 +208,12 @@ static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chu
       return FALSE;
     }
   }
-  if (walk.count > FC_CHUNKS_MAX && !problem && !header->found)
-    fc_fail(&problem, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples",
-            front->input->name, FC_CHUNKS_MAX);
+  if (walk.count > FC_CHUNKS_MAX && there == 0 && !header->found)
+    return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples",
+                   front->input->name, FC_CHUNKS_MAX);
   if (walk.count > FC_CHUNKS_MAX) fc_tags_lose(header->tags, "chunks beyond the first 4096");
   header->missing = walk.missing;
-  if (!problem) return TRUE;
-  g_propagate_error(error, problem);
-  return FALSE;
+  return there == 0;
 }
 
 /* ---- AU ------------------------------------------------------------------------------ */
@@ -231,11 +225,8 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
     gboolean floating;
   } kinds[] = {{2, 1, FALSE}, {3, 2, FALSE}, {4, 3, FALSE}, {5, 4, FALSE}, {6, 4, TRUE}, {7, 8, TRUE}};
   guint8 head[HEAD];
-  GError *problem = NULL;
-  if (!fc_front_read(front, 0, head, HEAD, &problem)) {
-    if (problem) g_propagate_error(error, problem);
-    return problem == NULL;
-  }
+  int there = fc_front_read(front, 0, head, HEAD, error);
+  if (there <= 0) return there == 0;
   const gboolean big = head[0] == '.';
   guint64 (*get)(const guint8 *, int) = big ? fc_big : fc_little;
   header->found = TRUE;
@@ -257,11 +248,9 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
   g_autofree char *note = NULL;
   const gint64 length = header->offset - HEAD;
   if (length > 0 && length <= NOTE_MOST) note = g_malloc0((gsize)length + 1);
-  if (note && fc_front_read(front, HEAD, note, (gsize)length, &problem) && *note)
-    fc_tags_add_text(header->tags, "COMMENT", note, -1);
-  if (!problem) return TRUE;
-  g_propagate_error(error, problem);
-  return FALSE;
+  if (note) there = fc_front_read(front, HEAD, note, (gsize)length, error);
+  if (note && there > 0 && *note) fc_tags_add_text(header->tags, "COMMENT", note, -1);
+  return there >= 0;
 }
 
 gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error) {

@@ -84,31 +84,28 @@ static gboolean go_to_samples(fc_front *front, gint64 offset, GError **error) {
     front->reader->position = offset;
     return TRUE;
   }
-  GError *problem = NULL;
-  while (front->reader->position < offset) {
+  gssize got = 1;
+  while (got > 0 && front->reader->position < offset) {
     guint8 skipped[4096];
-    const gsize some = (gsize)MIN((gint64)sizeof skipped, offset - front->reader->position);
-    if (fc_reader_read(front->reader, skipped, some, &problem) != (gssize)some) break;
+    const gint64 left = offset - front->reader->position;
+    got = fc_reader_read(front->reader, skipped, (gsize)MIN((gint64)sizeof skipped, left), error);
   }
-  if (problem) g_propagate_error(error, problem);
-  return problem == NULL;
+  return got >= 0;
 }
 
 /* Takes over input and reader, also when it fails. */
-static fc_source *open_samples(fc_front *front, fc_pcm_header *header, const fc_media_options *options,
+static fc_source *open_samples(fc_front *front, const fc_pcm_header *header, const fc_media_options *options,
                                GError **error) {
   fc_input *input = front->input;
   const gboolean pipe = !input->seekable;
   pcm_source *source = g_new0(pcm_source, 1);
   source->file =
       (fc_file_source){.base = {.name = g_strdup(input->name), .read = pcm_read, .free = fc_file_source_free},
-                       .tags = g_steal_pointer(&header->tags),
+                       .tags = fc_tags_ref(header->tags),
                        .close = pcm_close};
   source->options = *options;
-  header->tags = source->file.tags;
   fc_source *base = &source->file.base;
   if (!count_frames(source, header, input, error) || !go_to_samples(front, header->offset, error)) {
-    header->tags = NULL;
     fc_file_source_free(base);
     g_free(front->reader);
     fc_input_free(input);
@@ -124,7 +121,6 @@ static fc_source *open_samples(fc_front *front, fc_pcm_header *header, const fc_
                  .rate = header->rate},
       .offset = header->offset,
       .outermost = FC_AXIS_X};
-  header->tags = NULL;
   /* What ends too soon is judged here, by what the header says. */
   const fc_media_options quiet = {.allow_truncated = TRUE};
   if (pipe && header->more)

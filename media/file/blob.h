@@ -6,7 +6,7 @@
 #ifndef FC_MEDIA_BLOB_H
 #define FC_MEDIA_BLOB_H
 
-#include "media/file/internal.h"
+#include "media/file/media.h"
 
 G_BEGIN_DECLS
 

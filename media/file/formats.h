@@ -6,9 +6,56 @@
 #ifndef FC_MEDIA_FORMATS_H
 #define FC_MEDIA_FORMATS_H
 
-#include "media/file/internal.h"
+#include "media/file/input.h"
 
 G_BEGIN_DECLS
+
+/* SF_FORMAT_MPEG and the subtypes of layers I and III: libsndfile 1.0 has no names for them. */
+#define FC_SF_MPEG           0x230000
+#define FC_SF_MPEG_LAYER_I   0x0080
+#define FC_SF_MPEG_LAYER_III 0x0082
+
+typedef struct fc_file_format fc_file_format;
+struct fc_file_format {
+  const char *name;       /* as in --format: "wav" */
+  const char *title;      /* for messages: "WAV" */
+  const char *extensions; /* without dot, apart by blanks */
+  int sndfile;            /* libsndfile's major format; 0 for others */
+  /* Takes over the input, also when it fails. */
+  fc_source *(*open)(fc_input *input, const fc_file_format *format, const fc_media_options *options,
+                     GError **error);
+  fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
+                     fc_source *like, GError **error); /* NULL: it is read, not written */
+  const char *reader, *writer;                         /* the libraries, with their versions */
+  const fc_file_option *reading, *writing;             /* tables of options, or NULL (options.h) */
+};
+
+/* ... of image/. */
+extern const fc_file_option fc_image_reading[], fc_png_writing[], fc_jpeg_writing[], fc_webp_writing[],
+    fc_tiff_writing[];
+
+/* NULL when there is none. */
+const fc_file_format *fc_format_by_name(const char *name);
+const fc_file_format *fc_format_by_extension(const char *path);
+
+/* The format of an input, or NULL with an error that says what the file is instead. */
+const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error);
+/* The format of an output. */
+const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
+
+/* Options of outputs (media/audio/audio_out.c). */
+extern const fc_file_option fc_wav_writing[], fc_pcm_writing[], fc_flac_writing[], fc_ogg_writing[],
+    fc_opus_writing[], fc_mp3_writing[];
+fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
+                         GError **);
+fc_source *fc_image_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_sink *fc_image_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
+                         GError **);
+fc_source *fc_npy_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_source *fc_raw_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
+fc_sink *fc_array_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
+                         GError **);
 
 /* "wav, rf64, ... or raw": what may be read, or written; g_free. */
 char *fc_format_names(gboolean writing);

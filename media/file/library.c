@@ -5,7 +5,6 @@
  */
 #include "core/context/context.h"
 
-#include "media/image/decoders.h"
 #include "media/file/media.h"
 #include "media/file/options.h"
 #include "media/image/decoders.h"

@@ -5,7 +5,7 @@
  */
 #include "media/file/media.h"
 
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/output.h"
 

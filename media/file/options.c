@@ -110,11 +110,12 @@ static const fc_file_option *find(const fc_file_option *table, const char *key) 
 static gboolean refuse_key(const char *key, const fc_file_option *table, const char *name, const char *title,
                            GError **error) {
   g_autoptr(GString) known = g_string_new(NULL);
+  const char *there = !table || !table->key ? "there is none" : table[1].key ? "there are " : "there is ";
   for (; table && table->key; table++)
     g_string_append_printf(known, "%s%s", known->len ? ", " : "", table->key);
   return fc_fail(error, FC_INVALID,
                  "%s: no option \"%s\" of %s: %s%s (a colon in a file's name is written \\:)", name, key,
-                 title, known->len ? "there are " : "there is none", known->str);
+                 title, there, known->str);
 }
 
 /* "1..100" is a range, "a|b" a choice, all else free. */
@@ -135,6 +136,9 @@ gboolean fc_given_options_check(const fc_given_options *options, const fc_file_o
     const char *key = options->words->pdata[i], *value = options->words->pdata[i + 1];
     const fc_file_option *option = find(table, key);
     if (!option) return refuse_key(key, table, name, title, error);
+    for (guint k = 0; k < i; k += 2)
+      if (strcmp(options->words->pdata[k], key) == 0)
+        return fc_fail(error, FC_INVALID, "%s: %s is given twice", name, key);
     if (!is_allowed(option->values, value))
       return fc_fail(error, FC_INVALID, "%s: %s: expected %s, found \"%s\"", name, key, option->values,
                      value);
@@ -143,6 +147,10 @@ gboolean fc_given_options_check(const fc_given_options *options, const fc_file_o
 }
 
 /* ---- asking ---------------------------------------------------------------- */
+
+gboolean fc_option_exists(const fc_file_option *table, const char *key) {
+  return find(table, key) != NULL;
+}
 
 const char *fc_option_text(const fc_given_options *options, const fc_file_option *table, const char *key) {
   const char *value = find(table, key)->standard;

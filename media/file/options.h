@@ -24,11 +24,14 @@ typedef struct fc_given_options fc_given_options;
 char *fc_given_options_parse(const char *file, gboolean reading, fc_given_options **options, GError **error);
 void fc_given_options_free(fc_given_options *options); /* NULL is allowed */
 
-/* FALSE with FC_INVALID unless all are in `table` (ended by a NULL key; or NULL, which is empty) and have
- * values that it allows. `name` and `title` of the file and its format are for the message. */
+/* FALSE with FC_INVALID unless all are given once, are in `table` (ended by a NULL key; or NULL, which is
+ * empty) and have values that it allows. `name` and `title` of the file and its format are for the message.
+ */
 gboolean fc_given_options_check(const fc_given_options *options, const fc_file_option *table,
                                 const char *name, const char *title, GError **error);
 
+/* Is there such a key? Of a table as above. */
+gboolean fc_option_exists(const fc_file_option *table, const char *key);
 /* The value given for a key of the table, or the standard one. */
 const char *fc_option_text(const fc_given_options *options, const fc_file_option *table, const char *key);
 /* Of a range of integers. */

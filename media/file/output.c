@@ -9,7 +9,7 @@
  */
 #include "media/file/output.h"
 
-#include "media/file/internal.h"
+#include "media/file/input.h"
 #include "media/file/temporaries.h"
 
 #include <errno.h>

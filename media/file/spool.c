@@ -2,7 +2,7 @@
 /*
  * spool.c - unlinked temporary files, and writes that are complete or failed.
  */
-#include "media/file/internal.h"
+#include "media/file/input.h"
 
 #include <errno.h>
 #include <fcntl.h>

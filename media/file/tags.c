@@ -108,6 +108,11 @@ guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ah
   return chunk.data;
 }
 
+void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size) {
+  guint8 *to = fc_tags_add_chunk(tags, id, size, TRUE);
+  if (to && size) memcpy(to, data, size);
+}
+
 const char *fc_tag_text_title(const fc_tag_text *text) {
   enum { LONGEST = 64 };
   const char *name = text->name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * decode.c - what goes to the process that decodes an image, how it is waited for, and what is
- * believed of it: nothing before it is checked, and not before the child is gone.
+ * believed of it: nothing before it is copied and checked.
  */
 #include <signal.h>
 #include <string.h>
@@ -88,6 +88,7 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
   const gint64 width = (header->width + wish->scale - 1) / wish->scale,
                height = (header->height + wish->scale - 1) / wish->scale,
                pixels = header->width * header->height;
+  const guint64 padded = (guint64)(header->width + 64) * (guint64)(header->height + 64); /* to blocks */
   const gsize room = (gsize)width * (gsize)height * (gsize)header->pixel_bytes;
   const gboolean exact = header->kind == FC_IMAGE_JPEG || header->kind == FC_IMAGE_PNG;
   return (fc_decode_request){.magic = FC_DECODE_MAGIC,
@@ -98,6 +99,7 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
                              .channels = header->channels,
                              .width = header->width,
                              .height = header->height,
+                             .pixels = padded,
                              .room = (room + 63) / 64 * 64,
                              .exact_room = exact && room <= POPULATED_MAX ? room : 0,
                              .file_size = size};
@@ -120,31 +122,32 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
                          char **warning, GError **error) {
   const fc_decode_request request = request_of(size, header, wish);
   const gsize file_at = FC_DECODE_REPORT_SIZE + request.room;
-  fc_decoders_result result = FC_DECODERS_LOST;
-  fc_decode_answer answer;
   const gint64 patience = (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC;
-  *warning = NULL;
-  /* A helper that was killed meanwhile, which no file can do, has a successor. */
-  for (int tries = 0; tries < 2; tries++) {
-    fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, file_at + size) : NULL;
-    if (!memory) return fail_memory(name, header, error);
+  for (gboolean first = TRUE;; first = FALSE) {
+    fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, &request, !first) : NULL;
     /* By write, which fails where there is no memory; touching the mapping would end the process. */
-    const gboolean there = pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size;
-    answer = (fc_decode_answer){0};
-    if (there) result = fc_decoders_run(decoders, &request, memory->fd, patience, &answer);
-    const gboolean again = there && result == FC_DECODERS_LOST && tries == 0;
+    const gboolean there = memory && pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size;
+    const gboolean used = there && memory->helper;
+    fc_decode_answer answer = {0};
+    *warning = NULL;
+    const fc_decoders_result result =
+        there ? fc_decoders_run(decoders, &request, memory, patience, &answer) : FC_DECODERS_NONE;
     const gboolean done =
-        there && !again && take_result(name, &request, result, &answer, memory->at, error) &&
+        there && take_result(name, &request, result, &answer, memory->at, error) &&
         fc_image_take_report(name, memory->at, file_at, header, wish, picture, warning, error);
-    if (done) {
+    if (done && !(used && *warning)) {
       picture->memory = memory, picture->decoders = decoders;
       return TRUE;
     }
-    fc_decoders_give_memory(decoders, memory, result == FC_DECODERS_ANSWERED);
+    if (memory) fc_decoders_give_memory(decoders, memory, result == FC_DECODERS_ANSWERED && !answer.kept);
     if (!there) return fail_memory(name, header, error);
-    if (!again) break;
+    /* A helper that was killed meanwhile, which no file can do, has a successor; and what a child that served
+     * others finds wrong, a new one decides: what is said of a file is no other's fault. */
+    if (!first || !(used || result == FC_DECODERS_LOST)) return FALSE;
+    g_clear_error(error);
+    g_clear_pointer(warning, g_free);
+    memset(picture, 0, sizeof *picture);
   }
-  return FALSE;
 }
 
 void fc_picture_clear(fc_picture *picture) {

@@ -16,17 +16,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "media/image/decoder/child.h"
+
 #define IDLE_MOST 16
 /* Of memory so many pieces are kept, none larger than this, and none made smaller than that. */
 #define KEPT_MOST  4
 #define KEPT_SIZE  ((gsize)128 << 20)
-#define KEPT_SMALL ((gsize)2 << 20)
+#define KEPT_LEAST ((gsize)2 << 20)
+/* A child that is kept ends after so many images, and has a heap for images of at least and at most so many
+ * pixels. None is kept while more pieces of memory than this are in use. */
+#define SERVED_MOST  32
+#define PIXELS_LEAST ((guint64)1 << 21)
+#define PIXELS_MOST  ((guint64)1 << 25)
+#define IN_USE_MOST  16
 /* For a helper to say its first word, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
 
 typedef struct helper {
   pid_t pid;
   int socket;
+  pid_t owner; /* whose child it is */
 } helper;
 
 struct fc_decoders {
@@ -34,6 +43,7 @@ struct fc_decoders {
   GMutex mutex;
   GQueue idle;   /* of helper */
   GQueue memory; /* of fc_decode_memory */
+  guint in_use;  /* pieces of memory that were taken and not given back */
   pid_t owner;   /* whose children they are */
   gboolean none; /* the program does not start, or is not ours */
 };
@@ -60,11 +70,13 @@ static int spawn(const char *program, int socket, pid_t *pid) {
   return failed;
 }
 
-/* The helper and the child that it may have. */
+/* The helper and the child that it may have. What a fork left in the new process is another's. */
 static void end(helper *h) {
   close(h->socket);
-  kill(-h->pid, SIGKILL);
-  while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR) continue;
+  if (h->owner == getpid()) {
+    kill(-h->pid, SIGKILL);
+    while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR) continue;
+  }
   g_free(h);
 }
 
@@ -88,6 +100,7 @@ static helper *start(const char *program) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return NULL;
   helper *h = g_new0(helper, 1);
   h->socket = ends[0];
+  h->owner = getpid();
   int failed = spawn(program, ends[1], &h->pid);
   close(ends[1]);
   if (failed) {
@@ -139,6 +152,7 @@ static fc_decode_memory *make_memory(gsize size) {
 }
 
 static void free_memory(fc_decode_memory *memory) {
+  if (memory->helper) end(memory->helper);
   munmap(memory->at, memory->size);
   close(memory->fd);
   g_free(memory);
@@ -146,15 +160,16 @@ static void free_memory(fc_decode_memory *memory) {
 
 /* ---- all of them ------------------------------------------------------- */
 
+static void end_idle(fc_decoders *d) {
+  for (helper *h; (h = g_queue_pop_head(&d->idle));) end(h);
+  for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m);
+}
+
 /* What a fork left behind in the new process are another's children and memory. */
 static void forget_others(fc_decoders *d) {
   if (d->owner == getpid()) return;
   d->owner = getpid();
-  for (helper *h; (h = g_queue_pop_head(&d->idle));) {
-    close(h->socket);
-    g_free(h);
-  }
-  for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m); /* the other's too */
+  end_idle(d);
 }
 
 /* An idle one, or NULL. */
@@ -197,46 +212,73 @@ static helper *engage(fc_decoders *d, const fc_decode_request *request, int memo
   return NULL;
 }
 
-fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *request, int memory,
-                                   gint64 patience, fc_decode_answer *answer) {
-  helper *h = engage(d, request, memory);
-  if (!h) return FC_DECODERS_NONE;
-  fc_decoders_result result = listen_to(h, patience, answer);
-  if (result == FC_DECODERS_ANSWERED)
-    give_back(d, h);
-  else
-    end(h);
-  return result;
+/* 2: the memory's child can do it; 1: it has none; 0: it has another one, or another size. */
+static int fitness(const fc_decode_memory *memory, gsize size, const fc_decode_request *request) {
+  if (memory->size < size || memory->size / 4 > size + KEPT_LEAST) return 0;
+  if (!memory->helper) return 1;
+  return memory->kind == request->kind && memory->pixels >= request->pixels ? 2 : 0;
 }
 
-fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, gsize size) {
+fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_request *request, gboolean fresh) {
+  const gsize size = FC_DECODE_REPORT_SIZE + request->room + request->file_size;
   fc_decode_memory *found = NULL;
   g_mutex_lock(&d->mutex);
   forget_others(d);
-  for (GList *at = d->memory.head; at; at = at->next) {
-    const fc_decode_memory *kept = at->data;
-    if (kept->size < size || kept->size / 4 > size + KEPT_SMALL) continue;
-    found = at->data;
-    g_queue_delete_link(&d->memory, at);
-    break;
-  }
+  for (int fit = 2; fit > 0 && !found && !fresh; fit--)
+    for (GList *at = d->memory.head; at && !found; at = at->next)
+      if (fitness(at->data, size, request) == fit) found = at->data;
+  if (found)
+    g_queue_remove(&d->memory, found);
+  else
+    found = make_memory(MAX(size, KEPT_LEAST));
+  if (found) found->used = size, d->in_use++;
   g_mutex_unlock(&d->mutex);
-  if (!found) found = make_memory(MAX(size, KEPT_SMALL));
-  if (found) found->used = size;
   return found;
 }
 
 void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean keep) {
-  fc_decode_memory *last = NULL;
-  if (keep && memory->size <= KEPT_SIZE) {
-    memset(memory->at, 0, memory->used); /* no image sees another one */
-    g_mutex_lock(&d->mutex);
-    g_queue_push_head(&d->memory, memory);
-    if (g_queue_get_length(&d->memory) > KEPT_MOST) last = g_queue_pop_tail(&d->memory);
-    g_mutex_unlock(&d->mutex);
-  } else
-    last = memory;
+  fc_decode_memory *last = memory;
+  keep = keep && memory->size <= KEPT_SIZE;
+  if (keep) memset(memory->at, 0, memory->used); /* no image sees another one */
+  g_mutex_lock(&d->mutex);
+  d->in_use--;
+  if (keep) g_queue_push_head(&d->memory, memory);
+  if (keep) last = g_queue_get_length(&d->memory) > KEPT_MOST ? g_queue_pop_tail(&d->memory) : NULL;
+  g_mutex_unlock(&d->mutex);
   if (last) free_memory(last);
+}
+
+static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory, const fc_decode_request *request) {
+  if (request->pixels > PIXELS_MOST || memory->size > KEPT_SIZE) return FALSE;
+  g_mutex_lock(&d->mutex);
+  const gboolean may = d->in_use <= IN_USE_MOST && memory->served < SERVED_MOST - 1;
+  g_mutex_unlock(&d->mutex);
+  return may;
+}
+
+fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *request, fc_decode_memory *memory,
+                                   gint64 patience, fc_decode_answer *answer) {
+  fc_decode_request asked = *request;
+  asked.memory = memory->size;
+  asked.keep = may_keep(d, memory, request);
+  if (asked.keep) asked.pixels = MAX(asked.pixels, PIXELS_LEAST);
+  helper *h = g_steal_pointer(&memory->helper);
+  if (h && !ask(h, &asked, memory->fd)) end(g_steal_pointer(&h));
+  if (!h) {
+    memory->served = 0, memory->kind = asked.kind, memory->pixels = asked.pixels;
+    h = engage(d, &asked, memory->fd);
+  }
+  if (!h) return FC_DECODERS_NONE;
+  fc_decoders_result result = listen_to(h, patience, answer);
+  if (result == FC_DECODERS_ANSWERED && answer->kept && !asked.keep) result = FC_DECODERS_LOST; /* a lie */
+  if (result != FC_DECODERS_ANSWERED)
+    end(h);
+  else if (answer->kept)
+    memory->helper = h;
+  else
+    give_back(d, h);
+  memory->served++;
+  return result;
 }
 
 /* ---- all of it ------------------------------------------------------------ */
@@ -244,6 +286,8 @@ void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean 
 guint fc_decoders_idle(fc_decoders *d) {
   g_mutex_lock(&d->mutex);
   guint count = g_queue_get_length(&d->idle);
+  for (GList *at = d->memory.head; at; at = at->next)
+    count += ((const fc_decode_memory *)at->data)->helper != NULL;
   g_mutex_unlock(&d->mutex);
   return count;
 }
@@ -260,9 +304,7 @@ fc_decoders *fc_decoders_new(const char *program) {
 
 void fc_decoders_free(fc_decoders *d) {
   if (!d) return;
-  forget_others(d);
-  for (helper *h; (h = g_queue_pop_head(&d->idle));) end(h);
-  for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m);
+  end_idle(d);
   g_mutex_clear(&d->mutex);
   g_free(d->program);
   g_free(d);

@@ -56,6 +56,15 @@ gboolean fc_tiff_find(const guint8 *data, gsize size, guint tag, fc_tiff_field *
   return field->at <= size && field->size <= size - field->at;
 }
 
+gboolean fc_tiff_has_more(const guint8 *data, gsize size) {
+  tiff_file tiff;
+  if (!open_tiff(&tiff, (guint8 *)data, size)) return FALSE;
+  const gsize at = get(&tiff, 4, 4);
+  if (at < 8 || at > size || size - at < 2) return FALSE;
+  const gsize next = at + 2 + (gsize)get(&tiff, at, 2) * ENTRY;
+  return next <= size && size - next >= 4 && get(&tiff, next, 4);
+}
+
 guint32 fc_tiff_number(const guint8 *data, gsize size, guint tag, guint32 otherwise) {
   fc_tiff_field field;
   if (!fc_tiff_find(data, size, tag, &field)) return otherwise;

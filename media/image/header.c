@@ -167,13 +167,16 @@ static gboolean read_webp(const image_file *f, fc_image_header *h, GError **erro
 /* ---- TIFF -------------------------------------------------------------- */
 
 static gboolean read_tiff(const image_file *f, fc_image_header *h, GError **error) {
-  enum { WIDTH = 256, HEIGHT = 257 };
+  enum { WIDTH = 256, HEIGHT = 257, BITS = 258, SAMPLES = 339, FLOATS = 3 };
   if (begins(f, 0, "II+\0", 4) || begins(f, 0, "MM\0+", 4)) return refuse(f, "a Big", error);
   if (!begins(f, 0, "II*\0", 4) && !begins(f, 0, "MM\0*", 4)) return is_not_one(f, error);
   h->width = fc_tiff_number(f->data, f->size, WIDTH, 0);
   h->height = fc_tiff_number(f->data, f->size, HEIGHT, 0);
   if (!h->width || !h->height)
     return fc_fail(error, FC_IO, "%s: is damaged or cut off: it says no size", f->name);
+  const guint32 bits = fc_tiff_number(f->data, f->size, BITS, 1);
+  if (fc_tiff_number(f->data, f->size, SAMPLES, 1) == FLOATS) return refuse(f, "a floating-point", error);
+  if (bits > 16) return refuse(f, "a (more than 16-bit)", error);
   h->orientation = fc_exif_orientation(f->data, f->size);
   h->pixel_bytes = 8;
   return TRUE;

@@ -57,6 +57,8 @@ typedef struct fc_tiff_field {
 gboolean fc_tiff_find(const guint8 *tiff, gsize size, guint tag, fc_tiff_field *field);
 /* The first value of such a field of whole numbers; `otherwise` where there is none. */
 guint32 fc_tiff_number(const guint8 *tiff, gsize size, guint tag, guint32 otherwise);
+/* Is there another directory behind the first? */
+gboolean fc_tiff_has_more(const guint8 *tiff, gsize size);
 
 /* ---- decoding (decode.c) ------------------------------------------------- */
 

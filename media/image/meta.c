@@ -18,22 +18,7 @@ typedef struct meta_reader {
   gsize unpacked; /* bytes so far, good or not */
 } meta_reader;
 
-static gboolean begins(const guint8 *body, gsize size, const char *with, gsize with_size) {
-  return size >= with_size && memcmp(body, with, with_size) == 0;
-}
-
-static void add_chunk(fc_tags *tags, const void *id, const guint8 *body, gsize size) {
-  guint8 *to = fc_tags_add_chunk(tags, id, size, TRUE);
-  if (to && size) memcpy(to, body, size);
-}
-
 /* ---- PNG --------------------------------------------------------------- */
-
-static gboolean is_one_of(const guint8 *type, const char *types) {
-  for (; *types; types += 4)
-    if (memcmp(type, types, 4) == 0) return TRUE;
-  return FALSE;
-}
 
 /* A file may have as many types as it likes. */
 static void lose_type(fc_tags *tags, const guint8 *type) {
@@ -78,8 +63,8 @@ static gsize text_at(const guint8 *type, const guint8 *body, gsize size, gboolea
 
 /* For files of other kinds: a comment, and XMP. */
 static void take_text(meta_reader *r, const guint8 *type, const guint8 *body, gsize size) {
-  const gboolean xmp = begins(body, size, "XML:com.adobe.xmp", 18),
-                 comment = begins(body, size, "Comment", 8);
+  const gboolean xmp = fc_begins(body, size, "XML:com.adobe.xmp", 18),
+                 comment = fc_begins(body, size, "Comment", 8);
   if (!xmp && !comment) return;
   gboolean packed;
   gsize at = text_at(type, body, size, &packed);
@@ -103,15 +88,15 @@ static void take_profile(meta_reader *r, const guint8 *body, gsize size) {
 /* The case of a letter is a bit: the first says that a chunk may be left out, the last that it may be copied
  * whatever becomes of the samples. Where the picture stood does not hold once it was turned. */
 static gboolean holds_still(const meta_reader *r, const guint8 *type) {
-  if (r->header->orientation > 1 && is_one_of(type, "oFFscaNvvpAg")) return FALSE;
-  return (type[3] & 32) || is_one_of(type, "gAMAcHRMsRGBcICPmDCVcLLIiCCPbKGD");
+  if (r->header->orientation > 1 && fc_id_is_among(type, "oFFs caNv vpAg")) return FALSE;
+  return (type[3] & 32) || fc_id_is_among(type, "gAMA cHRM sRGB cICP mDCV cLLI iCCP bKGD");
 }
 
 static void take_chunk(meta_reader *r, const guint8 *type, const guint8 *body, gsize size,
                        gboolean few_bits) {
   fc_tags *tags = r->tags;
   /* When a file was changed is not true of a new one. */
-  if (is_one_of(type, "IHDRIDATtRNStIME") || (few_bits && is_one_of(type, "PLTEbKGD"))) return;
+  if (fc_id_is_among(type, "IHDR IDAT tRNS tIME") || (few_bits && fc_id_is_among(type, "PLTE bKGD"))) return;
   if (memcmp(type, "eXIf", 4) == 0) {
     if (!tags->exif.size) fc_blob_put(&tags->exif, body, size);
     return;
@@ -121,12 +106,12 @@ static void take_chunk(meta_reader *r, const guint8 *type, const guint8 *body, g
       tags->density = (fc_density){(guint32)fc_big(body, 4), (guint32)fc_big(body + 4, 4), body[8] == 1};
     return;
   }
-  if (is_one_of(type, "tEXtzTXtiTXt")) take_text(r, type, body, size);
+  if (fc_id_is_among(type, "tEXt zTXt iTXt")) take_text(r, type, body, size);
   if (memcmp(type, "iCCP", 4) == 0) take_profile(r, body, size);
-  if (is_one_of(type, "acTLfcTLfdAT"))
+  if (fc_id_is_among(type, "acTL fcTL fdAT"))
     fc_tags_lose(tags, "further pictures");
   else if ((type[0] & 32) && holds_still(r, type))
-    add_chunk(tags, type, body, size);
+    fc_tags_put_chunk(tags, type, body, size);
   else
     lose_type(tags, type);
 }
@@ -147,7 +132,7 @@ static void read_png(meta_reader *r, const guint8 *file, gsize size) {
 enum { APP0 = 0xe0, APP1, APP2, APP8 = 0xe8, APP11 = 0xeb, APP14 = 0xee, APP15, COM = 0xfe };
 
 static void take_jfif(fc_tags *tags, const guint8 *body, gsize size) {
-  const gboolean first = begins(body, size, "JFIF", 5);
+  const gboolean first = fc_begins(body, size, "JFIF", 5);
   if (!first || size > 14) fc_tags_lose(tags, "thumbnail");
   if (!first || size < 12) return;
   const gboolean inches = body[7] == 1, metres = inches || body[7] == 2;
@@ -159,10 +144,10 @@ static void take_jfif(fc_tags *tags, const guint8 *body, gsize size) {
 /* Names of what does not hold for another file: an index of what stands behind, a signature, another header;
  * "" for how the samples were coded, which says nothing of them. */
 static const char *name_of_void(int marker, const guint8 *body, gsize size) {
-  if (marker == APP2 && begins(body, size, "MPF", 4)) return "further pictures";
-  if (marker == APP8 && begins(body, size, "SPIFF", 6)) return "SPIFF";
-  if (marker == APP11 && begins(body, size, "JP", 2)) return "APP11";
-  return marker == APP14 && begins(body, size, "Adobe", 5) ? "" : NULL;
+  if (marker == APP2 && fc_begins(body, size, "MPF", 4)) return "further pictures";
+  if (marker == APP8 && fc_begins(body, size, "SPIFF", 6)) return "SPIFF";
+  if (marker == APP11 && fc_begins(body, size, "JP", 2)) return "APP11";
+  return marker == APP14 && fc_begins(body, size, "Adobe", 5) ? "" : NULL;
 }
 
 #define XMP_HEAD "http://ns.adobe.com/xap/1.0/\0"
@@ -173,17 +158,17 @@ static void take_segment(meta_reader *r, int marker, const guint8 *body, gsize s
   fc_tags *tags = r->tags;
   const guint8 id[4] = {(guint8)marker};
   const char *name = name_of_void(marker, body, size);
-  if (marker == APP0 && (begins(body, size, "JFIF", 5) || begins(body, size, "JFXX", 5))) {
+  if (marker == APP0 && (fc_begins(body, size, "JFIF", 5) || fc_begins(body, size, "JFXX", 5))) {
     take_jfif(tags, body, size);
     return;
   }
-  if (marker == APP1 && begins(body, size, "Exif\0\0", 6) && !tags->exif.size) {
+  if (marker == APP1 && fc_begins(body, size, "Exif\0\0", 6) && !tags->exif.size) {
     fc_blob_put(&tags->exif, body + 6, size - 6);
     return;
   }
-  if (marker == APP1 && begins(body, size, XMP_HEAD, 29) && !tags->xmp.size)
+  if (marker == APP1 && fc_begins(body, size, XMP_HEAD, 29) && !tags->xmp.size)
     fc_blob_put(&tags->xmp, body + 29, size - 29);
-  if (marker == APP2 && begins(body, size, ICC_HEAD, 12) && size > 14)
+  if (marker == APP2 && fc_begins(body, size, ICC_HEAD, 12) && size > 14)
     fc_blob_put(&tags->icc, body + 14, size - 14);
   gsize length = size;
   while (marker == COM && length && !body[length - 1]) length--;
@@ -192,7 +177,7 @@ static void take_segment(meta_reader *r, int marker, const guint8 *body, gsize s
   if (name && *name)
     fc_tags_lose(tags, name);
   else if (!name && ((marker >= APP0 && marker <= APP15) || marker == COM))
-    add_chunk(tags, id, body, size);
+    fc_tags_put_chunk(tags, id, body, size);
 }
 
 static void read_jpeg(meta_reader *r, const guint8 *file, gsize size) {
@@ -218,7 +203,7 @@ static void read_webp(meta_reader *r, const guint8 *file, gsize size) {
     const guint8 *body = file + at + 8;
     gsize length = fc_little(file + at + 4, 4);
     if (length > size - at - 8) return;
-    const gsize head = begins(body, length, "Exif\0\0", 6) ? 6 : 0;
+    const gsize head = fc_begins(body, length, "Exif\0\0", 6) ? 6 : 0;
     if (memcmp(file + at, "ICCP", 4) == 0) fc_blob_put(&r->tags->icc, body, length);
     if (memcmp(file + at, "EXIF", 4) == 0) fc_blob_put(&r->tags->exif, body + head, length - head);
     if (memcmp(file + at, "XMP ", 4) == 0) fc_blob_put(&r->tags->xmp, body, length);
@@ -253,6 +238,7 @@ static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
   if (fc_tiff_find(file, size, DESCRIPTION, &field) && field.type == 2 && field.size > 1)
     fc_tags_add_text(tags, "COMMENT", file + field.at,
                      (gssize)strnlen((const char *)file + field.at, field.size));
+  if (fc_tiff_has_more(file, size)) fc_tags_lose(tags, "further pictures");
   if (fc_tiff_find(file, size, EXIF, &field)) fc_tags_lose(tags, "EXIF");
   if (fc_tiff_find(file, size, IPTC, &field)) fc_tags_lose(tags, "IPTC");
   const guint32 unit = fc_tiff_number(file, size, UNIT, 2);

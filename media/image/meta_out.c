@@ -44,28 +44,27 @@ static gboolean put_jfif(const fc_density *density, guint8 to[5]) {
 
 /* ---- chunks of another family --------------------------------------------- */
 
-static gboolean begins(const fc_tag_chunk *chunk, const char *with, gsize size) {
-  return chunk->size >= size && memcmp(chunk->data, with, size) == 0;
-}
-
 /* What of a PNG's chunk is not said by the tags' own fields, or could not be unpacked; or NULL. Colours other
  * than a profile, and backgrounds, are given up across kinds. */
 static const char *name_png(const fc_tags *tags, const fc_tag_chunk *chunk, char name[5]) {
   memcpy(name, chunk->id, 4);
   name[4] = 0;
   if (strcmp(name, "iCCP") == 0) return tags->icc.size ? NULL : "colour profile";
-  if (strstr("gAMA cHRM sRGB cICP bKGD", name)) return NULL;
-  if (!strstr("tEXt zTXt iTXt", name)) return name;
-  if (begins(chunk, "XML:com.adobe.xmp", 18)) return tags->xmp.size ? NULL : "XMP";
-  if (begins(chunk, "Comment", 8)) return fc_tags_text(tags, "COMMENT") ? NULL : "comment";
-  return begins(chunk, "date:", 5) ? NULL : "texts"; /* when a file was made is not true of another one */
+  if (fc_id_is_among(chunk->id, "gAMA cHRM sRGB cICP bKGD")) return NULL;
+  if (!fc_id_is_among(chunk->id, "tEXt zTXt iTXt")) return name;
+  if (fc_begins(chunk->data, chunk->size, "XML:com.adobe.xmp", 18)) return tags->xmp.size ? NULL : "XMP";
+  if (fc_begins(chunk->data, chunk->size, "Comment", 8))
+    return fc_tags_text(tags, "COMMENT") ? NULL : "comment";
+  return fc_begins(chunk->data, chunk->size, "date:", 5)
+             ? NULL
+             : "texts"; /* when a file was made is not true of another one */
 }
 
 static const char *name_jpeg(const fc_tag_chunk *chunk, char name[8]) {
   const int marker = chunk->id[0];
   if (marker == 0xfe) return NULL;
-  if (marker == 0xe1 && begins(chunk, XMP_HEAD, 29)) return NULL;
-  if (marker == 0xe2 && begins(chunk, ICC_HEAD, 12)) return NULL;
+  if (marker == 0xe1 && fc_begins(chunk->data, chunk->size, XMP_HEAD, 29)) return NULL;
+  if (marker == 0xe2 && fc_begins(chunk->data, chunk->size, ICC_HEAD, 12)) return NULL;
   if (marker == 0xed) return "IPTC";
   g_snprintf(name, 8, "APP%d", marker & 15);
   return name;
@@ -192,7 +191,7 @@ static void write_jpeg(const fc_tags *tags, const fc_meta_form *form, fc_encode_
   if (!copied) put_profile_segments(pieces, &to->icc, lost);
   for (guint i = 0; copied && i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
-    const gboolean profile = chunk->id[0] == 0xe2 && begins(chunk, ICC_HEAD, 12);
+    const gboolean profile = chunk->id[0] == 0xe2 && fc_begins(chunk->data, chunk->size, ICC_HEAD, 12);
     if (!profile || to->icc.size) put_segment(pieces, chunk->id[0], NULL, 0, chunk->data, chunk->size);
   }
   if (!copied) put_whole(pieces, 0xfe, NULL, 0, &to->comment, "comment", lost);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "media/array/quantise.h"
+#include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/output.h"
 #include "media/file/warn.h"
@@ -105,13 +106,17 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
   return TRUE;
 }
 
+static gboolean drops_alpha(const image_sink *sink, gint64 channels) {
+  return (channels == 2 && !sink->form->grey_alpha) || (channels == 4 && !sink->form->alpha);
+}
+
 /* What is done to samples that the format does not hold. */
 static void tell_changes(const image_sink *sink, const fc_format *format, int dtype) {
   const gint64 channels = format->extent[FC_AXIS_C];
   if (dtype == FC_U16 && !sink->form->wide)
     fc_media_note(&sink->options, "%s: %s holds 8 bits a sample: 16 bits are brought to 8", sink->base.name,
                   sink->file->title);
-  if (channels % 2 == 0 && !(channels == 2 ? sink->form->grey_alpha : sink->form->alpha))
+  if (drops_alpha(sink, channels))
     fc_media_note(&sink->options,
                   "%s: %s holds no alpha%s: it is flattened over a background of #%02X%02X%02X",
                   sink->base.name, sink->file->title, channels == 2 ? " beside grey" : "",
@@ -174,8 +179,7 @@ static void flatten(const guint8 *from, guint8 *to, gsize pixels, int channels, 
 static gboolean prepare(const image_sink *sink, fc_picture *picture, void **made, GError **error) {
   const gsize pixels = (gsize)(picture->width * picture->height);
   const gboolean wide = picture->dtype == FC_U16 && !sink->form->wide,
-                 alpha = picture->channels % 2 == 0 &&
-                         !(picture->channels == 2 ? sink->form->grey_alpha : sink->form->alpha);
+                 alpha = drops_alpha(sink, picture->channels);
   *made = NULL;
   if (!wide && !alpha) return TRUE;
   guint8 *bytes = *made = g_try_malloc(pixels * (gsize)picture->channels);
@@ -256,15 +260,9 @@ static gboolean parse_background(const char *text, guint8 colour[3]) {
   return TRUE;
 }
 
-static gboolean has(const fc_file_option *table, const char *key) {
-  for (; table && table->key; table++)
-    if (strcmp(table->key, key) == 0) return TRUE;
-  return FALSE;
-}
-
 /* One of the words of a choice, which outlives what was given. */
 static const char *word_of(const fc_given_options *given, const fc_file_option *table, const char *key) {
-  return has(table, key) ? g_intern_string(fc_option_text(given, table, key)) : "";
+  return fc_option_exists(table, key) ? g_intern_string(fc_option_text(given, table, key)) : "";
 }
 
 static gboolean read_settings(image_sink *sink, GError **error) {
@@ -273,14 +271,15 @@ static gboolean read_settings(image_sink *sink, GError **error) {
   fc_encode_settings *s = &sink->settings;
   s->format = sink->form->name;
   memset(s->background, 255, sizeof s->background);
-  if (has(table, "quality")) s->quality = (int)fc_option_number(given, table, "quality");
-  if (has(table, "level")) s->level = (int)fc_option_number(given, table, "level");
-  if (has(table, "effort")) s->effort = (int)fc_option_number(given, table, "effort");
-  s->lossless = has(table, "lossless") && fc_option_is_set(given, table, "lossless");
-  s->progressive = has(table, "progressive") && fc_option_is_set(given, table, "progressive");
+  if (fc_option_exists(table, "quality")) s->quality = (int)fc_option_number(given, table, "quality");
+  if (fc_option_exists(table, "level")) s->level = (int)fc_option_number(given, table, "level");
+  if (fc_option_exists(table, "effort")) s->effort = (int)fc_option_number(given, table, "effort");
+  s->lossless = fc_option_exists(table, "lossless") && fc_option_is_set(given, table, "lossless");
+  s->progressive = fc_option_exists(table, "progressive") && fc_option_is_set(given, table, "progressive");
   s->subsampling = word_of(given, table, "subsampling");
   s->compression = word_of(given, table, "compression");
-  const char *background = has(table, "background") ? fc_option_text(given, table, "background") : "FFFFFF";
+  const char *background =
+      fc_option_exists(table, "background") ? fc_option_text(given, table, "background") : "FFFFFF";
   return parse_background(background, s->background) ||
          fc_fail(error, FC_INVALID, "%s: background: expected RRGGBB or a number of 0 to 255, found \"%s\"",
                  sink->base.name, background);

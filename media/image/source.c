@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/warn.h"
 #include "media/image/meta.h"

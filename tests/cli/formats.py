@@ -67,10 +67,24 @@ class Formats(harness.Case):
 
     def test_unknown_options(self):
         self.assertRegex(self.fails(2, "-i", "in.png", "-o", "out.png:quality=85"),
-                         r'\Aout\.png: no option "quality" of PNG: there are level ')
+                         r'\Aout\.png: no option "quality" of PNG: there is level ')
         self.assertRegex(self.fails(2, "-i", "in.png", "-o", "out.png:level=12"), r'\Aout\.png: level: expected 0\.\.9, found "12"')
         self.assertRegex(self.fails(2, "-i", "in.png:scale=1/2", "-o", "out.png"), r'\Ain\.png: no option "scale" of PNG')
         self.assertEqual(sorted(self.files()), ["in.png", "in.wav"])
+
+    def test_bit_rates(self):
+        for ending, least, most in (("opus", "6k", "256k"), ("mp3", "32k", "320k")):
+            if not any(entry["name"] == ending and entry["written_by"] for entry in FORMATS):
+                continue
+            self.assertLess(*(self.size_at(f"{ending}:bitrate={rate}") for rate in (least, most)))
+            for beyond in ("1", "999k"):
+                said = self.fails(2, "-i", "in.wav", "-o", f"no.{ending}:bitrate={beyond}")
+                self.assertIn(f"takes {least} to {most} for this sound", said)
+                self.assertNotIn("no." + ending, self.files())
+
+    def size_at(self, ending):
+        self.succeed("-i", "in.wav", "-o", "rate." + ending)
+        return os.path.getsize(self.path("rate." + ending.split(":")[0]))
 
     def test_names_with_colons(self):
         self.assertIn("written \\:", self.fails(2, "-i", "in.wav", "-o", "12:30.wav"))

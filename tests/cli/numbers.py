@@ -287,6 +287,17 @@ class NotNumbers(harness.Case):
         self.sound(self.WITH_INF, "raw", "-p", "convert:i16")
         self.assertEqual(struct.unpack("<8h", self.read("out.raw")), (0, 8192, 32767, 16384, 32767, -32768, 32767, -16384))
 
+    def test_rounded_once(self):
+        """Just below a half of a step goes down: through 16 or 32 bits it would be a half first, and go up."""
+        for stages in ([], ["-p", "gain:1"]):
+            for ending, shift, size in (("wav:dtype=i24", 23, 3), ("aiff:dtype=i24", 23, 3), ("wav:dtype=u8", 7, 1)):
+                step = 2.0 ** -shift
+                below = [(k + 0.5) * step * (1 - 2.0 ** -22) for k in (1, 3, 5)]
+                done = self.sound(below, ending, *stages)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), ending)
+                self.succeed("-i", "out." + ending.split(":")[0], "-p", f"gain:{2 ** shift}", "-o", "back.npy")
+                self.assertEqual(struct.unpack("<3f", self.read("back.npy")[-12:]), (1, 3, 5), (ending, stages))
+
     def test_lossy_codecs(self):
         for ending in ("ogg", "opus"):
             for values in (self.WITH_NAN, self.WITH_INF):

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/device/jit.h"
+#include "core/base/child.h"
 #include "core/device/kernels.h"
 #include "core/plan/plan.h"
 #include "tests/device/fake_device.h"
@@ -287,7 +287,7 @@ static int play(const char *part) {
   char some[4096];
   while (read(0, some, sizeof some) > 0) continue;
   if (strcmp(part, "crash") == 0) abort();
-  return write(FC_JIT_ANSWERS, answer, strlen(answer)) == (gssize)strlen(answer) ? 0 : 1;
+  return write(FC_CHILD_ANSWERS, answer, strlen(answer)) == (gssize)strlen(answer) ? 0 : 1;
 }
 
 int main(int argc, char **argv) {

@@ -8,7 +8,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 
 /* First bytes from here on are of pipes. */
 #define PIPED    200

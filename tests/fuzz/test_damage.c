@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 #include "tests/media/support.h"
 
 #include <sndfile.h>

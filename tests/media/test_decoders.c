@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "media/image/decoder/child.h"
 #include "tests/media/support.h"
 
 static const char *program;
@@ -79,7 +80,7 @@ static void assert_no_children(void) {
 
 /* ---- results ------------------------------------------------------------ */
 
-/* Good files and bad ones in turn, by one helper after another's children. */
+/* Good files and bad ones in turn. */
 static void test_in_turn(void) {
   fc_decoders *d = fc_decoders_new(program);
   for (int i = 0; i < 12; i++) {
@@ -171,30 +172,22 @@ static void test_helper_dies(void) {
   assert_no_children();
 }
 
-static int memory_of(gsize size) {
-  int fd = memfd_create("test", MFD_CLOEXEC);
-  g_assert_cmpint(ftruncate(fd, (off_t)size), ==, 0);
-  return fd;
-}
-
 /* A request that makes the child touch what is not there, as a file that took it over might:
  * the helper tells, lives on, and the next image is decoded. */
 static void test_child_crashes(void) {
   fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
-  int memory = memory_of(4096);
-  const fc_decode_request wild = {.magic = FC_DECODE_MAGIC,
-                                  .seconds = 5,
-                                  .scale = 1,
-                                  .room = 1 << 20, /* beyond its end */
-                                  .file_size = 4096};
+  fc_decode_request wild = {.magic = FC_DECODE_MAGIC, .seconds = 5, .scale = 1, .file_size = 4096};
+  fc_decode_memory *memory = fc_decoders_take_memory(d, &wild, FALSE);
+  wild.room = (guint64)1 << 40; /* far beyond its end */
   for (int i = 0; i < 3; i++) {
     g_assert_cmpint(fc_decoders_run(d, &wild, memory, 20 * G_USEC_PER_SEC, &answer), ==,
                     FC_DECODERS_ANSWERED);
+    g_assert_false(answer.kept);
     g_assert_false(WIFEXITED(answer.status) && WEXITSTATUS(answer.status) == 0);
     g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
   }
-  close(memory);
+  fc_decoders_give_memory(d, memory, TRUE);
   bytes file = make_png(30, 5);
   assert_decodes(d, &file, 30, 5);
   clear_bytes(&file);
@@ -206,13 +199,13 @@ static void test_child_crashes(void) {
 static void test_late(void) {
   fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
-  int memory = memory_of(1 << 20);
   const fc_decode_request request = {
       .magic = FC_DECODE_MAGIC, .seconds = 5, .scale = 1, .room = 4096, .file_size = 100};
+  fc_decode_memory *memory = fc_decoders_take_memory(d, &request, FALSE);
   g_assert_cmpint(fc_decoders_run(d, &request, memory, 0, &answer), ==, FC_DECODERS_LATE);
   g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
   assert_no_children();
-  close(memory);
+  fc_decoders_give_memory(d, memory, FALSE);
   bytes file = make_png(30, 6);
   assert_decodes(d, &file, 30, 6);
   clear_bytes(&file);
@@ -223,11 +216,76 @@ static void test_late(void) {
 static void test_another_version(void) {
   fc_decoders *d = fc_decoders_new(program);
   fc_decode_answer answer;
-  int memory = memory_of(1 << 20);
   const fc_decode_request request = {.magic = FC_DECODE_MAGIC + 1, .room = 4096};
+  fc_decode_memory *memory = fc_decoders_take_memory(d, &request, FALSE);
   g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, &answer), ==, FC_DECODERS_LOST);
-  close(memory);
+  fc_decoders_give_memory(d, memory, FALSE);
   fc_decoders_free(d);
+  assert_no_children();
+}
+
+/* The child of the one helper, 0 where there is none and -1 where /proc does not tell. */
+static pid_t grandchild(void) {
+  g_autofree char *text = NULL;
+  const pid_t child = only_child();
+  g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/children", (int)child, (int)child);
+  if (child <= 0 || !g_file_get_contents(path, &text, NULL, NULL)) return -1;
+  return (pid_t)g_ascii_strtoll(text, NULL, 10);
+}
+
+/* Between two images it has the helper's socket and the system calls of a decoder, no more. */
+static void assert_confined(pid_t child) {
+  g_autofree char *path = g_strdup_printf("/proc/%d/status", (int)child), *text = NULL;
+  g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+  if (!FC_SANITIZED) g_assert_nonnull(strstr(text, "Seccomp:\t"));
+  if (!FC_SANITIZED) g_assert_null(strstr(text, "Seccomp:\t0"));
+  g_autofree char *descriptors = g_strdup_printf("/proc/%d/fd", (int)child);
+  g_autoptr(GDir) folder = g_dir_open(descriptors, 0, NULL); /* only the superuser sees them */
+  if (!folder) return;
+  g_assert_cmpstr(g_dir_read_name(folder), ==, "0");
+  g_assert_null(g_dir_read_name(folder));
+}
+
+/* Images one after another have one child, up to a number of them, to one that fails, and to a larger one. */
+static void test_child_is_kept(void) {
+  fc_decoders *d = fc_decoders_new(program);
+  bytes file = make_png(30, 10);
+  assert_decodes(d, &file, 30, 10);
+  const pid_t first = grandchild();
+  if (first <= 0) {
+    g_test_skip("/proc does not tell the children here");
+  } else {
+    assert_confined(first);
+    for (int i = 1; i < 31; i++) assert_decodes(d, &file, 30, 10);
+    g_assert_cmpint(grandchild(), ==, first);
+    for (int i = 0; i < 2; i++) assert_decodes(d, &file, 30, 10);
+    const pid_t second = grandchild();
+    g_assert_cmpint(second, !=, first);
+    assert_fails(d, &file, 31, NULL);
+    assert_decodes(d, &file, 30, 10);
+    g_assert_cmpint(grandchild(), !=, second);
+    bytes large = make_png(1500, 12);
+    assert_decodes(d, &large, 1500, 12);
+    g_assert_cmpuint(fc_decoders_idle(d), ==, 2);
+    assert_decodes(d, &file, 30, 10);
+    clear_bytes(&large);
+  }
+  fc_decoders_free(d);
+  clear_bytes(&file);
+  assert_no_children();
+}
+
+/* A kept child that a file has spoilt, as one that was killed: the next image is not the worse for it. */
+static void test_kept_child_dies(void) {
+  fc_decoders *d = fc_decoders_new(program);
+  bytes file = make_png(30, 11);
+  for (int i = 0; i < 4; i++) {
+    assert_decodes(d, &file, 30, 11);
+    const pid_t child = grandchild();
+    if (child > 0) g_assert_cmpint(kill(child, SIGKILL), ==, 0);
+  }
+  fc_decoders_free(d);
+  clear_bytes(&file);
   assert_no_children();
 }
 
@@ -239,7 +297,9 @@ static void test_after_fork(void) {
   pid_t pid = fork();
   if (pid == 0) {
     fc_picture picture = {0};
-    gboolean done = decode(d, &file, 30, &picture, NULL) && fc_decoders_idle(d) == 1;
+    gboolean done = decode(d, &file, 30, &picture, NULL);
+    fc_picture_clear(&picture);
+    done &= fc_decoders_idle(d) == 1;
     fc_decoders_free(d);
     _exit(done ? 0 : 1);
   }
@@ -257,31 +317,36 @@ static void assert_zeros(const fc_decode_memory *memory) {
   for (gsize i = 0; i < memory->size; i++) g_assert_cmpint(memory->at[i], ==, 0);
 }
 
+static fc_decode_memory *take_memory(fc_decoders *d, gsize size) {
+  const fc_decode_request request = {.room = size};
+  return fc_decoders_take_memory(d, &request, FALSE);
+}
+
 /* Memory comes back as zeros, to the next image and to none in another process. */
 static void test_memory(void) {
   fc_decoders *d = fc_decoders_new(program);
-  fc_decode_memory *first = fc_decoders_take_memory(d, 5000), *second = fc_decoders_take_memory(d, 5000);
+  fc_decode_memory *first = take_memory(d, 5000), *second = take_memory(d, 5000);
   const char *place = first->at;
   g_assert_true(first->at != second->at);
   memset(first->at, 1, 5000);
   fc_decoders_give_memory(d, first, TRUE);
   fc_decoders_give_memory(d, second, FALSE); /* somebody may still write into it */
-  first = fc_decoders_take_memory(d, 4000);
+  first = take_memory(d, 4000);
   g_assert_true(first->at == place);
   assert_zeros(first);
-  fc_decode_memory *large = fc_decoders_take_memory(d, (gsize)64 << 20);
+  fc_decode_memory *large = take_memory(d, (gsize)64 << 20);
   g_assert_cmpuint(large->size, >=, (gsize)64 << 20);
   fc_decoders_give_memory(d, large, TRUE);
   fc_decoders_give_memory(d, first, TRUE);
   pid_t pid = fork();
   if (pid == 0) {
-    fc_decode_memory *own = fc_decoders_take_memory(d, 4000);
+    fc_decode_memory *own = take_memory(d, 4000);
     memset(own->at, 2, 4000);
     _exit(0);
   }
   int status;
   g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
-  first = fc_decoders_take_memory(d, 4000);
+  first = take_memory(d, 4000);
   assert_zeros(first);
   fc_decoders_give_memory(d, first, TRUE);
   fc_decoders_free(d);
@@ -313,6 +378,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/decoders/no-helper", test_no_helper);
   g_test_add_func("/media/decoders/helper-dies", test_helper_dies);
   g_test_add_func("/media/decoders/child-crashes", test_child_crashes);
+  g_test_add_func("/media/decoders/child-is-kept", test_child_is_kept);
+  g_test_add_func("/media/decoders/kept-child-dies", test_kept_child_dies);
   g_test_add_func("/media/decoders/late", test_late);
   g_test_add_func("/media/decoders/another-version", test_another_version);
   g_test_add_func("/media/decoders/after-fork", test_after_fork);

@@ -72,7 +72,7 @@ static gboolean has_chunk(const char *path, const char *id, const char *content)
   fc_chunk_walk walk;
   fc_chunk chunk;
   g_assert_true(fc_chunk_walk_begin(&walk, &front, fc_chunk_layout_at(input), &error));
-  while (fc_chunk_walk_next(&walk, &chunk, &error)) {
+  while (fc_chunk_walk_next(&walk, &chunk, &error) > 0) {
     char text[64] = "";
     if (memcmp(chunk.id, id, 4) != 0) continue;
     g_assert_cmpint(

@@ -55,6 +55,7 @@ static void test_refused(void) {
   } cases[] = {{"a.png:qality=7",
                 "a.png: no option \"qality\" of PNG: there are quality, lossless, colour (a colon in a "
                 "file's name is written \\:)"},
+               {"a.png:quality=7:quality=8", "a.png: quality is given twice"},
                {"a.png:quality=0", "a.png: quality: expected 1..100, found \"0\""},
                {"a.png:quality", "a.png: quality: expected 1..100, found \"yes\""},
                {"a.png:lossless=perhaps", "a.png: lossless: expected yes|no, found \"perhaps\""},

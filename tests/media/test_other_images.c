@@ -3,7 +3,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/file/bytes.h"
 #include "media/file/options.h"
+#include "media/image/image.h"
 #include "tests/media/images.h"
 
 #if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
@@ -90,6 +92,35 @@ static void test_cut_tiff(void) {
   }
   clear_bytes(&b);
 }
+
+/* What libtiff would call damage, by name; and of more pages than one, that the others are left out. */
+static void test_odd_tiff(void) {
+  g_autofree char *npy = scratch("ot.npy"), *tiff = scratch("ot.tiff"), *png = scratch("ot.png");
+  make_image(npy, 3, FALSE, 100);
+  g_assert_cmpfloat(difference(npy, tiff, ":compression=none"), ==, 0);
+  bytes b = load(tiff);
+  fc_tiff_field bits, planes;
+  g_assert_true(fc_tiff_find(b.data, b.size, 258, &bits) && fc_tiff_find(b.data, b.size, 284, &planes));
+  g_assert_false(fc_tiff_has_more(b.data, b.size));
+  const gsize directory = fc_little(b.data + 4, 4),
+              next = directory + 2 + 12 * fc_little(b.data + directory, 2);
+  b.data[next] = 8;
+  store(tiff, b.data, b.size);
+  assert_copy_says(tiff, png, "of what the input says beside its samples this is left out: further pictures");
+  b.data[bits.at] = 32;
+  store(tiff, b.data, b.size);
+  g_autoptr(GError) error = NULL;
+  g_assert_false(can_read(tiff, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_UNSUPPORTED);
+  g_clear_error(&error);
+  b.data[bits.at] = 16;
+  fc_put_little(b.data + planes.at - 8, 339, 2); /* another tag in its place, out of order */
+  b.data[planes.at] = 3;
+  store(tiff, b.data, b.size);
+  g_assert_false(can_read(tiff, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_UNSUPPORTED);
+  clear_bytes(&b);
+}
 #endif
 
 /* A PNG with a profile, XMP, EXIF, a comment and a density. */
@@ -148,6 +179,7 @@ int main(int argc, char **argv) {
 #ifdef FC_WITH_TIFF
   g_test_add_func("/media/tiff/round-trip", test_tiff);
   g_test_add_func("/media/tiff/cut", test_cut_tiff);
+  g_test_add_func("/media/tiff/odd", test_odd_tiff);
 #endif
 #if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
   g_test_add_func("/media/other-images/metadata", test_metadata);

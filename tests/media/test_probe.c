@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "media/file/internal.h"
+#include "media/file/formats.h"
 #include "tests/media/support.h"
 
 #ifdef FC_WITH_WEBP

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.c - the process in which decoders run, from its beginning to its end.
+ * child.c - the process in which decoders run is confined.
  *
- * It takes the memory that decoding may need, closes every descriptor, limits its processor time, and
- * gives up all system calls but write and exit. Decoders use malloc: its heap is grown once, ahead of
- * the filter, by a block that is freed again and never given back to the system; only pages that are
+ * It takes the memory that decoding may need, closes every descriptor but the one kept, limits its processor
+ * time, and gives up all system calls but read, write and exit. Decoders use malloc: its heap is grown once,
+ * ahead of the filter, by a block that is freed again and never given back to the system; only pages that are
  * touched cost memory. Beyond that brk and mmap fail, and so does malloc.
  */
 #include "media/image/decoder/child.h"
@@ -61,6 +61,7 @@ static gboolean confine(void) {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      ALLOW(SYS_read),
       ALLOW(SYS_write),
       ALLOW(SYS_exit),
       ALLOW(SYS_rt_sigreturn),
@@ -104,14 +105,12 @@ static gboolean enter_sandbox(const fc_child_limits *limits) {
   return FC_SANITIZED || confine();
 }
 
-void fc_decode_child(const fc_decode_task *task, fc_decode_report *report, const fc_child_limits *limits) {
-  if (!reserve(limits->heap))
-    fc_decode_fail(report, FC_CORRUPTED, "out of memory");
-  else if (!enter_sandbox(limits))
-    fc_decode_fail(report, FC_CORRUPTED, "no sandbox");
-  else
-    fc_decode(task, report);
-  report->done = 1;
+gboolean fc_child_confine(const fc_child_limits *limits, fc_decode_report *report) {
+  if (!reserve(limits->heap)) return fc_decode_fail(report, FC_CORRUPTED, "out of memory");
+  return enter_sandbox(limits) || fc_decode_fail(report, FC_CORRUPTED, "no sandbox");
+}
+
+void fc_child_end(void) {
   /* Strict mode knows only this exit; a sanitizer's own thread would outlive it. */
   for (;;) syscall(FC_SANITIZED ? SYS_exit_group : SYS_exit, 0);
 }

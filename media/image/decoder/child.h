@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.h - the process that decodes one image and ends. It has no files, no network, and no system
- * calls but writing (into nothing) and exiting; requests for memory beyond what it was given fail.
- * Without GLib's library: the helper is linked without it.
+ * child.h - the process that decodes images. It has no files, no network, and no system calls but reading
+ * and writing (where it is kept for the next image over the helper's socket, else nothing) and exiting;
+ * requests for memory beyond what it was given fail. Without GLib's library: the helper is linked without it.
  */
 #ifndef FC_MEDIA_CHILD_H
 #define FC_MEDIA_CHILD_H
@@ -29,14 +29,14 @@ G_BEGIN_DECLS
 typedef struct fc_child_limits {
   gsize heap;       /* bytes that malloc may hand out */
   int seconds;      /* of processor time */
-  int kept;         /* a descriptor that stays open as number 0, for tests; -1: none */
+  int kept;         /* a descriptor that stays open as number 0; -1: none */
   long descriptors; /* how many there may be */
 } fc_child_limits;
 
-/* Confines itself, decodes, reports and ends: for a process just forked, of one thread, with all signals
- * blocked. */
-G_NORETURN void fc_decode_child(const fc_decode_task *task, fc_decode_report *report,
-                                const fc_child_limits *limits);
+/* Confines a process just forked, of one thread, with all signals blocked. FALSE: the report says why. */
+gboolean fc_child_confine(const fc_child_limits *limits, fc_decode_report *report);
+/* The end of a confined process. */
+G_NORETURN void fc_child_end(void);
 
 /* All but `kept`, which becomes descriptor 0; -1: all. */
 void fc_close_descriptors(int kept, long most);

@@ -41,17 +41,32 @@ static int listen_for(fc_decode_request *request, int *memory) {
   return 1;
 }
 
-/* The child: nothing but this memory, and soon not even the descriptor of it. */
-static G_NORETURN void decode(const fc_decode_request *request, int memory) {
-  const size_t file_at = FC_DECODE_REPORT_SIZE + request->room;
-  char *shared =
-      mmap(NULL, file_at + request->file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
-  if (shared == MAP_FAILED) _exit(1);
+/* The memory, of which the child keeps nothing else, soon not even the descriptor; NULL: there is none. */
+static char *map(const fc_decode_request *request, int memory) {
+  char *shared = mmap(NULL, request->memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+  if (shared == MAP_FAILED) return NULL;
 #ifdef MADV_POPULATE_WRITE
   /* All pages of the picture at once cost half of what they do one by one. */
   madvise(shared, (FC_DECODE_REPORT_SIZE + request->exact_room + PAGE - 1) / PAGE * PAGE,
           MADV_POPULATE_WRITE);
 #endif
+  return shared;
+}
+
+static int confine(const fc_decode_request *request, fc_decode_report *report) {
+  const size_t file_size = request->keep ? request->memory : request->file_size;
+  const fc_child_limits limits = {
+      .heap = fc_decode_heap((fc_image_kind)request->kind, request->pixels, file_size),
+      .seconds = request->seconds,
+      .kept = request->keep ? 0 : -1,
+      .descriptors = descriptors};
+  return fc_child_confine(&limits, report);
+}
+
+/* TRUE: a whole picture. */
+static int decode(const fc_decode_request *request, char *shared) {
+  const size_t file_at = FC_DECODE_REPORT_SIZE + request->room;
+  fc_decode_report *report = (fc_decode_report *)(void *)shared;
   const fc_decode_task task = {.kind = (fc_image_kind)request->kind,
                                .file = (const guint8 *)shared + file_at,
                                .size = request->file_size,
@@ -62,22 +77,33 @@ static G_NORETURN void decode(const fc_decode_request *request, int memory) {
                                .lenient = request->lenient,
                                .pixels = (guint8 *)shared + FC_DECODE_REPORT_SIZE,
                                .room = request->room};
-  const size_t pixels = (size_t)(request->width + 64) * (size_t)(request->height + 64);
-  const fc_child_limits limits = {.heap = fc_decode_heap(task.kind, pixels, task.size),
-                                  .seconds = request->seconds,
-                                  .kept = -1,
-                                  .descriptors = descriptors};
-  fc_decode_child(&task, (fc_decode_report *)(void *)shared, &limits);
+  fc_decode(&task, report);
+  report->done = 1;
+  return report->decoded && report->damage == FC_UNDAMAGED;
 }
 
-/* Forked ahead of the request, which it takes itself; `asked` tells the helper that there was one. */
+/* Forked ahead of the request, which it takes itself; `asked` tells the helper that there is one without an
+ * answer: the child answers itself when it stays for the next one. */
 static G_NORETURN void wait_and_decode(volatile int *asked) {
+  const fc_decode_answer kept = {.magic = FC_DECODE_MAGIC, .kept = 1};
   fc_decode_request request;
   int memory;
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (!listen_for(&request, &memory)) _exit(0);
   *asked = 1;
-  decode(&request, memory);
+  char *shared = map(&request, memory);
+  if (!shared) _exit(1);
+  if (!confine(&request, (fc_decode_report *)(void *)shared)) {
+    ((fc_decode_report *)(void *)shared)->done = 1;
+    fc_child_end();
+  }
+  while (decode(&request, shared) && request.keep) {
+    *asked = 0;
+    if (write(0, &kept, sizeof kept) != sizeof kept) break;
+    if (read(0, &request, sizeof request) != sizeof request) break;
+    *asked = 1;
+  }
+  fc_child_end();
 }
 
 /* There is no child: says so to the next request. */
@@ -90,7 +116,7 @@ static int refuse(int problem) {
   return send(0, &answer, sizeof answer, MSG_NOSIGNAL) > 0;
 }
 
-/* One child an image. FALSE at the end. */
+/* One child, for one image or more. FALSE at the end. */
 static int serve(volatile int *asked) {
   fc_decode_answer answer = {.magic = FC_DECODE_MAGIC};
   *asked = 0;

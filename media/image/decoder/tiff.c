@@ -51,6 +51,9 @@ static int map_file(thandle_t handle, tdata_t *base, toff_t *size) {
 
 static void unmap_file(thandle_t handle, tdata_t base, toff_t size) {}
 
+/* A tile may be larger than a small picture; so many bytes are usual, and what is far beyond is a lie. */
+#define TILE_MOST ((gsize)16 << 20)
+
 /* ---- samples as they are ----------------------------------------------------- */
 
 typedef struct tiff_form {
@@ -102,6 +105,7 @@ static gboolean read_tiles(TIFF *tiff, const tiff_form *f, const fc_decode_task 
   TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width);
   TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height);
   if (!width || !height || size <= 0 || (gsize)size / f->pixel / width < height) return FALSE;
+  if ((gsize)size > TILE_MOST + 4 * task->room) return FALSE;
   guint8 *tile = calloc(1, (gsize)size);
   if (!tile) return FALSE;
   for (gsize y = 0; y < f->height; y += height)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - what the parts of media/ share: the input file, the table of formats,
- * and one open and one create function a family of formats.
+ * input.h - a file or a pipe that is read: at places, or one byte after the other with one system call a
+ * block however small the pieces (fc_reader); and temporary files for what must be read back and forth.
  */
-#ifndef FC_MEDIA_INTERNAL_H
-#define FC_MEDIA_INTERNAL_H
+#ifndef FC_MEDIA_INPUT_H
+#define FC_MEDIA_INPUT_H
 
 #include "media/file/media.h"
 
 G_BEGIN_DECLS
-
-/* ---- the input file ---------------------------------------------------- */
 
 /* Enough of a file to tell its kind. */
 #define FC_INPUT_HEAD 4096
@@ -60,6 +58,32 @@ guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_input, fc_input_free)
 
+/* "standard input" or "standard output" for "-", else the path; g_free. */
+char *fc_display_name(const char *path, const char *standard);
+
+/* ---- in order ------------------------------------------------------------ */
+
+#define FC_READER_BLOCK 65536
+
+typedef struct fc_reader {
+  fc_input *input; /* borrowed; from its start on */
+  gint64 position; /* bytes given out */
+  gsize start, end;
+  guint8 block[FC_READER_BLOCK];
+} fc_reader;
+
+/* Fewer than `size` only at the end; -1 with an error. */
+gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error);
+
+/* Whether bytes or the end come within so many milliseconds, so that reading does not wait. */
+gboolean fc_reader_is_ready(const fc_reader *reader, int patience);
+
+/* Keeps what is still to be read from a pipe, `most` bytes of it, in a temporary file, so that its size is
+ * known: position 0 of the input is from then on where the reader stands. */
+gboolean fc_reader_spool(fc_reader *reader, gint64 most, GError **error);
+
+/* ---- temporary files and whole writes (spool.c) ----------------------------- */
+
 /* An unlinked temporary file, or -1. In $TMPDIR, else /var/tmp (which unlike /tmp is
  * never memory), else /tmp. */
 int fc_spool_create(GError **error);
@@ -71,60 +95,6 @@ gboolean fc_write_all(int fd, const void *from, gsize size);
 /* Copies what is left of `from` to `to`, or its first `most` bytes; FALSE with errno
  * set, *reading telling which side failed. */
 gboolean fc_copy_all(int from, int to, gint64 most, gboolean *reading);
-
-/* ---- formats ----------------------------------------------------------- */
-
-/* SF_FORMAT_MPEG and the subtypes of layers I and III: libsndfile 1.0 has no names for them. */
-#define FC_SF_MPEG           0x230000
-#define FC_SF_MPEG_LAYER_I   0x0080
-#define FC_SF_MPEG_LAYER_III 0x0082
-
-typedef struct fc_file_format fc_file_format;
-struct fc_file_format {
-  const char *name;       /* as in --format: "wav" */
-  const char *title;      /* for messages: "WAV" */
-  const char *extensions; /* without dot, apart by blanks */
-  int sndfile;            /* libsndfile's major format; 0 for others */
-  /* Takes over the input, also when it fails. */
-  fc_source *(*open)(fc_input *input, const fc_file_format *format, const fc_media_options *options,
-                     GError **error);
-  fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
-                     fc_source *like, GError **error); /* NULL: it is read, not written */
-  const char *reader, *writer;                         /* the libraries, with their versions */
-  const fc_file_option *reading, *writing;             /* tables of options, or NULL (options.h) */
-};
-
-/* ... of image/. */
-extern const fc_file_option fc_image_reading[], fc_png_writing[], fc_jpeg_writing[], fc_webp_writing[],
-    fc_tiff_writing[];
-
-/* NULL when there is none. */
-const fc_file_format *fc_format_by_name(const char *name);
-const fc_file_format *fc_format_by_extension(const char *path);
-
-/* The format of an input, or NULL with an error that says what the file is instead. */
-const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error);
-/* The format of an output. */
-const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
-
-/* Options of outputs (media/audio/audio_out.c). */
-extern const fc_file_option fc_wav_writing[], fc_pcm_writing[], fc_flac_writing[], fc_ogg_writing[],
-    fc_opus_writing[], fc_mp3_writing[];
-fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
-                         GError **);
-fc_source *fc_image_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_sink *fc_image_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
-                         GError **);
-fc_source *fc_npy_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_source *fc_raw_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_sink *fc_array_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
-                         GError **);
-
-/* ---- small things ------------------------------------------------------ */
-
-/* "standard input" or "standard output" for "-", else the path; g_free. */
-char *fc_display_name(const char *path, const char *standard);
 
 G_END_DECLS
 
