@@ -4,17 +4,16 @@
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const fc_arg *gain = ((const fc_arg *const *)instance)[0];
-  int64_t channels = terms->in[0]->extent[FC_AXIS_C];
+  const int64_t channels = terms->in[0]->extent[FC_AXIS_C];
   terms->work = 1;
   if (gain->count <= 1 || gain->count == channels) return FC_OK;
   return host->fail(host, FC_INVALID, "%s: %lld gains for %lld channel%s; give one, or one a channel",
                     gain->text, (long long)gain->count, (long long)channels, channels == 1 ? "" : "s");
 }
 
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
-                          int64_t *count) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors, int64_t *n) {
   const fc_arg *gain = ((const fc_arg *const *)instance)[0];
-  if (gain->count > 1) *factors = gain->floats, *count = gain->count;
+  if (gain->count > 1) *factors = gain->floats, *n = gain->count;
   return (fc_pointwise){.form = FC_POINTWISE_SCALE, .compute = setup->compute, .factor = gain->floats[0]};
 }
 

@@ -9,8 +9,8 @@
 //            (gemm/gemm.h), whose sums are those of gemm.h
 //   tile     anything larger: the tiled product of gemm/tile.cuh
 //
-// The sums of all but products are the same: they begin with the offset and go through the columns in order. Which
-// way it is depends on the matrix and on types alone, so that pieces of a signal go the same way.
+// The sums of all but products are the same: they begin with the offset and go through the columns in order.
+// Which way it is depends on the matrix and on types alone, so that pieces of a signal go the same way.
 #include "filters/gemm/gemm.h"
 #include "filters/gemm/tile.cuh"
 #include "filters/matrix/matrix.h"
@@ -136,7 +136,8 @@ fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out,
   count[FC_AXES - 1] = walk.count;
   for (int d = 0; d < FC_AXES - 1; d++) count[d] = walk.size[d], count[FC_AXES - 1] /= walk.size[d];
   for (int d = 1; d < FC_AXES; d++) { // a dimension that goes on where the largest ends is part of it
-    const bool joins = walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
+    const bool joins =
+        walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
     if (joins)
       count[most] *= count[d], count[d] = 1;
     else if (count[d] > count[most])

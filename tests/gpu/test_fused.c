@@ -240,146 +240,150 @@ static float best_of(fc_chain *chain, int fuse, const fc_view *in, const fc_view
   return best;
 }
 
-static void show_times(void) {
-  static const struct {
-    const char *name, *stages[9];
-    int dtype, out;
-    gint64 n, y, x, c, out_c;
-  } rows[] = {
+static const struct {
+  const char *name, *stages[9];
+  int dtype, out;
+  gint64 n, y, x, c, out_c;
+} rows[] = {
 #define TAPS5  "[1,4,6,4,1]/16"
 #define TAPS15 "[1,2,3,4,5,6,7,8,7,6,5,4,3,2,1]/64"
 #define ROW9   "1,2,3,1,5,3,2,4,1"
-      {"8 pointwise, 12288^2 f32",
-       {"gain:1.1", "clip:min=2:max=250", "gain:0.9", "gain:1.2", "clip:min=3:max=240", "gain:0.7",
-        "gain:1.3", "clip:min=4:max=200"},
-       FC_F32,
-       FC_F32,
-       1,
-       12288,
-       12288,
-       1,
-       1},
-      {"3x3 matrix, gain, clip, 12288^2 u8 RGB",
-       {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:1.1", "clip:min=16:max=235"},
-       FC_U8,
-       FC_U8,
-       1,
-       12288,
-       12288,
-       3,
-       3},
-      {"luma, gain, 64 x 1080p u8 RGB to u8",
-       {"matrix:[0.299,0.587,0.114]", "gain:1.1"},
-       FC_U8,
-       FC_U8,
-       64,
-       1080,
-       1920,
-       3,
-       1},
-      {"crop, gain, clip, 12288^2 f32",
-       {"crop:x=0:y=1000:width=12288", "gain:1.1", "clip:min=16:max=235"},
-       FC_F32,
-       FC_F32,
-       1,
-       12288,
-       12288,
-       1,
-       1},
-      {"matrix, gain, clip, 64 x 1080p u8 RGB to f32",
-       {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:0.0039", "clip:min=0:max=1"},
-       FC_U8,
-       FC_F32,
-       64,
-       1080,
-       1920,
-       3,
-       3},
-      {"gain, sepconv 5x5, clip, gain, 12288^2 f32",
-       {"gain:1.1", "sepconv:" TAPS5, "clip:min=20:max=200", "gain:0.9"},
-       FC_F32,
-       FC_F32,
-       1,
-       12288,
-       12288,
-       1,
-       1},
-      {"gain, sepconv 15x15, clip, gain, 12288^2 f32",
-       {"gain:1.1", "sepconv:" TAPS15, "clip:min=20:max=200", "gain:0.9"},
-       FC_F32,
-       FC_F32,
-       1,
-       12288,
-       12288,
-       1,
-       1},
-      {"conv2d 5x9, 12288^2 f32",
-       {"conv2d:[" ROW9 ";3,"
-        "1,2,3,1,5,3,2,4;" ROW9 ";9,8,7,1,5,3,2,4,1;" ROW9 "]/99:separate=no"},
-       FC_F32,
-       FC_F32,
-       1,
-       12288,
-       12288,
-       1,
-       1},
-      {"conv2d 6x6, 12288^2 f32",
-       {"conv2d:[1,2,3,4,5,7;2,1,4,3,6,5;7,1,2,3,1,2;4,5,6,7,8,1;3,1,4,1,5,9;2,7,1,8,2,8]/99:separate=no"},
-       FC_F32,
-       FC_F32,
-       1,
-       12288,
-       12288,
-       1,
-       1},
-      {"gain, sepconv 5, clip, gain, 12288^2 u8 RGB",
-       {"gain:1.1", "sepconv:" TAPS5, "clip:min=20:max=200", "gain:0.9"},
-       FC_U8,
-       FC_U8,
-       1,
-       12288,
-       12288,
-       3,
-       3},
-      {"luma, sepconv 5, 64 x 1080p u8 RGB to u8",
-       {"matrix:[0.299,0.587,0.114]", "sepconv:" TAPS5},
-       FC_U8,
-       FC_U8,
-       64,
-       1080,
-       1920,
-       3,
-       1}};
+    {"8 pointwise, 12288^2 f32",
+     {"gain:1.1", "clip:min=2:max=250", "gain:0.9", "gain:1.2", "clip:min=3:max=240", "gain:0.7", "gain:1.3",
+      "clip:min=4:max=200"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
+    {"3x3 matrix, gain, clip, 12288^2 u8 RGB",
+     {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:1.1", "clip:min=16:max=235"},
+     FC_U8,
+     FC_U8,
+     1,
+     12288,
+     12288,
+     3,
+     3},
+    {"luma, gain, 64 x 1080p u8 RGB to u8",
+     {"matrix:[0.299,0.587,0.114]", "gain:1.1"},
+     FC_U8,
+     FC_U8,
+     64,
+     1080,
+     1920,
+     3,
+     1},
+    {"crop, gain, clip, 12288^2 f32",
+     {"crop:x=0:y=1000:width=12288", "gain:1.1", "clip:min=16:max=235"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
+    {"matrix, gain, clip, 64 x 1080p u8 RGB to f32",
+     {"matrix:[0.5,0.3,0.2;0.1,0.8,0.1;0.25,0.25,0.5]", "gain:0.0039", "clip:min=0:max=1"},
+     FC_U8,
+     FC_F32,
+     64,
+     1080,
+     1920,
+     3,
+     3},
+    {"gain, sepconv 5x5, clip, gain, 12288^2 f32",
+     {"gain:1.1", "sepconv:" TAPS5, "clip:min=20:max=200", "gain:0.9"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
+    {"gain, sepconv 15x15, clip, gain, 12288^2 f32",
+     {"gain:1.1", "sepconv:" TAPS15, "clip:min=20:max=200", "gain:0.9"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
+    {"conv2d 5x9, 12288^2 f32",
+     {"conv2d:[" ROW9 ";3,"
+      "1,2,3,1,5,3,2,4;" ROW9 ";9,8,7,1,5,3,2,4,1;" ROW9 "]/99:separate=no"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
+    {"conv2d 6x6, 12288^2 f32",
+     {"conv2d:[1,2,3,4,5,7;2,1,4,3,6,5;7,1,2,3,1,2;4,5,6,7,8,1;3,1,4,1,5,9;2,7,1,8,2,8]/99:separate=no"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
+    {"gain, sepconv 5, clip, gain, 12288^2 u8 RGB",
+     {"gain:1.1", "sepconv:" TAPS5, "clip:min=20:max=200", "gain:0.9"},
+     FC_U8,
+     FC_U8,
+     1,
+     12288,
+     12288,
+     3,
+     3},
+    {"luma, sepconv 5, 64 x 1080p u8 RGB to u8",
+     {"matrix:[0.299,0.587,0.114]", "sepconv:" TAPS5},
+     FC_U8,
+     FC_U8,
+     64,
+     1080,
+     1920,
+     3,
+     1}};
+
+static void show_row(guint i, cudaStream_t stream) {
+  g_autoptr(GError) error = NULL;
+  fc_chain *chain = fc_chain_parse(context, rows[i].stages, &error);
+  CHECK(chain != NULL, "%s", error ? error->message : "");
+  fc_format in = {.size = sizeof in,
+                  .kind = FC_IMAGE,
+                  .dtype = rows[i].dtype,
+                  .bits = rows[i].dtype == FC_U8 ? 8 : 24,
+                  .extent = {rows[i].n, rows[i].y, rows[i].x, rows[i].c}};
+  fc_format out = {.size = sizeof out};
+  if (!fc_chain_output_format(chain, &in, NULL, &out, &error)) CHECK(0, "%s", error->message);
+  out.dtype = rows[i].out;
+  fc_view from, to;
+  gsize in_bytes, out_bytes;
+  lay_out(&from, &in, &in_bytes), lay_out(&to, &out, &out_bytes);
+  from.device = to.device = FC_CUDA_DEVICE(0);
+  const gsize room = MAX(in_bytes, out_bytes) + 64;
+  CHECK(cudaMalloc(&from.data, room) == cudaSuccess && cudaMalloc(&to.data, room) == cudaSuccess, "memory");
+  cudaMemset(from.data, 0x3c, room);
+  const float one = best_of(chain, FC_FUSE_NO, &from, &to, stream),
+              fused = best_of(chain, FC_FUSE_WAIT, &from, &to, stream),
+              copy = best_of(NULL, (int)((in_bytes + out_bytes) / 2 >> 20), &from, &to, stream);
+  printf("%s: one by one %.4f ms, fused %.4f ms, copy %.4f ms: %.3f and %.3f of it\n", rows[i].name, one,
+         fused, copy, copy / one, copy / fused);
+  fflush(stdout);
+  fc_chain_free(chain);
+  cudaFree(from.data), cudaFree(to.data);
+}
+
+static void show_times(void) {
   cudaStream_t stream;
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
-    g_autoptr(GError) error = NULL;
-    fc_chain *chain = fc_chain_parse(context, rows[i].stages, &error);
-    CHECK(chain != NULL, "%s", error ? error->message : "");
-    fc_format in = {.size = sizeof in,
-                    .kind = FC_IMAGE,
-                    .dtype = rows[i].dtype,
-                    .extent = {rows[i].n, rows[i].y, rows[i].x, rows[i].c}},
-              out;
-    in.bits = rows[i].dtype == FC_U8 ? 8 : 24;
-    out.size = sizeof out;
-    if (!fc_chain_output_format(chain, &in, NULL, &out, &error)) CHECK(0, "%s", error->message);
-    out.dtype = rows[i].out;
-    fc_view from, to;
-    gsize in_bytes, out_bytes;
-    lay_out(&from, &in, &in_bytes), lay_out(&to, &out, &out_bytes);
-    from.device = to.device = FC_CUDA_DEVICE(0);
-    const gsize room = MAX(in_bytes, out_bytes) + 64;
-    CHECK(cudaMalloc(&from.data, room) == cudaSuccess && cudaMalloc(&to.data, room) == cudaSuccess, "memory");
-    cudaMemset(from.data, 0x3c, room);
-    const float one = best_of(chain, FC_FUSE_NO, &from, &to, stream),
-                fused = best_of(chain, FC_FUSE_WAIT, &from, &to, stream),
-                copy = best_of(NULL, (int)((in_bytes + out_bytes) / 2 >> 20), &from, &to, stream);
-    printf("%s: one by one %.4f ms, fused %.4f ms, copy %.4f ms: %.3f and %.3f of it\n", rows[i].name, one,
-           fused, copy, copy / one, copy / fused);
-    fc_chain_free(chain);
-    cudaFree(from.data), cudaFree(to.data);
-  }
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) show_row(i, stream);
+  cudaStreamDestroy(stream);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
