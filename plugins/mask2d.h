@@ -84,8 +84,12 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
   snprintf(f->entry, FC_FUNCTION_ENTRY, "%s<%d,%d>", name, (int)nx, (int)ny);
   f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;
   f->n_bytes = (uint32_t)(total * (int64_t)sizeof *to), f->align = sizeof *to;
-  for (int i = 0; i < parts; i++)
-    for (int64_t k = 0; k < counts[i]; k++) *to++ = (float)taps[i][k];
+  f->growth = 1;
+  for (int i = 0; i < parts; i++) {
+    double sum = 0;
+    for (int64_t k = 0; k < counts[i]; k++) *to++ = (float)taps[i][k], sum += fabs(taps[i][k]);
+    f->growth *= sum;
+  }
   return FC_OK;
 }
 

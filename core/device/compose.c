@@ -6,6 +6,7 @@
 
 #include "core/base/demand.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
@@ -192,12 +193,69 @@ static gboolean check_stage(const fc_compose_stage *s, gint64 channels, GError *
                                                     : fc_fail(error, FC_FATAL, "%s: no such type", s->name);
 }
 
+/* What is known of the values at a link: nothing, or that they are finite and in a range. */
+typedef struct known {
+  gboolean finite;
+  double low, high;
+} known;
+
+/* Integers hold no NaN, and what they mean is bounded. */
+static known known_of(int dtype, int kind) {
+  static const double least[] = {0, -32768, 0, -2147483648.0}, most[] = {255, 32767, 65535, 2147483647};
+  if (fc_dtype_is_float(dtype)) return (known){FALSE, 0, 0};
+  const fc_scaling s = fc_scaling_of(kind, dtype);
+  return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
+}
+
+/* Sums and products are rounded on the way, by less than this of the largest there can be. */
+#define ROUNDED 1e-4
+
+static known known_behind(known k, const fc_device_function *f) {
+  if (f->flags & FC_FUNCTION_SELECTS) return k;
+  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED);
+  if (!k.finite || !(f->growth >= 0) || !(most < 1e30)) return (known){FALSE, 0, 0};
+  k.low = -most, k.high = most;
+  if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
+  return k;
+}
+
+/* Of what comes to stage i; n: of what is stored. */
+static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
+  known k = known_of(in_dtype, c->stages[0].kind);
+  for (guint s = 0; s < i; s++) {
+    if (s == c->window) k.low = MIN(k.low, c->border_value), k.high = MAX(k.high, c->border_value);
+    k = known_behind(k, c->stages[s].function);
+  }
+  return k;
+}
+
+/* Is it certain that stage i meets no NaN, and that the sign of a zero is not seen behind it? */
+static gboolean is_tame(const fc_composition *c, guint i, int in_dtype) {
+  for (guint s = i; s < c->n; s++)
+    if (!(c->stages[s].function->growth >= 0)) return FALSE; /* as of a division */
+  return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
+}
+
+/* Is it certain that nothing that is stored is clipped, or no number? */
+static gboolean is_quiet(const fc_composition *c, int in_dtype) {
+  const fc_compose_stage *last = &c->stages[c->n - 1];
+  const known k = known_ahead(c, c->n, in_dtype);
+  const known stored = known_of(last->dtype, last->kind);
+  if (!k.finite || !stored.finite) return FALSE;
+  const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale;
+  return k.low > stored.low - half && k.high < stored.high + half;
+}
+
 /* A stage's text in a namespace of its own. Lines are counted from the text's first, and named after the
  * operator. */
-static void append_function(GString *text, guint i, const fc_compose_stage *s, int compute) {
+static void append_function(GString *text, guint i, const fc_composition *c, int in_dtype) {
+  const fc_compose_stage *s = &c->stages[i];
   g_autofree char *name = g_strescape(s->name, NULL);
-  g_string_append_printf(text, "namespace stage%u {\ntypedef %s real;\n#line 1 \"%s\"\n%s\n}\n", i,
-                         types[compute], name, s->function->source);
+  g_string_append_printf(text, "namespace stage%u {\ntypedef %s real;\n", i, types[c->compute]);
+  if (is_tame(c, i, in_dtype))
+    g_string_append(text, "FC_DEVICE real fc_at_least(real v, real low) { return fc_larger(v, low); }\n"
+                          "FC_DEVICE real fc_at_most(real v, real high) { return fc_smaller(v, high); }\n");
+  g_string_append_printf(text, "#line 1 \"%s\"\n%s\n}\n", name, s->function->source);
   g_string_append_printf(
       text,
       "#line 1 \"parameters of %s\"\nstatic_assert(sizeof(stage%u::%s) == %u, \"the text's members "
@@ -217,7 +275,8 @@ static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  g_string_append_printf(text, "#line 1 \"chain\"\nstruct %s {\n", name);
+  g_string_append_printf(text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s;\n", name,
+                         to == c->n && is_quiet(c, in_dtype) ? "true" : "false");
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
@@ -536,7 +595,7 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n", c->window < c->n ? "march" : "map");
-  for (guint i = 0; i < c->n; i++) append_function(text, i, &c->stages[i], c->compute);
+  for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->window < c->n) {
     append_window(text, c, in, out, variant);
   } else {

@@ -52,8 +52,8 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
       ps->op && ps->op->extension ? ps->op->extension(ps->op, FC_DEVICE_FUNCTION) : NULL;
   if (!fusible || !is_plain(ps, in, out)) return NULL;
   function *f = g_atomic_rc_box_new0(function);
-  f->base =
-      (fc_device_function){.size = sizeof f->base, .entry = f->entry, .bytes = f->bytes, .low = 1, .high = 0};
+  f->base = (fc_device_function){
+      .size = sizeof f->base, .entry = f->entry, .bytes = f->bytes, .low = 1, .high = 0, .growth = -1};
   const fc_setup setup = {.size = sizeof setup,
                           .device = plan->devices[0],
                           .compute = plan->compute,

@@ -26,6 +26,7 @@
 
 // Nothing is done before, or after.
 struct fc_none {
+  static constexpr bool QUIET = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
@@ -171,7 +172,7 @@ struct fc_march {
     constexpr int WO = OUT * sizeof(U) / 4, each = WO % 4 == 0 ? 4 : WO % 2 == 0 ? 2 : 1;
     if (ALIGNED && left >= V) {
       uint32_t word[WO > 0 ? WO : 1];
-      fc_map_codes<float, U, KU, OUT>(word, v, noted);
+      fc_map_codes<float, U, KU, Post::QUIET>(word, v, noted);
 #pragma unroll
       for (int i = 0; i < WO; i += each) {
         uint32_t some[each];
@@ -185,7 +186,8 @@ struct fc_march {
 #pragma unroll
     for (int i = 0; i < OUT; i++)
       if (i < count)
-        reinterpret_cast<U *>(to)[i] = fc_map_code<float, U>(v[i], fc_map_scaling<float, U, KU>(), noted);
+        reinterpret_cast<U *>(to)[i] =
+            fc_map_code<float, U, Post::QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
   }
 
   static FC_DEVICE void run(const fc_march_args &a, const Pre &pre, const Op &op, const Post &post) {

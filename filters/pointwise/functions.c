@@ -4,6 +4,8 @@
  */
 #include "filters/pointwise/functions.h"
 
+#include <math.h>
+
 static const char copy_text[] = "struct fc_copy {\n"
                                 "  FC_DEVICE real operator()(real v) const { return v; }\n"
                                 "};\n";
@@ -78,18 +80,22 @@ static void set_numbers(fc_device_function *f, int compute, const double *number
 void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   switch (p->form) {
   case FC_POINTWISE_SCALE:
+    f->growth = fabs(p->factor);
     set(f, scale_text, 0, 0, "fc_scale", NULL, 0);
     set_numbers(f, p->compute, &p->factor, 1);
     break;
   case FC_POINTWISE_MAP:
+    f->growth = fabs(p->factor), f->offset = fabs(p->from * p->factor) + fabs(p->to);
     set(f, map_text, 0, 0, "fc_range", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->from, p->factor, p->to}, 3);
     break;
-  case FC_POINTWISE_CLAMP:
+  case FC_POINTWISE_CLAMP: /* either limit may be infinite */
+    f->growth = 1, f->offset = fmax(isinf(p->low) ? 0 : fabs(p->low), isinf(p->high) ? 0 : fabs(p->high));
+    f->low = p->low, f->high = p->high;
     set(f, clamp_text, 0, 0, "fc_clamp", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->low, p->high}, 2);
     break;
-  default: set(f, copy_text, 0, 0, "fc_copy", NULL, 0); f->flags |= FC_FUNCTION_SELECTS;
+  default: set(f, copy_text, 0, 0, "fc_copy", NULL, 0); f->flags |= FC_FUNCTION_SELECTS, f->growth = 1;
   }
 }
 
@@ -98,6 +104,8 @@ fc_status fc_function_gains(int compute, const double *factors, int64_t channels
   const int32_t count = (int32_t)channels;
   set(f, gains_text, (uint32_t)count, (uint32_t)count, "fc_gains", &count, 1);
   set_numbers(f, compute, factors, (uint32_t)count);
+  f->growth = 0;
+  for (int64_t c = 0; c < channels; c++) f->growth = fmax(f->growth, fabs(factors[c]));
   return FC_OK;
 }
 
@@ -109,6 +117,12 @@ fc_status fc_function_matrix(int compute, const double *matrix, const double *of
       (const int32_t[]){(int32_t)rows, (int32_t)cols}, 2);
   set_numbers(f, compute, matrix, (uint32_t)(rows * cols));
   set_numbers(f, compute, offsets, (uint32_t)rows);
+  f->growth = 0;
+  for (int64_t r = 0; r < rows; r++) {
+    double sum = 0;
+    for (int64_t c = 0; c < cols; c++) sum += fabs(matrix[r * cols + c]);
+    f->growth = fmax(f->growth, sum), f->offset = fmax(f->offset, offsets ? fabs(offsets[r]) : 0);
+  }
   return FC_OK;
 }
 
@@ -120,6 +134,6 @@ fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_d
     numbers[i + 1] = channels[i];
   }
   set(f, mix_text, (uint32_t)in, (uint32_t)out, "fc_mix", numbers, out + 1);
-  f->flags |= FC_FUNCTION_SELECTS, f->align = 1;
+  f->flags |= FC_FUNCTION_SELECTS, f->align = 1, f->growth = 1;
   return FC_OK;
 }

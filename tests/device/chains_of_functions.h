@@ -30,7 +30,8 @@ static inline void stage_prepare(stage *s, int compute) {
                : s->kind == RANGE ? FC_POINTWISE_MAP
                                   : FC_POINTWISE_CLAMP;
   fc_device_function *f = &s->function;
-  *f = (fc_device_function){.size = sizeof *f, .entry = s->entry, .bytes = s->numbers, .low = 1, .high = 0};
+  *f = (fc_device_function){
+      .size = sizeof *f, .entry = s->entry, .bytes = s->numbers, .low = 1, .high = 0, .growth = -1};
   if (s->kind == MATRIX)
     g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == MIX)

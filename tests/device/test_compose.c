@@ -312,6 +312,8 @@ static void run_window(gpointer data, gpointer unused) {
                                .bytes = taps,
                                .n_bytes = 4 * (guint32)(t->dense ? t->nx * t->ny : t->nx + t->ny),
                                .align = 4,
+                               .low = 1,
+                               .growth = -1,
                                .window_x = (guint32)t->nx,
                                .window_y = (guint32)t->ny};
   stage_prepare(&before, FC_F32), stage_prepare(&after, FC_F32);
