@@ -248,7 +248,7 @@ static GPtrArray *corpus(void) {
         chain c = images(gain, pixels ? (in == FC_U8 ? luma : rotate) : clip, in, out, 3);
         if (in == FC_F64) c.compute = FC_F64;
         c.layout = (view_layout)((in + out + pixels) % VIEW_LAYOUTS);
-        if (in == FC_I16) c.kind = FC_AUDIO, c.stages[0].dtype = FC_I16;
+        if (in == FC_I16) c.kind = FC_AUDIO, c.stages[0].dtype = pixels ? FC_F32 : FC_I16;
         g_ptr_array_add(all, g_memdup2(&c, sizeof c));
         c.layout = DENSE, c.channels = pixels ? 3 : 1;
         if (pixels && in == out) g_ptr_array_add(all, g_memdup2(&c, sizeof c));
