@@ -22,7 +22,7 @@ class Options(ctypes.Structure):
                 ("allow_truncated", ctypes.c_int), ("sync", ctypes.c_int), ("trace", ctypes.c_char_p),
                 ("in_format", ctypes.c_char_p), ("out_format", ctypes.c_char_p), ("in_raw", ctypes.c_char_p),
                 ("max_pixels", ctypes.c_int64), ("progress", ctypes.c_void_p),
-                ("progress_data", ctypes.c_void_p), ("cancel", ctypes.c_void_p)]
+                ("progress_data", ctypes.c_void_p), ("cancel", ctypes.c_void_p), ("fuse", ctypes.c_int)]
 
 
 class GError(ctypes.Structure):
