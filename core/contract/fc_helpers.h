@@ -232,6 +232,23 @@ static inline fc_status fc_map_samples(const fc_host *host, const fc_job *job, c
     return fc_map_samples(host, job, state, process##_f32, process##_f64);                                   \
   }
 
+/* For `describe`: a struct of this name and text (device_function.h) that treats each sample by itself, whose
+ * members are `count` numbers of type `real`, at most FC_FUNCTION_BYTES / 8. */
+static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_function *f, const char *entry,
+                                            const char *source, const double *numbers, uint32_t count) {
+  const uint32_t size = (uint32_t)fc_dtype_size(setup->compute);
+  if (strlen(entry) >= FC_FUNCTION_ENTRY || count > FC_FUNCTION_BYTES / 8) return FC_FATAL;
+  f->source = source;
+  strcpy(f->entry, entry);
+  f->n_bytes = count * size, f->align = size;
+  for (uint32_t i = 0; i < count; i++)
+    if (setup->compute == FC_F64)
+      ((double *)f->bytes)[i] = numbers[i];
+    else
+      ((float *)f->bytes)[i] = (float)numbers[i];
+  return FC_OK;
+}
+
 /* Defines `extension`, an operator's field of that name, for one that has a device function and nothing else
  * beyond the contract. */
 #define FC_FUSIBLE(extension, describe)                                                                      \

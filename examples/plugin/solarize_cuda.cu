@@ -23,6 +23,20 @@ static fc_status on_cuda(const fc_host *, const void *state, const fc_job *job) 
   return fc_dev_map_samples(job->in[0], job->out, f, job->compute, job->stream, job->notes);
 }
 
+// The same as text, so that the host can make one kernel of it and its neighbours in a chain: --dry-run tells
+// when it will. The bits must be those of on_cuda; the host compiles without contraction (-fmad=false).
+static fc_status describe(const fc_host *, void *self, const fc_setup *setup, fc_device_function *f) {
+  static const char text[] =
+      "struct solarize {\n"
+      "  real level;\n"
+      "  FC_DEVICE real operator()(real x) const { return x > level ? 2 * level - x : x; }\n"
+      "};\n";
+  const double *level = static_cast<const fc_arg *const *>(self)[0]->floats;
+  f->growth = 1, f->offset = 2 * (*level < 0 ? -*level : *level);
+  return fc_describe_samples(setup, f, "solarize", text, level, 1);
+}
+FC_FUSIBLE(extension, describe)
+
 static const fc_operator op = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_MEANING,
@@ -39,5 +53,6 @@ static const fc_operator op = {
     .create = fc_create_args,
     .backends = FC_BACKENDS(FC_ON_CPU(NULL, NULL, NULL, on_cpu),
                             FC_ON_CUDA(FC_BACKEND_GRAPH, NULL, NULL, NULL, on_cuda)),
+    .extension = extension,
 };
 FC_PLUGIN("org.example.solarize_cuda", "1.0", "you", "MIT", "https://example.org/solarize", &op)
