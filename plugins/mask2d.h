@@ -88,7 +88,8 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
   for (int i = 0; i < parts; i++) {
     double sum = 0;
     for (int64_t k = 0; k < counts[i]; k++) *to++ = (float)taps[i][k], sum += fabs(taps[i][k]);
-    f->growth *= sum;
+    /* Of parts far from 1 the product says nothing: f32 may not hold them, nor what is between. */
+    f->growth = sum > 1e-9 && sum < 1e9 ? f->growth * sum : NAN;
   }
   return FC_OK;
 }

@@ -41,8 +41,9 @@ typedef struct fc_device_function {
   void *bytes;        /* its members, laid out as its C twin: another value compiles nothing anew */
   uint32_t n_bytes, align;
   double low, high; /* range of the results as real values; low > high, as the host leaves it: not known */
-  /* No result of finite arguments is further from 0 than `growth` times the furthest of them, plus `offset`;
-   * growth < 0, as the host leaves it: not known. Where that shows that nothing can be clipped, nobody looks.
+  /* As it is computed, no result of finite arguments is further from 0 than `growth` times the furthest of
+   * them, plus `offset`; growth < 0, as the host leaves it: not known. Where that shows that nothing can be
+   * clipped, nobody looks.
    */
   double growth, offset;
   uint32_t window_x, window_y; /* with FC_FUNCTION_WINDOW: NX, NY */

@@ -207,13 +207,26 @@ static known known_of(int dtype, int kind) {
   return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
 }
 
-/* Sums and products are rounded on the way, by less than this of the largest there can be. */
+/* Whether what stage i makes is rounded to its link's type before the next one sees it. What is selected of
+ * samples of that type is one. */
+static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
+  const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
+  if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
+  return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
+}
+
+/* Sums and products are rounded on the way, by less than this of the largest there can be; by less than TINY,
+ * where they are denormal. Numbers that are far from 1 are not what the text computes with: f32 has no 1e39.
+ */
 #define ROUNDED 1e-4
+#define TINY    1e-30
+#define FAR     1e15
 
 static known known_behind(known k, const fc_device_function *f) {
   if (f->flags & FC_FUNCTION_SELECTS) return k;
-  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED);
-  if (!k.finite || !(f->growth >= 0) || !(most < 1e30)) return (known){FALSE, 0, 0};
+  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED) + TINY;
+  if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
+    return (known){FALSE, 0, 0};
   k.low = -most, k.high = most;
   if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
   return k;
@@ -223,8 +236,12 @@ static known known_behind(known k, const fc_device_function *f) {
 static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
   known k = known_of(in_dtype, c->stages[0].kind);
   for (guint s = 0; s < i; s++) {
+    const fc_compose_stage *stage = &c->stages[s];
     if (s == c->window) k.low = MIN(k.low, c->border_value), k.high = MAX(k.high, c->border_value);
-    k = known_behind(k, c->stages[s].function);
+    k = known_behind(k, stage->function);
+    if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
+    const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
+    k.low -= unit, k.high += unit;
   }
   return k;
 }
@@ -242,8 +259,10 @@ static gboolean is_quiet(const fc_composition *c, int in_dtype) {
   const known k = known_ahead(c, c->n, in_dtype);
   const known stored = known_of(last->dtype, last->kind);
   if (!k.finite || !stored.finite) return FALSE;
-  const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale;
-  return k.low > stored.low - half && k.high < stored.high + half;
+  /* Limits, and what is selected of i32, are rounded to f32, where 2147483647 is one more. */
+  const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale,
+               rounded = 1e-6 * MAX(fabs(k.low), fabs(k.high));
+  return k.low - rounded > stored.low - half && k.high + rounded < stored.high + half;
 }
 
 /* A stage's text in a namespace of its own. Lines are counted from the text's first, and named after the
@@ -261,14 +280,6 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
       "#line 1 \"parameters of %s\"\nstatic_assert(sizeof(stage%u::%s) == %u, \"the text's members "
       "are not laid out as the bytes are\");\n",
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
-}
-
-/* Whether what stage i makes is rounded to its link's type before the next one sees it. What is selected of
- * samples of that type is one. */
-static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
-  const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
-  if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
-  return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
 }
 
 /* The struct that holds functions `from` to `to`, and runs them on the samples of N / channels pixels. */

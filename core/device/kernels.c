@@ -7,6 +7,9 @@
 
 /* Compilers at a time: each takes a core for half a second and 100 MB. */
 #define COMPILERS 4
+/* A kernel is compiled once so many KB went through memory for want of it: half a second of a core, for a
+ * millisecond of the device, in a process that goes on. */
+#define WORTH (1 << 20)
 
 /* LOOKING becomes READY or ABSENT, COMPILING becomes READY or REFUSED. */
 typedef enum stage { UNASKED, LOOKING, ABSENT, COMPILING, READY, REFUSED } stage;
@@ -28,6 +31,7 @@ struct fc_made {
   char *text;
   stage stage;  /* guarded by the store's mutex */
   void *kernel; /* atomic; the driver's */
+  gint missed;  /* atomic: KB */
 };
 
 static guint hash_of(gconstpointer key) {
@@ -159,12 +163,20 @@ void *fc_made_kernel(const fc_made *made) {
 void fc_made_want(fc_made *made, gboolean compile, gboolean wait) {
   store *s = made->store;
   pthread_mutex_lock(&s->mutex);
-  const gboolean look = made->stage == UNASKED || (made->stage == ABSENT && compile);
-  if (look) made->stage = compile ? COMPILING : LOOKING;
-  if (look) g_thread_pool_push(s->threads, made, NULL);
-  while (wait && (made->stage == LOOKING || made->stage == COMPILING))
-    pthread_cond_wait(&s->changed, &s->mutex);
+  for (;;) {
+    const gboolean look = made->stage == UNASKED || (made->stage == ABSENT && compile);
+    if (look) made->stage = compile ? COMPILING : LOOKING;
+    if (look) g_thread_pool_push(s->threads, made, NULL);
+    if (!wait || (made->stage != LOOKING && made->stage != COMPILING)) break;
+    pthread_cond_wait(&s->changed, &s->mutex); /* what another one looked for may have to be compiled still */
+  }
   pthread_mutex_unlock(&s->mutex);
+}
+
+gboolean fc_made_missed(fc_made *made, gint64 bytes) {
+  if (g_atomic_int_get(&made->missed) < WORTH)
+    g_atomic_int_add(&made->missed, (gint)CLAMP(bytes >> 10, 1, WORTH));
+  return g_atomic_int_get(&made->missed) >= WORTH;
 }
 
 guint fc_kernels_loaded(fc_context *context) {

@@ -28,6 +28,10 @@ void *fc_made_kernel(const fc_made *made);
  * `wait`: until that has come to an end. Any thread; not under a lock that others need. */
 void fc_made_want(fc_made *made, gboolean compile, gboolean wait);
 
+/* So many bytes went through memory for want of it. TRUE once that is what compiling it is worth, whoever's
+ * they were. Any thread. */
+gboolean fc_made_missed(fc_made *made, gint64 bytes);
+
 /* How many kernels have been loaded so far: where that has changed, work may be done by others than before.
  */
 guint fc_kernels_loaded(fc_context *context);

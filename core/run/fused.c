@@ -4,8 +4,7 @@
 
 #include "core/device/kernels.h"
 
-/* A kernel is compiled once so many bytes went through memory for want of it: half a second of a core, for a
- * millisecond of the device, in a process that goes on. */
+/* A kernel is compiled at once where it saves so many bytes, else once they have come together. */
 #define WORTH ((gint64)1 << 30)
 
 struct fc_fused {
@@ -15,7 +14,7 @@ struct fc_fused {
   gboolean wait;
   char *name;
   gint64 links;                       /* bytes saved an element of N, Y and X */
-  gint missed;                        /* atomic: MB that went through these */
+  fc_made *missing;                   /* atomic: what the last launch would have been of; or NULL */
   fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not asked for */
   fc_composition what;
   fc_compose_stage stages[]; /* of it */
@@ -43,16 +42,19 @@ static fc_made *made_for(fc_fused *f, const fc_view *in, const fc_view *out, gui
   return made;
 }
 
-/* The kernel, or NULL; then it is asked for, once there is enough for it to do. */
+/* The kernel, or NULL; then it is looked for. */
 static void *kernel_for(fc_fused *f, const fc_view *in, const fc_view *out, guint variant) {
   fc_made *made = made_for(f, in, out, variant);
+  if (!fc_made_kernel(made)) fc_made_want(made, f->wait, f->wait);
   void *kernel = fc_made_kernel(made);
-  if (kernel) return kernel;
-  const gint64 elements = fc_view_count(in) / MAX(in->shape[FC_AXIS_C], 1);
-  if (g_atomic_int_get(&f->missed) < WORTH >> 20)
-    g_atomic_int_add(&f->missed, (gint)MIN(elements * f->links >> 20, WORTH >> 20));
-  fc_made_want(made, f->wait || g_atomic_int_get(&f->missed) >= WORTH >> 20, f->wait);
-  return fc_made_kernel(made);
+  g_atomic_pointer_set(&f->missing, kernel ? NULL : made);
+  return kernel;
+}
+
+void fc_fused_passed(fc_fused *f, gint64 elements) {
+  fc_made *made = g_atomic_pointer_get(&f->missing);
+  if (made && !fc_made_kernel(made) && fc_made_missed(made, elements * f->links))
+    fc_made_want(made, TRUE, FALSE);
 }
 
 /* ---- made ahead -------------------------------------------------------------------- */

@@ -24,6 +24,10 @@ const char *fc_fused_name(const fc_fused *fused);
 gboolean fc_fused_run(fc_fused *fused, fc_runner *runner, const fc_view *in, const fc_view *out,
                       guint32 *notes, gboolean *done, GError **error);
 
+/* So many elements of N, Y and X have gone through the stages, launched one by one or replayed: where they
+ * did for want of the kernel, it is compiled once that is worth while. Any thread. */
+void fc_fused_passed(fc_fused *fused, gint64 elements);
+
 G_END_DECLS
 
 #endif

@@ -291,6 +291,7 @@ static gboolean compute(fc_run *r, worker *me, GError **error) {
   const gint64 start = fc_trace_now(r->trace);
   if (on_device(r) && !upload(r, me, error)) return FALSE;
   if (!runner->compute(runner, slot->index, slot->key, enqueue, &e, error)) return FALSE;
+  fc_workspace_passed(slot);
   if (!r->plan->borrowed) {
     /* A replayed graph has not pointed the buffers; where they lie follows from the chunk alone. */
     fc_workspace_point(me->w, slot);
@@ -661,7 +662,9 @@ gboolean fc_run_enqueue(fc_run *r, const fc_view *in, const fc_view *out, GError
   if (r->used && !runner->rejoin(runner, error)) return FALSE;
   r->borrows[0].in = in, r->borrows[0].out = out;
   r->used = TRUE;
-  return runner->compute(runner, 0, 0, enqueue_borrowed, r, error);
+  if (!runner->compute(runner, 0, 0, enqueue_borrowed, r, error)) return FALSE;
+  fc_workspace_passed(&r->workspaces[0].slots[0]);
+  return TRUE;
 }
 
 gboolean fc_run_check(fc_run *r, const char *name, GError **error) {

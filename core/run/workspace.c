@@ -601,6 +601,15 @@ gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *
   return TRUE;
 }
 
+void fc_workspace_passed(const fc_slot *slot) {
+  for (guint s = 0; s < slot->chunk->last; s++) {
+    const fc_range *made = slot->chunk->links[s + 1].made;
+    gint64 elements = 1;
+    for (int a = FC_AXIS_N; a < FC_AXIS_C; a++) elements *= fc_range_length(made[a]);
+    if (slot->states->stages[s].fused) fc_fused_passed(slot->states->stages[s].fused, elements);
+  }
+}
+
 gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError **error) {
   const fc_plan *plan = slot->states->plan;
   for (guint s = first, fused; s < slot->chunk->last; s += MAX(fused, 1)) {

@@ -90,6 +90,8 @@ gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError
 /* The stages from `stage` on as one kernel, which makes its border: `stages` tells how many; 0: there is none
  * for them, or not yet, and nothing was enqueued. */
 gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint stage, guint *stages, GError **error);
+/* The slot's chunk has been enqueued: asks for kernels that it went without. */
+void fc_workspace_passed(const fc_slot *slot);
 /* One stage between two views whose border is made. `scratch` is a device's; NULL: the workspace's own. */
 gboolean fc_workspace_run(fc_workspace *w, fc_slot *slot, guint stage, const fc_view *in, const fc_view *out,
                           void *scratch, GError **error);

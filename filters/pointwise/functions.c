@@ -77,6 +77,11 @@ static void set_numbers(fc_device_function *f, int compute, const double *number
       ((double *)f->bytes)[at + i] = numbers ? numbers[i] : 0;
 }
 
+/* NaN if either is: nothing is known then. */
+static double larger(double a, double b) {
+  return a >= b || isnan(a) ? a : b;
+}
+
 void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   switch (p->form) {
   case FC_POINTWISE_SCALE:
@@ -105,7 +110,7 @@ fc_status fc_function_gains(int compute, const double *factors, int64_t channels
   set(f, gains_text, (uint32_t)count, (uint32_t)count, "fc_gains", &count, 1);
   set_numbers(f, compute, factors, (uint32_t)count);
   f->growth = 0;
-  for (int64_t c = 0; c < channels; c++) f->growth = fmax(f->growth, fabs(factors[c]));
+  for (int64_t c = 0; c < channels; c++) f->growth = larger(f->growth, fabs(factors[c]));
   return FC_OK;
 }
 
@@ -121,7 +126,7 @@ fc_status fc_function_matrix(int compute, const double *matrix, const double *of
   for (int64_t r = 0; r < rows; r++) {
     double sum = 0;
     for (int64_t c = 0; c < cols; c++) sum += fabs(matrix[r * cols + c]);
-    f->growth = fmax(f->growth, sum), f->offset = fmax(f->offset, offsets ? fabs(offsets[r]) : 0);
+    f->growth = larger(f->growth, sum), f->offset = larger(f->offset, offsets ? fabs(offsets[r]) : 0);
   }
   return FC_OK;
 }

@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -113,6 +114,41 @@ static void test_links(void) {
   g_assert_nonnull(strstr(bytes->text, "fc_map_round<uint8_t, 1>(v1"));
   g_assert_null(strstr(doubles->text, "fc_map_round"));
   g_assert_nonnull(strstr(narrowed->text, "fc_map_round<float, 1>(v1"));
+}
+
+/* What is said of values: that what comes to the last stage is no NaN, and that nothing stored is clipped. */
+static void proofs_are(chain c, gboolean tame, gboolean quiet) {
+  g_autoptr(launch) l = compose(&c, NULL);
+  g_assert_nonnull(l);
+  g_autofree char *last = g_strdup_printf("namespace stage%u ", c.n - 1);
+  g_assert_cmpint(strstr(strstr(l->text, last), "fc_larger") != NULL, ==, tame);
+  g_assert_cmpint(strstr(l->text, "QUIET = true") != NULL, ==, quiet);
+}
+
+/* Numbers that the type computed with does not hold prove nothing: 1e-42 is not what 1e42 undoes. */
+static void test_proofs(void) {
+  stage half = gain, less = gain, more = gain, limits = clip, odd = rotate;
+  half.op.factor = 0.5, less.op.factor = 1e-42, more.op.factor = 1e42;
+  proofs_are(images(half, clip, FC_U8, FC_U8, 3), TRUE, TRUE);
+  proofs_are(images(half, clip, FC_F32, FC_U8, 3), FALSE, FALSE);
+  chain c = images(less, more, FC_U8, FC_U8, 3);
+  proofs_are(c, FALSE, FALSE);
+  c.stages[2] = clip, c.n = 3;
+  proofs_are(c, FALSE, FALSE);
+  for (guint i = 0; i < 6; i++) c.stages[i] = gain, c.stages[i].op.factor = i < 3 ? 1e-14 : 1e14;
+  c.n = 6;
+  proofs_are(c, TRUE, FALSE);
+  odd.matrix[4] = NAN;
+  proofs_are(images(odd, half, FC_U8, FC_U8, 3), FALSE, FALSE);
+  odd.matrix[4] = INFINITY;
+  proofs_are(images(odd, half, FC_U8, FC_U8, 3), FALSE, FALSE);
+  limits.op.low = 0, limits.op.high = 2147483647; /* one more in f32 */
+  proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, FALSE);
+  limits.op.high = 1e9;
+  proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, TRUE);
+  /* 255 / 2 is rounded up on the way, and doubled again. */
+  half.dtype = FC_I16, more.op.factor = 2;
+  proofs_are(images(half, more, FC_U8, FC_U8, 3), TRUE, FALSE);
 }
 
 static void refused(const fc_compose_stage *s, guint n, const fc_view *in, const fc_view *out, int code) {
@@ -619,6 +655,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/numbers are parameters", test_numbers_are_parameters);
   g_test_add_func("/compose/skeletons", test_skeletons);
   g_test_add_func("/compose/links", test_links);
+  g_test_add_func("/compose/proofs", test_proofs);
   g_test_add_func("/compose/refusals", test_refusals);
   g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);

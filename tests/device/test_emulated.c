@@ -59,6 +59,7 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
 
 static void make_window(trial *t, guint at) {
   t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
+  if (!t->dense && pick(0, 4) == 0) t->nx = pick(10, 32), t->ny = pick(1, 32);
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
   for (int i = 0; i < count; i++) t->taps[i] = (float)real(-0.5, 0.6);
   g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
@@ -92,6 +93,12 @@ static void place(fc_view *v, int kind, int dtype, const gint64 extent[4], gint6
   *memory = g_malloc(*bytes + 2 * AROUND);
   v->data = *memory + AROUND + (gsize)v->data;
   v->origin[1] = first, v->extent[1] = extent[1];
+}
+
+/* The same memory with its rows, or its images, in the opposite order. */
+static void turn_over(fc_view *v, int axis) {
+  v->data = (char *)v->data + (v->shape[axis] - 1) * v->stride[axis];
+  v->stride[axis] = -v->stride[axis];
 }
 
 static void fill(trial *t) {
@@ -146,6 +153,8 @@ static trial *trial_new(gboolean window) {
   place(&t->out, kind, out_dtype, extent, window ? first : 0, rows, &t->out_memory, &t->out_bytes,
         out_layout);
   if (!window) t->out.shape[1] = t->in.shape[1];
+  if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
+  if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
   return t;
 }

@@ -250,6 +250,24 @@ static void test_switch(void) {
   fake_driver.release(FC_CUDA_DEVICE(0), to.data);
 }
 
+/* Many small signals are worth a kernel together, though none of their chains sees more than one. */
+static void test_many(void) {
+  static const char *const stages[] = {"gain:1.25", "gain:-0.3", "gain:3", "gain:0.1",
+                                       "gain:2",    "gain:1.5",  NULL};
+  enum { SMALL = 100 };
+  g_autofree float *samples = noise_of(4), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
+  const fc_view in = plane_of(samples, WIDTH, SMALL, FC_HOST),
+                expected = plane_of(good, WIDTH, SMALL, FC_HOST), out = plane_of(got, WIDTH, SMALL, FC_HOST);
+  run_host(stages, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
+  guint calls = 0;
+  for (launches = 0; launches == 0; calls++) {
+    run_host(stages, "cuda", FC_FUSE_AUTO, 0, &in, &out);
+    g_assert_cmpmem(got, WIDTH * SMALL * sizeof(float), good, WIDTH * SMALL * sizeof(float));
+    g_assert_cmpuint(calls, <, 100000);
+  }
+  g_assert_cmpuint(calls, >, (1 << 30) / (10 * WIDTH * SMALL * sizeof(float)));
+}
+
 /* A compiler that crashes, and none: the stages run one by one, and the reason is told once. */
 static guint told;
 static void log_line(fc_log_level level, const char *message, void *data) {
@@ -305,6 +323,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
   g_test_add_func("/fused/switch", test_switch);
+  g_test_add_func("/fused/many", test_many);
   g_test_add_func("/fused/no compiler", test_no_compiler);
   const int status = g_test_run();
   fc_context_free(context);
