@@ -17,15 +17,13 @@
 
 #include <stdint.h>
 
-#define FC_FUNCTION_MONOTONE  1u /* never decreases with its argument */
-#define FC_FUNCTION_MAKES_NAN 2u /* may make NaN of what is not */
-#define FC_FUNCTION_SELECTS   4u /* each result is one of the arguments, as it is */
+#define FC_FUNCTION_SELECTS 1u /* each result is one of the arguments, as it is */
 /* Sums of products over a window of each channel of images, in f32: fc_separable<NX, NY>, whose members are
  * NX taps along and NY down, or fc_dense<NX, NY>, NY rows of NX, in order of reading; NX / 2 and NY / 2 of
  * them lie before the output. The text is FC_FUNCTION_WINDOW_TEXT. */
-#define FC_FUNCTION_WINDOW      8u
+#define FC_FUNCTION_WINDOW      2u
 #define FC_FUNCTION_WINDOW_TEXT "using ::fc_separable;\nusing ::fc_dense;\n"
-#define FC_FUNCTION_ALONE       16u /* its kernel is worth while by itself: it is quicker than `process` */
+#define FC_FUNCTION_ALONE       4u /* its kernel is worth while by itself: it is quicker than `process` */
 
 /* Bytes there is room for. */
 #define FC_FUNCTION_ENTRY 64

@@ -789,7 +789,11 @@ static void *load_kernel(int32_t device, GBytes *code, GError **error) {
 
 static void unload_kernel(int32_t device, void *kernel) {
   current_device here(device, TRUE);
-  if (here.ok()) fc_kernel_unload(static_cast<fc_kernel *>(kernel));
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  if (!here.ok()) return;
+  relax(&mode);
+  fc_kernel_unload(static_cast<fc_kernel *>(kernel));
+  relax(&mode);
 }
 
 static const fc_driver driver = {FC_KIND_CUDA, driver_present, count, open_runner, captures,

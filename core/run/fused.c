@@ -83,6 +83,7 @@ static void ask_ahead(fc_fused *f, const fc_plan *plan, guint stage) {
   fc_composed composed;
   fc_view in = view_of_link(plan, stage), out = view_of_link(plan, stage + f->what.n);
   for (int a = 0; a < FC_AXIS_C; a++) in.shape[a] = out.shape[a] = MIN(in.shape[a], out.shape[a]);
+  in.extent[FC_AXIS_Y] = in.shape[FC_AXIS_Y]; /* as if the signal ended there, for a window */
   if (!fc_compose(&f->what, &in, &out, NULL, f->processors, &composed, NULL)) return;
   fc_made_want(made_for(f, &in, &out, composed.variant), f->wait || saved_in_all(plan, stage, f) >= WORTH,
                f->wait);
