@@ -247,7 +247,7 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
 }
 
 /* Is it certain that stage i meets no NaN, and that the sign of a zero is not seen behind it? */
-static gboolean is_tame(const fc_composition *c, guint i, int in_dtype) {
+static gboolean is_nan_free(const fc_composition *c, guint i, int in_dtype) {
   for (guint s = i; s < c->n; s++)
     if (!(c->stages[s].function->growth >= 0)) return FALSE; /* as of a division */
   return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
@@ -271,7 +271,7 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
   const fc_compose_stage *s = &c->stages[i];
   g_autofree char *name = g_strescape(s->name, NULL);
   g_string_append_printf(text, "namespace stage%u {\ntypedef %s real;\n", i, types[c->compute]);
-  if (is_tame(c, i, in_dtype))
+  if (is_nan_free(c, i, in_dtype))
     g_string_append(text, "FC_DEVICE real fc_at_least(real v, real low) { return fc_larger(v, low); }\n"
                           "FC_DEVICE real fc_at_most(real v, real high) { return fc_smaller(v, high); }\n");
   g_string_append_printf(text, "#line 1 \"%s\"\n%s\n}\n", name, s->function->source);

@@ -3,7 +3,7 @@
  * kernels.h - the composed kernels of a context: found on disk (kernel_cache.h) or compiled (jit.h) by
  * threads of their own, loaded onto their devices, and kept until the context goes.
  *
- * Nobody waits for one who does not ask to: who finds that a kernel is not there does without. A text that
+ * Nobody waits unless asked to: a caller that finds no kernel yet runs its stages one by one. A text that
  * cannot be compiled, a device that refuses the code, a machine without NVRTC: the reason is told once, for
  * -v.
  */

@@ -236,6 +236,28 @@ FC_DEVICE void fc_map_codes(uint32_t (&words)[N * sizeof(U) / 4], const F (&v)[N
   }
 }
 
+// Any number of words, by the widest accesses that divide it; aligned to these.
+template <int WORDS> FC_DEVICE void fc_map_load_words(uint32_t (&to)[WORDS], const char *from) {
+  constexpr int EACH = WORDS % 4 == 0 ? 4 : WORDS % 2 == 0 ? 2 : 1;
+#pragma unroll
+  for (int i = 0; i < WORDS; i += EACH) {
+    uint32_t some[EACH];
+    fc_words_load(some, from + 4 * i);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) to[i + k] = some[k];
+  }
+}
+template <int WORDS> FC_DEVICE void fc_map_store_words(char *to, const uint32_t (&from)[WORDS]) {
+  constexpr int EACH = WORDS % 4 == 0 ? 4 : WORDS % 2 == 0 ? 2 : 1;
+#pragma unroll
+  for (int i = 0; i < WORDS; i += EACH) {
+    uint32_t some[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) some[k] = from[i + k];
+    fc_words_store(to + 4 * i, some);
+  }
+}
+
 // ---- samples that lie dense --------------------------------------------------------
 
 // A block of FC_MAP_THREADS takes EACH packs of 16 bytes a thread, all loads before the first use; blockIdx.y
@@ -447,7 +469,8 @@ struct fc_map_planes {
       }
       uint32_t x[CI][P * sizeof(T) / 4];
 #pragma unroll
-      for (int c = 0; c < CI; c++) load(x[c], l.in + c * a.in_channel + i * static_cast<int>(sizeof(T)));
+      for (int c = 0; c < CI; c++)
+        fc_map_load_words(x[c], l.in + c * a.in_channel + i * static_cast<int>(sizeof(T)));
       F v[P * CI], w[P * CO];
 #pragma unroll
       for (int c = 0; c < CI; c++) {
@@ -464,31 +487,10 @@ struct fc_map_planes {
 #pragma unroll
         for (int p = 0; p < P; p++) plane[p] = w[p * CO + c];
         fc_map_codes<F, U, KU, Chain::QUIET>(y, plane, noted);
-        store(l.out + c * a.out_channel + i * static_cast<int>(sizeof(U)), y);
+        fc_map_store_words(l.out + c * a.out_channel + i * static_cast<int>(sizeof(U)), y);
       }
     }
     noted.tell(a.notes);
-  }
-
-  template <int WORDS> static FC_DEVICE void load(uint32_t (&to)[WORDS], const char *from) {
-    constexpr int EACH = WORDS < 4 ? WORDS : 4;
-#pragma unroll
-    for (int i = 0; i < WORDS; i += EACH) {
-      uint32_t some[EACH];
-      fc_words_load(some, from + 4 * i);
-#pragma unroll
-      for (int k = 0; k < EACH; k++) to[i + k] = some[k];
-    }
-  }
-  template <int WORDS> static FC_DEVICE void store(char *to, const uint32_t (&from)[WORDS]) {
-    constexpr int EACH = WORDS < 4 ? WORDS : 4;
-#pragma unroll
-    for (int i = 0; i < WORDS; i += EACH) {
-      uint32_t some[EACH];
-#pragma unroll
-      for (int k = 0; k < EACH; k++) some[k] = from[i + k];
-      fc_words_store(to + 4 * i, some);
-    }
   }
 };
 

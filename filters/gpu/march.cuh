@@ -97,19 +97,8 @@ template <typename T, int KT, int N, bool ALIGNED> struct fc_march_load;
 template <typename T, int KT, int N> struct fc_march_load<T, KT, N, true> {
   static constexpr int W = N * sizeof(T) / 4;
   uint32_t word[W];
-  FC_DEVICE void fetch(const char *from) {
-    constexpr int each = W % 4 == 0 ? 4 : W % 2 == 0 ? 2 : 1;
-#pragma unroll
-    for (int i = 0; i < W; i += each) {
-      uint32_t some[each];
-      fc_words_load(some, from + 4 * i);
-#pragma unroll
-      for (int k = 0; k < each; k++) word[i + k] = some[k];
-    }
-  }
-  FC_DEVICE void values(float (&v)[N]) const {
-    fc_map_values<float, T, KT, N>(v, word);
-  }
+  FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
+  FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
 };
 template <typename T, int KT, int N> struct fc_march_load<T, KT, N, false> {
   T code[N];
@@ -169,17 +158,11 @@ struct fc_march {
   }
 
   static FC_DEVICE void store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
-    constexpr int WO = OUT * sizeof(U) / 4, each = WO % 4 == 0 ? 4 : WO % 2 == 0 ? 2 : 1;
     if (ALIGNED && left >= V) {
+      constexpr int WO = OUT * sizeof(U) / 4;
       uint32_t word[WO > 0 ? WO : 1];
       fc_map_codes<float, U, KU, Post::QUIET>(word, v, noted);
-#pragma unroll
-      for (int i = 0; i < WO; i += each) {
-        uint32_t some[each];
-#pragma unroll
-        for (int k = 0; k < each; k++) some[k] = word[i + k];
-        fc_words_store(to + 4 * i, some);
-      }
+      fc_map_store_words(to, word);
       return;
     }
     const int count = left < V ? left / UM * UO : OUT;

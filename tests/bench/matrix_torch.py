@@ -13,7 +13,7 @@ import tempfile
 import numpy
 import torch
 
-import library
+from library import ARRAY, CUDA, Library, view_at
 
 SIZE = 8192
 
@@ -40,7 +40,7 @@ def compare(engine, dtype, block, folder, stream):
     matrix = torch.tensor(numbers, dtype=dtype, device="cuda")
     chain = engine.chain(f"matrix:{path}:axis=x:block={block}")
     name = str(dtype).rsplit(".", maxsplit=1)[-1]
-    views = [library.view_at(t.data_ptr(), name, t.element_size(), (SIZE, SIZE), library.ARRAY, library.CUDA) for t in (x, ours)]
+    views = [view_at(t.data_ptr(), name, t.element_size(), (SIZE, SIZE), ARRAY, CUDA) for t in (x, ours)]
 
     def run():
         if not engine.lib.fc_chain_run_device(chain, ctypes.byref(views[0]), ctypes.byref(views[1]),
@@ -56,7 +56,7 @@ def compare(engine, dtype, block, folder, stream):
 
 def main(build):
     torch.backends.cuda.matmul.allow_tf32 = False
-    engine, stream = library.Library(build), torch.cuda.Stream()
+    engine, stream = Library(build), torch.cuda.Stream()
     with tempfile.TemporaryDirectory() as folder, torch.cuda.stream(stream):
         for dtype in (torch.float32, torch.float64):
             for block in (64, 256, 512, 2048):
