@@ -356,7 +356,7 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 /* ---- windows ------------------------------------------------------------------------- */
 
 enum {
-  MARCH_THREADS = 128,
+  MARCH_THREADS = 128, /* half as many of vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
@@ -370,7 +370,7 @@ typedef struct window {
   gint64 ui, um, uo, step; /* samples of a unit ahead, between and behind; elements from tap to tap */
   int in_dtype, out_dtype;
   gint64 v, batch, unroll; /* elements of a thread, rows at a time, and of these unrolled */
-  gint64 width;            /* elements of outputs of a block */
+  gint64 threads, width;   /* of a block: threads; elements of outputs */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
@@ -396,13 +396,14 @@ static gboolean choose_vector(window *w) {
     w->v *= 2;
   if (kept(w) > MARCH_REGISTERS) return FALSE;
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->batch = 4;
-  while (w->batch > 1 && 2 * w->batch * MARCH_THREADS * padded * 4 > MARCH_SHARED) w->batch /= 2;
+  w->threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  w->batch = w->v < 16 ? 4 : 2;
+  while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
   w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
   const gint64 left = w->f->window_x / 2 * w->step,
                right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  w->width = MARCH_THREADS * w->v - up_to(left, w->v) - up_to(right, w->v);
-  return 2 * w->batch * MARCH_THREADS * padded * 4 <= MARCH_SHARED && w->width >= MARCH_THREADS * w->v / 4;
+  w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+  return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
 
 static gboolean marches(int dtype) {
@@ -474,22 +475,37 @@ static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_vie
          begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype));
 }
 
-/* Rows of a block: as few rounds of blocks as the device takes at a time, with few rows looked at twice. */
-static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 resident) {
+/* Whether memory takes longer than arithmetic: instructions of an output, about, where a multiprocessor has
+ * seven for each byte that it moves. Some less, since neither is ever busy all the time. */
+static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
+  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
+  const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
+  const gint64 in = w->ui / w->um, out = MAX(w->uo / w->um, 1);
+  const gint64 codes =
+      (fc_dtype_is_float(w->in_dtype) ? 0 : 3 * in) + (fc_dtype_is_float(w->out_dtype) ? 0 : 3 * out);
+  const gint64 bytes = in * (gint64)fc_dtype_size(w->in_dtype) + out * (gint64)fc_dtype_size(w->out_dtype);
+  return taps + codes + 2 * c->n < 5 * bytes;
+}
+
+/* Rows of a block, where the device has `places` for blocks at a time: few rounds of blocks, with few rows
+ * looked at twice. Of a single round the slowest multiprocessor decides, which costs a fifth of a round, but
+ * where memory binds: others leave it to the last. */
+static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 places, gboolean by_memory) {
   gint64 best = rows, least = G_MAXINT64;
   for (gint64 rounds = 1; rounds <= 16; rounds++) {
-    const gint64 pieces = rounds * resident / columns;
+    const gint64 pieces = rounds * places / columns;
     if (pieces < 1) continue;
     const gint64 each = MAX((rows + pieces - 1) / pieces, 16), blocks = (rows + each - 1) / each * columns;
-    const gint64 cost = (blocks + resident - 1) / resident * (each + taps + 8);
+    const gint64 fifths = 5 * ((blocks + places - 1) / places) + (by_memory ? 0 : 1);
+    const gint64 cost = fifths * (each + taps + 8);
     if (cost < least) least = cost, best = each;
   }
   return MIN(best, rows);
 }
 
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                              guint processors, fc_composed *to, GError **error) {
-  enum { RESIDENT = 4 }; /* blocks of a multiprocessor, about */
+                              guint processors, guint resident, fc_composed *to, GError **error) {
+  enum { STREAMS = 4 }; /* blocks of a multiprocessor that keep memory busy; with more it is slower */
   window w;
   gboolean planar = FALSE, out_planar = FALSE;
   const fc_device_function *f = c->stages[c->window].function;
@@ -502,9 +518,11 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < MARCH_THREADS * w.v / 4)
+  if (width < w.threads * w.v / 4)
     return fc_fail(error, FC_UNSUPPORTED, "rows that are too short for the threads of a block");
   const gint64 bands = (width + w.width - 1) / w.width;
+  const gboolean by_memory = is_bound_by_memory(&w, c);
+  const gint64 held = resident == 0 || (by_memory && resident > STREAMS) ? STREAMS : resident;
   const fc_march_args args = {.in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
                               .out = out->data,
                               .in_row = in->stride[FC_AXIS_Y],
@@ -518,13 +536,13 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
                               .first = (gint32)out->origin[FC_AXIS_Y],
                               .count = (gint32)out->shape[FC_AXIS_Y],
                               .rows = (gint32)rows_of_block(out->shape[FC_AXIS_Y], bands * images,
-                                                            f->window_y, (gint64)processors * RESIDENT),
+                                                            f->window_y, held * processors, by_memory),
                               .planes = (gint32)planes,
                               .constant = (float)c->border_value,
                               .notes = notes};
   to->variant =
       MARCH + (vectors_aligned(&w, in, out, planar) ? MARCH_ALIGNED : 0) + (planar ? MARCH_PLANES : 0);
-  to->threads = MARCH_THREADS;
+  to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
   if (to->grid[1] > 65535 || images > 65535)
@@ -551,9 +569,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
       "  fc_march<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %d, %s, Op, %s>::run(p.args, %s, p.op, "
       "%s);\n}\n",
-      MARCH_THREADS, types[in->dtype], in->kind, types[out->dtype], out->kind, (int)w.ui, (int)w.um,
+      (int)w.threads, types[in->dtype], in->kind, types[out->dtype], out->kind, (int)w.ui, (int)w.um,
       (int)w.uo, (int)w.step, c->border, flags & MARCH_ALIGNED ? "true" : "false", (int)w.v, (int)w.batch,
-      MARCH_THREADS, (int)w.unroll, before ? "Pre" : "fc_none", after ? "Post" : "fc_none",
+      (int)w.threads, (int)w.unroll, before ? "Pre" : "fc_none", after ? "Post" : "fc_none",
       before ? "p.pre" : "fc_none()", after ? "p.post" : "fc_none()");
 }
 
@@ -594,10 +612,10 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
 }
 
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                    guint processors, fc_composed *to, GError **error) {
+                    guint processors, guint resident, fc_composed *to, GError **error) {
   gboolean pixels = FALSE;
   if (!check_stages(c, in, out, &pixels, error)) return FALSE;
-  return c->window < c->n ? launch_window(c, in, out, notes, processors, to, error)
+  return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to, error)
                           : launch_map(c, in, out, pixels, notes, processors, to, error);
 }
 

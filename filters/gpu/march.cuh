@@ -92,7 +92,9 @@ struct fc_march_args {
   uint32_t *notes;
 };
 
-// N samples of a thread: as words where all of them are aligned, else one by one.
+// N samples of a thread, whole words of them. Where they begin at no multiple of four bytes, they are words
+// that begin there and a rest; nothing is read or written beyond them but bytes of the words they are in, and
+// none behind their end, where memory may end.
 template <typename T, int KT, int N, bool ALIGNED> struct fc_march_load;
 template <typename T, int KT, int N> struct fc_march_load<T, KT, N, true> {
   static constexpr int W = N * sizeof(T) / 4;
@@ -101,16 +103,47 @@ template <typename T, int KT, int N> struct fc_march_load<T, KT, N, true> {
   FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
 };
 template <typename T, int KT, int N> struct fc_march_load<T, KT, N, false> {
-  T code[N];
+  static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
+  uint32_t word[W], last, askew;
   FC_DEVICE void fetch(const char *from) {
+    askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(from - askew);
+    last = 0;
 #pragma unroll
-    for (int i = 0; i < N; i++) code[i] = reinterpret_cast<const T *>(from)[i];
+    for (int i = 0; i < W; i++) word[i] = words[i];
+    if constexpr (EACH > 1)
+#pragma unroll
+      for (int i = 0; i + 1 < EACH; i++)
+        if (i * sizeof(T) < askew)
+          last |= static_cast<uint32_t>(static_cast<typename std::make_unsigned<T>::type>(
+                      reinterpret_cast<const T *>(words + W)[i]))
+                  << 8 * sizeof(T) * i;
   }
   FC_DEVICE void values(float (&v)[N]) const {
+    uint32_t whole[W];
 #pragma unroll
-    for (int i = 0; i < N; i++) v[i] = fc_dev_value<float, T>(code[i], fc_map_scaling<float, T, KT>());
+    for (int i = 0; i < W; i++) whole[i] = word[i];
+    if constexpr (EACH > 1) fc_words_shift(whole, last, askew);
+    fc_map_values<float, T, KT>(v, whole);
   }
 };
+template <typename U, int W> FC_DEVICE void fc_march_store_askew(char *to, const uint32_t (&word)[W]) {
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % 4);
+  uint32_t *words = reinterpret_cast<uint32_t *>(to - askew);
+  if (sizeof(U) == 4 || askew == 0) {
+#pragma unroll
+    for (int i = 0; i < W; i++) words[i] = word[i];
+  } else if constexpr (sizeof(U) < 4) {
+#pragma unroll
+    for (int i = 1; i < W; i++) words[i] = __funnelshift_r(word[i - 1], word[i], 32 - 8 * askew);
+#pragma unroll
+    for (uint32_t at = 0; at < 4; at += sizeof(U)) { // of the first word, and of the last one
+      const U first = static_cast<U>(word[0] >> 8 * at), behind = static_cast<U>(word[W - 1] >> 8 * at);
+      if (at < 4 - askew) *reinterpret_cast<U *>(to + at) = first;
+      if (at >= 4 - askew) *reinterpret_cast<U *>(to + 4 * (W - 1) + at) = behind;
+    }
+  }
+}
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
@@ -158,11 +191,14 @@ struct fc_march {
   }
 
   static FC_DEVICE void store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
-    if (ALIGNED && left >= V) {
+    if (left >= V) {
       constexpr int WO = OUT * sizeof(U) / 4;
       uint32_t word[WO > 0 ? WO : 1];
       fc_map_codes<float, U, KU, Post::QUIET>(word, v, noted);
-      fc_map_store_words(to, word);
+      if constexpr (ALIGNED)
+        fc_map_store_words(to, word);
+      else
+        fc_march_store_askew<U>(to, word);
       return;
     }
     const int count = left < V ? left / UM * UO : OUT;

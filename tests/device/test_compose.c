@@ -362,7 +362,7 @@ static void run_window(gpointer data, gpointer unused) {
   fc_composed made;
   view_make(&in, FC_IMAGE, t->in, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
   view_make(&out, FC_IMAGE, t->out, out_shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
-  if (fc_compose(&c, &in, &out, NULL, 132, &made, &error)) {
+  if (fc_compose(&c, &in, &out, NULL, 132, 0, &made, &error)) {
     g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, 0, NULL, &error);
     int frame = 0;
