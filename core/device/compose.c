@@ -227,7 +227,7 @@ static known known_behind(known k, const fc_device_function *f) {
   const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED) + TINY;
   if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
     return (known){FALSE, 0, 0};
-  k.low = -most, k.high = most;
+  k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0 : -most, k.high = most;
   if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
   return k;
 }
@@ -241,7 +241,7 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    k.low -= unit, k.high += unit;
+    k.low = k.low >= unit || k.low < 0 ? k.low - unit : 0, k.high += unit;
   }
   return k;
 }

@@ -146,6 +146,13 @@ static void test_proofs(void) {
   proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, FALSE);
   limits.op.high = 1e9;
   proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, TRUE);
+  /* What is not negative stays so under factors that are not. */
+  stage back = half;
+  back.op.factor = 1.9;
+  proofs_are(images(half, back, FC_U8, FC_U8, 3), TRUE, TRUE);
+  back.op.factor = -0.9;
+  proofs_are(images(half, back, FC_U8, FC_U8, 3), TRUE, FALSE);
+  proofs_are(images(back, half, FC_U8, FC_U8, 3), TRUE, FALSE);
   /* 255 / 2 is rounded up on the way, and doubled again. */
   half.dtype = FC_I16, more.op.factor = 2;
   proofs_are(images(half, more, FC_U8, FC_U8, 3), TRUE, FALSE);

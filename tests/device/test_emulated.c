@@ -61,10 +61,11 @@ static void make_window(trial *t, guint at) {
   t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
   if (!t->dense && pick(0, 4) == 0) t->nx = pick(10, 32), t->ny = pick(1, 32);
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
-  for (int i = 0; i < count; i++) t->taps[i] = (float)real(-0.5, 0.6);
+  const gboolean positive = pick(0, 2);
+  for (int i = 0; i < count; i++) t->taps[i] = (float)real(positive ? 0 : -0.5, positive ? 1.2 / count : 0.6);
   g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
   t->window = (fc_device_function){.size = sizeof t->window,
-                                   .flags = FC_FUNCTION_WINDOW,
+                                   .flags = FC_FUNCTION_WINDOW | (positive ? FC_FUNCTION_NONNEGATIVE : 0),
                                    .source = FC_FUNCTION_WINDOW_TEXT,
                                    .entry = t->entry,
                                    .bytes = t->taps,
