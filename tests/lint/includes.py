@@ -34,6 +34,7 @@ FILTERS = {
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
+    "resample": ("gpu",),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }

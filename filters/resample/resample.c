@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resample.c - the reference, and the two passes of the CPU version over rows.
+ *
+ * Where columns are summed first, so many output rows at a time as the kernels have lanes are summed from
+ * input rows, then turned, summed along rows and turned back. Where rows are summed first, as many input rows
+ * are, into a ring of rows, of which output rows are sums. What lies turned is a block of columns that stays
+ * in the first or second cache.
+ */
+#include "filters/resample/resample.h"
+
+#include <string.h>
+
+#include "filters/base/integers.h"
+#include "filters/base/lines.h"
+#include "filters/resample/resample_kernels.h"
+#include "filters/resample/resample_math.h"
+
+/* Bytes of a block of turned columns, unless one output needs more. */
+#define BLOCK_BYTES 32768
+
+typedef struct work {
+  const fc_resample *r;
+  const fc_view *in, *out;
+  fc_resample_axis x, y;
+  int codes, down_first, whole; /* whole: all channels at once */
+  int64_t channels;             /* that lie side by side in a row here */
+  const fc_resample_steps *k;
+  int64_t sample, value;    /* bytes: of a loaded element, of what is between the passes */
+  fc_resample_table tx, ty; /* of the output view's columns and rows */
+  int64_t low, columns;     /* input columns that are looked at */
+  int64_t slots, mid_slots; /* rows of the rings */
+  int64_t span;             /* columns of a block: of the input, and at most as many of the output */
+  int64_t loaded_row, mid_row, line_row; /* bytes of a row */
+  char *loaded, *mid, *turned, *crossed, *lines;
+  double *values;
+  const void **rows;
+  void **ends;
+} work;
+
+/* ---- scratch -------------------------------------------------------------------- */
+
+static void *take(char **at, int64_t bytes) {
+  char *here = *at;
+  *at += fc_align64(bytes);
+  return here;
+}
+
+static void lay_table(fc_resample_table *t, const fc_resample_axis *a, int64_t count, int codes,
+                      int64_t weight, char **at) {
+  t->room = codes ? fc_round_up(a->most, 2) : a->most;
+  t->first = take(at, count * (int64_t)sizeof *t->first);
+  t->taps = take(at, count * (int64_t)sizeof *t->taps);
+  t->weights = take(at, count * t->room * weight);
+}
+
+static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_view *out) {
+  w->r = r, w->in = in, w->out = out;
+  w->x = fc_resample_axis_of(r, in->extent[FC_AXIS_X], out->extent[FC_AXIS_X]);
+  w->y = fc_resample_axis_of(r, in->extent[FC_AXIS_Y], out->extent[FC_AXIS_Y]);
+  w->codes = fc_resample_by_codes(r, in->dtype, &w->x, &w->y);
+  w->down_first = fc_resample_down_first(r, w->codes, &w->y);
+  w->k = w->codes               ? FC_ISA_PICK(fc_resample_bytes, r->isa)
+         : r->compute == FC_F64 ? FC_ISA_PICK(fc_resample_f64, r->isa)
+                                : FC_ISA_PICK(fc_resample_f32, r->isa);
+  w->value = w->k->value_bytes, w->sample = w->codes ? 1 : w->value;
+  w->whole = r->alpha || (fc_is_interleaved(in) && fc_is_interleaved(out));
+  w->channels = w->whole ? out->shape[FC_AXIS_C] : 1;
+}
+
+/* Lays scratch out and returns its bytes. By the output's shape and the extents alone: neither layout nor
+ * place may change the size. */
+static size_t lay(work *w, char *scratch) {
+  char *at = scratch;
+  const int64_t height = w->out->shape[FC_AXIS_Y], width = w->out->shape[FC_AXIS_X];
+  const int64_t channels = fc_larger(w->out->shape[FC_AXIS_C], 1), lanes = w->k->lanes;
+  const int64_t weight = w->codes ? 2 : w->value;
+  const int64_t columns =
+      fc_smaller((int64_t)((double)width * w->x.scale) + w->x.most + 2, w->in->extent[FC_AXIS_X]);
+  lay_table(&w->tx, &w->x, width, w->codes, weight, &at);
+  lay_table(&w->ty, &w->y, height, w->codes, weight, &at);
+  w->slots = fc_larger(w->y.most, lanes);
+  w->mid_slots = w->down_first ? lanes : w->y.most + lanes;
+  w->span = fc_larger(w->x.most, BLOCK_BYTES / (w->value * lanes * channels));
+  w->loaded_row = fc_align64(columns * channels * w->sample);
+  w->mid_row = fc_align64((w->down_first ? columns : width) * channels * w->value);
+  w->line_row = fc_align64(width * channels * fc_larger(w->sample, w->value));
+  w->loaded = take(&at, w->slots * w->loaded_row);
+  w->mid = take(&at, w->mid_slots * w->mid_row);
+  const int64_t pixel = channels * lanes * w->value, block = fc_larger(BLOCK_BYTES, w->x.most * pixel);
+  w->turned = take(&at, block + pixel);
+  w->crossed = take(&at, block);
+  w->lines = take(&at, (lanes + 1) * w->line_row);
+  w->values = take(&at, fc_larger(w->x.most, w->y.most) * (int64_t)sizeof(double));
+  w->rows = take(&at, fc_larger(w->y.most + 1, lanes) * (int64_t)sizeof(void *));
+  w->ends = take(&at, lanes * (int64_t)sizeof(void *));
+  return (size_t)(at - scratch);
+}
+
+static void fill_table(const work *w, fc_resample_table *t, const fc_resample_axis *a, int64_t from,
+                       int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    if (w->codes) {
+      t->taps[i] = fc_resample_codes(a, from + i, &t->first[i], (int16_t *)(void *)t->weights + i * t->room,
+                                     t->room, w->values);
+      continue;
+    }
+    t->taps[i] = fc_resample_window(a, from + i, &t->first[i]);
+    const double norm = fc_resample_norm(a, from + i, t->first[i], t->taps[i], w->values);
+    for (int64_t k = 0; k < t->taps[i]; k++)
+      if (w->r->compute == FC_F64)
+        ((double *)(void *)t->weights)[i * t->room + k] = w->values[k] * norm;
+      else
+        ((float *)(void *)t->weights)[i * t->room + k] = (float)(w->values[k] * norm);
+  }
+}
+
+static void fill_tables(work *w) {
+  const int64_t width = w->out->shape[FC_AXIS_X], height = w->out->shape[FC_AXIS_Y];
+  w->tx.limits = w->ty.limits = fc_resample_limits(w->r, w->codes);
+  fill_table(w, &w->tx, &w->x, w->out->origin[FC_AXIS_X], width);
+  fill_table(w, &w->ty, &w->y, w->out->origin[FC_AXIS_Y], height);
+  w->low = w->tx.first[0];
+  w->columns = w->tx.first[width - 1] + w->tx.taps[width - 1] - w->low;
+}
+
+int64_t fc_resample_halo(const fc_resample *r, int64_t in, int64_t out) {
+  const fc_resample_axis a = fc_resample_axis_of(r, in, out);
+  return fc_resample_halo_of(&a);
+}
+
+static int is_empty(const fc_view *in, const fc_view *out) {
+  return fc_view_count(out) == 0 || in->extent[FC_AXIS_X] < 1 || in->extent[FC_AXIS_Y] < 1;
+}
+
+size_t fc_resample_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
+  work w;
+  if (is_empty(in, out)) return 0;
+  choose(&w, r, in, out);
+  return lay(&w, fc_nowhere());
+}
+
+/* ---- the reference ---------------------------------------------------------------- */
+
+/* Products and sums of floats that are rounded from their doubles are rounded as if they were made in
+ * single precision. */
+static double narrow(const work *w, double value) {
+  return w->r->compute == FC_F32 ? (double)(float)value : value;
+}
+
+static double element(const work *w, int64_t n, int64_t y, int64_t x, int64_t c) {
+  const fc_view *in = w->in;
+  const int64_t last = in->shape[FC_AXIS_C] - 1;
+  double value, alpha;
+  y -= in->origin[FC_AXIS_Y], x -= in->origin[FC_AXIS_X];
+  fc_load_f64(&value, fc_view_at(in, n, y, x, c), 0, 1, in->kind, in->dtype);
+  if (!w->r->alpha || c == last) return narrow(w, value);
+  fc_load_f64(&alpha, fc_view_at(in, n, y, x, last), 0, 1, in->kind, in->dtype);
+  return narrow(w, narrow(w, value) * narrow(w, alpha));
+}
+
+static double weight_of(const work *w, const fc_resample_table *t, int64_t i, int64_t k) {
+  if (w->codes) return ((const int16_t *)(const void *)t->weights)[i * t->room + k];
+  if (w->r->compute == FC_F64) return ((const double *)(const void *)t->weights)[i * t->room + k];
+  return ((const float *)(const void *)t->weights)[i * t->room + k];
+}
+
+/* One more term; whole numbers are exact. */
+static double plus(const work *w, int64_t k, double sum, double weight, double value) {
+  const double product = w->codes ? weight * value : narrow(w, weight * value);
+  return k == 0 ? product : w->codes ? sum + product : narrow(w, sum + product);
+}
+
+static double finished(const work *w, double sum, int pass) {
+  return w->codes ? (double)fc_resample_finished((int32_t)sum, pass, w->tx.limits) : sum;
+}
+
+/* A weighted sum over both windows. Output row y and column x of the view. */
+static double both_sums(const work *w, int64_t n, int64_t y, int64_t x, int64_t c) {
+  const int down = w->down_first;
+  const fc_resample_table *a = down ? &w->ty : &w->tx, *b = down ? &w->tx : &w->ty;
+  const int64_t i = down ? y : x, j = down ? x : y;
+  double sum = 0;
+  for (int64_t l = 0; l < b->taps[j]; l++) {
+    double inner = 0;
+    for (int64_t k = 0; k < a->taps[i]; k++) {
+      const int64_t p = a->first[i] + k, q = b->first[j] + l;
+      inner = plus(w, k, inner, weight_of(w, a, i, k), element(w, n, down ? p : q, down ? q : p, c));
+    }
+    sum = plus(w, l, sum, weight_of(w, b, j, l), finished(w, inner, 0));
+  }
+  return finished(w, sum, 1);
+}
+
+static double colour(const work *w, double value, double alpha) {
+  return alpha > 0 ? narrow(w, value / alpha) : 0;
+}
+
+/* As it is, whatever it is. */
+static fc_status copy_nearest(const work *w) {
+  const fc_view *in = w->in, *out = w->out;
+  const size_t size = fc_dtype_size(out->dtype);
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
+      for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x++)
+        for (int64_t c = 0; c < out->shape[FC_AXIS_C]; c++)
+          memcpy(fc_view_at(out, n, y, x, c),
+                 fc_view_at(in, n, w->ty.first[y] - in->origin[FC_AXIS_Y],
+                            w->tx.first[x] - in->origin[FC_AXIS_X], c),
+                 size);
+  return FC_OK;
+}
+
+fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch) {
+  work w;
+  int64_t at[FC_AXES];
+  if (is_empty(in, out)) return FC_OK;
+  choose(&w, r, in, out);
+  lay(&w, scratch);
+  fill_tables(&w);
+  if (r->filter == FC_RESAMPLE_NEAREST) return copy_nearest(&w);
+  const int64_t last = out->shape[FC_AXIS_C] - 1;
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] <= last; at[3]++) {
+          double value = both_sums(&w, at[0], at[1], at[2], at[3]);
+          if (r->alpha && at[3] < last) value = colour(&w, value, both_sums(&w, at[0], at[1], at[2], last));
+          fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &value, 1, out->kind, out->dtype,
+                       NULL);
+        }
+  return FC_OK;
+}
+
+/* ---- rows in and out ---------------------------------------------------------------- */
+
+#define DEFINE_ALPHA(T)                                                                                      \
+  static void multiply_##T(T *row, int64_t pixels, int64_t channels) {                                       \
+    for (int64_t i = 0; i < pixels; i++, row += channels)                                                    \
+      for (int64_t c = 0; c < channels - 1; c++) row[c] *= row[channels - 1];                                \
+  }                                                                                                          \
+  static void divide_##T(T *row, int64_t pixels, int64_t channels) {                                         \
+    for (int64_t i = 0; i < pixels; i++, row += channels)                                                    \
+      for (int64_t c = 0; c < channels - 1; c++)                                                             \
+        row[c] = row[channels - 1] > 0 ? row[c] / row[channels - 1] : 0;                                     \
+  }
+DEFINE_ALPHA(float)
+DEFINE_ALPHA(double)
+
+static void load_pixels(const work *w, char *to, const char *from) {
+  const fc_view *in = w->in;
+  const int64_t step = in->stride[FC_AXIS_X], size = (int64_t)fc_dtype_size(in->dtype);
+  if (w->codes) {
+    for (int64_t i = 0; i < w->columns; i++) to[i] = from[i * step];
+  } else if (w->channels == 1 || fc_is_interleaved(in)) {
+    fc_load(to, w->r->compute, from, w->channels == 1 ? step : size, w->columns * w->channels, in->kind,
+            in->dtype);
+  } else {
+    for (int64_t i = 0; i < w->columns; i++)
+      fc_load(to + i * w->channels * w->value, w->r->compute, from + i * step, in->stride[FC_AXIS_C],
+              w->channels, in->kind, in->dtype);
+  }
+  if (!w->r->alpha) return;
+  if (w->r->compute == FC_F64)
+    multiply_double((double *)(void *)to, w->columns, w->channels);
+  else
+    multiply_float((float *)(void *)to, w->columns, w->channels);
+}
+
+/* Are elements of the view what is computed with, side by side? */
+static int lies_ready(const work *w, const fc_view *v) {
+  const int type = w->codes ? FC_U8 : w->r->compute;
+  const int dense =
+      w->channels == 1 ? v->stride[FC_AXIS_X] == (int64_t)fc_dtype_size(v->dtype) : fc_is_interleaved(v);
+  return v->dtype == type && dense && !w->r->alpha;
+}
+
+/* Input row y of the signal, loaded into its slot unless it lies ready. */
+static const void *row_of(const work *w, int64_t n, int64_t y, int64_t c, int load) {
+  const fc_view *in = w->in;
+  const char *from = fc_view_at(in, n, y - in->origin[FC_AXIS_Y], w->low - in->origin[FC_AXIS_X], c);
+  char *slot = w->loaded + y % w->slots * w->loaded_row;
+  if (lies_ready(w, in)) return from;
+  if (load) load_pixels(w, slot, from);
+  return slot;
+}
+
+/* Where output row y of the view is made; then what remains to be done to it. */
+static void *line_of(const work *w, int64_t n, int64_t y, int64_t c, int64_t lane) {
+  if (lies_ready(w, w->out)) return fc_view_at(w->out, n, y, 0, c);
+  return w->lines + lane * w->line_row;
+}
+
+static void finish_line(const work *w, int64_t n, int64_t y, int64_t c, int64_t lane) {
+  const fc_view *out = w->out;
+  const int64_t width = out->shape[FC_AXIS_X], step = out->stride[FC_AXIS_X];
+  char *line = w->lines + lane * w->line_row, *to = fc_view_at(out, n, y, 0, c);
+  if (lies_ready(w, out)) return;
+  if (w->r->alpha && w->r->compute == FC_F64) divide_double((double *)(void *)line, width, w->channels);
+  if (w->r->alpha && w->r->compute == FC_F32) divide_float((float *)(void *)line, width, w->channels);
+  if (w->codes) {
+    for (int64_t i = 0; i < width; i++) to[i * step] = line[i];
+  } else if (w->channels == 1 || fc_is_interleaved(out)) {
+    fc_store(to, w->channels == 1 ? step : (int64_t)fc_dtype_size(out->dtype), line, w->r->compute,
+             width * w->channels, out->kind, out->dtype, NULL);
+  } else {
+    for (int64_t i = 0; i < width; i++)
+      fc_store(to + i * step, out->stride[FC_AXIS_C], line + i * w->channels * w->value, w->r->compute,
+               w->channels, out->kind, out->dtype, NULL);
+  }
+}
+
+/* ---- the two passes ------------------------------------------------------------------ */
+
+/* Sums along the rows in w->rows, which begin at input column w->low, into those of w->ends. */
+static void sum_across(const work *w, int pass, int64_t element_bytes) {
+  const fc_resample_steps *k = w->k;
+  const fc_resample_table *t = &w->tx;
+  const int64_t width = w->out->shape[FC_AXIS_X], lanes = k->lanes, pixel = w->channels * lanes * w->value;
+  const int64_t made = w->codes && pass ? 1 : w->value;
+  for (int64_t x = 0, count; x < width; x += count) {
+    const int64_t base = t->first[x];
+    int64_t span = t->taps[x];
+    for (count = 1; x + count < width && count < w->span; count++) {
+      const int64_t more = t->first[x + count] + t->taps[x + count] - base;
+      if (more > w->span) break;
+      span = more;
+    }
+    for (int64_t r = 0; r < lanes; r++)
+      w->rows[r] = (const char *)w->rows[r] + (base - w->low) * w->channels * element_bytes;
+    k->turn[pass](w->rows, span * w->channels, w->turned);
+    memset(w->turned + span * pixel, 0, (size_t)pixel); /* an odd tap's neighbour */
+    k->across[pass](t, x, count, w->channels, w->turned, base, w->crossed);
+    k->back[pass](w->crossed, count * w->channels, w->ends);
+    for (int64_t r = 0; r < lanes; r++) {
+      w->rows[r] = (const char *)w->rows[r] - (base - w->low) * w->channels * element_bytes;
+      w->ends[r] = (char *)w->ends[r] + count * w->channels * made;
+    }
+  }
+}
+
+/* The sum for output row y of the rows that `w->rows` has, of which there is one more for an odd tap's
+ * neighbour. */
+static void sum_down(const work *w, int64_t y, int pass, void *to, int64_t count) {
+  const fc_resample_table *t = &w->ty;
+  int64_t taps = t->taps[y];
+  if (w->codes && taps % 2) w->rows[taps] = w->rows[taps - 1], taps++;
+  w->k->down[pass](w->rows, t->weights + y * t->room * (w->codes ? 2 : w->value), taps, to, count);
+}
+
+static void columns_first(const work *w, int64_t n, int64_t c) {
+  const fc_resample_table *t = &w->ty;
+  const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->k->lanes;
+  int64_t loaded = t->first[0];
+  for (int64_t y = 0; y < height; y += lanes) {
+    const int64_t count = fc_smaller(lanes, height - y);
+    for (int64_t r = 0; r < count; r++) {
+      const int64_t first = t->first[y + r], end = first + t->taps[y + r];
+      for (int64_t i = first; i < end; i++) w->rows[i - first] = row_of(w, n, i, c, i >= loaded);
+      loaded = fc_larger(loaded, end);
+      sum_down(w, y + r, 0, w->mid + r * w->mid_row, w->columns * w->channels);
+    }
+    for (int64_t r = 0; r < lanes; r++) {
+      w->rows[r] = w->mid + fc_smaller(r, count - 1) * w->mid_row;
+      w->ends[r] = r < count ? line_of(w, n, y + r, c, r) : w->lines + lanes * w->line_row;
+    }
+    sum_across(w, 1, w->value);
+    for (int64_t r = 0; r < count; r++) finish_line(w, n, y + r, c, r);
+  }
+}
+
+/* Input rows [from, from + count), at most `lanes`, summed along into their slots. */
+static void make_rows(const work *w, int64_t n, int64_t c, int64_t from, int64_t count) {
+  const int64_t lanes = w->k->lanes;
+  for (int64_t r = 0; r < lanes; r++) {
+    w->rows[r] = row_of(w, n, from + fc_smaller(r, count - 1), c, r < count);
+    w->ends[r] = r < count ? w->mid + (from + r) % w->mid_slots * w->mid_row : w->lines + lanes * w->line_row;
+  }
+  sum_across(w, 0, w->sample);
+}
+
+static void rows_first(const work *w, int64_t n, int64_t c) {
+  const fc_resample_table *t = &w->ty;
+  const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->k->lanes;
+  const int64_t all = t->first[height - 1] + t->taps[height - 1];
+  int64_t made = t->first[0];
+  for (int64_t y = 0; y < height; y++) {
+    const int64_t first = t->first[y], end = first + t->taps[y];
+    made = fc_larger(made, first); /* rows that no output looks at */
+    while (made < end) {
+      const int64_t count = fc_smaller(lanes, all - made);
+      make_rows(w, n, c, made, count);
+      made += count;
+    }
+    for (int64_t i = first; i < end; i++) w->rows[i - first] = w->mid + i % w->mid_slots * w->mid_row;
+    sum_down(w, y, 1, line_of(w, n, y, c, 0), w->out->shape[FC_AXIS_X] * w->channels);
+    finish_line(w, n, y, c, 0);
+  }
+}
+
+fc_status fc_resample_cpu(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch) {
+  work w;
+  if (is_empty(in, out)) return FC_OK;
+  choose(&w, r, in, out);
+  lay(&w, scratch);
+  fill_tables(&w);
+  if (r->filter == FC_RESAMPLE_NEAREST) return copy_nearest(&w);
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+    for (int64_t c = 0; c < out->shape[FC_AXIS_C]; c += w.channels)
+      if (w.down_first)
+        columns_first(&w, n, c);
+      else
+        rows_first(&w, n, c);
+  return FC_OK;
+}
