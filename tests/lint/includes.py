@@ -31,6 +31,7 @@ FILTERS = {
     "fourier": ("gpu",),
     "gemm": ("gpu",),
     "generate": ("gpu", "pointwise"),
+    "geometry": ("gpu",),
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
