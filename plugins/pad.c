@@ -81,10 +81,11 @@ static int is_constant(arguments args) {
   return border_of(args) == FC_BORDER_CONSTANT || border_of(args) == FC_BORDER_ZERO;
 }
 
-static void widen(fc_terms *terms, int axis, amounts by) {
+/* A border made of what lies near the end is looked at as far back as it is long: the host keeps that much. */
+static void widen(arguments args, fc_terms *terms, int axis, amounts by) {
   const int64_t extent = terms->in[0]->extent[axis];
   terms->needs[0]->reach[axis].before = by.before;
-  terms->needs[0]->reach[axis].after = -by.before;
+  terms->needs[0]->reach[axis].after = is_constant(args) ? -by.before : by.after;
   if (extent != FC_UNKNOWN) terms->out->extent[axis] = by.before + extent + by.after;
 }
 
@@ -111,7 +112,7 @@ static fc_status widen_image(const fc_host *host, arguments args, fc_terms *term
         (long long)extent[FC_AXIS_X], (long long)extent[FC_AXIS_Y], (long long)args[SIZE]->ints[0],
         (long long)args[SIZE]->ints[args[SIZE]->count - 1], (long long)args[SIZE]->ints[0],
         (long long)args[SIZE]->ints[args[SIZE]->count - 1]);
-  widen(terms, FC_AXIS_X, x), widen(terms, FC_AXIS_Y, y);
+  widen(args, terms, FC_AXIS_X, x), widen(args, terms, FC_AXIS_Y, y);
   return FC_OK;
 }
 
@@ -131,7 +132,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     return host->fail(host, FC_INVALID, "sizes and sides are for images; sound has before and after");
   const amounts by = {number(args[BEFORE]), number(args[AFTER])};
   meaning_shift_time(terms, -by.before);
-  widen(terms, FC_AXIS_X, by);
+  widen(args, terms, FC_AXIS_X, by);
   return FC_OK;
 }
 
