@@ -24,7 +24,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (ways == 0)
     return host->fail(host, FC_INVALID,
                       "no size given: resize:256 makes the short side 256 pixels, resize:640x480 and "
-                      "width=640:height=480 the whole image, scale=1/2 half of it");
+                      "width=640:height=480 the whole image, scale=0.5 half of it");
   if (ways > 1)
     return host->fail(host, FC_INVALID,
                       "give one of: a size, width and height, long, scale; more than one contradict each "
@@ -199,7 +199,7 @@ static const fc_param *const params[N_PARAMS] = {
     [SCALE] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, 2, "scale",
                        "Output pixels an input pixel: 0.5 halves both sides. Two numbers, apart by a comma: "
                        "one across and one down.",
-                       NULL, NULL, FC_FLOAT_BETWEEN(1e-6, 1e6), NULL, NULL, NULL),
+                       NULL, NULL, FC_FLOAT_BETWEEN(0.0001, 1000), NULL, NULL, NULL),
     [MODE] = FC_ENUM_PARAM(
         0, "mode", "What becomes of the proportions where width and height are given.", "exact",
         FC_CHOICES(

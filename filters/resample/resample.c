@@ -24,10 +24,12 @@ typedef struct work {
   const fc_view *in, *out;
   fc_resample_axis x, y;
   int codes, down_first, whole; /* whole: all channels at once */
+  int picks;                    /* of a row only those pixels are loaded that windows have */
   int64_t channels;             /* that lie side by side in a row here */
   const fc_resample_steps *k;
   int64_t sample, value;    /* bytes: of a loaded element, of what is between the passes */
   fc_resample_table tx, ty; /* of the output view's columns and rows */
+  int64_t *picked;          /* where each window begins beyond `low` */
   int64_t low, columns;     /* input columns that are looked at */
   int64_t slots, mid_slots; /* rows of the rings */
   int64_t span;             /* columns of a block: of the input, and at most as many of the output */
@@ -64,6 +66,8 @@ static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_vi
          : r->compute == FC_F64 ? FC_ISA_PICK(fc_resample_f64, r->isa)
                                 : FC_ISA_PICK(fc_resample_f32, r->isa);
   w->value = w->k->value_bytes, w->sample = w->codes ? 1 : w->value;
+  w->picks = !r->antialias && w->x.filter != FC_RESAMPLE_NEAREST && w->x.filter != FC_RESAMPLE_AREA &&
+             3 * w->x.reach < w->x.scale;
   w->whole = r->alpha || (fc_is_interleaved(in) && fc_is_interleaved(out));
   w->channels = w->whole ? out->shape[FC_AXIS_C] : 1;
 }
@@ -79,10 +83,11 @@ static size_t lay(work *w, char *scratch) {
       fc_smaller((int64_t)((double)width * w->x.scale) + w->x.most + 2, w->in->extent[FC_AXIS_X]);
   lay_table(&w->tx, &w->x, width, w->codes, weight, &at);
   lay_table(&w->ty, &w->y, height, w->codes, weight, &at);
+  w->picked = take(&at, w->picks ? width * (int64_t)sizeof *w->picked : 0);
   w->slots = fc_larger(w->y.most, lanes);
   w->mid_slots = w->down_first ? lanes : w->y.most + lanes;
   w->span = fc_larger(w->x.most, BLOCK_BYTES / (w->value * lanes * channels));
-  w->loaded_row = fc_align64(columns * channels * w->sample);
+  w->loaded_row = fc_align64(columns * channels * w->sample) + 64; /* pixels are picked 16 bytes at a time */
   w->mid_row = fc_align64((w->down_first ? columns : width) * channels * w->value);
   w->line_row = fc_align64(width * channels * fc_larger(w->sample, w->value));
   w->loaded = take(&at, w->slots * w->loaded_row);
@@ -122,6 +127,15 @@ static void fill_tables(work *w) {
   fill_table(w, &w->ty, &w->y, w->out->origin[FC_AXIS_Y], height);
   w->low = w->tx.first[0];
   w->columns = w->tx.first[width - 1] + w->tx.taps[width - 1] - w->low;
+  if (!w->picks) return;
+  /* Windows follow one another in what is loaded. */
+  int64_t position = 0;
+  for (int64_t x = 0; x < width; x++) {
+    w->picked[x] = w->tx.first[x] - w->low;
+    w->tx.first[x] = w->low + position;
+    position += w->tx.taps[x];
+  }
+  w->columns = position;
 }
 
 int64_t fc_resample_halo(const fc_resample *r, int64_t in, int64_t out) {
@@ -197,7 +211,7 @@ static double colour(const work *w, double value, double alpha) {
 }
 
 /* As it is, whatever it is. */
-static fc_status copy_nearest(const work *w) {
+static void copy_nearest(const work *w) {
   const fc_view *in = w->in, *out = w->out;
   const size_t size = fc_dtype_size(out->dtype);
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
@@ -208,7 +222,6 @@ static fc_status copy_nearest(const work *w) {
                  fc_view_at(in, n, w->ty.first[y] - in->origin[FC_AXIS_Y],
                             w->tx.first[x] - in->origin[FC_AXIS_X], c),
                  size);
-  return FC_OK;
 }
 
 fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch) {
@@ -216,9 +229,13 @@ fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view
   int64_t at[FC_AXES];
   if (is_empty(in, out)) return FC_OK;
   choose(&w, r, in, out);
+  w.picks = 0;
   lay(&w, scratch);
   fill_tables(&w);
-  if (r->filter == FC_RESAMPLE_NEAREST) return copy_nearest(&w);
+  if (r->filter == FC_RESAMPLE_NEAREST) {
+    copy_nearest(&w);
+    return FC_OK;
+  }
   const int64_t last = out->shape[FC_AXIS_C] - 1;
   for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
     for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
@@ -247,18 +264,49 @@ fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view
 DEFINE_ALPHA(float)
 DEFINE_ALPHA(double)
 
-static void load_pixels(const work *w, char *to, const char *from) {
+/* `count` pixels that follow one another. */
+static void load_run(const work *w, char *to, const char *from, int64_t count) {
   const fc_view *in = w->in;
   const int64_t step = in->stride[FC_AXIS_X], size = (int64_t)fc_dtype_size(in->dtype);
-  if (w->codes) {
-    for (int64_t i = 0; i < w->columns; i++) to[i] = from[i * step];
+  if (w->codes && w->channels == 1) {
+    for (int64_t i = 0; i < count; i++) to[i] = from[i * step];
+  } else if (w->codes) {
+    memcpy(to, from, (size_t)(count * w->channels));
   } else if (w->channels == 1 || fc_is_interleaved(in)) {
-    fc_load(to, w->r->compute, from, w->channels == 1 ? step : size, w->columns * w->channels, in->kind,
+    fc_load(to, w->r->compute, from, w->channels == 1 ? step : size, count * w->channels, in->kind,
             in->dtype);
   } else {
-    for (int64_t i = 0; i < w->columns; i++)
+    for (int64_t i = 0; i < count; i++)
       fc_load(to + i * w->channels * w->value, w->r->compute, from + i * step, in->stride[FC_AXIS_C],
               w->channels, in->kind, in->dtype);
+  }
+}
+
+/* The windows of a row of bytes: 16 of them each, so that what is copied is of one size, where the row has
+ * them. */
+static void pick_bytes(const work *w, char *to, const char *from) {
+  const int64_t width = w->out->shape[FC_AXIS_X];
+  const int64_t end = (w->picked[width - 1] + w->tx.taps[width - 1]) * w->channels;
+  for (int64_t x = 0; x < width; x++) {
+    const int64_t at = w->picked[x] * w->channels, bytes = w->tx.taps[x] * w->channels;
+    if (bytes <= 16 && at + 16 <= end)
+      memcpy(to, from + at, 16);
+    else
+      memcpy(to, from + at, (size_t)bytes);
+    to += bytes;
+  }
+}
+
+static void load_pixels(const work *w, char *to, const char *from) {
+  const int64_t width = w->out->shape[FC_AXIS_X], step = w->in->stride[FC_AXIS_X];
+  if (!w->picks) {
+    load_run(w, to, from, w->columns);
+  } else if (w->codes && step == w->channels) {
+    pick_bytes(w, to, from);
+  } else {
+    for (int64_t x = 0; x < width; x++)
+      load_run(w, to + (w->tx.first[x] - w->low) * w->channels * w->sample, from + w->picked[x] * step,
+               w->tx.taps[x]);
   }
   if (!w->r->alpha) return;
   if (w->r->compute == FC_F64)
@@ -272,7 +320,7 @@ static int lies_ready(const work *w, const fc_view *v) {
   const int type = w->codes ? FC_U8 : w->r->compute;
   const int dense =
       w->channels == 1 ? v->stride[FC_AXIS_X] == (int64_t)fc_dtype_size(v->dtype) : fc_is_interleaved(v);
-  return v->dtype == type && dense && !w->r->alpha;
+  return v->dtype == type && dense && !w->r->alpha && !(w->picks && v == w->in);
 }
 
 /* Input row y of the signal, loaded into its slot unless it lies ready. */
@@ -398,13 +446,57 @@ static void rows_first(const work *w, int64_t n, int64_t c) {
   }
 }
 
+/* ---- nearest ---------------------------------------------------------------------------- */
+
+/* Things of `bytes` bytes from where `first` says; a constant number of them where this is inlined with one.
+ */
+static inline void take_things(char *to, int64_t to_step, const char *from, int64_t from_step,
+                               const int64_t *first, int64_t count, int64_t bytes) {
+  for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + first[i] * from_step, (size_t)bytes);
+}
+
+static void take_line(char *to, int64_t to_step, const char *from, int64_t from_step, const int64_t *first,
+                      int64_t count, int64_t bytes) {
+  switch (bytes) {
+  case 1: take_things(to, to_step, from, from_step, first, count, 1); break;
+  case 2: take_things(to, to_step, from, from_step, first, count, 2); break;
+  case 3: take_things(to, to_step, from, from_step, first, count, 3); break;
+  case 4: take_things(to, to_step, from, from_step, first, count, 4); break;
+  case 8: take_things(to, to_step, from, from_step, first, count, 8); break;
+  default: take_things(to, to_step, from, from_step, first, count, bytes); break;
+  }
+}
+
+/* Pixels whole where they lie so; rows that are the same again are copied. */
+static void nearest(const work *w) {
+  const fc_view *in = w->in, *out = w->out;
+  const int64_t size = (int64_t)fc_dtype_size(out->dtype), width = out->shape[FC_AXIS_X];
+  const int whole = fc_is_interleaved(in) && fc_is_interleaved(out);
+  const int64_t channels = whole ? 1 : out->shape[FC_AXIS_C],
+                bytes = whole ? size * out->shape[FC_AXIS_C] : size;
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
+      for (int64_t c = 0; c < channels; c++) {
+        const int64_t row = w->ty.first[y] - in->origin[FC_AXIS_Y];
+        char *to = fc_view_at(out, n, y, 0, c);
+        if (whole && y > 0 && w->ty.first[y] == w->ty.first[y - 1])
+          memcpy(to, fc_view_at(out, n, y - 1, 0, 0), (size_t)(width * bytes));
+        else
+          take_line(to, out->stride[FC_AXIS_X], fc_view_at(in, n, row, -in->origin[FC_AXIS_X], c),
+                    in->stride[FC_AXIS_X], w->tx.first, width, bytes);
+      }
+}
+
 fc_status fc_resample_cpu(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch) {
   work w;
   if (is_empty(in, out)) return FC_OK;
   choose(&w, r, in, out);
   lay(&w, scratch);
   fill_tables(&w);
-  if (r->filter == FC_RESAMPLE_NEAREST) return copy_nearest(&w);
+  if (r->filter == FC_RESAMPLE_NEAREST) {
+    nearest(&w);
+    return FC_OK;
+  }
   for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
     for (int64_t c = 0; c < out->shape[FC_AXIS_C]; c += w.channels)
       if (w.down_first)
