@@ -67,7 +67,7 @@ static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_vi
                                 : FC_ISA_PICK(fc_resample_f32, r->isa);
   w->value = w->k->value_bytes, w->sample = w->codes ? 1 : w->value;
   w->picks = !r->antialias && w->x.filter != FC_RESAMPLE_NEAREST && w->x.filter != FC_RESAMPLE_AREA &&
-             3 * w->x.reach < w->x.scale;
+             8 * w->x.reach < w->x.scale;
   w->whole = r->alpha || (fc_is_interleaved(in) && fc_is_interleaved(out));
   w->channels = w->whole ? out->shape[FC_AXIS_C] : 1;
 }
