@@ -67,9 +67,14 @@ static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_vi
                                 : FC_ISA_PICK(fc_resample_f32, r->isa);
   w->value = w->k->value_bytes, w->sample = w->codes ? 1 : w->value;
   w->picks = !r->antialias && w->x.filter != FC_RESAMPLE_NEAREST && w->x.filter != FC_RESAMPLE_AREA &&
-             8 * w->x.reach < w->x.scale;
+             5 * w->x.reach < w->x.scale;
   w->whole = r->alpha || (fc_is_interleaved(in) && fc_is_interleaved(out));
   w->channels = w->whole ? out->shape[FC_AXIS_C] : 1;
+}
+
+/* An odd number of cache lines, so that elements above each other lie in different sets of a cache. */
+static int64_t row_of_lines(int64_t bytes) {
+  return fc_align64(bytes) | 64;
 }
 
 /* Lays scratch out and returns its bytes. By the output's shape and the extents alone: neither layout nor
@@ -87,9 +92,10 @@ static size_t lay(work *w, char *scratch) {
   w->slots = fc_larger(w->y.most, lanes);
   w->mid_slots = w->down_first ? lanes : w->y.most + lanes;
   w->span = fc_larger(w->x.most, BLOCK_BYTES / (w->value * lanes * channels));
-  w->loaded_row = fc_align64(columns * channels * w->sample) + 64; /* pixels are picked 16 bytes at a time */
-  w->mid_row = fc_align64((w->down_first ? columns : width) * channels * w->value);
-  w->line_row = fc_align64(width * channels * fc_larger(w->sample, w->value));
+  w->loaded_row =
+      row_of_lines(columns * channels * w->sample + 64); /* pixels are picked 16 bytes at a time */
+  w->mid_row = row_of_lines((w->down_first ? columns : width) * channels * w->value);
+  w->line_row = row_of_lines(width * channels * fc_larger(w->sample, w->value));
   w->loaded = take(&at, w->slots * w->loaded_row);
   w->mid = take(&at, w->mid_slots * w->mid_row);
   const int64_t pixel = channels * lanes * w->value, block = fc_larger(BLOCK_BYTES, w->x.most * pixel);
