@@ -96,10 +96,13 @@ static extents chosen(arguments args, extents in) {
 
 /* ---- negotiate ------------------------------------------------------------------- */
 
-/* The last channel weighs the others. */
+/* Does the last channel weigh the others? Of an image of 2 or 4 channels it does, unless it is said that it
+ * is none or has been multiplied in. */
 static int has_straight_alpha(const fc_format *in) {
   const int64_t channels = in->extent[FC_AXIS_C];
-  return in->alpha == FC_ALPHA_STRAIGHT && (channels == 2 || channels == 4);
+  const int straight =
+      in->alpha == FC_ALPHA_STRAIGHT || (in->alpha == FC_ALPHA_UNKNOWN && in->kind == FC_IMAGE);
+  return straight && (channels == 2 || channels == 4);
 }
 
 static fc_resample resample_of(arguments args, const fc_format *in, int compute) {

@@ -67,6 +67,22 @@ class Geometry(harness.Case):
         self.check(self.run_stages("crop:width=50%:height=10%"), 31, 4, self.pixel)
         self.check(self.run_stages("crop:width=11:height=43:anchor=top"), 11, 43, lambda x, y: self.pixel(x + 25, y))
 
+    def test_a_shift_is_no_halo(self):
+        """A part from far below is made in small chunks, none of which is said to be computed many times."""
+        tall = [[y % 256] * 4 for y in range(3000)]
+        harness.write_png(self.path("tall.png"), tall, 1)
+        self.succeed("-i", "tall.png", "-p", "crop:y=2900:height=90", "--chunk", "5", "-o", "out.png")
+        self.assertEqual(harness.read_png(self.path("out.png"))[0], tall[2900:2990])
+
+    def test_alpha(self):
+        """Red beside what is not seen and green stays red."""
+        rows = [[v for x in range(40) for v in ((255, 0, 0, 255) if (x // 7 + y // 5) % 2 else (0, 255, 0, 0))] for y in range(30)]
+        harness.write_png(self.path("clear.png"), rows, 4)
+        for stage in ("resize:13", "resize:17x23:filter=area", "resize:50:filter=bilinear"):
+            small = self.run_stages(stage, source="clear.png")
+            seen = {tuple(row[i:i + 3]) for row in small for i in range(0, len(row), 4) if row[i + 3]}
+            self.assertEqual(seen, {(255, 0, 0)}, stage)
+
     def test_pads(self):
         def beside(left, top, colour):
             return lambda x, y: (self.pixel(x - left, y - top) if 0 <= x - left < self.WIDTH and 0 <= y - top < self.HEIGHT
