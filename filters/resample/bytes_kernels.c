@@ -357,4 +357,6 @@ const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
     {turn_bytes, turn_values},
     {across_bytes, across_values},
     {back_values, back_bytes},
+    NULL,
+    NULL,
 };

@@ -257,19 +257,6 @@ fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view
 
 /* ---- rows in and out ---------------------------------------------------------------- */
 
-#define DEFINE_ALPHA(T)                                                                                      \
-  static void multiply_##T(T *row, int64_t pixels, int64_t channels) {                                       \
-    for (int64_t i = 0; i < pixels; i++, row += channels)                                                    \
-      for (int64_t c = 0; c < channels - 1; c++) row[c] *= row[channels - 1];                                \
-  }                                                                                                          \
-  static void divide_##T(T *row, int64_t pixels, int64_t channels) {                                         \
-    for (int64_t i = 0; i < pixels; i++, row += channels)                                                    \
-      for (int64_t c = 0; c < channels - 1; c++)                                                             \
-        row[c] = row[channels - 1] > 0 ? row[c] / row[channels - 1] : 0;                                     \
-  }
-DEFINE_ALPHA(float)
-DEFINE_ALPHA(double)
-
 /* `count` pixels that follow one another. */
 static void load_run(const work *w, char *to, const char *from, int64_t count) {
   const fc_view *in = w->in;
@@ -314,11 +301,7 @@ static void load_pixels(const work *w, char *to, const char *from) {
       load_run(w, to + (w->tx.first[x] - w->low) * w->channels * w->sample, from + w->picked[x] * step,
                w->tx.taps[x]);
   }
-  if (!w->r->alpha) return;
-  if (w->r->compute == FC_F64)
-    multiply_double((double *)(void *)to, w->columns, w->channels);
-  else
-    multiply_float((float *)(void *)to, w->columns, w->channels);
+  if (w->r->alpha) w->k->multiply(to, w->columns, w->channels);
 }
 
 /* Are elements of the view what is computed with, side by side? */
@@ -350,8 +333,7 @@ static void finish_line(const work *w, int64_t n, int64_t y, int64_t c, int64_t 
   const int64_t width = out->shape[FC_AXIS_X], step = out->stride[FC_AXIS_X];
   char *line = w->lines + lane * w->line_row, *to = fc_view_at(out, n, y, 0, c);
   if (lies_ready(w, out)) return;
-  if (w->r->alpha && w->r->compute == FC_F64) divide_double((double *)(void *)line, width, w->channels);
-  if (w->r->alpha && w->r->compute == FC_F32) divide_float((float *)(void *)line, width, w->channels);
+  if (w->r->alpha) w->k->divide(line, width, w->channels);
   if (w->codes) {
     for (int64_t i = 0; i < width; i++) to[i * step] = line[i];
   } else if (w->channels == 1 || fc_is_interleaved(out)) {

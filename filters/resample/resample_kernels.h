@@ -31,6 +31,9 @@ typedef struct fc_resample_steps {
                     const void *turned, int64_t base, void *to);
   /* rows[r][i] = from[i * lanes + r]. */
   void (*back[2])(const void *turned, int64_t count, void *const *rows);
+  /* Colours times the last channel; divided by it, or 0 where it is not above 0. Not of bytes. */
+  void (*multiply)(void *row, int64_t pixels, int64_t channels);
+  void (*divide)(void *row, int64_t pixels, int64_t channels);
 } fc_resample_steps;
 
 FC_ISA_DECLARE(fc_resample_steps, fc_resample_bytes);
