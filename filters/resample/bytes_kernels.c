@@ -350,6 +350,11 @@ static void across_values(const fc_resample_table *table, int64_t from, int64_t 
   across_pass(table, from, count, channels, turned, base, to, 1);
 }
 
+static void filter_values(const fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps,
+                          double *values) {
+  fc_resample_values(axis, o, first, taps, values);
+}
+
 const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
     LANES,
     sizeof(int16_t),
@@ -357,6 +362,7 @@ const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
     {turn_bytes, turn_values},
     {across_bytes, across_values},
     {back_values, back_bytes},
+    filter_values,
     NULL,
     NULL,
 };

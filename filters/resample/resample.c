@@ -111,14 +111,14 @@ static size_t lay(work *w, char *scratch) {
 static void fill_table(const work *w, fc_resample_table *t, const fc_resample_axis *a, int64_t from,
                        int64_t count) {
   for (int64_t i = 0; i < count; i++) {
+    const int64_t taps = t->taps[i] = fc_resample_window(a, from + i, &t->first[i]);
+    w->k->values(a, from + i, t->first[i], taps, w->values);
     if (w->codes) {
-      t->taps[i] = fc_resample_codes(a, from + i, &t->first[i], (int16_t *)(void *)t->weights + i * t->room,
-                                     t->room, w->values);
+      fc_resample_codes(w->values, taps, (int16_t *)(void *)t->weights + i * t->room, t->room);
       continue;
     }
-    t->taps[i] = fc_resample_window(a, from + i, &t->first[i]);
-    const double norm = fc_resample_norm(a, from + i, t->first[i], t->taps[i], w->values);
-    for (int64_t k = 0; k < t->taps[i]; k++)
+    const double norm = fc_resample_norm(w->values, taps);
+    for (int64_t k = 0; k < taps; k++)
       if (w->r->compute == FC_F64)
         ((double *)(void *)t->weights)[i * t->room + k] = w->values[k] * norm;
       else

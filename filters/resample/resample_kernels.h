@@ -12,6 +12,8 @@
 
 #include "filters/base/isa.h"
 
+struct fc_resample_axis;
+
 /* Outputs of an axis: of each its first input, taps and weights, `room` apart. */
 typedef struct fc_resample_table {
   int64_t room;
@@ -31,6 +33,8 @@ typedef struct fc_resample_steps {
                     const void *turned, int64_t base, void *to);
   /* rows[r][i] = from[i * lanes + r]. */
   void (*back[2])(const void *turned, int64_t count, void *const *rows);
+  /* fc_resample_values. */
+  void (*values)(const struct fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps, double *values);
   /* Colours times the last channel; divided by it, or 0 where it is not above 0. Not of bytes. */
   void (*multiply)(void *row, int64_t pixels, int64_t channels);
   void (*divide)(void *row, int64_t pixels, int64_t channels);

@@ -90,10 +90,9 @@ FC_RESAMPLE_FN double fc_resample_sine(double v) {
 
 /* sinc(x) sinc(x / 3); sin(pi x) by that of a third of the angle. */
 FC_RESAMPLE_FN double fc_resample_lanczos3(double x) {
-  if (x >= 3) return 0;
-  if (x < 1e-9) return 1;
   const double s = fc_resample_sine(x * (1.0 / 3)), s2 = s * s;
-  return 3 * s2 * (3 - 4 * s2) / (9.8696044010893586 * x * x);
+  const double value = 3 * s2 * (3 - 4 * s2) / (9.8696044010893586 * x * x);
+  return x >= 3 ? 0 : x < 1e-9 ? 1 : value;
 }
 
 FC_RESAMPLE_FN double fc_resample_cubic(double x, double a) {
@@ -169,35 +168,46 @@ FC_RESAMPLE_FN double fc_resample_folded(const fc_resample_axis *a, int64_t o, i
   return value;
 }
 
-/* 1 / the sum of the window's filter values. They are left in `values` unless that is NULL. */
-FC_RESAMPLE_FN double fc_resample_norm(const fc_resample_axis *a, int64_t o, int64_t first, int64_t taps,
+/* The filter over the window: fc_resample_folded of each input, in loops that a compiler makes vectors of. */
+FC_RESAMPLE_FN void fc_resample_values(const fc_resample_axis *a, int64_t o, int64_t first, int64_t taps,
                                        double *values) {
-  double sum = 0;
+  const double centre = ((double)o + 0.5) * a->scale, inverse = a->inverse;
+  const int looks = a->filter == FC_RESAMPLE_NEAREST || a->filter == FC_RESAMPLE_AREA || a->clamps;
+  for (int64_t i = 0; looks && i < taps; i++) values[i] = fc_resample_folded(a, o, first + i);
+  if (looks) return;
   for (int64_t i = 0; i < taps; i++) {
-    const double value = fc_resample_folded(a, o, first + i);
-    if (values) values[i] = value;
-    sum += value;
+    const double x = ((double)(first + i) - centre + 0.5) * inverse;
+    values[i] = x < 0 ? -x : x;
   }
+  if (a->filter == FC_RESAMPLE_BILINEAR)
+    for (int64_t i = 0; i < taps; i++) values[i] = values[i] < 1 ? 1 - values[i] : 0;
+  else if (a->filter == FC_RESAMPLE_BICUBIC)
+    for (int64_t i = 0; i < taps; i++) values[i] = fc_resample_cubic(values[i], -0.5);
+  else
+    for (int64_t i = 0; i < taps; i++) values[i] = fc_resample_lanczos3(values[i]);
+}
+
+/* 1 / the sum of the window's filter values. */
+FC_RESAMPLE_FN double fc_resample_norm(const double *values, int64_t taps) {
+  double sum = 0;
+  for (int64_t i = 0; i < taps; i++) sum += values[i];
   return 1 / sum;
 }
 
-/* Weights of 14 bits: differences of the rounded running sum, so that they add up to 1 exactly and errors
- * of neighbours cancel. `room` of them are written, 0 beyond the window. Returns the taps. */
-FC_RESAMPLE_FN int64_t fc_resample_codes(const fc_resample_axis *a, int64_t o, int64_t *first,
-                                         int16_t *weights, int64_t room, double *values) {
-  const int64_t taps = fc_resample_window(a, o, first);
-  const double norm = fc_resample_norm(a, o, *first, taps, values);
+/* Weights of 14 bits, of the filter's values: differences of the rounded running sum, so that they add up to
+ * 1 exactly and errors of neighbours cancel. `room` of them are written, 0 beyond the window. */
+FC_RESAMPLE_FN void fc_resample_codes(const double *values, int64_t taps, int16_t *weights, int64_t room) {
+  const double norm = fc_resample_norm(values, taps);
   double running = 0;
   int32_t before = 0;
   for (int64_t i = 0; i < taps; i++) {
-    running += (values ? values[i] : fc_resample_folded(a, o, *first + i)) * norm;
+    running += values[i] * norm;
     /* Sums of lobes lie within (-1, 3): lifted, so that cutting off rounds down. */
     const int32_t now = (int32_t)(running * (1 << FC_RESAMPLE_WEIGHT_BITS) + 65536.5) - 65536;
     weights[i] = (int16_t)(now - before);
     before = now;
   }
   for (int64_t i = taps; i < room; i++) weights[i] = 0;
-  return taps;
 }
 
 /* Bytes are summed as integers: not where alpha is divided by, nor with very many taps. */

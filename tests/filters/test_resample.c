@@ -74,7 +74,8 @@ static fc_resample random_resample(int compute) {
 
 /* Windows grow with the output, lie within the reach, and weights add up. */
 static void check_windows(void) {
-  int16_t weights[4096];
+  static int16_t weights[4096];
+  static double values[4096];
   const int64_t in = random_int(1, 1000), out = random_int(1, 1000);
   const fc_resample r = random_resample(FC_F64);
   const fc_resample_axis a = fc_resample_axis_of(&r, in, out);
@@ -82,7 +83,9 @@ static void check_windows(void) {
   int64_t before = 0, end_before = 0;
   for (int64_t o = 0; o < out; o++) {
     int64_t first, sum = 0, most = 0;
-    const int64_t taps = fc_resample_codes(&a, o, &first, weights, a.most, NULL);
+    const int64_t taps = fc_resample_window(&a, o, &first);
+    fc_resample_values(&a, o, first, taps, values);
+    fc_resample_codes(values, taps, weights, a.most);
     CHECK(taps >= 1 && taps <= a.most && first >= 0 && first + taps <= in,
           "filter %d, %" PRId64 " to %" PRId64 ": %" PRId64 " taps from %" PRId64 " at %" PRId64, r.filter,
           in, out, taps, first, o);
