@@ -157,6 +157,8 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link);
 /* Elements of link `link` that later stages may look back at, on the cut axis: what is kept of the
  * output of a stage that carries state. */
 gint64 fc_plan_span(const fc_plan *plan, guint link);
+/* Of these, and of what a block of stage s may have made ahead, how many there can be. */
+gint64 fc_plan_past(const fc_plan *plan, guint s);
 
 /* The longest stretch of each link, and side, that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);

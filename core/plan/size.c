@@ -38,6 +38,10 @@ gint64 fc_plan_span(const fc_plan *plan, guint link) {
   return span;
 }
 
+gint64 fc_plan_past(const fc_plan *plan, guint s) {
+  return fc_plan_span(plan, s + 1) + plan->stages[s].reach[plan->cut].align - 1;
+}
+
 /* Blocks may become others and, later, samples again (stft, istft). */
 gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
   double shift = 0, scale = 1; /* frames of the input, and those an element of the link stands for */
@@ -65,7 +69,7 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   const gboolean cut = axis == (int)plan->cut;
   gint64 align = ps->reach[axis].align, made = asked;
   if ((ps->measure_bytes || ps->carry_bytes) && cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
-  if (ps->carry_bytes && cut) made += fc_plan_span(plan, l);
+  if (ps->carry_bytes && cut) made += fc_plan_past(plan, l - 1);
   if (ps->measure_bytes && !cut && axis != FC_AXIS_N) made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
 }

@@ -43,5 +43,36 @@ class Equalizer(Case):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
 
 
+class Loudness(Case):
+    def measure(self, *arguments):
+        self.succeed(*arguments, "--report", "r.json")
+        return json.loads(self.read("r.json"))["files"][0]["measurements"]
+
+    def test_reference_tone(self):
+        """EBU Tech 3341: 1 kHz at -23 dBFS in both channels is at -23 LUFS."""
+        self.measure("-p", "tone:sine:freq=1000:length=480000:channels=2:level=-23dB", "-p", "loudness")
+        told = self.measured("r.json")
+        self.assertAlmostEqual(told["integrated"], -23, delta=0.02)
+        self.assertAlmostEqual(told["range"], 0, delta=0.02)
+        self.assertAlmostEqual(told["peak"], -23, delta=0.01)
+        self.assertAlmostEqual(self.measured("r.json", 1)["true_peak"], -23, delta=0.05)
+
+    def test_same_for_every_chunk(self):
+        """Also where a later stage looks around, so that chunks overlap, and with other threads."""
+        harness.write_wav(self.path("in.wav"), harness.tone(150000, 2), 2)
+        for after in ([], ["-p", "conv1d:[1,2,3,2,1]/9"]):
+            want = self.measure("-i", "in.wav", "-p", "loudness", *after, "-o", "a.wav")
+            for how in (["--chunk", "1600"], ["--chunk", "10000", "-j", "4"], ["--chunk", "1000000"]):
+                self.assertEqual(self.measure("-i", "in.wav", "-p", "loudness", *after, "-o", "b.wav", *how), want, how)
+                self.assertEqual(self.read("a.wav"), self.read("b.wav"), how)
+
+    def test_silence_and_short(self):
+        self.measure("-p", "tone:silence:length=96000", "-p", "loudness")
+        told = self.measured("r.json")
+        self.assertEqual((told["integrated"], told["range"], told["peak"]), ("-inf", 0, "-inf"))
+        self.measure("-p", "tone:length=1000", "-p", "loudness")
+        self.assertEqual(self.measured("r.json")["integrated"], "-inf")
+
+
 if __name__ == "__main__":
     harness.main()
