@@ -19,7 +19,7 @@ static void destroy(void *self) {
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  return loudness_meter_terms(host, self, terms);
+  return loudness_meter_terms(host, self, 0, terms);
 }
 
 /* ---- running ------------------------------------------------------------------ */

@@ -27,15 +27,21 @@ static inline void loudness_meter_reset(loudness_meter *meter) {
   memset(&meter->m, 0, sizeof meter->m);
 }
 
+/* Where only peaks are wanted, sound of an unknown rate is taken for this. */
+static inline double loudness_meter_rate(double rate) {
+  return rate >= 100 ? rate : 48000;
+}
+
 /* What negotiate says, for a meter that is to measure. */
-static inline fc_status loudness_meter_terms(const fc_host *host, loudness_meter *meter, fc_terms *terms) {
+static inline fc_status loudness_meter_terms(const fc_host *host, loudness_meter *meter, int only_peaks,
+                                             fc_terms *terms) {
   const fc_format *in = terms->in[0];
-  if (in->rate < 100)
+  if (in->rate < 100 && !only_peaks)
     return host->fail(host, FC_INVALID, "the sample rate is not known, or below 100 Hz: loudness needs it");
   if (in->extent[FC_AXIS_C] > UINT16_MAX)
     return host->fail(host, FC_UNSUPPORTED, "measures up to %d channels", UINT16_MAX);
   meter->speakers = in->channels;
-  meter->block = fc_loudness_block(in->rate);
+  meter->block = fc_loudness_block(loudness_meter_rate(in->rate));
   terms->needs[0]->reach[FC_AXIS_T].align = meter->block;
   terms->measure_bytes = fc_loudness_block_bytes(in->extent[FC_AXIS_C]);
   terms->carry_bytes = fc_loudness_state_bytes(in->extent[FC_AXIS_C]);

@@ -65,6 +65,8 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
   append_halo(s, ps->reach, ps->border, plan->links[i].kind);
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
+  if (ps->op && ps->op->flags & FC_OP_TWO_PASSES)
+    g_string_append(s, "; the input is read once more before, up to here, and measured");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
     const fc_plan_side *side = &plan->sides[k];
@@ -153,6 +155,9 @@ static void append_json_format(GString *s, const fc_format *f) {
 
 static char *explain_json(const fc_plan *plan, const char *input, const char *output) {
   GString *s = g_string_new("{\"input\":");
+  guint passes = 1;
+  for (guint i = 0; i < plan->n; i++)
+    passes += plan->stages[i].op && plan->stages[i].op->flags & FC_OP_TWO_PASSES;
   append_json_string(s, input);
   g_string_append(s, ",\"output\":");
   if (output)
@@ -175,9 +180,11 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
   }
   g_string_append_printf(s, "],\"device\":\"%s\",\"reason\":", plan->n_devices ? "cuda" : "cpu");
   append_json_string(s, plan->reason);
-  g_string_append_printf(
-      s, ",\"compute\":\"%s\",\"chunk\":%" G_GINT64_FORMAT ",\"bytes\":%.0f,\"output_bytes\":%.0f}",
-      fc_dtype_name(plan->compute), plan->chunk, fc_plan_bytes(plan), fc_plan_output_bytes(plan));
+  g_string_append_printf(s,
+                         ",\"compute\":\"%s\",\"passes\":%u,\"chunk\":%" G_GINT64_FORMAT
+                         ",\"bytes\":%.0f,\"output_bytes\":%.0f}",
+                         fc_dtype_name(plan->compute), passes, plan->chunk, fc_plan_bytes(plan),
+                         fc_plan_output_bytes(plan));
   return g_string_free(s, FALSE);
 }
 

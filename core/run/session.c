@@ -4,6 +4,7 @@
  * is pushed into and one that is pulled from. See filterchain.h.
  */
 #include "core/base/error.h"
+#include "core/run/passes.h"
 #include "core/run/ends.h"
 #include "core/run/memory.h"
 #include "core/run/result.h"
@@ -122,6 +123,7 @@ static gboolean start(fc_session *s, const fc_format *in, int dtype, GError **er
   memcpy(&format, in, MIN(in->size, sizeof format));
   format.size = sizeof format, format.layout = FC_INTERLEAVED;
   format.extent[fc_stream_axis(format.kind)] = FC_UNKNOWN;
+  if (!fc_passes_check(s->chain, FALSE, "a session", error)) return FALSE;
   s->opened = fc_opened_formats(s->chain, &format, dtype, &s->options, error);
   s->plan = s->opened ? fc_opened_plan(s->opened, TRUE, error) : NULL;
   if (!s->plan) return FALSE;

@@ -74,5 +74,58 @@ class Loudness(Case):
         self.assertEqual(self.measured("r.json")["integrated"], "-inf")
 
 
+class Loudnorm(Case):
+    def setUp(self):
+        super().setUp()
+        self.succeed("-p", "tone:sine:freq=1000:length=96000:channels=2:level=-30dB", "-o", "in.wav")
+
+    def test_loudness(self):
+        self.succeed("-i", "in.wav", "-p", "loudnorm:-23LUFS", "-o", "out.wav", "--report", "a.json")
+        told = self.measured("a.json")
+        self.assertAlmostEqual(told["integrated"], -30, delta=0.02)
+        self.assertAlmostEqual(told["gain"], 7, delta=0.02)
+        self.succeed("-i", "out.wav", "-p", "loudness", "--report", "b.json")
+        self.assertAlmostEqual(self.measured("b.json")["integrated"], -23, delta=0.01)
+
+    def test_peak(self):
+        """Two of them, of which the second measures what the first one and a stage between them make."""
+        self.succeed("-i", "in.wav", "-p", "loudnorm:peak=-6dBFS", "-p", "gain:0.1", "-p", "loudnorm:peak=-1dBFS",
+                     "-p", "stats:peak", "-o", "out.wav", "--report", "a.json")
+        told = json.loads(self.read("a.json"))["files"][0]["measurements"]
+        gains = [m["value"] for m in told if m["name"] == "gain"]
+        self.assertAlmostEqual(gains[0], 24, delta=0.01)
+        self.assertAlmostEqual(gains[1], 25, delta=0.01)
+        self.assertAlmostEqual([m["value"] for m in told if m["operator"] == "stats" and m["channel"] is None][0], -1,
+                               delta=0.01)
+
+    def test_limited_by_peak(self):
+        self.succeed("-i", "in.wav", "-p", "loudnorm:-10:peak=-15dBFS", "-p", "stats:peak", "--report", "a.json")
+        told = json.loads(self.read("a.json"))["files"][0]["measurements"]
+        self.assertAlmostEqual([m["value"] for m in told if m["operator"] == "stats" and m["channel"] is None][0], -15,
+                               delta=0.01)
+
+    def test_batch_and_chunks(self):
+        """Each file of several by its own level; the same bytes for every chunk and number of threads."""
+        self.succeed("-p", "tone:sine:freq=500:length=50000:level=-9dB", "-o", "b.wav")
+        self.succeed("-i", "in.wav", "b.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "out/")
+        for name in ("in.wav", "b.wav"):
+            self.succeed("-i", f"out/{name}", "-p", "stats:peak", "--report", "r.json")
+            self.assertAlmostEqual(self.measured("r.json")["peak"], -2, delta=0.01)
+            for how in (["--chunk", "1000", "-j", "3"], ["--chunk", "9999999", "-j", "1"]):
+                self.succeed("-i", name, "-p", "loudnorm:peak=-2dBFS", "-o", "again.wav", *how)
+                self.assertEqual(self.read("again.wav"), self.read(f"out/{name}"))
+
+    def test_says_and_refuses(self):
+        self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run"))
+        plan = json.loads(self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run", "--json"))
+        self.assertEqual(plan["passes"], 2)
+        with open(self.path("in.wav"), "rb") as file:
+            self.assertIn("name a file", self.fails(2, "-i", "-", "-p", "loudnorm:-20", "-o", "out.wav", stdin=file))
+        self.assertIn("give loudness", self.fails(2, "-i", "in.wav", "-p", "loudnorm", "-o", "out.wav"))
+        done = self.run_command("-p", "tone:silence", "-p", "loudnorm:-20", "-o", "out.wav")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("stays as it is", done.stderr)
+
+
 if __name__ == "__main__":
     harness.main()
