@@ -127,5 +127,35 @@ class Loudnorm(Case):
         self.assertIn("stays as it is", done.stderr)
 
 
+class Dynamics(Case):
+    STAGES = ("compand:-40,-40,-20,-30,0,-25:attack=0.002s:ahead=0.001", "gate:-20dB:hold=0.001:link=no",
+              "limiter:-12dBFS:ahead=0.003s")
+
+    def test_same_for_every_chunk(self):
+        """Of each alone, and where a later stage looks around."""
+        harness.write_wav(self.path("in.wav"), harness.tone(20000, 2), 2)
+        for stage in self.STAGES:
+            for after in ([], ["-p", "conv1d:[1,2,1]/4"]):
+                self.succeed("-i", "in.wav", "-p", stage, *after, "-o", "a.wav", "--chunk", "20000", "-j", "1")
+                for how in (["--chunk", "1"] if not after else ["--chunk", "64"], ["--chunk", "777", "-j", "4"]):
+                    self.succeed("-i", "in.wav", "-p", stage, *after, "-o", "b.wav", *how)
+                    self.assertEqual(self.read("a.wav"), self.read("b.wav"), (stage, how))
+
+    def test_levels(self):
+        for level, stage, want in ((0, "compand:-40,-40,-20,-30,0,-25:attack=0.001:decay=1", -25),
+                                   (-60, "gate:-40dB:floor=-20dB", -80), (-20, "gate:-40dB", -20),
+                                   (12, "limiter:-3dBFS", -3), (-9, "limiter:-3dBFS", -9)):
+            self.succeed("-p", f"tone:square:freq=100:level={level}dB", "-p", stage, "-p",
+                         "crop:start=24000:length=20000", "-p", "stats:rms", "--report", "r.json")
+            got = 20 * math.log10(self.measured("r.json")["rms"])
+            self.assertAlmostEqual(got, want, delta=0.1, msg=stage)
+
+    def test_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        for text, what in (("compand:-20", "in pairs"), ("compand:-20,-20,-30,-30", "must rise"),
+                           ("limiter:ahead=2", "ahead"), ("gate:5cm", "no number")):
+            self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
+
+
 if __name__ == "__main__":
     harness.main()

@@ -34,6 +34,7 @@ FILTERS = {
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
+    "dynamics": (),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }
