@@ -18,7 +18,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   return FC_OK;
 }
 
-static void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) {
+void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) {
   fc_compand *c = &state->p.compand;
   *c = (fc_compand){.attack = fc_dynamics_rate(args[ATTACK]->floats[0], rate),
                     .decay = fc_dynamics_rate(args[DECAY]->floats[0], rate),

@@ -23,7 +23,7 @@ typedef struct dynamics_state {
 } dynamics_state;
 
 /* What the operator does to sound of this rate. */
-static void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state);
+void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state);
 
 #define DYNAMICS_LINK_PARAM                                                                                  \
   FC_BOOL_PARAM(                                                                                             \

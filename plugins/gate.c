@@ -4,7 +4,7 @@
 
 enum { THRESHOLD, ATTACK, HOLD, RELEASE, FLOOR, AHEAD, LINK, N_PARAMS };
 
-static void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) {
+void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) {
   state->p.gate = (fc_gate){.threshold = args[THRESHOLD]->floats[0],
                             .floor = args[FLOOR]->floats[0],
                             .attack = fc_dynamics_rate(args[ATTACK]->floats[0], rate),

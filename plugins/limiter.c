@@ -4,7 +4,7 @@
 
 enum { CEILING, AHEAD, RELEASE, LINK, N_PARAMS };
 
-static void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) {
+void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) {
   const int64_t ahead = dynamics_samples(args[AHEAD]->floats[0], rate);
   state->p.limiter = (fc_limiter){.ceiling = args[CEILING]->floats[0],
                                   .release = fc_dynamics_rate(args[RELEASE]->floats[0], rate),

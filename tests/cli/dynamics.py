@@ -157,5 +157,39 @@ class Dynamics(Case):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
 
 
+class Pictures(Case):
+    def test_spectrogram(self):
+        """A tone of 2 kHz is the brightest row of the picture, the same for every number of threads and chunk."""
+        self.succeed("-p", "tone:sine:freq=2000:length=32000:rate=16000:channels=2:level=0.9", "-o", "in.wav")
+        self.succeed("-i", "in.wav", "-p", "spectrogram:axes=no:colors=gray:width=64:height=200", "-o", "a.png")
+        picture, channels = harness.read_png(self.path("a.png"))
+        self.assertEqual(channels, 1)
+        column = [row[30] for row in picture]
+        for panel in (column[:100], column[100:]):
+            brightest = max(range(100), key=lambda y: panel[y])
+            self.assertAlmostEqual(brightest, 75, delta=1)
+            self.assertGreater(panel[brightest], 250)
+            self.assertLess(panel[20], 40)
+        self.succeed("-i", "in.wav", "-p", "spectrogram:axes=no:colors=gray:width=64:height=200", "-o", "b.png", "-j", "4",
+                     "--chunk", "1")
+        self.assertEqual(self.read("a.png"), self.read("b.png"))
+
+    def test_from_a_pipe_and_after_stages(self):
+        self.succeed("-p", "tone:noise:length=16000", "-o", "in.wav")
+        self.succeed("-i", "-", "-p", "gain:0.5", "-p", "spectrogram:mel", "-o", "a.png", input=self.read("in.wav"),
+                     text=False)
+        self.succeed("-i", "in.wav", "-p", "gain:0.5", "-p", "spectrogram:mel", "-o", "b.png")
+        self.assertEqual(self.read("a.png"), self.read("b.png"))
+        self.succeed("-i", "in.wav", "-p", "waveform:width=300", "-o", "w.png")
+
+    def test_refuses(self):
+        self.succeed("-p", "tone:length=100:channels=40", "-o", "in.wav")
+        self.assertIn("mix", self.fails(2, "-i", "in.wav", "-p", "waveform", "-o", "out.png"))
+        self.succeed("-p", "tone:length=100", "-o", "in.wav")
+        for text, what in (("spectrogram:high=30000", "half the rate"), ("spectrogram:width=20", "give 112"),
+                           ("waveform:height=20", "height=20"), ("spectrogram:log:low=0", "log has not")):
+            self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.png"))
+
+
 if __name__ == "__main__":
     harness.main()

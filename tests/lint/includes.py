@@ -32,6 +32,7 @@ FILTERS = {
     "gemm": ("gpu",),
     "generate": ("gpu", "pointwise"),
     "matrix": ("gpu", "gemm"),
+    "picture": ("fourier",),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
     "dynamics": (),
