@@ -14,7 +14,10 @@
 const option options[] = {
     {"input", 'i', OPTION_WORDS, AT(inputs), FOR_RUN, "FILE...",
      "read FILE; - is standard input; several make a batch; a generator needs none"},
-    {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN, "OP[:ARG]...", "the next stage of the chain"},
+    {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN | FOR_PLOT, "OP[:ARG]...",
+     "the next stage of the chain"},
+    {"output", 'o', OPTION_TEXT, AT(output), FOR_PLOT, "FILE", "write FILE; - is standard output"},
+    {"rate", 0, OPTION_NUMBER, AT(rate), FOR_PLOT, "HZ", "the sample rate (48000)", 1, 1000000000},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
      "write FILE; - is standard output; a folder (FOLDER/ is made) keeps the inputs' names"},
     {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N,...]",

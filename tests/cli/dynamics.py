@@ -3,6 +3,7 @@
 """Loudness, dynamics, equalizers and pictures of sound, by the command."""
 import json
 import math
+import re
 
 import harness
 
@@ -189,6 +190,39 @@ class Pictures(Case):
         for text, what in (("spectrogram:high=30000", "half the rate"), ("spectrogram:width=20", "give 112"),
                            ("waveform:height=20", "height=20"), ("spectrogram:log:low=0", "log has not")):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.png"))
+
+
+class Plot(Case):
+    def curves(self, *arguments):
+        """The points of each curve, in pixels."""
+        self.succeed("plot", *arguments, "-o", "p.svg")
+        text = self.read("p.svg").decode()
+        return [[tuple(map(float, p.split())) for p in re.split("[ML]", d) if p]
+                for d in re.findall(r'stroke-width="1.6" d="([^"]*)"', text)]
+
+    def at(self, curve, frequency, rate=48000):
+        """The height of a curve at a frequency, from where the axis of frequencies lies."""
+        x = 64 + math.log(frequency / 20) / math.log(rate / 2 / 20) * (860 - 64 - 20)
+        return min(curve, key=lambda p: abs(p[0] - x))[1]
+
+    def test_responses(self):
+        magnitude, phase, delay = self.curves("-p", "gain:0.5", "-p", "conv1d:[0,0,1]")
+        self.assertEqual(len(magnitude), 600)
+        self.assertLess(max(y for _, y in magnitude) - min(y for _, y in magnitude), 0.1)
+        self.assertLess(max(y for _, y in delay) - min(y for _, y in delay), 0.1)
+        self.assertGreater(len(phase), 500)
+        # A low pass: 0, -3.01 and -12.3 dB; the axis of which ends at what the highest frequency has.
+        low, _, _ = self.curves("-p", "biquad:lowpass:freq=1000")
+        pass_, corner, octave = (self.at(low, f) for f in (50, 1000, 2000))
+        self.assertAlmostEqual((octave - pass_) / (corner - pass_), 12.38 / 3.01, delta=0.15)
+
+    def test_refuses(self):
+        for stages, what in ((["gain:0.5", "compand:-20,-20,0,-10", "gain:2"], "compand: it is not linear"),
+                             (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
+                             (["loudnorm:-20"], "loudnorm: it follows"), (["tone"], "tone")):
+            arguments = [a for stage in stages for a in ("-p", stage)]
+            self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
+        self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
 
 
 if __name__ == "__main__":
