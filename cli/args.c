@@ -29,6 +29,8 @@ const option options[] = {
      "one kernel for stages without neighbours, on a GPU; wait: for its compiler"},
     {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N", "samples, images, or rows of one image, at a time",
      1, G_MAXINT64},
+    {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",
+     "of sound that comes live through a pipe: hold nothing longer than this (20ms)"},
     {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",
      "wav, png, npy, raw, ...: of standard output, or of the output whatever its name"},
     {"in-format", 0, OPTION_TEXT, AT(in_format), FOR_RUN, "FORMAT",

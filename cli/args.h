@@ -23,7 +23,7 @@ typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *trace, *device;
-  const char *format, *in_format, *raw;
+  const char *format, *in_format, *raw, *latency;
   gint64 threads, chunk, max_pixels, max_memory, rate;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */

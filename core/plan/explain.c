@@ -97,6 +97,9 @@ static void append_work(GString *s, const fc_plan *plan) {
     g_string_append_printf(s, ", %d at a time on %d thread%s", plan->crew, plan->threads,
                            plan->threads == 1 ? "" : "s");
   g_string_append_printf(s, ", about %.3g MB of buffers", fc_plan_bytes(plan) / 1e6);
+  if (plan->live)
+    g_string_append_printf(s, ", sound is held for %.3g ms",
+                           (double)fc_plan_held(plan, plan->chunk) / plan->links[0].rate * 1e3);
   if (plan->chunk < plan->freely)
     g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
   if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");

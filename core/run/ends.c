@@ -255,6 +255,7 @@ static void append_options(GByteArray *key, const fc_chain *chain, const fc_opti
                             o->precision,
                             o->chunk,
                             o->fuse,
+                            (gint64)(o->latency * 1e9),
                             (gint64)chain->context->max_memory,
                             (gint64)(gintptr)chain->context->driver};
   append(key, device, strlen(device) + 1);

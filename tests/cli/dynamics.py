@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Loudness, dynamics, equalizers and pictures of sound, by the command."""
+import array
 import json
 import math
+import os
 import re
+import select
+import subprocess
+import time
 
 import harness
 
@@ -223,6 +228,68 @@ class Plot(Case):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
+
+
+class Live(Case):
+    """Sound through pipes that stay open: what has come is out again but for what the latency allows."""
+
+    RATE, LATENCY = 48000, 0.02
+
+    def begin(self, *arguments):
+        process = subprocess.Popen([harness.COMMAND, "-i", "-", *arguments, "-o", "-", "--latency", "20ms"],
+                                   cwd=self.folder, env=harness.fixed_environment(), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, bufsize=0)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, process, got, wanted):
+        """Reads until so many bytes are there, for a minute at most."""
+        deadline = time.monotonic() + 60
+        while len(got) < wanted and time.monotonic() < deadline:
+            if select.select([process.stdout], [], [], 0.1)[0]:
+                got += os.read(process.stdout.fileno(), 1 << 16)
+        self.assertGreaterEqual(len(got), wanted)
+
+    def follow(self, process, frame, header):
+        got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(4800)])
+        for _ in range(5):
+            process.stdin.write(tone.tobytes())
+            sent += len(tone)
+            self.wait_for(process, got, header + frame * (sent - int(self.LATENCY * self.RATE)))
+        process.stdin.close()
+        self.wait_for(process, got, header + frame * sent)
+        self.assertEqual(process.wait(60), 0)
+        return bytes(got), tone * 5
+
+    def test_raw(self):
+        process = self.begin("--raw", "dtype=i16,channels=1,rate=48000", "--format", "raw", "-p", "limiter:0.9",
+                             "-p", "conv1d:[0,1,0]", "-p", "convert:i16")
+        got, sent = self.follow(process, 2, 0)
+        self.assertEqual(got, sent.tobytes())
+
+    def test_wav(self):
+        """Of a length that nobody knows, in and out."""
+        process = self.begin("--format", "wav", "-p", "gain:1")
+        process.stdin.write(harness.open_wav_header(1, self.RATE))
+        got, sent = self.follow(process, 2, 44)
+        self.assertEqual(got[:4] + got[8:12] + got[36:44], b"RIFFWAVEdata\xff\xff\xff\xff")
+        self.assertEqual(got[44:], sent.tobytes())
+        self.succeed("-i", self.write("open.wav", got), "-o", "closed.wav")
+        self.assertEqual(self.read("closed.wav")[-len(sent) * 2:], sent.tobytes())
+
+    def test_says_and_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(4000))
+        self.assertIn("sound is held for", self.succeed("-i", "in.wav", "-p", "limiter", "-o", "out.wav", "--latency", "20ms",
+                                                        "--dry-run"))
+        for stages, latency, what in ((["loudness"], "20ms", "most of it for loudness"),
+                                      (["limiter:ahead=0.1"], "0.05s", "most of it for limiter"),
+                                      (["gain:1"], "20", "no time"), (["gain:1"], "-3ms", "no time"),
+                                      (["waveform"], "20ms", "all of the sound")):
+            arguments = [a for stage in stages for a in ("-p", stage)]
+            output = "out.png" if stages == ["waveform"] else "out.wav"
+            self.assertIn(what, self.fails(2, "-i", "in.wav", *arguments, "-o", output, "--latency", latency))
 
 
 if __name__ == "__main__":
