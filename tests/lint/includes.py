@@ -33,9 +33,11 @@ FILTERS = {
     "generate": ("gpu", "pointwise"),
     "geometry": ("gpu",),
     "matrix": ("gpu", "gemm"),
+    "picture": ("fourier",),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
     "resample": ("gpu",),
+    "dynamics": (),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }
