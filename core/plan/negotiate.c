@@ -225,7 +225,8 @@ static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **err
   if (ps->op) {
     if (!negotiate_at_rate(plan, s, ANY_RATE, wanted, error)) return FALSE;
     const double rate = plan->links[s + 1].rate;
-    return !fc_stage_is_timed(ps->stage) || rate == ANY_RATE || negotiate_at_rate(plan, s, rate, wanted, error);
+    return !fc_stage_is_timed(ps->stage) || rate == ANY_RATE ||
+           negotiate_at_rate(plan, s, rate, wanted, error);
   }
   plan->links[s + 1] = plan->links[s];
   plan->links[s + 1].dtype = wanted;

@@ -29,6 +29,10 @@ static double bessel_i0(double x) {
   return sum;
 }
 
+double fc_window_kaiser(double beta, double x) {
+  return fabs(x) > 1 ? 0 : bessel_i0(beta * sqrt(1 - x * x)) / bessel_i0(beta);
+}
+
 static double value(fc_window kind, double beta, int64_t i, int64_t m) {
   static const double terms[][MOST_TERMS] = {
       [FC_WINDOW_RECT] = {1},

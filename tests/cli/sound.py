@@ -44,5 +44,40 @@ class Times(harness.Case):
         self.assertIn("crop: length: 0s is 0 samples at 8000 Hz: expected 1 to 1099511627776 samples", line)
 
 
+class Rates(harness.Case):
+    def setUp(self):
+        super().setUp()
+        harness.write_wav(self.path("in.wav"), harness.tone(30000, 2, 44100), 2, 44100)
+
+    def test_any_cut_gives_the_same_bytes(self):
+        for to, length in (("48k", 32654), ("44101", 30001), ("8000", 5443)):
+            self.succeed("-i", "in.wav", "-p", f"resample:{to}", "-p", "conv1d:[1,2,1]/4", "-o", "whole.wav", "-j", "1", "--chunk", "100000")
+            samples, channels, rate = harness.read_wav(self.path("whole.wav"))
+            self.assertEqual((len(samples), channels, rate), (2 * length, 2, int(to.replace("k", "000"))))
+            for chunk in (333, 4096):
+                self.succeed("-i", "in.wav", "-p", f"resample:{to}", "-p", "conv1d:[1,2,1]/4", "-o", "cut.wav", "-j", "2", "--chunk", str(chunk))
+                self.assertEqual(self.read("whole.wav"), self.read("cut.wav"), (to, chunk))
+
+    def test_a_stream_without_an_end(self):
+        self.succeed("-i", "in.wav", "-p", "resample:48k", "-o", "file.wav")
+        open_end = harness.open_wav_header(2, 44100) + self.read("in.wav")[44:]
+        got = self.succeed("-i", "-", "-p", "resample:48k", "-o", "-", "--format", "wav", input=open_end, text=False)
+        self.assertEqual(got[-2 * 2 * 32654:], self.read("file.wav")[-2 * 2 * 32654:])
+
+    def test_there_and_back(self):
+        """A chirp below both Nyquist frequencies comes back, but for the rounding to 16 bits and the click's overtones."""
+        self.succeed("-i", "in.wav", "-p", "crop:length=14000", "-p", "resample:96k:quality=best", "-p", "resample:44.1kHz:quality=best",
+                     "-o", "back.wav")
+        want, got = harness.read_wav(self.path("in.wav"))[0], harness.read_wav(self.path("back.wav"))[0]
+        self.assertEqual(len(got), 28002)  # the end lies between two samples of 96 kHz
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(want[2000:26000], got[2000:26000])), 1)
+
+    def test_mistakes(self):
+        harness.write_png(self.path("in.png"), [[1, 2], [3, 4]], 1)
+        self.assertIn("works on audio, not on images", self.fails(2, "-i", "in.png", "-p", "resample:8000", "-o", "o.png"))
+        self.assertIn("is too far for one step", self.fails(2, "-i", "in.wav", "-p", "resample:1:quality=best", "-p", "resample:900M",
+                                                            "-p", "resample:1:quality=best", "-o", "o.wav"))
+
+
 if __name__ == "__main__":
     harness.main()

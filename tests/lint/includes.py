@@ -33,6 +33,7 @@ FILTERS = {
     "generate": ("gpu", "pointwise"),
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
+    "polyphase": ("gpu", "fourier"),
     "recursive": ("gpu",),
     "stats": ("gpu",),
     "winstat": ("gpu",),
