@@ -35,6 +35,8 @@ const command commands[] = {
      inspect_command, NULL},
     {"formats", "formats [--json]", "files read and written, by which library", FOR_LIST, NULL,
      formats_command, NULL},
+    {"design", "design -p OPERATOR[:ARG]... --rate N [-o FILE]",
+     "the mask that an operator designs, as numbers", FOR_DESIGN, NULL, design_command, NULL},
     {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,

@@ -307,6 +307,36 @@ const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage) {
   return stage < chain->n ? chain->stages[stage].op : NULL;
 }
 
+double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error) {
+  fc_stage *s = stage < chain->n ? &chain->stages[stage] : NULL;
+  const char *name = s ? s->op->name : "an empty chain";
+  const fc_mask_designer *designer = s && s->op->extension ? s->op->extension(s->op, FC_DESIGNED_MASK) : NULL;
+  g_autofree double *taps = NULL;
+  gint64 made = 0;
+  void *self;
+  if (!designer || !FC_HAS(designer, design)) {
+    fc_fail(error, FC_INVALID, "%s: it designs no mask", name);
+    return NULL;
+  }
+  if (!fc_stage_instance(s, rate, &self, error)) return NULL;
+  for (gint64 room = 0; room == 0 || room < made;) {
+    room = made;
+    g_free(taps);
+    taps = g_try_new(double, (gsize)MAX(room, 1));
+    fc_enter_operator(name);
+    fc_status status = taps ? designer->design(&s->host.base, self, rate, taps, room, &made) : FC_NO_MEMORY;
+    fc_enter_operator(NULL);
+    if (!fc_stage_host_check(&s->host, name, "designing", status, error)) return NULL;
+    if (made < 1 || (room > 0 && made != room)) {
+      fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: a mask of %" G_GINT64_FORMAT " taps", name,
+              made);
+      return NULL;
+    }
+  }
+  *count = (gsize)made;
+  return g_steal_pointer(&taps);
+}
+
 const char **fc_chain_files(const fc_chain *chain) {
   GPtrArray *paths = g_ptr_array_new();
   for (guint i = 0; i < chain->n; i++) {

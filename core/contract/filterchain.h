@@ -161,6 +161,9 @@ FC_API void fc_chain_free(fc_chain *chain);
 FC_API void fc_chain_release(fc_chain *chain);
 FC_API guint fc_chain_length(const fc_chain *chain);
 FC_API const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage);
+/* The mask that a stage's operator designs for a signal of this rate: `count` taps, g_free. NULL where it
+ * designs none, or not with these arguments. */
+FC_API double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error);
 /* Paths of the files that its tables were read from, as they were given, and NULL; g_free, the paths stay the
  * chain's. */
 FC_API const char **fc_chain_files(const fc_chain *chain);

@@ -488,6 +488,20 @@ typedef struct fc_fusible {
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
 
+/* ---- extension "designed-mask/1" --------------------------------------- */
+
+/* Reached by operator->extension(op, FC_DESIGNED_MASK): an fc_mask_designer, of an operator that convolves
+ * with a mask that it designs. */
+#define FC_DESIGNED_MASK "designed-mask/1"
+
+typedef struct fc_mask_designer {
+  uint32_t size;
+  /* As negotiate: a host thread, no device, pure. The mask for a signal of this rate (0: not known), an
+   * impulse response: `*count` is how many taps it has, written to `taps` if there is `room` for all. */
+  fc_status (*design)(const fc_host *host, void *self, double rate, double *taps, int64_t room,
+                      int64_t *count);
+} fc_mask_designer;
+
 /* The one symbol a plugin exports. */
 FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);
 typedef const fc_plugin *(*fc_plugin_entry_fn)(void);

@@ -208,6 +208,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   gboolean decibel =
       (p->param->flags & FC_PARAM_DECIBEL) && end - after == 2 && g_ascii_strncasecmp(after, "dB", 2) == 0;
   double factor = has_unit(p->param, "Hz") ? fc_frequency_unit(after, (gsize)(end - after)) : 0;
+  if (has_unit(p->param, "dB") && end - after == 2 && g_ascii_strncasecmp(after, "dB", 2) == 0) factor = 1;
   if (decibel)
     number = pow(10, number / 20);
   else if (factor > 0)

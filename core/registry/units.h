@@ -5,6 +5,7 @@
  *   time       1.5s  250ms  20us  1:30:00  00:01:30.25  '1:30'  (hours before the minutes may be left out
  *              where nothing else is a ':', so within quotes in a chain)
  *   frequency  440Hz  3k  3kHz  1.2MHz
+ *   level      80dB, where that is the parameter's unit
  *
  * Where an operator counts samples (fc_param.unit "samples") a time is accepted too; it becomes samples when
  * the rate is known: fc_args_at_rate in params.h.

@@ -79,5 +79,35 @@ class Rates(harness.Case):
                                                             "-p", "resample:1:quality=best", "-o", "o.wav"))
 
 
+class Design(harness.Case):
+    def test_a_designed_mask_is_what_fir_convolves_with(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(9000, 2), 2)
+        for fir, taps in (("fir:lowpass=3k:taps=255", 255), ("fir:bandpass=300,3400:atten=60dB:width=100", 583),
+                          ("fir:highpass=80:window=hann:taps=401", 401), ("fir:bandstop=1k,1.1kHz:beta=5", 255),
+                          ("fir:lowpass=500:taps=20", 20)):
+            self.succeed("design", "-p", fir, "--rate", "16000", "-o", "mask.txt")
+            self.assertEqual(len([line for line in self.read("mask.txt").splitlines() if not line.startswith(b"#")]), taps)
+            self.succeed("-i", "in.wav", "-p", fir, "-o", "a.wav")
+            self.succeed("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "b.wav")
+            self.assertEqual(self.read("a.wav"), self.read("b.wav"), fir)
+        self.assertEqual(self.succeed("design", "-p", "fir:lowpass=500:taps=20", "--rate", "16000").encode(), self.read("mask.txt"))
+
+    def test_mistakes(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(900))
+        for fir, line in (("fir:taps=3", "fir: give one of lowpass, highpass, bandpass and bandstop, as in fir:lowpass=3k"),
+                          ("fir:lowpass=8k", "fir: lowpass=8k is not below half the sample rate, 8000 Hz"),
+                          ("fir:bandpass=300", "fir: 300: a band has two edges, the lower first, as in 300,3400"),
+                          ("fir:highpass=300:taps=4", "fir: taps=4: a filter that passes half the sample rate has an odd number of taps"),
+                          ("fir:lowpass=300:width=1e-5", "are the most: make width larger")):
+            self.assertIn(line, self.fails(2, "-i", "in.wav", "-p", fir, "-o", "o.wav"))
+            self.assertIn(line, self.fails(2, "design", "-p", fir, "--rate", "16000"))
+        self.assertEqual(self.fails(2, "design", "-p", "gain:2", "--rate", "8000"), "gain: it designs no mask")
+        self.assertEqual(self.fails(2, "design"), "design needs one operator: -p fir:lowpass=3k --rate 48000")
+        self.assertIn("the sample rate is not known", self.fails(2, "design", "-p", "fir:lowpass=300"))
+        self.write("there.txt", "1")
+        self.assertIn("there.txt: is there already", self.fails(1, "design", "-p", "fir:lowpass=1k", "--rate", "8000", "-n", "-o", "there.txt"))
+        self.assertIn("No such file", self.fails(1, "design", "-p", "fir:lowpass=1k", "--rate", "8000", "-o", "no/mask.txt"))
+
+
 if __name__ == "__main__":
     harness.main()
