@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Sound as people who come from sox and ffmpeg edit it: times, rates, fades, several files to one."""
+import math
+
 import harness
 
 
@@ -77,6 +79,57 @@ class Rates(harness.Case):
         self.assertIn("works on audio, not on images", self.fails(2, "-i", "in.png", "-p", "resample:8000", "-o", "o.png"))
         self.assertIn("is too far for one step", self.fails(2, "-i", "in.wav", "-p", "resample:1:quality=best", "-p", "resample:900M",
                                                             "-p", "resample:1:quality=best", "-o", "o.wav"))
+
+
+class Edits(harness.Case):
+    def setUp(self):
+        super().setUp()
+        harness.write_wav(self.path("in.wav"), counting(8000), rate=8000)
+
+    def result(self, *stages, source="in.wav", how=()):
+        self.succeed("-i", source, *(word for stage in stages for word in ("-p", stage)), "-o", "out.wav", *how)
+        return harness.read_wav(self.path("out.wav"))[0]
+
+    def test_trim(self):
+        self.assertEqual(self.result("trim:0.5s"), counting(4000, 4000))
+        self.assertEqual(self.result("trim:0.25s:to=0:00:00.5"), counting(2000, 2000))
+        self.assertEqual(self.result("trim:from=5:length=10ms"), counting(80, 5))
+        for trim, line in (("trim:1s", "nothing is left: it begins at sample 8000, and the sound ends at 8000, 1.000 s"),
+                           ("trim:0:to=1.5s", "sample 12000 is beyond the end of the sound, which is at 8000, 1.000 s"),
+                           ("trim:5:to=5", "to=5 is not behind from=5"), ("trim:5:to=8:length=3", "give to or length, not both")):
+            self.assertEqual(self.fails(2, "-i", "in.wav", "-p", trim, "-o", "o.wav").split("trim: ", 1)[-1], line)
+
+    def test_delay(self):
+        self.assertEqual(self.result("delay:10ms"), [0] * 80 + counting(8000))
+        harness.write_wav(self.path("two.wav"), counting(200), 2, 8000)
+        got = self.result("delay:0,4", source="two.wav")
+        self.assertEqual((got[0::2], got[1::2]), (counting(200)[0::2] + [0] * 4, [0] * 4 + counting(200)[1::2]))
+        self.assertIn("2 delays for 1 channel", self.fails(2, "-i", "in.wav", "-p", "delay:1,2", "-o", "o.wav"))
+
+    def test_reverse(self):
+        self.assertEqual(self.result("reverse", how=("--chunk", "777")), counting(8000)[::-1])
+        self.assertEqual(self.result("reverse", "reverse"), counting(8000))
+
+    def test_fade(self):
+        harness.write_wav(self.path("flat.wav"), [10000] * 8000, rate=8000)
+        for shape, curve in (("linear", lambda u: u), ("cosine", lambda u: (1 - math.cos(math.pi * u)) / 2),
+                             ("power", lambda u: math.sin(math.pi / 2 * u)), ("log", lambda u: 10 ** (-5 * (1 - u)) if u else 0)):
+            got = self.result(f"fade:in=250ms:out=0.5s:shape={shape}", source="flat.wav")
+            for i in range(8000):
+                want = 10000 * curve(min(i / 2000, 1)) * curve(min((7999 - i) / 4000, 1))
+                self.assertLess(abs(got[i] - want), 0.51, (shape, i))
+            self.assertEqual(got, self.result(f"fade:in=250ms:out=0.5s:shape={shape}", source="flat.wav", how=("-q", "--chunk", "100", "-j", "2")))
+        self.assertIn("a fade of 16000 samples is longer than the sound, which has 8000",
+                      self.fails(2, "-i", "in.wav", "-p", "fade:out=2s", "-o", "o.wav"))
+
+    def test_a_fade_where_a_stream_ends(self):
+        """Nobody knows where, until it does."""
+        self.result("fade:in=10ms:out=300ms")
+        stream = harness.open_wav_header(1, 8000) + self.read("in.wav")[44:]
+        for chunk in ("64", "1000", "100000"):
+            got = self.succeed("-q", "-i", "-", "-p", "fade:in=10ms:out=300ms", "-o", "-", "--format", "wav", "--chunk", chunk, input=stream,
+                               text=False)
+            self.assertEqual(got[-16000:], self.read("out.wav")[-16000:], chunk)
 
 
 class Design(harness.Case):

@@ -36,6 +36,7 @@ FILTERS = {
     "polyphase": ("gpu", "fourier"),
     "recursive": ("gpu",),
     "stats": ("gpu",),
+    "timeline": ("gpu",),
     "winstat": ("gpu",),
 }
 
