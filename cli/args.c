@@ -14,6 +14,8 @@
 const option options[] = {
     {"input", 'i', OPTION_WORDS, AT(inputs), FOR_RUN, "FILE...",
      "read FILE; - is standard input; several make a batch; a generator needs none"},
+    {"concat", 0, OPTION_FLAG, AT(concat), FOR_RUN, NULL,
+     "several inputs, one after another, to one output: sounds"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN | FOR_DESIGN, "OP[:ARG]...",
      "the next stage of the chain"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN | FOR_DESIGN, "FILE",

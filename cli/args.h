@@ -28,7 +28,7 @@ typedef struct arguments {
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int progress;  /* progress_mode, -1 when not given */
-  gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
+  gboolean concat, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
 } arguments;
 
 /* LIST: given again and again; WORDS: so is what follows its value. */

@@ -202,10 +202,17 @@ typedef struct fc_options {
   const int *cancel; /* read atomically between chunks and while a pipe is waited for: non-zero stops the run;
                         NULL */
   int fuse;          /* fc_fuse */
+  /* Files that follow the input, one after another, as if they were one; sounds of the same rate and
+   * channels. The output has the metadata and the sample format of the first. Ends with NULL; NULL: there are
+   * none. */
+  const char *const *followers;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
-  { sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+  {                                                                                                          \
+    sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
+        NULL                                                                                                 \
+  }
 
 /* One measured value. */
 typedef struct fc_measured {

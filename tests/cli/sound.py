@@ -132,6 +132,50 @@ class Edits(harness.Case):
             self.assertEqual(got[-16000:], self.read("out.wav")[-16000:], chunk)
 
 
+class Concatenation(harness.Case):
+    def setUp(self):
+        super().setUp()
+        for name, first in (("a.wav", 0), ("b.wav", 900), ("c.wav", 2000)):
+            harness.write_wav(self.path(name), counting(700 + first, first), rate=8000)
+
+    def test_one_after_another(self):
+        want = counting(700) + counting(1600, 900) + counting(2700, 2000)
+        for how in ((), ("--chunk", "300"), ("--chunk", "701", "-j", "2")):
+            self.succeed("--concat", "-i", "a.wav", "b.wav", "c.wav", "-o", "out.wav", *how)
+            self.assertEqual(harness.read_wav(self.path("out.wav")), (want, 1, 8000))
+        self.succeed("--concat", "-i", "a.wav", "b.wav", "c.wav", "-p", "trim:699:length=3", "-o", "cut.wav")
+        self.assertEqual(harness.read_wav(self.path("cut.wav"))[0], [699, 900, 901])
+        self.succeed("--concat", "-i", "a.wav", "-o", "one.wav")
+        self.assertEqual(harness.read_wav(self.path("one.wav"))[0], counting(700))
+
+    def test_a_stream_among_them(self):
+        stream = harness.open_wav_header(1, 8000) + self.read("b.wav")[44:]
+        self.succeed("--concat", "-i", "a.wav", "-", "c.wav", "-p", "reverse", "-o", "out.wav", input=stream, text=False)
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0][::-1], counting(700) + counting(1600, 900) + counting(2700, 2000))
+
+    def test_element_types(self):
+        self.succeed("-i", "b.wav", "-p", "convert:u8", "-o", "b8.wav")
+        self.succeed("-i", "b.wav", "-p", "convert:f32", "-o", "bf.wav")
+        self.succeed("--concat", "-i", "a.wav", "bf.wav", "-o", "out.wav")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], counting(700) + counting(1600, 900))
+        self.succeed("--concat", "-i", "a.wav", "b8.wav", "-o", "out.wav")
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(harness.read_wav(self.path("out.wav"))[0],
+                                                            counting(700) + counting(1600, 900))), 128)
+
+    def test_mistakes(self):
+        harness.write_wav(self.path("fast.wav"), counting(10), rate=16000)
+        harness.write_wav(self.path("two.wav"), counting(10), 2, 8000)
+        harness.write_png(self.path("in.png"), [[1, 2], [3, 4]], 1)
+        for other, line in (("fast.wav", "fast.wav: 16000 Hz cannot follow 8000 Hz of a.wav; resample one of them"),
+                            ("two.wav", "two.wav: 2 channels cannot follow 1 of a.wav; mix one of them"),
+                            ("in.png", "in.png: only sounds can follow each other in one output")):
+            self.assertEqual(self.fails(2, "--concat", "-i", "a.wav", other, "-o", "o.wav"), line)
+        self.assertIn("no.wav: cannot be opened: No such file", self.fails(1, "--concat", "-i", "a.wav", "no.wav", "-o", "o.wav"))
+        self.assertIn("--report would overwrite b.wav", self.fails(2, "--concat", "-i", "a.wav", "b.wav", "-p", "stats", "--report", "b.wav"))
+        self.assertIn("--concat joins sounds", self.fails(2, "-i", "a.wav", "b.wav", "-o", "o.wav"))
+        self.assertNotIn("o.wav", self.files())
+
+
 class Design(harness.Case):
     def test_a_designed_mask_is_what_fir_convolves_with(self):
         harness.write_wav(self.path("in.wav"), harness.tone(9000, 2), 2)
