@@ -221,7 +221,7 @@ static void trim(fc_stage *stage, guint most) {
 /* What prepare is told of a format. */
 static fc_format without_extents(const fc_format *f, gboolean shaped) {
   fc_format told = *f;
-  told.time_num = told.time_den = 0;
+  told.time_num = told.time_den = 0, told.framed = 0;
   for (int a = 0; a < FC_AXES; a++)
     if (a != FC_AXIS_C && !shaped) told.extent[a] = FC_UNKNOWN;
   return told;

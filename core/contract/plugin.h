@@ -249,9 +249,9 @@ typedef enum fc_alpha {
 } fc_alpha;
 
 /*
- * What a signal is. Meaning - color, alpha, channels, time - has "unknown", which is zero, and is passed on
- * from input to output only by operators with FC_OP_KEEPS_MEANING; for all others the host clears it in `out`
- * before negotiate, which may set what it knows.
+ * What a signal is. Meaning - color, alpha, channels, time, framed - has "unknown", which is zero, and is
+ * passed on from input to output only by operators with FC_OP_KEEPS_MEANING; for all others the host clears
+ * it in `out` before negotiate, which may set what it knows.
  */
 typedef struct fc_format {
   uint32_t size;
@@ -269,6 +269,7 @@ typedef struct fc_format {
   int32_t alpha;           /* fc_alpha */
   uint64_t channels; /* sound: bit i is speaker i of WAVEFORMATEXTENSIBLE's mask, channels in that order */
   int64_t time_num, time_den; /* of the first element, in seconds: num / den; den 0 is unknown */
+  int64_t framed; /* of overlapping frames (stft): how many samples they were cut from; 0 is unknown */
 } fc_format;
 
 /* The whole axis is needed whatever the output; the input view then spans it. */
@@ -416,8 +417,8 @@ typedef struct fc_backend {
   2u                   /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
 #define FC_OP_NOISE 4u /* adds noise, which may lead beyond a range whose ends the signal touches */
 #define FC_OP_KEEPS_MEANING                                                                                  \
-  8u                        /* what samples mean is the same in the output: color, alpha, channels, time     \
-                             */
+  8u                        /* what samples mean is the same in the output: color, alpha, channels, time,    \
+                             framed */
 #define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 
 typedef struct fc_operator fc_operator;

@@ -151,7 +151,7 @@ static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *
     out->stored = plan->stored, out->bits = plan->stored_bits;
   if (ps->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH)) return;
   out->color = FC_COLOR_UNKNOWN, out->alpha = FC_ALPHA_UNKNOWN, out->channels = 0;
-  out->time_num = out->time_den = 0;
+  out->time_num = out->time_den = 0, out->framed = 0;
 }
 
 /* The element type that a stage is given of something that it may not be able to load. */

@@ -81,6 +81,27 @@ class Rates(harness.Case):
                                                             "-p", "resample:1:quality=best", "-o", "o.wav"))
 
 
+class Spectra(harness.Case):
+    def test_there_and_back_gives_the_length(self):
+        """From a file and from a stream whose end nobody knows, through stages that leave the frames alone."""
+        for length in (1, 15, 16, 4000, 4001, 4015):
+            samples = harness.tone(length, 2)
+            harness.write_wav(self.path("in.wav"), samples, 2)
+            for chain in (("stft:64:hop=16", "istft:64:hop=16"), ("stft:64:hop=16", "gain:2", "gain:0.5", "istft:64:hop=16"),
+                          ("stft:64:hop=16:center=no:window=hamming", "istft:64:hop=16:center=no:window=hamming")):
+                stages = [word for stage in chain for word in ("-p", stage)]
+                self.succeed("-i", "in.wav", *stages, "-o", "out.wav")
+                self.assertEqual(harness.read_wav(self.path("out.wav"))[0], list(samples), (length, chain))
+                got = self.succeed("-i", "-", *stages, "-o", "-", "--format", "wav", "--chunk", "100", text=False,
+                                   input=harness.open_wav_header(2) + self.read("in.wav")[44:])
+                self.assertEqual(got.split(b"data", 1)[1][4:], self.read("in.wav")[44:], (length, chain))
+
+    def test_frames_that_were_cut_have_a_length_of_their_own(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(4001))
+        self.succeed("-i", "in.wav", "-p", "stft:64:hop=16", "-p", "crop:length=100", "-p", "istft:64:hop=16", "-o", "out.wav")
+        self.assertEqual(len(harness.read_wav(self.path("out.wav"))[0]), 99 * 16)
+
+
 class Edits(harness.Case):
     def setUp(self):
         super().setUp()

@@ -95,7 +95,7 @@ static gboolean check_terms(trial *t, verdict *v) {
 /* What samples mean is unknown of an output unless the operator keeps it. */
 static void forget_meaning(fc_format *f) {
   f->color = FC_COLOR_UNKNOWN, f->alpha = FC_ALPHA_UNKNOWN, f->channels = 0;
-  f->time_num = f->time_den = 0;
+  f->time_num = f->time_den = 0, f->framed = 0;
 }
 
 static fc_status ask(trial *t, int wanted, const fc_format *ins, fc_format *out, fc_terms *terms,
