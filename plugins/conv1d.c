@@ -4,13 +4,23 @@
  */
 #include "plugins/convolution.h"
 
+#include "filters/polyphase/resample.h"
 #include "plugins/border.h"
 
 enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, METHOD, N_PARAMS };
 
+/* An impulse response at a signal's rate that is not its own. */
+typedef struct at_rate {
+  double rate;
+  convolution filter;
+  struct at_rate *next;
+} at_rate;
+
 /* An instance: the mask ready for use but for its element type. */
 typedef struct conv1d {
   convolution base;
+  at_rate *others; /* made in negotiate */
+  int flip, normalize;
   const fc_arg *border, *value; /* the host's */
   const fc_table *table;
 } conv1d;
@@ -19,7 +29,13 @@ typedef struct conv1d {
 
 static void destroy(void *instance) {
   conv1d *self = instance;
-  if (self) convolution_finish(&self->base);
+  if (!self) return;
+  convolution_finish(&self->base);
+  for (at_rate *one = self->others, *next; one; one = next) {
+    next = one->next;
+    convolution_finish(&one->filter);
+    free(one);
+  }
   free(self);
 }
 
@@ -35,8 +51,9 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
   self->base.axis = (int)args[AXIS]->ints[0], self->base.mode = (int)args[MODE]->ints[0];
   self->base.method = (int)args[METHOD]->ints[0];
   const int64_t masks = table->rows == 1 ? 1 : table->cols;
-  status = convolution_init(host, &self->base, table->name, table->data, count / masks, masks,
-                            args[FLIP]->ints[0] != 0, args[NORMALIZE]->ints[0] != 0);
+  self->flip = args[FLIP]->ints[0] != 0, self->normalize = args[NORMALIZE]->ints[0] != 0;
+  status = convolution_init(host, &self->base, table->name, table->data, count / masks, masks, self->flip,
+                            self->normalize);
   if (status != FC_OK)
     free(self);
   else
@@ -58,32 +75,113 @@ static fc_status check_format(const fc_host *host, const conv1d *self, const fc_
         "is one column or one row",
         table->name, (long long)self->base.masks, channels == 1 ? "is" : "are", (long long)channels,
         channels == 1 ? "" : "s");
-  if (table->rate > 0 && in->rate > 0 && table->rate != in->rate)
-    return host->fail(host, FC_INVALID, "%s: a mask at %g Hz for a signal at %g Hz; resample one of them",
-                      table->name, table->rate, in->rate);
   return FC_OK;
 }
 
+/* ---- impulse responses at another rate ------------------------------------------ */
+
+static int is_at(const conv1d *self, double rate) {
+  return self->table->rate <= 0 || rate <= 0 || self->table->rate == rate;
+}
+
+static fc_view mask_view(double *data, int64_t length, int64_t channels) {
+  const int64_t size = (int64_t)sizeof(double), row = size * channels;
+  return (fc_view){.size = sizeof(fc_view),
+                   .dtype = FC_F64,
+                   .kind = FC_AUDIO,
+                   .device = FC_HOST,
+                   .data = data,
+                   .shape = {1, 1, length, channels},
+                   .stride = {row * length, row * length, row, size},
+                   .extent = {1, 1, length, channels}};
+}
+
+/* Resampled, in silence; there are fewer or more samples in a second, so that each weighs as much more or
+ * less. */
+static fc_status resample(const fc_resample *r, const conv1d *self, double *to, int64_t length) {
+  const int64_t masks = self->base.masks, taps = self->base.taps, count = taps * masks;
+  fc_resample work = *r;
+  work.compute = FC_F64, work.isa = fc_isa_best();
+  double *padded = calloc((size_t)(count + 2 * r->taps * masks), sizeof *padded);
+  void *table = malloc(fc_resample_table_bytes(&work)), *scratch = malloc(fc_resample_scratch(&work));
+  fc_status status = FC_NO_MEMORY;
+  if (padded && table && scratch) {
+    fc_resample_fill(&work, table);
+    work.table = table;
+    memcpy(padded + r->taps * masks, self->table->data, (size_t)count * sizeof *padded);
+    const fc_view in = mask_view(padded + r->taps * masks, taps, masks), out = mask_view(to, length, masks);
+    status = fc_resample_cpu(&work, &in, &out, scratch, NULL);
+  }
+  for (int64_t i = 0; i < length * masks; i++) to[i] *= (double)r->down / (double)r->up;
+  free(padded), free(table), free(scratch);
+  return status;
+}
+
+static fc_status make_at(const fc_host *host, const conv1d *self, double rate, convolution *c) {
+  fc_resample r;
+  const double own = self->table->rate;
+  if (fc_resample_design(own, rate, FC_RESAMPLE_BEST, &r) != FC_OK)
+    return host->fail(host, FC_INVALID,
+                      "%s: a mask at %.10g Hz for a signal at %.10g Hz; resample one of them",
+                      self->table->name, own, rate);
+  const int64_t length = fc_resample_length(&r, self->base.taps);
+  double *taps = calloc((size_t)(length * self->base.masks), sizeof *taps);
+  fc_status status = taps ? resample(&r, self, taps, length) : FC_NO_MEMORY;
+  *c = (convolution){.axis = self->base.axis, .mode = self->base.mode, .method = self->base.method};
+  if (status == FC_OK)
+    status = convolution_init(host, c, self->table->name, taps, length, self->base.masks, self->flip,
+                              self->normalize);
+  else
+    host->fail(host, status, "%s: no memory to resample it", self->table->name);
+  free(taps);
+  return status;
+}
+
+static const convolution *find_at(const conv1d *self, double rate) {
+  if (is_at(self, rate)) return &self->base;
+  for (const at_rate *one = self->others; one; one = one->next)
+    if (one->rate == rate) return &one->filter;
+  return NULL;
+}
+
+/* ---- terms ------------------------------------------------------------------------ */
+
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   conv1d *self = instance;
+  const double rate = terms->in[0]->rate;
   fc_status status = check_format(host, self, terms->in[0]);
   if (status != FC_OK) return status;
+  if (!find_at(self, rate)) {
+    at_rate *one = calloc(1, sizeof *one);
+    if (!one) return host->fail(host, FC_NO_MEMORY, "out of memory");
+    status = make_at(host, self, rate, &one->filter);
+    if (status != FC_OK) {
+      free(one);
+      return status;
+    }
+    one->rate = rate, one->next = self->others, self->others = one;
+    host->log(host, FC_LEVEL_WARNING, "conv1d: %s is resampled from %.10g to %.10g Hz", self->table->name,
+              self->table->rate, rate);
+  }
   border_terms(self->border, self->value, terms);
-  return convolution_terms(host, &self->base, terms);
+  return convolution_terms(host, find_at(self, rate), terms);
 }
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  return convolution_prepare(host, &((const conv1d *)instance)->base, setup, prepared);
+  const convolution *c = find_at(instance, setup->in[0]->rate);
+  if (!c) return host->fail(host, FC_FATAL, "it was not asked about this rate");
+  return convolution_prepare(host, c, setup, prepared);
 }
 
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
-    [MASK] =
-        FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK, "mask",
-                       "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or "
-                       "written out, [1,2,1]/4. One row or one column is one mask for all channels; several "
-                       "columns are one mask a channel. A sound file must have the signal's sample rate."),
+    [MASK] = FC_TABLE_PARAM(
+        FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK, "mask",
+        "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or "
+        "written out, [1,2,1]/4. One row or one column is one mask for all channels; several "
+        "columns are one mask a channel. A sound file of another sample rate than the signal's is resampled, "
+        "which is said."),
     [AXIS] = FC_ENUM_PARAM(0, "axis", "The axis to convolve along.", "x",
                            FC_CHOICES(FC_CHOICE(FC_AXIS_X, "x", "along the rows, which is time for sound"),
                                       FC_CHOICE(FC_AXIS_Y, "y", "down the columns of an image"),

@@ -80,6 +80,18 @@ class Rates(harness.Case):
         self.assertIn("is too far for one step", self.fails(2, "-i", "in.wav", "-p", "resample:1:quality=best", "-p", "resample:900M",
                                                             "-p", "resample:1:quality=best", "-o", "o.wav"))
 
+    def test_an_impulse_response_at_another_rate(self):
+        response = [int(2500 * math.exp(-i / 40) * math.sin(i / 5)) for i in range(300)]
+        harness.write_wav(self.path("hall.wav"), response, rate=16000)
+        self.succeed("-i", "hall.wav", "-p", "resample:44100:quality=best", "-p", "gain:0.36281179138321995", "-p", "convert:f32",
+                     "-o", "hall.npy")
+        done = self.run_command("-i", "in.wav", "-p", "conv1d:hall.wav", "-o", "a.wav")
+        self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: conv1d: hall.wav is resampled from 16000 to 44100 Hz\n"))
+        self.succeed("-i", "in.wav", "-p", "conv1d:hall.npy", "-o", "b.wav")
+        a, b = harness.read_wav(self.path("a.wav"))[0], harness.read_wav(self.path("b.wav"))[0]
+        self.assertGreater(max(map(abs, a)), 1000)
+        self.assertLessEqual(max(abs(x - y) for x, y in zip(a, b)), 1)
+
 
 class Spectra(harness.Case):
     def test_there_and_back_gives_the_length(self):
