@@ -173,6 +173,14 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return convolution_prepare(host, c, setup, prepared);
 }
 
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
+                          fc_device_function *function) {
+  const convolution *c = find_at(instance, setup->in[0]->rate);
+  (void)host;
+  return c ? convolution_describe(c, setup, function) : FC_UNSUPPORTED;
+}
+FC_FUSIBLE(extension, describe)
+
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
@@ -242,6 +250,7 @@ static const fc_operator conv1d_operator = {
     .destroy = destroy,
     .negotiate = negotiate,
     CONVOLUTION_BACKENDS(prepare),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("conv1d", conv1d_operator)

@@ -15,6 +15,7 @@
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/conv1d_fft.h"
 #include "filters/conv1d/conv1d_overlap.h"
+#include "plugins/mask2d.h"
 #include "plugins/meaning.h"
 #include "plugins/single.h"
 
@@ -357,6 +358,21 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
   return fc_conv1d_cuda(&state->filter, job->in[0], job->out, job->stream, job->notes);
 }
 #endif
+
+/* Direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
+static inline fc_status convolution_describe(const convolution *self, const fc_setup *setup,
+                                             fc_device_function *function) {
+  const int along_x = self->axis == FC_AXIS_X;
+  const transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
+  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || t.overlap.n ||
+      self->taps > FC_CONV1D_BLOCK)
+    return FC_UNSUPPORTED;
+  const fc_status status =
+      mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
+                      (const double *const[]){self->mask}, &self->taps, 1, function);
+  function->flags &= ~FC_FUNCTION_ALONE;
+  return status;
+}
 
 /* The backends of an operator; members of fc_operator. */
 #define CONVOLUTION_BACKENDS(prepare)                                                                        \

@@ -127,12 +127,6 @@ static fc_status hand_out(const fc_host *host, void *self, double rate, double *
   return FC_OK;
 }
 
-static const void *extension(const fc_operator *op, const char *name) {
-  static const fc_mask_designer designer = {sizeof(fc_mask_designer), hand_out};
-  (void)op;
-  return strcmp(name, FC_DESIGNED_MASK) == 0 ? &designer : NULL;
-}
-
 /* ---- running ------------------------------------------------------------------ */
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
@@ -153,6 +147,24 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   status = convolution_prepare(host, &c, setup, prepared);
   convolution_finish(&c);
   return status;
+}
+
+static fc_status describe(const fc_host *host, void *self, const fc_setup *setup,
+                          fc_device_function *function) {
+  convolution c;
+  fc_status status = make(host, self, setup->in[0]->rate, &c);
+  if (status != FC_OK) return status;
+  status = convolution_describe(&c, setup, function);
+  convolution_finish(&c);
+  return status;
+}
+
+static const void *extension(const fc_operator *op, const char *name) {
+  static const fc_mask_designer designer = {sizeof(fc_mask_designer), hand_out};
+  static const fc_fusible fusible = {sizeof(fc_fusible), describe};
+  (void)op;
+  if (strcmp(name, FC_DESIGNED_MASK) == 0) return &designer;
+  return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;
 }
 
 /* ---- descriptor -------------------------------------------------------------- */
