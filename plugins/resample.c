@@ -111,7 +111,8 @@ static const fc_operator resample_operator = {
     .summary = "change the sample rate of sound",
     .doc =
         "Resamples sound by a polyphase filter: a sinc in a Kaiser window, of linear phase and without "
-        "delay, so that sample 0 stays where it is. Any two rates do; what is beyond the ends is silence.\n\n"
+        "delay, so that sample 0 stays where it is. Any two rates do; what is beyond the ends is silence. "
+        "Sound that has the rate already is left as it is.\n\n"
         "    resample:44100\n"
         "    resample:48k:quality=best\n\n"
         "The output has ceil(length * rate / input rate) samples: all that lie before the input's end, as "

@@ -62,6 +62,7 @@ fc_status fc_resample_design(double from, double to, fc_resample_quality quality
   const double length = (g->attenuation - 7.95) / (14.36 * (r->stop - r->pass)) + 1;
   if (length > (double)TABLE_MOST) return FC_UNSUPPORTED;
   r->taps = ((int64_t)ceil(length) + FC_RESAMPLE_LANES - 1) / FC_RESAMPLE_LANES * FC_RESAMPLE_LANES;
+  if (r->up == r->down) r->taps = FC_RESAMPLE_LANES; /* of which one is 1 */
   r->before = r->taps / 2 - 1;
   r->phases = r->up;
   if (r->up > FC_RESAMPLE_PHASES) /* of a wider sinc fewer rows do */
@@ -74,8 +75,9 @@ size_t fc_resample_table_bytes(const fc_resample *r) {
   return (size_t)(r->phases + 1) * (size_t)r->taps * fc_dtype_size(r->compute);
 }
 
-/* h, `at` samples from its centre. */
+/* h, `at` samples from its centre. Between equal rates there is nothing to filter. */
 static double impulse(const fc_resample *r, double at) {
+  if (r->up == r->down) return fabs(at) < 0.5;
   const double turns = r->pass + r->stop, x = at / (0.5 * (double)r->taps), angle = PI * turns * at;
   if (fabs(x) > 1) return 0;
   return turns * (at == 0 ? 1 : sin(angle) / angle) * fc_window_kaiser(r->beta, x);

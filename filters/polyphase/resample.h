@@ -9,8 +9,8 @@
  *
  * h is a sinc times a Kaiser window (J. F. Kaiser, 1974): with n the lower of both Nyquist frequencies, what
  * is below pass * n goes through, what is above n is stopped, and half way between it is at -6 dB. So nothing
- * is folded back, and the delay is none: the phase is linear, output 0 lies on input 0. The taps of each
- * output add up to 1.
+ * is folded back, and the delay is none: the phase is linear, output 0 lies on input 0. Between equal
+ * rates samples are themselves. The taps of each output add up to 1.
  *
  * There are `up` different fractions. While these are no more than FC_RESAMPLE_PHASES, the table has a row of
  * taps for each. Otherwise (44100 to 44101) it has rows for `phases` fractions, and the taps are

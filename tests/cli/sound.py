@@ -127,6 +127,7 @@ class Edits(harness.Case):
         self.assertEqual(self.result("trim:0.5s"), counting(4000, 4000))
         self.assertEqual(self.result("trim:0.25s:to=0:00:00.5"), counting(2000, 2000))
         self.assertEqual(self.result("trim:from=5:length=10ms"), counting(80, 5))
+        self.assertEqual(self.result("resample:8k", "trim:0:00:00.5:to=0:00:01"), counting(4000, 4000))
         for trim, line in (("trim:1s", "nothing is left: it begins at sample 8000, and the sound ends at 8000, 1.000 s"),
                            ("trim:0:to=1.5s", "sample 12000 is beyond the end of the sound, which is at 8000, 1.000 s"),
                            ("trim:5:to=5", "to=5 is not behind from=5"), ("trim:5:to=8:length=3", "give to or length, not both")):

@@ -164,6 +164,17 @@ static void check_designs(void) {
         "lengths");
 }
 
+static void check_equal_rates(void) {
+  fc_resample r = make(44100, 44100, FC_RESAMPLE_BEST, FC_F32);
+  const int64_t shape[FC_AXES] = {1, 1, 300, 2};
+  signal in = sound_new(&r, FC_I16, 300, 2, LAYOUT_INTERLEAVED);
+  signal out = signal_new(FC_AUDIO, FC_I16, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  run(&r, &in.view, &out.view, NULL);
+  CHECK(memcmp(in.view.data, out.view.data, 300 * 2 * sizeof(int16_t)) == 0, "samples have changed");
+  signal_free(&in), signal_free(&out);
+  finish(&r);
+}
+
 /* ---- versions, cuts ----------------------------------------------------------- */
 
 /* Pieces, each of which begins at an input of its own. */
@@ -220,6 +231,7 @@ int main(int argc, char **argv) {
   random_start(20261123);
   check_goldens(argv[1]);
   check_designs();
+  check_equal_rates();
   check_bands(2, 3);
   check_bands(48000, 16000);
   check_tones(44100, 48000);
