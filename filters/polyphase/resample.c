@@ -75,12 +75,12 @@ size_t fc_resample_table_bytes(const fc_resample *r) {
   return (size_t)(r->phases + 1) * (size_t)r->taps * fc_dtype_size(r->compute);
 }
 
-/* h, `at` samples from its centre. Between equal rates there is nothing to filter. */
+/* h, `at` samples from its centre, but for a factor. Between equal rates there is nothing to filter. */
 static double impulse(const fc_resample *r, double at) {
   if (r->up == r->down) return fabs(at) < 0.5;
   const double turns = r->pass + r->stop, x = at / (0.5 * (double)r->taps), angle = PI * turns * at;
   if (fabs(x) > 1) return 0;
-  return turns * (at == 0 ? 1 : sin(angle) / angle) * fc_window_kaiser(r->beta, x);
+  return (at == 0 ? 1 : sin(angle) / angle) * fc_bessel_i0(r->beta * sqrt(1 - x * x));
 }
 
 static void put(const fc_resample *r, void *table, int64_t row, int64_t tap, double v) {
