@@ -186,8 +186,13 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
   if (plain) {
     number = (double)whole;
   } else {
-    if (fc_number_scan(word, word + length, &number) != word + length)
-      return fail_value(p, word, length, "is no number", error);
+    const char *after = fc_number_scan(word, word + length, &number);
+    if (after != word + length) {
+      const gboolean time =
+          after && g_ascii_isalpha(*after) && *after != 'x' && has_unit(p->param, "samples");
+      return fail_value(p, word, length, time ? "is no number, nor a time such as 1.5s" : "is no number",
+                        error);
+    }
     if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
       return fail_value(p, word, length, "is no whole number", error);
     if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
@@ -430,12 +435,24 @@ static int find_param(const fc_operator *op, const char *key) {
   return -1;
 }
 
+/* The rest of 1:30, which ':' has cut: two digits, given to an operator that counts samples. */
+static gboolean is_cut_time(const fc_operator *op, const char *word) {
+  gboolean counts = FALSE;
+  for (guint i = 0; i < op->n_params; i++) counts |= has_unit(op->params[i], "samples");
+  return counts && g_ascii_isdigit(word[0]) && g_ascii_isdigit(word[1]) && (!word[2] || word[2] == '.');
+}
+
 static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
   char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" is too much: it takes no parameters", op->name, shown);
+  else if (!arg->quoted && is_cut_time(op, arg->value))
+    fc_fail(
+        error, FC_INVALID,
+        "%s: \"%s\" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'",
+        op->name, shown);
   else
     fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s",
             op->name, shown, all);

@@ -67,7 +67,8 @@ fc_source *fc_joined_source(fc_source **sources, guint n, GError **error) {
   fc_format *all = &me->base.format;
   gboolean ok = TRUE;
   me->parts = g_memdup2(sources, n * sizeof *sources), me->n = n;
-  me->base.name = g_strdup(sources[0]->name);
+  me->base.name =
+      n > 1 ? g_strdup_printf("%s and %u more", sources[0]->name, n - 1) : g_strdup(sources[0]->name);
   me->base.read = read_joined, me->base.free = free_joined;
   *all = sources[0]->format;
   for (guint i = 1; i < n && ok; i++) {

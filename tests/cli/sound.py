@@ -42,6 +42,10 @@ class Times(harness.Case):
         harness.write_npy(self.path("in.npy"), (4, 5), [0] * 20)
         line = self.fails(2, "-i", "in.npy", "-p", "crop:start=1s", "-o", "o.npy")
         self.assertIn("crop: start: 1s is a time, and the sample rate is not known: give samples", line)
+        line = self.fails(2, "-i", "in.wav", "-p", "crop:start=1:30", "-o", "o.wav")
+        self.assertEqual(line, """crop: "30" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'""")
+        line = self.fails(2, "-i", "in.wav", "-p", "crop:start=2sec", "-o", "o.wav")
+        self.assertIn("crop: start: 2sec is no number, nor a time such as 1.5s: expected 0 to", line)
         line = self.fails(2, "-i", "in.wav", "-p", "crop:length=0s", "-o", "o.wav")
         self.assertIn("crop: length: 0s is 0 samples at 8000 Hz: expected 1 to 1099511627776 samples", line)
 
