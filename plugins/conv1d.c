@@ -4,7 +4,7 @@
  */
 #include "plugins/convolution.h"
 
-#include "filters/polyphase/resample.h"
+#include "filters/polyphase/polyphase.h"
 #include "plugins/border.h"
 
 enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, METHOD, N_PARAMS };
@@ -98,19 +98,19 @@ static fc_view mask_view(double *data, int64_t length, int64_t channels) {
 
 /* Resampled, in silence; there are fewer or more samples in a second, so that each weighs as much more or
  * less. */
-static fc_status resample(const fc_resample *r, const conv1d *self, double *to, int64_t length) {
+static fc_status resample(const fc_polyphase *r, const conv1d *self, double *to, int64_t length) {
   const int64_t masks = self->base.masks, taps = self->base.taps, count = taps * masks;
-  fc_resample work = *r;
+  fc_polyphase work = *r;
   work.compute = FC_F64, work.isa = fc_isa_best();
   double *padded = calloc((size_t)(count + 2 * r->taps * masks), sizeof *padded);
-  void *table = malloc(fc_resample_table_bytes(&work)), *scratch = malloc(fc_resample_scratch(&work));
+  void *table = malloc(fc_polyphase_table_bytes(&work)), *scratch = malloc(fc_polyphase_scratch(&work));
   fc_status status = FC_NO_MEMORY;
   if (padded && table && scratch) {
-    fc_resample_fill(&work, table);
+    fc_polyphase_fill(&work, table);
     work.table = table;
     memcpy(padded + r->taps * masks, self->table->data, (size_t)count * sizeof *padded);
     const fc_view in = mask_view(padded + r->taps * masks, taps, masks), out = mask_view(to, length, masks);
-    status = fc_resample_cpu(&work, &in, &out, scratch, NULL);
+    status = fc_polyphase_cpu(&work, &in, &out, scratch, NULL);
   }
   for (int64_t i = 0; i < length * masks; i++) to[i] *= (double)r->down / (double)r->up;
   free(padded), free(table), free(scratch);
@@ -118,13 +118,13 @@ static fc_status resample(const fc_resample *r, const conv1d *self, double *to, 
 }
 
 static fc_status make_at(const fc_host *host, const conv1d *self, double rate, convolution *c) {
-  fc_resample r;
+  fc_polyphase r;
   const double own = self->table->rate;
-  if (fc_resample_design(own, rate, FC_RESAMPLE_BEST, &r) != FC_OK)
+  if (fc_polyphase_design(own, rate, FC_POLYPHASE_BEST, &r) != FC_OK)
     return host->fail(host, FC_INVALID,
                       "%s: a mask at %.10g Hz for a signal at %.10g Hz; resample one of them",
                       self->table->name, own, rate);
-  const int64_t length = fc_resample_length(&r, self->base.taps);
+  const int64_t length = fc_polyphase_length(&r, self->base.taps);
   double *taps = calloc((size_t)(length * self->base.masks), sizeof *taps);
   fc_status status = taps ? resample(&r, self, taps, length) : FC_NO_MEMORY;
   *c = (convolution){.axis = self->base.axis, .mode = self->base.mode, .method = self->base.method};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* resample.c - the operator resample: parameters and terms; the work is filters/polyphase/resample.h. */
+/* resample.c - the operator resample: parameters and terms; the work is filters/polyphase/polyphase.h. */
 #include <stdlib.h>
 
-#include "filters/polyphase/resample.h"
+#include "filters/polyphase/polyphase.h"
 #include "plugins/single.h"
 
 enum { RATE, QUALITY, N_PARAMS };
@@ -10,10 +10,10 @@ enum { RATE, QUALITY, N_PARAMS };
 /* An instance is its arguments. */
 typedef const fc_arg *const *arguments;
 
-static fc_status design(const fc_host *host, arguments args, const fc_format *in, fc_resample *r) {
+static fc_status design(const fc_host *host, arguments args, const fc_format *in, fc_polyphase *r) {
   const double from = in->rate, to = args[RATE]->floats[0];
   if (from <= 0) return host->fail(host, FC_INVALID, "the sample rate of the input is not known");
-  const fc_status status = fc_resample_design(from, to, (fc_resample_quality)args[QUALITY]->ints[0], r);
+  const fc_status status = fc_polyphase_design(from, to, (fc_polyphase_quality)args[QUALITY]->ints[0], r);
   if (status == FC_INVALID)
     return host->fail(host, FC_INVALID, "%.10g Hz to %.10g Hz: rates are taken to a thousandth of a Hz", from,
                       to);
@@ -25,12 +25,12 @@ static fc_status design(const fc_host *host, arguments args, const fc_format *in
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_format *in = terms->in[0];
-  fc_resample r;
+  fc_polyphase r;
   const fc_status status = design(host, self, in, &r);
   if (status != FC_OK) return status;
   terms->out->rate = ((arguments)self)[RATE]->floats[0];
   if (in->extent[FC_AXIS_T] != FC_UNKNOWN)
-    terms->out->extent[FC_AXIS_T] = fc_resample_length(&r, in->extent[FC_AXIS_T]);
+    terms->out->extent[FC_AXIS_T] = fc_polyphase_length(&r, in->extent[FC_AXIS_T]);
   terms->needs[0]->reach[FC_AXIS_T] = (fc_reach){r.before, r.taps - 1 - r.before, r.down, r.up, 1};
   terms->needs[0]->border = FC_BORDER_ZERO;
   terms->work = 2.0 * (double)r.taps;
@@ -42,7 +42,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 /* ---- running ------------------------------------------------------------------ */
 
 typedef struct resample_state {
-  fc_resample work;
+  fc_polyphase work;
   void *table, *device_table; /* the host's memory */
   int32_t device;
 } resample_state;
@@ -56,9 +56,9 @@ static void release(const fc_host *host, void *prepared) {
 }
 
 static fc_status make_table(const fc_host *host, resample_state *state) {
-  const size_t bytes = fc_resample_table_bytes(&state->work);
+  const size_t bytes = fc_polyphase_table_bytes(&state->work);
   if (!(state->table = host->alloc(host, FC_HOST, bytes))) return FC_NO_MEMORY;
-  fc_resample_fill(&state->work, state->table);
+  fc_polyphase_fill(&state->work, state->table);
   state->work.table = state->table;
   if (state->device == FC_HOST) return FC_OK;
   if (!(state->device_table = host->alloc(host, state->device, bytes))) return FC_NO_MEMORY;
@@ -81,24 +81,24 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
-  return fc_resample_scratch(&((const resample_state *)prepared)->work);
+  return fc_polyphase_scratch(&((const resample_state *)prepared)->work);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   const resample_state *state = prepared;
-  return fc_resample_cpu(&state->work, job->in[0], job->out, job->scratch, job->notes);
+  return fc_polyphase_cpu(&state->work, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
   const resample_state *state = prepared;
-  return fc_resample_ref(&state->work, job->in[0], job->out, job->notes);
+  return fc_polyphase_ref(&state->work, job->in[0], job->out, job->notes);
 }
 
 #if FC_HAVE_CUDA
 /* Not in a graph: which taps an output takes depends on where in the signal it is. */
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const resample_state *state = prepared;
-  return fc_resample_cuda(&state->work, job->in[0], job->out, job->stream, job->notes);
+  return fc_polyphase_cuda(&state->work, job->in[0], job->out, job->stream, job->notes);
 }
 #endif
 
@@ -132,10 +132,10 @@ static const fc_operator resample_operator = {
                        NULL, FC_FLOAT_BETWEEN(1, 1e9)),
         FC_ENUM_PARAM(
             0, "quality", "How much goes through, and how little is folded back.", "high",
-            FC_CHOICES(FC_CHOICE(FC_RESAMPLE_LOW, "low", "passband to 0.80, stopband -60 dB"),
-                       FC_CHOICE(FC_RESAMPLE_MEDIUM, "medium", "0.88, -80 dB"),
-                       FC_CHOICE(FC_RESAMPLE_HIGH, "high", "0.91, -100 dB: of 44.1 kHz all up to 20 kHz"),
-                       FC_CHOICE(FC_RESAMPLE_BEST, "best", "0.95, -120 dB"),
+            FC_CHOICES(FC_CHOICE(FC_POLYPHASE_LOW, "low", "passband to 0.80, stopband -60 dB"),
+                       FC_CHOICE(FC_POLYPHASE_MEDIUM, "medium", "0.88, -80 dB"),
+                       FC_CHOICE(FC_POLYPHASE_HIGH, "high", "0.91, -100 dB: of 44.1 kHz all up to 20 kHz"),
+                       FC_CHOICE(FC_POLYPHASE_BEST, "best", "0.95, -120 dB"),
                        FC_CHOICE(FC_REFUSED, "very-high", "say best")))),
     .create = fc_create_args,
     .negotiate = negotiate,

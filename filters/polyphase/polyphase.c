@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resample.c - design, reference, and the walk of the vectorised version: tiles of outputs, two channels at a
- * time, whose input is converted once into lines of scratch.
+ * polyphase.c - design, reference, and the walk of the vectorised version: tiles of outputs, two channels at
+ * a time, whose input is converted once into lines of scratch.
  */
-#include "filters/polyphase/resample.h"
+#include "filters/polyphase/polyphase.h"
 
 #include <math.h>
 
 #include "filters/fourier/window.h"
-#include "filters/polyphase/resample_kernels.h"
+#include "filters/polyphase/polyphase_kernels.h"
 
 #define PI 3.14159265358979323846
 
@@ -39,7 +39,7 @@ static int64_t common_factor(int64_t a, int64_t b) {
 }
 
 /* Rates as whole numbers of Hz, or of thousandths. */
-static fc_status ratio_of(double from, double to, fc_resample *r) {
+static fc_status ratio_of(double from, double to, fc_polyphase *r) {
   for (double unit = 1; unit <= 1000; unit *= 1000) {
     const double a = rint(from * unit), b = rint(to * unit);
     if (!(a >= 1 && b >= 1 && a < 1e15 && b < 1e15)) continue;
@@ -51,9 +51,9 @@ static fc_status ratio_of(double from, double to, fc_resample *r) {
   return FC_INVALID;
 }
 
-fc_status fc_resample_design(double from, double to, fc_resample_quality quality, fc_resample *r) {
+fc_status fc_polyphase_design(double from, double to, fc_polyphase_quality quality, fc_polyphase *r) {
   const grade *g = &grades[quality];
-  *r = (fc_resample){.up = 1, .down = 1};
+  *r = (fc_polyphase){.up = 1, .down = 1};
   const fc_status status = ratio_of(from, to, r);
   if (status != FC_OK) return status;
   const double scale = r->up < r->down ? (double)r->up / (double)r->down : 1;
@@ -61,29 +61,29 @@ fc_status fc_resample_design(double from, double to, fc_resample_quality quality
   r->beta = 0.1102 * (g->attenuation - 8.7);
   const double length = (g->attenuation - 7.95) / (14.36 * (r->stop - r->pass)) + 1;
   if (length > (double)TABLE_MOST) return FC_UNSUPPORTED;
-  r->taps = ((int64_t)ceil(length) + FC_RESAMPLE_LANES - 1) / FC_RESAMPLE_LANES * FC_RESAMPLE_LANES;
-  if (r->up == r->down) r->taps = FC_RESAMPLE_LANES; /* of which one is 1 */
+  r->taps = ((int64_t)ceil(length) + FC_POLYPHASE_LANES - 1) / FC_POLYPHASE_LANES * FC_POLYPHASE_LANES;
+  if (r->up == r->down) r->taps = FC_POLYPHASE_LANES; /* of which one is 1 */
   r->before = r->taps / 2 - 1;
   r->phases = r->up;
-  if (r->up > FC_RESAMPLE_PHASES) /* of a wider sinc fewer rows do */
+  if (r->up > FC_POLYPHASE_PHASES) /* of a wider sinc fewer rows do */
     for (r->phases = g->phases; r->phases > 16 && (double)r->phases > 2 * (double)g->phases * scale;)
       r->phases /= 2;
   return (r->phases + 1) * r->taps > TABLE_MOST ? FC_UNSUPPORTED : FC_OK;
 }
 
-size_t fc_resample_table_bytes(const fc_resample *r) {
+size_t fc_polyphase_table_bytes(const fc_polyphase *r) {
   return (size_t)(r->phases + 1) * (size_t)r->taps * fc_dtype_size(r->compute);
 }
 
 /* h, `at` samples from its centre, but for a factor. Between equal rates there is nothing to filter. */
-static double impulse(const fc_resample *r, double at) {
+static double impulse(const fc_polyphase *r, double at) {
   if (r->up == r->down) return fabs(at) < 0.5;
   const double turns = r->pass + r->stop, x = at / (0.5 * (double)r->taps), angle = PI * turns * at;
   if (fabs(x) > 1) return 0;
   return (at == 0 ? 1 : sin(angle) / angle) * fc_bessel_i0(r->beta * sqrt(1 - x * x));
 }
 
-static void put(const fc_resample *r, void *table, int64_t row, int64_t tap, double v) {
+static void put(const fc_polyphase *r, void *table, int64_t row, int64_t tap, double v) {
   const int64_t i = row * r->taps + tap;
   if (r->compute == FC_F64)
     ((double *)table)[i] = v;
@@ -92,7 +92,7 @@ static void put(const fc_resample *r, void *table, int64_t row, int64_t tap, dou
 }
 
 /* Row p and row phases - p mirror each other. */
-void fc_resample_fill(const fc_resample *r, void *table) {
+void fc_polyphase_fill(const fc_polyphase *r, void *table) {
   for (int64_t p = 0; p <= r->phases / 2; p++) {
     const double fraction = (double)p / (double)r->phases;
     double sum = 0;
@@ -108,13 +108,13 @@ void fc_resample_fill(const fc_resample *r, void *table) {
 /* ---- positions ---------------------------------------------------------------- */
 
 /* floor(o * down / up), and what is left of it, in 1/up; o is split so that nothing overflows. */
-static int64_t position(const fc_resample *r, int64_t o, int64_t *fraction) {
+static int64_t position(const fc_polyphase *r, int64_t o, int64_t *fraction) {
   const int64_t rounds = o / r->up, t = o % r->up * r->down;
   if (fraction) *fraction = t % r->up;
   return rounds * r->down + t / r->up;
 }
 
-int64_t fc_resample_length(const fc_resample *r, int64_t length) {
+int64_t fc_polyphase_length(const fc_polyphase *r, int64_t length) {
   const int64_t rounds = length / r->down, rest = length % r->down;
   return rounds * r->up + (rest * r->up + r->down - 1) / r->down;
 }
@@ -125,19 +125,19 @@ static int is_sound(const fc_view *v) {
 
 /* ---- reference ------------------------------------------------------------ */
 
-static double tap_at(const fc_resample *r, int64_t row, int64_t tap) {
+static double tap_at(const fc_polyphase *r, int64_t row, int64_t tap) {
   const int64_t i = row * r->taps + tap;
   return r->compute == FC_F64 ? ((const double *)r->table)[i] : (double)((const float *)r->table)[i];
 }
 
-static double tap_of(const fc_resample *r, int64_t fraction, int64_t tap) {
+static double tap_of(const fc_polyphase *r, int64_t fraction, int64_t tap) {
   if (r->phases == r->up) return tap_at(r, fraction, tap);
   const int64_t scaled = fraction * r->phases, row = scaled / r->up;
   const double a = tap_at(r, row, tap), b = tap_at(r, row + 1, tap);
   return a + (b - a) * ((double)(scaled % r->up) / (double)r->up);
 }
 
-fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view *out, uint32_t *notes) {
+fc_status fc_polyphase_ref(const fc_polyphase *r, const fc_view *in, const fc_view *out, uint32_t *notes) {
   if (fc_view_count(out) > 0 && !is_sound(out)) return FC_UNSUPPORTED;
   const int64_t origin = out->origin[FC_AXIS_T], first = position(r, origin, NULL);
   for (int64_t o = 0; o < out->shape[FC_AXIS_T]; o++) {
@@ -161,17 +161,17 @@ fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view
 
 /* Input that a tile spans beside the taps of its last output: with many taps more of it, as the tiles' inputs
  * overlap by them. */
-static int64_t span_of(const fc_resample *r) {
+static int64_t span_of(const fc_polyphase *r) {
   return 2 * r->taps > SPAN ? 2 * r->taps : SPAN;
 }
 
-size_t fc_resample_scratch(const fc_resample *r) {
+size_t fc_polyphase_scratch(const fc_polyphase *r) {
   const int64_t values = r->taps + span_of(r) + TILE;
-  return (size_t)(FC_RESAMPLE_TOGETHER * values) * fc_dtype_size(r->compute);
+  return (size_t)(FC_POLYPHASE_TOGETHER * values) * fc_dtype_size(r->compute);
 }
 
 typedef struct tile {
-  const fc_resample *r;
+  const fc_polyphase *r;
   const fc_view *in, *out;
   int64_t channel, o, count; /* of the outputs */
   int channels;
@@ -181,8 +181,8 @@ typedef struct tile {
 } tile;
 
 static void filter_tile(const tile *t) {
-  const fc_resample *r = t->r;
-  const fc_resample_kernels *kernels = FC_ISA_PICK(fc_resample_kernels, r->isa);
+  const fc_polyphase *r = t->r;
+  const fc_polyphase_kernels *kernels = FC_ISA_PICK(fc_polyphase_kernels, r->isa);
   const fc_view *in = t->in, *out = t->out;
   const int64_t origin = out->origin[FC_AXIS_T], size = (int64_t)fc_dtype_size(r->compute);
   int64_t fraction;
@@ -203,18 +203,18 @@ static void filter_tile(const tile *t) {
              r->compute, t->count, out->kind, out->dtype, t->notes);
 }
 
-fc_status fc_resample_cpu(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
-                          uint32_t *notes) {
+fc_status fc_polyphase_cpu(const fc_polyphase *r, const fc_view *in, const fc_view *out, void *scratch,
+                           uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
   if (!is_sound(out)) return FC_UNSUPPORTED;
   const int64_t channels = out->shape[FC_AXIS_C], length = out->shape[FC_AXIS_T], span = span_of(r);
   const int64_t fits = span * r->up / r->down, step = fits < 1 ? 1 : fits < TILE ? fits : TILE;
   tile t = {.r = r, .in = in, .out = out, .input = scratch, .pitch = r->taps + span, .notes = notes};
-  t.output = t.input + FC_RESAMPLE_TOGETHER * t.pitch * (int64_t)fc_dtype_size(r->compute);
+  t.output = t.input + FC_POLYPHASE_TOGETHER * t.pitch * (int64_t)fc_dtype_size(r->compute);
   for (t.o = 0; t.o < length; t.o += step) {
     t.count = length - t.o < step ? length - t.o : step;
     for (t.channel = 0; t.channel < channels; t.channel += t.channels) {
-      t.channels = channels - t.channel < FC_RESAMPLE_TOGETHER ? 1 : FC_RESAMPLE_TOGETHER;
+      t.channels = channels - t.channel < FC_POLYPHASE_TOGETHER ? 1 : FC_POLYPHASE_TOGETHER;
       filter_tile(&t);
     }
   }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes resample.txt: sound at other rates by SciPy.
+"""Makes polyphase.txt: sound at other rates by SciPy.
 
-    make_resample.py > resample.txt
+    make_polyphase.py > polyphase.txt
 
-The filters are the definition in filters/polyphase/resample.h, a sinc in scipy.signal.windows.kaiser's window
+The filters are the definition in filters/polyphase/polyphase.h, a sinc in scipy.signal.windows.kaiser's window
 (numpy.kaiser is evaluated between its samples by its formula, with scipy.special.i0); scipy.signal.upfirdn does the
 rest. Records are a line with a name and a count and a line of that many numbers:
 

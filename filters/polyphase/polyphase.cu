@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device: a warp an output, all its channels, a lane every 32nd tap, so
+// polyphase.cu - polyphase.h on a CUDA device: a warp an output, all its channels, a lane every 32nd tap, so
 // that taps and samples are read side by side; the lanes' sums are added up pairwise. Bound by reading the
 // table, which stays in the second-level cache.
 #include "filters/gpu/cuda.cuh"
-#include "filters/polyphase/resample.h"
+#include "filters/polyphase/polyphase.h"
 
 namespace {
 
@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
-fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out, void *stream,
-                           uint32_t *notes) {
+fc_status fc_polyphase_cuda(const fc_polyphase *r, const fc_view *in, const fc_view *out, void *stream,
+                            uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
   if (out->shape[FC_AXIS_N] != 1 || out->shape[FC_AXIS_Y] != 1) return FC_UNSUPPORTED;
   const shape s = {r->up, r->down, r->taps, r->before, r->phases};

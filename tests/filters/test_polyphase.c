@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_resample.c - the reference against scipy.signal.upfirdn; the pass- and stopbands that resample.h
+ * test_polyphase.c - the reference against scipy.signal.upfirdn; the pass- and stopbands that polyphase.h
  * promises, measured on the tables at many frequencies and on tones that are resampled, in single precision
  * too; ratios that are large, odd or impossible; every instruction set against the reference, and cut into
  * pieces to the bit.
  */
-#include "filters/polyphase/resample.h"
+#include "filters/polyphase/polyphase.h"
 #include "tests/filters/golden.h"
 #include "tests/filters/views.h"
 
@@ -13,31 +13,31 @@
 
 static const double promised[] = {60, 80, 100, 120}, passbands[] = {0.80, 0.88, 0.91, 0.95};
 
-static fc_resample make(double from, double to, int quality, int compute) {
-  fc_resample r;
-  CHECK(fc_resample_design(from, to, (fc_resample_quality)quality, &r) == FC_OK, "%g to %g: refused", from,
+static fc_polyphase make(double from, double to, int quality, int compute) {
+  fc_polyphase r;
+  CHECK(fc_polyphase_design(from, to, (fc_polyphase_quality)quality, &r) == FC_OK, "%g to %g: refused", from,
         to);
   r.compute = compute, r.isa = fc_isa_best();
-  void *table = malloc(fc_resample_table_bytes(&r));
+  void *table = malloc(fc_polyphase_table_bytes(&r));
   if (!table) abort();
-  fc_resample_fill(&r, table);
+  fc_polyphase_fill(&r, table);
   r.table = table;
   return r;
 }
 
-static void finish(fc_resample *r) {
+static void finish(fc_polyphase *r) {
   free((void *)(uintptr_t)r->table);
 }
 
-static void run(const fc_resample *r, const fc_view *in, const fc_view *out, uint32_t notes[2]) {
-  guarded scratch = guarded_new(fc_resample_scratch(r));
-  CHECK(fc_resample_cpu(r, in, out, scratch.data, notes) == FC_OK, "it fails");
+static void run(const fc_polyphase *r, const fc_view *in, const fc_view *out, uint32_t notes[2]) {
+  guarded scratch = guarded_new(fc_polyphase_scratch(r));
+  CHECK(fc_polyphase_cpu(r, in, out, scratch.data, notes) == FC_OK, "it fails");
   CHECK(guarded_intact(&scratch), "wrote beyond its scratch");
   guarded_free(&scratch);
 }
 
 /* A sound with silence around it, as far as the filter looks. */
-static signal sound_new(const fc_resample *r, int dtype, int64_t length, int64_t channels, int lay) {
+static signal sound_new(const fc_polyphase *r, int dtype, int64_t length, int64_t channels, int lay) {
   const int64_t shape[FC_AXES] = {1, 1, length, channels};
   signal s = signal_new(FC_AUDIO, dtype, shape, lay, FC_AXIS_X, r->before, r->taps);
   signal_fill(&s, 0);
@@ -52,9 +52,9 @@ static void check_goldens(const char *path) {
     char name[32];
     snprintf(name, sizeof name, "output_%d", k);
     golden g = golden_read(path, name);
-    fc_resample r = make(g.values[0], g.values[1], (int)g.values[2], FC_F64);
+    fc_polyphase r = make(g.values[0], g.values[1], (int)g.values[2], FC_F64);
     const golden want = {g.count - 3, g.values + 3};
-    CHECK(fc_resample_length(&r, x.count) == want.count, "%s: another length", name);
+    CHECK(fc_polyphase_length(&r, x.count) == want.count, "%s: another length", name);
     double *samples = calloc((size_t)(x.count + 2 * r.taps), sizeof *samples);
     double *got = calloc((size_t)want.count, sizeof *got);
     if (!samples || !got) abort();
@@ -64,7 +64,7 @@ static void check_goldens(const char *path) {
     fc_view in = like.view, out = like.view;
     in.data = samples + r.taps, out.data = got;
     memcpy(out.shape, made, sizeof made);
-    CHECK(fc_resample_ref(&r, &in, &out, NULL) == FC_OK, "the reference fails");
+    CHECK(fc_polyphase_ref(&r, &in, &out, NULL) == FC_OK, "the reference fails");
     CHECK(golden_distance(got, &want) < 1e-12, "%s: off by %g", name, golden_distance(got, &want));
     signal_free(&like);
     free(samples), free(got);
@@ -77,7 +77,7 @@ static void check_goldens(const char *path) {
 /* ---- what is promised ----------------------------------------------------------- */
 
 /* |H| at a frequency in cycles a sample of the input, of the whole polyphase filter. */
-static double response(const fc_resample *r, double frequency) {
+static double response(const fc_polyphase *r, double frequency) {
   double re = 0, im = 0;
   for (int64_t p = 0; p < r->phases; p++)
     for (int64_t j = 0; j < r->taps; j++) {
@@ -89,8 +89,8 @@ static double response(const fc_resample *r, double frequency) {
 }
 
 static void check_bands(double from, double to) {
-  for (int quality = FC_RESAMPLE_LOW; quality <= FC_RESAMPLE_BEST; quality++) {
-    fc_resample r = make(from, to, quality, FC_F64);
+  for (int quality = FC_POLYPHASE_LOW; quality <= FC_POLYPHASE_BEST; quality++) {
+    fc_polyphase r = make(from, to, quality, FC_F64);
     const double most = pow(10, -promised[quality] / 20);
     for (int i = 0; i <= 12; i++) {
       const double pass = passbands[quality] * r.stop * i / 12,
@@ -106,7 +106,7 @@ static void check_bands(double from, double to) {
 }
 
 /* The largest difference of a resampled tone from the tone at the new rate, or from silence. */
-static double tone_error(const fc_resample *r, double frequency, int passes) {
+static double tone_error(const fc_polyphase *r, double frequency, int passes) {
   enum { OUTPUTS = 400 };
   const double step = (double)r->down / (double)r->up;
   const int64_t length = (int64_t)(OUTPUTS * step) + 2;
@@ -130,9 +130,9 @@ static double tone_error(const fc_resample *r, double frequency, int passes) {
 /* Of a tone in the passband the images are what is left of the stopband: ripple and images come on top of
  * each other, so twice the promise. */
 static void check_tones(double from, double to) {
-  for (int quality = FC_RESAMPLE_LOW; quality <= FC_RESAMPLE_BEST; quality++)
+  for (int quality = FC_POLYPHASE_LOW; quality <= FC_POLYPHASE_BEST; quality++)
     for (int compute = FC_F32; compute <= FC_F64; compute++) {
-      fc_resample r = make(from, to, quality, compute);
+      fc_polyphase r = make(from, to, quality, compute);
       const double most = pow(10, -promised[quality] / 20);
       for (int i = 1; i <= 8; i++) {
         const double low = passbands[quality] * r.stop * i / 8, high = r.stop + (0.5 - r.stop) * i / 8.5;
@@ -147,25 +147,27 @@ static void check_tones(double from, double to) {
 }
 
 static void check_designs(void) {
-  fc_resample r;
-  CHECK(fc_resample_design(44100, 48000, FC_RESAMPLE_HIGH, &r) == FC_OK && r.up == 160 && r.down == 147,
+  fc_polyphase r;
+  CHECK(fc_polyphase_design(44100, 48000, FC_POLYPHASE_HIGH, &r) == FC_OK && r.up == 160 && r.down == 147,
         "160:147");
-  CHECK(fc_resample_design(11025.5, 22051, FC_RESAMPLE_HIGH, &r) == FC_OK && r.up == 2 && r.down == 1, "2:1");
-  CHECK(fc_resample_design(44100, 44101, FC_RESAMPLE_BEST, &r) == FC_OK && r.phases == 2048,
+  CHECK(fc_polyphase_design(11025.5, 22051, FC_POLYPHASE_HIGH, &r) == FC_OK && r.up == 2 && r.down == 1,
+        "2:1");
+  CHECK(fc_polyphase_design(44100, 44101, FC_POLYPHASE_BEST, &r) == FC_OK && r.phases == 2048,
         "a bounded table");
-  CHECK(fc_resample_design(1e6, 999999, FC_RESAMPLE_LOW, &r) == FC_OK && r.phases == 128, "a bounded table");
-  CHECK(fc_resample_design(3.14159265, 1, FC_RESAMPLE_LOW, &r) == FC_INVALID, "no ratio");
-  CHECK(fc_resample_design(1e9, 1, FC_RESAMPLE_BEST, &r) == FC_UNSUPPORTED, "too far");
-  CHECK(fc_resample_design(8000, 8000, FC_RESAMPLE_BEST, &r) == FC_OK && fc_resample_length(&r, 77) == 77,
+  CHECK(fc_polyphase_design(1e6, 999999, FC_POLYPHASE_LOW, &r) == FC_OK && r.phases == 128,
+        "a bounded table");
+  CHECK(fc_polyphase_design(3.14159265, 1, FC_POLYPHASE_LOW, &r) == FC_INVALID, "no ratio");
+  CHECK(fc_polyphase_design(1e9, 1, FC_POLYPHASE_BEST, &r) == FC_UNSUPPORTED, "too far");
+  CHECK(fc_polyphase_design(8000, 8000, FC_POLYPHASE_BEST, &r) == FC_OK && fc_polyphase_length(&r, 77) == 77,
         "1:1");
-  CHECK(fc_resample_design(3, 2, FC_RESAMPLE_LOW, &r) == FC_OK && fc_resample_length(&r, 4) == 3 &&
-            fc_resample_length(&r, 0) == 0 &&
-            fc_resample_length(&r, ((int64_t)3 << 45) + 1) == ((int64_t)2 << 45) + 1,
+  CHECK(fc_polyphase_design(3, 2, FC_POLYPHASE_LOW, &r) == FC_OK && fc_polyphase_length(&r, 4) == 3 &&
+            fc_polyphase_length(&r, 0) == 0 &&
+            fc_polyphase_length(&r, ((int64_t)3 << 45) + 1) == ((int64_t)2 << 45) + 1,
         "lengths");
 }
 
 static void check_equal_rates(void) {
-  fc_resample r = make(44100, 44100, FC_RESAMPLE_BEST, FC_F32);
+  fc_polyphase r = make(44100, 44100, FC_POLYPHASE_BEST, FC_F32);
   const int64_t shape[FC_AXES] = {1, 1, 300, 2};
   signal in = sound_new(&r, FC_I16, 300, 2, LAYOUT_INTERLEAVED);
   signal out = signal_new(FC_AUDIO, FC_I16, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
@@ -178,7 +180,7 @@ static void check_equal_rates(void) {
 /* ---- versions, cuts ----------------------------------------------------------- */
 
 /* Pieces, each of which begins at an input of its own. */
-static void run_cut(const fc_resample *r, const fc_view *in, const fc_view *out) {
+static void run_cut(const fc_polyphase *r, const fc_view *in, const fc_view *out) {
   for (int64_t from = 0, count; from < out->shape[FC_AXIS_X]; from += count) {
     count = random_int(1, random_int(0, 1) ? 9 : out->shape[FC_AXIS_X] - from);
     if (count > out->shape[FC_AXIS_X] - from) count = out->shape[FC_AXIS_X] - from;
@@ -200,7 +202,7 @@ static double largest_difference(const fc_view *a, const fc_view *b) {
 static void check_trial(void) {
   static const double rates[] = {8000, 11025, 16000, 44100, 44101, 48000, 96000};
   const int compute = (int)random_int(FC_F32, FC_F64), dtype = (int)random_int(0, FC_DTYPE_COUNT - 1);
-  fc_resample r = make(rates[random_int(0, 6)], rates[random_int(0, 6)], (int)random_int(0, 3), compute);
+  fc_polyphase r = make(rates[random_int(0, 6)], rates[random_int(0, 6)], (int)random_int(0, 3), compute);
   const int64_t length = random_int(0, 3) ? random_int(1, 60) : random_int(1000, 2500),
                 first = random_int(0, 1 << 30);
   const int64_t shape[FC_AXES] = {1, 1, length, random_int(1, 5)};
@@ -208,7 +210,7 @@ static void check_trial(void) {
   signal in = sound_new(&r, dtype, inputs, shape[3], (int)random_int(0, LAYOUT_COUNT - 1));
   signal want = signal_new(FC_AUDIO, FC_F64, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
   want.view.origin[FC_AXIS_X] = first;
-  CHECK(fc_resample_ref(&r, &in.view, &want.view, NULL) == FC_OK, "the reference fails");
+  CHECK(fc_polyphase_ref(&r, &in.view, &want.view, NULL) == FC_OK, "the reference fails");
   for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
     signal got = signal_new(FC_AUDIO, FC_F64, shape, (int)random_int(0, LAYOUT_COUNT - 1), FC_AXIS_X, 0, 0);
     signal cut = signal_new(FC_AUDIO, FC_F64, shape, (int)random_int(0, LAYOUT_COUNT - 1), FC_AXIS_X, 0, 0);
