@@ -15,7 +15,8 @@ typedef enum command_set {
   FOR_INSPECT = 4,
   FOR_COMPLETION = 8,
   FOR_PLOT = 16,
-  FOR_ALL = 31
+  FOR_DESIGN = 32,
+  FOR_ALL = 63
 } command_set;
 
 /* Texts are borrowed from argv. */
@@ -28,7 +29,7 @@ typedef struct arguments {
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int progress;  /* progress_mode, -1 when not given */
-  gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
+  gboolean concat, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
 } arguments;
 
 /* LIST: given again and again; WORDS: so is what follows its value. */

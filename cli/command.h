@@ -23,6 +23,7 @@ exit_status run_command(const arguments *a);
 exit_status list_command(const arguments *a);
 exit_status inspect_command(const arguments *a);
 exit_status formats_command(const arguments *a);
+exit_status design_command(const arguments *a);
 exit_status completion_command(const arguments *a);
 exit_status plot_command(const arguments *a);
 

@@ -85,7 +85,8 @@ static char *terms_text(const fc_param *param) {
     g_ptr_array_add(terms, g_strdup("one or several"));
   else if (param->flags & FC_PARAM_LIST)
     g_ptr_array_add(terms, g_strdup("one or several, apart by ','"));
-  if (param->unit) g_ptr_array_add(terms, g_strdup(param->unit));
+  const gboolean samples = param->type == FC_INT && g_strcmp0(param->unit, "samples") == 0;
+  if (param->unit) g_ptr_array_add(terms, g_strconcat(param->unit, samples ? ", or a time: 1.5s" : "", NULL));
   char *range = range_text(param);
   if (range) g_ptr_array_add(terms, range);
   if (param->flags & FC_PARAM_DECIBEL) g_ptr_array_add(terms, g_strdup("or decibels: -6dB"));

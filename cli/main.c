@@ -44,6 +44,8 @@ const command commands[] = {
      formats_command, NULL},
     {"plot", "plot -p OPERATOR... -o FILE.svg", "magnitude, phase and group delay of a chain for sound",
      FOR_PLOT, plot_help, plot_command, NULL},
+    {"design", "design -p OPERATOR[:ARG]... --rate N [-o FILE]",
+     "the mask that an operator designs, as numbers", FOR_DESIGN, NULL, design_command, NULL},
     {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,

@@ -24,8 +24,9 @@ typedef struct work {
   const arguments *args;
   fc_chain *chain;
   fc_options options;
-  GPtrArray *outcomes; /* of outcome, in the order of the inputs */
-  char *folder;        /* that was made for the outputs, or NULL */
+  GPtrArray *outcomes;    /* of outcome, in the order of the inputs */
+  const char **followers; /* with --concat all inputs but the first, and NULL; or NULL */
+  char *folder;           /* that was made for the outputs, or NULL */
   progress bar;
   json report; /* text NULL: none is asked for */
   guint done, failed;
@@ -78,10 +79,11 @@ static gboolean check_arguments(const arguments *a, GError **error) {
     return refuse(error, "unexpected \"%s\": inputs are named with -i, operators with -p, the output with -o",
                   (const char *)g_ptr_array_index(a->operands, 0));
   if (!a->inputs->len && !a->stages->len) return refuse(error, NO_INPUT);
-  for (guint i = 0; i < a->inputs->len && a->inputs->len > 1; i++)
+  for (guint i = 0; i < a->inputs->len && a->inputs->len > 1 && !a->concat; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
-  if (a->trace && a->inputs->len > 1) return refuse(error, "--trace follows one run: give one input");
+  if (a->trace && a->inputs->len > 1 && !a->concat)
+    return refuse(error, "--trace follows one run: give one input");
   if (a->json && is_stream(a->output))
     return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
   if (is_stream(a->report) && is_stream(a->output))
@@ -112,6 +114,10 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
     const outcome *o = g_ptr_array_index(w->outcomes, i);
     if ((o->in_path && same_file(path, o->in_path)) || (o->out_path && same_file(path, o->out_path)))
       return refuse(error, "%s would overwrite %s", flag, path);
+  }
+  for (const char **next = w->followers; next && *next; next++) {
+    g_autofree char *input = fc_file_split(*next, TRUE, NULL);
+    if (input && same_file(path, input)) return refuse(error, "%s would overwrite %s", flag, path);
   }
   g_autofree char *folder = g_path_get_dirname(path);
   if (g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
@@ -266,7 +272,7 @@ static gboolean pair_generated(work *w, const fc_operator *generator, gboolean f
 static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
   g_autofree char *rest = NULL, *output = a->output ? fc_file_split(a->output, FALSE, &rest) : NULL;
-  gboolean batch = a->inputs->len > 1;
+  gboolean batch = a->inputs->len > 1 && !a->concat;
   gboolean folder = output && !is_stream(output) &&
                     (g_str_has_suffix(output, "/") || g_file_test(output, G_FILE_TEST_IS_DIR));
   gboolean pattern = output && !folder && strstr(output, STEM);
@@ -276,13 +282,15 @@ static gboolean pair_outputs(work *w, GError **error) {
   if (generator) return pair_generated(w, generator, folder, error);
   if (!a->inputs->len) return refuse(error, NO_INPUT);
   if (output && batch && !folder && !pattern)
-    return refuse(error, "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with " STEM,
+    return refuse(error,
+                  "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with " STEM
+                  "; --concat joins sounds",
                   output, output);
   if ((folder || pattern) && is_stream(g_ptr_array_index(a->inputs, 0)))
     return refuse(error, "%s is a %s, and standard input has no name to keep: give -o FILE", output,
                   folder ? "folder" : "pattern");
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-  for (guint i = 0; i < a->inputs->len; i++) {
+  for (guint i = 0; i < (a->concat ? 1 : a->inputs->len); i++) {
     const char *input = g_ptr_array_index(a->inputs, i);
     char *target = folder    ? output_within(a, output, input, rest)
                    : pattern ? output_by_pattern(output, input, rest)
@@ -327,6 +335,11 @@ static void fill_options(work *w) {
   how.progress = progress_update;
   how.progress_data = &w->bar;
   how.cancel = signals_cancel();
+  if (a->concat && a->inputs->len > 1) {
+    w->followers = g_new0(const char *, a->inputs->len);
+    memcpy(w->followers, a->inputs->pdata + 1, (a->inputs->len - 1) * sizeof *w->followers);
+    how.followers = w->followers;
+  }
   w->options = how;
 }
 
@@ -497,6 +510,7 @@ static exit_status run_chain(work *w) {
     status = w->args->dry_run ? explain_all(w) : run_all(w);
   if (w->folder) g_rmdir(w->folder); /* stays if something was put into it */
   g_free(w->folder);
+  g_free(w->followers);
   if (w->report.text) g_string_free(w->report.text, TRUE);
   g_ptr_array_unref(w->outcomes);
   return status;

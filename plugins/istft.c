@@ -50,9 +50,12 @@ static void destroy(void *self) {
   free(self);
 }
 
-static int64_t length_of(const instance *op, int64_t count) {
+/* What stft said, unless frames have been added or taken away since. */
+static int64_t length_of(const instance *op, const fc_format *in) {
+  const int64_t count = in->extent[FC_AXIS_X];
   if (op->length >= 0) return op->length;
   if (count <= 0) return count;
+  if (FC_HAS(in, framed) && in->framed > 0 && frames_count(&op->f, in->framed) == count) return in->framed;
   return (count - 1) * op->f.hop + (op->f.center ? 0 : op->f.frame);
 }
 
@@ -71,7 +74,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
         "be those of stft",
         (long long)in->extent[FC_AXIS_C], (long long)each / 2);
   out->extent[FC_AXIS_C] = channels;
-  out->extent[FC_AXIS_X] = length_of(op, in->extent[FC_AXIS_X]);
+  out->extent[FC_AXIS_X] = length_of(op, in);
   meaning_keep_time(terms);
   out->rate = in->rate * (double)f->hop;
   terms->needs[0]->reach[FC_AXIS_X] =
@@ -139,10 +142,11 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 static const fc_param *const params[PARAMS] = {
     FRAME_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "frame", "Samples of a frame, as given to stft.", "samples",
                               "1024", FC_INT_BETWEEN(1, FRAME_LONGEST))),
-    FC_INT_PARAM(0, "length",
-                 "Samples to make. Unless given, as many as the frames reach: a multiple of hop, which may "
-                 "be up to hop - 1 more than the sound had that stft was given.",
-                 "samples", NULL, FC_INT_AT_LEAST(0)),
+    FC_INT_PARAM(
+        0, "length",
+        "Samples to make. Unless given, as many as the sound had that stft was given in the same chain; "
+        "of frames from a file as many as they reach: a multiple of hop, which may be up to hop - 1 more.",
+        "samples", NULL, FC_INT_AT_LEAST(0)),
 };
 
 static const char *const examples[] = {"istft:6:hop=2", NULL};

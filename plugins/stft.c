@@ -46,6 +46,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   out->extent[FC_AXIS_X] = frames_count(&op->f, in->extent[FC_AXIS_X]);
   out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * width;
   out->rate = in->rate / (double)op->f.hop;
+  if (FC_HAS(out, framed) && in->extent[FC_AXIS_X] > 0) out->framed = in->extent[FC_AXIS_X];
   meaning_keep_time(terms);
   terms->needs[0]->reach[FC_AXIS_X] = frames_reach(&op->f);
   terms->needs[0]->reach[FC_AXIS_C] =

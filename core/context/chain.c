@@ -14,12 +14,50 @@
 
 /* ---- making chains ---------------------------------------------------------- */
 
-static gboolean create(fc_stage *stage, GError **error) {
+static gboolean create_with(fc_stage *stage, const fc_args *args, void **self, GError **error) {
   if (!stage->op->create) return TRUE;
   fc_enter_operator(stage->op->name);
-  fc_status status = stage->op->create(&stage->host.base, stage->args->argv, &stage->self);
+  fc_status status = stage->op->create(&stage->host.base, args->argv, self);
   fc_enter_operator(NULL);
   return fc_stage_host_check(&stage->host, stage->op->name, "taking its parameters", status, error);
+}
+
+/* Arguments with times wait for the rate. */
+static gboolean create(fc_stage *stage, GError **error) {
+  return stage->args->timed || create_with(stage, stage->args, &stage->self, error);
+}
+
+static void instance_free(fc_stage *stage, fc_instance *one) {
+  if (stage->op->destroy) stage->op->destroy(one->self);
+  fc_args_free(one->args);
+  g_free(one);
+}
+
+static fc_instance *instance_new(fc_stage *stage, double rate, GError **error) {
+  fc_args *args = fc_args_at_rate(stage->op, stage->args, rate, error);
+  if (!args) return NULL;
+  fc_instance *one = g_new0(fc_instance, 1);
+  one->rate = rate, one->args = args;
+  if (create_with(stage, args, &one->self, error)) return one;
+  instance_free(stage, one);
+  return NULL;
+}
+
+gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **error) {
+  *self = stage->self;
+  if (!fc_stage_is_timed(stage)) return TRUE;
+  if (!stage->instances) stage->instances = g_ptr_array_new();
+  for (guint i = 0; i < stage->instances->len; i++) {
+    const fc_instance *one = g_ptr_array_index(stage->instances, i);
+    if (one->rate != rate) continue;
+    *self = one->self;
+    return TRUE;
+  }
+  fc_instance *one = instance_new(stage, rate, error);
+  if (!one) return FALSE;
+  g_ptr_array_add(stage->instances, one);
+  *self = one->self;
+  return TRUE;
 }
 
 /* The stage's inputs from the arguments that name files. */
@@ -42,6 +80,10 @@ static void init_stage(fc_stage *stage, fc_context *context) {
 }
 
 static void clear_stage(fc_stage *stage) {
+  if (stage->op && stage->op->destroy) stage->op->destroy(stage->self);
+  for (guint i = 0; stage->instances && i < stage->instances->len; i++)
+    instance_free(stage, g_ptr_array_index(stage->instances, i));
+  if (stage->instances) g_ptr_array_free(stage->instances, TRUE);
   fc_args_free(stage->args);
   for (guint k = 0; k < stage->n_inputs; k++) g_free(stage->inputs[k].path);
   g_free(stage->inputs);
@@ -179,7 +221,7 @@ static void trim(fc_stage *stage, guint most) {
 /* What prepare is told of a format. */
 static fc_format without_extents(const fc_format *f, gboolean shaped) {
   fc_format told = *f;
-  told.time_num = told.time_den = 0;
+  told.time_num = told.time_den = 0, told.framed = 0;
   for (int a = 0; a < FC_AXES; a++)
     if (a != FC_AXIS_C && !shaped) told.extent[a] = FC_UNKNOWN;
   return told;
@@ -203,7 +245,9 @@ static fc_prepared *find(fc_stage *stage, const fc_prepared *wanted) {
 }
 
 static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
-  p->state = stage->self;
+  void *self = NULL;
+  if (!fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error)) return FALSE;
+  p->state = self;
   if (!p->backend->prepare) return TRUE;
   const fc_driver *driver = stage->host.context->driver;
   const fc_format *in[1 + FC_INPUTS_MOST];
@@ -211,7 +255,7 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   fc_setup setup = {sizeof setup, p->device, p->compute, p->n_in, in, &p->out};
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
   fc_enter_operator(stage->op->name);
-  fc_status status = p->backend->prepare(&stage->host.base, stage->self, &setup, &p->state);
+  fc_status status = p->backend->prepare(&stage->host.base, self, &setup, &p->state);
   fc_enter_operator(NULL);
   if (p->device != FC_HOST) driver->leave(before);
   return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
@@ -250,11 +294,7 @@ void fc_chain_free(fc_chain *chain) {
   if (!chain) return;
   fc_chain_forget(chain);
   g_ptr_array_free(chain->ready, TRUE);
-  for (guint i = 0; i < chain->n; i++) {
-    fc_stage *stage = &chain->stages[i];
-    if (stage->op && stage->op->destroy) stage->op->destroy(stage->self);
-    clear_stage(stage);
-  }
+  for (guint i = 0; i < chain->n; i++) clear_stage(&chain->stages[i]);
   g_free(chain->stages);
   g_free(chain);
 }
@@ -265,6 +305,36 @@ guint fc_chain_length(const fc_chain *chain) {
 
 const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage) {
   return stage < chain->n ? chain->stages[stage].op : NULL;
+}
+
+double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error) {
+  fc_stage *s = stage < chain->n ? &chain->stages[stage] : NULL;
+  const char *name = s ? s->op->name : "an empty chain";
+  const fc_mask_designer *designer = s && s->op->extension ? s->op->extension(s->op, FC_DESIGNED_MASK) : NULL;
+  g_autofree double *taps = NULL;
+  gint64 made = 0;
+  void *self;
+  if (!designer || !FC_HAS(designer, design)) {
+    fc_fail(error, FC_INVALID, "%s: it designs no mask", name);
+    return NULL;
+  }
+  if (!fc_stage_instance(s, rate, &self, error)) return NULL;
+  for (gint64 room = 0; room == 0 || room < made;) {
+    room = made;
+    g_free(taps);
+    taps = g_try_new(double, (gsize)MAX(room, 1));
+    fc_enter_operator(name);
+    fc_status status = taps ? designer->design(&s->host.base, self, rate, taps, room, &made) : FC_NO_MEMORY;
+    fc_enter_operator(NULL);
+    if (!fc_stage_host_check(&s->host, name, "designing", status, error)) return NULL;
+    if (made < 1 || (room > 0 && made != room)) {
+      fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: a mask of %" G_GINT64_FORMAT " taps", name,
+              made);
+      return NULL;
+    }
+  }
+  *count = (gsize)made;
+  return g_steal_pointer(&taps);
 }
 
 const char **fc_chain_files(const fc_chain *chain) {

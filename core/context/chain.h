@@ -35,11 +35,19 @@ typedef struct fc_stage_input {
   fc_view view; /* where path is NULL */
 } fc_stage_input;
 
+/* An operator's instance for signals of one rate, where some of the arguments are times. */
+typedef struct fc_instance {
+  double rate;
+  fc_args *args; /* the times in samples */
+  void *self;
+} fc_instance;
+
 typedef struct fc_stage {
   const fc_operator *op;
   char *text; /* as typed */
   fc_args *args;
-  void *self;
+  void *self;           /* NULL where the arguments have times: then there is one a rate */
+  GPtrArray *instances; /* fc_instance; NULL: none yet */
   fc_stage_host host;
   guint n_inputs;
   fc_stage_input *inputs;
@@ -56,6 +64,15 @@ struct fc_chain {
 
 /* Another instance of the same stages, for another thread. */
 fc_chain *fc_chain_clone(fc_chain *chain, GError **error);
+
+/* Are some of the arguments times? */
+static inline gboolean fc_stage_is_timed(const fc_stage *stage) {
+  return stage->args && stage->args->timed;
+}
+
+/* The operator's instance for a signal of this rate (0: not known). Where the arguments have times it is made
+ * now unless it is there, and lives as long as the chain. FALSE: a time is out of range, or create failed. */
+gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **error);
 
 /* The prepared state of a stage, made now unless it is there already; one reference. */
 fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,

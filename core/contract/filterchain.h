@@ -161,6 +161,9 @@ FC_API void fc_chain_free(fc_chain *chain);
 FC_API void fc_chain_release(fc_chain *chain);
 FC_API guint fc_chain_length(const fc_chain *chain);
 FC_API const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage);
+/* The mask that a stage's operator designs for a signal of this rate: `count` taps, g_free. NULL where it
+ * designs none, or not with these arguments. */
+FC_API double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error);
 /* Paths of the files that its tables were read from, as they were given, and NULL; g_free, the paths stay the
  * chain's. */
 FC_API const char **fc_chain_files(const fc_chain *chain);
@@ -203,12 +206,16 @@ typedef struct fc_options {
    * follows from it is written, but for the time of computing. 0: as long as is convenient. Chunks are as
    * short as that takes, and what goes into a pipe goes at once. */
   double latency;
+  /* Files that follow the input, one after another, as if they were one; sounds of the same rate and
+   * channels. The output has the metadata and the sample format of the first. Ends with NULL; NULL: there are
+   * none. */
+  const char *const *followers;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0                                                                                                    \
+        0, NULL                                                                                              \
   }
 
 /* One measured value. */

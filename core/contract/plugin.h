@@ -249,9 +249,9 @@ typedef enum fc_alpha {
 } fc_alpha;
 
 /*
- * What a signal is. Meaning - color, alpha, channels, time - has "unknown", which is zero, and is passed on
- * from input to output only by operators with FC_OP_KEEPS_MEANING; for all others the host clears it in `out`
- * before negotiate, which may set what it knows.
+ * What a signal is. Meaning - color, alpha, channels, time, framed - has "unknown", which is zero, and is
+ * passed on from input to output only by operators with FC_OP_KEEPS_MEANING; for all others the host clears
+ * it in `out` before negotiate, which may set what it knows.
  */
 typedef struct fc_format {
   uint32_t size;
@@ -269,6 +269,7 @@ typedef struct fc_format {
   int32_t alpha;           /* fc_alpha */
   uint64_t channels; /* sound: bit i is speaker i of WAVEFORMATEXTENSIBLE's mask, channels in that order */
   int64_t time_num, time_den; /* of the first element, in seconds: num / den; den 0 is unknown */
+  int64_t framed; /* of overlapping frames (stft): how many samples they were cut from; 0 is unknown */
 } fc_format;
 
 /* The whole axis is needed whatever the output; the input view then spans it. */
@@ -416,8 +417,8 @@ typedef struct fc_backend {
   2u                   /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
 #define FC_OP_NOISE 4u /* adds noise, which may lead beyond a range whose ends the signal touches */
 #define FC_OP_KEEPS_MEANING                                                                                  \
-  8u                        /* what samples mean is the same in the output: color, alpha, channels, time     \
-                             */
+  8u                        /* what samples mean is the same in the output: color, alpha, channels, time,    \
+                             framed */
 #define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 #define FC_OP_TWO_PASSES                                                                                     \
   32u /* must have measured all of the signal before it can make any: extension "two-passes/1" */
@@ -504,6 +505,20 @@ typedef struct fc_two_passes {
    * forgets what was measured; it measures. Pass 1 applies. Output formats MUST be the same in both. */
   void (*begin)(void *self, int32_t pass);
 } fc_two_passes;
+
+/* ---- extension "designed-mask/1" --------------------------------------- */
+
+/* Reached by operator->extension(op, FC_DESIGNED_MASK): an fc_mask_designer, of an operator that convolves
+ * with a mask that it designs. */
+#define FC_DESIGNED_MASK "designed-mask/1"
+
+typedef struct fc_mask_designer {
+  uint32_t size;
+  /* As negotiate: a host thread, no device, pure. The mask for a signal of this rate (0: not known), an
+   * impulse response: `*count` is how many taps it has, written to `taps` if there is `room` for all. */
+  fc_status (*design)(const fc_host *host, void *self, double rate, double *taps, int64_t room,
+                      int64_t *count);
+} fc_mask_designer;
 
 /* The one symbol a plugin exports. */
 FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);

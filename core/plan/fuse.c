@@ -61,7 +61,7 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
                           .in = &in,
                           .out = out};
   fc_enter_operator(ps->name);
-  const fc_status status = fusible->describe(&ps->stage->host.base, ps->stage->self, &setup, &f->base);
+  const fc_status status = fusible->describe(&ps->stage->host.base, ps->self, &setup, &f->base);
   fc_enter_operator(NULL);
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its device function", FC_OK, NULL);
   if (status == FC_OK &&

@@ -151,7 +151,7 @@ static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *
     out->stored = plan->stored, out->bits = plan->stored_bits;
   if (ps->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH)) return;
   out->color = FC_COLOR_UNKNOWN, out->alpha = FC_ALPHA_UNKNOWN, out->channels = 0;
-  out->time_num = out->time_den = 0;
+  out->time_num = out->time_den = 0, out->framed = 0;
 }
 
 /* The element type that a stage is given of something that it may not be able to load. */
@@ -185,8 +185,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   fc_terms terms = {
       .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
   fc_enter_operator(ps->name);
-  fc_status status =
-      ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->stage->self, &terms) : FC_OK;
+  fc_status status = ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->self, &terms) : FC_OK;
   fc_enter_operator(NULL);
   /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
@@ -209,11 +208,25 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   return check_terms(ps, &plan->links[s], out, error);
 }
 
+/* A rate that a generator is asked at first, where its arguments have times: it says its own. */
+#define ANY_RATE 48000
+
+/* The operator is asked as the instance for this rate. */
+static gboolean negotiate_at_rate(fc_plan *plan, guint s, double rate, int wanted, GError **error) {
+  fc_plan_stage *ps = &plan->stages[s];
+  if (!fc_stage_instance(ps->stage, rate, &ps->self, error)) return FALSE;
+  default_output(plan, s, wanted, &plan->links[s + 1]);
+  return negotiate_operator(plan, s, error);
+}
+
 static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
+  if (ps->op && !ps->generator) return negotiate_at_rate(plan, s, plan->links[s].rate, wanted, error);
   if (ps->op) {
-    default_output(plan, s, wanted, &plan->links[s + 1]);
-    return negotiate_operator(plan, s, error);
+    if (!negotiate_at_rate(plan, s, ANY_RATE, wanted, error)) return FALSE;
+    const double rate = plan->links[s + 1].rate;
+    return !fc_stage_is_timed(ps->stage) || rate == ANY_RATE ||
+           negotiate_at_rate(plan, s, rate, wanted, error);
   }
   plan->links[s + 1] = plan->links[s];
   plan->links[s + 1].dtype = wanted;

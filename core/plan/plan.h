@@ -30,6 +30,7 @@ typedef struct fc_plan_stage {
   fc_stage *stage;       /* NULL for a cast */
   const fc_operator *op; /* NULL for a cast */
   const char *name;      /* of the operator, or "cast" */
+  void *self;            /* its instance */
   fc_reach reach[FC_AXES];
   int border;
   guint64 border_code; /* its value as an element of the stage's input, in the first bytes */

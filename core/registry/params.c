@@ -7,6 +7,7 @@
 
 #include "core/base/suggest.h"
 #include "core/registry/table.h"
+#include "core/registry/units.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct value {
   fc_arg pub;
   GArray *ints;
   GArray *floats;
+  GArray *seconds; /* of each number, NaN where it is no time; NULL: none is */
   char *text;
   fc_table *table;
   gboolean names_file; /* the text is the path of one */
@@ -25,6 +27,7 @@ typedef struct value {
 
 typedef struct resolved {
   fc_args pub;
+  struct resolved *base; /* what these are at some rate, whose values they share; NULL: itself */
   value *values;
   const fc_arg **argv, **inputs;
   GPtrArray *warnings; /* of char * */
@@ -153,18 +156,43 @@ static gboolean is_lost(const char *word, const char *end) {
   return FALSE;
 }
 
+static gboolean has_unit(const fc_param *param, const char *unit) {
+  return param->unit && strcmp(param->unit, unit) == 0;
+}
+
+/* A time stands for a number that is told when the rate is known. */
+static gboolean parse_time(value *v, double seconds) {
+  const gint64 none = 0;
+  const double nothing = 0;
+  if (!v->seconds) v->seconds = g_array_new(FALSE, FALSE, sizeof(double));
+  while (v->seconds->len < v->floats->len) {
+    const double plain = NAN;
+    g_array_append_val(v->seconds, plain);
+  }
+  g_array_append_val(v->seconds, seconds);
+  g_array_append_val(v->ints, none);
+  g_array_append_val(v->floats, nothing);
+  return TRUE;
+}
+
 /* Whole numbers may be written 48000 or 48e3. */
 static gboolean parse_int(const parsing *p, value *v, const char *word, gsize length, GError **error) {
   double number = 0;
   gint64 whole = 0;
+  if (has_unit(p->param, "samples") && fc_time_scan(word, length, &number)) return parse_time(v, number);
   char *copy = g_strndup(word, length);
   gboolean plain = g_ascii_string_to_signed(copy, 10, G_MININT64, G_MAXINT64, &whole, NULL);
   g_free(copy);
   if (plain) {
     number = (double)whole;
   } else {
-    if (fc_number_scan(word, word + length, &number) != word + length)
-      return fail_value(p, word, length, "is no number", error);
+    const char *after = fc_number_scan(word, word + length, &number);
+    if (after != word + length) {
+      const gboolean time =
+          after && g_ascii_isalpha(*after) && *after != 'x' && has_unit(p->param, "samples");
+      return fail_value(p, word, length, time ? "is no number, nor a time such as 1.5s" : "is no number",
+                        error);
+    }
     if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
       return fail_value(p, word, length, "is no whole number", error);
     if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
@@ -191,8 +219,11 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   if (!after) return fail_value(p, word, length, "is no finite number", error);
   gboolean lost = number == 0 && is_lost(word, after);
   gboolean decibel = (p->param->flags & FC_PARAM_DECIBEL) && is_unit(after, end, "dB", "dBFS");
+  double factor = has_unit(p->param, "Hz") ? fc_frequency_unit(after, (gsize)(end - after)) : 0;
   if (decibel)
     number = pow(10, number / 20);
+  else if (factor > 0)
+    number *= factor;
   else if (after != end && !is_unit(after, end, p->param->unit, NULL))
     return fail_value(p, word, length, "is no number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
@@ -356,6 +387,7 @@ static void init_value(value *v) {
 static void finish_value(value *v) {
   g_array_free(v->ints, TRUE);
   g_array_free(v->floats, TRUE);
+  if (v->seconds) g_array_free(v->seconds, TRUE);
   g_free(v->text);
   fc_table_free(v->table);
 }
@@ -409,12 +441,24 @@ static int find_param(const fc_operator *op, const char *key) {
   return -1;
 }
 
+/* The rest of 1:30, which ':' has cut: two digits, given to an operator that counts samples. */
+static gboolean is_cut_time(const fc_operator *op, const char *word) {
+  gboolean counts = FALSE;
+  for (guint i = 0; i < op->n_params; i++) counts |= has_unit(op->params[i], "samples");
+  return counts && g_ascii_isdigit(word[0]) && g_ascii_isdigit(word[1]) && (!word[2] || word[2] == '.');
+}
+
 static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
   char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" is too much: it takes no parameters", op->name, shown);
+  else if (!arg->quoted && is_cut_time(op, arg->value))
+    fc_fail(
+        error, FC_INVALID,
+        "%s: \"%s\" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'",
+        op->name, shown);
   else
     fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s",
             op->name, shown, all);
@@ -482,6 +526,7 @@ static void sum_up(const fc_operator *op, resolved *r) {
     if (arg->given && param->deprecated)
       g_ptr_array_add(r->warnings, g_strdup_printf("%s: \"%s\" is deprecated: %s", op->name, param->name,
                                                    param->deprecated));
+    if (r->values[i].seconds) r->pub.timed = TRUE;
     if (param->type != FC_INPUT || !arg->given) continue;
     r->inputs[r->pub.n_inputs++] = arg;
     arg->input = r->pub.n_inputs; /* the chain's own signal is 0 */
@@ -553,6 +598,57 @@ fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values,
   return NULL;
 }
 
+/* ---- times -------------------------------------------------------------- */
+
+/* A parameter's value with times as samples. */
+static gboolean value_at_rate(const fc_operator *op, const fc_param *param, const value *timed, double rate,
+                              value *v, GError **error) {
+  for (guint i = 0; i < timed->ints->len; i++) {
+    const double seconds = i < timed->seconds->len ? g_array_index(timed->seconds, double, i) : NAN;
+    gint64 whole = g_array_index(timed->ints, gint64, i);
+    if (!isnan(seconds)) {
+      const double samples = floor(seconds * rate + 0.5);
+      const fc_limits *l = param->limits;
+      whole = fabs(samples) < INT_BEYOND ? (gint64)samples : 0;
+      if (fabs(samples) >= INT_BEYOND || (has_limit(param, FC_LIMIT_MIN) && whole < l->int_min) ||
+          (has_limit(param, FC_LIMIT_MAX) && whole > l->int_max)) {
+        g_autofree char *expected = fc_param_expected(param);
+        return fc_fail(error, FC_INVALID, "%s: %s: %s is %.0f samples at %g Hz: expected %s", op->name,
+                       param->name, timed->text, samples, rate, expected);
+      }
+    }
+    const double number = (double)whole;
+    g_array_append_val(v->ints, whole);
+    g_array_append_val(v->floats, number);
+  }
+  v->text = g_strdup(timed->text);
+  publish(v, timed->pub.given);
+  return TRUE;
+}
+
+fc_args *fc_args_at_rate(const fc_operator *op, fc_args *args, double rate, GError **error) {
+  resolved *base = (resolved *)args;
+  if (!args->timed) return fc_args_ref(args);
+  resolved *r = new_resolved(args->n);
+  gboolean ok = TRUE;
+  r->base = (resolved *)fc_args_ref(args);
+  r->pub.n_inputs = args->n_inputs, r->pub.inputs = args->inputs, r->pub.warnings = args->warnings;
+  for (guint i = 0; ok && i < args->n; i++) {
+    if (!base->values[i].seconds) {
+      r->argv[i] = args->argv[i];
+      continue;
+    }
+    if (!(rate > 0))
+      ok = fc_fail(error, FC_INVALID, "%s: %s: %s is a time, and the sample rate is not known: give samples",
+                   op->name, op->params[i]->name, base->values[i].text);
+    else
+      ok = value_at_rate(op, op->params[i], &base->values[i], rate, &r->values[i], error);
+  }
+  if (ok) return &r->pub;
+  fc_args_free(&r->pub);
+  return NULL;
+}
+
 fc_args *fc_args_ref(fc_args *args) {
   g_atomic_int_inc(&((resolved *)args)->references);
   return args;
@@ -572,5 +668,6 @@ void fc_args_free(fc_args *args) {
   g_ptr_array_free(r->warnings, TRUE);
   g_free(r->inputs);
   g_free(r->argv);
+  if (r->base) fc_args_free(&r->base->pub);
   g_free(r);
 }

@@ -3,7 +3,8 @@
  * params.h - from the text of a stage to the typed arguments of its operator.
  *
  * Everything is checked here that can be checked without knowing the operator:
- * names, types, choices, ranges, counts, the same key twice. What arguments mean
+ * names, types, choices, ranges, counts, the same key twice. Numbers may have units: times where samples
+ * are counted, kHz where the unit is Hz (units.h). What arguments mean
  * together is for the operator's create. Presets go through the same parser.
  */
 #ifndef FC_CORE_PARAMS_H
@@ -25,6 +26,8 @@ typedef struct fc_args {
    * input 0 is the chain's own signal; inputs[k]->text names its file. */
   guint n_inputs;
   const fc_arg *const *inputs;
+  /* Some are times, which are not samples yet: operators are given fc_args_at_rate of these, never these. */
+  gboolean timed;
   const char *const *warnings; /* lines for the log, ends with NULL: deprecated parameters that were given */
 } fc_args;
 
@@ -41,6 +44,12 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
  * views stand for inputs. */
 fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values, fc_table_loader load,
                            void *load_data, GError **error);
+/*
+ * The arguments with times as samples: seconds times `rate`, rounded to the nearest. NULL where one is then
+ * out of range, or where the rate is not known (0). Arguments without times are themselves, one reference
+ * more.
+ */
+fc_args *fc_args_at_rate(const fc_operator *op, fc_args *args, double rate, GError **error);
 fc_args *fc_args_ref(fc_args *args);
 void fc_args_free(fc_args *args); /* gives a reference back; NULL is allowed */
 

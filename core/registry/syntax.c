@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/registry/table.h"
+#include "core/registry/units.h"
 
 #include <string.h>
 
@@ -74,6 +75,9 @@ static gboolean track_brackets(cursor *c, guint *depth, const char **open, GErro
 static gboolean take_value(cursor *c, GString *value, gboolean *quoted, GError **error) {
   const char *open = NULL;
   guint depth = 0;
+  gsize clock = fc_clock_length(c->at);
+  g_string_append_len(value, c->at, (gssize)clock);
+  c->at += clock;
   while (*c->at && (depth > 0 || *c->at != ':')) {
     if (*c->at == '\'') {
       *quoted = TRUE;

@@ -11,6 +11,7 @@
  * so that most paths survive. Brackets [...] protect ':' within a written-out
  * table. Any bytes may stand in a value, for file names may hold any. An arg whose first characters are
  * quoted or escaped is never key=value: 'a=b.txt' is a bare value, a=b.txt the key a.
+ * A value that is a time in hours, minutes and seconds (0:01:30, units.h) is one, ':' and all.
  */
 #ifndef FC_CORE_SYNTAX_H
 #define FC_CORE_SYNTAX_H

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/run/feed.h"
+#include "core/run/joined.h"
 #include "core/run/memory.h"
 #include "core/run/passes.h"
 
@@ -84,6 +85,28 @@ static gboolean can_be_read_again(const char *input, const fc_source *source) {
          g_file_test(source->name, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
 }
 
+/* The inputs that follow the first, as one source with it. */
+static gboolean join_followers(fc_opened *o, GError **error) {
+  fc_context *context = o->chain->context;
+  g_autoptr(GPtrArray) sources = g_ptr_array_new();
+  g_ptr_array_add(sources, g_steal_pointer(&o->source));
+  for (const char *const *next = o->options->followers; *next; next++) {
+    fc_source *source = context->media->open_source(context, *next, o->options, error);
+    if (source) {
+      g_ptr_array_add(sources, source);
+      continue;
+    }
+    for (guint i = 0; i < sources->len; i++) {
+      source = g_ptr_array_index(sources, i);
+      source->free(source);
+    }
+    return FALSE;
+  }
+  o->source = fc_joined_source((fc_source **)sources->pdata, sources->len, error);
+  if (o->source) o->format = o->source->format;
+  return o->source != NULL;
+}
+
 static gboolean open_files(fc_opened *o, const char *input, const char *output, GError **error) {
   fc_context *context = o->chain->context;
   if (!output && !measures(o->chain))
@@ -100,6 +123,7 @@ static gboolean open_files(fc_opened *o, const char *input, const char *output, 
   }
   if (output && !(o->sink = context->media->open_sink(context, output, o->options, o->source, error)))
     return FALSE;
+  if (input && o->options->followers && o->options->followers[0] && !join_followers(o, error)) return FALSE;
   return open_sides(o, error);
 }
 

@@ -329,7 +329,7 @@ static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **er
     const char *blocks =
         (const char *)slot->measured[stage] + (n - made[FC_AXIS_N].lo) * slot->measured_strides[stage];
     fc_enter_operator(ps->name);
-    fc_status status = ps->op->collect(&ps->stage->host.base, ps->stage->self,
+    fc_status status = ps->op->collect(&ps->stage->host.base, ps->self,
                                        blocks + first * (gint64)ps->measure_bytes, count - first);
     fc_enter_operator(NULL);
     if (!fc_stage_host_check(&ps->stage->host, ps->name, "measuring", status, error)) return FALSE;
@@ -492,7 +492,7 @@ static void reset_operators(const fc_plan *plan, const fc_options *options) {
     fc_stage *stage = plan->stages[i].stage;
     g_atomic_pointer_set(&stage->host.cancel, options ? options->cancel : NULL);
     fc_enter_operator(stage->op->name);
-    if (stage->op->reset) stage->op->reset(stage->self);
+    if (stage->op->reset) stage->op->reset(plan->stages[i].self);
     fc_enter_operator(NULL);
   }
 }
@@ -635,7 +635,7 @@ gboolean fc_run_report(fc_run *r, fc_result *result, GError **error) {
     fc_result_stage(result, (guint)(ps->stage - r->plan->chain->stages), ps->name);
     ps->stage->host.measured = take_measurement, ps->stage->host.measured_data = result;
     fc_enter_operator(ps->name);
-    fc_status status = ps->op->report(&ps->stage->host.base, ps->stage->self);
+    fc_status status = ps->op->report(&ps->stage->host.base, ps->self);
     fc_enter_operator(NULL);
     ps->stage->host.measured = NULL;
     if (!fc_stage_host_check(&ps->stage->host, ps->name, "reporting", status, error)) return FALSE;

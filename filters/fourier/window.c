@@ -18,12 +18,13 @@ static double cosine_sum(const double *terms, int64_t i, int64_t m) {
   return fabs(sum) < 1e-15 ? 0 : sum; /* Blackman's ends are 0, but for rounding */
 }
 
-/* The modified Bessel function of order 0, by its power series: all terms are positive,
- * so that nothing cancels. Beyond |x| = 700 it would overflow. */
-static double bessel_i0(double x) {
+/* By its power series: all terms are positive, so that nothing cancels. Beyond |x| = 700 it would overflow.
+ */
+double fc_bessel_i0(double x) {
+  const double squared = 0.25 * x * x;
   double term = 1, sum = 1;
   for (int k = 1; term > sum * 1e-17; k++) {
-    term *= x / (2 * k) * (x / (2 * k));
+    term *= squared / ((double)k * k);
     sum += term;
   }
   return sum;
@@ -41,7 +42,7 @@ static double value(fc_window kind, double beta, int64_t i, int64_t m) {
   switch (kind) {
   case FC_WINDOW_BARTLETT: return 1 - fabs(x);
   case FC_WINDOW_COSINE: fc_turn(2 * i + 1, 4 * (m + 1), &c, &s); return s;
-  case FC_WINDOW_KAISER: return bessel_i0(beta * sqrt(fmax(1 - x * x, 0))) / bessel_i0(beta);
+  case FC_WINDOW_KAISER: return fc_bessel_i0(beta * sqrt(fmax(1 - x * x, 0))) / fc_bessel_i0(beta);
   default: return cosine_sum(terms[kind], i, m);
   }
 }

@@ -29,6 +29,10 @@ typedef enum fc_window {
 /* Writes n >= 0 values, each to the last bits of a double. `beta` is Kaiser's. */
 FC_FILTERS_API void fc_window_fill(fc_window kind, double beta, int symmetric, int64_t n, double *to);
 
+/* The modified Bessel function of order 0, of |x| up to 700: Kaiser's window before it is divided by its
+ * middle. */
+FC_FILTERS_API double fc_bessel_i0(double x);
+
 FC_END_DECLS
 
 #endif

@@ -92,7 +92,7 @@ class Mistakes(harness.Case):
 
     def test_outputs(self):
         self.expect("no output: give one with -o FILE (only a chain that measures does without)", "-i", "a.wav")
-        self.expect("out: several inputs need -o to name a folder (out/ is made), or a pattern with {stem}",
+        self.expect("out: several inputs need -o to name a folder (out/ is made), or a pattern with {stem}; --concat joins sounds",
                     "-i", "a.wav", "b.wav", "-o", "out")
         self.expect("{stem}.npy is a pattern, and standard input has no name to keep: give -o FILE", "-i", "-", "-o", "{stem}.npy")
         self.expect("x/a.wav and y/a.flac would both be written to a.npy", "-i", "x/a.wav", "y/a.flac", "-o", "{stem}.npy")

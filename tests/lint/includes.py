@@ -35,10 +35,12 @@ FILTERS = {
     "matrix": ("gpu", "gemm"),
     "picture": ("fourier",),
     "pointwise": ("gpu",),
+    "polyphase": ("gpu", "fourier"),
     "recursive": ("gpu",),
     "resample": ("gpu",),
     "dynamics": (),
     "stats": ("gpu",),
+    "timeline": ("gpu",),
     "winstat": ("gpu",),
 }
 

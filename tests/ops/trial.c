@@ -95,7 +95,7 @@ static gboolean check_terms(trial *t, verdict *v) {
 /* What samples mean is unknown of an output unless the operator keeps it. */
 static void forget_meaning(fc_format *f) {
   f->color = FC_COLOR_UNKNOWN, f->alpha = FC_ALPHA_UNKNOWN, f->channels = 0;
-  f->time_num = f->time_den = 0;
+  f->time_num = f->time_den = 0, f->framed = 0;
 }
 
 static fc_status ask(trial *t, int wanted, const fc_format *ins, fc_format *out, fc_terms *terms,
@@ -155,7 +155,10 @@ outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, 
   t->op = op, t->backend = backend, t->who = who, t->compute = compute;
   host_init(&t->host, device);
   if (op->destroy) op->destroy(NULL);
-  fc_status status = op->create ? op->create(&t->host.base, args->argv, &t->self) : FC_OK;
+  g_autoptr(GError) error = NULL;
+  t->args = fc_args_at_rate(op, (fc_args *)args, t->n_in ? ins[0].rate : 16000, &error);
+  if (!t->args) return REFUSED;
+  fc_status status = op->create ? op->create(&t->host.base, t->args->argv, &t->self) : FC_OK;
   if (status != FC_OK) {
     t->self = NULL;
     return judge(t, status, "create", v);
@@ -211,6 +214,7 @@ void trial_finish(trial *t, verdict *v) {
   if (!t->op) return;
   if (t->prepared && t->backend->release) t->backend->release(&t->host.base, t->state);
   if (t->op->destroy) t->op->destroy(t->self);
+  fc_args_free(t->args);
   host_finish(&t->host, t->who, v);
   t->op = NULL;
 }

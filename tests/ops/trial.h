@@ -20,6 +20,7 @@ typedef struct trial {
   const fc_backend *backend;
   const char *who; /* "conv1d on cpu": for messages */
   host host;
+  fc_args *args; /* with times as samples */
   void *self, *state;
   gboolean prepared;
   int compute;

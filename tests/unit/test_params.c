@@ -314,6 +314,61 @@ static void test_aliases(void) {
   g_assert_null(deprecated->warnings[1]);
 }
 
+/* Times where samples are counted, kHz where a parameter is in Hz. */
+static void test_units(void) {
+  const fc_param start = {SIZED(fc_param), FC_INT, FC_PARAM_LIST, 0, "start", "",
+                          "samples",       "10ms", &to_a_million};
+  const fc_param freq = {SIZED(fc_param), FC_FLOAT, 0, 0, "freq", "", "Hz", "1k"};
+  const fc_param count = {SIZED(fc_param), FC_INT, 0, 0, "count", "", "pixels", "1"};
+  const fc_param *const all[] = {&start, &freq, &count};
+  const fc_operator cuts = {SIZED(fc_operator), .name = "cuts", .n_params = 3, .params = all};
+  static const struct {
+    const char *text;
+    double rate;
+    gint64 samples;
+  } times[] = {{"cuts:start=1.5s", 44100, 66150},      {"cuts:start=250ms", 8000, 2000},
+               {"cuts:start=0.1s", 44100, 4410},       {"cuts:start=00:00:30", 8000, 240000},
+               {"cuts:start='1:30'", 8000, 720000},    {"cuts:start=0:01:00.25", 8000, 482000},
+               {"cuts:start=20us", 48000, 1},          {"cuts", 16000, 160},
+               {"cuts:start=1s:count=2", 11025, 11025}};
+  static const struct {
+    const char *text, *message;
+    double rate;
+  } refused[] = {
+      {"cuts:start=1.5s", "cuts: start: 1.5s is a time, and the sample rate is not known: give samples", 0},
+      {"cuts:start=-1s", "cuts: start: -1s is -8000 samples at 8000 Hz: expected 1 to 1000000 samples", 8000},
+      {"cuts:start=1:00:00",
+       "cuts: start: 1:00:00 is 28800000 samples at 8000 Hz: expected 1 to 1000000 samples", 8000}};
+  GError *error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(times); i++) {
+    g_autoptr(fc_args) args = resolve_as(&cuts, times[i].text, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_true(args->timed);
+    g_autoptr(fc_args) told = fc_args_at_rate(&cuts, args, times[i].rate, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(told->argv[0]->ints[0], ==, times[i].samples);
+    g_assert_cmpfloat(told->argv[0]->floats[0], ==, (double)times[i].samples);
+    g_assert_true(told->argv[1] == args->argv[1]);
+  }
+  g_autoptr(fc_args) mixed = resolve_as(&cuts, "cuts:start=7,1s,9:freq=3.5kHz", NULL, &error);
+  g_autoptr(fc_args) told = fc_args_at_rate(&cuts, mixed, 100, &error);
+  const int64_t *ints = told->argv[0]->ints;
+  g_assert_true(told->argv[0]->count == 3 && ints[0] == 7 && ints[1] == 100 && ints[2] == 9);
+  g_assert_cmpfloat(told->argv[1]->floats[0], ==, 3500);
+  g_autoptr(fc_args) plain = resolve_as(&cuts, "cuts:start=5:freq=440Hz", NULL, &error);
+  g_assert_true(!plain->timed && plain->argv[1]->floats[0] == 440);
+  for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
+    g_autoptr(fc_args) args = resolve_as(&cuts, refused[i].text, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_null(fc_args_at_rate(&cuts, args, refused[i].rate, &error));
+    expect_error(&error, refused[i].message);
+  }
+  g_assert_null(resolve_as(&cuts, "cuts:count=1s", NULL, &error));
+  expect_error(&error, "cuts: count: 1s is no number: expected a whole number of pixels");
+  g_assert_null(resolve_as(&cuts, "cuts:freq=1s", NULL, &error));
+  expect_error(&error, "cuts: freq: 1s is no number: expected a number of Hz");
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/params/presets", test_presets);
@@ -327,5 +382,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/params/exact-limits", test_exact_limits);
   g_test_add_func("/params/inputs", test_inputs);
   g_test_add_func("/params/aliases", test_aliases);
+  g_test_add_func("/params/units", test_units);
   return g_test_run();
 }

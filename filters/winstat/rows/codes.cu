@@ -116,12 +116,54 @@ __device__ __forceinline__ void slide_scan(slide_sums *totals, int count, int jo
   }
 }
 
+// Of a block. Results take the place of what comes in.
+struct slide_room {
+  int32_t lead[SLIDE_ROOM + SLIDE_ROOM / 16 + 1], trail[SLIDE_ROOM + SLIDE_ROOM / 16 + 1];
+  slide_sums totals[SLIDE_THREADS + SLIDE_CHANNELS], base[SLIDE_CHANNELS];
+};
+
+// What thread `mine` of channel c adds up to over its outputs.
+__device__ __forceinline__ slide_sums slide_changes(const slide_room &room, int joint, int c, int mine) {
+  slide_sums own = {0, 0};
+#pragma unroll
+  for (int k = 0; k < SLIDE_SEGMENT; k++) {
+    const int at = slide_at((mine * SLIDE_SEGMENT + k) * joint + c);
+    const int32_t a = room.lead[at], b = room.trail[at];
+    own.sum += a - b, own.squares += slide_square(a) - slide_square(b);
+  }
+  return own;
+}
+
+// Its outputs, from position x0 of the tile on; `whole`: no window is cut off.
+template <typename U>
+__device__ __forceinline__ void slide_outputs(const pass<double> &p, slide_room *room, int joint, int c,
+                                              int mine, int64_t x0, bool whole, bool guess) {
+  const slide_sums &base = room->base[c], &ahead = room->totals[mine * joint + c];
+  codes piece = {base.sum + ahead.sum, static_cast<uint64_t>(base.squares + ahead.squares)};
+  const double inverse = 1.0 / p.area;
+#pragma unroll 4
+  for (int k = 0; k < SLIDE_SEGMENT; k++) {
+    const int at = slide_at((mine * SLIDE_SEGMENT + k) * joint + c);
+    const int32_t a = room->lead[at], b = room->trail[at];
+    const int64_t x = x0 + mine * SLIDE_SEGMENT + k;
+    if (x < p.columns) {
+      const int64_t all = whole ? p.window[0] : inside(p, 0, x);
+      const U code =
+          slide_code<U>(p, piece, all, all == p.window[0] ? inverse : 1.0 / static_cast<double>(all), guess);
+      if constexpr (sizeof(U) == 4)
+        room->lead[at] = __float_as_int(code);
+      else
+        room->lead[at] = code;
+    }
+    piece.sum += a - b, piece.squares += static_cast<uint64_t>(slide_square(a) - slide_square(b));
+  }
+}
+
 template <typename T, typename U>
 __global__ void __launch_bounds__(SLIDE_THREADS)
     winstat_slide_codes(const __grid_constant__ pass<double> p, const __grid_constant__ slide_line l,
                         int64_t lines) {
-  __shared__ int32_t lead[SLIDE_ROOM + SLIDE_ROOM / 16 + 1], trail[SLIDE_ROOM + SLIDE_ROOM / 16 + 1];
-  __shared__ slide_sums totals[SLIDE_THREADS + SLIDE_CHANNELS], base[SLIDE_CHANNELS];
+  __shared__ slide_room room;
   const int t = static_cast<int>(threadIdx.x), joint = l.joint, count = SLIDE_THREADS / joint;
   const int positions = count * SLIDE_SEGMENT, elements = positions * joint, c = t % joint, mine = t / joint;
   const bool works = mine < count;
@@ -143,67 +185,39 @@ __global__ void __launch_bounds__(SLIDE_THREADS)
       own.sum += v, own.squares += slide_square(v);
     }
     __syncthreads(); // what is there of the line before has been read
-    if (works) totals[mine * joint + c] = own;
+    if (works) room.totals[mine * joint + c] = own;
     __syncthreads();
-    slide_scan(totals, count, joint);
+    slide_scan(room.totals, count, joint);
     __syncthreads();
-    if (t < joint) base[t] = totals[count * joint + t];
+    if (t < joint) room.base[t] = room.totals[count * joint + t];
     for (int tile = 0; tile < l.tiles; tile++) {
       const int64_t x0 = start + static_cast<int64_t>(tile) * positions;
       if (x0 >= p.columns) break;
       const int64_t first = (x0 - p.before[0]) * joint, apart = p.window[0] * joint;
       for (int i = t; i < elements; i += SLIDE_THREADS) {
-        trail[slide_at(i)] = value(first + i);
-        lead[slide_at(i)] = value(first + apart + i);
+        room.trail[slide_at(i)] = value(first + i);
+        room.lead[slide_at(i)] = value(first + apart + i);
       }
       __syncthreads();
-      own = {0, 0};
-      if (works) {
-#pragma unroll
-        for (int k = 0; k < SLIDE_SEGMENT; k++) {
-          const int at = slide_at((mine * SLIDE_SEGMENT + k) * joint + c);
-          const int32_t a = lead[at], b = trail[at];
-          own.sum += a - b, own.squares += slide_square(a) - slide_square(b);
-        }
-        totals[mine * joint + c] = own;
-      }
+      if (works) room.totals[mine * joint + c] = slide_changes(room, joint, c, mine);
       __syncthreads();
-      slide_scan(totals, count, joint);
+      slide_scan(room.totals, count, joint);
       __syncthreads();
-      if (works) {
-        codes piece = {base[c].sum + totals[mine * joint + c].sum,
-                       static_cast<uint64_t>(base[c].squares + totals[mine * joint + c].squares)};
-        const double inverse = 1.0 / p.area;
-        const bool whole = !p.shrink || (first >= low && first + apart + positions * joint <= high);
-#pragma unroll 4
-        for (int k = 0; k < SLIDE_SEGMENT; k++) {
-          const int at = slide_at((mine * SLIDE_SEGMENT + k) * joint + c);
-          const int32_t a = lead[at], b = trail[at];
-          const int64_t x = x0 + mine * SLIDE_SEGMENT + k;
-          if (x < p.columns) {
-            const int64_t all = whole ? p.window[0] : inside(p, 0, x);
-            const U code = slide_code<U>(
-                p, piece, all, all == p.window[0] ? inverse : 1.0 / static_cast<double>(all), guess);
-            if constexpr (sizeof(U) == 4)
-              lead[at] = __float_as_int(code);
-            else
-              lead[at] = code;
-          }
-          piece.sum += a - b, piece.squares += static_cast<uint64_t>(slide_square(a) - slide_square(b));
-        }
-      }
+      const bool whole = !p.shrink || (first >= low && first + apart + positions * joint <= high);
+      if (works) slide_outputs<U>(p, &room, joint, c, mine, x0, whole, guess);
       __syncthreads();
       if (t < joint)
-        base[t].sum += totals[count * joint + t].sum, base[t].squares += totals[count * joint + t].squares;
+        room.base[t].sum += room.totals[count * joint + t].sum,
+            room.base[t].squares += room.totals[count * joint + t].squares;
       const int64_t rest = p.columns - x0;
       const int left = static_cast<int>(rest < positions ? rest : positions) * joint;
       char *to = p.out.at(n, y, x0, p.slot[0] * p.channels + c0);
       for (int i = t; i < left; i += SLIDE_THREADS) {
         U *out = reinterpret_cast<U *>(to + i * l.out_step);
         if constexpr (sizeof(U) == 4)
-          *out = __int_as_float(lead[slide_at(i)]);
+          *out = __int_as_float(room.lead[slide_at(i)]);
         else
-          *out = static_cast<U>(lead[slide_at(i)]);
+          *out = static_cast<U>(room.lead[slide_at(i)]);
       }
       __syncthreads();
     }

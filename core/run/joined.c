@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* joined.c - see joined.h. */
+#include "core/run/joined.h"
+
+#include "core/base/error.h"
+#include "core/run/feed.h"
+
+typedef struct joined_source {
+  fc_source base;
+  fc_source **parts;
+  guint n, at; /* the one that is read */
+} joined_source;
+
+static gboolean check_follower(const fc_source *first, const fc_source *next, GError **error) {
+  const fc_format *a = &first->format, *b = &next->format;
+  if (a->kind != FC_AUDIO || b->kind != FC_AUDIO)
+    return fc_fail(error, FC_INVALID, "%s: only sounds can follow each other in one output",
+                   a->kind != FC_AUDIO ? first->name : next->name);
+  if (a->rate != b->rate)
+    return fc_fail(error, FC_INVALID, "%s: %g Hz cannot follow %g Hz of %s; resample one of them", next->name,
+                   b->rate, a->rate, first->name);
+  if (a->extent[FC_AXIS_C] != b->extent[FC_AXIS_C])
+    return fc_fail(error, FC_INVALID,
+                   "%s: %" G_GINT64_FORMAT " channels cannot follow %" G_GINT64_FORMAT
+                   " of %s; mix one of them",
+                   next->name, b->extent[FC_AXIS_C], a->extent[FC_AXIS_C], first->name);
+  return TRUE;
+}
+
+static gboolean is_float(int dtype) {
+  return dtype == FC_F32 || dtype == FC_F64;
+}
+
+/* In which samples of both are exact: the wider of two integers; with floats f32 as long as 24 bits do. */
+static int common_dtype(int a, int b) {
+  if (a == b) return a;
+  if (is_float(a) || is_float(b))
+    return a == FC_F64 || b == FC_F64 || a == FC_I32 || b == FC_I32 ? FC_F64 : FC_F32;
+  return a == FC_I32 || b == FC_I32 ? FC_I32 : a == FC_U8 ? b : b == FC_U8 ? a : FC_I32;
+}
+
+static gint64 read_joined(fc_source *source, const fc_view *into, GError **error) {
+  joined_source *me = (joined_source *)source;
+  const gint64 wanted = into->shape[FC_AXIS_X];
+  gint64 done = 0;
+  while (done < wanted && me->at < me->n) {
+    fc_view rest = *into;
+    rest.data = fc_view_at(into, 0, 0, done, 0), rest.shape[FC_AXIS_X] = wanted - done;
+    const gint64 got = me->parts[me->at]->read(me->parts[me->at], &rest, error);
+    if (got < 0) return -1;
+    done += got;
+    if (done < wanted) me->at++;
+  }
+  return done;
+}
+
+static void free_joined(fc_source *source) {
+  joined_source *me = (joined_source *)source;
+  for (guint i = 0; i < me->n; i++) me->parts[i]->free(me->parts[i]);
+  g_free(me->parts);
+  g_free(source->name);
+  g_free(me);
+}
+
+fc_source *fc_joined_source(fc_source **sources, guint n, GError **error) {
+  joined_source *me = g_new0(joined_source, 1);
+  fc_format *all = &me->base.format;
+  gboolean ok = TRUE;
+  me->parts = g_memdup2(sources, n * sizeof *sources), me->n = n;
+  me->base.name =
+      n > 1 ? g_strdup_printf("%s and %u more", sources[0]->name, n - 1) : g_strdup(sources[0]->name);
+  me->base.read = read_joined, me->base.free = free_joined;
+  *all = sources[0]->format;
+  for (guint i = 1; i < n && ok; i++) {
+    const fc_format *f = &sources[i]->format;
+    ok = check_follower(sources[0], sources[i], error);
+    all->dtype = common_dtype(all->dtype, f->dtype);
+    all->bits = MAX(all->bits, f->bits);
+    if (all->channels != f->channels) all->channels = 0;
+    gint64 *extent = &all->extent[FC_AXIS_X];
+    *extent = *extent < 0 || f->extent[FC_AXIS_X] < 0 ? FC_UNKNOWN : *extent + f->extent[FC_AXIS_X];
+  }
+  for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype);
+  if (ok) return &me->base;
+  free_joined(&me->base);
+  return NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * polyphase.h - sound at another sample rate, by a windowed sinc in polyphase form.
+ *
+ * The rates are to each other as up / down, without a common factor. Output o lies at the input's position
+ * t = o * down / up, and is the signal's band-limited interpolation there:
+ *
+ *     out[o] = sum over j = 0 .. taps-1 of  h(j - before - frac(t)) * in[floor(t) - before + j]
+ *
+ * h is a sinc times a Kaiser window (J. F. Kaiser, 1974): with n the lower of both Nyquist frequencies, what
+ * is below pass * n goes through, what is above n is stopped, and half way between it is at -6 dB. So nothing
+ * is folded back, and the delay is none: the phase is linear, output 0 lies on input 0. Between equal
+ * rates samples are themselves. The taps of each output add up to 1.
+ *
+ * There are `up` different fractions. While these are no more than FC_POLYPHASE_PHASES, the table has a row
+ * of taps for each. Otherwise (44100 to 44101) it has rows for `phases` fractions, and the taps are
+ * interpolated linearly between two of them, whose error lies below the stopband.
+ *
+ * Sums. Those of the vectorised version are sixteen, tap j in the sum j mod 16, by fused multiply-adds where
+ * the machine has them, added up pairwise at last; so results do not depend on how the output is cut. Cost:
+ * 2 * taps flop an output.
+ *
+ * Views: sound, any strides and element types, N = Y = 1. `in` stands where the output's first element does,
+ * at floor(o * down / up), and is readable `before` elements ahead and taps - 1 - before beyond the last.
+ * They do not overlap. Threads: pure functions of their arguments.
+ */
+#ifndef FC_FILTERS_POLYPHASE_H
+#define FC_FILTERS_POLYPHASE_H
+
+#include "core/contract/view.h"
+#include "filters/base/api.h"
+#include "filters/base/samples.h"
+
+FC_BEGIN_DECLS
+
+/* Rows of a table of all fractions. */
+#define FC_POLYPHASE_PHASES 2048
+/* Taps are a multiple of it. */
+#define FC_POLYPHASE_LANES 16
+
+typedef enum fc_polyphase_quality {
+  FC_POLYPHASE_LOW = 0,    /* passband to 0.80 of the lower Nyquist frequency, stopband -60 dB */
+  FC_POLYPHASE_MEDIUM = 1, /* 0.88, -80 dB */
+  FC_POLYPHASE_HIGH = 2,   /* 0.91, -100 dB: of 44.1 kHz all up to 20 kHz */
+  FC_POLYPHASE_BEST = 3    /* 0.95, -120 dB */
+} fc_polyphase_quality;
+
+typedef struct fc_polyphase {
+  int64_t up, down;
+  int64_t taps, before;
+  int64_t phases;    /* rows of the table but the last, which is row 0 one sample later */
+  int32_t compute;   /* FC_F32 or FC_F64 */
+  fc_isa isa;        /* for fc_polyphase_cpu */
+  const void *table; /* (phases + 1) x taps of the compute type; borrowed */
+  const void *device_table;
+  double pass, stop, beta; /* the edges of both bands, in cycles a sample of the input; Kaiser's shape */
+} fc_polyphase;
+
+/* All but compute, isa and the tables. FC_INVALID where the ratio is none of whole numbers below 2^31 (rates
+ * to a thousandth of a Hz), FC_UNSUPPORTED where the table would have more than 2^24 numbers. */
+FC_FILTERS_API fc_status fc_polyphase_design(double from, double to, fc_polyphase_quality quality,
+                                             fc_polyphase *r);
+/* Writes the table, fc_polyphase_table_bytes, in host memory. */
+FC_FILTERS_API size_t fc_polyphase_table_bytes(const fc_polyphase *r);
+FC_FILTERS_API void fc_polyphase_fill(const fc_polyphase *r, void *table);
+
+/* Outputs of so many inputs: all that lie before the end, ceil(length * up / down). */
+FC_FILTERS_API int64_t fc_polyphase_length(const fc_polyphase *r, int64_t length);
+
+/* The definition, summed in double whatever the compute type; slow. `notes` as for fc_store_f32. */
+FC_FILTERS_API fc_status fc_polyphase_ref(const fc_polyphase *r, const fc_view *in, const fc_view *out,
+                                          uint32_t *notes);
+
+/* Vectorised. `scratch` is fc_polyphase_scratch bytes, aligned to 64, undefined before and after. */
+FC_FILTERS_API size_t fc_polyphase_scratch(const fc_polyphase *r);
+FC_FILTERS_API fc_status fc_polyphase_cpu(const fc_polyphase *r, const fc_view *in, const fc_view *out,
+                                          void *scratch, uint32_t *notes);
+
+/* Enqueues on `stream` (a cudaStream_t) of the current device. Only in a build with CUDA. */
+FC_FILTERS_API fc_status fc_polyphase_cuda(const fc_polyphase *r, const fc_view *in, const fc_view *out,
+                                           void *stream, uint32_t *notes);
+
+FC_END_DECLS
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * convolution.h - what the operators on filters/conv1d share: a mask made ready, the choice between direct
+ * sums and transforms, a prepared state, and the backends that run it. Each includes it once, fills in a
+ * convolution and says only where its taps come from.
+ */
+#ifndef FC_PLUGINS_CONVOLUTION_H
+#define FC_PLUGINS_CONVOLUTION_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/contract/fc_helpers.h"
+#include "filters/conv1d/conv1d.h"
+#include "filters/conv1d/conv1d_fft.h"
+#include "filters/conv1d/conv1d_overlap.h"
+#include "plugins/mask2d.h"
+#include "plugins/meaning.h"
+#include "plugins/single.h"
+
+enum { SAME, FULL, VALID };
+enum { AUTO, DIRECT, FFT };
+
+typedef struct convolution {
+  const char *name; /* of the mask, for messages */
+  double *mask;     /* masks x used, in the order in which they meet the input */
+  int64_t taps, masks;
+  int64_t skipped, used; /* taps that are 0 in all masks at the beginning; those up to the last other */
+  int64_t before;        /* for mode=same */
+  int axis, mode, method;
+  int integers; /* so are all taps */
+} convolution;
+
+/* ---- the mask ---------------------------------------------------------------- */
+
+/* Zeros at the ends of a mask make a delay, which costs nothing. */
+static inline void trim_mask(convolution *self, const double *table, int flip) {
+  int64_t n = self->taps, columns = self->masks, first = n, last = -1;
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t k = 0; k < columns; k++) {
+      if (table[(flip ? n - 1 - j : j) * columns + k] == 0) continue;
+      if (first > j) first = j;
+      last = j;
+    }
+  self->skipped = last < 0 ? 0 : first;
+  self->used = last < 0 ? 1 : last - first + 1;
+}
+
+/* Several columns are a mask a channel; a row or a column by itself is one mask. */
+static inline void read_mask(convolution *self, const double *table, int flip) {
+  int64_t columns = self->masks;
+  for (int64_t k = 0; k < columns; k++)
+    for (int64_t i = 0; i < self->used; i++) {
+      int64_t j = self->skipped + i;
+      self->mask[k * self->used + i] = table[(flip ? self->taps - 1 - j : j) * columns + k];
+    }
+}
+
+/* Makes the taps of each mask add up to 1. A sum that is rounding error of its terms
+ * (a differentiator's) cannot be divided by. */
+static inline fc_status normalize_masks(const fc_host *host, convolution *self) {
+  for (int64_t k = 0; k < self->masks; k++) {
+    double *mask = self->mask + k * self->used, sum = 0, size = 0;
+    for (int64_t j = 0; j < self->used; j++) sum += mask[j], size += fabs(mask[j]);
+    if (fabs(sum) <= 1e-9 * size)
+      return host->fail(host, FC_INVALID, "%s: normalize=yes divides by the sum of the mask, which is %s",
+                        self->name, sum == 0 ? "0" : "as good as 0");
+    for (int64_t j = 0; j < self->used; j++) mask[j] /= sum;
+  }
+  return FC_OK;
+}
+
+static inline int are_integers(const convolution *self) {
+  for (int64_t i = 0; i < self->used * self->masks; i++)
+    if (self->mask[i] != rint(self->mask[i])) return 0;
+  return 1;
+}
+
+static inline void convolution_finish(convolution *self) {
+  free(self->mask);
+}
+
+/* Takes `taps` rows of `masks` columns, an impulse response each; axis, mode and method are set. On failure
+ * there is nothing to finish. */
+static inline fc_status convolution_init(const fc_host *host, convolution *self, const char *name,
+                                         const double *table, int64_t taps, int64_t masks, int flip,
+                                         int normalize) {
+  fc_status status = FC_OK;
+  self->name = name, self->taps = taps, self->masks = masks;
+  self->mask = malloc((size_t)(taps * masks) * sizeof *self->mask);
+  if (!self->mask)
+    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", name, (long long)(taps * masks));
+  /* Reversed, the centre (n-1)/2 of a convolution lies that far from the last tap. */
+  self->before = flip ? taps - 1 - (taps - 1) / 2 : taps / 2;
+  trim_mask(self, table, flip);
+  read_mask(self, table, flip);
+  if (normalize) status = normalize_masks(host, self);
+  self->integers = are_integers(self);
+  if (status != FC_OK) convolution_finish(self);
+  return status;
+}
+
+/* The place of the output's element within the mask. */
+static inline int64_t before_of(const convolution *self) {
+  return self->mode == FULL ? self->taps - 1 : self->mode == VALID ? 0 : self->before;
+}
+
+/* ---- terms --------------------------------------------------------------------- */
+
+/* How many outputs there are along the axis, for choosing by; of sound that is not asked, as
+ * the same stream with and without a known end shall come out the same. */
+static inline int64_t outputs_along(const convolution *self, const fc_format *out) {
+  return out->kind == FC_AUDIO ? FC_UNKNOWN : out->extent[self->axis];
+}
+
+/* The transforms to go by: on the CPU of length n, with blocks of hop, on a device as overlap
+ * says. No length: direct sums. */
+typedef struct transforms {
+  int64_t n, hop;
+  fc_conv1d_overlap overlap;
+} transforms;
+
+/* Sums of integers are exact, which those by way of a transform are not. Blocks of the CPU are
+ * multiples of a device's, so that few cuts suit neither. */
+static inline transforms transforms_of(const convolution *self, const fc_format *in, const fc_format *out,
+                                       int compute) {
+  transforms t = {0};
+  int64_t outputs = outputs_along(self, out);
+  int always = self->method == FFT, exact = self->integers && in->dtype != FC_F32 && in->dtype != FC_F64;
+  if (self->method == DIRECT || (self->method == AUTO && exact)) return t;
+  int even = self->masks == 1 && out->extent[FC_AXIS_C] > 0 && out->extent[FC_AXIS_C] % 2 == 0;
+  t.overlap = fc_conv1d_overlap_plan(self->used, before_of(self) - self->skipped, outputs, even, compute,
+                                     self->axis, always);
+  t.n = fc_conv1d_fft_length(self->used, outputs, compute, t.overlap.hop, always);
+  if (t.n) t.hop = fc_conv1d_fft_hop(self->used, t.n, t.overlap.hop);
+  return t;
+}
+
+/* Whole blocks, and as many as fill a vector - but no more than leave several threads
+ * something to do. */
+static inline int64_t grain(const convolution *self, const fc_format *out, int64_t hop, int compute) {
+  int64_t lines = out->extent[FC_AXIS_C];
+  int64_t along = out->extent[self->axis],
+          across = out->extent[self->axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X];
+  if (across > 1) lines *= across;
+  int64_t blocks = (fc_conv1d_fft_lanes(compute) + lines - 1) / (lines > 0 ? lines : 1);
+  if (along >= 0 && blocks > along / hop / 4) blocks = along / hop / 4;
+  return hop * (blocks > 1 ? blocks : 1);
+}
+
+static inline int64_t common_multiple(int64_t a, int64_t b) {
+  int64_t x = a, y = b;
+  while (y > 0) {
+    int64_t rest = x % y;
+    x = y, y = rest;
+  }
+  return a / x * b;
+}
+
+/* Where chunks may be cut, whichever device it will be. */
+static inline int64_t grid_of(const convolution *self, const fc_format *out, const transforms *t,
+                              int compute) {
+  int64_t align = t->n ? grain(self, out, t->hop, compute) : 1, along = out->extent[self->axis];
+  if (t->overlap.n) align = common_multiple(align, fc_conv1d_overlap_grid(&t->overlap));
+  return along >= 1 && align > along ? along : align;
+}
+
+static inline void describe_transforms(const fc_host *host, const transforms *t) {
+  char cpu[40] = "tap by tap", gpu[40] = "tap by tap";
+  if (t->n) snprintf(cpu, sizeof cpu, "by FFT in blocks of %lld", (long long)t->hop);
+  if (t->overlap.n) snprintf(gpu, sizeof gpu, "by FFT in blocks of %lld", (long long)t->overlap.hop);
+  host->remark(host, "on the CPU %s, on a GPU %s", cpu, gpu);
+}
+
+/* What a transform's error is in proportion to: no output is larger than this times the largest input. */
+static inline double largest_gain(const convolution *self) {
+  double largest = 0;
+  for (int64_t k = 0; k < self->masks; k++) {
+    double sum = 0;
+    for (int64_t j = 0; j < self->used; j++) sum += fabs(self->mask[k * self->used + j]);
+    largest = fmax(largest, sum);
+  }
+  return largest;
+}
+
+/* Is a direct sum quickest however long the lines are? For none it pays more than for those without an end.
+ */
+static inline int is_always_direct(const convolution *self, const fc_format *in, const fc_format *out,
+                                   int compute) {
+  fc_format endless = *out;
+  endless.extent[self->axis] = FC_UNKNOWN;
+  transforms t = transforms_of(self, in, &endless, compute);
+  return t.n == 0 && t.overlap.n == 0;
+}
+
+static inline void plan_transforms(const fc_host *host, const convolution *self, fc_terms *terms) {
+  transforms t = transforms_of(self, terms->in[0], terms->out, terms->compute);
+  terms->work = 2.0 * (double)self->used;
+  terms->any_size =
+      terms->in[0]->kind == FC_AUDIO || is_always_direct(self, terms->in[0], terms->out, terms->compute);
+  if (t.n == 0 && t.overlap.n == 0) return;
+  terms->needs[0]->reach[self->axis].align = grid_of(self, terms->out, &t, terms->compute);
+  if (t.n) terms->work = 5.0 * (double)t.n / (double)t.hop * log2((double)t.n);
+  describe_transforms(host, &t);
+  if (FC_HAS(terms, error_gain)) terms->error_gain = largest_gain(self);
+}
+
+/* Reach, extent, time and work; the border is the operator's. */
+static inline fc_status convolution_terms(const fc_host *host, const convolution *self, fc_terms *terms) {
+  const int64_t along = terms->in[0]->extent[self->axis];
+  if (self->mode == VALID && along != FC_UNKNOWN && along < self->taps)
+    return host->fail(host, FC_INVALID,
+                      "%s: mode=valid leaves nothing: the mask has %lld taps, the signal %lld elements",
+                      self->name, (long long)self->taps, (long long)along);
+  fc_reach *reach = &terms->needs[0]->reach[self->axis];
+  int64_t growth = self->mode == FULL ? self->taps - 1 : self->mode == VALID ? 1 - self->taps : 0;
+  reach->before = before_of(self);
+  reach->after = self->taps - 1 - reach->before;
+  if (along != FC_UNKNOWN) terms->out->extent[self->axis] = along + growth;
+  if (self->axis == FC_AXIS_X) meaning_shift_time(terms, self->before - before_of(self));
+  plan_transforms(host, self, terms);
+  return FC_OK;
+}
+
+/* ---- running ----------------------------------------------------------------- */
+
+typedef struct convolution_state {
+  fc_conv1d filter;
+  fc_conv1d_fft *fft;        /* the host's memory; NULL: direct sums */
+  fc_conv1d_overlap overlap; /* on a device */
+  void *device_tables;       /* of it; the host's memory; NULL: direct sums */
+  void *mask, *device_mask;  /* the host's memory */
+  int device;
+} convolution_state;
+
+static inline void convolution_release(const fc_host *host, void *prepared) {
+  convolution_state *state = prepared;
+  if (!state) return;
+  host->free(host, state->device, state->device_tables);
+  host->free(host, state->device, state->device_mask);
+  host->free(host, FC_HOST, state->fft);
+  host->free(host, FC_HOST, state->mask);
+  free(state);
+}
+
+static inline void convert_mask(void *to, const double *from, int64_t count, int compute) {
+  for (int64_t i = 0; i < count; i++) {
+    if (compute == FC_F64)
+      ((double *)to)[i] = from[i];
+    else
+      ((float *)to)[i] = (float)from[i];
+  }
+}
+
+static inline fc_status prepare_transforms(const fc_host *host, convolution_state *state, int64_t n) {
+  size_t bytes = n ? fc_conv1d_fft_bytes(&state->filter, n) : 0;
+  if (bytes == 0) return FC_OK;
+  state->fft = host->alloc(host, FC_HOST, bytes);
+  return state->fft ? fc_conv1d_fft_init(state->fft, &state->filter, n) : FC_NO_MEMORY;
+}
+
+#if FC_HAVE_CUDA
+/* A device that lacks the shared memory for such transforms goes tap by tap. */
+static inline fc_status prepare_overlap(const fc_host *host, convolution_state *state,
+                                        const fc_conv1d_overlap *overlap) {
+  size_t bytes = overlap->n ? fc_conv1d_overlap_bytes(overlap, &state->filter) : 0;
+  if (bytes == 0) return FC_OK;
+  void *tables = host->alloc(host, FC_HOST, bytes);
+  state->overlap = *overlap;
+  state->device_tables = host->alloc(host, state->device, bytes);
+  fc_status status = FC_NO_MEMORY;
+  if (tables && state->device_tables)
+    status = fc_conv1d_overlap_init(&state->overlap, &state->filter, tables);
+  if (status == FC_OK) status = host->upload(host, state->device, state->device_tables, tables, bytes);
+  host->free(host, FC_HOST, tables);
+  return status;
+}
+#else
+static inline fc_status prepare_overlap(const fc_host *host, convolution_state *state,
+                                        const fc_conv1d_overlap *overlap) {
+  return FC_OK;
+}
+#endif
+
+static inline fc_status convolution_prepare(const fc_host *host, const convolution *self,
+                                            const fc_setup *setup, void **prepared) {
+  int64_t count = self->masks * self->used;
+  transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
+  size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
+  fc_status status = FC_OK;
+  convolution_state *state = calloc(1, sizeof *state);
+  if (!state || !(state->mask = host->alloc(host, FC_HOST, bytes))) goto no_memory;
+  state->device = setup->device;
+  convert_mask(state->mask, self->mask, count, setup->compute);
+  if (setup->device != FC_HOST) {
+    if (!(state->device_mask = host->alloc(host, setup->device, bytes))) goto no_memory;
+    status = host->upload(host, setup->device, state->device_mask, state->mask, bytes);
+  }
+  state->filter = (fc_conv1d){
+      .mask = state->mask,
+      .device_mask = state->device_mask,
+      .taps = self->used,
+      .masks = self->masks,
+      .before = before_of(self) - self->skipped,
+      .axis = self->axis,
+      .compute = setup->compute,
+      .isa = fc_isa_best(),
+      .unit = t.overlap.hop,
+  };
+  if (status == FC_OK)
+    status = setup->device == FC_HOST ? prepare_transforms(host, state, t.n)
+                                      : prepare_overlap(host, state, &t.overlap);
+  if (status == FC_NO_MEMORY) goto no_memory;
+  if (status != FC_OK)
+    convolution_release(host, state);
+  else
+    *prepared = state;
+  return status;
+
+no_memory:
+  convolution_release(host, state);
+  return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", self->name, (long long)count);
+}
+
+static inline size_t convolution_cpu_scratch(const void *prepared, const fc_job *job) {
+  const convolution_state *state = prepared;
+  return state->fft ? fc_conv1d_fft_scratch(state->fft, &state->filter)
+                    : fc_conv1d_cpu_scratch(&state->filter);
+}
+
+static inline fc_status convolution_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const convolution_state *state = prepared;
+  if (state->fft)
+    return fc_conv1d_fft_cpu(state->fft, &state->filter, job->in[0], job->out, job->scratch, job->notes);
+  return fc_conv1d_cpu(&state->filter, job->in[0], job->out, job->scratch, job->notes);
+}
+
+static inline fc_status convolution_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  const convolution_state *state = prepared;
+  return fc_conv1d_ref(&state->filter, job->in[0], job->out, job->notes);
+}
+
+#if FC_HAVE_CUDA
+static inline size_t convolution_cuda_scratch(const void *prepared, const fc_job *job) {
+  const convolution_state *state = prepared;
+  return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out) : 0;
+}
+
+static inline fc_status convolution_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const convolution_state *state = prepared;
+  if (job->edges && state->device_tables) return FC_UNSUPPORTED;
+  if (job->edges)
+    return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out, job->stream, job->notes);
+  if (state->device_tables)
+    return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0], job->out,
+                                  job->scratch, job->scratch_bytes, job->stream, job->notes);
+  return fc_conv1d_cuda(&state->filter, job->in[0], job->out, job->stream, job->notes);
+}
+#endif
+
+/* Direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
+static inline fc_status convolution_describe(const convolution *self, const fc_setup *setup,
+                                             fc_device_function *function) {
+  const int along_x = self->axis == FC_AXIS_X;
+  const transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
+  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || t.overlap.n ||
+      self->taps > FC_CONV1D_BLOCK)
+    return FC_UNSUPPORTED;
+  const fc_status status =
+      mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
+                      (const double *const[]){self->mask}, &self->taps, 1, function);
+  function->flags &= ~FC_FUNCTION_ALONE;
+  return status;
+}
+
+/* The backends of an operator; members of fc_operator. */
+#define CONVOLUTION_BACKENDS(prepare)                                                                        \
+  .backends = BACKENDS(FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, convolution_release,             \
+                                  convolution_cpu_scratch, convolution_cpu),                                 \
+                       FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED, prepare,          \
+                                  convolution_release, convolution_cuda_scratch, convolution_cuda)),         \
+  .reference =                                                                                               \
+      FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, convolution_release, NULL, convolution_reference)
+
+#endif

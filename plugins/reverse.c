@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* reverse.c - the operator reverse: sound from its end to its beginning; filters/pointwise/gather.h copies
+ * from a view whose samples go backwards. */
+#include "plugins/gather.h"
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  terms->needs[0]->reach[FC_AXIS_T].before = terms->needs[0]->reach[FC_AXIS_T].after = FC_WHOLE;
+  terms->out->time_num = terms->out->time_den = 0;
+  return FC_OK;
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+  return gather_prepare(host, setup, (fc_gather){0}, 0, prepared);
+}
+
+/* What the output begins with is as far from the input's end as it is from the output's beginning. */
+static fc_view backwards(const fc_job *job) {
+  fc_view v = *job->in[0];
+  const int64_t last = v.shape[FC_AXIS_T] - 1 - job->out->origin[FC_AXIS_T];
+  v.data = (char *)v.data + last * v.stride[FC_AXIS_T];
+  v.stride[FC_AXIS_T] = -v.stride[FC_AXIS_T];
+  v.shape[FC_AXIS_T] = job->out->shape[FC_AXIS_T];
+  return v;
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_view in = backwards(job);
+  return fc_gather_cpu(&((const gather_state *)prepared)->work, &in, job->out);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_view in = backwards(job);
+  return fc_gather_ref(&((const gather_state *)prepared)->work, &in, job->out);
+}
+
+#if FC_HAVE_CUDA
+/* Not in a graph: where samples come from depends on where in the signal the chunk begins. */
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_view in = backwards(job);
+  return fc_gather_cuda(&((const gather_state *)prepared)->work, &in, job->out, job->stream);
+}
+#endif
+
+static const fc_operator reverse_operator = {
+    .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
+    .name = "reverse",
+    .summary = "play sound backwards",
+    .doc =
+        "Reverses the order of the samples; they are copied as they are. The whole sound is read into memory "
+        "first.\n\n"
+        "    reverse",
+    .examples = FC_TEXTS("reverse"),
+    FC_SOUND_ONLY,
+    .create = fc_create_args,
+    .negotiate = negotiate,
+    .backends = BACKENDS(FC_ON_CPU(prepare, gather_release, NULL, process_cpu),
+                         FC_ON_CUDA(0, prepare, gather_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, gather_release, NULL, process_reference),
+};
+
+SINGLE_OPERATOR_PLUGIN("reverse", reverse_operator)
