@@ -54,9 +54,6 @@ struct fc_chain {
   GPtrArray *ready;
 };
 
-/* Another instance of the same stages, for another thread. */
-fc_chain *fc_chain_clone(fc_chain *chain, GError **error);
-
 /* The prepared state of a stage, made now unless it is there already; one reference. */
 fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
                               guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
