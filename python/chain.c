@@ -413,8 +413,8 @@ static void clear_source(source *s) {
 }
 
 /* Opens and plans; again where a signal came to nothing. */
-static fc_load *open_load(fc_chain *taken, request *r, const source *s) {
-  fc_load *load;
+static fc_loader *open_load(fc_chain *taken, request *r, const source *s) {
+  fc_loader *load;
   GError *error = NULL;
   gboolean guarded;
   do {
@@ -424,7 +424,7 @@ static fc_load *open_load(fc_chain *taken, request *r, const source *s) {
                       : fc_chain_load_file(taken, s->file, &r->options, &error);
     Py_END_ALLOW_THREADS;
   } while (end_call(guarded, load != NULL, &error));
-  return load ? load : (fc_load *)fc_py_raise(error);
+  return load ? load : (fc_loader *)fc_py_raise(error);
 }
 
 /* The result, or NULL; *again: a signal came, to nothing. */
@@ -433,21 +433,21 @@ static PyObject *load_once(fc_chain *taken, request *r, const source *s, gboolea
   gboolean ok = FALSE, guarded;
   samples wanted;
   *again = FALSE;
-  fc_load *load = open_load(taken, r, s);
+  fc_loader *load = open_load(taken, r, s);
   if (!load) return NULL;
-  fc_format format = *fc_load_format(load);
+  fc_format format = *fc_loader_format(load);
   if (r->dtype >= 0) format.dtype = r->dtype;
   fc_py_lay_out_like(&wanted, &format, NULL);
   PyObject *made = fc_py_array_new(&wanted);
   if (made) {
     guarded = begin_call(r, G_MAXINT64);
     Py_BEGIN_ALLOW_THREADS;
-    ok = fc_load_into(load, &fc_py_array_samples(made)->view, NULL, &error);
+    ok = fc_loader_run(load, &fc_py_array_samples(made)->view, NULL, &error);
     Py_END_ALLOW_THREADS;
     *again = end_call(guarded, ok, &error);
     if (!ok && !*again) fc_py_raise(error);
   }
-  fc_load_free(load);
+  fc_loader_free(load);
   if (made && !ok) Py_CLEAR(made);
   return made;
 }

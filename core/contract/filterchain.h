@@ -321,20 +321,20 @@ FC_API void fc_device_free(fc_context *context, gint32 device, void *memory);
  * A file whose samples, filtered, go to memory of the caller's: opened, planned and waiting for that memory.
  * The chain must outlive it and is not run otherwise meanwhile.
  */
-typedef struct fc_load fc_load;
+typedef struct fc_loader fc_loader;
 
 /* Opens a file as fc_chain_run_file does; NULL for a chain that begins with a generator. Where only the end
  * of the input tells how much there is, it is read into memory now. */
-FC_API fc_load *fc_chain_load_file(fc_chain *chain, const char *input, const fc_options *options,
-                                   GError **error);
+FC_API fc_loader *fc_chain_load_file(fc_chain *chain, const char *input, const fc_options *options,
+                                     GError **error);
 /* The same of the content of a file, which is copied. */
-FC_API fc_load *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes,
-                                    const fc_options *options, GError **error);
-/* What comes of it, all extents known; the load's. */
-FC_API const fc_format *fc_load_format(const fc_load *load);
+FC_API fc_loader *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes,
+                                      const fc_options *options, GError **error);
+/* What comes of it, all extents known; the loader's. */
+FC_API const fc_format *fc_loader_format(const fc_loader *loader);
 /* Reads and filters into a view of that shape and any element type, in host memory. Once. */
-FC_API gboolean fc_load_into(fc_load *load, const fc_view *out, fc_result **result, GError **error);
-FC_API void fc_load_free(fc_load *load); /* NULL is allowed */
+FC_API gboolean fc_loader_run(fc_loader *loader, const fc_view *out, fc_result **result, GError **error);
+FC_API void fc_loader_free(fc_loader *loader); /* NULL is allowed */
 
 /* Filters host memory into a file; NULL: for its measurements. options->meaning says the rate, and so on. */
 FC_API gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *output,
@@ -384,7 +384,7 @@ FC_API void fc_output_remove_all(void);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_context, fc_context_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chain, fc_chain_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_result, fc_result_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_load, fc_load_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_loader, fc_loader_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_session, fc_session_free)
 
 G_END_DECLS

@@ -213,23 +213,23 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 
 /* ---- between files and memory ------------------------------------------------------ */
 
-struct fc_load {
+struct fc_loader {
   fc_chain *chain;
   fc_options options;
   fc_opened *opened;
   fc_plan *plan;
 };
 
-void fc_load_free(fc_load *load) {
+void fc_loader_free(fc_loader *load) {
   if (!load) return;
   if (load->plan) fc_plan_unref(load->plan);
   fc_opened_free(load->opened);
   g_free(load);
 }
 
-static fc_load *open_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
-                          GError **error) {
-  g_autoptr(fc_load) load = g_new0(fc_load, 1);
+static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
+                            GError **error) {
+  g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
   load->chain = chain, load->options = fc_full_options(options);
   load->opened = fc_opened_load(chain, input, content, &load->options, error);
   if (!load->opened || !fc_opened_know_end(load->opened, error)) return NULL;
@@ -237,17 +237,17 @@ static fc_load *open_load(fc_chain *chain, const char *input, GBytes *content, c
   return load->plan ? g_steal_pointer(&load) : NULL;
 }
 
-fc_load *fc_chain_load_file(fc_chain *chain, const char *input, const fc_options *options, GError **error) {
+fc_loader *fc_chain_load_file(fc_chain *chain, const char *input, const fc_options *options, GError **error) {
   return open_load(chain, input, NULL, options, error);
 }
 
-fc_load *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes, const fc_options *options,
-                             GError **error) {
+fc_loader *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes, const fc_options *options,
+                               GError **error) {
   g_autoptr(GBytes) borrowed = g_bytes_new_static(content, bytes); /* copied before this returns */
   return open_load(chain, NULL, borrowed, options, error);
 }
 
-const fc_format *fc_load_format(const fc_load *load) {
+const fc_format *fc_loader_format(const fc_loader *load) {
   return &load->plan->links[load->plan->n];
 }
 
@@ -260,7 +260,7 @@ static gboolean run_load_once(attempt *a, GError **error) {
   return ok;
 }
 
-gboolean fc_load_into(fc_load *load, const fc_view *out, fc_result **result, GError **error) {
+gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, GError **error) {
   fc_view to;
   if (result) *result = NULL;
   if (!fc_check_view(out, &to, "output", FALSE, error)) return FALSE;

@@ -95,8 +95,10 @@ def _empty(x, shape, dtype):
     library = _library(x)
     if library is None:
         return None
-    arguments = {"device": x.device} if library.__name__ == "torch" else {}
-    return library.empty(shape, dtype=getattr(library, dtype), **arguments)
+    if library.__name__ == "torch":
+        return library.empty(shape, dtype=getattr(library, dtype), device=x.device)
+    with x.device:
+        return library.empty(shape, dtype=getattr(library, dtype))
 
 
 def _back(x, result):
@@ -115,7 +117,6 @@ def call(chain, x, options):
         return chain._load(None, **options)
     lent, stream = _take(x)
     out = options.pop("out", None)
-    # A current device of the library's own is what its empty() allocates on.
     if out is None:
         shape, dtype, _layout = chain._format(lent, **options)
         made = _empty(x, shape, dtype)

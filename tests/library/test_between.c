@@ -66,25 +66,25 @@ static void test_there_and_back(place *p, gconstpointer data) {
   gsize bytes;
   g_assert_true(g_file_get_contents(p->file, &content, &bytes, NULL));
   for (int way = 0; way < 2; way++) {
-    g_autoptr(fc_load) load = way ? fc_chain_load_bytes(twice, content, bytes, NULL, &error)
-                                  : fc_chain_load_file(twice, p->file, NULL, &error);
+    g_autoptr(fc_loader) load = way ? fc_chain_load_bytes(twice, content, bytes, NULL, &error)
+                                    : fc_chain_load_file(twice, p->file, NULL, &error);
     g_assert_no_error(error);
-    const fc_format *format = fc_load_format(load);
+    const fc_format *format = fc_loader_format(load);
     g_assert_cmpint(format->kind, ==, FC_AUDIO);
     g_assert_cmpint(format->extent[FC_AXIS_X], ==, FRAMES);
     g_assert_cmpint(format->extent[FC_AXIS_C], ==, CHANNELS);
     g_assert_cmpfloat(format->rate, ==, 11025);
     fc_view less = view_of(out, FC_I16, FRAMES - 1, CHANNELS);
-    g_assert_false(fc_load_into(load, &less, NULL, &error));
+    g_assert_false(fc_loader_run(load, &less, NULL, &error));
     g_assert_error(error, FC_ERROR, FC_INVALID);
     g_clear_error(&error);
     memset(out, 0, sizeof out);
     g_autoptr(fc_result) result = NULL;
-    g_assert_true(fc_load_into(load, &to, &result, &error));
+    g_assert_true(fc_loader_run(load, &to, &result, &error));
     g_assert_no_error(error);
     g_assert_cmpmem(out, sizeof out, in, sizeof in);
     g_assert_cmpstr(result->device, !=, "");
-    g_assert_false(fc_load_into(load, &to, NULL, &error)); /* only once */
+    g_assert_false(fc_loader_run(load, &to, NULL, &error)); /* only once */
     g_assert_error(error, FC_ERROR, FC_INVALID);
     g_clear_error(&error);
   }
@@ -95,9 +95,9 @@ static void test_generator(place *p, gconstpointer data) {
   g_autoptr(GError) error = NULL;
   float out[16];
   fc_view to = view_of(out, FC_F32, 16, 1);
-  g_autoptr(fc_load) load = fc_chain_load_file(chain, NULL, NULL, &error);
+  g_autoptr(fc_loader) load = fc_chain_load_file(chain, NULL, NULL, &error);
   g_assert_no_error(error);
-  g_assert_true(fc_load_into(load, &to, NULL, &error));
+  g_assert_true(fc_loader_run(load, &to, NULL, &error));
   g_assert_no_error(error);
   g_assert_cmpfloat(out[1], ==, 1);
   g_assert_cmpfloat(out[5], ==, -1);
