@@ -263,7 +263,8 @@ static gboolean take_tensor(const dl_tensor *t, samples *s) {
 /* ---- Array -------------------------------------------------------------------------- */
 
 typedef struct array {
-  PyObject_HEAD samples s;
+  PyObject head;
+  samples s;
   gboolean owned;  /* the memory is ours */
   PyObject *owner; /* whose it is else; or NULL */
   dl_managed *managed;

@@ -85,7 +85,10 @@ gboolean fc_py_array_init(PyObject *module);
 gboolean fc_py_chain_init(PyObject *module);
 
 PyObject *fc_py_operators(PyObject *module, PyObject *none);
-/* add_operator(description) */
+/* add_operator(dict): name, summary, doc, function, kinds (fc_kind bits), params, halo (y, y, x, x before and
+ * after), border (fc_border, or -1) */
 PyObject *fc_py_add_operator(PyObject *module, PyObject *description);
+/* Those that were added, into the context of a child of fork. */
+gboolean fc_py_add_own_operators(fc_context *context, GError **error);
 
 #endif

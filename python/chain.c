@@ -166,9 +166,10 @@ typedef struct known_format {
 } known_format;
 
 typedef struct chain {
-  PyObject_HEAD fc_chain *original; /* never run, but cloned */
-  GPtrArray *idle;                  /* fc_chain, for whoever runs next; both under the interpreter's lock */
-  PyObject *kept;                   /* what the chain borrows: the options' texts, views of further inputs */
+  PyObject head;
+  fc_chain *original; /* never run, but cloned */
+  GPtrArray *idle;    /* fc_chain, for whoever runs next; both under the interpreter's lock */
+  PyObject *kept;     /* what the chain borrows: the options' texts, views of further inputs */
   fc_options options;
   known_format known[FORMATS];
   int n_known, next_known;
@@ -690,6 +691,7 @@ static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   me->n_known = me->next_known = 0;
   me->kept = Py_BuildValue("(OO)", stages, kwargs ? kwargs : Py_None);
   me->original = fc_chain_new(fc_py_context());
+  give_chain(me, me->original);
   gboolean ok = me->kept != NULL;
   for (Py_ssize_t i = 0; i < PyTuple_Size(stages) && ok; i++)
     ok = add_stage(me->original, PyTuple_GetItem(stages, i));
@@ -704,7 +706,6 @@ static void chain_dealloc(PyObject *self) {
   if (me->generation == fc_py_generation) {
     Py_BEGIN_ALLOW_THREADS;
     for (guint i = 0; i < me->idle->len; i++) fc_chain_free(me->idle->pdata[i]);
-    fc_chain_free(me->original);
     Py_END_ALLOW_THREADS;
   }
   g_ptr_array_free(me->idle, TRUE);

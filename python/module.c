@@ -74,6 +74,7 @@ fc_context *fc_py_context(void) {
   if (!the_context) {
     the_context = fc_context_new();
     fc_context_set_log(the_context, log_to_python, NULL);
+    fc_py_add_own_operators(the_context, NULL); /* which it took in the parent */
   }
   return the_context;
 }
@@ -91,6 +92,7 @@ static PyMethodDef functions[] = {{"set_helpers", set_helpers, METH_O, NULL},
                                   {"from_buffer", fc_py_from_buffer, METH_O, NULL},
                                   {"from_pointer", fc_py_from_pointer, METH_VARARGS, NULL},
                                   {"describe", fc_py_describe, METH_VARARGS, NULL},
+                                  {"add_operator", fc_py_add_operator, METH_O, NULL},
                                   {"operators", fc_py_operators, METH_NOARGS, NULL},
                                   {0}};
 

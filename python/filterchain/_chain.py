@@ -37,8 +37,9 @@ class Op:
             raise TypeError(f"{name}: one value without a name is taken, and there are {len(main)}")
         self.name = name
         self._given = (main, values)
-        described = {param["name"]: param for param in _described(name)["params"]} if name in _known() else {}
-        pairs = [(None, value) for value in main] + list(values.items())
+        params = operators_by_name().get(name, {"params": []})["params"]
+        described = {param["name"]: param for param in params}
+        pairs = [(None, value) for value in main] + [(key.removesuffix("_"), value) for key, value in values.items()]
         self._values = tuple((key, self._value(key, value, described)) for key, value in pairs if value is not None)
 
     def _value(self, key, value, described):
@@ -118,6 +119,14 @@ class Chain(_filterchain.Chain):
     def __repr__(self):
         return f"filterchain.chain({', '.join(repr(str(stage)) for stage in self.stages)})"
 
+    def read(self, path, **options):
+        """What the chain makes of a file, as an `Array`."""
+        return self._load(os.fspath(path), **options)
+
+    def decode(self, content, **options):
+        """What the chain makes of a file whose content is in memory. Images are decoded in a confined child process."""
+        return self._load(memoryview(content), **options)
+
     def run(self, source=None, to=None, **options):
         """Filters a file into a file, as the command does, and returns a dict of what was done: `device`, `reason`,
         `seconds`, `chunks`, `measured`. `source` is None for a chain that begins with a generator, `to` where only
@@ -163,14 +172,14 @@ def chain(*stages, **options):
     return Chain(*stages, **options)
 
 
-def read(path, *, dtype=None, progress=None, **options):
-    """The samples of a file, as an `Array`, which knows its layout, rate and bits."""
-    return _copier()._load(os.fspath(path), dtype=dtype, progress=progress, **options)
+def read(path, **options):
+    """The samples of a file, as an `Array`, which knows its layout, rate and bits. `dtype` and `progress` as in a call."""
+    return _copier().read(path, **options)
 
 
-def decode(content, *, dtype=None, **options):
-    """The samples of a file whose content is in memory. Images are decoded in a confined child process."""
-    return _copier()._load(memoryview(content), dtype=dtype, **options)
+def decode(content, **options):
+    """The samples of a file whose content is in memory."""
+    return _copier().decode(content, **options)
 
 
 def write(path, x, *, layout=None, rate=None, bits=None, **options):
@@ -178,12 +187,12 @@ def write(path, x, *, layout=None, rate=None, bits=None, **options):
     _copier()._save(_helpers.lend(x), path, layout=layout, rate=rate, bits=bits, **options)
 
 
-_kept = {}
+kept = {}
 
 
 def _copier():
     """The empty chain, which copies; one a process."""
-    return _kept.setdefault(os.getpid(), Chain())
+    return kept.setdefault(os.getpid(), Chain())
 
 
 def array(values, dtype="float32", *, layout=None, rate=None, bits=None):
@@ -200,11 +209,8 @@ def operators():
     return _filterchain.operators()
 
 
-def _known():
-    if "operators" not in _kept:
-        _kept["operators"] = {each["name"]: each for each in _filterchain.operators()}
-    return _kept["operators"]
-
-
-def _described(name):
-    return _known()[name]
+def operators_by_name():
+    """Their descriptions, which are asked for once."""
+    if "operators" not in kept:
+        kept["operators"] = {each["name"]: each for each in _filterchain.operators()}
+    return kept["operators"]

@@ -90,6 +90,22 @@ def as_array(x):
     return lent if isinstance(lent, _filterchain.Array) else _filterchain.from_buffer(lent)
 
 
+def apply(function, lent, out, values):
+    """A piece of an operator in Python. The function sees a copy: what is lent is gone afterwards."""
+    import numpy
+    made = numpy.asarray(function(numpy.array(lent), **values))
+    room = numpy.asarray(out)
+    if made.shape != room.shape:
+        raise ValueError(f"the function returned shape {made.shape} of {lent.shape} where {room.shape} is to be made: "
+                         "its input has the halo around it, its output has not")
+    room[...] = made
+
+
+def sentence(error):
+    """An exception as the end of an error message."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def _empty(x, shape, dtype):
     """A tensor of x's own library, on its device; None: that makes none."""
     library = _library(x)
