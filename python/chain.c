@@ -606,6 +606,16 @@ static PyObject *chain_run(PyObject *self, PyObject *args, PyObject *kwargs) {
   return result;
 }
 
+/* check(): after the streams have reached the work. */
+static PyObject *chain_check(PyObject *self, PyObject *none) {
+  chain *me = (chain *)self;
+  for (guint i = 0; i < me->idle->len; i++) {
+    GError *error = NULL;
+    if (!fc_chain_check_device(me->idle->pdata[i], &error)) return fc_py_raise(error);
+  }
+  Py_RETURN_NONE;
+}
+
 /* ---- making chains ---------------------------------------------------------------------------------- */
 
 /* One value of a stage: text, (rows, columns, float64 buffer) for a table, or an Array for an input. */
@@ -725,9 +735,13 @@ static PyObject *chain_operators(PyObject *self, void *closure) {
 
 #define METHOD(name, function)                                                                               \
   { name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, NULL }
-static PyMethodDef chain_methods[] = {METHOD("_load", chain_load),         METHOD("_save", chain_save),
-                                      METHOD("_run_file", chain_run_file), METHOD("_format", chain_format),
-                                      METHOD("_run", chain_run),           {0}};
+static PyMethodDef chain_methods[] = {METHOD("_load", chain_load),
+                                      METHOD("_save", chain_save),
+                                      METHOD("_run_file", chain_run_file),
+                                      METHOD("_format", chain_format),
+                                      METHOD("_run", chain_run),
+                                      {"_check", chain_check, METH_NOARGS, NULL},
+                                      {0}};
 static PyGetSetDef chain_fields[] = {
     {"operators", chain_operators, NULL, "The names of its operators.", NULL}, {0}};
 static PyType_Slot chain_slots[] = {{Py_tp_new, chain_new},       {Py_tp_dealloc, chain_dealloc},

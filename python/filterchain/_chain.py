@@ -137,6 +137,11 @@ class Chain(_filterchain.Chain):
         """What `run` would do, as text or as JSON; nothing is written."""
         return self._run_file(source, to, 2 if json else 1, **options)
 
+    def check(self):
+        """After the stream has reached the work of calls on a GPU: raises where a NaN was to become an integer. Calls on
+        the CPU say so themselves."""
+        self._check()
+
     def measure(self, x, **options):
         """What the chain's operators measure of an array, or of a file: {operator: {name: value}}. A value of each
         channel is a list under the name with `_channels` behind it."""

@@ -37,6 +37,7 @@ class Reference(unittest.TestCase):
     @needs_numpy
     def test_page(self):
         self.run_doctest(os.path.join(SOURCE, "docs", "python.md"), 20)
+        self.run_doctest(os.path.join(SOURCE, "docs", "cluster.md"), 5)
 
     def test_stubs(self):
         functions = {node.name: node for node in ast.parse((PACKAGE / "ops.pyi").read_text(encoding="utf-8")).body
