@@ -351,10 +351,11 @@ static PyObject *only_argument(PyObject *args) {
   return NULL;
 }
 
-/* What has no buffer goes by way of Python. */
+/* What has no buffer, or comes from a library that has a say in the result, goes by way of Python. */
 static gboolean needs_python(PyObject *x) {
-  return Py_TYPE(x) == fc_py_array_type ? fc_py_array_samples(x)->view.device != FC_HOST
-                                        : !PyObject_CheckBuffer(x);
+  if (Py_TYPE(x) == fc_py_array_type) return fc_py_array_samples(x)->view.device != FC_HOST;
+  if (know_numpy() && PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) return FALSE;
+  return !PyObject_CheckBuffer(x) || PyObject_HasAttrString(x, "__dlpack__");
 }
 
 static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs) {

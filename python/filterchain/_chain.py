@@ -10,8 +10,7 @@ from . import _filterchain, _helpers
 def _flatten(values):
     """(rows, columns, float64 buffer) of an array of one or two dimensions, or of lists of numbers."""
     if not isinstance(values, (list, tuple, range)):
-        values = _helpers.lend(values)
-        values = memoryview(values).tolist()
+        values = values.tolist() if hasattr(values, "tolist") else memoryview(_helpers.as_array(values)).tolist()
     rows = list(values)
     if rows and isinstance(rows[0], (list, tuple)):
         if any(len(row) != len(rows[0]) for row in rows):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tensors of other libraries: DLPack of version 1 and before, __array_interface__ and __cuda_array_interface__, in
 and out; by small libraries made here, whose memory is the CPU's."""
+import array
 import gc
 import sys
 import types
@@ -178,11 +179,31 @@ class Libraries(unittest.TestCase):
 
     def test_result_goes_back_by_dlpack(self):
         jax = sys.modules["jax"] = library("jax")
-        jax.from_dlpack = lambda array: jax.Tensor(fc._filterchain.from_dlpack(array.__dlpack__()))
+        jax.from_dlpack = lambda given: jax.Tensor(fc._filterchain.from_dlpack(given.__dlpack__()))
         y = fc.chain(SMOOTH)(jax.Tensor([0, 4, 0, 8]))
         self.assertIs(type(y), jax.Tensor)
         self.assertEqual(y.tolist(), [1, 2, 3, 4])
         self.assertEqual(jax.made, [])
+
+    def test_library_with_buffers(self):
+        """One that offers the buffer protocol too, as JAX does, gets its own arrays nevertheless."""
+        jax = sys.modules["jax"] = library("jax")
+
+        class Buffer(array.array):
+            __module__ = "jax.core"
+
+            def __dlpack__(self, **arguments):
+                return fc.array(memoryview(self)).__dlpack__(**arguments)
+
+            def __dlpack_device__(self):
+                return 1, 0
+        jax.from_dlpack = lambda given: Buffer("f", memoryview(given).tolist())
+        y = fc.chain(SMOOTH)(Buffer("f", [0, 4, 0, 8]))
+        self.assertEqual((type(y), y.tolist()), (Buffer, [1, 2, 3, 4]))
+
+    def test_tables(self):
+        for mask in (Tensor([1, 2, 1]), fc.array([1, 2, 1]), array.array("h", [1, 2, 1]), bytearray([1, 2, 1])):
+            self.assertEqual(str(fc.op("conv1d", mask)), "conv1d:[1.0,2.0,1.0]")
 
 
 class Interfaces(unittest.TestCase):
