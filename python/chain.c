@@ -203,6 +203,20 @@ static void begin_request(const chain *me, request *r) {
   r->dtype = -1;
 }
 
+/* Sounds of a batch, which the library knows of images alone: each is run by itself. */
+static gint64 sounds_of(const fc_view *v) {
+  return v->kind == FC_AUDIO ? v->shape[FC_AXIS_N] : 1;
+}
+
+static fc_view sound_of(const fc_view *v, gint64 sounds, gint64 index) {
+  fc_view one = *v;
+  if (sounds != 1) {
+    one.data = (char *)v->data + index * v->stride[FC_AXIS_N];
+    one.shape[FC_AXIS_N] = one.extent[FC_AXIS_N] = 1;
+  }
+  return one;
+}
+
 /* What comes of the samples; remembered, as it takes a plan to know. */
 static gboolean output_format(chain *me, fc_chain *taken, request *r, const samples *s, fc_format *out) {
   GError *error = NULL;
@@ -215,11 +229,14 @@ static gboolean output_format(chain *me, fc_chain *taken, request *r, const samp
                   ? FC_PLANAR
                   : FC_INTERLEAVED;
   memcpy(in.extent, s->view.shape, sizeof in.extent);
+  const gint64 sounds = sounds_of(&s->view);
+  if (sounds != 1) in.extent[FC_AXIS_N] = 1;
   for (int i = 0; i < me->n_known; i++) {
     const known_format *k = &me->known[i];
     if (k->dtype != r->dtype || k->precision != r->options.precision || memcmp(&k->in, &in, sizeof in) != 0)
       continue;
     *out = k->out;
+    if (sounds != 1) out->extent[FC_AXIS_N] = sounds;
     return TRUE;
   }
   *out = (fc_format){.size = sizeof *out, .dtype = r->dtype};
@@ -233,6 +250,7 @@ static gboolean output_format(chain *me, fc_chain *taken, request *r, const samp
   if (!ok) return fc_py_raise(error) != NULL;
   me->known[me->next_known] = (known_format){in, *out, r->dtype, r->options.precision};
   me->next_known = (me->next_known + 1) % FORMATS, me->n_known = MIN(me->n_known + 1, FORMATS);
+  if (sounds != 1) out->extent[FC_AXIS_N] = sounds;
   return TRUE;
 }
 
@@ -295,17 +313,21 @@ static PyObject *result_dict(fc_result *result) {
 static gboolean run_samples(chain *me, fc_chain *taken, request *r, const samples *in, const samples *out,
                             void *stream) {
   GError *error = NULL;
-  gboolean ok, guarded;
+  gboolean ok = TRUE, guarded;
+  const gint64 sounds = sounds_of(&in->view);
   set_progress(r);
   do {
     guarded = begin_call(r, fc_view_count(&in->view) + fc_view_count(&out->view));
     Py_BEGIN_ALLOW_THREADS;
-    if (in->view.device != FC_HOST)
-      ok = fc_chain_run_device(taken, &in->view, &out->view, stream, &r->options, &error);
-    else
-      ok = fc_chain_run_host(taken, &in->view, &out->view, &r->options, NULL, &error);
+    for (gint64 i = 0; i < sounds && ok; i++) {
+      const fc_view from = sound_of(&in->view, sounds, i), to = sound_of(&out->view, sounds, i);
+      if (from.device != FC_HOST)
+        ok = fc_chain_run_device(taken, &from, &to, stream, &r->options, &error);
+      else
+        ok = fc_chain_run_host(taken, &from, &to, &r->options, NULL, &error);
+    }
     Py_END_ALLOW_THREADS;
-  } while (end_call(guarded, ok, &error));
+  } while (end_call(guarded, ok, &error) && (ok = TRUE));
   if (!ok) fc_py_raise(error);
   return ok;
 }

@@ -95,7 +95,7 @@ class Chain(_filterchain.Chain):
     A call takes an array and returns one: `chain(x)`. Arguments by name:
 
     - `layout`: a letter for each dimension of x, in its order: `t` time or `h` and `w` an image's sides or `y` and
-      `x` an array's, `c` channels, `n` images of a batch. Asked for where shape and type do not tell.
+      `x` an array's, `c` channels, `n` images or sounds of a batch. Asked for where shape and type do not tell.
     - `rate`: samples a second of sound; `bits`: how many bits of an integer carry information.
     - `dtype`: the element type of the result; without it the chain's own: float32 of what computes.
     - `out`: an array to put the result into, of its shape.

@@ -54,6 +54,15 @@ class Numpy(unittest.TestCase):
         np.testing.assert_array_equal(chain(x.T, layout="ct"), y.T)
         np.testing.assert_array_equal(chain(np.ascontiguousarray(x.T), layout="ct"), y.T)
 
+    def test_batches_of_sound(self):
+        """Each by itself, also where state goes from sample to sample."""
+        x = self.random.random((3, 2, 1000)).astype("f4")
+        for stage in (SMOOTH, "biquad:lowpass:freq=100", "stft:64:hop=16"):
+            chain = fc.chain(stage)
+            y = chain(x, layout="nct", rate=8000)
+            np.testing.assert_array_equal(y, np.stack([chain(one, layout="ct", rate=8000) for one in x]))
+        self.assertEqual(chain(x[:0], layout="nct", rate=8000).shape[0], 0)
+
     def test_layouts_of_images(self):
         x = self.random.integers(0, 256, (3, 17, 31, 3), dtype="uint8")
         chain = fc.chain("sepconv:[1,4,6,4,1]/16")
