@@ -164,15 +164,31 @@ static const fc_arg *arg_called(const fc_stage *stage, const char *name) {
   return NULL;
 }
 
-gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *values, GError **error) {
+/* Room for a further stage, which is not counted yet. */
+static fc_stage *next_stage(fc_chain *chain) {
   fc_chain_forget(chain);
+  chain->stages = g_renew(fc_stage, chain->stages, chain->n + 1);
+  fc_stage *stage = &chain->stages[chain->n];
+  memset(stage, 0, sizeof *stage);
+  init_stage(stage, chain->context);
+  return stage;
+}
+
+gboolean fc_chain_add_text(fc_chain *chain, const char *text, GError **error) {
+  fc_stage *stage = next_stage(chain);
+  if (!make_stage(chain->context, stage, text, error)) {
+    clear_stage(stage);
+    return FALSE;
+  }
+  chain->n++;
+  return TRUE;
+}
+
+gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *values, GError **error) {
   const fc_operator *op = fc_registry_find(chain->context->registry, name, error);
   if (!op) return FALSE;
   const fc_media *media = chain->context->media;
-  chain->stages = g_renew(fc_stage, chain->stages, chain->n + 1);
-  fc_stage *s = &chain->stages[chain->n];
-  memset(s, 0, sizeof *s);
-  init_stage(s, chain->context);
+  fc_stage *s = next_stage(chain);
   s->op = op, s->text = g_strdup(name);
   s->args = fc_args_of_values(s->op, values, media ? media->load_table : NULL, chain->context, error);
   chain->n++;

@@ -62,9 +62,6 @@ struct fc_chain {
   GPtrArray *ready;
 };
 
-/* Another instance of the same stages, for another thread. */
-fc_chain *fc_chain_clone(fc_chain *chain, GError **error);
-
 /* Are some of the arguments times? */
 static inline gboolean fc_stage_is_timed(const fc_stage *stage) {
   return stage->args && stage->args->timed;

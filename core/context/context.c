@@ -136,6 +136,10 @@ const fc_plugin *fc_context_open_plugin(fc_context *context, const char *path, G
   return fc_registry_open(context->registry, path, error);
 }
 
+gboolean fc_context_add_plugin(fc_context *context, const fc_plugin *plugin, GError **error) {
+  return fc_registry_add(context->registry, plugin, error);
+}
+
 const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op, const char **path) {
   return fc_registry_plugin_of(context->registry, op, path);
 }

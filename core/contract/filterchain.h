@@ -96,6 +96,9 @@ FC_API fc_plugin_info *fc_context_plugins(fc_context *context, gsize *count);
 FC_API const fc_operator *fc_context_find(fc_context *context, const char *name, GError **error);
 /* Opens one plugin file by path and adds its operators; NULL with the reason. */
 FC_API const fc_plugin *fc_context_open_plugin(fc_context *context, const char *path, GError **error);
+/* Adds the operators of a plugin of the program's own, which must live as long as the context and is checked
+ * as one from a file is. FALSE with the reason: one of them is unfit, or its name is taken. */
+FC_API gboolean fc_context_add_plugin(fc_context *context, const fc_plugin *plugin, GError **error);
 /* The plugin that an operator came from, and its file. */
 FC_API const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op, const char **path);
 
@@ -155,6 +158,8 @@ typedef struct fc_value {
 /* Adds an operator with values, which end with NULL. FALSE with the reason: the chain is as it was. */
 FC_API gboolean fc_chain_add(fc_chain *chain, const char *operator_name, const fc_value *const *values,
                              GError **error);
+/* Adds a stage as fc_chain_parse takes it; likewise. */
+FC_API gboolean fc_chain_add_text(fc_chain *chain, const char *stage, GError **error);
 FC_API void fc_chain_free(fc_chain *chain);
 /* Gives back what the chain keeps ready for another run: memory, of devices too. Nothing that was captured
  * from fc_chain_run_device may be launched afterwards. */
@@ -164,6 +169,9 @@ FC_API const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage);
 /* The mask that a stage's operator designs for a signal of this rate: `count` taps, g_free. NULL where it
  * designs none, or not with these arguments. */
 FC_API double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error);
+/* Another instance of the same stages, for another thread: files are not read again, views are borrowed
+ * likewise. NULL with the reason. */
+FC_API fc_chain *fc_chain_clone(fc_chain *chain, GError **error);
 /* Paths of the files that its tables were read from, as they were given, and NULL; g_free, the paths stay the
  * chain's. */
 FC_API const char **fc_chain_files(const fc_chain *chain);
@@ -210,12 +218,15 @@ typedef struct fc_options {
    * channels. The output has the metadata and the sample format of the first. Ends with NULL; NULL: there are
    * none. */
   const char *const *followers;
+  /* What the samples of an input view mean: its rate, bits (0: those of the element type), color, alpha,
+   * channels and time are taken, the other fields are not read. NULL: nothing is known. */
+  const fc_format *meaning;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0, NULL                                                                                              \
+        0, NULL, NULL                                                                                        \
   }
 
 /* One measured value. */
@@ -310,6 +321,36 @@ FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc
  * integer in any call since the last check. */
 FC_API gboolean fc_chain_check_device(fc_chain *chain, GError **error);
 
+/* Memory of a device, for callers without a CUDA runtime of their own; NULL with the reason. Freeing waits
+ * for the device; NULL is allowed. */
+FC_API void *fc_device_alloc(fc_context *context, gint32 device, gsize bytes, GError **error);
+FC_API void fc_device_free(fc_context *context, gint32 device, void *memory);
+
+/* ---- between files and memory ------------------------------------------ */
+
+/*
+ * A file whose samples, filtered, go to memory of the caller's: opened, planned and waiting for that memory.
+ * The chain must outlive it and is not run otherwise meanwhile.
+ */
+typedef struct fc_loader fc_loader;
+
+/* Opens a file as fc_chain_run_file does; NULL for a chain that begins with a generator. Where only the end
+ * of the input tells how much there is, it is read into memory now. */
+FC_API fc_loader *fc_chain_load_file(fc_chain *chain, const char *input, const fc_options *options,
+                                     GError **error);
+/* The same of the content of a file, which is copied. */
+FC_API fc_loader *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes,
+                                      const fc_options *options, GError **error);
+/* What comes of it, all extents known; the loader's. */
+FC_API const fc_format *fc_loader_format(const fc_loader *loader);
+/* Reads and filters into a view of that shape and any element type, in host memory. Once. */
+FC_API gboolean fc_loader_run(fc_loader *loader, const fc_view *out, fc_result **result, GError **error);
+FC_API void fc_loader_free(fc_loader *loader); /* NULL is allowed */
+
+/* Filters host memory into a file; NULL: for its measurements. options->meaning says the rate, and so on. */
+FC_API gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *output,
+                                   const fc_options *options, fc_result **result, GError **error);
+
 /* ---- session ---------------------------------------------------------- */
 
 /*
@@ -354,6 +395,7 @@ FC_API void fc_output_remove_all(void);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_context, fc_context_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chain, fc_chain_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_result, fc_result_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_loader, fc_loader_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_session, fc_session_free)
 
 G_END_DECLS

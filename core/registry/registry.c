@@ -545,6 +545,34 @@ const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **err
   return plugin;
 }
 
+/* The first operator of a plugin whose name another one has, or NULL. */
+static const char *taken_name(fc_registry *r, const fc_plugin *plugin) {
+  for (guint i = 0; i < plugin->n_operators; i++) {
+    const plugin_file *from;
+    if (winner(r, NULL, plugin->operators[i]->name, &from)) return plugin->operators[i]->name;
+  }
+  return NULL;
+}
+
+gboolean fc_registry_add(fc_registry *r, const fc_plugin *plugin, GError **error) {
+  GStrv unfit = NULL;
+  fc_plugin *copy = fc_descriptor_copy(plugin, &unfit, error);
+  if (!copy) return FALSE;
+  enter(r);
+  const char *taken = taken_name(r, copy);
+  gboolean ok = !unfit && !taken;
+  if (unfit) fc_fail(error, FC_INVALID, "%s", unfit[0]);
+  if (!unfit && taken) fc_fail(error, FC_INVALID, "there is an operator \"%s\" already", taken);
+  if (ok) {
+    plugin_file *file = add_file(r, copy->id, FALSE, TRUE);
+    file->plugin = copy, file->state = ACCEPTED;
+  } else
+    fc_descriptor_free(copy);
+  g_strfreev(unfit);
+  leave(r);
+  return ok;
+}
+
 const fc_plugin *fc_registry_plugin_of(fc_registry *r, const fc_operator *op, const char **path) {
   const fc_plugin *found = NULL;
   pthread_mutex_lock(&r->mutex);

@@ -61,6 +61,9 @@ fc_plugin_info *fc_registry_plugins(fc_registry *registry, gsize *count);
  * are taken. NULL with the reason. */
 const fc_plugin *fc_registry_open(fc_registry *registry, const char *path, GError **error);
 
+/* Adds the operators of a plugin in the program itself; FALSE when one is unfit, or its name is taken. */
+gboolean fc_registry_add(fc_registry *registry, const fc_plugin *plugin, GError **error);
+
 /* Which plugin an operator came from; `path` may be NULL. NULL for a stranger. */
 const fc_plugin *fc_registry_plugin_of(fc_registry *registry, const fc_operator *op, const char **path);
 

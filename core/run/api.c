@@ -61,6 +61,7 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
 typedef struct attempt {
   const char *input, *output; /* files, */
   const fc_view *in, *out;    /* or views */
+  fc_opened *opened;          /* or what has been opened for a load */
   fc_chain *chain;
   const fc_ends *ends;
   const fc_options *options;
@@ -250,6 +251,95 @@ char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *outp
   return text;
 }
 
+static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **error) {
+  const fc_format *f = &plan->links[plan->n];
+  for (int a = 0; a < FC_AXES; a++)
+    if (f->extent[a] != out->shape[a])
+      return fc_fail(error, FC_INVALID,
+                     "the output view has shape %" G_GINT64_FORMAT
+                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
+                     out->shape[a], "NYXC"[a], f -> extent[a]);
+  return TRUE;
+}
+
+/* ---- between files and memory ------------------------------------------------------ */
+
+struct fc_loader {
+  fc_chain *chain;
+  fc_options options;
+  fc_opened *opened;
+  fc_plan *plan;
+};
+
+void fc_loader_free(fc_loader *load) {
+  if (!load) return;
+  if (load->plan) fc_plan_unref(load->plan);
+  fc_opened_free(load->opened);
+  g_free(load);
+}
+
+static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
+                            GError **error) {
+  g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
+  load->chain = chain, load->options = fc_full_options(options);
+  load->opened = fc_opened_load(chain, input, content, &load->options, error);
+  if (!load->opened || !fc_opened_know_end(load->opened, error)) return NULL;
+  load->plan = fc_opened_plan(load->opened, FALSE, error);
+  return load->plan ? g_steal_pointer(&load) : NULL;
+}
+
+fc_loader *fc_chain_load_file(fc_chain *chain, const char *input, const fc_options *options, GError **error) {
+  return open_load(chain, input, NULL, options, error);
+}
+
+fc_loader *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes, const fc_options *options,
+                               GError **error) {
+  g_autoptr(GBytes) borrowed = g_bytes_new_static(content, bytes); /* copied before this returns */
+  return open_load(chain, NULL, borrowed, options, error);
+}
+
+const fc_format *fc_loader_format(const fc_loader *load) {
+  return &load->plan->links[load->plan->n];
+}
+
+/* The source is read as it goes: what fails under way is not started over. */
+static gboolean run_load_once(attempt *a, GError **error) {
+  fc_opened *opened = a->opened;
+  opened->sink = fc_memory_sink_new(a->out);
+  gboolean ok = run_opened(a, opened, error);
+  a->again = FALSE;
+  return ok;
+}
+
+gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, GError **error) {
+  fc_view to;
+  if (result) *result = NULL;
+  if (!fc_check_view(out, &to, "output", FALSE, error)) return FALSE;
+  if (load->opened->sink) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
+  if (!check_shape(load->plan, &to, error)) return FALSE;
+  attempt a = {.out = &to, .opened = load->opened};
+  const char *name = load->opened->source ? load->opened->source->name : "the chain";
+  return run_attempt(load->chain, &a, &load->options, run_load_once, name, result, error);
+}
+
+static gboolean run_save_once(attempt *a, GError **error) {
+  fc_opened *opened = fc_opened_save(a->chain, a->in, a->output, a->options, error);
+  fc_sink *sink = opened ? opened->sink : NULL;
+  gboolean ok = opened && run_opened(a, opened, error) && (!sink || sink->commit(sink, error));
+  a->again = a->again && !(sink && sink->direct);
+  fc_opened_free(opened);
+  return ok;
+}
+
+gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
+                            fc_result **result, GError **error) {
+  fc_view from;
+  if (result) *result = NULL;
+  if (!fc_check_view(in, &from, "input", FALSE, error)) return FALSE;
+  attempt a = {.in = &from, .output = output};
+  return run_attempt(chain, &a, options, run_save_once, "memory", result, error);
+}
+
 /* ---- memory --------------------------------------------------------------------- */
 
 /* Operators load whole elements: each must lie where its type may. */
@@ -316,17 +406,6 @@ gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_o
   }
   fc_opened_free(opened);
   return plan != NULL;
-}
-
-static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **error) {
-  const fc_format *f = &plan->links[plan->n];
-  for (int a = 0; a < FC_AXES; a++)
-    if (f->extent[a] != out->shape[a])
-      return fc_fail(error, FC_INVALID,
-                     "the output view has shape %" G_GINT64_FORMAT
-                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
-                     out->shape[a], "NYXC"[a], f -> extent[a]);
-  return TRUE;
 }
 
 /* A run that is ready needs nothing but to be run. */
@@ -446,4 +525,18 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
 
 gboolean fc_chain_check_device(fc_chain *chain, GError **error) {
   return fc_ready_check(chain, error);
+}
+
+void *fc_device_alloc(fc_context *context, gint32 device, gsize bytes, GError **error) {
+  const fc_driver *driver = context->driver;
+  void *memory = NULL;
+  if (!driver || fc_device_kind_of(device) != driver->kind)
+    fc_fail(error, FC_DEVICE, "this build has no CUDA backend");
+  else if (!(memory = driver->alloc(device, MAX(bytes, 1))))
+    fc_fail(error, FC_NO_MEMORY, "the device has no %" G_GSIZE_FORMAT " bytes left", bytes);
+  return memory;
+}
+
+void fc_device_free(fc_context *context, gint32 device, void *memory) {
+  if (memory) context->driver->release(device, memory);
 }

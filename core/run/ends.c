@@ -134,21 +134,87 @@ fc_opened *fc_opened_files(fc_chain *chain, const char *input, const char *outpu
   return check(o, open_files(o, input, output, error));
 }
 
+/* What is told of a view by itself, and by the caller. */
+static void format_of_view(const fc_view *view, const fc_options *o, fc_format *format) {
+  fc_format_of_view(view, format);
+  if (!o->meaning) return;
+  fc_format told = {0};
+  memcpy(&told, o->meaning, MIN(o->meaning->size, sizeof told));
+  if (told.bits > 0) format->bits = told.bits;
+  format->rate = told.rate, format->color = told.color, format->alpha = told.alpha;
+  format->channels = told.channels, format->time_num = told.time_num, format->time_den = told.time_den;
+}
+
 fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
                            GError **error) {
   fc_opened *o = opened_new(chain, options);
   o->in = in, o->out = out;
   o->borrowed = o->has_input = TRUE;
   o->wanted = out->dtype;
-  fc_format_of_view(in, &o->format);
+  format_of_view(in, options, &o->format);
   return check(o, open_sides(o, error));
 }
 
 fc_opened *fc_opened_signal(fc_chain *chain, const fc_view *in, const fc_options *options, GError **error) {
   fc_opened *o = opened_new(chain, options);
   o->source = fc_memory_source_new(in);
-  o->format = o->source->format, o->has_input = TRUE;
+  format_of_view(in, options, &o->format);
+  o->source->format = o->format, o->has_input = TRUE;
   return check(o, open_sides(o, error));
+}
+
+/* Takes the source over; NULL on failure. */
+static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
+  *source = fc_source_load(g_steal_pointer(source), o->chain->context->frames, error);
+  return *source != NULL;
+}
+
+static gboolean open_load(fc_opened *o, const char *input, GBytes *content, GError **error) {
+  const fc_media *media = o->chain->context->media;
+  if (content)
+    o->source = media->open_content(o->chain->context, content, o->options, error);
+  else if (input)
+    o->source = media->open_source(o->chain->context, input, o->options, error);
+  else if (!generates(o->chain))
+    return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
+  else
+    return open_sides(o, error);
+  if (!o->source) return FALSE;
+  o->format = o->source->format, o->has_input = TRUE;
+  return open_sides(o, error);
+}
+
+fc_opened *fc_opened_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
+                          GError **error) {
+  fc_opened *o = opened_new(chain, options);
+  o->files = TRUE;
+  return check(o, open_load(o, input, content, error));
+}
+
+gboolean fc_opened_know_end(fc_opened *o, GError **error) {
+  if (!o->source || o->source->format.extent[fc_stream_axis(o->format.kind)] >= 0) return TRUE;
+  if (!load(o, &o->source, error)) return FALSE;
+  o->format = o->source->format;
+  return TRUE;
+}
+
+static gboolean open_save(fc_opened *o, const fc_view *in, const char *output, GError **error) {
+  fc_context *context = o->chain->context;
+  if (!output && !measures(o->chain))
+    return fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing");
+  o->source = fc_memory_source_new(in);
+  format_of_view(in, o->options, &o->format);
+  o->source->format = o->format, o->has_input = TRUE;
+  if (output && !(o->sink = context->media->open_sink(context, output, o->options, NULL, error)))
+    return FALSE;
+  return open_sides(o, error);
+}
+
+fc_opened *fc_opened_save(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
+                          GError **error) {
+  fc_opened *o = opened_new(chain, options);
+  o->files = TRUE;
+  return check(o, open_save(o, in, output, error));
 }
 
 fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
@@ -190,12 +256,6 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .device = o->in ? o->in->device : FC_HOST,
                          .touch = touch,
                          .options = o->options};
-}
-
-/* Takes the source over; NULL on failure. */
-static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
-  *source = fc_source_load(g_steal_pointer(source), o->chain->context->frames, error);
-  return *source != NULL;
 }
 
 /* What is needed all at once, or out of order, and does not say how long it is, is read into memory: then
@@ -305,7 +365,7 @@ GBytes *fc_view_key(const fc_chain *chain, const fc_view *in, int out_dtype, con
   if (fc_passes_count(chain)) return NULL;
   GByteArray *key = g_byte_array_sized_new(256);
   const gint64 numbers[] = {'v', out_dtype, in->device, (gint64)(gintptr)stream};
-  fc_format_of_view(in, &format);
+  format_of_view(in, o, &format);
   append(key, numbers, sizeof numbers);
   append(key, &format, sizeof format);
   append_options(key, chain, o);

@@ -39,6 +39,14 @@ fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *ou
                            GError **error);
 /* A view that is read and nothing else, for its measurements. */
 fc_opened *fc_opened_signal(fc_chain *chain, const fc_view *in, const fc_options *options, GError **error);
+/* A file, or the content of one, or a generator, into memory that is not known yet. */
+fc_opened *fc_opened_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
+                          GError **error);
+/* Reads into memory what does not say how long it is. */
+gboolean fc_opened_know_end(fc_opened *opened, GError **error);
+/* A view into a file. */
+fc_opened *fc_opened_save(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
+                          GError **error);
 /* Nothing but a format, for asking what comes of it, or for a session. */
 fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
                              GError **error);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -202,15 +203,15 @@ gboolean fc_input_wait(const fc_input *input, GError **error) {
   }
 }
 
-fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
+/* What is said of an input that has been opened; takes the descriptor and the name over. */
+static fc_input *input_of(int fd, char *name, const char *path, const int *cancel, GError **error) {
   g_autoptr(fc_input) input = g_new0(fc_input, 1);
-  input->fd = -1;
+  input->fd = fd;
   input->size = -1;
   input->cancel = cancel;
-  input->name = fc_display_name(path, "standard input");
-  if (strcmp(path, "-") != 0) input->path = g_strdup(path);
-  input->fd = open_path(path, input->name, error);
-  if (input->fd < 0) return NULL;
+  input->name = name;
+  input->path = g_strdup(path);
+  if (fd < 0) return NULL;
 
   struct stat info;
   if (fstat(input->fd, &info) != 0) {
@@ -223,6 +224,25 @@ fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
     return NULL;
   }
   return g_steal_pointer(&input);
+}
+
+fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
+  char *name = fc_display_name(path, "standard input");
+  return input_of(open_path(path, name, error), name, strcmp(path, "-") == 0 ? NULL : path, cancel, error);
+}
+
+fc_input *fc_input_open_content(GBytes *content, GError **error) {
+  char *name = g_strdup("memory");
+  gsize size;
+  const void *bytes = g_bytes_get_data(content, &size);
+  int fd = memfd_create("filterchain", MFD_CLOEXEC);
+  if (fd < 0 || !fc_write_all(fd, bytes, size) || lseek(fd, 0, SEEK_SET) != 0) {
+    fc_fail(error, FC_NO_MEMORY, "%s: no room for a copy of its %" G_GSIZE_FORMAT " bytes: %s", name, size,
+            g_strerror(errno));
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+  return input_of(fd, name, NULL, NULL, error);
 }
 
 void fc_input_free(fc_input *input) {

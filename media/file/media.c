@@ -11,15 +11,25 @@
 
 static const fc_media_options no_options;
 
-fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
-  if (!options) options = &no_options;
-  g_autoptr(fc_input) input = fc_input_open(path, options->cancel, error);
+/* Takes the input over; NULL is passed on. */
+static fc_source *open_input(fc_input *opened, const fc_media_options *options, GError **error) {
+  g_autoptr(fc_input) input = opened;
   if (!input) return NULL;
   const fc_file_format *format = fc_probe_input(input, options, error);
   if (!format ||
       !fc_given_options_check(options->in_options, format->reading, input->name, format->title, error))
     return NULL;
   return format->open(g_steal_pointer(&input), format, options, error);
+}
+
+fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
+  if (!options) options = &no_options;
+  return open_input(fc_input_open(path, options->cancel, error), options, error);
+}
+
+fc_source *fc_media_open_content(GBytes *content, const fc_media_options *options, GError **error) {
+  if (!options) options = &no_options;
+  return open_input(fc_input_open_content(content, error), options, error);
 }
 
 fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error) {

@@ -19,6 +19,7 @@ ALLOWED = {
     "plugins": ("plugins/", "filters/", "core/contract/fc_helpers.h", "core/contract/plugin.h", "core/contract/view.h"),
     "media": ("media/", "core/"),
     "cli": ("cli/", "core/contract/filterchain.h"),
+    "python": ("python/", "core/contract/filterchain.h"),
     "tests": ("",),
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * binding.h - the library for CPython: arrays are lent to it as they lie, chains are run on them without the
+ * interpreter's lock.
+ *
+ *   module.c     errors, the context, what the module holds
+ *   array.c      samples in Python's hands: the buffer protocol, DLPack, Array
+ *   chain.c      Chain: calls on arrays, files and encoded bytes; interrupts and progress
+ *   operators.c  descriptors as dicts, and operators that are functions of Python
+ *
+ * Only CPython's limited API of 3.11 and the library's public header are used, so that one binary serves
+ * every later Python. What knows other libraries of Python - PyTorch, CuPy - is in filterchain/, in Python;
+ * NumPy's arrays, which come in by the buffer protocol, are answered here.
+ *
+ * Calls of the library that may log, or may call an operator in Python, are made without the interpreter's
+ * lock, since both take it.
+ */
+#ifndef FC_PYTHON_BINDING_H
+#define FC_PYTHON_BINDING_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include "core/contract/filterchain.h"
+
+#define DIMS_MOST 4
+
+/* ---- module.c --------------------------------------------------------------- */
+
+extern PyObject *fc_py_helpers;              /* the module filterchain._helpers */
+extern PyObject *fc_py_errors[FC_FATAL + 1]; /* by fc_status; [0] is Error itself */
+extern int fc_py_generation; /* how many forks lie between the importing process and this one */
+
+/* Made at its first use and never freed; a child of fork makes another one. */
+fc_context *fc_py_context(void);
+/* Raises a sentence, or what the library says - unless Python has an error of its own - and takes it over.
+ * Both return NULL. */
+PyObject *fc_py_fail(int status, const char *message);
+PyObject *fc_py_raise(GError *error);
+
+/* ---- array.c ---------------------------------------------------------------- */
+
+/* An array as Python sees it, and as the library does. */
+typedef struct samples {
+  fc_view view;
+  int ndim;
+  char layout[DIMS_MOST +
+              1]; /* a letter for each dimension: n, c, and t, or h and w, or y and x; "": not known */
+  Py_ssize_t shape[DIMS_MOST], strides[DIMS_MOST]; /* strides in bytes */
+  fc_format meaning;                               /* rate, bits, and so on */
+  gboolean readonly;
+} samples;
+
+extern PyTypeObject *fc_py_array_type;
+
+/* The samples of an array; `buffer` is to be released where it has an object. FALSE with an exception. */
+gboolean fc_py_samples_of(PyObject *object, gboolean write, samples *s, Py_buffer *buffer);
+/* Makes the view of dimensions and layout; NULL: what is known, or what shape and type tell. */
+gboolean fc_py_lay_out(samples *s, const char *layout);
+/* What an output of this format looks like, of an input that was laid out so (NULL: of none). */
+void fc_py_lay_out_like(samples *s, const fc_format *format, const char *like);
+/* An Array with memory of its own, on the device of the samples; NULL with an exception. */
+PyObject *fc_py_array_new(const samples *s);
+/* An Array on memory that somebody else has, as long as `owner` lives. */
+PyObject *fc_py_array_borrow(const samples *s, PyObject *owner);
+const samples *fc_py_array_samples(PyObject *array);
+PyObject *fc_py_dims(const Py_ssize_t *values, int n);
+const char *fc_py_dtype_name(int dtype);
+/* Of a name, or of whatever has or prints as one: numpy.float32, torch.float32; -1 with an exception. */
+int fc_py_dtype_of(PyObject *value);
+
+/* from_dlpack(capsule), from_buffer(object), from_pointer(address, shape, strides or None, dtype, device's
+ * number or -1, readonly, owner) */
+PyObject *fc_py_from_dlpack(PyObject *module, PyObject *capsule);
+PyObject *fc_py_from_buffer(PyObject *module, PyObject *object);
+PyObject *fc_py_from_pointer(PyObject *module, PyObject *args);
+/* describe(Array, layout or None, rate or 0, bits or 0): another one on its memory, of which that is known.
+ */
+PyObject *fc_py_describe(PyObject *module, PyObject *args);
+gboolean fc_py_array_init(PyObject *module);
+
+/* ---- chain.c, operators.c --------------------------------------------------- */
+
+gboolean fc_py_chain_init(PyObject *module);
+
+PyObject *fc_py_operators(PyObject *module, PyObject *none);
+/* add_operator(dict): name, summary, doc, function, kinds (fc_kind bits), params, halo (y, y, x, x before and
+ * after), border (fc_border, or -1) */
+PyObject *fc_py_add_operator(PyObject *module, PyObject *description);
+/* Those that were added, into the context of a child of fork. */
+gboolean fc_py_add_own_operators(fc_context *context, GError **error);
+
+#endif

@@ -1,0 +1,779 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chain.c - Chain: a chain of the library, called on arrays, on files and on encoded bytes. A call costs 1 to
+ * 2 us beside fc_chain_run_host.
+ *
+ * A chain of the library runs in one thread at a time: a Chain keeps as many clones of it as threads have
+ * been in it at once. A child process of fork refuses the Chains of its parent.
+ */
+#include "python/binding.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FORMATS 8 /* answers of fc_chain_output_format that a Chain remembers */
+/* Fewer samples than this take no time in which anybody could press Ctrl-C. */
+#define LONG_RUN 65536
+
+static PyObject *numpy_array, *numpy_empty, *numpy_dtypes[FC_DTYPE_COUNT];
+
+/* ---- what is asked for ------------------------------------------------------------------- */
+
+typedef struct request {
+  fc_options options;
+  fc_format meaning;
+  const char *layout;
+  int dtype; /* of the result; -1: the chain's own */
+  PyObject *out, *progress;
+  int cancel;
+} request;
+
+typedef enum option_type { TEXT, NUMBER, LONG_NUMBER, FLAG, PRECISION } option_type;
+static const struct {
+  const char *name;
+  option_type type;
+  size_t at;
+} options[] = {{"device", TEXT, offsetof(fc_options, device)},
+               {"threads", NUMBER, offsetof(fc_options, threads)},
+               {"precision", PRECISION, offsetof(fc_options, precision)},
+               {"chunk", LONG_NUMBER, offsetof(fc_options, chunk)},
+               {"no_clobber", FLAG, offsetof(fc_options, no_clobber)},
+               {"allow_truncated", FLAG, offsetof(fc_options, allow_truncated)},
+               {"sync", FLAG, offsetof(fc_options, sync)},
+               {"trace", TEXT, offsetof(fc_options, trace)},
+               {"in_format", TEXT, offsetof(fc_options, in_format)},
+               {"out_format", TEXT, offsetof(fc_options, out_format)},
+               {"in_raw", TEXT, offsetof(fc_options, in_raw)},
+               {"max_pixels", LONG_NUMBER, offsetof(fc_options, max_pixels)}};
+
+/* Texts are those of the Python strings, which the caller holds. FALSE with an exception. */
+static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
+  void *field = (char *)o + options[i].at;
+  switch (options[i].type) {
+  case TEXT: *(const char **)field = PyUnicode_AsUTF8AndSize(value, NULL); break;
+  case NUMBER: *(int *)field = (int)PyLong_AsLong(value); break;
+  case LONG_NUMBER: *(gint64 *)field = PyLong_AsLongLong(value); break;
+  case FLAG: *(gboolean *)field = PyObject_IsTrue(value); break;
+  case PRECISION: {
+    const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
+    if (!text) break;
+    *(int *)field = strcmp(text, "f32") == 0 ? FC_F32 : strcmp(text, "f64") == 0 ? FC_F64 : -2;
+    if (*(int *)field == -2) PyErr_SetString(fc_py_errors[FC_INVALID], "precision is \"f32\" or \"f64\"");
+  }
+  }
+  return !PyErr_Occurred();
+}
+
+static gboolean set_request(request *r, const char *name, PyObject *value) {
+  if (value == Py_None) return TRUE;
+  if (strcmp(name, "layout") == 0) return (r->layout = PyUnicode_AsUTF8AndSize(value, NULL)) != NULL;
+  if (strcmp(name, "rate") == 0) return (r->meaning.rate = PyFloat_AsDouble(value)) >= 0 || !PyErr_Occurred();
+  if (strcmp(name, "bits") == 0)
+    return (r->meaning.bits = (gint32)PyLong_AsLong(value)) >= 0 || !PyErr_Occurred();
+  if (strcmp(name, "dtype") == 0) return (r->dtype = fc_py_dtype_of(value)) >= 0;
+  if (strcmp(name, "out") == 0) return r->out = value, TRUE;
+  if (strcmp(name, "progress") == 0) return r->progress = value, TRUE;
+  for (size_t i = 0; i < G_N_ELEMENTS(options); i++)
+    if (strcmp(name, options[i].name) == 0) return set_option(&r->options, i, value);
+  PyErr_Format(PyExc_TypeError, "there is no argument \"%s\"", name);
+  return FALSE;
+}
+
+static gboolean read_request(request *r, PyObject *kwargs) {
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!text || !set_request(r, text, value)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* What is asked of an array as input, which may have something to say itself. */
+static gboolean apply_request(request *r, samples *s) {
+  const fc_format told = r->meaning;
+  r->meaning = s->meaning;
+  r->meaning.size = sizeof r->meaning;
+  if (told.rate > 0) r->meaning.rate = told.rate;
+  if (told.bits > 0) r->meaning.bits = told.bits;
+  s->meaning = r->meaning;
+  r->options.meaning = &r->meaning;
+  return fc_py_lay_out(s, r->layout);
+}
+
+/* ---- interrupts and progress --------------------------------------------------------------- */
+
+/* Python's own handler only notes a signal for the interpreter to look at, which is not running: ours, while
+ * a long call of the main thread lasts, tells the library too. */
+static int interrupted;
+static struct sigaction handler_before;
+
+static void on_interrupt(int number, siginfo_t *info, void *machine) {
+  g_atomic_int_set(&interrupted, 1);
+  if (handler_before.sa_flags & SA_SIGINFO)
+    handler_before.sa_sigaction(number, info, machine);
+  else
+    handler_before.sa_handler(number);
+}
+
+static gboolean begin_call(request *r, gint64 work) {
+  r->options.cancel = &r->cancel;
+  if (work < LONG_RUN || syscall(SYS_gettid) != getpid()) return FALSE;
+  if (sigaction(SIGINT, NULL, &handler_before) != 0) return FALSE;
+  if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) return FALSE;
+  struct sigaction ours = {.sa_sigaction = on_interrupt,
+                           .sa_flags = SA_SIGINFO | (handler_before.sa_flags & SA_ONSTACK)};
+  g_atomic_int_set(&interrupted, 0);
+  r->options.cancel = &interrupted;
+  return sigaction(SIGINT, &ours, NULL) == 0;
+}
+
+/* Whether the call is to be made again: it was stopped by a signal whose handler, in Python, raised nothing.
+ */
+static gboolean end_call(gboolean guarded, gboolean ok, GError **error) {
+  if (!guarded) return FALSE;
+  sigaction(SIGINT, &handler_before, NULL);
+  if (ok || !g_atomic_int_get(&interrupted) || PyErr_Occurred()) return FALSE;
+  if (PyErr_CheckSignals() < 0) return FALSE;
+  g_clear_error(error);
+  return TRUE;
+}
+
+/* progress(done, total or None): false, and not None, stops the run, and so does an exception. */
+static gboolean on_progress(gint64 done, gint64 total, void *data) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *end = total < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(total);
+  PyObject *answer = end ? PyObject_CallFunction(data, "LO", (long long)done, end) : NULL;
+  const gboolean on = answer && (answer == Py_None || PyObject_IsTrue(answer) > 0);
+  Py_XDECREF(end);
+  Py_XDECREF(answer);
+  PyGILState_Release(state);
+  return on;
+}
+
+static void set_progress(request *r) {
+  if (r->progress) r->options.progress = on_progress, r->options.progress_data = r->progress;
+}
+
+/* ---- Chain ----------------------------------------------------------------------------------- */
+
+typedef struct known_format {
+  fc_format in, out;
+  int dtype, precision;
+} known_format;
+
+typedef struct chain {
+  PyObject head;
+  fc_chain *original; /* never run, but cloned */
+  GPtrArray *idle;    /* fc_chain, for whoever runs next; both under the interpreter's lock */
+  PyObject *kept;     /* what the chain borrows: the options' texts, views of further inputs */
+  fc_options options;
+  known_format known[FORMATS];
+  int n_known, next_known;
+  int generation;
+} chain;
+
+static PyTypeObject *chain_type;
+
+static fc_chain *take_chain(chain *me) {
+  GError *error = NULL;
+  fc_chain *taken = NULL;
+  if (me->generation != fc_py_generation) {
+    PyErr_SetString(PyExc_RuntimeError, "the chain was made before fork(): make it in this process");
+    return NULL;
+  }
+  if (me->idle->len) return g_ptr_array_steal_index_fast(me->idle, me->idle->len - 1);
+  Py_BEGIN_ALLOW_THREADS;
+  taken = fc_chain_clone(me->original, &error);
+  Py_END_ALLOW_THREADS;
+  if (!taken) fc_py_raise(error);
+  return taken;
+}
+
+static void give_chain(chain *me, fc_chain *given) {
+  g_ptr_array_add(me->idle, given);
+}
+
+static void begin_request(const chain *me, request *r) {
+  memset(r, 0, sizeof *r);
+  r->options = me->options;
+  r->dtype = -1;
+}
+
+/* Sounds of a batch, which the library knows of images alone: each is run by itself. */
+static gint64 sounds_of(const fc_view *v) {
+  return v->kind == FC_AUDIO ? v->shape[FC_AXIS_N] : 1;
+}
+
+static fc_view sound_of(const fc_view *v, gint64 sounds, gint64 index) {
+  fc_view one = *v;
+  if (sounds != 1) {
+    one.data = (char *)v->data + index * v->stride[FC_AXIS_N];
+    one.shape[FC_AXIS_N] = one.extent[FC_AXIS_N] = 1;
+  }
+  return one;
+}
+
+/* What comes of the samples; remembered, as it takes a plan to know. */
+static gboolean output_format(chain *me, fc_chain *taken, request *r, const samples *s, fc_format *out) {
+  GError *error = NULL;
+  fc_format in = s->meaning;
+  gboolean ok;
+  static const int bits[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+  in.size = sizeof in, in.kind = s->view.kind, in.dtype = s->view.dtype, in.stored = 0;
+  if (in.bits <= 0) in.bits = bits[in.dtype];
+  in.layout = s->view.shape[FC_AXIS_C] > 1 && s->view.stride[FC_AXIS_C] > s->view.stride[FC_AXIS_X]
+                  ? FC_PLANAR
+                  : FC_INTERLEAVED;
+  memcpy(in.extent, s->view.shape, sizeof in.extent);
+  const gint64 sounds = sounds_of(&s->view);
+  if (sounds != 1) in.extent[FC_AXIS_N] = 1;
+  for (int i = 0; i < me->n_known; i++) {
+    const known_format *k = &me->known[i];
+    if (k->dtype != r->dtype || k->precision != r->options.precision || memcmp(&k->in, &in, sizeof in) != 0)
+      continue;
+    *out = k->out;
+    if (sounds != 1) out->extent[FC_AXIS_N] = sounds;
+    return TRUE;
+  }
+  *out = (fc_format){.size = sizeof *out, .dtype = r->dtype};
+  Py_BEGIN_ALLOW_THREADS;
+  ok = fc_chain_output_format(taken, &in, &r->options, out, &error);
+  if (ok && r->dtype < 0 && out->stored && out->stored - 1 != out->dtype) { /* as the chain itself says */
+    out->dtype = out->stored - 1;
+    ok = fc_chain_output_format(taken, &in, &r->options, out, &error);
+  }
+  Py_END_ALLOW_THREADS;
+  if (!ok) return fc_py_raise(error) != NULL;
+  me->known[me->next_known] = (known_format){in, *out, r->dtype, r->options.precision};
+  me->next_known = (me->next_known + 1) % FORMATS, me->n_known = MIN(me->n_known + 1, FORMATS);
+  if (sounds != 1) out->extent[FC_AXIS_N] = sounds;
+  return TRUE;
+}
+
+/* NumPy's names, once the program has imported it. */
+static gboolean know_numpy(void) {
+  if (numpy_array) return TRUE;
+  PyObject *modules = PyImport_GetModuleDict();
+  PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
+  if (!numpy || !PyObject_HasAttrString(numpy, "float64")) return FALSE;
+  numpy_empty = PyObject_GetAttrString(numpy, "empty");
+  PyObject *of = PyObject_GetAttrString(numpy, "dtype");
+  for (int i = 0; of && i < FC_DTYPE_COUNT; i++)
+    numpy_dtypes[i] = PyObject_CallFunction(of, "s", fc_py_dtype_name(i));
+  Py_XDECREF(of);
+  numpy_array = PyObject_GetAttrString(numpy, "ndarray");
+  return numpy_array != NULL;
+}
+
+/* An array for the result of the input's own library, and its samples; `buffer` is to be released. */
+static PyObject *make_output(PyObject *x, const samples *shape, samples *s, Py_buffer *buffer) {
+  *buffer = (Py_buffer){0};
+  if (!know_numpy() || !PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) {
+    PyObject *made = fc_py_array_new(shape);
+    if (made) *s = *fc_py_array_samples(made);
+    return made;
+  }
+  PyObject *size = fc_py_dims(shape->shape, shape->ndim);
+  PyObject *result =
+      size ? PyObject_CallFunctionObjArgs(numpy_empty, size, numpy_dtypes[shape->view.dtype], NULL) : NULL;
+  Py_XDECREF(size);
+  if (result && fc_py_samples_of(result, TRUE, s, buffer) && fc_py_lay_out(s, shape->layout)) return result;
+  Py_XDECREF(result);
+  return NULL;
+}
+
+static PyObject *measured(const fc_result *result) {
+  PyObject *list = PyList_New(0);
+  for (gsize i = 0; list && i < result->n_measured; i++) {
+    const fc_measured *m = result->measured[i];
+    PyObject *value = m->exact ? PyLong_FromString(m->exact, NULL, 10) : PyFloat_FromDouble(m->value);
+    PyObject *item =
+        Py_BuildValue("(IsssiN)", m->stage, m->operator_name, m->name, m->unit, m->channel, value);
+    if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+/* A dict of what was done; frees the result. */
+static PyObject *result_dict(fc_result *result) {
+  PyObject *dict = Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason,
+                                 "seconds", result->seconds, "chunks", (long long)result->chunks, "bytes_up",
+                                 (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down,
+                                 "measured", measured(result));
+  fc_result_free(result);
+  return dict;
+}
+
+/* Runs on two arrays of one device. */
+static gboolean run_samples(chain *me, fc_chain *taken, request *r, const samples *in, const samples *out,
+                            void *stream) {
+  GError *error = NULL;
+  gboolean ok = TRUE, guarded;
+  const gint64 sounds = sounds_of(&in->view);
+  set_progress(r);
+  do {
+    guarded = begin_call(r, fc_view_count(&in->view) + fc_view_count(&out->view));
+    Py_BEGIN_ALLOW_THREADS;
+    for (gint64 i = 0; i < sounds && ok; i++) {
+      const fc_view from = sound_of(&in->view, sounds, i), to = sound_of(&out->view, sounds, i);
+      if (from.device != FC_HOST)
+        ok = fc_chain_run_device(taken, &from, &to, stream, &r->options, &error);
+      else
+        ok = fc_chain_run_host(taken, &from, &to, &r->options, NULL, &error);
+    }
+    Py_END_ALLOW_THREADS;
+  } while (end_call(guarded, ok, &error) && (ok = TRUE));
+  if (!ok) fc_py_raise(error);
+  return ok;
+}
+
+/* The given output is laid out as one that is made would be. */
+static gboolean check_output(const samples *wanted, samples *given) {
+  if (given->readonly) return PyErr_SetString(fc_py_errors[FC_INVALID], "out is read-only"), FALSE;
+  if (given->ndim == wanted->ndim &&
+      memcmp(given->shape, wanted->shape, sizeof *given->shape * (size_t)given->ndim) == 0)
+    return fc_py_lay_out(given, wanted->layout);
+  PyObject *is = fc_py_dims(given->shape, given->ndim), *be = fc_py_dims(wanted->shape, wanted->ndim);
+  if (is && be) PyErr_Format(fc_py_errors[FC_INVALID], "out has shape %R where the chain makes %R", is, be);
+  Py_XDECREF(is);
+  Py_XDECREF(be);
+  return FALSE;
+}
+
+static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, samples *in) {
+  fc_format format;
+  samples wanted, out;
+  Py_buffer buffer = {0};
+  PyObject *result = NULL;
+  if (!apply_request(r, in)) return NULL;
+  if (r->out && fc_py_samples_of(r->out, TRUE, &out, &buffer)) {
+    if (r->dtype < 0) r->dtype = out.view.dtype;
+    if (output_format(me, taken, r, in, &format)) {
+      fc_py_lay_out_like(&wanted, &format, in->layout);
+      if (check_output(&wanted, &out)) result = Py_NewRef(r->out);
+    }
+  } else if (!r->out && output_format(me, taken, r, in, &format)) {
+    fc_py_lay_out_like(&wanted, &format, in->layout);
+    result = make_output(x, &wanted, &out, &buffer);
+  }
+  if (result && !run_samples(me, taken, r, in, &out, NULL)) Py_CLEAR(result);
+  if (buffer.obj) PyBuffer_Release(&buffer);
+  return result;
+}
+
+/* The array that is the only argument that has no name. */
+static PyObject *only_argument(PyObject *args) {
+  if (PyTuple_Size(args) == 1) return PyTuple_GetItem(args, 0);
+  PyErr_SetString(PyExc_TypeError, "one array is wanted");
+  return NULL;
+}
+
+/* What has no buffer, or comes from a library that has a say in the result, goes by way of Python. */
+static gboolean needs_python(PyObject *x) {
+  if (Py_TYPE(x) == fc_py_array_type) return fc_py_array_samples(x)->view.device != FC_HOST;
+  if (know_numpy() && PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) return FALSE;
+  return !PyObject_CheckBuffer(x) || PyObject_HasAttrString(x, "__dlpack__");
+}
+
+static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *result = NULL, *x = PyTuple_Size(args) == 0 ? Py_None : only_argument(args);
+  request r;
+  samples in;
+  Py_buffer buffer;
+  if (!x) return NULL;
+  if (needs_python(x)) {
+    PyObject *options_given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+    result = PyObject_CallMethod(fc_py_helpers, "call", "OOO", self, x, options_given);
+    Py_XDECREF(options_given);
+    return result;
+  }
+  begin_request(me, &r);
+  if (!read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
+  fc_chain *taken = take_chain(me);
+  if (taken) result = call_samples(me, taken, &r, x, &in);
+  if (taken) give_chain(me, taken);
+  if (buffer.obj) PyBuffer_Release(&buffer);
+  return result;
+}
+
+/* ---- files and encoded bytes -------------------------------------------------------------------- */
+
+/* A file's name: a string or a path; *text is valid as long as what is returned. NULL with an exception. */
+static PyObject *file_name(PyObject *value, const char **text) {
+  PyObject *bytes = NULL;
+  if (!PyUnicode_FSConverter(value, &bytes)) return NULL;
+  *text = PyBytes_AsString(bytes);
+  return bytes;
+}
+
+typedef struct source {
+  const char *file;
+  const void *content;
+  gsize bytes;
+  PyObject *held; /* the file's name */
+  Py_buffer buffer;
+} source;
+
+/* A path, the content of a file, or None. */
+static gboolean take_source(PyObject *value, source *s) {
+  memset(s, 0, sizeof *s);
+  if (value == Py_None) return TRUE;
+  if (PyUnicode_Check(value) || PyObject_HasAttrString(value, "__fspath__"))
+    return (s->held = file_name(value, &s->file)) != NULL;
+  if (PyObject_GetBuffer(value, &s->buffer, PyBUF_SIMPLE) < 0) return FALSE;
+  s->content = s->buffer.buf, s->bytes = (gsize)s->buffer.len;
+  return TRUE;
+}
+
+static void clear_source(source *s) {
+  Py_XDECREF(s->held);
+  if (s->buffer.obj) PyBuffer_Release(&s->buffer);
+}
+
+/* Opens and plans; again where a signal came to nothing. */
+static fc_loader *open_load(fc_chain *taken, request *r, const source *s) {
+  fc_loader *load;
+  GError *error = NULL;
+  gboolean guarded;
+  do {
+    guarded = begin_call(r, G_MAXINT64);
+    Py_BEGIN_ALLOW_THREADS;
+    load = s->content ? fc_chain_load_bytes(taken, s->content, s->bytes, &r->options, &error)
+                      : fc_chain_load_file(taken, s->file, &r->options, &error);
+    Py_END_ALLOW_THREADS;
+  } while (end_call(guarded, load != NULL, &error));
+  return load ? load : (fc_loader *)fc_py_raise(error);
+}
+
+/* The result, or NULL; *again: a signal came, to nothing. */
+static PyObject *load_once(fc_chain *taken, request *r, const source *s, gboolean *again) {
+  GError *error = NULL;
+  gboolean ok = FALSE, guarded;
+  samples wanted;
+  *again = FALSE;
+  fc_loader *load = open_load(taken, r, s);
+  if (!load) return NULL;
+  fc_format format = *fc_loader_format(load);
+  if (r->dtype >= 0) format.dtype = r->dtype;
+  fc_py_lay_out_like(&wanted, &format, NULL);
+  PyObject *made = fc_py_array_new(&wanted);
+  if (made) {
+    guarded = begin_call(r, G_MAXINT64);
+    Py_BEGIN_ALLOW_THREADS;
+    ok = fc_loader_run(load, &fc_py_array_samples(made)->view, NULL, &error);
+    Py_END_ALLOW_THREADS;
+    *again = end_call(guarded, ok, &error);
+    if (!ok && !*again) fc_py_raise(error);
+  }
+  fc_loader_free(load);
+  if (made && !ok) Py_CLEAR(made);
+  return made;
+}
+
+/* load(path, content or None): what the chain makes of it, as an Array. */
+static PyObject *chain_load(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *from = only_argument(args), *result = NULL;
+  request r;
+  source s;
+  begin_request(me, &r);
+  if (!from || !read_request(&r, kwargs) || !take_source(from, &s)) return NULL;
+  set_progress(&r);
+  fc_chain *taken = take_chain(me);
+  gboolean again = taken != NULL;
+  while (again) result = load_once(taken, &r, &s, &again);
+  if (taken) give_chain(me, taken);
+  clear_source(&s);
+  return result;
+}
+
+/* save(array, path or None): into a file, or for the measurements; a dict of what was done. */
+static PyObject *chain_save(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *x, *path, *result = NULL;
+  Py_buffer buffer;
+  GError *error = NULL;
+  fc_result *did = NULL;
+  const char *file = NULL;
+  samples in;
+  request r;
+  begin_request(me, &r);
+  if (!PyArg_ParseTuple(args, "OO", &x, &path) || !read_request(&r, kwargs)) return NULL;
+  PyObject *held = path == Py_None ? Py_NewRef(path) : file_name(path, &file);
+  if (!held || !fc_py_samples_of(x, FALSE, &in, &buffer)) return Py_XDECREF(held), NULL;
+  fc_chain *taken = apply_request(&r, &in) ? take_chain(me) : NULL;
+  if (taken) {
+    gboolean ok, guarded;
+    set_progress(&r);
+    do {
+      guarded = begin_call(&r, G_MAXINT64);
+      Py_BEGIN_ALLOW_THREADS;
+      ok = fc_chain_save_file(taken, &in.view, file, &r.options, &did, &error);
+      Py_END_ALLOW_THREADS;
+    } while (end_call(guarded, ok, &error));
+    result = ok ? result_dict(did) : fc_py_raise(error);
+    give_chain(me, taken);
+  }
+  if (buffer.obj) PyBuffer_Release(&buffer);
+  Py_DECREF(held);
+  return result;
+}
+
+/* A file's name where one may be left out. */
+static gboolean take_optional(PyObject *value, PyObject **held, const char **text) {
+  *text = NULL;
+  *held = value == Py_None ? Py_NewRef(value) : file_name(value, text);
+  return *held != NULL;
+}
+
+static PyObject *run_or_explain(chain *me, const char *input, const char *output, request *r, int explain) {
+  GError *error = NULL;
+  fc_result *did = NULL;
+  char *text = NULL;
+  gboolean ok, guarded;
+  fc_chain *taken = take_chain(me);
+  if (!taken) return NULL;
+  set_progress(r);
+  do {
+    guarded = begin_call(r, G_MAXINT64);
+    Py_BEGIN_ALLOW_THREADS;
+    if (explain)
+      ok = (text = fc_chain_explain_file(taken, input, output, &r->options, explain > 1, &error)) != NULL;
+    else
+      ok = fc_chain_run_file(taken, input, output, &r->options, &did, &error);
+    Py_END_ALLOW_THREADS;
+    if (!ok) fc_result_free(did), did = NULL;
+  } while (end_call(guarded, ok, &error));
+  give_chain(me, taken);
+  if (!ok) return fc_py_raise(error);
+  if (!explain) return result_dict(did);
+  PyObject *string = PyUnicode_FromString(text);
+  g_free(text);
+  return string;
+}
+
+/* run_file(input or None, output or None, explain: 0 no, 1 as text, 2 as JSON) */
+static PyObject *chain_run_file(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *in, *out, *held_in = NULL, *held_out = NULL, *result = NULL;
+  const char *input, *output;
+  int explain;
+  request r;
+  begin_request(me, &r);
+  if (!PyArg_ParseTuple(args, "OOi", &in, &out, &explain) || !read_request(&r, kwargs)) return NULL;
+  if (take_optional(in, &held_in, &input) && take_optional(out, &held_out, &output))
+    result = run_or_explain(me, input, output, &r, explain);
+  Py_XDECREF(held_in);
+  Py_XDECREF(held_out);
+  return result;
+}
+
+/* ---- for tensors of other libraries ---------------------------------------------------------------- */
+
+/* format(Array): (shape, element type, layout) of what comes of it. */
+static PyObject *chain_format(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *x = only_argument(args), *result = NULL;
+  request r;
+  fc_format format;
+  samples in, wanted;
+  Py_buffer buffer;
+  begin_request(me, &r);
+  if (!x || !read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
+  fc_chain *taken = apply_request(&r, &in) ? take_chain(me) : NULL;
+  if (taken && output_format(me, taken, &r, &in, &format)) {
+    fc_py_lay_out_like(&wanted, &format, in.layout);
+    result = Py_BuildValue("(Nss)", fc_py_dims(wanted.shape, wanted.ndim), fc_py_dtype_name(format.dtype),
+                           wanted.layout);
+  }
+  if (taken) give_chain(me, taken);
+  if (buffer.obj) PyBuffer_Release(&buffer);
+  return result;
+}
+
+/* run(Array, Array or None, stream): from one into the other, or into one that is made and returned. On a
+ * device everything is enqueued on the stream, and nothing is waited for. */
+static PyObject *chain_run(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *x, *y, *result = NULL;
+  unsigned long long stream;
+  request r;
+  fc_format format;
+  samples in, wanted, out;
+  begin_request(me, &r);
+  if (!PyArg_ParseTuple(args, "O!OK", fc_py_array_type, &x, &y, &stream) || !read_request(&r, kwargs))
+    return NULL;
+  in = *fc_py_array_samples(x);
+  fc_chain *taken = apply_request(&r, &in) ? take_chain(me) : NULL;
+  if (taken && y != Py_None) {
+    out = *fc_py_array_samples(y);
+    r.dtype = out.view.dtype;
+  }
+  if (taken && output_format(me, taken, &r, &in, &format)) {
+    fc_py_lay_out_like(&wanted, &format, in.layout);
+    wanted.view.device = in.view.device;
+    if (y == Py_None)
+      result = fc_py_array_new(&wanted);
+    else if (check_output(&wanted, &out))
+      result = Py_NewRef(y);
+    if (result && y == Py_None) out = *fc_py_array_samples(result);
+    if (result && !run_samples(me, taken, &r, &in, &out, (void *)(guintptr)stream)) Py_CLEAR(result);
+  }
+  if (taken) give_chain(me, taken);
+  return result;
+}
+
+/* check(): after the streams have reached the work. */
+static PyObject *chain_check(PyObject *self, PyObject *none) {
+  chain *me = (chain *)self;
+  for (guint i = 0; i < me->idle->len; i++) {
+    GError *error = NULL;
+    if (!fc_chain_check_device(me->idle->pdata[i], &error)) return fc_py_raise(error);
+  }
+  Py_RETURN_NONE;
+}
+
+/* ---- making chains ---------------------------------------------------------------------------------- */
+
+/* One value of a stage: text, (rows, columns, float64 buffer) for a table, or an Array for an input. */
+typedef struct value {
+  fc_value pub;
+  fc_table table;
+  fc_view view;
+  Py_buffer buffer;
+} value;
+
+static gboolean take_table(value *v, PyObject *rows, PyObject *cols, PyObject *numbers) {
+  v->table = (fc_table){.size = sizeof v->table, .name = v->pub.name ? v->pub.name : "an array"};
+  v->table.rows = PyLong_AsLongLong(rows), v->table.cols = PyLong_AsLongLong(cols);
+  if (PyErr_Occurred() || PyObject_GetBuffer(numbers, &v->buffer, PyBUF_SIMPLE) < 0) return FALSE;
+  if ((gint64)v->buffer.len != v->table.rows * v->table.cols * 8) {
+    PyErr_SetString(PyExc_ValueError, "a table's numbers are not as many as it has rows and columns");
+    return FALSE;
+  }
+  v->table.data = v->buffer.buf, v->pub.table = &v->table;
+  return TRUE;
+}
+
+static gboolean take_value(value *v, PyObject *pair) {
+  PyObject *name = PyTuple_GetItem(pair, 0), *given = name ? PyTuple_GetItem(pair, 1) : NULL;
+  if (!given) return FALSE;
+  v->pub.size = sizeof v->pub;
+  v->pub.name = name == Py_None ? NULL : PyUnicode_AsUTF8AndSize(name, NULL);
+  if (name != Py_None && !v->pub.name) return FALSE;
+  if (PyTuple_Check(given) && PyTuple_Size(given) == 3)
+    return take_table(v, PyTuple_GetItem(given, 0), PyTuple_GetItem(given, 1), PyTuple_GetItem(given, 2));
+  if (Py_TYPE(given) != fc_py_array_type) return (v->pub.text = PyUnicode_AsUTF8AndSize(given, NULL)) != NULL;
+  samples s = *fc_py_array_samples(given);
+  if (!fc_py_lay_out(&s, NULL)) return FALSE;
+  v->view = s.view, v->pub.view = &v->view;
+  return TRUE;
+}
+
+/* (name, ((parameter or None, value), ...)) */
+static gboolean add_operator(fc_chain *to, PyObject *spec) {
+  const char *name;
+  PyObject *pairs;
+  GError *error = NULL;
+  if (!PyArg_ParseTuple(spec, "sO!", &name, &PyTuple_Type, &pairs)) return FALSE;
+  const Py_ssize_t n = PyTuple_Size(pairs);
+  g_autofree value *values = g_new0(value, n + 1);
+  g_autofree const fc_value **list = g_new0(const fc_value *, n + 1);
+  gboolean ok = TRUE;
+  for (Py_ssize_t i = 0; i < n && ok; i++)
+    ok = take_value(&values[i], PyTuple_GetItem(pairs, i)), list[i] = &values[i].pub;
+  if (ok) {
+    Py_BEGIN_ALLOW_THREADS;
+    ok = fc_chain_add(to, name, list, &error);
+    Py_END_ALLOW_THREADS;
+    if (!ok) fc_py_raise(error);
+  }
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (values[i].buffer.obj) PyBuffer_Release(&values[i].buffer);
+  return ok;
+}
+
+static gboolean add_stage(fc_chain *to, PyObject *spec) {
+  if (!PyUnicode_Check(spec)) return add_operator(to, spec);
+  const char *text = PyUnicode_AsUTF8AndSize(spec, NULL);
+  GError *error = NULL;
+  gboolean ok;
+  if (!text) return FALSE;
+  Py_BEGIN_ALLOW_THREADS;
+  ok = fc_chain_add_text(to, text, &error);
+  Py_END_ALLOW_THREADS;
+  if (!ok) fc_py_raise(error);
+  return ok;
+}
+
+/* Chain(stages, **options) */
+static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  PyObject *stages;
+  request r = {.options = FC_OPTIONS_INIT, .dtype = -1};
+  if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &stages) || !read_request(&r, kwargs)) return NULL;
+  /* A class of Python above ours has a dict, and is the collector's. */
+  chain *me = (chain *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+  if (!me) return NULL;
+  me->idle = g_ptr_array_new(), me->options = r.options, me->generation = fc_py_generation;
+  me->n_known = me->next_known = 0;
+  me->kept = Py_BuildValue("(OO)", stages, kwargs ? kwargs : Py_None);
+  me->original = fc_chain_new(fc_py_context());
+  give_chain(me, me->original);
+  gboolean ok = me->kept != NULL;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(stages) && ok; i++)
+    ok = add_stage(me->original, PyTuple_GetItem(stages, i));
+  if (ok) return (PyObject *)me;
+  Py_DECREF(me);
+  return NULL;
+}
+
+static void chain_dealloc(PyObject *self) {
+  chain *me = (chain *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  if (me->generation == fc_py_generation) {
+    Py_BEGIN_ALLOW_THREADS;
+    for (guint i = 0; i < me->idle->len; i++) fc_chain_free(me->idle->pdata[i]);
+    Py_END_ALLOW_THREADS;
+  }
+  g_ptr_array_free(me->idle, TRUE);
+  Py_XDECREF(me->kept);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+/* The names of the operators. */
+static PyObject *chain_operators(PyObject *self, void *closure) {
+  const chain *me = (const chain *)self;
+  PyObject *names = PyTuple_New(fc_chain_length(me->original));
+  for (guint i = 0; names && i < fc_chain_length(me->original); i++)
+    PyTuple_SetItem(names, i, PyUnicode_FromString(fc_chain_operator(me->original, i)->name));
+  return names;
+}
+
+#define METHOD(name, function)                                                                               \
+  { name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, NULL }
+static PyMethodDef chain_methods[] = {METHOD("_load", chain_load),
+                                      METHOD("_save", chain_save),
+                                      METHOD("_run_file", chain_run_file),
+                                      METHOD("_format", chain_format),
+                                      METHOD("_run", chain_run),
+                                      {"_check", chain_check, METH_NOARGS, NULL},
+                                      {0}};
+static PyGetSetDef chain_fields[] = {
+    {"operators", chain_operators, NULL, "The names of its operators.", NULL}, {0}};
+static PyType_Slot chain_slots[] = {{Py_tp_new, chain_new},       {Py_tp_dealloc, chain_dealloc},
+                                    {Py_tp_call, chain_call},     {Py_tp_methods, chain_methods},
+                                    {Py_tp_getset, chain_fields}, {0}};
+static PyType_Spec chain_spec = {"filterchain._filterchain.Chain", sizeof(chain), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, chain_slots};
+
+gboolean fc_py_chain_init(PyObject *module) {
+  chain_type = (PyTypeObject *)PyType_FromSpec(&chain_spec);
+  return chain_type && PyModule_AddObjectRef(module, "Chain", (PyObject *)chain_type) == 0;
+}

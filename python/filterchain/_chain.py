@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Chains, their stages, and files in and out."""
+import array as arrays
+import numbers
+import os
+
+from . import _filterchain, _helpers
+
+
+def _flatten(values):
+    """(rows, columns, float64 buffer) of an array of one or two dimensions, or of lists of numbers."""
+    if not isinstance(values, (list, tuple, range)):
+        values = values.tolist() if hasattr(values, "tolist") else memoryview(_helpers.as_array(values)).tolist()
+    rows = list(values)
+    if rows and isinstance(rows[0], (list, tuple)):
+        if any(len(row) != len(rows[0]) for row in rows):
+            raise ValueError("the rows of a table are not equally long")
+        return len(rows), len(rows[0]), arrays.array("d", [number for row in rows for number in row])
+    return 1, len(rows), arrays.array("d", rows)
+
+
+def _quoted(text):
+    """Text as a stage's value: what separates is quoted."""
+    return text.replace("\\", "\\\\").replace(":", "\\:").replace("'", "\\'")
+
+
+def _number(value):
+    return "yes" if value is True else "no" if value is False else repr(float(value)) if isinstance(value, float) else str(value)
+
+
+class Op:
+    """A stage from values: numbers, texts, lists, and arrays for tables and further inputs. str() is its text."""
+
+    def __init__(self, name, *main, **values):
+        if len(main) > 1:
+            raise TypeError(f"{name}: one value without a name is taken, and there are {len(main)}")
+        self.name = name
+        self._given = (main, values)
+        params = operators_by_name().get(name, {"params": []})["params"]
+        described = {param["name"]: param for param in params}
+        pairs = [(None, value) for value in main] + [(key.removesuffix("_"), value) for key, value in values.items()]
+        self._values = tuple((key, self._value(key, value, described)) for key, value in pairs if value is not None)
+
+    def _value(self, key, value, described):
+        """As the extension module wants it."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, (bool, numbers.Number)) and not hasattr(value, "__len__"):
+            return _number(value.item() if hasattr(value, "item") else value)
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        param = described.get(key) or next((p for p in described.values() if key is None and p["main"]), None)
+        kind = param["type"] if param else "table"
+        if kind == "table":
+            return _flatten(value)
+        if kind == "input":
+            return _helpers.as_array(value)
+        return ",".join(item if isinstance(item, str) else _number(item) for item in value)
+
+    def __reduce__(self):
+        return _remake, (self.name, *self._given)
+
+    def __str__(self):
+        parts = [self.name]
+        for key, value in self._values:
+            if isinstance(value, tuple):
+                rows, cols, data = value
+                lines = (",".join(map(repr, data[row * cols:(row + 1) * cols])) for row in range(rows))
+                value = "[" + ";".join(lines) + "]"
+            elif isinstance(value, _filterchain.Array):
+                value = repr(value)
+            else:
+                value = _quoted(value)
+            parts.append(f"{key}={value}" if key else value)
+        return ":".join(parts)
+
+    def __repr__(self):
+        return f"filterchain.op({str(self)!r})"
+
+
+def _remake(name, main, values):
+    return Op(name, *main, **values)
+
+
+def op(name, *main, **values):
+    """A stage of the operator `name`: `fc.op("conv1d", mask=h, border="wrap")`. The value without a name is that of
+    the operator's main parameter. Tables and further inputs may be arrays; the latter are looked at when the chain
+    runs, and must not change meanwhile."""
+    return Op(name, *main, **values)
+
+
+class Chain(_filterchain.Chain):
+    """Stages in order, ready to be called; made by `chain`. One chain may be called from many threads at once.
+
+    A call takes an array and returns one: `chain(x)`. Arguments by name:
+
+    - `layout`: a letter for each dimension of x, in its order: `t` time or `h` and `w` an image's sides or `y` and
+      `x` an array's, `c` channels, `n` images or sounds of a batch. Asked for where shape and type do not tell.
+    - `rate`: samples a second of sound; `bits`: how many bits of an integer carry information.
+    - `dtype`: the element type of the result; without it the chain's own: float32 of what computes.
+    - `out`: an array to put the result into, of its shape.
+    - `progress`: called with what is done and with the total, or None, at most ten times a second; what it raises
+      stops the run, and so does False.
+    """
+
+    def __new__(cls, *stages, **options):
+        specs = tuple((stage.name, stage._values) if isinstance(stage, Op) else stage for stage in stages)
+        for spec in specs:
+            if not isinstance(spec, (str, tuple)):
+                raise TypeError(f"a stage is text, or made by filterchain.op: {spec!r}")
+        self = super().__new__(cls, specs, **options)
+        self.stages, self.options = stages, options
+        return self
+
+    def __reduce__(self):
+        return _remake_chain, (self.stages, self.options)
+
+    def __repr__(self):
+        return f"filterchain.chain({', '.join(repr(str(stage)) for stage in self.stages)})"
+
+    def read(self, path, **options):
+        """What the chain makes of a file, as an `Array`."""
+        return self._load(os.fspath(path), **options)
+
+    def decode(self, content, **options):
+        """What the chain makes of a file whose content is in memory. Images are decoded in a confined child process."""
+        return self._load(memoryview(content), **options)
+
+    def run(self, source=None, to=None, **options):
+        """Filters a file into a file, as the command does, and returns a dict of what was done: `device`, `reason`,
+        `seconds`, `chunks`, `measured`. `source` is None for a chain that begins with a generator, `to` where only
+        its measurements are wanted. Options of files stand behind their names, as in "out.jpg:quality=85"."""
+        return _tidy(self._run_file(source, to, 0, **options))
+
+    def explain(self, source=None, to=None, json=False, **options):
+        """What `run` would do, as text or as JSON; nothing is written."""
+        return self._run_file(source, to, 2 if json else 1, **options)
+
+    def check(self):
+        """After the stream has reached the work of calls on a GPU: raises where a NaN was to become an integer. Calls on
+        the CPU say so themselves."""
+        self._check()
+
+    def measure(self, x, **options):
+        """What the chain's operators measure of an array, or of a file: {operator: {name: value}}. A value of each
+        channel is a list under the name with `_channels` behind it."""
+        if isinstance(x, (str, os.PathLike)):
+            return self.run(x, None, **options)["measured"]
+        return _tidy(self._save(_helpers.lend(x), None, **options))["measured"]
+
+
+def _remake_chain(stages, options):
+    return Chain(*stages, **options)
+
+
+def _tidy(result):
+    """Measurements as a dict. The second stage of an operator is called "stats.2"."""
+    names, stages = {}, {}
+    for stage, operator, name, _unit, channel, value in result["measured"]:
+        if stage not in stages:
+            count = sum(other.split(".")[0] == operator for other in names) + 1
+            stages[stage] = operator if count == 1 else f"{operator}.{count}"
+            names[stages[stage]] = {}
+        values = names[stages[stage]]
+        if channel < 0:
+            values[name] = value
+        else:
+            values.setdefault(f"{name}_channels", []).append(value)
+    result["measured"] = names
+    return result
+
+
+def chain(*stages, **options):
+    """A chain of stages: texts as the command's -p takes them, or what `op` makes. Options are those of running:
+    `device` ("auto", "cpu", "cuda", "cuda:1"), `threads`, `precision` ("f32", "f64"), `chunk`."""
+    return Chain(*stages, **options)
+
+
+def read(path, **options):
+    """The samples of a file, as an `Array`, which knows its layout, rate and bits. `dtype` and `progress` as in a call."""
+    return _copier().read(path, **options)
+
+
+def decode(content, **options):
+    """The samples of a file whose content is in memory."""
+    return _copier().decode(content, **options)
+
+
+def write(path, x, *, layout=None, rate=None, bits=None, **options):
+    """Puts an array into a file, of the format that its name tells."""
+    _copier()._save(_helpers.lend(x), path, layout=layout, rate=rate, bits=bits, **options)
+
+
+kept = {}
+
+
+def _copier():
+    """The empty chain, which copies; one a process."""
+    return kept.setdefault(os.getpid(), Chain())
+
+
+def array(values, dtype="float32", *, layout=None, rate=None, bits=None):
+    """An `Array` on the memory of an array of any kind, of which `layout`, `rate` and `bits` say more than shape and
+    type do; or of one dimension from numbers, for programs without NumPy."""
+    if isinstance(values, (list, tuple, range)):
+        codes = {"uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "float32": "f", "float64": "d"}
+        values = arrays.array(codes[dtype], values)
+    return _filterchain.describe(_helpers.as_array(values), layout, rate or 0, bits or 0)
+
+
+def operators():
+    """The operators there are, each a dict: name, summary, doc, params, examples, kinds."""
+    return _filterchain.operators()
+
+
+def operators_by_name():
+    """Their descriptions, which are asked for once."""
+    if "operators" not in kept:
+        kept["operators"] = {each["name"]: each for each in _filterchain.operators()}
+    return kept["operators"]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Chains over batches of rows: for Ray Data's map_batches, and for Dask, Spark and Beam, which call the same callables.
+
+    ds.map_batches(filterchain.ray.Chain, fn_constructor_args=["sepconv:[1,2,1]/4"], compute=ray.data.ActorPoolStrategy(size=4))
+
+A chain is parsed once an actor. The device is said, not guessed: `num_gpus=0` hides no GPU from a worker."""
+import os
+
+import numpy
+import filterchain as fc
+
+
+class _Rows:
+    """What rows that fail make: "raise" an error of the batch, "drop" nothing, "column" a sentence in the column `error`."""
+
+    def __init__(self, stages, on_error, device, options, **asked):
+        if on_error not in ("raise", "drop", "column"):
+            raise ValueError(f"on_error={on_error}: expected raise, drop or column")
+        self.chain, self.on_error, self.asked = fc.chain(*stages, device=device, **options), on_error, asked
+
+    def each(self, rows, call):
+        """(results, errors, which rows stay)"""
+        found = []
+        for row in rows:
+            try:
+                found.append((call(row), None))
+            except (fc.Error, TypeError) as error:
+                if self.on_error == "raise":
+                    raise
+                found.append((None, str(error)))
+        results, errors = [result for result, _ in found], [error for _, error in found]
+        return results, errors, [i for i, error in enumerate(errors) if error is None or self.on_error == "column"]
+
+
+class Chain(_Rows):
+    """For batches of batch_format "numpy" (a dict of arrays) or "pyarrow" (a table). Of each row `column` holds the content of
+    a file, the path of one (a string), or samples; the result comes into the column `to`, in a table as a list of numbers with its
+    shape beside it in TO_shape. Images of one size, in an array, are one call."""
+
+    def __init__(self, *stages, column="bytes", to="data", on_error="raise", device="cpu", layout=None, rate=None, dtype=None,
+                 **options):
+        super().__init__(stages, on_error, device, options, rate=rate, dtype=dtype)
+        self.column, self.to, self.layout = column, to, layout
+
+    def _row(self, row):
+        row = row.as_buffer() if hasattr(row, "as_buffer") else row.as_py() if hasattr(row, "as_py") else row
+        if isinstance(row, numpy.ndarray):
+            return self.chain(row, layout=self.layout, **self.asked)
+        return numpy.asarray((self.chain.read if isinstance(row, str) else self.chain.decode)(row, dtype=self.asked["dtype"]))
+
+    def __call__(self, batch):
+        values = batch[self.column]
+        if isinstance(batch, dict) and values.ndim >= 3 and values.dtype != object:
+            results = self.chain(values, layout="n" + (self.layout or "hwc"[:values.ndim - 1]), **self.asked)
+            errors, keep = [None] * len(values), slice(None)
+        else:
+            results, errors, keep = self.each(values, self._row)
+        return (self._numpy if isinstance(batch, dict) else self._arrow)(batch, results, errors, keep)
+
+    def _numpy(self, batch, results, errors, keep):
+        if isinstance(results, list):
+            rows = [results[i] for i in keep]
+            alike = len({getattr(row, "shape", None) for row in rows}) == 1 and rows[0] is not None
+            results = numpy.stack(rows) if alike else numpy.array([*rows, None], object)[:-1]
+        made = {name: values[keep] for name, values in batch.items() if name != self.column} | {self.to: results}
+        return made | {"error": numpy.array(errors, object)} if self.on_error == "column" else made
+
+    def _arrow(self, table, results, errors, keep):
+        import pyarrow
+        flat = pyarrow.array([results[i] if errors[i] else results[i].ravel() for i in keep])
+        shapes = pyarrow.array([None if errors[i] else results[i].shape for i in keep], pyarrow.list_(pyarrow.int64()))
+        made = table.drop_columns([self.column]).take(keep).append_column(self.to, flat).append_column(f"{self.to}_shape", shapes)
+        return made.append_column("error", pyarrow.array(errors, pyarrow.string())) if self.on_error == "column" else made
+
+
+class Files(_Rows):
+    """From the files that the column `path` names to those of the column `out`. What is there already is not made again: outputs
+    are complete or not there, so that a job which was cut off goes on where it was."""
+
+    def __init__(self, *stages, resume=True, on_error="column", device="cpu", **options):
+        super().__init__(stages, on_error, device, options, resume=resume)
+
+    def __call__(self, batch):
+        pairs, resume = zip(map(str, batch["path"]), map(str, batch["out"])), self.asked["resume"]
+        _, errors, keep = self.each(pairs, lambda pair: (resume and os.path.exists(pair[1])) or self.chain.run(*pair))
+        return {"path": batch["path"][keep], "out": batch["out"][keep], "error": numpy.array(errors, object)[keep]}
+
+
+def images(paths, stages, out, *, concurrency=1, num_gpus=0, **options):
+    """Files through a chain into the folder `out`, which all workers see ("out/{stem}.jpg" changes names): a dataset to be read."""
+    import ray
+    pattern = str(out) if "{stem}" in str(out) else os.path.join(out, "{stem}{suffix}")
+    parts = [os.path.splitext(os.path.basename(path)) for path in paths]
+    names = [pattern.replace("{stem}", stem).replace("{suffix}", suffix) for stem, suffix in parts]
+    if len(set(names)) < len(names):
+        raise ValueError("two of the files would become one: their names differ in nothing but folders")
+    rows = ray.data.from_items([{"path": str(path), "out": name} for path, name in zip(paths, names)])
+    stages = [stages] if isinstance(stages, (str, fc.Op)) else list(stages)
+    return rows.map_batches(Files, fn_constructor_args=stages, fn_constructor_kwargs=options, batch_size=32,
+                            compute=ray.data.ActorPoolStrategy(size=concurrency), num_gpus=num_gpus)

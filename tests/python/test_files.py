@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Files and encoded bytes: read, write, decode, run, explain; progress, and interrupts within 100 ms."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from support import PICTURE, SPEECH, fc, main, needs_numpy, np, unittest
+
+# A chain that takes seconds on one thread.
+LONG = ("winstat:window=40001:stat=std", "winstat:window=40001:stat=std")
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        held = tempfile.TemporaryDirectory(prefix="filterchain-python-")
+        self.addCleanup(held.cleanup)
+        self.folder = pathlib.Path(held.name)
+
+    def test_read(self):
+        x = fc.read(SPEECH)
+        self.assertEqual((x.shape, x.dtype, x.rate, x.bits, x.kind, x.layout), ((48640,), "int16", 16000, 16, "audio", "t"))
+        x = fc.read(pathlib.Path(PICTURE))
+        self.assertEqual((x.shape, x.dtype, x.kind, x.layout), ((200, 320, 3), "uint8", "image", "hwc"))
+        self.assertEqual(fc.read(SPEECH, dtype="float64").dtype, "float64")
+        with self.assertRaises(OSError) as caught:
+            fc.read(self.folder / "nothing.wav")
+        self.assertRegex(str(caught.exception), r"nothing\.wav: cannot be opened")
+
+    def test_there_and_back(self):
+        for name in ("speech.wav", "speech.flac", "picture.png"):
+            x = fc.read(SPEECH if name.startswith("speech") else PICTURE)
+            fc.write(self.folder / name, x)
+            y = fc.read(self.folder / name)
+            self.assertEqual(bytes(x), bytes(y))
+            self.assertEqual((x.rate, x.layout, x.dtype), (y.rate, y.layout, y.dtype))
+
+    def test_decode_is_read(self):
+        for path in (SPEECH, PICTURE):
+            with open(path, "rb") as file:
+                content = file.read()
+            for given in (content, bytearray(content), memoryview(content)):
+                self.assertEqual(bytes(fc.decode(given)), bytes(fc.read(path)))
+            with self.assertRaises(fc.Error):
+                fc.decode(content[:30])
+        with self.assertRaises(fc.Error):
+            fc.decode(b"")
+        with self.assertRaises(TypeError):
+            fc.decode("text")
+
+    def test_run_is_the_command(self):
+        """Byte for byte, and what it tells."""
+        command = os.path.join(os.path.dirname(os.environ["PYTHONPATH"]), "cli", "filterchain")
+        chain = fc.chain("conv1d:[1,2,1]/4", "stats:max")
+        did = chain.run(SPEECH, self.folder / "a.wav")
+        subprocess.run([command, "-q", "-i", SPEECH, "-p", "conv1d:[1,2,1]/4", "-p", "stats:max", "-o", self.folder / "b.wav"],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual((self.folder / "a.wav").read_bytes(), (self.folder / "b.wav").read_bytes())
+        self.assertIn("cpu", did["device"])
+        self.assertGreater(did["seconds"], 0)
+        self.assertEqual(list(did["measured"]), ["stats"])
+        # Without an output nothing is rounded to 16 bits before it is measured.
+        self.assertAlmostEqual(chain.measure(SPEECH)["stats"]["max"], did["measured"]["stats"]["max"], places=4)
+        fc.write(self.folder / "c.wav", fc.read(SPEECH))
+        fc.chain("gain:0.5").run(self.folder / "c.wav", self.folder / "c.wav")
+
+    def test_explain(self):
+        chain = fc.chain("conv1d:[1,2,1]/4")
+        text = chain.explain(SPEECH, self.folder / "x.wav")
+        self.assertRegex(text, r"stage 1 conv1d:\[1,2,1\]/4 on cpu")
+        self.assertTrue(json.loads(chain.explain(SPEECH, self.folder / "x.wav", json=True)))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_failures(self):
+        (self.folder / "x.wav").write_bytes(b"before")
+        for call in (lambda: fc.chain("crop:0").run(SPEECH, self.folder / "x.wav", no_clobber=True),
+                     lambda: fc.chain().run(self.folder / "x.wav", self.folder / "y.wav"),
+                     lambda: fc.chain().run(SPEECH, self.folder / "no" / "x.wav"),
+                     lambda: fc.write(self.folder / "x.wav:depth=7", fc.array([1])),
+                     lambda: fc.write(self.folder / "x.nothing", fc.array([1]))):
+            with self.assertRaises(fc.Error):
+                call()
+        self.assertEqual((self.folder / "x.wav").read_bytes(), b"before")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["x.wav"])
+
+    def test_limits(self):
+        with self.assertRaisesRegex(fc.Error, "pixels"):
+            fc.read(PICTURE, max_pixels=100)
+        with self.assertRaises(TypeError):
+            fc.read(PICTURE, max_pixel=100)
+
+    @needs_numpy
+    def test_numpy(self):
+        t = np.arange(8000) / 8000
+        x = np.sin(2 * np.pi * 440 * t).astype("f4")
+        fc.write(self.folder / "tone.wav", x, rate=8000)
+        y = fc.read(self.folder / "tone.wav")
+        self.assertEqual(y.rate, 8000)
+        np.testing.assert_array_equal(np.asarray(y), x)
+        fc.write(self.folder / "tone.flac", np.stack([x, x]), rate=8000, layout="ct")
+        self.assertEqual(fc.read(self.folder / "tone.flac").shape, (8000, 2))
+        image = np.random.default_rng(1).integers(0, 256, (3, 20, 30), dtype="uint8")
+        fc.write(self.folder / "x.png", image)
+        np.testing.assert_array_equal(np.asarray(fc.read(self.folder / "x.png")), image.transpose(1, 2, 0))
+        with self.assertRaises(fc.Error):
+            fc.write(self.folder / "no.wav", x)  # without a rate
+
+
+class Waiting(unittest.TestCase):
+    def long(self):
+        return fc.array([0.0] * 3, layout="t"), fc.chain("tone:noise:length=30000000:rate=8000", *LONG, threads=1)
+
+    def test_progress(self):
+        told = []
+        _x, chain = self.long()
+
+        def stop(done, total):
+            told.append((done, total))
+            return len(told) < 3
+        with self.assertRaisesRegex(fc.Error, "stopped"):
+            chain(progress=stop)
+        self.assertEqual(len(told), 3)
+        self.assertTrue(all(total == 30000000 for _done, total in told))
+        self.assertEqual(sorted(told), told)
+
+        def fail(done, total):
+            raise LookupError("mine")
+        with self.assertRaisesRegex(LookupError, "mine"):
+            chain(progress=fail)
+
+    def interrupt(self, call):
+        """How long it takes from SIGINT to KeyboardInterrupt."""
+        sent = []
+
+        def send():
+            time.sleep(0.3)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        thread = threading.Thread(target=send)
+        thread.start()
+        with self.assertRaises(KeyboardInterrupt):
+            call()
+        took = time.monotonic() - sent[0]
+        thread.join()
+        return took
+
+    def test_interrupt(self):
+        """Of what is made, of a file, and of an array."""
+        _x, chain = self.long()
+        self.assertLess(self.interrupt(chain), 1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.wav")
+            self.assertLess(self.interrupt(lambda: chain.run(None, path)), 1)
+            self.assertEqual(os.listdir(folder), [])
+        x = memoryview(bytearray(4 * 30000000)).cast("f")
+        took = min(self.interrupt(lambda: fc.chain(*LONG, threads=1)(x)) for _ in range(3))
+        print(f"interrupted within {took * 1e3:.0f} ms", file=sys.stderr)
+        self.assertLess(took, 1)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_handler_that_raises_nothing(self):
+        """The run goes on, and the handler was called."""
+        seen = []
+        before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+        try:
+            chain = fc.chain("tone:noise:length=3000000:rate=8000", LONG[0], threads=1)
+            expect = bytes(chain())
+            timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            got = bytes(chain())
+            timer.join()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.assertEqual(seen, [signal.SIGINT])
+        self.assertEqual(got, expect)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is made of the descriptors: the reference's examples run, the stubs name all operators and parameters, and the
+pages of docs/ do what they say."""
+import ast
+import doctest
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from support import SOURCE, fc, main, needs_numpy, unittest
+
+PACKAGE = pathlib.Path(fc.__file__).parent
+
+
+class Reference(unittest.TestCase):
+    def run_doctest(self, path, least):
+        """In a process of its own and a folder with the examples."""
+        self.assertGreater(pathlib.Path(path).read_text(encoding="utf-8").count(">>>"), least)
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(os.path.join(SOURCE, "examples"), os.path.join(folder, "examples"))
+            done = subprocess.run([sys.executable, "-m", "doctest", "-o", "ELLIPSIS", path], cwd=folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_examples(self):
+        self.run_doctest(PACKAGE / "reference.md", 50)
+
+    def test_docstrings(self):
+        failed, tried = doctest.testmod(fc, optionflags=doctest.ELLIPSIS)
+        self.assertEqual(failed, 0)
+        self.assertGreater(tried, 1)
+
+    @needs_numpy
+    def test_page(self):
+        self.run_doctest(os.path.join(SOURCE, "docs", "python.md"), 20)
+        self.run_doctest(os.path.join(SOURCE, "docs", "cluster.md"), 5)
+
+    def test_stubs(self):
+        functions = {node.name: node for node in ast.parse((PACKAGE / "ops.pyi").read_text(encoding="utf-8")).body
+                     if isinstance(node, ast.FunctionDef)}
+        self.assertEqual(sorted(functions), dir(fc.ops))
+        for described in fc.operators():
+            arguments = functions[described["name"]].args
+            names = [argument.arg.removesuffix("_") for argument in arguments.args + arguments.kwonlyargs]
+            self.assertEqual(sorted(names), sorted(param["name"] for param in described["params"]))
+        for stub in PACKAGE.glob("*.pyi"):
+            ast.parse(stub.read_text(encoding="utf-8"))
+
+    def test_public_names(self):
+        """The hand-written stub names what the package does."""
+        tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+        names = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+        names |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)} - {"__version__"}
+        self.assertEqual(names, set(fc.__all__))
+
+    def test_functions(self):
+        self.assertEqual(str(fc.ops.conv1d([1, 2, 1], border="wrap", flip=False)), "conv1d:[1.0,2.0,1.0]:border=wrap:flip=no")
+        self.assertEqual(fc.chain(fc.ops.gain("-6dB"), fc.ops.clip(min=0)).operators, ("gain", "clip"))
+        self.assertEqual(str(fc.ops.mel(20, from_="spectrum")), "mel:20:from=spectrum")
+        self.assertEqual(str(fc.ops.mix([1, 0])), "mix:1,0")
+        with self.assertRaises(AttributeError):
+            fc.ops.conv1
+
+
+if __name__ == "__main__":
+    main()
