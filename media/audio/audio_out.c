@@ -216,7 +216,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   if (sink->tags) name_lost(sink);
   unsigned flags =
       fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec->frames) ? 0 : FC_OUTPUT_SEEKS);
-  sink->output = fc_output_open(sink->path, flags, error);
+  sink->output = fc_output_open_for(sink->path, flags, &sink->options, error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);
   sink->encoder = is_plain(&sink->samples) ? fc_pcm_encoder_new(base->name, sink->output, spec, error)

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -223,6 +224,26 @@ fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
     return NULL;
   }
   return g_steal_pointer(&input);
+}
+
+/* A file without a name, so that all that reads files reads it. */
+fc_input *fc_input_open_bytes(const char *name, GBytes *bytes, GError **error) {
+  g_autoptr(fc_input) input = g_new0(fc_input, 1);
+  gsize size;
+  const void *data = g_bytes_get_data(bytes, &size);
+  input->name = g_strdup(name);
+  input->path = g_strdup(name);
+  input->seekable = TRUE;
+  input->size = (gint64)size;
+  input->fd = memfd_create("filterchain-input", MFD_CLOEXEC);
+  if (!size)
+    fc_fail(error, FC_IO, "%s: is empty", name);
+  else if (input->fd < 0 || !fc_write_all(input->fd, data, size) || lseek(input->fd, 0, SEEK_SET) != 0)
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory for its %" G_GSIZE_FORMAT " bytes: %s", name, size,
+            g_strerror(errno));
+  else if (read_head(input, error))
+    return g_steal_pointer(&input);
+  return NULL;
 }
 
 void fc_input_free(fc_input *input) {

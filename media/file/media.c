@@ -13,7 +13,8 @@ static const fc_media_options no_options;
 
 fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
   if (!options) options = &no_options;
-  g_autoptr(fc_input) input = fc_input_open(path, options->cancel, error);
+  g_autoptr(fc_input) input = options->in_bytes ? fc_input_open_bytes(path, options->in_bytes, error)
+                                                : fc_input_open(path, options->cancel, error);
   if (!input) return NULL;
   const fc_file_format *format = fc_probe_input(input, options, error);
   if (!format ||
@@ -27,7 +28,7 @@ fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_s
   const fc_file_format *format = fc_probe_output(path, options, error);
   g_autofree char *name = fc_display_name(path, "standard output");
   if (!format || !fc_given_options_check(options->out_options, format->writing, name, format->title, error) ||
-      !fc_output_check(path, fc_output_flags_of(options), error))
+      !(options->out_bytes || fc_output_check(path, fc_output_flags_of(options), error)))
     return NULL;
   return format->create(path, format, options, like, error);
 }
