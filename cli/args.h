@@ -23,11 +23,12 @@ typedef struct arguments {
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *trace, *device;
   const char *format, *in_format, *raw;
+  const char *shard, *shard_size, *failed, *preview; /* of a batch */
   gint64 threads, chunk, max_pixels, max_memory;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int progress;  /* progress_mode, -1 when not given */
-  gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
+  gboolean recursive, resume, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
 } arguments;
 
 /* LIST: given again and again; WORDS: so is what follows its value. */
