@@ -17,7 +17,7 @@ const option options[] = {
     {"recursive", 'r', OPTION_FLAG, AT(recursive), FOR_RUN, NULL, "folders with those below them"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN, "OP[:ARG]...", "the next stage of the chain"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
-     "FILE, FOLDER/, 'out/{dir}/{stem}.npy', 'out-{shard}.tar', all.npy; - is standard output"},
+     "FILE, FOLDER/, 'out/{dir}/{stem}.npy', 'out-{shard}.tar', all.npy; - is stdout"},
     {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N,...]",
      "where to compute (auto); cuda:all is every GPU"},
     {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N", "CPU threads (one for each core it may use)",
