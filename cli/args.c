@@ -49,6 +49,8 @@ const option options[] = {
      "of an archive, at most: samples (1000) or bytes (500MB, 2GiB)"},
     {"failed", 0, OPTION_TEXT, AT(failed), FOR_RUN, "FILE",
      "what could not be done, and why: a JSON object a line"},
+    {"preview", 0, OPTION_PAIR, AT(preview), FOR_RUN, "N OUT.png",
+     "only show N inputs beside what the chain makes of them"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
     {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE",
      "measurements, totals and slowest files, as JSON"},
@@ -158,13 +160,24 @@ static gboolean take(arguments *a, const option *o, const char *value, guint64 *
   if (value && !*value) return refuse(error, "--%s: an empty value", o->name);
   switch (o->kind) {
   case OPTION_FLAG: *(gboolean *)to = TRUE; return TRUE;
-  case OPTION_TEXT: *(const char **)to = value; return TRUE;
+  case OPTION_TEXT:
+  case OPTION_PAIR: *(const char **)to = value; return TRUE;
   case OPTION_LIST:
   case OPTION_WORDS: g_ptr_array_add(*(GPtrArray **)to, (gpointer)value); return TRUE;
   case OPTION_NUMBER: return take_number(o, value, (gint64 *)to, error);
   case OPTION_CHOICE: return take_choice(o, value, (int *)to, error);
   }
   return FALSE;
+}
+
+/* The second value of a pair, which is never attached. */
+static gboolean take_second(arguments *a, command_set command, const option *o, char ***next,
+                            GError **error) {
+  if (o->kind != OPTION_PAIR) return TRUE;
+  if (!**next || is_option(command, **next))
+    return refuse(error, "--%s needs two values: %s", o->name, o->value);
+  ((const char **)(void *)((char *)a + o->at))[1] = *(*next)++;
+  return TRUE;
 }
 
 /* The value that an option needs: attached to it, or the next argument. */
@@ -189,7 +202,7 @@ static gboolean take_long(arguments *a, command_set command, const char *name, c
   if (o->kind == OPTION_FLAG)
     return attached ? refuse(error, "--%s takes no value", o->name) : take(a, o, NULL, given, error);
   const char *value = value_of(command, o, attached, next, error);
-  return value && take(a, o, value, given, error);
+  return value && take(a, o, value, given, error) && take_second(a, command, o, next, error);
 }
 
 static gboolean take_letters(arguments *a, command_set command, const char *letters, char ***next,

@@ -23,7 +23,8 @@ typedef struct arguments {
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *trace, *device;
   const char *format, *in_format, *raw;
-  const char *shard, *shard_size, *failed, *preview; /* of a batch */
+  const char *shard, *shard_size, *failed; /* of a batch */
+  const char *preview[2];                  /* how many, and the picture */
   gint64 threads, chunk, max_pixels, max_memory;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
@@ -31,10 +32,11 @@ typedef struct arguments {
   gboolean recursive, resume, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
 } arguments;
 
-/* LIST: given again and again; WORDS: so is what follows its value. */
+/* LIST: given again and again; WORDS: so is what follows its value; PAIR: two values. */
 typedef enum option_kind {
   OPTION_FLAG,
   OPTION_TEXT,
+  OPTION_PAIR,
   OPTION_LIST,
   OPTION_WORDS,
   OPTION_NUMBER,

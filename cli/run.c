@@ -263,20 +263,21 @@ static gboolean pair_outputs(work *w, GError **error) {
   g_autofree char *output = a->output ? fc_file_split(a->output, FALSE, NULL) : NULL;
   gboolean folder = output && !is_stream(output) &&
                     (g_str_has_suffix(output, "/") || g_file_test(output, G_FILE_TEST_IS_DIR));
-  if (!output && !chain_measures(w->chain))
+  if (!output && !a->preview[0] && !chain_measures(w->chain))
     return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
   const fc_operator *generator = generator_of(w->chain);
   if (generator) return pair_generated(w, generator, folder, error);
   if (!a->inputs->len) return refuse(error, NO_INPUT);
   w->spec = (fc_batch_spec){.size = sizeof w->spec,
                             .inputs = (const char *const *)a->inputs->pdata,
-                            .output = a->output,
+                            .output = a->preview[0] ? NULL : a->output,
                             .stages = (const char *const *)a->stages->pdata,
                             .recursive = a->recursive,
-                            .resume = a->resume};
+                            .resume = a->resume && !a->preview[0]};
   if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
     return FALSE;
-  if (!fc_batch_is(&w->spec)) return pair_one(w, folder || (output && strchr(output, '{')), error);
+  if (!a->preview[0] && !fc_batch_is(&w->spec))
+    return pair_one(w, folder || (output && strchr(output, '{')), error);
   if (a->trace) return refuse(error, "--trace follows one run: give one input");
   w->batch = fc_batch_new(w->chain, &w->spec, &w->options, error);
   return w->batch != NULL;
@@ -556,16 +557,38 @@ static exit_status explain_all(work *w) {
   return status;
 }
 
+/* A picture of some of them, and nothing else. */
+static exit_status preview(work *w) {
+  const char *const *asked = w->args->preview;
+  g_autoptr(GError) error = NULL;
+  char *end;
+  const gint64 n = g_ascii_strtoll(asked[0], &end, 10);
+  if (end == asked[0] || *end) {
+    refuse(&error, "--preview: expected a number and a picture, as in 16 sheet.png, found \"%s\"", asked[0]);
+    return say_gerror(error);
+  }
+  if (fc_batch_has(w->batch, asked[1], FALSE)) {
+    refuse(&error, "--preview would overwrite %s", asked[1]);
+    return say_gerror(error);
+  }
+  codecs_hold_stdout();
+  const gboolean ok = fc_batch_preview(w->batch, n, asked[1], &error);
+  codecs_release_stdout();
+  if (ok) return EXIT_DONE;
+  say_error("%s", error->message);
+  return failure_of(error);
+}
+
 static exit_status run_chain(work *w) {
   g_autoptr(GError) error = NULL;
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !make_folder(w, &error) || !check_not_into_input(w, &error) ||
-      !check_side_files(w, &error) || !check_tables(w, &error))
+  if (!pair_outputs(w, &error) || (!w->args->preview[0] && !make_folder(w, &error)) ||
+      !check_not_into_input(w, &error) || !check_side_files(w, &error) || !check_tables(w, &error))
     status = say_gerror(error);
   else
-    status = w->args->dry_run ? explain_all(w) : run_all(w);
+    status = w->args->preview[0] ? preview(w) : w->args->dry_run ? explain_all(w) : run_all(w);
   if (w->folder) g_rmdir(w->folder); /* stays if something was put into it */
   g_free(w->folder);
   if (w->report.text) g_string_free(w->report.text, TRUE);

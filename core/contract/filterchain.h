@@ -320,6 +320,10 @@ FC_API gint64 fc_batch_resumed(const fc_batch *batch);
  * where it could not be begun, or not be gone on with. */
 FC_API gint64 fc_batch_run(fc_batch *batch, fc_batch_fn done, void *data, GError **error);
 
+/* Writes a picture of at most `n` inputs, spread over the list (of archives the first ones), each beside what
+ * the chain makes of it, and nothing else. Before fc_batch_run, or without it. */
+FC_API gboolean fc_batch_preview(fc_batch *batch, gint64 n, const char *path, GError **error);
+
 /* What fc_chain_run_file would do, as text for a person, or as JSON; touches no
  * output and no device. Free with g_free. */
 FC_API char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output,

@@ -320,6 +320,36 @@ class Resume(Batch):
         self.assertGreater(self.killed(["-i", "in.tar", "-p", "gain:0.5", "-o", "out/a-{shard:03}.tar", "--shard-size", "7"], "out"), 3)
 
 
+class Preview(Batch):
+    def test_pairs(self):
+        os.mkdir(self.path("p"))
+        for i in range(9):
+            harness.write_png(self.path(f"p/{i}.png"), [[20 * i + 10] * 400 * 3 for _ in range(300)], 3)
+        self.succeed("-i", "p", "-p", "gain:0.5", "--preview", "3", "sheet.png")
+        rows, channels = harness.read_png(self.path("sheet.png"))
+        self.assertEqual((channels, len(rows), len(rows[0]) // 3), (3, 16 + 2 * 272, 16 + 2 * (2 * 256 + 4 + 16)))
+        for number, i in enumerate((0, 3, 6)):
+            left, top = 16 + number % 2 * 532, 16 + number // 2 * 272
+            middle = rows[top + 128]
+            self.assertEqual(middle[(left + 128) * 3:(left + 129) * 3], [20 * i + 10] * 3)
+            self.assertEqual(middle[(left + 388) * 3:(left + 389) * 3], [10 * i + 5] * 3)
+            self.assertEqual(rows[top + 20][left * 3], 32)  # 4 : 3 within a square
+        self.assertEqual(self.files(), [f"p/{i}.png" for i in range(9)] + ["sheet.png"])
+
+    def test_of_an_archive(self):
+        self.tar("in.tar", [("a.txt", b"x"), ("b.png", image(1)), ("c.png", b"no image"), ("d.png", image(2))])
+        done = self.run_command("-i", "in.tar", "-p", "gain:0.5", "--preview", "9", "sheet.png", "-o", "out.tar")
+        self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: in.tar/c.png: is not a PNG file but text\n"))
+        self.assertEqual(self.files(), ["in.tar", "sheet.png"])
+
+    def test_what_is_refused(self):
+        self.tree(["p/a.png"])
+        self.assertEqual(self.fails(2, "-i", "p", "--preview", "x", "s.png"), '--preview: expected a number and a picture, as in 16 sheet.png, found "x"')
+        self.assertEqual(self.fails(2, "-i", "p", "--preview", "2"), "--preview needs two values: N OUT.png")
+        self.assertEqual(self.fails(2, "-i", "p", "--preview", "2", "p/a.png"), "--preview would overwrite p/a.png")
+        self.assertEqual(self.fails(2, "-i", "p", "--preview", "0", "s.png"), "--preview: shows 1 to 4096 pairs")
+
+
 class Archives(Batch):
     def samples(self, count=5):
         return [m for i in range(count) for m in ((f"train/{i:03}.png", image(i)), (f"train/{i:03}.seg.png", image(i + 50)),
