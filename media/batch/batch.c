@@ -263,6 +263,40 @@ static gboolean check_stream(fc_batch *b, GError **error) {
   return TRUE;
 }
 
+static gboolean is_below(const char *path, const char *folder) {
+  const gsize length = strlen(folder);
+  return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
+/* Where outputs go into a folder below one that was searched, what an earlier run has put there is no input.
+ */
+static void pass_over_outputs(fc_batch *b) {
+  GArray *entries = b->inputs.entries;
+  g_autofree char *fixed = !b->pattern ? NULL
+                           : b->folder ? g_strdup(b->pattern)
+                                       : fc_pattern_folder(b->pattern);
+  g_autofree char *folder = fixed && *fixed ? g_canonicalize_filename(fixed, NULL) : NULL;
+  guint kept = 0;
+  for (guint i = 0; folder && i < entries->len; i++) {
+    const fc_entry entry = g_array_index(entries, fc_entry, i);
+    g_autofree char *root = g_strndup(entry.path, entry.root), *whole = g_canonicalize_filename(root, NULL),
+                    *path = entry.found ? g_canonicalize_filename(entry.path, NULL) : NULL;
+    if (path && is_below(folder, whole) && is_below(path, folder)) {
+      g_free(entry.path);
+      b->inputs.skipped++;
+    } else
+      g_array_index(entries, fc_entry, kept++) = entry;
+  }
+  if (folder) g_array_set_size(entries, kept);
+}
+
+static gboolean has_inputs(fc_batch *b, GError **error) {
+  pass_over_outputs(b);
+  return b->inputs.entries->len > 0 ||
+         fc_fail(error, FC_IO, "%s: there are no inputs but what is in the folder of the outputs",
+                 b->spec.inputs[0]);
+}
+
 fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_options *options,
                        GError **error) {
   g_autoptr(fc_batch) b = g_new0(fc_batch, 1);
@@ -274,7 +308,7 @@ fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_opti
   b->out_identities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   if (fc_inputs_expand(&b->inputs, spec->inputs, spec->recursive, options->in_format || options->in_raw,
                        error) &&
-      check_stream(b, error) && choose_target(b, error) && check_names(b, error) &&
+      check_stream(b, error) && choose_target(b, error) && has_inputs(b, error) && check_names(b, error) &&
       check_one_output(b, error))
     return g_steal_pointer(&b);
   return NULL;

@@ -178,6 +178,12 @@ class Outputs(Batch):
         self.succeed("-i", "p", "-o", "p/")
         self.assertEqual(self.outputs("p"), ["a.png", "b.png"])
 
+    def test_into_the_folder_that_is_read(self):
+        self.tree(["a.png", "x/b.png"])
+        for _ in range(2):
+            self.assertEqual([i for i, _ in self.report("-i", ".", "-r", "-o", "x/out/")], ["./a.png", "./x/b.png"])
+        self.assertIn("there are no inputs but", self.fails(1, "-i", "x/**/out/*.png", "-o", "x/out/"))
+
     def test_one_array(self):
         self.tree(["p/a.png", "p/b.png", "p/c.png"])
         self.write("p/bb.png", image(7, 9, 6))
@@ -395,6 +401,12 @@ class Archives(Batch):
             keys = [member.split(".")[0] for member, _ in self.members(name)]
             self.assertTrue(all(keys.count(key) == 3 for key in keys), keys)
         self.assertEqual([n for name in made for n, _ in self.members(name)], [n for n, _ in self.samples(20)])
+
+    def test_large_members_are_passed_over(self):
+        big = os.urandom(300000)
+        self.tar("in.tar", [(f"{i}.bin" if i % 2 else f"{i}.png", big if i % 2 else image(i)) for i in range(9)])
+        self.succeed("-i", "in.tar", "-o", "o/", "--shard", "2/4")
+        self.assertEqual(self.outputs("o"), ["2.png", "6.png"])
 
     def test_a_sample_with_a_bad_member_is_left_out(self):
         members = self.samples()
