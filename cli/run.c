@@ -469,10 +469,19 @@ static gboolean write_reports(work *w, GError **error) {
   return !a->report || report_write(a->report, text, error);
 }
 
+/* Whether several inputs share an output. */
+static gboolean collects(const work *w) {
+  g_autofree char *path = w->spec.output ? fc_file_split(w->spec.output, FALSE, NULL) : NULL;
+  return path && (g_str_has_suffix(path, ".tar") || (g_str_has_suffix(path, ".npy") && !strchr(path, '{')));
+}
+
 static void tell_stopped(const work *w, const char *name) {
   const gint64 n = fc_batch_count(w->batch), done = w->done + fc_batch_resumed(w->batch);
-  if (n < 0)
-    say_error("stopped by %s; archives that were complete are in place", name);
+  if (collects(w))
+    say_error("stopped by %s; what was complete is in place", name);
+  else if (n < 0)
+    say_error("stopped by %s; %" G_GINT64_FORMAT " outputs are in place, and the others are as they were",
+              name, done);
   else
     say_error("stopped by %s; %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
               " outputs are in place, and the others are as they were",

@@ -114,7 +114,8 @@ static gboolean array_accept(fc_sink *base, fc_format *format, GError **error) {
 }
 
 static double array_room(const fc_sink *base) {
-  return fc_output_room(((const array_sink *)base)->path);
+  const array_sink *sink = (const array_sink *)base;
+  return sink->options.out_bytes ? -1 : fc_output_room(sink->path);
 }
 
 static gboolean array_begin(fc_sink *base, const fc_format *format, GError **error) {

@@ -132,7 +132,8 @@ static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
 }
 
 static double audio_room(const fc_sink *base) {
-  return fc_output_room(((const audio_sink *)base)->path);
+  const audio_sink *sink = (const audio_sink *)base;
+  return sink->options.out_bytes ? -1 : fc_output_room(sink->path);
 }
 
 /* Decodes to floats without holding such. */

@@ -157,15 +157,22 @@ static gboolean read_pax(const fc_tar_reader *tar, GBytes *bytes, char **path, g
   return *size >= -1 || fc_fail(error, FC_IO, "%s: a pax header is damaged", tar->input->name);
 }
 
-/* The block of the next header; 0 at the end, which is a block of zeros, or the file's. */
+static gboolean is_zero(const guint8 *block, gsize size) {
+  for (gsize i = 0; i < size; i++)
+    if (block[i]) return FALSE;
+  return TRUE;
+}
+
+/* The block of the next header; 0 at the end of the file. Blocks of zeros, the end of an archive, are passed
+ * over: another one may follow, as in `cat *.tar`. */
 static int read_header(fc_tar_reader *tar, guint8 *block, GError **error) {
   if (!pass_member(tar, error)) return -1;
-  const gssize got = fc_reader_read(&tar->reader, block, BLOCK, error);
+  gssize got;
+  do got = fc_reader_read(&tar->reader, block, BLOCK, error);
+  while (got == BLOCK && is_zero(block, BLOCK));
   if (got <= 0) return (int)got;
+  if (got < BLOCK && is_zero(block, (gsize)got)) return 0;
   if (got < BLOCK) return fail_cut(tar, error), -1;
-  gboolean zeros = TRUE;
-  for (int i = 0; i < BLOCK && zeros; i++) zeros = block[i] == 0;
-  if (zeros) return 0;
   tar->size = tar->left = number(block + 124, 12);
   if (is_header(block) && tar->left >= 0) return 1;
   fc_fail(error, FC_IO, "%s: the header at byte %" G_GINT64_FORMAT " is damaged", tar->input->name,

@@ -233,6 +233,7 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
 double fc_output_room(const char *path) {
   struct statvfs there;
   g_autoptr(fc_output) output = g_new0(fc_output, 1);
+  output->name = fc_display_name(path, "standard output");
   output->fd = output->to = -1;
   if (descriptor_of(path) >= 0 || !find_target(output, path, NULL)) return -1;
   g_autofree char *folder = g_path_get_dirname(output->target);

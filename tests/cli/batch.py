@@ -388,6 +388,9 @@ class Archives(Batch):
         self.assertEqual(self.outputs("one"), sorted(name for name, _ in self.samples()))
         for name in self.outputs("one"):
             self.assertEqual(self.read("one/" + name), self.read("two/" + name))
+        self.tar("more.tar", [("other.png", image(7))])
+        self.succeed("-i", "-", "-o", "both/", input=self.read("in.tar") + self.read("more.tar"), text=False)
+        self.assertEqual(self.outputs("both"), sorted(["other.png"] + [name for name, _ in self.samples()]))
         self.succeed("-i", "-", "-o", "{shard}.tar", "--shard-size", "2", input=self.read("in.tar"), text=False)
         self.assertEqual([len(self.members(f"{i}.tar")) for i in range(3)], [6, 6, 3])
 
