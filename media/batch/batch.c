@@ -304,7 +304,6 @@ fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_opti
   memcpy(&b->spec, spec, MIN(spec->size, sizeof b->spec));
   memcpy(&b->options, options, MIN(options->size, sizeof b->options));
   b->options.size = sizeof b->options;
-  b->in_identities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   b->out_identities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   if (fc_inputs_expand(&b->inputs, spec->inputs, spec->recursive, options->in_format || options->in_raw,
                        error) &&
@@ -320,7 +319,6 @@ void fc_batch_free(fc_batch *b) {
   fc_collect_free(b->collect);
   fc_record_free(b->record);
   fc_tar_free(b->tar);
-  g_hash_table_unref(b->in_identities);
   g_hash_table_unref(b->out_identities);
   g_free(b->pattern);
   g_free(b->encoder);

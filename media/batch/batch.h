@@ -24,8 +24,8 @@ struct fc_batch {
   gboolean archives; /* some input is one */
   fc_batch_target target;
   gboolean folder;
-  char *pattern, *encoder;                    /* of the output: the path, and the options behind it */
-  GHashTable *in_identities, *out_identities; /* of files that are there, or will be: what they are called */
+  char *pattern, *encoder;    /* of the output: the path, and the options behind it */
+  GHashTable *out_identities; /* of files that outputs are, or will be: the number of the input */
 
   /* while it runs */
   fc_batch_fn done;
