@@ -31,9 +31,11 @@ FILTERS = {
     "fourier": ("gpu",),
     "gemm": ("gpu",),
     "generate": ("gpu", "pointwise"),
+    "geometry": ("gpu",),
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
+    "resample": ("gpu",),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }
