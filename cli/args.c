@@ -13,7 +13,8 @@
 
 const option options[] = {
     {"input", 'i', OPTION_WORDS, AT(inputs), FOR_RUN, "FILE...",
-     "read FILE; - is standard input; several make a batch; a generator needs none"},
+     "FILE, a folder, 'FOLDER/**/*.jpg', @LIST (a path a line), .tar; - is standard input"},
+    {"recursive", 'r', OPTION_FLAG, AT(recursive), FOR_RUN, NULL, "folders with those below them"},
     {"concat", 0, OPTION_FLAG, AT(concat), FOR_RUN, NULL,
      "several inputs, one after another, to one output: sounds"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN | FOR_PLOT | FOR_DESIGN, "OP[:ARG]...",
@@ -21,7 +22,7 @@ const option options[] = {
     {"output", 'o', OPTION_TEXT, AT(output), FOR_PLOT | FOR_DESIGN, "FILE",
      "write FILE; - is standard output"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
-     "write FILE; - is standard output; a folder (FOLDER/ is made) keeps the inputs' names"},
+     "FILE, FOLDER/, 'out/{dir}/{stem}.npy', 'out-{shard}.tar', all.npy; - is stdout"},
     {"rate", 0, OPTION_NUMBER, AT(rate), FOR_PLOT | FOR_DESIGN, "HZ", "the sample rate (plot: 48000)", 1,
      1000000000},
     {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N,...]",
@@ -50,8 +51,19 @@ const option options[] = {
      G_MAXINT64},
     {"max-memory", 0, OPTION_NUMBER, AT(max_memory), FOR_RUN, "MB",
      "refuse work whose buffers take more (9/10 of what there is)", 1, G_MAXINT64 / 1000000},
+    {"resume", 0, OPTION_FLAG, AT(resume), FOR_RUN, NULL,
+     "leave out what an interrupted run of the same batch has made"},
+    {"shard", 0, OPTION_TEXT, AT(shard), FOR_RUN, "I/N",
+     "only each N-th of the inputs, from number I on (0 to N-1)"},
+    {"shard-size", 0, OPTION_TEXT, AT(shard_size), FOR_RUN, "N|BYTES",
+     "of an archive, at most: samples (1000) or bytes (500MB, 2GiB)"},
+    {"failed", 0, OPTION_TEXT, AT(failed), FOR_RUN, "FILE",
+     "what could not be done, and why: a JSON object a line"},
+    {"preview", 0, OPTION_PAIR, AT(preview), FOR_RUN, "N OUT.png",
+     "only show N inputs beside what the chain makes of them"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
-    {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE", "measurements as JSON"},
+    {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE",
+     "measurements, totals and slowest files, as JSON"},
     {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",
      "stages, transfers and times, in Chrome's trace format"},
     {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json", "on stderr; auto: on a terminal"},
@@ -158,13 +170,24 @@ static gboolean take(arguments *a, const option *o, const char *value, guint64 *
   if (value && !*value) return refuse(error, "--%s: an empty value", o->name);
   switch (o->kind) {
   case OPTION_FLAG: *(gboolean *)to = TRUE; return TRUE;
-  case OPTION_TEXT: *(const char **)to = value; return TRUE;
+  case OPTION_TEXT:
+  case OPTION_PAIR: *(const char **)to = value; return TRUE;
   case OPTION_LIST:
   case OPTION_WORDS: g_ptr_array_add(*(GPtrArray **)to, (gpointer)value); return TRUE;
   case OPTION_NUMBER: return take_number(o, value, (gint64 *)to, error);
   case OPTION_CHOICE: return take_choice(o, value, (int *)to, error);
   }
   return FALSE;
+}
+
+/* The second value of a pair, which is never attached. */
+static gboolean take_second(arguments *a, command_set command, const option *o, char ***next,
+                            GError **error) {
+  if (o->kind != OPTION_PAIR) return TRUE;
+  if (!**next || is_option(command, **next))
+    return refuse(error, "--%s needs two values: %s", o->name, o->value);
+  ((const char **)(void *)((char *)a + o->at))[1] = *(*next)++;
+  return TRUE;
 }
 
 /* The value that an option needs: attached to it, or the next argument. */
@@ -189,7 +212,7 @@ static gboolean take_long(arguments *a, command_set command, const char *name, c
   if (o->kind == OPTION_FLAG)
     return attached ? refuse(error, "--%s takes no value", o->name) : take(a, o, NULL, given, error);
   const char *value = value_of(command, o, attached, next, error);
-  return value && take(a, o, value, given, error);
+  return value && take(a, o, value, given, error) && take_second(a, command, o, next, error);
 }
 
 static gboolean take_letters(arguments *a, command_set command, const char *letters, char ***next,

@@ -25,17 +25,21 @@ typedef struct arguments {
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *trace, *device;
   const char *format, *in_format, *raw, *latency;
+  const char *shard, *shard_size, *failed; /* of a batch */
+  const char *preview[2];                  /* how many, and the picture */
   gint64 threads, chunk, max_pixels, max_memory, rate;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int progress;  /* progress_mode, -1 when not given */
-  gboolean concat, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
+  gboolean recursive, concat, resume, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help,
+      version;
 } arguments;
 
-/* LIST: given again and again; WORDS: so is what follows its value. */
+/* LIST: given again and again; WORDS: so is what follows its value; PAIR: two values. */
 typedef enum option_kind {
   OPTION_FLAG,
   OPTION_TEXT,
+  OPTION_PAIR,
   OPTION_LIST,
   OPTION_WORDS,
   OPTION_NUMBER,

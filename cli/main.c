@@ -6,6 +6,9 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -160,7 +163,20 @@ static exit_status run(const command *c, char **argv, arguments *a) {
   return EXIT_DONE;
 }
 
+/* Memory of one file is used again for the next one of a batch. By default malloc gives buffers of images
+ * back to the system each time and gets them anew, page by page: a fourth of the time of images of 0.5 MP. */
+#define MAP_FROM   (32 << 20) /* the most that glibc takes */
+#define TRIM_ABOVE (128 << 20)
+
+static void keep_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, MAP_FROM);
+  mallopt(M_TRIM_THRESHOLD, TRIM_ABOVE);
+#endif
+}
+
 int main(int argc, char **argv) {
+  keep_memory();
   const command *c = find_command(&argv);
   if (!c) return EXIT_USAGE;
   if (c->program) return (int)program_run(c->program, argv - 1);

@@ -18,17 +18,23 @@ typedef struct progress {
   gint64 started;    /* and the whole work */
   gint64 drawn;      /* when the bar was */
   gint64 done, total;
+  /* of a batch */
+  gboolean batch;
+  guint failed;
+  gint64 bytes;   /* of the inputs that are over */
+  gint64 resumed; /* of all files, those that were there already; the caller's to set */
 } progress;
 
 /* AUTO becomes NONE unless stderr is a terminal. */
-void progress_init(progress *p, progress_mode mode, guint parts);
+/* A batch has `parts` files, or 0: nobody knows. */
+void progress_init(progress *p, progress_mode mode, gboolean batch, guint parts);
 /* Starts the next file. */
 void progress_begin(progress *p, const char *file);
 /* An fc_progress_fn; `data` is the progress. */
 gboolean progress_update(gint64 done, gint64 total, void *data);
 /* `done`: how many elements there were in the end, or -1 when the work failed. */
 void progress_end(progress *p, gint64 done);
-/* Of files that are worked on several at a time: that the next one, in order, is over. */
-void progress_file(progress *p, const char *file, double seconds, gint64 done);
+/* Of a batch: that the next file, in order, of so many bytes, is over; `done` as above. */
+void progress_file(progress *p, const char *file, double seconds, gint64 done, gint64 bytes);
 
 #endif

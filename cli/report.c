@@ -204,12 +204,49 @@ void report_add(json *j, const outcome *o, const fc_result *result, const GError
   json_string(j, "input", o->input);
   json_string(j, "output", o->output);
   if (result) write_result(j, result);
-  if (!result || why) json_string(j, "error", why ? why->message : "not reached");
+  if (why) json_string(j, "error", why->message);
   json_close(j, '}');
 }
 
-char *report_end(json *j) {
+void totals_add(totals *t, const char *input, double seconds) {
+  guint at = SLOWEST_MOST;
+  while (at > 0 && (!t->slowest[at - 1].input || t->slowest[at - 1].seconds < seconds)) at--;
+  if (at == SLOWEST_MOST) return;
+  g_free(t->slowest[SLOWEST_MOST - 1].input);
+  memmove(&t->slowest[at + 1], &t->slowest[at], (SLOWEST_MOST - 1 - at) * sizeof t->slowest[0]);
+  t->slowest[at].input = g_strdup(input);
+  t->slowest[at].seconds = seconds;
+}
+
+void totals_clear(totals *t) {
+  for (guint i = 0; i < SLOWEST_MOST; i++) g_free(t->slowest[i].input);
+  memset(t, 0, sizeof *t);
+}
+
+static void write_totals(json *j, const totals *t) {
+  const double per = t->seconds > 0 ? 1 / t->seconds : 0;
+  json_open(j, "totals", '{');
+  json_int(j, "done", t->done);
+  json_int(j, "failed", t->failed);
+  json_int(j, "resumed", t->resumed);
+  json_int(j, "bytes", t->bytes);
+  json_number(j, "seconds", t->seconds);
+  json_number(j, "files_per_second", (double)(t->done + t->failed) * per);
+  json_number(j, "mb_per_second", (double)t->bytes / 1e6 * per);
+  json_close(j, '}');
+  json_open(j, "slowest", '[');
+  for (guint i = 0; i < SLOWEST_MOST && t->slowest[i].input; i++) {
+    json_open(j, NULL, '{');
+    json_string(j, "input", t->slowest[i].input);
+    json_number(j, "seconds", t->slowest[i].seconds);
+    json_close(j, '}');
+  }
   json_close(j, ']');
+}
+
+char *report_end(json *j, const totals *t) {
+  json_close(j, ']');
+  if (t) write_totals(j, t);
   json_close(j, '}');
   return json_end(j);
 }

@@ -14,19 +14,33 @@ typedef struct outcome {
   const char *label;        /* for messages: the input, or the operator that makes the signal; borrowed */
   char *output;             /* NULL when there is none */
   char *in_path, *out_path; /* without the options behind them; NULL where there is none */
-  gboolean told;            /* what became of it */
 } outcome;
 
 void outcome_free(outcome *o);
+
+/* Of a batch: how many files, how fast, and which took longest. */
+#define SLOWEST_MOST 10
+typedef struct totals {
+  gint64 done, failed, resumed, bytes;
+  double seconds;
+  struct {
+    char *input;
+    double seconds;
+  } slowest[SLOWEST_MOST]; /* the slowest first; NULL at the end */
+} totals;
+
+/* One that is done. */
+void totals_add(totals *t, const char *input, double seconds);
+void totals_clear(totals *t);
 
 /* A table a measuring stage: a row a value, a column a channel. `name` heads it, or NULL. */
 void report_print(FILE *to, const fc_result *result, const char *name);
 
 /* What became of the files as a JSON document, a file at a time: with what was measured, why it failed, or
- * both; with neither it was not reached. report_end is json_end's text. */
+ * both; with neither it was passed through. report_end is json_end's text; `t` may be NULL. */
 json report_begin(void);
 void report_add(json *j, const outcome *o, const fc_result *result, const GError *why);
-char *report_end(json *j);
+char *report_end(json *j, const totals *t);
 
 /* Writes a whole file, or leaves what was there: beside the target under another name,
  * and renamed. What is no regular file (/dev/stdout) is written to as it is; "-" is

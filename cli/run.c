@@ -15,19 +15,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define LINKS_MAX 40 /* one behind another, as the system has it */
-#define NO_INPUT  "no input: give one with -i FILE (see filterchain --help)"
-#define STEM      "{stem}" /* in an output's name stands for the input's, without its ending */
+#define NO_INPUT "no input: give one with -i FILE (see filterchain --help)"
 
 typedef struct work {
   const arguments *args;
   fc_chain *chain;
   fc_options options;
-  GPtrArray *outcomes;    /* of outcome, in the order of the inputs */
-  const char **followers; /* with --concat all inputs but the first, and NULL; or NULL */
-  char *folder;           /* that was made for the outputs, or NULL */
+  GPtrArray *outcomes;    /* of outcome: the one file, or none of a batch */
+  const char *first[2];   /* with --concat the first input, which names the output; and NULL */
+  const char **followers; /* with --concat the others, and NULL; or NULL */
+  fc_batch_spec spec;
+  fc_batch *batch; /* NULL: it is one file */
+  FILE *failures;  /* what --failed names, or NULL */
+  char *folder;    /* that was made for the outputs, or NULL */
   progress bar;
+  totals totals;
   json report; /* text NULL: none is asked for */
   guint done, failed;
   exit_status failure; /* of a run of its own, which has */
@@ -82,8 +86,6 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1 && !a->concat; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
-  if (a->trace && a->inputs->len > 1 && !a->concat)
-    return refuse(error, "--trace follows one run: give one input");
   if (a->json && is_stream(a->output))
     return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
   if (is_stream(a->report) && is_stream(a->output))
@@ -119,20 +121,37 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
     g_autofree char *input = fc_file_split(*next, TRUE, NULL);
     if (input && same_file(path, input)) return refuse(error, "%s would overwrite %s", flag, path);
   }
+  if (w->batch && (fc_batch_has(w->batch, path, FALSE) || fc_batch_has(w->batch, path, TRUE)))
+    return refuse(error, "%s would overwrite %s", flag, path);
   g_autofree char *folder = g_path_get_dirname(path);
   if (g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
   g_set_error(error, FC_ERROR, FC_IO, "%s %s: there is no folder %s", flag, path, folder);
   return FALSE;
 }
 
+/* The paths that are written at the end. */
+#define SIDE_FILES 3
+static void side_files(const arguments *a, const char *flags[SIDE_FILES], const char *paths[SIDE_FILES]) {
+  const char *const names[] = {"--report", "--trace", "--failed"}, *const given[] = {a->report, a->trace,
+                                                                                     a->failed};
+  for (guint i = 0; i < SIDE_FILES; i++) {
+    flags[i] = names[i];
+    paths[i] = is_stream(given[i]) ? NULL : given[i];
+  }
+}
+
 /* Nor may anything take the place of a table that the chain was made of. */
 static gboolean check_tables(const work *w, GError **error) {
-  const char *sides[] = {w->args->report, w->args->trace};
+  const char *flags[SIDE_FILES], *sides[SIDE_FILES];
   g_autofree const char **tables = fc_chain_files(w->chain);
+  side_files(w->args, flags, sides);
   for (guint t = 0; tables[t]; t++) {
-    for (guint i = 0; i < G_N_ELEMENTS(sides); i++)
-      if (sides[i] && !is_stream(sides[i]) && same_file(sides[i], tables[t]))
-        return refuse(error, "%s would overwrite %s", i ? "--trace" : "--report", tables[t]);
+    for (guint i = 0; i < SIDE_FILES; i++)
+      if (sides[i] && same_file(sides[i], tables[t]))
+        return refuse(error, "%s would overwrite %s", flags[i], tables[t]);
+    const char *input = w->batch ? fc_batch_has(w->batch, tables[t], TRUE) : NULL;
+    if (input)
+      return refuse(error, "%s would be written to %s, which the chain is made of", input, tables[t]);
     for (guint i = 0; i < w->outcomes->len; i++) {
       const outcome *o = g_ptr_array_index(w->outcomes, i);
       if (o->output && !is_stream(o->output) && same_file(o->out_path, tables[t]))
@@ -143,77 +162,15 @@ static gboolean check_tables(const work *w, GError **error) {
 }
 
 static gboolean check_side_files(const work *w, GError **error) {
-  const char *report = w->args->report, *trace = w->args->trace;
-  if (!check_side_file(w, "--report", report, error) || !check_side_file(w, "--trace", trace, error))
-    return FALSE;
-  if (report && trace && !is_stream(report) && same_file(report, trace))
-    return refuse(error, "--report and --trace would both write %s", report);
-  return TRUE;
-}
-
-/* Where a link that leads to nothing leads to, through others; g_free. */
-static char *follow(const char *path) {
-  char *at = g_canonicalize_filename(path, NULL);
-  for (int i = 0; i < LINKS_MAX; i++) {
-    g_autofree char *link = g_file_read_link(at, NULL), *from = at;
-    if (!link) return g_steal_pointer(&from);
-    g_autofree char *folder = g_path_get_dirname(from);
-    at = g_canonicalize_filename(link, folder);
-  }
-  return at;
-}
-
-/* The same for all names of one file, there already or not; NULL of what is no file, as a device, which may
- * be named twice. g_free. */
-static char *identity_of(const char *path) {
-  struct stat info;
-  if (stat(path, &info) != 0) return follow(path);
-  if (!S_ISREG(info.st_mode)) return NULL;
-  return g_strdup_printf("%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT, (guint64)info.st_dev,
-                         (guint64)info.st_ino);
-}
-
-/* In a batch no result may take the place of another one, or of another one's input, by whatever name. */
-static gboolean check_batch(const work *w, GError **error) {
-  g_autoptr(GHashTable) inputs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  g_autoptr(GHashTable) outputs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  for (guint i = 0; i < w->outcomes->len; i++) {
-    const outcome *o = g_ptr_array_index(w->outcomes, i);
-    char *identity = o->output ? identity_of(o->in_path) : NULL;
-    if (identity) g_hash_table_insert(inputs, identity, (gpointer)o->input);
-  }
-  for (guint i = 0; i < w->outcomes->len; i++) {
-    const outcome *o = g_ptr_array_index(w->outcomes, i), *other;
-    g_autofree char *identity = o->output ? identity_of(o->out_path) : NULL, *own = identity_of(o->in_path);
-    if (!identity) continue;
-    const char *input = g_hash_table_lookup(inputs, identity);
-    if (input && g_strcmp0(identity, own) != 0)
-      return refuse(error, "%s would be written to %s, which is %s", o->input, o->output, input);
-    if ((other = g_hash_table_lookup(outputs, identity)))
-      return refuse(error, "%s and %s would both be written to one file: %s is %s", other->input, o->input,
-                    o->output, other->output);
-    g_hash_table_insert(outputs, g_steal_pointer(&identity), (gpointer)o);
+  const char *flags[SIDE_FILES], *paths[SIDE_FILES];
+  side_files(w->args, flags, paths);
+  for (guint i = 0; i < SIDE_FILES; i++) {
+    if (!check_side_file(w, flags[i], paths[i], error)) return FALSE;
+    for (guint k = 0; k < i; k++)
+      if (paths[i] && paths[k] && same_file(paths[i], paths[k]))
+        return refuse(error, "%s and %s would both write %s", flags[k], flags[i], paths[k]);
   }
   return TRUE;
-}
-
-/* FOLDER/NAME, with the extension that --format asks for, and the options of the output. */
-static char *output_within(const arguments *a, const char *folder, const char *input, const char *rest) {
-  g_autofree char *in_path = fc_file_split(input, TRUE, NULL), *name = g_path_get_basename(in_path);
-  char *dot = a->format ? strrchr(name, '.') : NULL;
-  if (dot && dot != name) *dot = '\0';
-  g_autofree char *renamed = g_strconcat(name, a->format ? "." : "", a->format ? a->format : "", NULL);
-  g_autofree char *path = g_build_filename(folder, renamed, NULL);
-  return fc_file_join(path, rest);
-}
-
-static char *output_by_pattern(const char *pattern, const char *input, const char *rest) {
-  g_autofree char *in_path = fc_file_split(input, TRUE, NULL), *stem = g_path_get_basename(in_path);
-  char *dot = strrchr(stem, '.');
-  if (dot && dot != stem) *dot = '\0';
-  g_auto(GStrv) parts = g_strsplit(pattern, STEM, -1);
-  g_autofree char *path = g_strjoinv(stem, parts);
-  return fc_file_join(path, rest);
 }
 
 /* Takes the output over. */
@@ -223,14 +180,6 @@ static void add_outcome(GPtrArray *outcomes, const char *label, const char *inpu
   o->in_path = input ? fc_file_split(input, TRUE, NULL) : NULL;
   o->out_path = output ? fc_file_split(output, FALSE, NULL) : NULL;
   g_ptr_array_add(outcomes, o);
-}
-
-static gboolean is_first_to(GHashTable *seen, const char *input, char *output, GError **error) {
-  if (!output) return TRUE;
-  const char *other = g_hash_table_lookup(seen, output);
-  if (other) return refuse(error, "%s and %s would both be written to %s", other, input, output);
-  g_hash_table_insert(seen, output, (gpointer)input);
-  return TRUE;
 }
 
 /* The file that standard output, or another descriptor that a path stands for, was opened on: bytes go
@@ -268,37 +217,92 @@ static gboolean pair_generated(work *w, const fc_operator *generator, gboolean f
   return TRUE;
 }
 
+/* "3/8". */
+static gboolean parse_shard(const char *text, fc_batch_spec *spec, GError **error) {
+  char *slash, *end;
+  if (!text) return TRUE;
+  spec->part = g_ascii_strtoll(text, &slash, 10);
+  spec->parts = *slash == '/' ? g_ascii_strtoll(slash + 1, &end, 10) : 0;
+  return (slash > text && *slash == '/' && end > slash + 1 && !*end && spec->parts > 0) ||
+         refuse(error, "--shard: expected I/N, as in 0/8, found \"%s\"", text);
+}
+
+/* "1000" samples, or "500MB", "2GiB" bytes. */
+static gboolean parse_shard_size(const char *text, fc_batch_spec *spec, GError **error) {
+  static const struct {
+    const char *name;
+    double bytes;
+  } units[] = {{"B", 1},     {"kB", 1e3},      {"KB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+               {"TB", 1e12}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 0x1p40}};
+  char *end;
+  if (!text) return TRUE;
+  const double value = g_ascii_strtod(text, &end);
+  const gboolean number = end > text && value >= 1 && value < 1e15;
+  if (number && !*end && value == (double)(gint64)value) {
+    spec->shard_items = (gint64)value;
+    return TRUE;
+  }
+  for (guint i = 0; number && i < G_N_ELEMENTS(units); i++)
+    if (strcmp(end, units[i].name) == 0) {
+      spec->shard_bytes = (gint64)(value * units[i].bytes);
+      return TRUE;
+    }
+  return refuse(
+      error, "--shard-size: expected a number of samples, or bytes as in 500MB or 2GiB, found \"%s\"", text);
+}
+
+/* What only a batch has is not for one file. */
+static gboolean check_alone(const arguments *a, GError **error) {
+  const char *const flags[] = {a->shard_size ? "--shard-size" : NULL, a->failed ? "--failed" : NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
+    if (flags[i])
+      return refuse(error, "%s is for a batch: name several inputs, a folder or an archive", flags[i]);
+  return TRUE;
+}
+
+/* One input, whose name may be kept. */
+static gboolean pair_one(work *w, gboolean named, GError **error) {
+  const char *input = w->args->inputs->pdata[0];
+  char *same = NULL, *output = NULL;
+  if (!check_alone(w->args, error)) return FALSE;
+  g_autoptr(fc_batch) batch = named ? fc_batch_new(w->chain, &w->spec, &w->options, error) : NULL;
+  if (named && !batch) return FALSE;
+  if (named)
+    fc_batch_names(batch, 0, &same, &output);
+  else
+    output = g_strdup(w->args->output);
+  g_free(same);
+  add_outcome(w->outcomes, input, input, output);
+  return TRUE;
+}
+
 /* Which output each input goes to. */
 static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
-  g_autofree char *rest = NULL, *output = a->output ? fc_file_split(a->output, FALSE, &rest) : NULL;
-  gboolean batch = a->inputs->len > 1 && !a->concat;
+  g_autofree char *output = a->output ? fc_file_split(a->output, FALSE, NULL) : NULL;
+  const gboolean joined = a->concat && a->inputs->len > 1;
   gboolean folder = output && !is_stream(output) &&
                     (g_str_has_suffix(output, "/") || g_file_test(output, G_FILE_TEST_IS_DIR));
-  gboolean pattern = output && !folder && strstr(output, STEM);
-  if (!output && !chain_measures(w->chain))
+  if (!output && !a->preview[0] && !chain_measures(w->chain))
     return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
   const fc_operator *generator = generator_of(w->chain);
   if (generator) return pair_generated(w, generator, folder, error);
   if (!a->inputs->len) return refuse(error, NO_INPUT);
-  if (output && batch && !folder && !pattern)
-    return refuse(error,
-                  "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with " STEM
-                  "; --concat joins sounds",
-                  output, output);
-  if ((folder || pattern) && is_stream(g_ptr_array_index(a->inputs, 0)))
-    return refuse(error, "%s is a %s, and standard input has no name to keep: give -o FILE", output,
-                  folder ? "folder" : "pattern");
-  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-  for (guint i = 0; i < (a->concat ? 1 : a->inputs->len); i++) {
-    const char *input = g_ptr_array_index(a->inputs, i);
-    char *target = folder    ? output_within(a, output, input, rest)
-                   : pattern ? output_by_pattern(output, input, rest)
-                             : g_strdup(a->output);
-    add_outcome(w->outcomes, input, input, target);
-    if (!is_first_to(seen, input, target, error)) return FALSE;
-  }
-  return !batch || check_batch(w, error);
+  w->first[0] = a->inputs->pdata[0];
+  w->spec = (fc_batch_spec){.size = sizeof w->spec,
+                            .inputs = joined ? w->first : (const char *const *)a->inputs->pdata,
+                            .output = a->preview[0] ? NULL : a->output,
+                            .stages = (const char *const *)a->stages->pdata,
+                            .recursive = a->recursive,
+                            .resume = a->resume && !a->preview[0]};
+  if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
+    return FALSE;
+  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec);
+  if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
+  if (joined) return refuse(error, "--concat joins sounds to one output: name the files, and one output");
+  if (a->trace) return refuse(error, "--trace follows one run: give one input");
+  w->batch = fc_batch_new(w->chain, &w->spec, &w->options, error);
+  return w->batch != NULL;
 }
 
 /* The one that -o FOLDER/ names, unless it is there. */
@@ -311,6 +315,7 @@ static gboolean make_folder(work *w, GError **error) {
     w->folder = g_steal_pointer(&output);
     return TRUE;
   }
+  if (w->batch && errno == ENOENT) return TRUE; /* it makes folders as they are needed */
   g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be made: %s", output, g_strerror(errno));
   return FALSE;
 }
@@ -365,7 +370,7 @@ static gboolean tells_of(const char *message, const char *name) {
 /* Of several, also which of them it was, where it is the chain that tells. */
 static void tell_failure(const work *w, const outcome *o, const GError *why) {
   const char *message = why->message;
-  if (w->outcomes->len > 1 && !tells_of(message, o->in_path) && !tells_of(message, o->out_path))
+  if (w->batch && !tells_of(message, o->in_path) && !tells_of(message, o->out_path))
     say_error("%s: %s", o->input, message);
   else
     say_error("%s", message);
@@ -378,12 +383,10 @@ static gint64 length_of(const fc_result *result, const GError *why) {
 
 /* Both: a measurement that is beyond what the user allows fails the run, and is told nevertheless. */
 static void tell(work *w, outcome *o, const fc_result *result, const GError *why) {
-  gboolean batch = w->outcomes->len > 1;
-  o->told = TRUE;
   if (w->report.text) report_add(&w->report, o, result, why);
   if (result && !w->args->json)
-    report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, batch ? o->input : NULL);
-  if (!why && w->args->verbose) describe_run(o, result);
+    report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, w->batch ? o->input : NULL);
+  if (!why && result && w->args->verbose) describe_run(o, result);
   if (why && !signals_received()) tell_failure(w, o, why);
   *(why ? &w->failed : &w->done) += 1;
   if (why) w->failure = result ? EXIT_FAILED : failure_of(why); /* what was measured is the data's doing */
@@ -401,42 +404,116 @@ static void run_one(work *w, outcome *o) {
   tell(w, o, result, error);
 }
 
-/* An fc_file_fn. */
-static gboolean on_file(gsize index, const fc_result *result, const GError *why, void *data) {
+/* Where the work on a file has come to an end: at its reading, in an operator, at its writing. */
+static const char *stage_of(const work *w, const outcome *o, const char *message) {
+  if (tells_of(message, o->in_path)) return "read";
+  if (tells_of(message, o->out_path)) return "write";
+  for (guint i = 0; i < fc_chain_length(w->chain); i++) {
+    const char *name = fc_chain_operator(w->chain, i)->name;
+    if (tells_of(message, name)) return name;
+  }
+  return "run";
+}
+
+/* At once, so that it may be looked at meanwhile. */
+static void note_failure(work *w, const outcome *o, const GError *why) {
+  json j = json_begin(TRUE);
+  json_open(&j, NULL, '{');
+  json_string(&j, "path", o->in_path);
+  json_string(&j, "error", why->message);
+  json_string(&j, "stage", stage_of(w, o, why->message));
+  json_close(&j, '}');
+  g_autofree char *line = json_end(&j);
+  fputs(line, w->failures);
+  fflush(w->failures);
+}
+
+/* An fc_batch_fn. */
+static gboolean on_file(const fc_batch_file *file, void *data) {
   work *w = data;
-  outcome *o = g_ptr_array_index(w->outcomes, index);
-  progress_file(&w->bar, o->label, result ? result->seconds : 0, length_of(result, why));
-  tell(w, o, result, why);
+  outcome o = {.input = file->input, .label = file->input};
+  g_autofree char *in_path = fc_file_split(file->input, TRUE, NULL),
+                  *out_path = file->output ? fc_file_split(file->output, FALSE, NULL) : NULL;
+  o.in_path = in_path, o.out_path = out_path, o.output = (char *)file->output;
+  w->bar.resumed = fc_batch_resumed(w->batch);
+  progress_file(&w->bar, o.label, file->result ? file->result->seconds : 0,
+                file->why      ? -1
+                : file->result ? length_of(file->result, NULL)
+                               : 0,
+                file->bytes);
+  if (file->result && !file->why) totals_add(&w->totals, file->input, file->result->seconds);
+  if (file->why && w->failures && !signals_received()) note_failure(w, &o, file->why);
+  tell(w, &o, file->result, file->why);
   return !signals_received();
 }
 
-static gboolean run_batch(work *w, GError **error) {
-  guint n = w->outcomes->len;
-  g_autofree fc_file *files = g_new0(fc_file, n);
-  g_autofree const fc_file **list = g_new0(const fc_file *, n);
-  for (guint i = 0; i < n; i++) {
-    const outcome *o = g_ptr_array_index(w->outcomes, i);
-    files[i] = (fc_file){sizeof *files, o->input, o->output};
-    list[i] = &files[i];
-  }
-  codecs_hold_stdout();
-  gint64 failed = fc_chain_run_files(w->chain, list, n, &w->options, on_file, w, error);
-  codecs_release_stdout();
-  return failed >= 0;
+/* One that is resumed adds to what was noted before. */
+static gboolean open_failures(work *w, GError **error) {
+  const char *path = w->args->failed;
+  if (!path) return TRUE;
+  w->failures =
+      is_stream(path) ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, w->args->resume ? "ae" : "we");
+  if (w->failures) return TRUE;
+  g_set_error(error, FC_ERROR, FC_IO, "--failed %s: cannot be written: %s", path, g_strerror(errno));
+  return FALSE;
 }
 
-/* With those that were not reached. */
+static gboolean close_failures(work *w, GError **error) {
+  FILE *file = w->failures;
+  w->failures = NULL;
+  if (!file || fclose(file) == 0) return TRUE;
+  g_set_error(error, FC_ERROR, FC_IO, "--failed %s: cannot be written: %s", w->args->failed,
+              g_strerror(errno));
+  return FALSE;
+}
+
+static void describe_batch(const work *w) {
+  const gint64 skipped = fc_batch_skipped(w->batch), resumed = fc_batch_resumed(w->batch);
+  if (!w->args->verbose) return;
+  if (skipped)
+    say_note("%" G_GINT64_FORMAT " file%s passed over that are no media", skipped, skipped == 1 ? "" : "s");
+  if (resumed) say_note("%" G_GINT64_FORMAT " %s there already", resumed, resumed == 1 ? "was" : "were");
+}
+
+static gboolean run_batch(work *w, GError **error) {
+  if (!open_failures(w, error)) return FALSE;
+  codecs_hold_stdout();
+  gint64 failed = fc_batch_run(w->batch, on_file, w, error);
+  codecs_release_stdout();
+  describe_batch(w);
+  if (failed > (gint64)w->failed) w->failed = (guint)failed; /* those of archives that were there already */
+  return close_failures(w, failed < 0 ? NULL : error) && failed >= 0;
+}
+
 static gboolean write_reports(work *w, GError **error) {
   const arguments *a = w->args;
   if (!w->report.text) return TRUE;
-  for (guint i = 0; i < w->outcomes->len; i++) {
-    const outcome *o = g_ptr_array_index(w->outcomes, i);
-    if (!o->told) report_add(&w->report, o, NULL, NULL);
-  }
-  g_autofree char *text = report_end(&w->report);
+  w->totals.done = w->done, w->totals.failed = w->failed, w->totals.bytes = w->bar.bytes;
+  w->totals.seconds = (double)(g_get_monotonic_time() - w->bar.started) / G_USEC_PER_SEC;
+  if (w->batch) w->totals.resumed = fc_batch_resumed(w->batch);
+  g_autofree char *text = report_end(&w->report, w->batch ? &w->totals : NULL);
   w->report.text = NULL;
   if (a->json && !report_write("-", text, error)) return FALSE;
   return !a->report || report_write(a->report, text, error);
+}
+
+/* Whether several inputs share an output. */
+static gboolean collects(const work *w) {
+  g_autofree char *path = w->spec.output ? fc_file_split(w->spec.output, FALSE, NULL) : NULL;
+  return path && (g_str_has_suffix(path, ".tar") || (g_str_has_suffix(path, ".npy") && !strchr(path, '{')));
+}
+
+static void tell_stopped(const work *w, const char *name) {
+  const gint64 n = fc_batch_count(w->batch), done = w->done + fc_batch_resumed(w->batch);
+  if (collects(w))
+    say_error("stopped by %s; what was complete is in place", name);
+  else if (n < 0)
+    say_error("stopped by %s; %" G_GINT64_FORMAT " outputs are in place, and the others are as they were",
+              name, done);
+  else
+    say_error("stopped by %s; %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+              " outputs are in place, and the others are as they were",
+              name, done, n);
 }
 
 static exit_status stopped_by_signal(const work *w) {
@@ -444,9 +521,8 @@ static exit_status stopped_by_signal(const work *w) {
   // Whoever closed a pipe knows, as with any other program in it.
   if (number == SIGPIPE) return EXIT_SIGNAL + number;
   const char *name = number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
-  if (w->outcomes->len > 1)
-    say_error("stopped by %s; %u of %u outputs are in place, and the others are as they were", name, w->done,
-              w->outcomes->len);
+  if (w->batch)
+    tell_stopped(w, name);
   else
     say_error("stopped by %s; %s", name,
               w->failed ? "the output is as it was" : "what was complete is in place");
@@ -456,46 +532,88 @@ static exit_status stopped_by_signal(const work *w) {
 static void begin_all(work *w) {
   const arguments *a = w->args;
   signals_install();
-  progress_init(&w->bar, a->progress < 0 ? PROGRESS_AUTO : (progress_mode)a->progress, w->outcomes->len);
+  const gint64 n = w->batch ? fc_batch_count(w->batch) : 1;
+  progress_init(&w->bar, a->progress < 0 ? PROGRESS_AUTO : (progress_mode)a->progress, w->batch != NULL,
+                (guint)MAX(n, 0));
   if (a->quiet && a->progress < 0) w->bar.mode = PROGRESS_NONE;
   if (a->json || a->report) w->report = report_begin();
+}
+
+static gboolean all_done(const work *w) {
+  if (!w->batch) return w->done > 0;
+  return fc_batch_count(w->batch) == w->done + fc_batch_resumed(w->batch);
 }
 
 static exit_status run_all(work *w) {
   g_autoptr(GError) error = NULL;
   begin_all(w);
-  if (w->outcomes->len == 1)
+  if (!w->batch)
     run_one(w, g_ptr_array_index(w->outcomes, 0));
   else if (!run_batch(w, &error)) {
+    if (signals_received()) return stopped_by_signal(w);
     say_error("%s", error->message);
     return failure_of(error);
   }
   // One that came when everything was in place has stopped nothing: the outputs are complete.
-  if (signals_received() && w->done < w->outcomes->len) return stopped_by_signal(w);
-  gboolean alone = w->outcomes->len == 1;
+  if (signals_received() && !all_done(w)) return stopped_by_signal(w);
+  gboolean alone = !w->batch;
   if (alone && w->failed && !w->result) return w->failure;
   if (!write_reports(w, &error)) return say_gerror(error);
   if (!w->failed) return EXIT_DONE;
   if (alone) return w->failure;
-  return w->failed == w->outcomes->len ? EXIT_FAILED : EXIT_PARTIAL;
+  return w->done || fc_batch_resumed(w->batch) ? EXIT_PARTIAL : EXIT_FAILED;
+}
+
+static exit_status explain_one(const work *w, const char *input, const char *output) {
+  g_autoptr(GError) error = NULL;
+  codecs_hold_stdout();
+  g_autofree char *text = fc_chain_explain_file(w->chain, input, output, &w->options, w->args->json, &error);
+  codecs_release_stdout();
+  if (!text) {
+    say_error("%s", error->message);
+    return failure_of(error);
+  }
+  fputs(text, stdout);
+  if (!g_str_has_suffix(text, "\n")) putchar('\n');
+  return EXIT_DONE;
 }
 
 static exit_status explain_all(work *w) {
-  for (guint i = 0; i < w->outcomes->len; i++) {
-    const outcome *o = g_ptr_array_index(w->outcomes, i);
-    g_autoptr(GError) error = NULL;
-    codecs_hold_stdout();
-    g_autofree char *text =
-        fc_chain_explain_file(w->chain, o->input, o->output, &w->options, w->args->json, &error);
-    codecs_release_stdout();
-    if (!text) {
-      say_error("%s", error->message);
-      return failure_of(error);
-    }
-    fputs(text, stdout);
-    if (!g_str_has_suffix(text, "\n")) putchar('\n');
+  const gint64 n = w->batch ? fc_batch_count(w->batch) : 1;
+  exit_status status = EXIT_DONE;
+  if (n < 0) {
+    say_error("--dry-run: what an archive holds is only known when it is read: give one of its files");
+    return EXIT_USAGE;
   }
-  return EXIT_DONE;
+  for (gint64 i = 0; i < n && status == EXIT_DONE; i++) {
+    g_autofree char *input = NULL, *output = NULL;
+    if (w->batch) fc_batch_names(w->batch, w->spec.part + i * MAX(w->spec.parts, 1), &input, &output);
+    const outcome *o = w->batch ? NULL : w->outcomes->pdata[0];
+    status = o ? explain_one(w, o->input, o->output) : explain_one(w, input, output);
+  }
+  return status;
+}
+
+/* A picture of some of them, and nothing else. */
+static exit_status preview(work *w) {
+  const char *const *asked = w->args->preview;
+  g_autoptr(GError) error = NULL;
+  char *end;
+  const gint64 n = g_ascii_strtoll(asked[0], &end, 10);
+  if (end == asked[0] || *end) {
+    refuse(&error, "--preview: expected a number and a picture, as in 16 sheet.png, found \"%s\"", asked[0]);
+    return say_gerror(error);
+  }
+  if (fc_batch_has(w->batch, asked[1], FALSE)) {
+    refuse(&error, "--preview would overwrite %s", asked[1]);
+    return say_gerror(error);
+  }
+  codecs_hold_stdout();
+  const gboolean ok = fc_batch_preview(w->batch, n, asked[1], &error);
+  codecs_release_stdout();
+  if (ok) return EXIT_DONE;
+  say_error("%s", error->message);
+  return failure_of(error);
 }
 
 static exit_status run_chain(work *w) {
@@ -503,16 +621,18 @@ static exit_status run_chain(work *w) {
   w->outcomes = g_ptr_array_new_with_free_func((GDestroyNotify)outcome_free);
   fill_options(w);
   exit_status status;
-  if (!pair_outputs(w, &error) || !make_folder(w, &error) || !check_not_into_input(w, &error) ||
-      !check_side_files(w, &error) || !check_tables(w, &error))
+  if (!pair_outputs(w, &error) || (!w->args->preview[0] && !make_folder(w, &error)) ||
+      !check_not_into_input(w, &error) || !check_side_files(w, &error) || !check_tables(w, &error))
     status = say_gerror(error);
   else
-    status = w->args->dry_run ? explain_all(w) : run_all(w);
+    status = w->args->preview[0] ? preview(w) : w->args->dry_run ? explain_all(w) : run_all(w);
   if (w->folder) g_rmdir(w->folder); /* stays if something was put into it */
   g_free(w->folder);
   g_free(w->followers);
   if (w->report.text) g_string_free(w->report.text, TRUE);
   g_ptr_array_unref(w->outcomes);
+  fc_batch_free(w->batch);
+  totals_clear(&w->totals);
   return status;
 }
 
@@ -522,6 +642,8 @@ exit_status run_command(const arguments *a) {
   g_autoptr(fc_context) context = command_context(a);
   fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
   g_ptr_array_add(a->stages, NULL);
+  g_ptr_array_add(a->inputs, NULL);
+  g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
   signals_guard();
   plugins_hold_stdout();
   g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);

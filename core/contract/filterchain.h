@@ -221,12 +221,15 @@ typedef struct fc_options {
   /* What the samples of an input view mean: its rate, bits (0: those of the element type), color, alpha,
    * channels and time are taken, the other fields are not read. NULL: nothing is known. */
   const fc_format *meaning;
+  /* The input's content, instead of a file, whose name is for messages, and its ending; and where what the
+   * output would hold goes when all went well, instead of a file; g_bytes_unref. NULL: files. */
+  GBytes *in_bytes, **out_bytes;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0, NULL, NULL                                                                                        \
+        0, NULL, NULL, NULL, NULL                                                                            \
   }
 
 /* One measured value. */
@@ -283,6 +286,64 @@ typedef gboolean (*fc_file_fn)(gsize index, const fc_result *result, const GErro
  */
 FC_API gint64 fc_chain_run_files(fc_chain *chain, const fc_file *const *files, gsize n,
                                  const fc_options *options, fc_file_fn done, void *data, GError **error);
+
+/* ---- batches: folders, lists and archives --------------------------------- */
+
+/* What a batch is made of; start from {sizeof(fc_batch_spec)}. Strings are borrowed as long as it lives. */
+typedef struct fc_batch_spec {
+  guint32 size;
+  /* Ends with NULL: files, folders, patterns of names ("photos/ ** / *.jpg" without the blanks), "@LIST" (a
+   * path a line), archives (.tar, or "-" for one from standard input). */
+  const char *const *inputs;
+  /* "FOLDER/", a pattern with {name} {stem} {ext} {dir} {index} ("out/{dir}/{stem}.npy"), archives
+   * ("out-{shard:06}.tar"), one array of all ("all.npy"), or NULL. */
+  const char *output;
+  const char *const *stages; /* of the chain, as text, ends with NULL: so that another chain is noticed */
+  gboolean recursive;        /* folders with those below them */
+  gboolean resume;           /* leave out what an earlier, interrupted run of the same batch has made */
+  gint64 part, parts;        /* of the list only each parts-th, beginning with number `part` from 0; 0: all */
+  gint64 shard_items, shard_bytes; /* how many samples, or bytes, an archive holds at most; 0: any */
+} fc_batch_spec;
+
+/* One that is done, has failed, or was passed through. */
+typedef struct fc_batch_file {
+  guint32 size;
+  gint64 index;            /* its place in the batch */
+  const char *input;       /* of a member, ARCHIVE/PATH */
+  const char *output;      /* of a member likewise; NULL: there is none */
+  gint64 bytes;            /* of the input */
+  const fc_result *result; /* NULL: it has failed, or was passed through */
+  const GError *why;       /* NULL: all is well */
+} fc_batch_file;
+
+/* In order, from the thread that called fc_batch_run. FALSE: no more are begun. */
+typedef gboolean (*fc_batch_fn)(const fc_batch_file *file, void *data);
+
+typedef struct fc_batch fc_batch;
+
+/* Whether that is a batch, rather than one file for fc_chain_run_file. */
+FC_API gboolean fc_batch_is(const fc_batch_spec *spec);
+/* Lists the inputs and names the outputs; FC_INVALID where two would be one file, or one would replace
+ * another's input. Touches nothing. `chain` and what `options` point at must outlive it. */
+FC_API fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_options *options,
+                              GError **error);
+FC_API void fc_batch_free(fc_batch *batch); /* NULL is allowed */
+/* How many there will be; -1: there are archives, so nobody knows. */
+FC_API gint64 fc_batch_count(const fc_batch *batch);
+/* Of a batch without archives, what number i of all is called; both g_free, `output` may be NULL. */
+FC_API void fc_batch_names(const fc_batch *batch, gint64 i, char **input, char **output);
+/* The name under which it is an input or, with `as_output`, an output of the batch; NULL: it is none. */
+FC_API const char *fc_batch_has(const fc_batch *batch, const char *path, gboolean as_output);
+/* Files of folders that were passed over; and such as an earlier run has made. */
+FC_API gint64 fc_batch_skipped(const fc_batch *batch);
+FC_API gint64 fc_batch_resumed(const fc_batch *batch);
+/* Runs it, once. How many failed (with those of the archives that an earlier run has made); -1 with an error
+ * where it could not be begun, or not be gone on with. */
+FC_API gint64 fc_batch_run(fc_batch *batch, fc_batch_fn done, void *data, GError **error);
+
+/* Writes a picture of at most `n` inputs, spread over the list (of archives the first ones), each beside what
+ * the chain makes of it, and nothing else. Before fc_batch_run, or without it. */
+FC_API gboolean fc_batch_preview(fc_batch *batch, gint64 n, const char *path, GError **error);
 
 /* What fc_chain_run_file would do, as text for a person, or as JSON; touches no
  * output and no device. Free with g_free. */
@@ -392,6 +453,7 @@ FC_API char *fc_did_you_mean(const char *typed, const char *const *names);
  * at once. Nothing of the library may be called afterwards. */
 FC_API void fc_output_remove_all(void);
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_batch, fc_batch_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_context, fc_context_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_chain, fc_chain_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_result, fc_result_free)

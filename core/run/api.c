@@ -144,7 +144,7 @@ static gboolean run_file_once(attempt *a, GError **error) {
   fc_sink *sink = opened ? opened->sink : NULL;
   /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
   ok = ok && fc_trace_write(a->trace, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && g_strcmp0(a->input, "-") != 0 && !(sink && sink->direct);
+  a->again = a->again && (o->in_bytes || g_strcmp0(a->input, "-") != 0) && !(sink && sink->direct);
   fc_opened_free(opened);
   fc_trace_free(a->trace);
   if (starting) a->chain->context->driver->start_wait(starting);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batch.c - many files, several at a time: each worker has an instance of the chain and runs whole files;
- * what they made is told of, and put in place, in order.
+ * what they made is told of, and put in place, in order. One worker at a time fetches the next file, without
+ * the lock: it may come through a pipe.
  */
+#include "core/run/batch.h"
+
 #include "core/base/error.h"
 #include "core/base/patience.h"
 #include "core/base/pool.h"
@@ -10,75 +13,117 @@
 
 #include <string.h>
 
-typedef struct outcome {
-  fc_result *result;
-  GError *why;
+/* So many files a worker may wait to be told of. */
+#define AHEAD_EACH 4
+
+typedef struct slot {
+  fc_task *task;
   gboolean ready;
-} outcome;
+} slot;
 
 typedef struct batch {
   fc_chain **chains; /* a worker */
   char **devices;    /* a worker; NULL: as the options say */
-  const fc_file *const *files;
-  gsize n;
+  const fc_tasks *tasks;
   fc_options options;
-  fc_file_fn done;
-  void *data;
   GThread *caller;
+  gsize memory_most;
 
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   gsize next, told; /* guarded by mutex, as is what follows */
-  gboolean stop;
+  gboolean stop, ended, fetching;
   gint64 failed;
-  outcome *outcomes; /* a ring of as many as may be ahead */
-  gsize ahead;
+  slot *slots; /* a ring of as many as may be ahead */
+  gsize ahead, memory;
 } batch;
 
-/* Outcomes are told in order, by the caller's thread alone. Under the mutex. */
+void fc_task_free(fc_task *task) {
+  if (!task) return;
+  g_free(task->input);
+  g_free(task->output);
+  g_free(task->format);
+  g_clear_pointer(&task->content, g_bytes_unref);
+  g_clear_pointer(&task->made, g_bytes_unref);
+  fc_result_free(task->result);
+  g_clear_error(&task->why);
+  g_free(task);
+}
+
+static gsize memory_of(const fc_task *task) {
+  return (task->content ? g_bytes_get_size(task->content) : 0) +
+         (task->made ? g_bytes_get_size(task->made) : 0);
+}
+
+/* In order, by the caller's thread alone. Under the mutex. */
 static void tell(batch *b) {
-  while (b->told < b->n && b->outcomes[b->told % b->ahead].ready) {
-    outcome o = b->outcomes[b->told % b->ahead];
-    memset(&b->outcomes[b->told % b->ahead], 0, sizeof o);
-    gsize index = b->told;
-    b->failed += o.why != NULL;
+  while (b->told < b->next && b->slots[b->told % b->ahead].ready) {
+    slot *at = &b->slots[b->told % b->ahead];
+    fc_task *task = at->task;
+    *at = (slot){0};
     pthread_mutex_unlock(&b->mutex);
-    gboolean go = !b->done || b->done(index, o.result, o.why, b->data);
-    fc_result_free(o.result);
-    g_clear_error(&o.why);
+    const gsize memory = memory_of(task);
+    const gboolean go = b->tasks->done(task, b->tasks->data), failed = task->why != NULL;
+    fc_task_free(task);
     pthread_mutex_lock(&b->mutex);
+    b->memory -= memory;
+    b->failed += failed;
     b->told++;
     b->stop |= !go;
     pthread_cond_broadcast(&b->changed);
   }
 }
 
-/* The next file, as long as not too many wait to be told of. */
-static gboolean take(batch *b, gsize *index) {
+/* Whether another one may be fetched now: not too many, or too large ones, wait to be told of. Under the
+ * mutex. */
+static gboolean has_room(const batch *b) {
+  return !b->fetching && b->next < b->told + b->ahead && (b->next == b->told || b->memory < b->memory_most);
+}
+
+/* The next one, or NULL. */
+static fc_task *take(batch *b, gsize *index) {
   const gboolean teller = g_thread_self() == b->caller;
+  fc_task *task = NULL;
   pthread_mutex_lock(&b->mutex);
   for (;;) {
     if (teller) tell(b);
-    if (b->stop || b->next >= b->n || b->next < b->told + b->ahead) break;
+    if (b->stop || b->ended || has_room(b)) break;
     fc_cond_wait(&b->changed, &b->mutex);
   }
-  gboolean go = !b->stop && b->next < b->n && !(b->options.cancel && g_atomic_int_get(b->options.cancel));
-  if (go) *index = b->next++;
+  if (!b->stop && !b->ended && !(b->options.cancel && g_atomic_int_get(b->options.cancel))) {
+    b->fetching = TRUE;
+    pthread_mutex_unlock(&b->mutex);
+    task = b->tasks->next(b->tasks->data);
+    pthread_mutex_lock(&b->mutex);
+    b->fetching = FALSE;
+    b->ended = task == NULL;
+    if (task) *index = b->next++, b->memory += memory_of(task);
+    pthread_cond_broadcast(&b->changed);
+  }
   pthread_mutex_unlock(&b->mutex);
-  return go;
+  return task;
+}
+
+static void run(batch *b, guint number, fc_task *task) {
+  fc_options options = b->options;
+  if (b->devices[number]) options.device = b->devices[number];
+  if (task->format) options.out_format = task->format;
+  options.in_bytes = task->content;
+  options.out_bytes = task->keep ? &task->made : NULL;
+  if (!task->pass && !task->why)
+    fc_chain_run_file(b->chains[number], task->input, task->output, &options, &task->result, &task->why);
 }
 
 static void work(guint number, guint thread, void *data) {
   batch *b = data;
-  fc_options options = b->options;
   gsize index;
-  if (b->devices[number]) options.device = b->devices[number];
-  while (take(b, &index)) {
-    const fc_file *file = b->files[index];
-    outcome o = {.ready = TRUE};
-    fc_chain_run_file(b->chains[number], file->input, file->output, &options, &o.result, &o.why);
+  for (fc_task *task; (task = take(b, &index));) {
+    const gsize before = memory_of(task);
+    run(b, number, task);
+    if (!task->pass) g_clear_pointer(&task->content, g_bytes_unref);
     pthread_mutex_lock(&b->mutex);
-    b->outcomes[index % b->ahead] = o;
+    b->memory += memory_of(task) - before;
+    b->slots[index % b->ahead] = (slot){task, TRUE};
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->mutex);
   }
@@ -99,46 +144,74 @@ static void spread(batch *b, guint workers, const char *device) {
   for (guint i = 0; n > 1 && i < workers; i++) b->devices[i] = g_strdup_printf("cuda:%s", names[i % n]);
 }
 
-/* Workers beside each other, each of which runs its file on as many threads as are left for it. */
-#define AHEAD_EACH 4
+static void run_all(batch *b, fc_context *context, guint workers) {
+  pthread_mutex_init(&b->mutex, NULL);
+  fc_cond_init(&b->changed);
+  fc_pool *crew = fc_context_take_crew(context, (int)workers);
+  fc_pool_run(crew, workers, work, b);
+  fc_context_give_crew(context, crew);
+  pthread_mutex_lock(&b->mutex);
+  tell(b);
+  pthread_mutex_unlock(&b->mutex);
+  pthread_mutex_destroy(&b->mutex);
+  pthread_cond_destroy(&b->changed);
+}
 
-gint64 fc_chain_run_files(fc_chain *chain, const fc_file *const *files, gsize n, const fc_options *options,
-                          fc_file_fn done, void *data, GError **error) {
+/* Workers beside each other, each of which runs its file on as many threads as are left for it. */
+gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_options *options, GError **error) {
   fc_context *context = chain->context;
-  batch b = {.files = files, .n = n, .options = fc_full_options(options), .done = done, .data = data};
+  batch b = {.tasks = tasks, .options = fc_full_options(options), .memory_most = context->max_memory / 4};
   const int threads = fc_pool_size(b.options.threads);
-  const guint workers = (guint)CLAMP((gint64)n, 1, threads);
+  const guint workers = (guint)CLAMP(tasks->most ? tasks->most : G_MAXINT, 1, threads);
   gboolean ok = TRUE;
   b.options.threads = MAX(threads / (int)workers, 1);
   b.options.progress = NULL;
   b.caller = g_thread_self();
   b.ahead = workers * AHEAD_EACH;
-  b.outcomes = g_new0(outcome, b.ahead);
+  b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);
   b.chains[0] = chain;
   for (guint i = 1; i < workers && ok; i++) ok = (b.chains[i] = fc_chain_clone(chain, error)) != NULL;
   if (ok) {
     spread(&b, workers, b.options.device);
-    pthread_mutex_init(&b.mutex, NULL);
-    fc_cond_init(&b.changed);
-    fc_pool *crew = fc_context_take_crew(context, (int)workers);
-    fc_pool_run(crew, workers, work, &b);
-    fc_context_give_crew(context, crew);
-    pthread_mutex_lock(&b.mutex);
-    tell(&b);
-    pthread_mutex_unlock(&b.mutex);
-    pthread_mutex_destroy(&b.mutex);
-    pthread_cond_destroy(&b.changed);
+    run_all(&b, context, workers);
   }
   for (guint i = 1; i < workers; i++) fc_chain_free(b.chains[i]);
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
-  for (gsize i = 0; i < b.ahead; i++) {
-    fc_result_free(b.outcomes[i].result);
-    g_clear_error(&b.outcomes[i].why);
-  }
-  g_free(b.outcomes);
+  g_free(b.slots);
   g_free(b.chains);
   g_free(b.devices);
   return ok ? b.failed : -1;
+}
+
+/* ---- a list of files -------------------------------------------------------- */
+
+typedef struct listed {
+  const fc_file *const *files;
+  gsize n, next;
+  fc_file_fn done;
+  void *data;
+} listed;
+
+static fc_task *next_listed(void *data) {
+  listed *l = data;
+  if (l->next == l->n) return NULL;
+  fc_task *task = g_new0(fc_task, 1);
+  task->index = (gint64)l->next;
+  task->input = g_strdup(l->files[l->next]->input);
+  task->output = g_strdup(l->files[l->next++]->output);
+  return task;
+}
+
+static gboolean done_listed(fc_task *task, void *data) {
+  const listed *l = data;
+  return !l->done || l->done((gsize)task->index, task->result, task->why, l->data);
+}
+
+gint64 fc_chain_run_files(fc_chain *chain, const fc_file *const *files, gsize n, const fc_options *options,
+                          fc_file_fn done, void *data, GError **error) {
+  listed l = {.files = files, .n = n, .done = done, .data = data};
+  const fc_tasks tasks = {next_listed, done_listed, &l, (gint64)MAX(n, 1)};
+  return fc_chain_run_tasks(chain, &tasks, options, error);
 }

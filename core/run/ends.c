@@ -26,6 +26,7 @@ static gboolean generates(const fc_chain *chain) {
 static fc_options options_of_side(const fc_options *o) {
   fc_options side = *o;
   side.in_format = side.in_raw = NULL;
+  side.in_bytes = NULL;
   return side;
 }
 

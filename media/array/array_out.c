@@ -22,6 +22,7 @@
 typedef struct array_sink {
   fc_sink base;
   char *path;
+  fc_media_options options; /* its strings are not used */
   unsigned flags;
   gboolean npy;
   int like_dims; /* of the .npy file that came in, or 0 */
@@ -113,7 +114,8 @@ static gboolean array_accept(fc_sink *base, fc_format *format, GError **error) {
 }
 
 static double array_room(const fc_sink *base) {
-  return fc_output_room(((const array_sink *)base)->path);
+  const array_sink *sink = (const array_sink *)base;
+  return sink->options.out_bytes ? -1 : fc_output_room(sink->path);
 }
 
 static gboolean array_begin(fc_sink *base, const fc_format *format, GError **error) {
@@ -122,8 +124,8 @@ static gboolean array_begin(fc_sink *base, const fc_format *format, GError **err
   gint64 length = format->extent[axis_of(sink)];
   gboolean unknown = length == FC_UNKNOWN;
   sink->dims = choose_dims(sink, format);
-  sink->output =
-      fc_output_open(sink->path, sink->flags | (sink->npy && unknown ? FC_OUTPUT_SEEKS : 0), error);
+  sink->output = fc_output_open_for(sink->path, sink->flags | (sink->npy && unknown ? FC_OUTPUT_SEEKS : 0),
+                                    &sink->options, error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);
   return !sink->npy || put_header(sink, unknown ? 0 : length, error);
@@ -200,6 +202,7 @@ fc_sink *fc_array_create(const char *path, const fc_file_format *format, const f
                          .commit = array_commit,
                          .free = array_free};
   sink->path = g_strdup(path);
+  sink->options = *options;
   sink->flags = fc_output_flags_of(options);
   sink->npy = strcmp(format->name, "npy") == 0;
   sink->like_dims = fc_array_source_dims(like);

@@ -132,7 +132,8 @@ static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
 }
 
 static double audio_room(const fc_sink *base) {
-  return fc_output_room(((const audio_sink *)base)->path);
+  const audio_sink *sink = (const audio_sink *)base;
+  return sink->options.out_bytes ? -1 : fc_output_room(sink->path);
 }
 
 /* Decodes to floats without holding such. */
@@ -217,7 +218,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   if (sink->tags) name_lost(sink);
   unsigned flags = fc_output_flags_of(&sink->options) |
                    (streams(&sink->samples, spec->frames, sink->options.live) ? 0 : FC_OUTPUT_SEEKS);
-  sink->output = fc_output_open(sink->path, flags, error);
+  sink->output = fc_output_open_for(sink->path, flags, &sink->options, error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);
   sink->encoder = is_plain(&sink->samples) ? fc_pcm_encoder_new(base->name, sink->output, spec, error)

@@ -231,18 +231,19 @@ fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
   return input_of(open_path(path, name, error), name, strcmp(path, "-") == 0 ? NULL : path, cancel, error);
 }
 
-fc_input *fc_input_open_content(GBytes *content, GError **error) {
-  char *name = g_strdup("memory");
+/* A file without a name, so that all that reads files reads it. */
+fc_input *fc_input_open_bytes(const char *path, GBytes *content, GError **error) {
+  char *name = g_strdup(path);
   gsize size;
   const void *bytes = g_bytes_get_data(content, &size);
   int fd = memfd_create("filterchain", MFD_CLOEXEC);
   if (fd < 0 || !fc_write_all(fd, bytes, size) || lseek(fd, 0, SEEK_SET) != 0) {
-    fc_fail(error, FC_NO_MEMORY, "%s: no room for a copy of its %" G_GSIZE_FORMAT " bytes: %s", name, size,
+    fc_fail(error, FC_NO_MEMORY, "%s: no memory for its %" G_GSIZE_FORMAT " bytes: %s", name, size,
             g_strerror(errno));
     if (fd >= 0) close(fd);
     fd = -1;
   }
-  return input_of(fd, name, NULL, NULL, error);
+  return input_of(fd, name, path, NULL, error);
 }
 
 void fc_input_free(fc_input *input) {

@@ -31,7 +31,7 @@ typedef struct fc_input {
 /* Fails for what is no file to read: a directory, an empty file, a terminal. `cancel` may be NULL. */
 fc_input *fc_input_open(const char *path, const int *cancel, GError **error);
 /* The content of a file that somebody has in memory; it is copied. */
-fc_input *fc_input_open_content(GBytes *content, GError **error);
+fc_input *fc_input_open_bytes(const char *name, GBytes *bytes, GError **error);
 /* Waits until a pipe has something to read, or ends; FALSE with an error when the caller wants to stop. */
 gboolean fc_input_wait(const fc_input *input, GError **error);
 void fc_input_free(fc_input *input); /* NULL is allowed */

@@ -25,6 +25,8 @@ static fc_media_options media_options_of(fc_context *context, const fc_options *
   media.live = options->latency > 0;
   media.max_pixels = options->max_pixels;
   media.cancel = options->cancel;
+  media.in_bytes = options->in_bytes;
+  media.out_bytes = options->out_bytes;
   return media;
 }
 

@@ -11,9 +11,10 @@
 
 static const fc_media_options no_options;
 
-/* Takes the input over; NULL is passed on. */
-static fc_source *open_input(fc_input *opened, const fc_media_options *options, GError **error) {
-  g_autoptr(fc_input) input = opened;
+fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
+  if (!options) options = &no_options;
+  g_autoptr(fc_input) input = options->in_bytes ? fc_input_open_bytes(path, options->in_bytes, error)
+                                                : fc_input_open(path, options->cancel, error);
   if (!input) return NULL;
   const fc_file_format *format = fc_probe_input(input, options, error);
   if (!format ||
@@ -22,14 +23,10 @@ static fc_source *open_input(fc_input *opened, const fc_media_options *options, 
   return format->open(g_steal_pointer(&input), format, options, error);
 }
 
-fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error) {
-  if (!options) options = &no_options;
-  return open_input(fc_input_open(path, options->cancel, error), options, error);
-}
-
 fc_source *fc_media_open_content(GBytes *content, const fc_media_options *options, GError **error) {
-  if (!options) options = &no_options;
-  return open_input(fc_input_open_content(content, error), options, error);
+  fc_media_options with = options ? *options : no_options;
+  with.in_bytes = content;
+  return fc_media_open("memory", &with, error);
 }
 
 fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error) {
@@ -37,7 +34,7 @@ fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_s
   const fc_file_format *format = fc_probe_output(path, options, error);
   g_autofree char *name = fc_display_name(path, "standard output");
   if (!format || !fc_given_options_check(options->out_options, format->writing, name, format->title, error) ||
-      !fc_output_check(path, fc_output_flags_of(options), error))
+      !(options->out_bytes || fc_output_check(path, fc_output_flags_of(options), error)))
     return NULL;
   return format->create(path, format, options, like, error);
 }

@@ -36,6 +36,8 @@ typedef struct fc_media_options {
   gboolean no_clobber;
   gboolean sync;
   gboolean live;                /* what goes into a pipe goes at once */
+  GBytes *in_bytes;             /* the input's content, instead of a file; or NULL */
+  GBytes **out_bytes;           /* where the output's go, instead of a file; or NULL */
   gint64 max_pixels;            /* 0 is 2^28 */
   const int *cancel;            /* looked at while a pipe is waited for; or NULL */
   struct fc_decoders *decoders; /* helpers for images (decoders.h), or NULL */

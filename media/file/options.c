@@ -14,10 +14,16 @@ struct fc_given_options {
 
 /* ---- cutting ------------------------------------------------------------- */
 
+/* The colon in a pattern's {index:06} belongs to it (media/batch/names.h). */
+static gboolean is_digits_of_pattern(const char *colon, const char *from) {
+  return colon - from >= 6 && (strncmp(colon - 6, "{index", 6) == 0 || strncmp(colon - 6, "{shard", 6) == 0);
+}
+
 /* Up to a colon that is not escaped, or the end. */
 static char *take_part(const char **at) {
+  const char *from = *at;
   GString *part = g_string_new(NULL);
-  for (; **at && **at != ':'; (*at)++) {
+  for (; **at && (**at != ':' || is_digits_of_pattern(*at, from)); (*at)++) {
     if ((*at)[0] == '\\' && (*at)[1] == ':') (*at)++;
     g_string_append_c(part, **at);
   }

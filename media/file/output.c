@@ -6,6 +6,7 @@
  *   INTO    an unlinked temporary, copied into an existing file at the end
  *   PIPE    straight into a descriptor
  *   SPOOL   an unlinked temporary, copied into a descriptor at the end
+ *   KEEP    memory, handed to the caller at the end
  */
 #include "media/file/output.h"
 
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -24,7 +27,10 @@
 /* Small writes gather until they make a block worth a system call. */
 #define BLOCK ((gsize)128 << 10)
 
-typedef enum way { RENAME, INTO, PIPE, SPOOL } way;
+/* How temporaries beside their target begin; twelve digits follow. */
+#define TEMPORARY ".filterchain-"
+
+typedef enum way { RENAME, INTO, PIPE, SPOOL, KEEP } way;
 
 struct fc_output {
   char *name;   /* for messages */
@@ -32,6 +38,7 @@ struct fc_output {
   char *temporary_path;
   fc_temporary *temporary;
   way way;
+  GBytes **kept; /* KEEP: where it goes */
   unsigned flags;
   int fd; /* where writes go */
   int to; /* SPOOL: where they go in the end; else -1 */
@@ -127,16 +134,42 @@ static gboolean open_special(fc_output *output, GError **error) {
   return open_stream(output, fd, error);
 }
 
+/* Locked as long as it is written, so that fc_output_sweep knows it from one that was left behind; which may
+ * have taken it for one of these just before: FALSE. Where there are no locks, nothing is swept either. */
+static gboolean hold(int fd) {
+  struct stat info;
+  while (flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
+  return fstat(fd, &info) != 0 || info.st_nlink > 0;
+}
+
+void fc_output_sweep(const char *folder) {
+  g_autoptr(GDir) dir = g_dir_open(*folder ? folder : ".", 0, NULL);
+  for (const char *name; dir && (name = g_dir_read_name(dir));) {
+    if (!g_str_has_prefix(name, TEMPORARY) || strlen(name) != strlen(TEMPORARY) + 12 ||
+        strspn(name + strlen(TEMPORARY), "0123456789abcdef") != 12)
+      continue;
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(path);
+    if (fd >= 0) close(fd);
+  }
+}
+
 /* Created with the mode that it will have, or less, so that a private file is never
  * readable under its temporary name. */
 static int create_temporary(fc_output *output) {
   g_autofree char *dir = g_path_get_dirname(output->target);
   mode_t mode = output->existed ? output->before.st_mode & 0666 : 0666;
   for (int attempt = 0; attempt < 100; attempt++) {
-    g_autofree char *base = g_strdup_printf(".filterchain-%08x%04x", g_random_int(), g_random_int() & 0xffff);
+    g_autofree char *base = g_strdup_printf(TEMPORARY "%08x%04x", g_random_int(), g_random_int() & 0xffff);
     g_autofree char *path = g_build_filename(dir, base, NULL);
     fc_temporary *listed = fc_temporary_add(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd >= 0 && !hold(fd)) {
+      close(fd);
+      fc_temporary_drop(listed);
+      continue;
+    }
     if (fd >= 0) {
       output->temporary = listed;
       output->temporary_path = g_steal_pointer(&path);
@@ -200,6 +233,7 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
 double fc_output_room(const char *path) {
   struct statvfs there;
   g_autoptr(fc_output) output = g_new0(fc_output, 1);
+  output->name = fc_display_name(path, "standard output");
   output->fd = output->to = -1;
   if (descriptor_of(path) >= 0 || !find_target(output, path, NULL)) return -1;
   g_autofree char *folder = g_path_get_dirname(output->target);
@@ -225,6 +259,21 @@ fc_output *fc_output_open(const char *path, unsigned flags, GError **error) {
   gboolean opened =
       descriptor >= 0 ? open_descriptor(output, descriptor, error) : open_target(output, path, error);
   return opened ? g_steal_pointer(&output) : NULL;
+}
+
+fc_output *fc_output_open_for(const char *path, unsigned flags, const fc_media_options *options,
+                              GError **error) {
+  if (!options->out_bytes) return fc_output_open(path, flags, error);
+  fc_output *output = g_new0(fc_output, 1);
+  output->name = g_strdup(path);
+  output->way = KEEP, output->kept = options->out_bytes;
+  output->block = g_malloc(BLOCK);
+  output->to = -1;
+  output->fd = memfd_create("filterchain-output", MFD_CLOEXEC);
+  if (output->fd >= 0) return output;
+  fc_fail(error, FC_NO_MEMORY, "%s: no memory for the output: %s", path, g_strerror(errno));
+  fc_output_free(output);
+  return NULL;
 }
 
 /* ---- writing ----------------------------------------------------------- */
@@ -412,12 +461,22 @@ static gboolean send_spooled(fc_output *output) {
          close_copy(output->to);
 }
 
+static gboolean hand_over(fc_output *output) {
+  const gsize size = (gsize)output->written;
+  g_autofree guint8 *data = g_try_malloc(MAX(size, 1));
+  errno = ENOMEM;
+  if (!data || pread(output->fd, data, size, 0) != (gssize)size) return FALSE;
+  *output->kept = g_bytes_new_take(g_steal_pointer(&data), size);
+  return TRUE;
+}
+
 static gboolean put_in_place(fc_output *output) {
   switch (output->way) {
   case RENAME: return rename_into_place(output);
   case INTO: return copy_into(output);
   case SPOOL: return send_spooled(output);
   case PIPE: return close_copy(output->fd);
+  case KEEP: return hand_over(output);
   }
   return FALSE;
 }

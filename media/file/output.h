@@ -36,6 +36,9 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error);
 
 /* `path` may be "-", /dev/stdout or /dev/fd/N. */
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error);
+/* The same, or, where the options say so, one that is kept in memory and handed over by commit. */
+fc_output *fc_output_open_for(const char *path, unsigned flags, const fc_media_options *options,
+                              GError **error);
 
 /* Bytes that are free where a new file would be written; negative where there will be none (a pipe, a
  * device), or nobody knows. */
@@ -52,6 +55,9 @@ gboolean fc_output_cut(fc_output *output, gint64 size, GError **error);
 gint64 fc_output_size(const fc_output *output);
 /* Reads back, where it is seekable. Fewer than `size` at the end; -1 on failure. */
 gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size);
+
+/* Removes temporaries from a folder that belong to no process any more, as after SIGKILL. */
+void fc_output_sweep(const char *folder);
 
 /* Puts it in place. Once; after a failure nothing has changed at the target. */
 gboolean fc_output_commit(fc_output *output, GError **error);

@@ -174,6 +174,10 @@ static const fc_file_format *format_at(const fc_input *input) {
   return mark && mark->format ? fc_format_by_name(mark->format) : NULL;
 }
 
+gboolean fc_probe_knows(const fc_input *input) {
+  return format_at(input) != NULL;
+}
+
 /* An ID3 tag stands ahead of MP3, and some put it ahead of any sound. */
 static const fc_file_format *format_behind_tags(fc_input *input, GError **error) {
   if (!fc_id3_pass(input, error)) return NULL;

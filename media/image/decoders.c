@@ -18,9 +18,11 @@
 
 #include "media/image/decoder/child.h"
 
-#define IDLE_MOST 16
-/* Of memory so many pieces are kept, none larger than this, and none made smaller than that. */
+#define IDLE_MOST 128
+/* Of memory as many pieces are kept as were in use at once (workers of a batch), so many at least; together
+ * they take no more than the total, none is larger than this, and none made smaller than that. */
 #define KEPT_MOST  4
+#define KEPT_TOTAL ((gsize)512 << 20)
 #define KEPT_SIZE  ((gsize)128 << 20)
 #define KEPT_LEAST ((gsize)2 << 20)
 /* A child that is kept ends after so many images, and has a heap for images of at least and at most so many
@@ -28,7 +30,7 @@
 #define SERVED_MOST  32
 #define PIXELS_LEAST ((guint64)1 << 21)
 #define PIXELS_MOST  ((guint64)1 << 25)
-#define IN_USE_MOST  16
+#define IN_USE_MOST  128
 /* For a helper to say its first word, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
 
@@ -44,6 +46,8 @@ struct fc_decoders {
   GQueue idle;   /* of helper */
   GQueue memory; /* of fc_decode_memory */
   guint in_use;  /* pieces of memory that were taken and not given back */
+  guint at_once; /* the most of them there ever were */
+  gsize kept;    /* bytes of `memory` */
   pid_t owner;   /* whose children they are */
   gboolean none; /* the program does not start, or is not ours */
 };
@@ -163,6 +167,7 @@ static void free_memory(fc_decode_memory *memory) {
 static void end_idle(fc_decoders *d) {
   for (helper *h; (h = g_queue_pop_head(&d->idle));) end(h);
   for (fc_decode_memory *m; (m = g_queue_pop_head(&d->memory));) free_memory(m);
+  d->kept = 0;
 }
 
 /* What a fork left behind in the new process are another's children and memory. */
@@ -219,6 +224,22 @@ static int fitness(const fc_decode_memory *memory, gsize size, const fc_decode_r
   return memory->kind == request->kind && memory->pixels >= request->pixels ? 2 : 0;
 }
 
+/* A power of two, so that images of many sizes find memory that fits. What is not touched takes none. */
+static gsize rounded(gsize size) {
+  gsize room = KEPT_LEAST;
+  while (room < size && room < KEPT_SIZE) room *= 2;
+  return MAX(room, size);
+}
+
+/* The one that was not used for longest, where too much is kept. Under the mutex. */
+static fc_decode_memory *pop_surplus(fc_decoders *d) {
+  const guint most = CLAMP(d->at_once, KEPT_MOST, IN_USE_MOST);
+  if (g_queue_get_length(&d->memory) <= most && d->kept <= KEPT_TOTAL) return NULL;
+  fc_decode_memory *last = g_queue_pop_tail(&d->memory);
+  d->kept -= last->size;
+  return last;
+}
+
 fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_request *request, gboolean fresh) {
   const gsize size = FC_DECODE_REPORT_SIZE + request->room + request->file_size;
   fc_decode_memory *found = NULL;
@@ -228,24 +249,31 @@ fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_reques
     for (GList *at = d->memory.head; at && !found; at = at->next)
       if (fitness(at->data, size, request) == fit) found = at->data;
   if (found)
-    g_queue_remove(&d->memory, found);
+    g_queue_remove(&d->memory, found), d->kept -= found->size;
   else
-    found = make_memory(MAX(size, KEPT_LEAST));
-  if (found) found->used = size, d->in_use++;
+    found = make_memory(rounded(size));
+  if (found) {
+    found->used = size;
+    d->in_use++;
+    d->at_once = MAX(d->at_once, d->in_use);
+  }
   g_mutex_unlock(&d->mutex);
   return found;
 }
 
 void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean keep) {
-  fc_decode_memory *last = memory;
   keep = keep && memory->size <= KEPT_SIZE;
   if (keep) memset(memory->at, 0, memory->used); /* no image sees another one */
   g_mutex_lock(&d->mutex);
   d->in_use--;
-  if (keep) g_queue_push_head(&d->memory, memory);
-  if (keep) last = g_queue_get_length(&d->memory) > KEPT_MOST ? g_queue_pop_tail(&d->memory) : NULL;
+  if (keep) g_queue_push_head(&d->memory, memory), d->kept += memory->size;
+  fc_decode_memory *surplus = keep ? pop_surplus(d) : memory;
   g_mutex_unlock(&d->mutex);
-  if (last) free_memory(last);
+  for (; surplus; g_mutex_unlock(&d->mutex)) {
+    free_memory(surplus);
+    g_mutex_lock(&d->mutex);
+    surplus = pop_surplus(d);
+  }
 }
 
 static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory, const fc_decode_request *request) {
@@ -260,12 +288,17 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
                                    gint64 patience, fc_decode_answer *answer) {
   fc_decode_request asked = *request;
   asked.memory = memory->size;
+  if (!memory->helper) memory->served = 0;
   asked.keep = may_keep(d, memory, request);
-  if (asked.keep) asked.pixels = MAX(asked.pixels, PIXELS_LEAST);
+  for (guint64 most = PIXELS_LEAST; asked.keep; most *= 2)
+    if (most >= asked.pixels) {
+      asked.pixels = most;
+      break;
+    }
   helper *h = g_steal_pointer(&memory->helper);
   if (h && !ask(h, &asked, memory->fd)) end(g_steal_pointer(&h));
   if (!h) {
-    memory->served = 0, memory->kind = asked.kind, memory->pixels = asked.pixels;
+    memory->kind = asked.kind, memory->pixels = asked.pixels;
     h = engage(d, &asked, memory->fd);
   }
   if (!h) return FC_DECODERS_NONE;

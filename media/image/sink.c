@@ -153,7 +153,7 @@ static gboolean image_begin(fc_sink *base, const fc_format *format, GError **err
   if (sink->dtype < 0 && !image_accept(base, &wanted, error)) return FALSE;
   sink->height = format->extent[FC_AXIS_Y];
   if (!place_metadata(sink, (int)format->extent[FC_AXIS_C], error)) return FALSE;
-  sink->output = fc_output_open(sink->path, sink->flags, error);
+  sink->output = fc_output_open_for(sink->path, sink->flags, &sink->options, error);
   if (sink->output) base->direct = !fc_output_seekable(sink->output);
   return sink->output != NULL;
 }

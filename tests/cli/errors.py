@@ -58,7 +58,7 @@ class Inputs(Bad):
 
     def test_directory(self):
         os.mkdir(self.path("folder"))
-        self.expect(1, "folder: is a directory; name a file in it", "-i", "folder", "-p", "conv1d:mask.txt")
+        self.expect(1, "folder: the folder holds no sound, image or array (-r looks in the folders below it too)", "-i", "folder", "-p", "conv1d:mask.txt")
 
     def test_empty_file(self):
         self.write("empty.wav", "")

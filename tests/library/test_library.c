@@ -90,6 +90,38 @@ static void test_passes(void) {
   g_assert_error(error, FC_ERROR, FC_INVALID);
 }
 
+/* A file in memory, and one made there: a .npy of numbers, doubled. */
+static void test_bytes(void) {
+  static const char *const stages[] = {"gain:2", NULL};
+  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }";
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, &error);
+  const float numbers[] = {1, -2, 0.25f, 100};
+  guint8 file[128 + sizeof numbers];
+  memset(file, ' ', sizeof file);
+  memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
+  memcpy(file + 10, header, strlen(header));
+  file[127] = '\n';
+  memcpy(file + 128, numbers, sizeof numbers);
+  g_autoptr(GBytes) in = g_bytes_new(file, sizeof file);
+  GBytes *out = NULL;
+  fc_options options = FC_OPTIONS_INIT;
+  options.in_bytes = in, options.out_bytes = &out;
+  g_assert_true(fc_chain_run_file(chain, "four.npy", "no/such/folder/out.npy", &options, NULL, &error));
+  g_assert_no_error(error);
+  g_assert_cmpuint(g_bytes_get_size(out), ==, sizeof file);
+  const float *made = (const float *)(const void *)((const guint8 *)g_bytes_get_data(out, NULL) + 128);
+  for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) g_assert_cmpfloat(made[i], ==, 2 * numbers[i]);
+  g_bytes_unref(out);
+  out = NULL;
+  g_autoptr(GBytes) cut = g_bytes_new(file, sizeof file - 4);
+  options.in_bytes = cut;
+  g_assert_false(fc_chain_run_file(chain, "four.npy", "out.npy", &options, NULL, &error));
+  g_assert_true(g_str_has_prefix(error->message, "four.npy: "));
+  g_assert_null(out);
+}
+
 static void test_formats(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(fc_context) context = fc_context_new();
@@ -436,6 +468,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/library/host", test_host);
   g_test_add_func("/library/passes", test_passes);
+  g_test_add_func("/library/bytes", test_bytes);
   g_test_add_func("/library/formats", test_formats);
   g_test_add_func("/library/errors", test_errors);
   g_test_add_func("/library/memory", test_memory);

@@ -69,6 +69,11 @@ fc_output *fc_output_open(const char *path, unsigned flags, GError **error) {
   abort();
 }
 
+fc_output *fc_output_open_for(const char *path, unsigned flags, const fc_media_options *options,
+                              GError **error) {
+  return fc_output_open(path, flags, error);
+}
+
 gboolean fc_output_commit(fc_output *output, GError **error) {
   abort();
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* collect.c - see collect.h. */
+#include "media/batch/collect.h"
+
+#include "media/batch/names.h"
+#include "media/batch/tar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NPY_HEADER 256 /* of an array: enough for any number of rows */
+#define NPY_MAGIC  "\x93NUMPY\x01\x00"
+
+typedef struct member {
+  char *path;
+  GBytes *bytes;
+} member;
+
+struct fc_collect {
+  char *pattern; /* or the array's path */
+  unsigned flags;
+  gboolean array;
+  fc_output *output; /* the archive at hand, or the array; NULL: none is begun */
+  /* archives */
+  gint64 number, step, items_most, bytes_most;
+  gint64 items, failed; /* in the archive at hand */
+  fc_record *record;
+  GPtrArray *sample; /* of member: those of the sample at hand */
+  gint64 index;      /* its number; -1: there is none */
+  gboolean bad;      /* one of them has failed */
+  /* an array */
+  char *like; /* the first one's header */
+  gint64 rows;
+};
+
+static void member_free(member *m) {
+  g_free(m->path);
+  g_bytes_unref(m->bytes);
+  g_free(m);
+}
+
+/* ---- archives ---------------------------------------------------------------- */
+
+static gboolean begin_shard(fc_collect *c, GError **error) {
+  const fc_named named = {.shard = c->number};
+  g_autofree char *path = fc_pattern_fill(c->pattern, &named);
+  c->output = fc_output_open(path, c->flags, error);
+  return c->output != NULL;
+}
+
+/* `next`: the first sample that is not in it. */
+static gboolean end_shard(fc_collect *c, gint64 next, GError **error) {
+  if (!c->output) return TRUE;
+  if (!fc_tar_put_end(c->output, error) || !fc_output_commit(c->output, error)) return FALSE;
+  const fc_record_shard shard = {c->number, next, c->failed, fc_output_size(c->output)};
+  fc_output_free(g_steal_pointer(&c->output));
+  c->number += c->step;
+  c->items = c->failed = 0;
+  return !c->record || fc_record_add(c->record, &shard, error);
+}
+
+static gint64 sample_size(const fc_collect *c) {
+  gint64 size = 0;
+  for (guint i = 0; i < c->sample->len; i++) {
+    const member *m = c->sample->pdata[i];
+    size += fc_tar_size(m->path, (gint64)g_bytes_get_size(m->bytes));
+  }
+  return size;
+}
+
+/* The sample at hand is complete: it goes into the archive at hand, or into the next one. */
+static gboolean end_sample(fc_collect *c, GError **error) {
+  const gint64 size = sample_size(c), held = c->output ? fc_output_size(c->output) : 0;
+  const gboolean full = (c->items_most && c->items + 1 > c->items_most) ||
+                        (c->bytes_most && c->items && held + size + 1024 > c->bytes_most);
+  if (c->index < 0) return TRUE;
+  c->failed += c->bad;
+  if (!c->bad && full) {
+    if (!end_shard(c, c->index, error)) return FALSE;
+  }
+  if (!c->bad && !c->output && !begin_shard(c, error)) return FALSE;
+  for (guint i = 0; !c->bad && i < c->sample->len; i++) {
+    const member *m = c->sample->pdata[i];
+    if (!fc_tar_put(c->output, m->path, m->bytes, error)) return FALSE;
+  }
+  c->items += !c->bad;
+  c->bad = FALSE;
+  c->index = -1;
+  g_ptr_array_set_size(c->sample, 0);
+  return TRUE;
+}
+
+static gboolean add_member(fc_collect *c, gint64 index, const char *path, GBytes *bytes, GError **error) {
+  if (index != c->index && !end_sample(c, error)) return FALSE;
+  c->index = index;
+  c->bad |= bytes == NULL;
+  if (!bytes) return TRUE;
+  member *m = g_new(member, 1);
+  *m = (member){g_strdup(path), g_bytes_ref(bytes)};
+  g_ptr_array_add(c->sample, m);
+  return TRUE;
+}
+
+/* ---- an array ------------------------------------------------------------------ */
+
+/* Where the elements begin, and the header's text (g_free); 0: it is none of ours. */
+static gsize header_of(GBytes *bytes, char **text) {
+  gsize size;
+  const guint8 *data = g_bytes_get_data(bytes, &size);
+  if (size < 10 || memcmp(data, NPY_MAGIC, 8) != 0) return 0;
+  const gsize length = data[8] + 256u * data[9];
+  if (10 + length > size) return 0;
+  *text = g_strchomp(g_strndup((const char *)data + 10, length));
+  return 10 + length;
+}
+
+/* With the number of rows ahead of the shape. */
+static gboolean put_npy_header(fc_collect *c, GError **error) {
+  const char *shape = strstr(c->like, "'shape': (");
+  char block[NPY_HEADER + 1];
+  if (!shape) return fc_fail(error, FC_FATAL, "%s: there is no shape", c->pattern);
+  shape += strlen("'shape': (");
+  g_autofree char *text =
+      g_strdup_printf("%.*s%" G_GINT64_FORMAT ", %s", (int)(shape - c->like), c->like, c->rows, shape);
+  memcpy(block, NPY_MAGIC, 8);
+  block[8] = (char)(NPY_HEADER - 10), block[9] = 0;
+  snprintf(block + 10, sizeof block - 10, "%-*.*s\n", NPY_HEADER - 11, NPY_HEADER - 11, text);
+  return c->rows ? fc_output_write_at(c->output, 0, block, NPY_HEADER, error)
+                 : fc_output_write(c->output, block, NPY_HEADER, error);
+}
+
+static gboolean add_row(fc_collect *c, const char *path, GBytes *bytes, GError **error) {
+  g_autofree char *header = NULL;
+  if (!bytes) return TRUE;
+  const gsize begins = header_of(bytes, &header);
+  if (!begins) return fc_fail(error, FC_FATAL, "%s: is no array", path);
+  if (c->like && strcmp(c->like, header) != 0)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: is %s where the first one is %s: one array holds equal ones only", path, header,
+                   c->like);
+  if (!c->like) {
+    c->like = g_steal_pointer(&header);
+    c->output = fc_output_open(c->pattern, c->flags | FC_OUTPUT_SEEKS, error);
+    if (!c->output || !put_npy_header(c, error)) return FALSE;
+  }
+  c->rows++;
+  return fc_output_write(c->output, (const char *)g_bytes_get_data(bytes, NULL) + begins,
+                         g_bytes_get_size(bytes) - begins, error);
+}
+
+/* ---- both ---------------------------------------------------------------------- */
+
+fc_collect *fc_collect_shards(const char *pattern, unsigned flags, gint64 first, gint64 step, gint64 items,
+                              gint64 bytes, fc_record *record) {
+  fc_collect *c = g_new0(fc_collect, 1);
+  const gint64 there = record ? (gint64)record->shards->len : 0;
+  c->pattern = g_strdup(pattern), c->flags = flags;
+  c->number = first + there * step, c->step = step;
+  c->items_most = items, c->bytes_most = bytes;
+  c->record = record;
+  c->sample = g_ptr_array_new_with_free_func((GDestroyNotify)member_free);
+  c->index = -1;
+  return c;
+}
+
+fc_collect *fc_collect_array(const char *path, unsigned flags) {
+  fc_collect *c = g_new0(fc_collect, 1);
+  c->pattern = g_strdup(path), c->flags = flags, c->array = TRUE;
+  return c;
+}
+
+void fc_collect_free(fc_collect *c) {
+  if (!c) return;
+  fc_output_free(c->output);
+  if (c->sample) g_ptr_array_unref(c->sample);
+  g_free(c->pattern);
+  g_free(c->like);
+  g_free(c);
+}
+
+gboolean fc_collect_add(fc_collect *c, gint64 index, const char *path, GBytes *bytes, GError **error) {
+  return c->array ? add_row(c, path, bytes, error) : add_member(c, index, path, bytes, error);
+}
+
+gboolean fc_collect_end(fc_collect *c, gint64 next, GError **error) {
+  if (!c->array) return end_sample(c, error) && end_shard(c, next, error);
+  return !c->output || (put_npy_header(c, error) && fc_output_commit(c->output, error));
+}
