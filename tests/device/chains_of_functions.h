@@ -6,10 +6,25 @@
 #ifndef FC_TESTS_CHAINS_OF_FUNCTIONS_H
 #define FC_TESTS_CHAINS_OF_FUNCTIONS_H
 
+#include <math.h>
+
 #include "core/device/compose.h"
 #include "filters/pointwise/functions.h"
 
-typedef enum stage_kind { COPY, GAIN, RANGE, CLIP, GAINS, MATRIX, MIX } stage_kind;
+/* From GAINS on they take pixels. */
+typedef enum stage_kind {
+  COPY,
+  GAIN,
+  RANGE,
+  CLIP,
+  AFFINE,
+  CURVE,
+  THRESHOLD,
+  GAINS,
+  AFFINES,
+  MATRIX,
+  MIX
+} stage_kind;
 
 typedef struct stage {
   stage_kind kind;
@@ -24,11 +39,13 @@ typedef struct stage {
 
 /* Makes the text and bytes of a stage whose other fields are set. */
 static inline void stage_prepare(stage *s, int compute) {
+  static const int32_t forms[] = {
+      [COPY] = FC_POINTWISE_COPY,   [GAIN] = FC_POINTWISE_SCALE,          [RANGE] = FC_POINTWISE_MAP,
+      [CLIP] = FC_POINTWISE_CLAMP,  [AFFINE] = FC_POINTWISE_AFFINE,       [CURVE] = FC_POINTWISE_CURVE,
+      [GAINS] = FC_POINTWISE_SCALE, [THRESHOLD] = FC_POINTWISE_THRESHOLD, [AFFINES] = FC_POINTWISE_AFFINE,
+      [MIX] = FC_POINTWISE_COPY};
   s->op.compute = compute;
-  s->op.form = s->kind == COPY    ? FC_POINTWISE_COPY
-               : s->kind == GAIN  ? FC_POINTWISE_SCALE
-               : s->kind == RANGE ? FC_POINTWISE_MAP
-                                  : FC_POINTWISE_CLAMP;
+  s->op.form = forms[s->kind];
   fc_device_function *f = &s->function;
   *f = (fc_device_function){
       .size = sizeof *f, .entry = s->entry, .bytes = s->numbers, .low = 1, .high = 0, .growth = -1};
@@ -38,12 +55,23 @@ static inline void stage_prepare(stage *s, int compute) {
     g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
     g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, f), ==, FC_OK);
+  else if (s->kind == AFFINES)
+    g_assert_cmpint(fc_function_affines(compute, s->matrix, s->in, f), ==, FC_OK);
   else
     fc_function_pointwise(&s->op, f);
 }
 
+/* Numbers of a curve or threshold for values about as large as `unit`; `random` is in [0, 1). */
+static inline void stage_set_curve(stage *s, double unit, double random) {
+  if (s->kind != CURVE && s->kind != THRESHOLD) return;
+  s->op.exponent = random < 0.3 ? 1 : 3 * random, s->op.span = unit * (random - 0.3);
+  s->op.keeps = (int32_t)(random * 17) % 3;
+  if (s->kind == CURVE) s->op.factor /= unit, s->op.high = random < 0.6 ? 1 : (double)INFINITY;
+}
+
 static inline void stages_describe(const stage *stages, guint n, int kind, fc_compose_stage *to) {
-  static const char *const names[] = {"convert", "gain", "stretch", "clip", "gain", "matrix", "mix"};
+  static const char *const names[] = {"convert",   "gain", "stretch",   "clip",   "normalize", "gamma",
+                                      "threshold", "gain", "normalize", "matrix", "mix"};
   for (guint i = 0; i < n; i++)
     to[i] = (fc_compose_stage){names[stages[i].kind], &stages[i].function, stages[i].dtype, kind};
 }

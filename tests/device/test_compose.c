@@ -28,6 +28,11 @@ static const stage luma = {
 static const stage rotate = {
     .kind = MATRIX, .dtype = FC_F32, .in = 3, .out = 3, .matrix = {0, 1, 0, 0, 0, 1, 1, 0, 0}};
 
+static const stage curve = {
+    .kind = CURVE, .dtype = FC_F32, .op = {.factor = 1 / 255.0, .high = 1, .exponent = 0.45, .span = 255}};
+static const stage normalize = {
+    .kind = AFFINES, .dtype = FC_F32, .in = 3, .out = 3, .matrix = {0.02, -2, 0.02, -2, 0.02, -2}};
+static const stage threshold = {.kind = THRESHOLD, .dtype = FC_F32, .op = {.from = 100, .high = 255}};
 static const stage reversed = {.kind = MIX, .dtype = FC_F32, .in = 3, .out = 4};
 
 /* ---- composing -------------------------------------------------------------------- */
@@ -291,6 +296,11 @@ static GPtrArray *corpus(void) {
         c.stages[1] = reversed;
         if (pixels && in == out) g_ptr_array_add(all, g_memdup2(&c, sizeof c));
       }
+  const chain others[] = {images(curve, threshold, FC_U8, FC_U8, 1),
+                          images(curve, normalize, FC_U8, FC_F32, 3), images(gain, curve, FC_F32, FC_F32, 1),
+                          images(gain, normalize, FC_U8, FC_F32, 3)};
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+    g_ptr_array_add(all, g_memdup2(&others[i], sizeof others[i]));
   return all;
 }
 

@@ -63,6 +63,7 @@ static stage stage_of(stage_kind kind, int dtype, gint64 channels, double unit) 
   s.op.high = unit * g_rand_double_range(numbers, 0.1, 1.2);
   for (int i = 0; i < 16; i++) s.matrix[i] = g_rand_double_range(numbers, -0.9, 0.9);
   for (int i = 0; i < 4; i++) s.offset[i] = unit * g_rand_double_range(numbers, -0.2, 0.2);
+  stage_set_curve(&s, unit, g_rand_double(numbers));
   if (kind == MATRIX) s.out = pick(1, 5);
   return s;
 }
@@ -154,8 +155,9 @@ static fc_status run_matrix(const stage *s, int compute, const fc_view *in, cons
 static fc_status run_stage(const stage *s, int compute, const fc_view *in, const fc_view *out) {
   if (s->kind == MATRIX) return run_matrix(s, compute, in, out);
   fc_pointwise op = s->op;
-  void *factors = s->kind == GAINS ? to_device(s->function.bytes, s->function.n_bytes) : NULL;
-  if (factors) op.form = FC_POINTWISE_SCALE, op.factors = factors;
+  const gboolean each = s->kind == GAINS || s->kind == AFFINES;
+  void *factors = each ? to_device(s->function.bytes, s->function.n_bytes) : NULL;
+  op.factors = factors;
   const fc_status status = fc_pointwise_cuda(&op, in, out, NULL, notes);
   must(cudaDeviceSynchronize() == cudaSuccess, "pointwise");
   cudaFree(factors);

@@ -15,6 +15,7 @@
 
 #include "core/base/demand.h"
 #include "core/contract/rows_table.h"
+#include "filters/pointwise/curve.h"
 #include "tests/device/chains_of_functions.h"
 
 enum { MOST_STAGES = 4, AROUND = 64 };
@@ -54,6 +55,7 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
   s->op.low = unit * real(-1, 0.2), s->op.high = unit * real(0.3, 1.2);
   for (int i = 0; i < 16; i++) s->matrix[i] = real(-0.9, 0.9);
   for (int i = 0; i < 4; i++) s->offset[i] = unit * real(-0.2, 0.2);
+  stage_set_curve(s, unit, real(0, 1));
   if (kind == MATRIX) s->out = pick(1, 5);
 }
 
@@ -169,6 +171,15 @@ static void trial_free(gpointer data) {
 
 /* ---- the plain way ------------------------------------------------------------------ */
 
+/* A curve or threshold, by the definition that the kernels share (curve.inc). */
+static double curve_of(const stage *g, const double *n, double v, gboolean single) {
+  const int power = g->op.exponent != 1;
+  if (g->kind == THRESHOLD) return fc_threshold_value_f64(v, n[0], n[1], n[2], g->op.keeps);
+  if (!single) return fc_curve_value_f64(v, n[0], n[1], n[2], n[3], n[4], n[5], power);
+  return (double)fc_curve_value_f32((float)v, (float)n[0], (float)n[1], (float)n[2], (float)n[3], (float)n[4],
+                                    (float)n[5], power);
+}
+
 /* A pixel through stages from `from` on up to `to`, in float or double. Returns its channels. */
 static gint64 through(const trial *t, guint from, guint to, double *v, gint64 channels) {
   const gboolean single = t->what.compute == FC_F32;
@@ -176,12 +187,21 @@ static gint64 through(const trial *t, guint from, guint to, double *v, gint64 ch
     const stage *g = &t->stages[s];
     const float *f = t->described[s].function->bytes;
     const double *d = t->described[s].function->bytes;
-    double y[16];
+    double y[16], n[6];
     const gint64 out = g->kind == MATRIX ? g->out : channels;
 #define N(i)     (single ? (double)f[i] : d[i])
 #define ROUND(x) (single ? (double)(float)(x) : (x))
+    for (int i = 0; i < 6; i++) n[i] = g->kind == CURVE || (g->kind == THRESHOLD && i < 3) ? N(i) : 0;
     for (gint64 c = 0; c < out; c++) {
       switch (g->kind) {
+      case AFFINE:
+      case AFFINES: {
+        const gint64 at = g->kind == AFFINES ? 2 * c : 0;
+        y[c] = single ? (double)fmaf((float)v[c], f[at], f[at + 1]) : fma(v[c], d[at], d[at + 1]);
+        break;
+      }
+      case CURVE:
+      case THRESHOLD: y[c] = curve_of(g, n, v[c], single); break;
       case GAIN: y[c] = ROUND(v[c] * N(0)); break;
       case RANGE: y[c] = ROUND(ROUND(ROUND(v[c] - N(0)) * N(1)) + N(2)); break;
       case CLIP:

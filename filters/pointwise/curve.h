@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * curve.h - curve.inc in C: fc_curve_value_f32, fc_threshold_value_f32, and the same of _f64.
+ */
+#ifndef FC_FILTERS_CURVE_H
+#define FC_FILTERS_CURVE_H
+
+#include "filters/base/power.h"
+
+#define FC_SHARED_CODE(...) __VA_ARGS__
+#define FC_DEVICE           static inline __attribute__((unused))
+#define fc_at_least(v, low) ((v) < (low) ? (low) : (v))
+#define fc_at_most(v, high) ((v) > (high) ? (high) : (v))
+
+#define real               float
+#define fc_curve_value     fc_curve_value_f32
+#define fc_threshold_value fc_threshold_value_f32
+#include "filters/pointwise/curve.inc"
+#undef real
+#undef fc_curve_value
+#undef fc_threshold_value
+
+#define real               double
+#define fc_curve_value     fc_curve_value_f64
+#define fc_threshold_value fc_threshold_value_f64
+#include "filters/pointwise/curve.inc"
+#undef real
+#undef fc_curve_value
+#undef fc_threshold_value
+
+#undef fc_at_most
+#undef fc_at_least
+#undef FC_DEVICE
+#undef FC_SHARED_CODE
+
+#endif
