@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes pixels.txt: what Pillow, OpenCV, SciPy and scikit-image make of small images, or NumPy by the formula.
+
+    make_pixels.py > pixels.txt
+
+Lines of words and numbers:
+
+    input NAME BITS WIDTH HEIGHT CHANNELS          and the samples, row by row, on the next line
+    case INPUT TYPE TOLERANCE STAGE...             the stages of a chain, and its results, of that type
+
+tests/cli/pixels.py reads it. Made with Pillow 13.0, OpenCV 5.0, SciPy 1.17, scikit-image 0.26, NumPy 2.4.
+"""
+import sys
+
+import cv2
+import numpy as np
+from skimage import exposure
+
+WIDTH, HEIGHT = 23, 13
+CASES = []
+
+
+def case(name, kind, tolerance, stages, result):
+    """A case whose result the command must give within the tolerance; 0: exactly."""
+    CASES.append((name, kind, tolerance, stages if isinstance(stages, list) else [stages], np.asarray(result)))
+
+
+def made_inputs():
+    """Smooth where pictures are, with noise, edges and the ends of the range."""
+    rng = np.random.default_rng(19)
+    y, x, c = np.mgrid[0:HEIGHT, 0:WIDTH, 0:3]
+    smooth = 120 + 90 * np.sin(x / 5 + c) * np.cos(y / 3 - c) + rng.normal(0, 12, (HEIGHT, WIDTH, 3))
+    smooth[4:9, 8:12] = 250
+    smooth[0, 0], smooth[-1, -1] = 0, 255
+    rgb8 = np.clip(np.rint(smooth), 0, 255).astype(np.uint8)
+    gray16 = np.clip(np.rint(smooth[..., 0] * 257 + rng.integers(-128, 129, (HEIGHT, WIDTH))), 0, 65535)
+    return {"rgb8": rgb8, "gray8": rgb8[..., 1], "gray16": gray16.astype(np.uint16)}
+
+
+def normalized(inputs):
+    unit = inputs["rgb8"] / 255
+    case("rgb8", "f32", 1e-6, "normalize", unit)
+    case("rgb8", "f32", 1e-6, "normalize:imagenet", (unit - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225])
+    case("rgb8", "f32", 1e-6, "normalize:signed", unit * 2 - 1)
+    case("rgb8", "f32", 1e-6, ["gain:0.5", "normalize:mean=0.1,0.2,0.3:std=2"], (unit / 2 - [0.1, 0.2, 0.3]) / 2)
+    case("gray16", "f32", 1e-6, "normalize:mean=0.4:std=0.3", (inputs["gray16"] / 65535 - 0.4) / 0.3)
+    case("gray16", "f32", 1e-6, ["convert:u8", "normalize"], np.rint(inputs["gray16"] / 257) / 255)
+
+
+def curves(inputs):
+    rgb8, gray16 = inputs["rgb8"], inputs["gray16"]
+    for gamma in (2.2, 0.4545, 1):
+        case("rgb8", "u8", 0, f"gamma:{gamma}", exposure.adjust_gamma(rgb8, gamma))
+    case("rgb8", "f32", 5e-5, "gamma:1.7:gain=0.9", 255 * 0.9 * (rgb8 / 255) ** 1.7)
+    case("gray16", "u16", 1, "gamma:0.6", np.rint(65535 * (gray16 / 65535) ** 0.6))
+    t = np.clip((rgb8 - 20.0) / (203 - 20), 0, 1)  # an odd number, so that no result is half-way between two codes
+    case("rgb8", "u8", 0, "levels:20:white=203", np.rint(t * 255))
+    case("rgb8", "u8", 0, "levels:20:white=203:gamma=1.4:out_black=16:out_white=235",
+         np.rint(t ** (1 / 1.4) * 219 + 16))
+    case("rgb8", "u8", 0, "levels:out_black=255:out_white=0", 255 - rgb8)
+    case("gray16", "u16", 1, "levels:gamma=2", np.rint((gray16 / 65535) ** 0.5 * 65535))
+    kinds = {"binary": cv2.THRESH_BINARY, "inverse": cv2.THRESH_BINARY_INV, "truncate": cv2.THRESH_TRUNC,
+             "above": cv2.THRESH_TOZERO, "below": cv2.THRESH_TOZERO_INV}
+    level = int(np.median(rgb8))
+    for name, kind in kinds.items():
+        case("rgb8", "u8", 0, f"threshold:{level}:type={name}", cv2.threshold(rgb8, level, 255, kind)[1])
+    case("gray16", "u16", 0, "threshold:30000:high=7", np.where(gray16 > 30000, 7, 0))
+
+
+def numbers(array):
+    if array.dtype.kind == "f":
+        return " ".join(f"{v:.9g}" for v in array.ravel())
+    return " ".join(str(int(v)) for v in array.ravel())
+
+
+def main(out):
+    inputs = made_inputs()
+    for make in (normalized, curves):
+        make(inputs)
+    out.write("# Made by make_pixels.py; see there for what the lines mean.\n")
+    for name, image in inputs.items():
+        channels = image.shape[2] if image.ndim == 3 else 1
+        out.write(f"input {name} {image.dtype.itemsize * 8} {WIDTH} {HEIGHT} {channels}\n{numbers(image)}\n")
+    for name, kind, tolerance, stages, result in CASES:
+        result = result if kind == "f32" else result.astype(int)
+        out.write(f"case {name} {kind} {tolerance} {' '.join(stages)}\n{numbers(result)}\n")
+
+
+if __name__ == "__main__":
+    main(sys.stdout)
