@@ -71,6 +71,10 @@ class Refusals(harness.Case):
         self.refused("normalize:imagenet:mean=1", "imagenet is a mean and a std")
         self.refused("normalize:std=0", "std=0", "above 0")
 
+    def test_color(self):
+        self.refused("color:yuv", "say ycbcr")
+        self.refused("color:rgb:from=gray", "from=gray is for one channel")
+
     def test_levels(self):
         self.refused("levels:200:white=100", "black=200 is not below white, which is 100")
 

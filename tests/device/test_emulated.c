@@ -15,6 +15,7 @@
 
 #include "core/base/demand.h"
 #include "core/contract/rows_table.h"
+#include "filters/color/color_math.h"
 #include "filters/pointwise/curve.h"
 #include "tests/device/chains_of_functions.h"
 
@@ -56,6 +57,7 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
   for (int i = 0; i < 16; i++) s->matrix[i] = real(-0.9, 0.9);
   for (int i = 0; i < 4; i++) s->offset[i] = unit * real(-0.2, 0.2);
   stage_set_curve(s, unit, real(0, 1));
+  stage_set_color(s, unit, pick(0, 100), pick(0, 100));
   if (kind == MATRIX) s->out = pick(1, 5);
 }
 
@@ -137,7 +139,7 @@ static trial *trial_new(gboolean window) {
     if (i == at) {
       make_window(t, at);
     } else {
-      make_stage(&t->stages[i], (stage_kind)pick(COPY, MATRIX + 1), channels, kind == FC_AUDIO ? 1 : 300);
+      make_stage(&t->stages[i], (stage_kind)pick(COPY, COLOR + 1), channels, kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
       channels = t->stages[i].out;
@@ -180,6 +182,24 @@ static double curve_of(const stage *g, const double *n, double v, gboolean singl
                                     (float)n[5], power);
 }
 
+/* Likewise a colour (color.inc). */
+static void recolor(const stage *g, const double *v, double *y, gboolean single) {
+  const fc_color_conversion *c = &g->color;
+  double rgb[3] = {0}, n[FC_COLOR_NUMBERS];
+  float from[4], rgb32[3] = {0}, made[3] = {0}, n32[FC_COLOR_NUMBERS];
+  for (int i = 0; i < FC_COLOR_NUMBERS; i++) n[i] = c->numbers[i], n32[i] = (float)n[i];
+  for (int i = 0; i < g->in; i++) from[i] = (float)v[i];
+  if (single) {
+    fc_color_decode_f32(from, rgb32, n32, c->from);
+    fc_color_encode_f32(rgb32, made, n32, c->to);
+    for (int i = 0; i < fc_space_channels(c->to); i++) y[i] = (double)made[i];
+  } else {
+    fc_color_decode_f64(v, rgb, n, c->from);
+    fc_color_encode_f64(rgb, y, n, c->to);
+  }
+  if (c->extra) y[g->out - 1] = v[g->in - 1];
+}
+
 /* A pixel through stages from `from` on up to `to`, in float or double. Returns its channels. */
 static gint64 through(const trial *t, guint from, guint to, double *v, gint64 channels) {
   const gboolean single = t->what.compute == FC_F32;
@@ -188,7 +208,8 @@ static gint64 through(const trial *t, guint from, guint to, double *v, gint64 ch
     const float *f = t->described[s].function->bytes;
     const double *d = t->described[s].function->bytes;
     double y[16], n[6];
-    const gint64 out = g->kind == MATRIX ? g->out : channels;
+    const gint64 out = g->kind == MATRIX || g->kind == COLOR ? g->out : channels;
+    if (g->kind == COLOR) recolor(g, v, y, single);
 #define N(i)     (single ? (double)f[i] : d[i])
 #define ROUND(x) (single ? (double)(float)(x) : (x))
     for (int i = 0; i < 6; i++) n[i] = g->kind == CURVE || (g->kind == THRESHOLD && i < 3) ? N(i) : 0;
@@ -200,6 +221,7 @@ static gint64 through(const trial *t, guint from, guint to, double *v, gint64 ch
         y[c] = single ? (double)fmaf((float)v[c], f[at], f[at + 1]) : fma(v[c], d[at], d[at + 1]);
         break;
       }
+      case COLOR: break;
       case CURVE:
       case THRESHOLD: y[c] = curve_of(g, n, v[c], single); break;
       case GAIN: y[c] = ROUND(v[c] * N(0)); break;
@@ -271,7 +293,7 @@ static void run_plain(const trial *t, guint8 *to, guint32 *notes) {
   const gboolean window = t->what.window < t->what.n;
   gint64 middle = t->in.shape[3];
   for (guint i = 0; i < t->what.window; i++)
-    if (t->stages[i].kind == MATRIX) middle = t->stages[i].out;
+    if (t->stages[i].kind == MATRIX || t->stages[i].kind == COLOR) middle = t->stages[i].out;
   for (gint64 n = 0; n < out->shape[0]; n++)
     for (gint64 y = 0; y < out->shape[1]; y++)
       for (gint64 x = 0; x < out->shape[2]; x++) {

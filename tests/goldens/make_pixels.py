@@ -15,6 +15,8 @@ import sys
 
 import cv2
 import numpy as np
+from PIL import Image
+from skimage import color as skcolor
 from skimage import exposure
 
 WIDTH, HEIGHT = 23, 13
@@ -68,6 +70,36 @@ def curves(inputs):
     case("gray16", "u16", 0, "threshold:30000:high=7", np.where(gray16 > 30000, 7, 0))
 
 
+def linear(t):
+    """sRGB's curve undone."""
+    return np.where(t <= 0.04045, t / 12.92, ((t + 0.055) / 1.055) ** 2.4)
+
+
+def luma(image, weights):
+    """Whole numbers, so that halves are halves; rounded half to even."""
+    total = image.astype(np.int64) @ np.array(weights)
+    return np.rint(total / sum(weights))
+
+
+def colors(inputs):
+    rgb8 = inputs["rgb8"]
+    case("rgb8", "u8", 0, "gray", luma(rgb8, (299, 587, 114)))
+    case("rgb8", "u8", 1, "gray", np.array(Image.fromarray(rgb8).convert("L")))
+    case("rgb8", "u8", 1, "gray", cv2.cvtColor(rgb8, cv2.COLOR_RGB2GRAY))
+    case("rgb8", "u8", 0, "gray:luma=709", luma(rgb8, (2126, 7152, 722)))
+    case("gray16", "u16", 0, "gray", inputs["gray16"])
+    case("gray8", "u8", 0, "color:rgb", np.repeat(inputs["gray8"][..., None], 3, 2))
+    case("rgb8", "u8", 1, "color:ycbcr", np.array(Image.fromarray(rgb8).convert("YCbCr")))
+    case("rgb8", "f32", 2e-3, "color:hsv", skcolor.rgb2hsv(rgb8) * 255)
+    case("rgb8", "f32", 2e-3, "color:linear", linear(rgb8 / 255) * 255)
+    lab = skcolor.rgb2lab(rgb8)  # its D65 has another fifth digit
+    case("rgb8", "f32", 0.02, "color:lab", lab * [2.55, 1, 1] + [0, 128, 128])
+    case("rgb8", "u8", 1, "color:lab", cv2.cvtColor(rgb8, cv2.COLOR_RGB2LAB))
+    for space in ("linear", "hsv", "lab", "ycbcr"):
+        case("rgb8", "f32", 2e-3, [f"color:{space}", "color:rgb"], rgb8)
+    case("rgb8", "u8", 0, ["color:hsv", "color:gray"], luma(rgb8, (299, 587, 114)))
+
+
 def numbers(array):
     if array.dtype.kind == "f":
         return " ".join(f"{v:.9g}" for v in array.ravel())
@@ -76,7 +108,7 @@ def numbers(array):
 
 def main(out):
     inputs = made_inputs()
-    for make in (normalized, curves):
+    for make in (normalized, curves, colors):
         make(inputs)
     out.write("# Made by make_pixels.py; see there for what the lines mean.\n")
     for name, image in inputs.items():

@@ -26,6 +26,7 @@ ALLOWED = {
 FILTERS = {
     "base": (),
     "gpu": (),
+    "color": ("gpu",),
     "conv1d": ("gpu", "fourier"),
     "filter2d": ("gpu",),
     "fourier": ("gpu",),
