@@ -16,6 +16,7 @@ import sys
 import cv2
 import numpy as np
 from PIL import Image
+from scipy import ndimage
 from skimage import color as skcolor
 from skimage import exposure
 
@@ -100,15 +101,32 @@ def colors(inputs):
     case("rgb8", "u8", 0, ["color:hsv", "color:gray"], luma(rgb8, (299, 587, 114)))
 
 
+def blurred(image, sigma, truncate=4.0):
+    """Channel by channel, mirrored at the edge pixel."""
+    planes = np.atleast_3d(image).astype(np.float64)
+    made = [ndimage.gaussian_filter(planes[..., c], sigma, mode="mirror", truncate=truncate) for c in range(planes.shape[2])]
+    return np.stack(made, axis=2)
+
+
+def blurs(inputs):
+    rgb8, gray16 = inputs["rgb8"], inputs["gray16"]
+    case("rgb8", "f32", 5e-4, "gauss:1.5", blurred(rgb8, 1.5))
+    case("rgb8", "u8", 1, "gauss:0.7:truncate=3", np.rint(blurred(rgb8, 0.7, 3)))
+    case("rgb8", "f32", 5e-4, "gauss:2,0.5", blurred(rgb8, (0.5, 2)))
+    case("rgb8", "f32", 5e-4, "gauss:1,0", blurred(rgb8, (0, 1)))
+    case("rgb8", "u8", 0, "gauss:0", rgb8)
+    case("gray16", "f32", 0.2, "gauss:1", blurred(gray16, 1))
+
+
 def numbers(array):
     if array.dtype.kind == "f":
-        return " ".join(f"{v:.9g}" for v in array.ravel())
+        return " ".join(f"{v:.7g}" for v in array.ravel())
     return " ".join(str(int(v)) for v in array.ravel())
 
 
 def main(out):
     inputs = made_inputs()
-    for make in (normalized, curves, colors):
+    for make in (normalized, curves, colors, blurs):
         make(inputs)
     out.write("# Made by make_pixels.py; see there for what the lines mean.\n")
     for name, image in inputs.items():
