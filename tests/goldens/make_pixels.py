@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 from skimage import color as skcolor
-from skimage import exposure
+from skimage import exposure, filters
 
 WIDTH, HEIGHT = 23, 13
 CASES = []
@@ -55,7 +55,7 @@ def curves(inputs):
     rgb8, gray16 = inputs["rgb8"], inputs["gray16"]
     for gamma in (2.2, 0.4545, 1):
         case("rgb8", "u8", 0, f"gamma:{gamma}", exposure.adjust_gamma(rgb8, gamma))
-    case("rgb8", "f32", 5e-5, "gamma:1.7:gain=0.9", 255 * 0.9 * (rgb8 / 255) ** 1.7)
+    case("rgb8", "f32", 1e-4, "gamma:1.7:gain=0.9", 255 * 0.9 * (rgb8 / 255) ** 1.7)
     case("gray16", "u16", 1, "gamma:0.6", np.rint(65535 * (gray16 / 65535) ** 0.6))
     t = np.clip((rgb8 - 20.0) / (203 - 20), 0, 1)  # an odd number, so that no result is half-way between two codes
     case("rgb8", "u8", 0, "levels:20:white=203", np.rint(t * 255))
@@ -115,6 +115,12 @@ def blurs(inputs):
     case("rgb8", "f32", 5e-4, "gauss:2,0.5", blurred(rgb8, (0.5, 2)))
     case("rgb8", "f32", 5e-4, "gauss:1,0", blurred(rgb8, (0, 1)))
     case("rgb8", "u8", 0, "gauss:0", rgb8)
+    detail = rgb8 - blurred(rgb8, 1.2)
+    case("rgb8", "f32", 1e-3, "sharpen:1.2:amount=0.8", rgb8 + 0.8 * detail)
+    case("rgb8", "f32", 1e-3, "sharpen:1.2:amount=2:threshold=5.5",
+         np.where(abs(detail) > 5.5, rgb8 + 2 * detail, rgb8))
+    case("gray8", "f32", 1e-3, ["sharpen:1:amount=1", "crop:x=4:y=4:width=15:height=5"],
+         filters.unsharp_mask(inputs["gray8"].astype(float), 1, 1, preserve_range=True)[4:-4, 4:-4])
     case("gray16", "f32", 0.2, "gauss:1", blurred(gray16, 1))
 
 
