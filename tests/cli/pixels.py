@@ -66,6 +66,9 @@ class Refusals(harness.Case):
         for words in said:
             self.assertIn(words, line)
 
+    def test_median(self):
+        self.refused("median:4", "window=4", "say 3 or 5")
+
     def test_normalize(self):
         self.refused("normalize:imagenet", "mean has 3 numbers for 4 channels", "mix:0,1,2")
         self.refused("normalize:imagenet:mean=1", "imagenet is a mean and a std")

@@ -124,6 +124,18 @@ def blurs(inputs):
     case("gray16", "f32", 0.2, "gauss:1", blurred(gray16, 1))
 
 
+def medians(inputs):
+    rgb8, gray16 = inputs["rgb8"], inputs["gray16"]
+    noisy = [ndimage.median_filter(rgb8[..., c], 3, mode="mirror") for c in range(3)]
+    case("rgb8", "u8", 0, "median:3", np.stack(noisy, axis=2))
+    case("gray8", "u8", 0, "median:5:border=replicate", cv2.medianBlur(inputs["gray8"].copy(), 5))
+    case("gray8", "u8", 0, "median:11:border=replicate", cv2.medianBlur(inputs["gray8"].copy(), 11))
+    for columns, rows in ((5, 5), (7, 3), (1, 5), (9, 9)):
+        wanted = ndimage.median_filter(gray16, (rows, columns), mode="mirror")
+        case("gray16", "u16", 0, f"median:{columns},{rows}", wanted)
+        case("gray16", "u16", 0, ["convert:f32", f"median:{columns},{rows}"], wanted)
+
+
 def numbers(array):
     if array.dtype.kind == "f":
         return " ".join(f"{v:.7g}" for v in array.ravel())
@@ -132,7 +144,7 @@ def numbers(array):
 
 def main(out):
     inputs = made_inputs()
-    for make in (normalized, curves, colors, blurs):
+    for make in (normalized, curves, colors, blurs, medians):
         make(inputs)
     out.write("# Made by make_pixels.py; see there for what the lines mean.\n")
     for name, image in inputs.items():
