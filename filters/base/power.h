@@ -17,7 +17,7 @@ FC_POWER_FN double fc_of_bits(unsigned long long bits) {
   return __longlong_as_double(static_cast<long long>(bits));
 }
 #else
-#define FC_POWER_FN static inline __attribute__((unused))
+#define FC_POWER_FN static inline __attribute__((unused, always_inline))
 FC_POWER_FN unsigned long long fc_bits_of(double v) {
   unsigned long long bits;
   memcpy(&bits, &v, sizeof bits);
@@ -27,6 +27,19 @@ FC_POWER_FN double fc_of_bits(unsigned long long bits) {
   double v;
   memcpy(&v, &bits, sizeof v);
   return v;
+}
+/* For code that is shared with the texts of device functions: their fc_at_least and fc_at_most. */
+FC_POWER_FN float fc_at_least_f32(float v, float low) {
+  return v < low ? low : v;
+}
+FC_POWER_FN double fc_at_least_f64(double v, double low) {
+  return v < low ? low : v;
+}
+FC_POWER_FN float fc_at_most_f32(float v, float high) {
+  return v > high ? high : v;
+}
+FC_POWER_FN double fc_at_most_f64(double v, double high) {
+  return v > high ? high : v;
 }
 #endif
 

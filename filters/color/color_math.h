@@ -9,13 +9,13 @@
 
 #define FC_SHARED_CODE(...) __VA_ARGS__
 #define FC_DEVICE           static inline __attribute__((unused, always_inline))
-#define fc_at_least(v, low) ((v) < (low) ? (low) : (v))
-#define fc_at_most(v, high) ((v) > (high) ? (high) : (v))
 
 /* The functions of either type have names of their own. */
 #define FC_COLOR_PASTE(name, type)  name##_##type
 #define FC_COLOR_PASTE2(name, type) FC_COLOR_PASTE(name, type)
 #define FC_COLOR_NAME(name)         FC_COLOR_PASTE2(name, FC_COLOR_TYPE)
+#define fc_at_least                 FC_COLOR_NAME(fc_at_least)
+#define fc_at_most                  FC_COLOR_NAME(fc_at_most)
 #define fc_color_to_light           FC_COLOR_NAME(fc_color_to_light)
 #define fc_color_from_light         FC_COLOR_NAME(fc_color_from_light)
 #define fc_color_lab_root           FC_COLOR_NAME(fc_color_lab_root)

@@ -49,12 +49,14 @@
   static void curve_##S(F *restrict to, const F *restrict from, int64_t count, const fc_pointwise *p) {      \
     const F low = (F)p->from, factor = (F)p->factor, most = (F)p->high, exponent = (F)p->exponent;           \
     const F span = (F)p->span, add = (F)p->to;                                                               \
-    if (p->exponent == 1)                                                                                    \
+    if (p->exponent == 1) {                                                                                  \
       for (int64_t i = 0; i < count; i++)                                                                    \
         to[i] = fc_curve_value_##S(from[i], low, factor, most, 1, span, add, 0);                             \
-    else                                                                                                     \
-      for (int64_t i = 0; i < count; i++)                                                                    \
-        to[i] = fc_curve_value_##S(from[i], low, factor, most, exponent, span, add, 1);                      \
+      return;                                                                                                \
+    }                                                                                                        \
+    /* Two loops: of one the compiler makes no vectors. */                                                   \
+    for (int64_t i = 0; i < count; i++) to[i] = fc_curve_part_##S(from[i], low, factor, most);               \
+    for (int64_t i = 0; i < count; i++) to[i] = fc_curve_power_##S(to[i], exponent, span, add);              \
   }                                                                                                          \
   static void threshold_##S(F *restrict to, const F *restrict from, int64_t count, const fc_pointwise *p) {  \
     const F level = (F)p->from, above = (F)p->high, below = (F)p->low;                                       \

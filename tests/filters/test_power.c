@@ -26,6 +26,7 @@ static void check_accuracy(void) {
 static void check_ends(void) {
   CHECK(fc_power(1, 2.2) == 1 && fc_power(1, 0.3) == 1, "1 does not stay");
   CHECK(fc_power(0, 0.5) == 0 && fc_power(INFINITY, 0.5) == INFINITY, "0 or infinity does not stay");
+  CHECK(fc_power(-0.3, 2.5) == 0 && fc_power(-INFINITY, 2) == 0, "a negative number does not become 0");
   CHECK(isnan(fc_power(NAN, 2)), "NaN becomes a number");
   CHECK(fc_exp2(0) == 1 && fc_exp2(10) == 1024 && fc_exp2(-3) == 0.125, "powers of 2 are not exact");
   CHECK(fc_exp2(5000) == INFINITY && fc_exp2(-5000) < 1e-300, "no limits");
