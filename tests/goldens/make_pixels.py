@@ -15,7 +15,7 @@ import sys
 
 import cv2
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 from scipy import ndimage
 from skimage import color as skcolor
 from skimage import exposure, filters
@@ -136,6 +136,17 @@ def medians(inputs):
         case("gray16", "u16", 0, ["convert:f32", f"median:{columns},{rows}"], wanted)
 
 
+def equalized(inputs):
+    rgb8, gray16 = inputs["rgb8"], inputs["gray16"]
+    case("rgb8", "u8", 0, "equalize", np.array(ImageOps.equalize(Image.fromarray(rgb8))))
+    case("rgb8", "u8", 0, ["levels:white=510:out_black=40:out_white=295", "convert:u8", "equalize"],
+         np.array(ImageOps.equalize(Image.fromarray(np.rint(rgb8 / 2 + 40).astype(np.uint8)))))
+    counts = np.bincount(gray16.ravel(), minlength=65536)
+    below = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    spread = gray16.size - counts[gray16.max()]
+    case("gray16", "u16", 0, "equalize", ((2 * below * 65535 + spread) // (2 * spread))[gray16])
+
+
 def numbers(array):
     if array.dtype.kind == "f":
         return " ".join(f"{v:.7g}" for v in array.ravel())
@@ -144,7 +155,7 @@ def numbers(array):
 
 def main(out):
     inputs = made_inputs()
-    for make in (normalized, curves, colors, blurs, medians):
+    for make in (normalized, curves, colors, blurs, medians, equalized):
         make(inputs)
     out.write("# Made by make_pixels.py; see there for what the lines mean.\n")
     for name, image in inputs.items():

@@ -32,6 +32,7 @@ FILTERS = {
     "fourier": ("gpu",),
     "gemm": ("gpu",),
     "generate": ("gpu", "pointwise"),
+    "histogram": ("gpu",),
     "local": ("gpu", "filter2d"),
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
