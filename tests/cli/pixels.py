@@ -3,6 +3,7 @@
 """Operators on pixels and small neighbourhoods against other libraries: tests/goldens/make_pixels.py says what
 the file holds. And what they say where they cannot go on.
 """
+import json
 import os
 import struct
 import zlib
@@ -57,6 +58,32 @@ class Goldens(harness.Case):
                 self.assertEqual(len(got), len(values))
                 worst = max(abs(a - b) for a, b in zip(got, values))
                 self.assertLessEqual(worst, float(tolerance))
+
+
+class Histogram(harness.Case):
+    def test_counts(self):
+        """A bin a code, counted here; and of eight bins, with what lies outside."""
+        values = [(x * x + 7 * y) % 256 for y in range(97) for x in range(83)]
+        harness.write_png(self.path("in.png"), [values[i:i + 83] for i in range(0, len(values), 83)], 1)
+        self.succeed("-i", "in.png", "-p", "histogram:256", "-p", "histogram:8:low=32:high=160", "-q", "--report", "r.json")
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            told = [m for m in self.measured(json.load(file))]
+        bins = [int(m["value"]) for m in told if m["name"].startswith("bin")]
+        self.assertEqual(bins[:256], [values.count(code) for code in range(256)])
+        want = [sum(32 + 16 * b <= v < 48 + 16 * b or (b == 7 and v == 160) for v in values) for b in range(8)]
+        self.assertEqual(bins[256:], want)
+        outside = {m["name"]: int(m["value"]) for m in told[-3:]}
+        self.assertEqual(outside, {"below": sum(v < 32 for v in values), "above": sum(v > 160 for v in values), "nan": 0})
+
+    def measured(self, node):
+        """Every object with a name and a value, in order."""
+        if isinstance(node, dict):
+            if "name" in node and "value" in node:
+                yield node
+            node = list(node.values())
+        if isinstance(node, list):
+            for child in node:
+                yield from self.measured(child)
 
 
 class Refusals(harness.Case):
