@@ -157,7 +157,10 @@ void fc_color_describe(const fc_color_conversion *c, fc_device_function *f) {
   strcpy(f->entry, "fc_color<");
   strcat(f->entry, arguments);
   if (powers) f->flags |= FC_FUNCTION_ALONE;
-  if (c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY) f->growth = 1, f->offset = c->numbers[4] * 1e-6;
+  if (c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY) {
+    f->growth = 1, f->offset = c->numbers[4] * 1e-6;
+    f->flags |= FC_FUNCTION_NONNEGATIVE;
+  }
   f->align = (uint32_t)fc_dtype_size(c->compute), f->n_bytes = FC_COLOR_NUMBERS * f->align;
   for (int i = 0; i < FC_COLOR_NUMBERS; i++)
     if (c->compute == FC_F32)

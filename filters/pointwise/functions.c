@@ -126,6 +126,7 @@ static void set_curve(const fc_pointwise *p, fc_device_function *f) {
   if (isfinite(p->high))
     f->growth = 1e-6, f->offset = fabs(p->span) * pow(p->high, p->exponent) + fabs(p->to);
   if (power) f->flags |= FC_FUNCTION_ALONE;
+  if (p->span >= 0 && p->to >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
   set(f, curve_text, 0, 0, "fc_curve", &power, 1);
   set_numbers(f, p->compute, (const double[]){p->from, p->factor, p->high, p->exponent, p->span, p->to}, 6);
 }
@@ -153,12 +154,14 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
     break;
   case FC_POINTWISE_AFFINE:
     f->growth = fabs(p->factor), f->offset = fabs(p->to);
+    if (p->factor >= 0 && p->to >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
     set(f, affine_text, 0, 0, "fc_affine", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->factor, p->to}, 2);
     break;
   case FC_POINTWISE_CURVE: set_curve(p, f); break;
   case FC_POINTWISE_THRESHOLD:
     f->growth = p->keeps != 0, f->offset = p->keeps ? 0 : fmax(fabs(p->low), fabs(p->high));
+    if (p->keeps || (p->low >= 0 && p->high >= 0)) f->flags |= FC_FUNCTION_NONNEGATIVE;
     set(f, curve_text, 0, 0, "fc_threshold", &p->keeps, 1);
     set_numbers(f, p->compute, (const double[]){p->from, p->high, p->low}, 3);
     break;
