@@ -226,6 +226,12 @@ const char *fc_plan_unit(const fc_plan *plan, gint64 count) {
   return plan->cut == FC_AXIS_X ? "frames" : plan->cut == FC_AXIS_Y ? "rows" : "images";
 }
 
+/* What a stage looks at beside the stretch that its output covers, wherever that lies: a shift (a crop) looks
+ * at nothing more. */
+static gint64 beside(const fc_reach *r) {
+  return fc_reach_is_whole(r) ? 0 : MAX(r->before + r->after, 0);
+}
+
 double fc_plan_rework(const fc_plan *plan, guint *stage) {
   double worst = 1, made = (double)plan->chunk, asked = (double)plan->chunk;
   gint64 total = plan->links[plan->n].extent[plan->cut];
@@ -237,7 +243,7 @@ double fc_plan_rework(const fc_plan *plan, guint *stage) {
     double align = (double)r->align;
     if (r->align > 1) made = ceil(made / align) * align + (made > asked ? align : 0);
     if (made > worst * asked) worst = made / asked, *stage = s;
-    made = made * (double)r->num / (double)r->den + (double)MAX(r->before, 0) + (double)MAX(r->after, 0);
+    made = made * (double)r->num / (double)r->den + (double)beside(r);
     asked = asked * (double)r->num / (double)r->den;
   }
   if (made > worst * asked) worst = made / asked;
@@ -321,7 +327,7 @@ static gint64 halo_of(const fc_plan *plan) {
   gint64 halo = 0;
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    halo += MAX(fc_scale_ceil(MAX(r->before, 0) + MAX(r->after, 0), r->den, r->num), 0);
+    halo += fc_scale_ceil(beside(r), r->den, r->num);
   }
   return halo;
 }

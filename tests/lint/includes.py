@@ -32,11 +32,13 @@ FILTERS = {
     "fourier": ("gpu",),
     "gemm": ("gpu",),
     "generate": ("gpu", "pointwise"),
+    "geometry": ("gpu",),
     "histogram": ("gpu",),
     "local": ("gpu", "filter2d"),
     "matrix": ("gpu", "gemm"),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
+    "resample": ("gpu",),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }
