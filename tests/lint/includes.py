@@ -36,9 +36,11 @@ FILTERS = {
     "histogram": ("gpu",),
     "local": ("gpu", "filter2d"),
     "matrix": ("gpu", "gemm"),
+    "picture": ("fourier",),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
     "resample": ("gpu",),
+    "dynamics": (),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }
