@@ -32,31 +32,6 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
 
 /* ---- negotiate -------------------------------------------------------------- */
 
-static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
-
-/* Each frame's range is found anew, so frames are not cut. */
-static fc_status need_whole_frames(const fc_host *host, fc_terms *terms) {
-  if (terms->in[0]->kind == FC_AUDIO)
-    return host->fail(host, FC_UNSUPPORTED,
-                      "scale=stretch is for images; for sound, measure with stats and use gain");
-  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
-    if (terms->in[0]->extent[a] > 1) terms->needs[0]->reach[a].align = terms->in[0]->extent[a];
-  return FC_OK;
-}
-
-static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
-  const convert *self = instance;
-  const fc_format *in = terms->in[0];
-  fc_format *out = terms->out;
-  out->dtype = self->dtype;
-  out->stored = 1 + self->dtype;
-  out->bits = self->dtype == in->dtype ? in->bits : bits_of[self->dtype];
-  terms->work = 1;
-  return self->scale == SCALE_STRETCH ? need_whole_frames(host, terms) : FC_OK;
-}
-
-/* ---- the map ------------------------------------------------------------------ */
-
 typedef struct codes {
   double low, high;
 } codes;
@@ -70,6 +45,39 @@ static codes codes_of(int dtype) {
   default: return (codes){0, 1};
   }
 }
+
+static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+
+/* Each frame's range is found anew, so frames are not cut. */
+static fc_status need_whole_frames(const fc_host *host, fc_terms *terms) {
+  if (terms->in[0]->kind == FC_AUDIO)
+    return host->fail(host, FC_UNSUPPORTED,
+                      "scale=stretch is for images; for sound, measure with stats and use gain");
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (terms->in[0]->extent[a] > 1) terms->needs[0]->reach[a].align = terms->in[0]->extent[a];
+  return FC_OK;
+}
+
+/* White is the end of the range where ranges are mapped, else what it was. */
+static double white_behind(const convert *self, const fc_format *in) {
+  const int both = !fc_dtype_is_float(in->dtype) && !fc_dtype_is_float(self->dtype);
+  const int mapped = self->scale == SCALE_AUTO && in->kind == FC_IMAGE && both && in->dtype != self->dtype;
+  return mapped || self->scale == SCALE_STRETCH ? codes_of(self->dtype).high : in->white;
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const convert *self = instance;
+  const fc_format *in = terms->in[0];
+  fc_format *out = terms->out;
+  out->dtype = self->dtype;
+  out->stored = 1 + self->dtype;
+  out->bits = self->dtype == in->dtype ? in->bits : bits_of[self->dtype];
+  out->white = white_behind(self, in);
+  terms->work = 1;
+  return self->scale == SCALE_STRETCH ? need_whole_frames(host, terms) : FC_OK;
+}
+
+/* ---- the map ------------------------------------------------------------------ */
 
 static int compute_of(int in, int out) {
   int wide = FC_DTYPE_BIT(FC_I32) | FC_DTYPE_BIT(FC_F64);

@@ -16,12 +16,14 @@ typedef struct pointwise_state {
   fc_pointwise work;
   int device;
   void *factors; /* the host's memory on the device, or NULL */
+  void *table;   /* likewise; on the CPU alone */
 } pointwise_state;
 
 static inline void pointwise_release(const fc_host *host, void *prepared) {
   pointwise_state *state = prepared;
   if (!state) return;
   host->free(host, state->device, state->factors);
+  host->free(host, FC_HOST, state->table);
   free(state);
 }
 
@@ -50,8 +52,20 @@ static inline fc_status pointwise_factors(const fc_host *host, pointwise_state *
   return status;
 }
 
+/* On the CPU: the results of all codes, where that is quicker. */
+static inline fc_status pointwise_table(const fc_host *host, const fc_setup *setup, pointwise_state *state) {
+  const fc_format *in = setup->in[0];
+  if (state->device != FC_HOST || !fc_pointwise_wants_table(&state->work, in->dtype)) return FC_OK;
+  const size_t codes = (size_t)fc_pointwise_codes(in->dtype);
+  state->table = host->alloc(host, FC_HOST, codes * fc_dtype_size(state->work.compute));
+  if (!state->table) return FC_NO_MEMORY;
+  fc_pointwise_table(&state->work, in->kind, in->dtype, state->table);
+  state->work.table = state->table;
+  return FC_OK;
+}
+
 /* What the operator does to a signal like this, in the compute type; `factors`, where set, has one for each
- * of `count` channels. */
+ * of `count` channels, of FC_POINTWISE_AFFINE two. */
 fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
                           int64_t *count);
 
@@ -65,7 +79,9 @@ static inline fc_status pointwise_prepare(const fc_host *host, void *instance, c
   state->device = setup->device;
   state->work = pointwise_of(instance, setup, &factors, &count);
   state->work.isa = fc_isa_best();
-  if (factors) status = pointwise_factors(host, state, factors, count);
+  const int64_t each = state->work.form == FC_POINTWISE_AFFINE ? 2 : 1;
+  if (factors) status = pointwise_factors(host, state, factors, each * count);
+  if (status == FC_OK) status = pointwise_table(host, setup, state);
   if (status != FC_OK)
     pointwise_release(host, state);
   else
@@ -79,6 +95,8 @@ static inline fc_status pointwise_describe(const fc_host *host, void *instance, 
   int64_t count = 0;
   const fc_pointwise work = pointwise_of(instance, setup, &factors, &count);
   (void)host;
+  if (factors && work.form == FC_POINTWISE_AFFINE)
+    return fc_function_affines(work.compute, factors, count, f);
   if (factors) return fc_function_gains(work.compute, factors, count, f);
   fc_function_pointwise(&work, f);
   return FC_OK;

@@ -4,12 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "core/contract/fc_helpers.h"
-#include "filters/base/samples.h"
-#include "filters/filter2d/sepconv.h"
 #include "plugins/border.h"
-#include "plugins/mask2d.h"
-#include "plugins/single.h"
+#include "plugins/sepconv_state.h"
 
 enum { MASK, Y_MASK, BORDER, VALUE, FLIP, NORMALIZE, N_PARAMS };
 
@@ -79,78 +75,11 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 /* ---- running ------------------------------------------------------------------ */
 
-typedef struct sepconv_state {
-  fc_sepconv filter;
-  mask2d_taps x, y; /* the host's memory */
-  int device;
-} sepconv_state;
-
-static void release(const fc_host *host, void *prepared) {
-  sepconv_state *state = prepared;
-  if (!state) return;
-  mask2d_taps_clear(host, state->device, &state->x);
-  mask2d_taps_clear(host, state->device, &state->y);
-  free(state);
-}
-
-static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+sepconv_taps sepconv_taps_of(const void *instance, int compute) {
   const sepconv *self = instance;
-  sepconv_state *state = calloc(1, sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
-  state->device = setup->device;
-  fc_status status = mask2d_taps_make(host, setup, self->x, self->nx, &state->x);
-  if (status == FC_OK) status = mask2d_taps_make(host, setup, self->y, self->ny, &state->y);
-  state->filter = (fc_sepconv){
-      .compute = setup->compute,
-      .isa = fc_isa_best(),
-      .rank = 1,
-      .nx = self->nx,
-      .ny = self->ny,
-      .x = state->x.host,
-      .y = state->y.host,
-      .device_x = state->x.device,
-      .device_y = state->y.device,
-  };
-  if (status != FC_OK)
-    release(host, state);
-  else
-    *prepared = state;
-  return status;
+  (void)compute;
+  return (sepconv_taps){self->x, self->y, self->nx, self->ny};
 }
-
-static size_t cpu_scratch(const void *prepared, const fc_job *job) {
-  return fc_sepconv_scratch(&((const sepconv_state *)prepared)->filter, job->out);
-}
-
-static fc_status cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  const sepconv_state *state = prepared;
-  return fc_sepconv_cpu(&state->filter, job->in[0], job->out, job->scratch, job->notes);
-}
-
-static fc_status reference_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  const sepconv_state *state = prepared;
-  return fc_sepconv_ref(&state->filter, job->in[0], job->out, job->notes);
-}
-
-#if FC_HAVE_CUDA
-static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
-  const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
-  const fc_view *in = job->in[0], *out = job->out;
-  if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
-  return fc_sepconv_cuda(filter, in, out, job->stream, job->notes);
-}
-#endif
-
-/* Bytes that stay bytes are summed in integers (sepconv/bytes.cu): other bits than a composed kernel has. */
-static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
-                          fc_device_function *function) {
-  const sepconv *self = instance;
-  (void)host;
-  if (setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) return FC_UNSUPPORTED;
-  return mask2d_describe(setup, "fc_separable", self->ny, self->nx, (const double *const[]){self->x, self->y},
-                         (const int64_t[]){self->nx, self->ny}, 2, function);
-}
-FC_FUSIBLE(extension, describe)
 
 /* ---- descriptor ---------------------------------------------------------------- */
 
@@ -203,11 +132,7 @@ static const fc_operator sepconv_operator = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends =
-        BACKENDS(FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
-                 FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, cuda_process)),
-    .reference = FC_ON_CPU(prepare, release, NULL, reference_process),
-    .extension = extension,
+    SEPCONV_BACKENDS,
 };
 
 SINGLE_OPERATOR_PLUGIN("sepconv", sepconv_operator)

@@ -270,6 +270,9 @@ typedef struct fc_format {
   uint64_t channels; /* sound: bit i is speaker i of WAVEFORMATEXTENSIBLE's mask, channels in that order */
   int64_t time_num, time_den; /* of the first element, in seconds: num / den; den 0 is unknown */
   int64_t framed; /* of overlapping frames (stft): how many samples they were cut from; 0 is unknown */
+  /* Images and arrays: the value of white, 255 of 8-bit files, whatever type the samples are in by now. The
+   * host sets it where codes come in; `out` begins with the input's. 0: not known, as of floats in a file. */
+  double white;
 } fc_format;
 
 /* The whole axis is needed whatever the output; the input view then spans it. */

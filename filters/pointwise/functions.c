@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "filters/base/power.h"
+
 static const char copy_text[] = "struct fc_copy {\n"
                                 "  FC_DEVICE real operator()(real v) const { return v; }\n"
                                 "};\n";
@@ -23,6 +25,35 @@ static const char clamp_text[] =
     "  real low, high;\n"
     "  FC_DEVICE real operator()(real v) const { return fc_at_most(fc_at_least(v, low), high); }\n"
     "};\n";
+static const char affine_text[] =
+    "struct fc_affine {\n"
+    "  real factor, to;\n"
+    "  FC_DEVICE real operator()(real v) const { return fc_fma(v, factor, to); }\n"
+    "};\n";
+static const char affines_text[] =
+    "template <int C> struct fc_affines {\n"
+    "  real pairs[C][2];\n"
+    "  FC_DEVICE void operator()(const real (&x)[C], real (&y)[C]) const {\n"
+    "#pragma unroll\n"
+    "    for (int c = 0; c < C; c++) y[c] = fc_fma(x[c], pairs[c][0], pairs[c][1]);\n"
+    "  }\n"
+    "};\n";
+#define FC_SHARED_CODE(...) #__VA_ARGS__
+static const char curve_text[] = FC_POWER_TEXT
+#include "filters/base/power.inc"
+#include "filters/pointwise/curve.inc"
+    "\ntemplate <int POWER> struct fc_curve {\n"
+    "  real from, factor, most, exponent, span, to;\n"
+    "  FC_DEVICE real operator()(real v) const {\n"
+    "    return fc_curve_value(v, from, factor, most, exponent, span, to, POWER);\n"
+    "  }\n"
+    "};\n"
+    "template <int KEEPS> struct fc_threshold {\n"
+    "  real level, above, below;\n"
+    "  FC_DEVICE real operator()(real v) const { return fc_threshold_value(v, level, above, below, KEEPS); "
+    "}\n"
+    "};\n";
+#undef FC_SHARED_CODE
 static const char gains_text[] = "template <int C> struct fc_gains {\n"
                                  "  real factor[C];\n"
                                  "  FC_DEVICE void operator()(const real (&x)[C], real (&y)[C]) const {\n"
@@ -89,6 +120,17 @@ static double larger(double a, double b) {
   return a >= b || isnan(a) ? a : b;
 }
 
+/* Without an upper limit nothing is known of how large a power is. */
+static void set_curve(const fc_pointwise *p, fc_device_function *f) {
+  const int32_t power = p->exponent != 1;
+  if (isfinite(p->high))
+    f->growth = 1e-6, f->offset = fabs(p->span) * pow(p->high, p->exponent) + fabs(p->to);
+  if (power) f->flags |= FC_FUNCTION_ALONE;
+  if (p->span >= 0 && p->to >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
+  set(f, curve_text, 0, 0, "fc_curve", &power, 1);
+  set_numbers(f, p->compute, (const double[]){p->from, p->factor, p->high, p->exponent, p->span, p->to}, 6);
+}
+
 void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   switch (p->form) {
   case FC_POINTWISE_SCALE:
@@ -110,6 +152,19 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
     set(f, clamp_text, 0, 0, "fc_clamp", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->low, p->high}, 2);
     break;
+  case FC_POINTWISE_AFFINE:
+    f->growth = fabs(p->factor), f->offset = fabs(p->to);
+    if (p->factor >= 0 && p->to >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
+    set(f, affine_text, 0, 0, "fc_affine", NULL, 0);
+    set_numbers(f, p->compute, (const double[]){p->factor, p->to}, 2);
+    break;
+  case FC_POINTWISE_CURVE: set_curve(p, f); break;
+  case FC_POINTWISE_THRESHOLD:
+    f->growth = p->keeps != 0, f->offset = p->keeps ? 0 : fmax(fabs(p->low), fabs(p->high));
+    if (p->keeps || (p->low >= 0 && p->high >= 0)) f->flags |= FC_FUNCTION_NONNEGATIVE;
+    set(f, curve_text, 0, 0, "fc_threshold", &p->keeps, 1);
+    set_numbers(f, p->compute, (const double[]){p->from, p->high, p->low}, 3);
+    break;
   default: set(f, copy_text, 0, 0, "fc_copy", NULL, 0); f->flags |= FC_FUNCTION_SELECTS, f->growth = 1;
   }
 }
@@ -122,6 +177,17 @@ fc_status fc_function_gains(int compute, const double *factors, int64_t channels
   f->growth = 0;
   for (int64_t c = 0; c < channels; c++) f->growth = larger(f->growth, fabs(factors[c]));
   f->flags |= sign_of(factors, channels, FC_FUNCTION_NONNEGATIVE);
+  return FC_OK;
+}
+
+fc_status fc_function_affines(int compute, const double *pairs, int64_t channels, fc_device_function *f) {
+  if (channels < 1 || channels > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
+  const int32_t count = (int32_t)channels;
+  set(f, affines_text, (uint32_t)count, (uint32_t)count, "fc_affines", &count, 1);
+  set_numbers(f, compute, pairs, 2 * (uint32_t)count);
+  f->growth = 0;
+  for (int64_t c = 0; c < channels; c++)
+    f->growth = larger(f->growth, fabs(pairs[2 * c])), f->offset = larger(f->offset, fabs(pairs[2 * c + 1]));
   return FC_OK;
 }
 

@@ -25,6 +25,10 @@ FC_FILTERS_API void fc_function_pointwise(const fc_pointwise *p, fc_device_funct
 FC_FILTERS_API fc_status fc_function_gains(int compute, const double *factors, int64_t channels,
                                            fc_device_function *f);
 
+/* v * factor + term for each of so many channels, rounded once: pairs of the two. FC_UNSUPPORTED as above. */
+FC_FILTERS_API fc_status fc_function_affines(int compute, const double *pairs, int64_t channels,
+                                             fc_device_function *f);
+
 /* y = M x + v for a pixel's channels: `rows` x `cols` numbers by rows, and `rows` offsets or NULL. Sums run
  * from the offset on, by columns. FC_UNSUPPORTED: there are more channels than FC_FUNCTION_CHANNELS. */
 FC_FILTERS_API fc_status fc_function_matrix(int compute, const double *matrix, const double *offsets,

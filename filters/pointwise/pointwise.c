@@ -5,7 +5,11 @@
  * back; without the conversions where the views already hold the compute type.
  */
 #include "filters/pointwise/pointwise.h"
+
+#include <math.h>
+
 #include "filters/base/lines.h"
+#include "filters/pointwise/curve.h"
 #include "filters/pointwise/pointwise_kernels.h"
 
 /* ---- reference ------------------------------------------------------------ */
@@ -16,6 +20,21 @@ static double number_at(const void *numbers, int compute, int64_t i) {
 
 static double rounded(double v, int compute) {
   return compute == FC_F64 ? v : (double)(float)v;
+}
+
+static double affine(const fc_pointwise *p, double v, int64_t channel) {
+  const double factor = p->factors ? number_at(p->factors, p->compute, 2 * channel) : p->factor;
+  const double add = p->factors ? number_at(p->factors, p->compute, 2 * channel + 1) : p->to;
+  return p->compute == FC_F64 ? fma(v, factor, add) : (double)fmaf((float)v, (float)factor, (float)add);
+}
+
+/* By the one definition that there is, in either type. */
+static double curve(const fc_pointwise *p, double v) {
+  const int power = p->exponent != 1;
+  if (p->compute == FC_F64)
+    return fc_curve_value_f64(v, p->from, p->factor, p->high, p->exponent, p->span, p->to, power);
+  return (double)fc_curve_value_f32((float)v, (float)p->from, (float)p->factor, (float)p->high,
+                                    (float)p->exponent, (float)p->span, (float)p->to, power);
 }
 
 static double apply(const fc_pointwise *p, double v, int64_t frame, int64_t channel) {
@@ -31,6 +50,11 @@ static double apply(const fc_pointwise *p, double v, int64_t frame, int64_t chan
   case FC_POINTWISE_CLAMP:
     if (v < rounded(p->low, p->compute)) return rounded(p->low, p->compute);
     return v > rounded(p->high, p->compute) ? rounded(p->high, p->compute) : v;
+  case FC_POINTWISE_AFFINE: return affine(p, v, channel);
+  case FC_POINTWISE_CURVE: return curve(p, v);
+  case FC_POINTWISE_THRESHOLD:
+    return fc_threshold_value_f64(v, rounded(p->from, p->compute), rounded(p->high, p->compute),
+                                  rounded(p->low, p->compute), p->keeps);
   default: return v;
   }
 }
@@ -49,12 +73,33 @@ fc_status fc_pointwise_ref(const fc_pointwise *p, const fc_view *in, const fc_vi
   return FC_OK;
 }
 
+/* ---- tables ---------------------------------------------------------------- */
+
+int fc_pointwise_wants_table(const fc_pointwise *p, int dtype) {
+  return p->form == FC_POINTWISE_CURVE && p->exponent != 1 && (dtype == FC_U8 || dtype == FC_U16);
+}
+
+int64_t fc_pointwise_codes(int dtype) {
+  return dtype == FC_U8 ? 256 : 65536;
+}
+
+void fc_pointwise_table(const fc_pointwise *p, int kind, int dtype, void *table) {
+  const fc_scaling map = fc_scaling_of(kind, dtype);
+  for (int64_t code = 0; code < fc_pointwise_codes(dtype); code++) {
+    const double v = apply(p, ((double)code - map.bias) * map.scale, 0, 0);
+    if (p->compute == FC_F64)
+      ((double *)table)[code] = v;
+    else
+      ((float *)table)[code] = (float)v;
+  }
+}
+
 /* ---- vectorised ------------------------------------------------------------- */
 
-#define TILE 2048 /* elements: input, output and factors of one fit 32 KiB in f32 */
+#define TILE 2048 /* elements: input, output, factors and terms of one are 32 KiB in f32 */
 
 size_t fc_pointwise_cpu_scratch(const fc_pointwise *p) {
-  return 3 * TILE * fc_dtype_size(p->compute);
+  return 4 * TILE * fc_dtype_size(p->compute);
 }
 
 /* What stays the same throughout a call. */
@@ -73,8 +118,8 @@ typedef struct walk {
 
 /* The numbers of one line: doubles hold floats exactly. */
 typedef struct numbers {
-  double from, factor;
-  int each; /* factors from the pattern instead */
+  double from, factor, to;
+  int each; /* factors and terms from the pattern instead */
 } numbers;
 
 static void load(const walk *w, char *to, const char *from, int64_t stride, int64_t count) {
@@ -93,26 +138,64 @@ static void store(const walk *w, char *to, int64_t stride, const char *from, int
 
 static void compute_f32(const walk *w, float *to, const float *from, int64_t count, numbers n) {
   const fc_pointwise *p = w->p;
-  if (n.each)
-    w->kernels->scale_each_f32(to, from, count, (const float *)w->pattern);
-  else if (p->form == FC_POINTWISE_SCALE)
-    w->kernels->scale_f32(to, from, count, (float)n.factor);
-  else if (p->form == FC_POINTWISE_MAP)
+  const float *each = (const float *)w->pattern;
+  switch (p->form) {
+  case FC_POINTWISE_SCALE:
+    if (n.each)
+      w->kernels->scale_each_f32(to, from, count, each);
+    else
+      w->kernels->scale_f32(to, from, count, (float)n.factor);
+    break;
+  case FC_POINTWISE_AFFINE:
+    if (n.each)
+      w->kernels->affine_each_f32(to, from, count, each, each + TILE);
+    else
+      w->kernels->affine_f32(to, from, count, (float)n.factor, (float)n.to);
+    break;
+  case FC_POINTWISE_MAP:
     w->kernels->map_f32(to, from, count, (float)n.from, (float)n.factor, (float)p->to);
-  else
-    w->kernels->clamp_f32(to, from, count, (float)p->low, (float)p->high);
+    break;
+  case FC_POINTWISE_CURVE: w->kernels->curve_f32(to, from, count, p); break;
+  case FC_POINTWISE_THRESHOLD: w->kernels->threshold_f32(to, from, count, p); break;
+  default: w->kernels->clamp_f32(to, from, count, (float)p->low, (float)p->high);
+  }
 }
 
 static void compute_f64(const walk *w, double *to, const double *from, int64_t count, numbers n) {
   const fc_pointwise *p = w->p;
-  if (n.each)
-    w->kernels->scale_each_f64(to, from, count, (const double *)w->pattern);
-  else if (p->form == FC_POINTWISE_SCALE)
-    w->kernels->scale_f64(to, from, count, n.factor);
-  else if (p->form == FC_POINTWISE_MAP)
-    w->kernels->map_f64(to, from, count, n.from, n.factor, p->to);
+  const double *each = (const double *)w->pattern;
+  switch (p->form) {
+  case FC_POINTWISE_SCALE:
+    if (n.each)
+      w->kernels->scale_each_f64(to, from, count, each);
+    else
+      w->kernels->scale_f64(to, from, count, n.factor);
+    break;
+  case FC_POINTWISE_AFFINE:
+    if (n.each)
+      w->kernels->affine_each_f64(to, from, count, each, each + TILE);
+    else
+      w->kernels->affine_f64(to, from, count, n.factor, n.to);
+    break;
+  case FC_POINTWISE_MAP: w->kernels->map_f64(to, from, count, n.from, n.factor, p->to); break;
+  case FC_POINTWISE_CURVE: w->kernels->curve_f64(to, from, count, p); break;
+  case FC_POINTWISE_THRESHOLD: w->kernels->threshold_f64(to, from, count, p); break;
+  default: w->kernels->clamp_f64(to, from, count, p->low, p->high);
+  }
+}
+
+/* The results of codes, which the table has. */
+static void look_up(const walk *w, char *to, const char *from, int64_t step, int64_t count) {
+  const fc_pointwise_kernels *k = w->kernels;
+  const int single = w->p->compute == FC_F32;
+  if (w->in_dtype == FC_U8 && single)
+    k->look_up_u8_f32((float *)to, from, step, count, w->p->table);
+  else if (w->in_dtype == FC_U8)
+    k->look_up_u8_f64((double *)to, from, step, count, w->p->table);
+  else if (single)
+    k->look_up_u16_f32((float *)to, from, step, count, w->p->table);
   else
-    w->kernels->clamp_f64(to, from, count, p->low, p->high);
+    k->look_up_u16_f64((double *)to, from, step, count, w->p->table);
 }
 
 static void filter_line(const walk *w, const char *from, int64_t in_step, char *to, int64_t out_step,
@@ -123,6 +206,11 @@ static void filter_line(const walk *w, const char *from, int64_t in_step, char *
     char *out = to + i * out_step;
     int direct = w->out_direct && out_step == w->size;
     char *made = direct ? out : w->output;
+    if (w->p->table) {
+      look_up(w, made, in, in_step, count);
+      if (!direct) store(w, out, out_step, made, count);
+      continue;
+    }
     if (!w->in_direct || in_step != w->size) {
       load(w, w->input, in, in_step, count);
       in = w->input;
@@ -140,8 +228,12 @@ static void filter_line(const walk *w, const char *from, int64_t in_step, char *
 }
 
 static numbers numbers_of(const fc_pointwise *p, int64_t frame, int64_t channel) {
-  numbers n = {p->from, p->factor, 0};
+  numbers n = {p->from, p->factor, p->to, 0};
   if (p->form == FC_POINTWISE_SCALE && p->factors) n.factor = number_at(p->factors, p->compute, channel);
+  if (p->form == FC_POINTWISE_AFFINE && p->factors) {
+    n.factor = number_at(p->factors, p->compute, 2 * channel);
+    n.to = number_at(p->factors, p->compute, 2 * channel + 1);
+  }
   if (p->form == FC_POINTWISE_MAP && p->frames) {
     n.from = number_at(p->frames, p->compute, 2 * frame);
     n.factor = number_at(p->frames, p->compute, 2 * frame + 1);
@@ -149,16 +241,19 @@ static numbers numbers_of(const fc_pointwise *p, int64_t frame, int64_t channel)
   return n;
 }
 
-/* The factors of interleaved channels, over and over; a tile is whole groups of them. */
+/* The factors of interleaved channels, over and over, and behind them their terms; a tile is whole groups. */
 static void fill_pattern(walk *w, int64_t channels) {
+  const int pairs = w->p->form == FC_POINTWISE_AFFINE;
   w->tile = TILE - TILE % channels;
-  for (int64_t i = 0; i < w->tile; i++) {
-    double factor = number_at(w->p->factors, w->p->compute, i % channels);
-    if (w->p->compute == FC_F64)
-      ((double *)w->pattern)[i] = factor;
-    else
-      ((float *)w->pattern)[i] = (float)factor;
-  }
+  for (int part = 0; part <= pairs; part++)
+    for (int64_t i = 0; i < w->tile; i++) {
+      const double number =
+          number_at(w->p->factors, w->p->compute, pairs ? 2 * (i % channels) + part : i % channels);
+      if (w->p->compute == FC_F64)
+        ((double *)w->pattern)[part * TILE + i] = number;
+      else
+        ((float *)w->pattern)[part * TILE + i] = (float)number;
+    }
 }
 
 static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out, char *scratch,
@@ -189,7 +284,8 @@ fc_status fc_pointwise_cpu(const fc_pointwise *p, const fc_view *in, const fc_vi
                            uint32_t *notes) {
   walk w = walk_of(p, in, out, scratch, notes);
   int64_t channels = out->shape[FC_AXIS_C];
-  int varies = p->form == FC_POINTWISE_SCALE && p->factors && channels > 1;
+  int varies =
+      (p->form == FC_POINTWISE_SCALE || p->form == FC_POINTWISE_AFFINE) && p->factors && channels > 1;
   fc_lines l = fc_lines_of(in, out, !varies || channels <= TILE / 2);
   int each = varies && l.channels == 1;
   if (each) fill_pattern(&w, channels);

@@ -5,6 +5,7 @@
 // a common one a thread moves EACH times 16 bytes (pointwise_dense); else EACH elements, as far apart
 // as a line has threads: the shorter lines are, the more of them share a block. Columns are lines where
 // rows are shorter. Multiplications and additions round one by one, as on the CPU.
+#include "filters/base/power.h"
 #include "filters/gpu/lines.cuh"
 #include "filters/gpu/packs.cuh"
 #include "filters/pointwise/pointwise.h"
@@ -33,9 +34,31 @@ __device__ __forceinline__ double add(double a, double b) {
   return __dadd_rn(a, b);
 }
 
+__device__ __forceinline__ float fused(float a, float b, float c) {
+  return __fmaf_rn(a, b, c);
+}
+__device__ __forceinline__ double fused(double a, double b, double c) {
+  return __fma_rn(a, b, c);
+}
+
+// curve.inc in both types.
+template <typename real> __device__ __forceinline__ real fc_at_least(real v, real low) {
+  return v < low ? low : v;
+}
+template <typename real> __device__ __forceinline__ real fc_at_most(real v, real high) {
+  return v > high ? high : v;
+}
+template <typename real> struct shared {
+#define FC_SHARED_CODE(...) __VA_ARGS__
+#define FC_DEVICE           static __device__ __forceinline__
+#include "filters/pointwise/curve.inc"
+#undef FC_DEVICE
+#undef FC_SHARED_CODE
+};
+
 template <typename F> struct operation {
-  int form;
-  F from, factor, to, low, high;
+  int form, keeps;
+  F from, factor, to, low, high, span;
   const F *factors, *frames;
   int64_t group; // interleaved channels with a factor each: their number; else 1
 
@@ -44,19 +67,25 @@ template <typename F> struct operation {
     case FC_POINTWISE_SCALE: return multiply(v, factor);
     case FC_POINTWISE_MAP: return add(multiply(add(v, -from), factor), to);
     case FC_POINTWISE_CLAMP: return v < low ? low : v > high ? high : v;
+    case FC_POINTWISE_AFFINE: return fused(v, factor, to);
+    case FC_POINTWISE_CURVE: return shared<F>::fc_curve_value(v, from, factor, high, F(1), span, to, 0);
+    case FC_POINTWISE_THRESHOLD: return shared<F>::fc_threshold_value(v, from, high, low, keeps);
     default: return v;
     }
   }
 };
 
 template <typename F> operation<F> operation_of(const fc_pointwise *p, int64_t group) {
+  const bool each = p->form == FC_POINTWISE_SCALE || p->form == FC_POINTWISE_AFFINE;
   operation<F> o = {p->form,
+                    p->keeps,
                     static_cast<F>(p->from),
                     static_cast<F>(p->factor),
                     static_cast<F>(p->to),
                     static_cast<F>(p->low),
                     static_cast<F>(p->high),
-                    p->form == FC_POINTWISE_SCALE ? static_cast<const F *>(p->factors) : nullptr,
+                    static_cast<F>(p->span),
+                    each ? static_cast<const F *>(p->factors) : nullptr,
                     p->form == FC_POINTWISE_MAP ? static_cast<const F *>(p->frames) : nullptr,
                     group};
   return o;
@@ -68,11 +97,19 @@ __device__ __forceinline__ int64_t place_in_group(int64_t i, int64_t group) {
   return static_cast<uint32_t>(i) % static_cast<uint32_t>(group);
 }
 
+// The numbers of channel c.
+template <typename F> __device__ __forceinline__ void set_channel(operation<F> &op, int64_t c) {
+  if (op.form == FC_POINTWISE_AFFINE)
+    op.factor = op.factors[2 * c], op.to = op.factors[2 * c + 1];
+  else
+    op.factor = op.factors[c];
+}
+
 // What the operation is for one line: frame n, channel c.
 template <typename F>
 __device__ __forceinline__ operation<F> operation_for(const operation<F> &op, int64_t n, int64_t c) {
   operation<F> mine = op;
-  if (op.factors && op.group == 1) mine.factor = op.factors[c];
+  if (op.factors && op.group == 1) set_channel(mine, c);
   if (op.frames) mine.from = op.frames[2 * n], mine.factor = op.frames[2 * n + 1];
   return mine;
 }
@@ -103,7 +140,7 @@ __global__ void __launch_bounds__(THREADS)
       for (int k = 0; k < EACH; k++) {
         const int64_t i = base + k * apart;
         if (i >= lines.length) break;
-        if (op.group > 1) mine.factor = op.factors[place_in_group(i, op.group)];
+        if (op.group > 1) set_channel(mine, place_in_group(i, op.group));
         fc_dev_store_any<F>(to + i * lines.out_step, out.dtype, mine.apply(v[k]), out_map, notes);
       }
     }
@@ -123,6 +160,26 @@ __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int
     }
     break;
   }
+  case FC_POINTWISE_AFFINE: {
+    int64_t place = op.group > 1 ? place_in_group(i, op.group) : 0;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      v[k] = op.group > 1 ? fused(v[k], op.factors[2 * place], op.factors[2 * place + 1])
+                          : fused(v[k], op.factor, op.to);
+      if (++place >= op.group) place = 0;
+    }
+    break;
+  }
+  case FC_POINTWISE_CURVE:
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      v[k] = shared<F>::fc_curve_value(v[k], op.from, op.factor, op.high, F(1), op.span, op.to, 0);
+    break;
+  case FC_POINTWISE_THRESHOLD:
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      v[k] = shared<F>::fc_threshold_value(v[k], op.from, op.high, op.low, op.keeps);
+    break;
   case FC_POINTWISE_MAP:
 #pragma unroll
     for (int k = 0; k < N; k++) v[k] = add(multiply(add(v[k], -op.from), op.factor), op.to);
@@ -246,7 +303,7 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   fc_lines lines = fc_lines_of(in, out, 1);
   const int64_t count = lines.frames * lines.rows * lines.channels;
   if (count == 0 || lines.length == 0) return FC_OK;
-  const bool varies = p->form == FC_POINTWISE_SCALE && p->factors;
+  const bool varies = (p->form == FC_POINTWISE_SCALE || p->form == FC_POINTWISE_AFFINE) && p->factors;
   const bool together = lines.channels == 1 && out->shape[FC_AXIS_C] > 1;
   const operation<F> op = operation_of<F>(p, varies && together ? out->shape[FC_AXIS_C] : 1);
   fc_lines_merge(&lines, in, out, !op.frames);
@@ -259,10 +316,22 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   return fc_launch_status();
 }
 
+// A curve with a power, which takes the registers of all other forms together, is a kernel of its own:
+// plain, for composed ones are run where there are any.
+struct power_curve {
+  double from, factor, most, exponent, span, to;
+  template <typename F> __device__ F operator()(F v) const {
+    return shared<F>::fc_curve_value(v, F(from), F(factor), F(most), F(exponent), F(span), F(to), 1);
+  }
+};
+
 } // namespace
 
 extern "C" fc_status fc_pointwise_cuda(const fc_pointwise *p, const fc_view *in, const fc_view *out,
                                        void *stream, uint32_t *notes) {
+  if (p->form == FC_POINTWISE_CURVE && p->exponent != 1)
+    return fc_dev_map_samples(in, out, power_curve{p->from, p->factor, p->high, p->exponent, p->span, p->to},
+                              p->compute, stream, notes);
   return fc_dispatch_compute(p->compute, [&](auto f) {
     using F = decltype(f);
     return fc_dispatch_dtype(in->dtype, [&](auto t) {

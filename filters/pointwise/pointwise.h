@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pointwise.h - operations on each sample by itself: scaling, mapping one range onto
- * another, limiting, and plain conversion between element types.
+ * another, limiting, tone curves, thresholds, and plain conversion between element types.
  *
- * Every operation is a fixed sequence of single roundings in the compute type, on the
- * CPU and on a device, so that results are the same to the bit wherever and however
+ * Every operation is a fixed sequence of single roundings in the compute type (powers in double, power.inc),
+ * on the CPU and on a device, so that results are the same to the bit wherever and however
  * they are made.
  *
  * Views: any strides, element types and kinds, equal shapes, any of them 0. `out` may
@@ -21,11 +21,17 @@
 FC_BEGIN_DECLS
 
 typedef enum fc_pointwise_form {
-  FC_POINTWISE_COPY,  /* v */
-  FC_POINTWISE_SCALE, /* v * factor */
-  FC_POINTWISE_MAP,   /* (v - from) * factor + to */
-  FC_POINTWISE_CLAMP  /* low where v < low, high where v > high, else v (a NaN too) */
+  FC_POINTWISE_COPY,     /* v */
+  FC_POINTWISE_SCALE,    /* v * factor */
+  FC_POINTWISE_MAP,      /* (v - from) * factor + to */
+  FC_POINTWISE_CLAMP,    /* low where v < low, high where v > high, else v (a NaN too) */
+  FC_POINTWISE_AFFINE,   /* v * factor + to, rounded once */
+  FC_POINTWISE_CURVE,    /* t ^ exponent * span + to, t = (v - from) * factor limited to 0 .. high */
+  FC_POINTWISE_THRESHOLD /* high where v > from, else low; with `keeps` v on one side and 0 on the other */
 } fc_pointwise_form;
+
+#define FC_POINTWISE_KEEPS_ABOVE 1 /* v where v > from, else 0 */
+#define FC_POINTWISE_KEEPS_BELOW 2 /* 0 where v > from, else v */
 
 typedef struct fc_pointwise {
   int32_t form;    /* fc_pointwise_form */
@@ -33,12 +39,23 @@ typedef struct fc_pointwise {
   fc_isa isa;      /* for fc_pointwise_cpu */
   double from, factor, to;
   double low, high;
-  /* SCALE: a factor for each channel, of the compute type, or NULL. */
+  double exponent, span; /* of a curve */
+  int32_t keeps;         /* FC_POINTWISE_KEEPS_*, of a threshold, or 0 */
+  /* SCALE: a factor for each channel, of the compute type, or NULL; AFFINE: `factor` and `to` of each. */
   const void *factors; /* in the memory of the views */
   /* MAP: `from` and `factor` of each frame (element of N) instead of those above: pairs of
    * the compute type, or NULL. */
   const void *frames; /* in the memory of the views */
+  /* For fc_pointwise_cpu of u8 or u16: the results for all codes in the compute type, as
+   * fc_pointwise_table makes them, or NULL. */
+  const void *table;
 } fc_pointwise;
+
+/* Are results of codes of this type had more quickly from a table than made? */
+FC_FILTERS_API int fc_pointwise_wants_table(const fc_pointwise *p, int dtype);
+/* Elements of such a table; the results of the codes of this kind and type. */
+FC_FILTERS_API int64_t fc_pointwise_codes(int dtype);
+FC_FILTERS_API void fc_pointwise_table(const fc_pointwise *p, int kind, int dtype, void *table);
 
 /* The definition, an element at a time, in double but for the final rounding to the
  * compute type. `notes` as for fc_store_f32. */

@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pointwise_kernels.c - plain loops that the compiler vectorises, each rounding once an
- * operation: contraction is off, and there is no fused multiply-add on purpose, for not every
- * machine has one.
+ * operation: contraction is off. Only the affine form is a fused multiply-add, which a machine without the
+ * instruction leaves to libm: slow there, but the same bits.
  */
 #include "filters/pointwise/pointwise_kernels.h"
+
+#include <math.h>
+
+#include "filters/pointwise/curve.h"
+
+#define FUSED_f32 fmaf
+#define FUSED_f64 fma
+
+#define DEFINE_LOOK_UP(F, S, T, NAME)                                                                        \
+  static void look_up_##NAME##_##S(F *restrict to, const void *restrict from, int64_t step, int64_t count,   \
+                                   const F *restrict table) {                                                \
+    if (step == (int64_t)sizeof(T))                                                                          \
+      for (int64_t i = 0; i < count; i++) to[i] = table[((const T *)from)[i]];                               \
+    else                                                                                                     \
+      for (int64_t i = 0; i < count; i++) to[i] = table[*(const T *)((const char *)from + i * step)];        \
+  }
 
 #define DEFINE_KERNELS(F, S)                                                                                 \
   static void scale_##S(F *restrict to, const F *restrict from, int64_t count, F factor) {                   \
@@ -23,6 +39,37 @@
       to[i] = v > high ? high : v;                                                                           \
     }                                                                                                        \
   }                                                                                                          \
+  static void affine_##S(F *restrict to, const F *restrict from, int64_t count, F factor, F add) {           \
+    for (int64_t i = 0; i < count; i++) to[i] = FUSED_##S(from[i], factor, add);                             \
+  }                                                                                                          \
+  static void affine_each_##S(F *restrict to, const F *restrict from, int64_t count,                         \
+                              const F *restrict factors, const F *restrict adds) {                           \
+    for (int64_t i = 0; i < count; i++) to[i] = FUSED_##S(from[i], factors[i], adds[i]);                     \
+  }                                                                                                          \
+  static void curve_##S(F *restrict to, const F *restrict from, int64_t count, const fc_pointwise *p) {      \
+    const F low = (F)p->from, factor = (F)p->factor, most = (F)p->high, exponent = (F)p->exponent;           \
+    const F span = (F)p->span, add = (F)p->to;                                                               \
+    if (p->exponent == 1) {                                                                                  \
+      for (int64_t i = 0; i < count; i++)                                                                    \
+        to[i] = fc_curve_value_##S(from[i], low, factor, most, 1, span, add, 0);                             \
+      return;                                                                                                \
+    }                                                                                                        \
+    /* Two loops: of one the compiler makes no vectors. */                                                   \
+    for (int64_t i = 0; i < count; i++) to[i] = fc_curve_part_##S(from[i], low, factor, most);               \
+    for (int64_t i = 0; i < count; i++) to[i] = fc_curve_power_##S(to[i], exponent, span, add);              \
+  }                                                                                                          \
+  static void threshold_##S(F *restrict to, const F *restrict from, int64_t count, const fc_pointwise *p) {  \
+    const F level = (F)p->from, above = (F)p->high, below = (F)p->low;                                       \
+    const int keeps = p->keeps;                                                                              \
+    if (keeps == FC_POINTWISE_KEEPS_ABOVE)                                                                   \
+      for (int64_t i = 0; i < count; i++) to[i] = fc_threshold_value_##S(from[i], level, above, below, 1);   \
+    else if (keeps == FC_POINTWISE_KEEPS_BELOW)                                                              \
+      for (int64_t i = 0; i < count; i++) to[i] = fc_threshold_value_##S(from[i], level, above, below, 2);   \
+    else                                                                                                     \
+      for (int64_t i = 0; i < count; i++) to[i] = fc_threshold_value_##S(from[i], level, above, below, 0);   \
+  }                                                                                                          \
+  DEFINE_LOOK_UP(F, S, uint8_t, u8)                                                                          \
+  DEFINE_LOOK_UP(F, S, uint16_t, u16)                                                                        \
   /* LANES running ranges, because the order of comparisons does not matter but the                          \
    * compiler may not know that without -ffast-math. */                                                      \
   static void range_##S(const F *restrict from, int64_t count, F limit, F *low, F *high) {                   \
@@ -53,6 +100,8 @@ DEFINE_KERNELS(float, f32)
 DEFINE_KERNELS(double, f64)
 
 const fc_pointwise_kernels FC_ISA_NAME(fc_pointwise_kernels) = {
-    scale_f32, scale_f64, scale_each_f32, scale_each_f64, map_f32,
-    map_f64,   clamp_f32, clamp_f64,      range_f32,      range_f64,
+    scale_f32,       scale_f64,       scale_each_f32, scale_each_f64, map_f32,         map_f64,
+    clamp_f32,       clamp_f64,       affine_f32,     affine_f64,     affine_each_f32, affine_each_f64,
+    curve_f32,       curve_f64,       threshold_f32,  threshold_f64,  look_up_u8_f32,  look_up_u8_f64,
+    look_up_u16_f32, look_up_u16_f64, range_f32,      range_f64,
 };

@@ -7,6 +7,7 @@
 #define FC_FILTERS_POINTWISE_KERNELS_H
 
 #include "filters/base/isa.h"
+#include "filters/pointwise/pointwise.h"
 
 typedef struct fc_pointwise_kernels {
   void (*scale_f32)(float *to, const float *from, int64_t count, float factor);
@@ -18,6 +19,23 @@ typedef struct fc_pointwise_kernels {
   void (*map_f64)(double *to, const double *from, int64_t count, double subtract, double factor, double add);
   void (*clamp_f32)(float *to, const float *from, int64_t count, float low, float high);
   void (*clamp_f64)(double *to, const double *from, int64_t count, double low, double high);
+  /* v * factor + add, rounded once: with any instruction set. */
+  void (*affine_f32)(float *to, const float *from, int64_t count, float factor, float add);
+  void (*affine_f64)(double *to, const double *from, int64_t count, double factor, double add);
+  /* Factors and terms of each element. */
+  void (*affine_each_f32)(float *to, const float *from, int64_t count, const float *factors,
+                          const float *adds);
+  void (*affine_each_f64)(double *to, const double *from, int64_t count, const double *factors,
+                          const double *adds);
+  void (*curve_f32)(float *to, const float *from, int64_t count, const fc_pointwise *p);
+  void (*curve_f64)(double *to, const double *from, int64_t count, const fc_pointwise *p);
+  void (*threshold_f32)(float *to, const float *from, int64_t count, const fc_pointwise *p);
+  void (*threshold_f64)(double *to, const double *from, int64_t count, const fc_pointwise *p);
+  /* table[code], of codes `step` bytes apart. */
+  void (*look_up_u8_f32)(float *to, const void *from, int64_t step, int64_t count, const float *table);
+  void (*look_up_u8_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
+  void (*look_up_u16_f32)(float *to, const void *from, int64_t step, int64_t count, const float *table);
+  void (*look_up_u16_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
   /* Widens [*low, *high] by the values within [-limit, limit]; a NaN is not. */
   void (*range_f32)(const float *from, int64_t count, float limit, float *low, float *high);
   void (*range_f64)(const double *from, int64_t count, double limit, double *low, double *high);

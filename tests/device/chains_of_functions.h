@@ -6,10 +6,27 @@
 #ifndef FC_TESTS_CHAINS_OF_FUNCTIONS_H
 #define FC_TESTS_CHAINS_OF_FUNCTIONS_H
 
+#include <math.h>
+
 #include "core/device/compose.h"
+#include "filters/color/color.h"
 #include "filters/pointwise/functions.h"
 
-typedef enum stage_kind { COPY, GAIN, RANGE, CLIP, GAINS, MATRIX, MIX } stage_kind;
+/* From GAINS on they take pixels. */
+typedef enum stage_kind {
+  COPY,
+  GAIN,
+  RANGE,
+  CLIP,
+  AFFINE,
+  CURVE,
+  THRESHOLD,
+  GAINS,
+  AFFINES,
+  MATRIX,
+  COLOR,
+  MIX
+} stage_kind;
 
 typedef struct stage {
   stage_kind kind;
@@ -17,6 +34,7 @@ typedef struct stage {
   gint64 in, out;  /* channels */
   fc_pointwise op; /* of those that are samplewise */
   double matrix[16], offset[4];
+  fc_color_conversion color;
   fc_device_function function; /* looks into the next two; made anew by stage_prepare, also of a copy */
   char entry[FC_FUNCTION_ENTRY];
   double numbers[FC_FUNCTION_BYTES / sizeof(double)];
@@ -24,26 +42,51 @@ typedef struct stage {
 
 /* Makes the text and bytes of a stage whose other fields are set. */
 static inline void stage_prepare(stage *s, int compute) {
+  static const int32_t forms[] = {
+      [COPY] = FC_POINTWISE_COPY,   [GAIN] = FC_POINTWISE_SCALE,          [RANGE] = FC_POINTWISE_MAP,
+      [CLIP] = FC_POINTWISE_CLAMP,  [AFFINE] = FC_POINTWISE_AFFINE,       [CURVE] = FC_POINTWISE_CURVE,
+      [GAINS] = FC_POINTWISE_SCALE, [THRESHOLD] = FC_POINTWISE_THRESHOLD, [AFFINES] = FC_POINTWISE_AFFINE,
+      [MIX] = FC_POINTWISE_COPY};
   s->op.compute = compute;
-  s->op.form = s->kind == COPY    ? FC_POINTWISE_COPY
-               : s->kind == GAIN  ? FC_POINTWISE_SCALE
-               : s->kind == RANGE ? FC_POINTWISE_MAP
-                                  : FC_POINTWISE_CLAMP;
+  s->op.form = forms[s->kind];
   fc_device_function *f = &s->function;
   *f = (fc_device_function){
       .size = sizeof *f, .entry = s->entry, .bytes = s->numbers, .low = 1, .high = 0, .growth = -1};
-  if (s->kind == MATRIX)
+  s->color.compute = compute;
+  if (s->kind == COLOR)
+    fc_color_describe(&s->color, f);
+  else if (s->kind == MATRIX)
     g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == MIX)
     g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
     g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, f), ==, FC_OK);
+  else if (s->kind == AFFINES)
+    g_assert_cmpint(fc_function_affines(compute, s->matrix, s->in, f), ==, FC_OK);
   else
     fc_function_pointwise(&s->op, f);
 }
 
+/* Numbers of a curve or threshold for values about as large as `unit`; `random` is in [0, 1). */
+static inline void stage_set_curve(stage *s, double unit, double random) {
+  if (s->kind != CURVE && s->kind != THRESHOLD) return;
+  s->op.exponent = random < 0.3 ? 1 : 3 * random, s->op.span = unit * (random - 0.3);
+  s->op.keeps = (int32_t)(random * 17) % 3;
+  if (s->kind == CURVE) s->op.factor /= unit, s->op.high = random < 0.6 ? 1 : (double)INFINITY;
+}
+
+/* A conversion of 1 to 4 channels. */
+static inline void stage_set_color(stage *s, double unit, int from, int to) {
+  if (s->kind != COLOR) return;
+  s->color.from = s->in < 3 ? FC_SPACE_GRAY : FC_SPACE_RGB + from % (FC_SPACES - 1);
+  s->color.to = to % FC_SPACES, s->color.extra = s->in % 2 == 0;
+  fc_color_set(&s->color, (const double[]){299, 587, 114}, unit == 1 ? 1 : 255);
+  s->out = fc_space_channels(s->color.to) + s->color.extra;
+}
+
 static inline void stages_describe(const stage *stages, guint n, int kind, fc_compose_stage *to) {
-  static const char *const names[] = {"convert", "gain", "stretch", "clip", "gain", "matrix", "mix"};
+  static const char *const names[] = {"convert",   "gain", "stretch",   "clip",   "normalize", "gamma",
+                                      "threshold", "gain", "normalize", "matrix", "color",     "mix"};
   for (guint i = 0; i < n; i++)
     to[i] = (fc_compose_stage){names[stages[i].kind], &stages[i].function, stages[i].dtype, kind};
 }

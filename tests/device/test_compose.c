@@ -28,6 +28,17 @@ static const stage luma = {
 static const stage rotate = {
     .kind = MATRIX, .dtype = FC_F32, .in = 3, .out = 3, .matrix = {0, 1, 0, 0, 0, 1, 1, 0, 0}};
 
+static const stage curve = {
+    .kind = CURVE, .dtype = FC_F32, .op = {.factor = 1 / 255.0, .high = 1, .exponent = 0.45, .span = 255}};
+static const stage normalize = {
+    .kind = AFFINES, .dtype = FC_F32, .in = 3, .out = 3, .matrix = {0.02, -2, 0.02, -2, 0.02, -2}};
+/* From and to, of three channels. */
+static stage color(int from, int to) {
+  stage s = {.kind = COLOR, .dtype = FC_F32, .in = 3};
+  stage_set_color(&s, 255, from - FC_SPACE_RGB, to);
+  return s;
+}
+static const stage threshold = {.kind = THRESHOLD, .dtype = FC_F32, .op = {.from = 100, .high = 255}};
 static const stage reversed = {.kind = MIX, .dtype = FC_F32, .in = 3, .out = 4};
 
 /* ---- composing -------------------------------------------------------------------- */
@@ -47,7 +58,7 @@ static launch *compose(chain *c, GError **error) {
   gint64 shape[] = {1, 61, 997, c->channels}, out_shape[] = {1, 61, 997, c->channels};
   for (guint i = 0; i < c->n; i++) {
     if (i + 1 == c->n) c->stages[i].dtype = c->out_dtype;
-    if (c->stages[i].kind == MATRIX || c->stages[i].kind == MIX) out_shape[3] = c->stages[i].out;
+    if (c->stages[i].kind >= MATRIX) out_shape[3] = c->stages[i].out;
     stage_prepare(&c->stages[i], c->compute);
   }
   stages_describe(c->stages, c->n, c->kind, described);
@@ -298,6 +309,19 @@ static GPtrArray *corpus(void) {
         c.stages[1] = reversed;
         if (pixels && in == out) g_ptr_array_add(all, g_memdup2(&c, sizeof c));
       }
+  const chain others[] = {images(curve, threshold, FC_U8, FC_U8, 1),
+                          images(curve, normalize, FC_U8, FC_F32, 3), images(gain, curve, FC_F32, FC_F32, 1),
+                          images(gain, normalize, FC_U8, FC_F32, 3)};
+  for (int space = FC_SPACE_GRAY; space < FC_SPACES; space++) {
+    if (space == FC_SPACE_RGB || space == FC_SPACE_LINEAR) continue; /* parts of Lab */
+    const chain to = images(gain, color(FC_SPACE_RGB, space), FC_U8,
+                            space == FC_SPACE_LINEAR ? FC_F32 : FC_U8, 3),
+                from = images(color(MAX(space, FC_SPACE_RGB), FC_SPACE_RGB), gain, FC_U8, FC_U8, 3);
+    g_ptr_array_add(all, g_memdup2(&to, sizeof to));
+    if (space > FC_SPACE_RGB) g_ptr_array_add(all, g_memdup2(&from, sizeof from));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+    g_ptr_array_add(all, g_memdup2(&others[i], sizeof others[i]));
   return all;
 }
 

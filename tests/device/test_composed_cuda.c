@@ -63,6 +63,8 @@ static stage stage_of(stage_kind kind, int dtype, gint64 channels, double unit) 
   s.op.high = unit * g_rand_double_range(numbers, 0.1, 1.2);
   for (int i = 0; i < 16; i++) s.matrix[i] = g_rand_double_range(numbers, -0.9, 0.9);
   for (int i = 0; i < 4; i++) s.offset[i] = unit * g_rand_double_range(numbers, -0.2, 0.2);
+  stage_set_curve(&s, unit, g_rand_double(numbers));
+  stage_set_color(&s, unit, pick(0, 100), pick(0, 100));
   if (kind == MATRIX) s.out = pick(1, 5);
   return s;
 }
@@ -84,7 +86,7 @@ static trial *trial_new(int in_dtype, int out_dtype, gboolean pixels, guint n, g
     const gboolean pixel = pixels && (i == n / 2 || pick(0, 3) == 0);
     int link = t->compute;
     if (integer_links && pick(0, 2)) link = pick(FC_U8, FC_F32 + 1);
-    const stage_kind kind = pixel ? (stage_kind)pick(GAINS, MATRIX + 1) : (stage_kind)pick(COPY, GAINS);
+    const stage_kind kind = pixel ? (stage_kind)pick(GAINS, COLOR + 1) : (stage_kind)pick(COPY, GAINS);
     t->stages[i] = stage_of(kind, i + 1 == n ? out_dtype : link, channels, unit);
     channels = t->stages[i].out;
   }
@@ -153,9 +155,15 @@ static fc_status run_matrix(const stage *s, int compute, const fc_view *in, cons
 
 static fc_status run_stage(const stage *s, int compute, const fc_view *in, const fc_view *out) {
   if (s->kind == MATRIX) return run_matrix(s, compute, in, out);
+  if (s->kind == COLOR) {
+    const fc_status status = fc_color_cuda(&s->color, in, out, NULL, notes);
+    must(cudaDeviceSynchronize() == cudaSuccess, "color");
+    return status;
+  }
   fc_pointwise op = s->op;
-  void *factors = s->kind == GAINS ? to_device(s->function.bytes, s->function.n_bytes) : NULL;
-  if (factors) op.form = FC_POINTWISE_SCALE, op.factors = factors;
+  const gboolean each = s->kind == GAINS || s->kind == AFFINES;
+  void *factors = each ? to_device(s->function.bytes, s->function.n_bytes) : NULL;
+  op.factors = factors;
   const fc_status status = fc_pointwise_cuda(&op, in, out, NULL, notes);
   must(cudaDeviceSynchronize() == cudaSuccess, "pointwise");
   cudaFree(factors);

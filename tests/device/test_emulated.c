@@ -15,6 +15,8 @@
 
 #include "core/base/demand.h"
 #include "core/contract/rows_table.h"
+#include "filters/color/color_math.h"
+#include "filters/pointwise/curve.h"
 #include "tests/device/chains_of_functions.h"
 
 enum { MOST_STAGES = 4, AROUND = 64 };
@@ -54,6 +56,8 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
   s->op.low = unit * real(-1, 0.2), s->op.high = unit * real(0.3, 1.2);
   for (int i = 0; i < 16; i++) s->matrix[i] = real(-0.9, 0.9);
   for (int i = 0; i < 4; i++) s->offset[i] = unit * real(-0.2, 0.2);
+  stage_set_curve(s, unit, real(0, 1));
+  stage_set_color(s, unit, pick(0, 100), pick(0, 100));
   if (kind == MATRIX) s->out = pick(1, 5);
 }
 
@@ -140,7 +144,7 @@ static trial *trial_new(gboolean window) {
     if (i == at) {
       make_window(t, at, kind);
     } else {
-      make_stage(&t->stages[i], (stage_kind)pick(COPY, MATRIX + 1), channels, kind == FC_AUDIO ? 1 : 300);
+      make_stage(&t->stages[i], (stage_kind)pick(COPY, COLOR + 1), channels, kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
       channels = t->stages[i].out;
@@ -176,6 +180,33 @@ static void trial_free(gpointer data) {
 
 /* ---- the plain way ------------------------------------------------------------------ */
 
+/* A curve or threshold, by the definition that the kernels share (curve.inc). */
+static double curve_of(const stage *g, const double *n, double v, gboolean single) {
+  const int power = g->op.exponent != 1;
+  if (g->kind == THRESHOLD) return fc_threshold_value_f64(v, n[0], n[1], n[2], g->op.keeps);
+  if (!single) return fc_curve_value_f64(v, n[0], n[1], n[2], n[3], n[4], n[5], power);
+  return (double)fc_curve_value_f32((float)v, (float)n[0], (float)n[1], (float)n[2], (float)n[3], (float)n[4],
+                                    (float)n[5], power);
+}
+
+/* Likewise a colour (color.inc). */
+static void recolor(const stage *g, const double *v, double *y, gboolean single) {
+  const fc_color_conversion *c = &g->color;
+  double rgb[3] = {0}, n[FC_COLOR_NUMBERS];
+  float from[4], rgb32[3] = {0}, made[3] = {0}, n32[FC_COLOR_NUMBERS];
+  for (int i = 0; i < FC_COLOR_NUMBERS; i++) n[i] = c->numbers[i], n32[i] = (float)n[i];
+  for (int i = 0; i < g->in; i++) from[i] = (float)v[i];
+  if (single) {
+    fc_color_decode_f32(from, rgb32, n32, c->from);
+    fc_color_encode_f32(rgb32, made, n32, c->to);
+    for (int i = 0; i < fc_space_channels(c->to); i++) y[i] = (double)made[i];
+  } else {
+    fc_color_decode_f64(v, rgb, n, c->from);
+    fc_color_encode_f64(rgb, y, n, c->to);
+  }
+  if (c->extra) y[g->out - 1] = v[g->in - 1];
+}
+
 /* A pixel through stages from `from` on up to `to`, in float or double. Returns its channels. */
 static gint64 through(const trial *t, guint from, guint to, double *v, gint64 channels) {
   const gboolean single = t->what.compute == FC_F32;
@@ -183,12 +214,23 @@ static gint64 through(const trial *t, guint from, guint to, double *v, gint64 ch
     const stage *g = &t->stages[s];
     const float *f = t->described[s].function->bytes;
     const double *d = t->described[s].function->bytes;
-    double y[16];
-    const gint64 out = g->kind == MATRIX ? g->out : channels;
+    double y[16], n[6];
+    const gint64 out = g->kind == MATRIX || g->kind == COLOR ? g->out : channels;
+    if (g->kind == COLOR) recolor(g, v, y, single);
 #define N(i)     (single ? (double)f[i] : d[i])
 #define ROUND(x) (single ? (double)(float)(x) : (x))
+    for (int i = 0; i < 6; i++) n[i] = g->kind == CURVE || (g->kind == THRESHOLD && i < 3) ? N(i) : 0;
     for (gint64 c = 0; c < out; c++) {
       switch (g->kind) {
+      case AFFINE:
+      case AFFINES: {
+        const gint64 at = g->kind == AFFINES ? 2 * c : 0;
+        y[c] = single ? (double)fmaf((float)v[c], f[at], f[at + 1]) : fma(v[c], d[at], d[at + 1]);
+        break;
+      }
+      case COLOR: break;
+      case CURVE:
+      case THRESHOLD: y[c] = curve_of(g, n, v[c], single); break;
       case GAIN: y[c] = ROUND(v[c] * N(0)); break;
       case RANGE: y[c] = ROUND(ROUND(ROUND(v[c] - N(0)) * N(1)) + N(2)); break;
       case CLIP:
@@ -260,7 +302,7 @@ static void run_plain(const trial *t, guint8 *to, guint32 *notes) {
   const gboolean window = t->what.window < t->what.n;
   gint64 middle = t->in.shape[3];
   for (guint i = 0; i < t->what.window; i++)
-    if (t->stages[i].kind == MATRIX) middle = t->stages[i].out;
+    if (t->stages[i].kind == MATRIX || t->stages[i].kind == COLOR) middle = t->stages[i].out;
   for (gint64 n = 0; n < out->shape[0]; n++)
     for (gint64 y = 0; y < out->shape[1]; y++)
       for (gint64 x = 0; x < out->shape[2]; x++) {

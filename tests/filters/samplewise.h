@@ -28,8 +28,9 @@ typedef struct trial {
   fc_dither dither;
   fc_stretch stretch;
   fc_gather gather;
-  double factors_f64[TRIAL_CHANNELS]; /* of either type, as the trial computes */
-  float factors_f32[TRIAL_CHANNELS];
+  double factors_f64[2 * TRIAL_CHANNELS]; /* of either type, as the trial computes */
+  float factors_f32[2 * TRIAL_CHANNELS];
+  double table[65536]; /* of either type */
   int32_t channels[TRIAL_CHANNELS];
   signal in, out;
 } trial;
@@ -52,15 +53,17 @@ static inline void sprinkle(signal *s) {
 
 static inline void trial_pointwise(trial *t, int64_t channels) {
   fc_pointwise *p = &t->pointwise;
-  *p = (fc_pointwise){.form = (int32_t)random_int(FC_POINTWISE_COPY, FC_POINTWISE_CLAMP),
+  *p = (fc_pointwise){.form = (int32_t)random_int(FC_POINTWISE_COPY, FC_POINTWISE_THRESHOLD),
                       .compute = random_int(0, 1) ? FC_F64 : FC_F32};
   p->from = random_real() * 300, p->factor = random_real() * 300, p->to = random_real() * 300;
   p->low = random_real() * 300, p->high = p->low + fabs(random_real()) * 300;
-  for (int64_t c = 0; c < channels; c++) {
+  p->exponent = random_int(0, 2) ? fabs(random_real()) * 3 : 1, p->span = random_real() * 300;
+  p->keeps = (int32_t)random_int(0, 2);
+  for (int64_t c = 0; c < 2 * channels; c++) {
     t->factors_f64[c] = random_real() * 300;
     t->factors_f32[c] = (float)t->factors_f64[c];
   }
-  if (p->form == FC_POINTWISE_SCALE && random_int(0, 1))
+  if ((p->form == FC_POINTWISE_SCALE || p->form == FC_POINTWISE_AFFINE) && random_int(0, 1))
     p->factors = p->compute == FC_F64 ? (const void *)t->factors_f64 : (const void *)t->factors_f32;
 }
 
@@ -117,6 +120,10 @@ static inline trial *trial_new(trial_kind kind) {
   }
   t->out = signal_new(media, out, shape, out_lay, FC_AXIS_X, 0, 0);
   trial_pointwise(t, shape[FC_AXIS_C]);
+  if (fc_pointwise_wants_table(&t->pointwise, in) && random_int(0, 1)) {
+    fc_pointwise_table(&t->pointwise, media, in, t->table);
+    t->pointwise.table = t->table;
+  }
   double span = fc_dtype_is_float(out) ? 1 : 255;
   t->dither = (fc_dither){.compute = t->pointwise.compute, .seed = (uint64_t)random_int(0, INT32_MAX)};
   if (kind == TRIAL_DITHER)

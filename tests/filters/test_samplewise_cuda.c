@@ -36,7 +36,7 @@ static void view_from_device(const signal *s, const fc_view *v) {
 static fc_status run_on_device(const trial *t, const fc_view *in, const fc_view *out, uint32_t *notes) {
   fc_pointwise p = t->pointwise;
   fc_gather g = t->gather;
-  size_t factors = TRIAL_CHANNELS * fc_dtype_size(p.compute);
+  size_t factors = 2 * TRIAL_CHANNELS * fc_dtype_size(p.compute);
   void *numbers = p.factors ? to_device(p.factors, factors) : NULL;
   void *channels = g.channels ? to_device(g.channels, sizeof t->channels) : NULL;
   void *scratch = NULL;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * color.c - the reference, the walk of the vectorised version - tiles of a row, a channel after the other -
+ * and the device function.
+ */
+#include "filters/color/color.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "filters/base/lines.h"
+#include "filters/color/color_kernels.h"
+#include "filters/color/color_math.h"
+
+void fc_color_set(fc_color_conversion *c, const double luma[3], double white) {
+  for (int i = 0; i < 3; i++) c->numbers[i] = luma[i];
+  c->numbers[3] = luma[0] + luma[1] + luma[2];
+  c->numbers[4] = white;
+  c->numbers[5] = white > 1 ? (white + 1) / 2 : 0.5;
+}
+
+static int fits(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
+  return in->shape[FC_AXIS_C] == fc_space_channels(c->from) + c->extra &&
+         out->shape[FC_AXIS_C] == fc_space_channels(c->to) + c->extra;
+}
+
+/* ---- reference ------------------------------------------------------------ */
+
+static void convert_pixel(const fc_color_conversion *c, const double *x, double *y) {
+  double rgb[3] = {0}, n[FC_COLOR_NUMBERS];
+  float single[3], rgb32[3] = {0}, y32[3] = {0}, n32[FC_COLOR_NUMBERS];
+  for (int i = 0; i < FC_COLOR_NUMBERS; i++) n32[i] = (float)c->numbers[i], n[i] = c->numbers[i];
+  if (c->compute == FC_F64) {
+    fc_color_decode_f64(x, rgb, n, c->from);
+    fc_color_encode_f64(rgb, y, n, c->to);
+    return;
+  }
+  for (int i = 0; i < 3; i++) single[i] = (float)x[i];
+  fc_color_decode_f32(single, rgb32, n32, c->from);
+  fc_color_encode_f32(rgb32, y32, n32, c->to);
+  for (int i = 0; i < 3; i++) y[i] = (double)y32[i];
+}
+
+fc_status fc_color_ref(const fc_color_conversion *c, const fc_view *in, const fc_view *out, uint32_t *notes) {
+  const int n_in = fc_space_channels(c->from), n_out = fc_space_channels(c->to);
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (!fits(c, in, out)) return FC_UNSUPPORTED;
+  for (int64_t f = 0; f < out->shape[0]; f++)
+    for (int64_t r = 0; r < out->shape[1]; r++)
+      for (int64_t i = 0; i < out->shape[2]; i++) {
+        double x[4] = {0}, y[4] = {0};
+        for (int k = 0; k < n_in + c->extra; k++)
+          fc_load_f64(&x[k], fc_view_at(in, f, r, i, k), 0, 1, in->kind, in->dtype);
+        convert_pixel(c, x, y);
+        if (c->extra) y[n_out] = c->compute == FC_F64 ? x[n_in] : (double)(float)x[n_in];
+        for (int k = 0; k < n_out + c->extra; k++)
+          fc_store_f64(fc_view_at(out, f, r, i, k), 0, &y[k], 1, out->kind, out->dtype, notes);
+      }
+  return FC_OK;
+}
+
+/* ---- vectorised ------------------------------------------------------------- */
+
+#define TILE 512 /* pixels: six channels of doubles are 24 KiB */
+
+size_t fc_color_scratch(const fc_color_conversion *c) {
+  return 6 * TILE * fc_dtype_size(c->compute);
+}
+
+/* `count` pixels from x on of a row. */
+static void convert_tile(const fc_color_conversion *c, const fc_view *in, const fc_view *out,
+                         const char *from, char *to, int64_t count, char *scratch, uint32_t *notes) {
+  const fc_samples_kernels *samples = fc_samples_kernels_of(c->isa);
+  const fc_color_kernels *kernels = FC_ISA_PICK(fc_color_kernels, c->isa);
+  const fc_scaling load = fc_scaling_of(in->kind, in->dtype), store = fc_scaling_of(out->kind, out->dtype);
+  const int64_t size = (int64_t)fc_dtype_size(c->compute), in_step = in->stride[FC_AXIS_X],
+                out_step = out->stride[FC_AXIS_X];
+  const int n_in = fc_space_channels(c->from), n_out = fc_space_channels(c->to), wide = c->compute == FC_F64;
+  char *made = scratch + 3 * TILE * size;
+  for (int pass = 0; pass <= c->extra; pass++) { /* the colours, then what is copied */
+    const int first_in = pass ? n_in : 0, first_out = pass ? n_out : 0;
+    for (int k = 0; k < (pass ? 1 : n_in); k++) {
+      const char *at = from + (first_in + k) * in->stride[FC_AXIS_C];
+      if (wide)
+        samples->load_f64[in->dtype]((double *)(scratch + k * TILE * size), at, in_step, count, load);
+      else
+        samples->load_f32[in->dtype]((float *)(scratch + k * TILE * size), at, in_step, count, load);
+    }
+    if (!pass && wide)
+      kernels->convert_f64(c, (double *)made, (const double *)scratch, TILE, count);
+    else if (!pass)
+      kernels->convert_f32(c, (float *)made, (const float *)scratch, TILE, count);
+    for (int k = 0; k < (pass ? 1 : n_out); k++) {
+      char *at = to + (first_out + k) * out->stride[FC_AXIS_C];
+      const char *values = pass ? scratch : made + k * TILE * size;
+      if (wide)
+        samples->store_f64[out->dtype](at, out_step, (const double *)values, count, store, notes);
+      else
+        samples->store_f32[out->dtype](at, out_step, (const float *)values, count, store, notes);
+    }
+  }
+}
+
+/* Bytes of R G B side by side to bytes of grey: by integers, the same bits. */
+static int is_gray_of_bytes(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
+  return c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY && !c->extra && c->compute == FC_F32 &&
+         in->dtype == FC_U8 && out->dtype == FC_U8 && in->kind != FC_AUDIO && out->kind != FC_AUDIO &&
+         in->stride[FC_AXIS_C] == 1 && in->stride[FC_AXIS_X] == 3 && out->stride[FC_AXIS_X] == 1 &&
+         in->data != out->data;
+}
+
+fc_status fc_color_cpu(const fc_color_conversion *c, const fc_view *in, const fc_view *out, void *scratch,
+                       uint32_t *notes) {
+  const fc_color_kernels *kernels = FC_ISA_PICK(fc_color_kernels, c->isa);
+  const int64_t width = out->shape[FC_AXIS_X];
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (!fits(c, in, out)) return FC_UNSUPPORTED;
+  const int bytes = is_gray_of_bytes(c, in, out);
+  for (int64_t f = 0; f < out->shape[FC_AXIS_N]; f++)
+    for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++) {
+      const char *from = fc_view_at(in, f, y, 0, 0);
+      char *to = fc_view_at(out, f, y, 0, 0);
+      if (bytes) kernels->gray_bytes(c, (uint8_t *)to, (const uint8_t *)from, 3, width);
+      for (int64_t x = 0; !bytes && x < width; x += TILE)
+        convert_tile(c, in, out, from + x * in->stride[FC_AXIS_X], to + x * out->stride[FC_AXIS_X],
+                     width - x < TILE ? width - x : TILE, scratch, notes);
+    }
+  return FC_OK;
+}
+
+/* ---- as a device function --------------------------------------------------- */
+
+#define FC_SHARED_CODE(...) #__VA_ARGS__
+static const char text[] = FC_POWER_TEXT
+#include "filters/base/power.inc"
+#include "filters/color/color.inc"
+    "\ntemplate <int FROM, int TO, int IN, int OUT> struct fc_color {\n"
+    "  real n[6];\n"
+    "  FC_DEVICE void operator()(const real (&x)[IN], real (&y)[OUT]) const {\n"
+    "    real rgb[3] = {0, 0, 0}, made[3] = {0, 0, 0};\n"
+    "    fc_color_decode(x, rgb, n, FROM);\n"
+    "    fc_color_encode(rgb, made, n, TO);\n"
+    "#pragma unroll\n"
+    "    for (int c = 0; c < OUT; c++) y[c] = made[c < 3 ? c : 0];\n"
+    "    if (OUT % 2 == 0) y[OUT - 1] = x[IN - 1];\n"
+    "  }\n"
+    "};\n";
+#undef FC_SHARED_CODE
+
+void fc_color_describe(const fc_color_conversion *c, fc_device_function *f) {
+  const int in = fc_space_channels(c->from) + c->extra, out = fc_space_channels(c->to) + c->extra;
+  const char arguments[] = {
+      (char)('0' + c->from), ',', (char)('0' + c->to), ',', (char)('0' + in), ',', (char)('0' + out), '>', 0};
+  const int powers = c->from == FC_SPACE_LINEAR || c->from == FC_SPACE_LAB || c->to == FC_SPACE_LINEAR ||
+                     c->to == FC_SPACE_LAB;
+  f->source = text, f->in = (uint32_t)in, f->out = (uint32_t)out;
+  strcpy(f->entry, "fc_color<");
+  strcat(f->entry, arguments);
+  if (powers) f->flags |= FC_FUNCTION_ALONE;
+  if (c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY) {
+    f->growth = 1, f->offset = c->numbers[4] * 1e-6;
+    f->flags |= FC_FUNCTION_NONNEGATIVE;
+  }
+  f->align = (uint32_t)fc_dtype_size(c->compute), f->n_bytes = FC_COLOR_NUMBERS * f->align;
+  for (int i = 0; i < FC_COLOR_NUMBERS; i++)
+    if (c->compute == FC_F32)
+      ((float *)f->bytes)[i] = (float)c->numbers[i];
+    else
+      ((double *)f->bytes)[i] = c->numbers[i];
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * color_kernels.h - the loops of color.c, for one instruction set. Channels lie one after the other, `apart`
+ * values from each other.
+ */
+#ifndef FC_FILTERS_COLOR_KERNELS_H
+#define FC_FILTERS_COLOR_KERNELS_H
+
+#include "filters/base/isa.h"
+#include "filters/color/color.h"
+
+typedef struct fc_color_kernels {
+  void (*convert_f32)(const fc_color_conversion *c, float *to, const float *from, int64_t apart,
+                      int64_t count);
+  void (*convert_f64)(const fc_color_conversion *c, double *to, const double *from, int64_t apart,
+                      int64_t count);
+  /* Grey of interleaved bytes: `step` of them a pixel, 3 or 4. */
+  void (*gray_bytes)(const fc_color_conversion *c, uint8_t *to, const uint8_t *from, int64_t step,
+                     int64_t count);
+} fc_color_kernels;
+FC_ISA_DECLARE(fc_color_kernels, fc_color_kernels);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// median.cu - median.h on a CUDA device: a thread a sample. 3 x 3 and 5 x 5 by the networks of
+// median_kernels.inc in registers; other windows by bits: from the highest down, a bit of the median is 1
+// where no more than half of the window lies below that. That reads the window, from the first-level cache,
+// once for each bit of a key.
+#include "filters/gpu/cuda.cuh"
+#include "filters/local/median.h"
+#include "filters/local/median_key.h"
+
+namespace {
+
+constexpr int THREADS = 256;
+
+// An element as its key, an unsigned number of its size.
+template <typename T, int DTYPE> struct element {
+  typedef T key;
+  static __device__ __forceinline__ T load(const char *at) {
+    return static_cast<T>(fc_key_of(*reinterpret_cast<const T *>(at), DTYPE));
+  }
+  static __device__ __forceinline__ void store(char *at, T key) {
+    *reinterpret_cast<T *>(at) = static_cast<T>(fc_key_to(key, DTYPE));
+  }
+};
+
+template <typename T> __device__ __forceinline__ void exchange(T &a, T &b) {
+  const T least = a < b ? a : b;
+  b = a < b ? b : a;
+  a = least;
+}
+
+// The least to the beginning, the greatest to the end.
+template <int COUNT, typename T> __device__ __forceinline__ void spread(T *v) {
+#pragma unroll
+  for (int i = 0; i < COUNT / 2; i++) exchange(v[i], v[COUNT - 1 - i]);
+#pragma unroll
+  for (int i = 1; i <= (COUNT - 1) / 2; i++) exchange(v[0], v[i]);
+#pragma unroll
+  for (int i = COUNT / 2; i < COUNT - 1; i++) exchange(v[i], v[COUNT - 1]);
+}
+
+// What of SIDE x SIDE could still be the median, KEPT of them, and one that comes.
+template <int SIDE, int KEPT, typename E, typename T>
+__device__ __forceinline__ void reduce(T *v, const char *corner, int64_t step_y, int64_t step_x) {
+  spread<KEPT>(v);
+  if constexpr (KEPT > 3) {
+    constexpr int NEXT = 2 * (SIDE * SIDE / 2 + 2) - KEPT;
+    v[0] = E::load(corner + NEXT / SIDE * step_y + NEXT % SIDE * step_x);
+    reduce<SIDE, KEPT - 1, E>(v, corner, step_y, step_x);
+  }
+}
+
+template <int SIDE, typename E>
+__device__ __forceinline__ typename E::key by_network(const char *corner, int64_t step_y, int64_t step_x) {
+  constexpr int FIRST = SIDE * SIDE / 2 + 2;
+  typename E::key v[FIRST];
+#pragma unroll
+  for (int i = 0; i < FIRST; i++) v[i] = E::load(corner + i / SIDE * step_y + i % SIDE * step_x);
+  reduce<SIDE, FIRST, E>(v, corner, step_y, step_x);
+  return v[1];
+}
+
+template <typename E>
+__device__ __forceinline__ typename E::key by_bits(const char *corner, int64_t step_y, int64_t step_x, int nx,
+                                                   int ny) {
+  typedef typename E::key T;
+  const int half = nx * ny / 2;
+  T found = 0;
+  for (int bit = static_cast<int>(8 * sizeof(T)) - 1; bit >= 0; bit--) {
+    const T tried = static_cast<T>(found | static_cast<T>(T{1} << bit));
+    int below = 0;
+    for (int j = 0; j < ny; j++)
+      for (int k = 0; k < nx; k++) below += E::load(corner + j * step_y + k * step_x) < tried;
+    if (below <= half) found = tried;
+  }
+  return found;
+}
+
+template <int SIDE, typename E>
+__global__ void __launch_bounds__(THREADS) median(fc_dev_view in, fc_dev_view out, int nx, int ny) {
+  const int64_t channels = out.shape[FC_AXIS_C], row = out.shape[FC_AXIS_X] * channels;
+  const int64_t rows = out.shape[FC_AXIS_Y], lines = out.shape[FC_AXIS_N] * rows;
+  const int64_t step_y = in.stride[FC_AXIS_Y], step_x = in.stride[FC_AXIS_X];
+  for (int64_t line = blockIdx.y; line < lines; line += gridDim.y)
+    for (int64_t i = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; i < row;
+         i += static_cast<int64_t>(gridDim.x) * THREADS) {
+      const int64_t n = line / rows, y = line % rows, x = i / channels, c = i % channels;
+      const char *corner = in.at(n, y - ny / 2, x - nx / 2, c);
+      if constexpr (SIDE > 0)
+        E::store(out.at(n, y, x, c), by_network<SIDE, E>(corner, step_y, step_x));
+      else
+        E::store(out.at(n, y, x, c), by_bits<E>(corner, step_y, step_x, nx, ny));
+    }
+}
+
+template <typename E>
+fc_status launch(const fc_median *m, const fc_view *in, const fc_view *out, void *stream) {
+  const int64_t row = out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C];
+  const dim3 grid(fc_blocks(row, THREADS, 1 << 20),
+                  fc_blocks(out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y], 1, 65535));
+  const bool square = m->nx == m->ny;
+  return fc_launch(square && m->nx == 3   ? median<3, E>
+                   : square && m->nx == 5 ? median<5, E>
+                                          : median<0, E>,
+                   grid, dim3(THREADS), 0, stream, fc_dev_view_of(in), fc_dev_view_of(out),
+                   static_cast<int>(m->nx), static_cast<int>(m->ny));
+}
+
+} // namespace
+
+fc_status fc_median_cuda(const fc_median *m, const fc_view *in, const fc_view *out, void *stream) {
+  if (in->dtype != out->dtype) return FC_UNSUPPORTED;
+  if (fc_view_count(out) == 0) return FC_OK;
+  switch (in->dtype) {
+  case FC_U8: return launch<element<uint8_t, FC_U8>>(m, in, out, stream);
+  case FC_I16: return launch<element<uint16_t, FC_I16>>(m, in, out, stream);
+  case FC_U16: return launch<element<uint16_t, FC_U16>>(m, in, out, stream);
+  case FC_I32: return launch<element<uint32_t, FC_I32>>(m, in, out, stream);
+  case FC_F32: return launch<element<uint32_t, FC_F32>>(m, in, out, stream);
+  default: return launch<element<uint64_t, FC_F64>>(m, in, out, stream);
+  }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* median.c - the operator median: parameters and terms; the work is filters/local/median.h. */
+#include "filters/local/median.h"
+
+#include <stdlib.h>
+
+#include "plugins/border.h"
+#include "plugins/single.h"
+
+enum { WINDOW, BORDER, VALUE, N_PARAMS };
+
+typedef struct median {
+  const fc_arg *window, *border, *value; /* the host's */
+} median;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  const fc_arg *window = args[WINDOW];
+  fc_status status = border_check(host, args[BORDER], args[VALUE]);
+  for (int64_t i = 0; i < window->count && status == FC_OK; i++)
+    if (window->ints[i] % 2 == 0)
+      status = host->fail(host, FC_INVALID,
+                          "window=%s: a window has a middle, so its sides are odd: say %lld or %lld",
+                          window->text, (long long)window->ints[i] - 1, (long long)window->ints[i] + 1);
+  if (status != FC_OK) return status;
+  median *self = malloc(sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *self = (median){window, args[BORDER], args[VALUE]};
+  *instance = self;
+  return FC_OK;
+}
+
+/* A sound has no rows. */
+static fc_median filter_of(const median *self, const fc_format *in) {
+  const fc_arg *window = self->window;
+  const int64_t ny = window->count > 1 ? window->ints[1] : window->ints[0];
+  return (fc_median){fc_isa_best(), window->ints[0], in->kind == FC_AUDIO ? 1 : ny};
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const median *self = instance;
+  const fc_median m = filter_of(self, terms->in[0]);
+  fc_reach *reach = terms->needs[0]->reach;
+  if (terms->in[0]->kind == FC_AUDIO && self->window->count > 1)
+    return host->fail(host, FC_INVALID, "window=%s: a sound has no rows: give one number",
+                      self->window->text);
+  reach[FC_AXIS_X].before = reach[FC_AXIS_X].after = m.nx / 2;
+  reach[FC_AXIS_Y].before = reach[FC_AXIS_Y].after = m.ny / 2;
+  border_terms(self->border, self->value, terms);
+  terms->work = 6.0 * (double)(m.nx * m.ny);
+  return FC_OK;
+}
+
+/* ---- running ------------------------------------------------------------------ */
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  fc_median *m = malloc(sizeof *m);
+  if (!m) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *m = filter_of(instance, setup->in[0]);
+  *prepared = m;
+  return FC_OK;
+}
+
+static void release(const fc_host *host, void *prepared) {
+  (void)host;
+  free(prepared);
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  return fc_median_scratch(prepared, job->out);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_median_cpu(prepared, job->in[0], job->out, job->scratch);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_median_ref(prepared, job->in[0], job->out, job->scratch);
+}
+
+#if FC_HAVE_CUDA
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_median_cuda(prepared, job->in[0], job->out, job->stream);
+}
+#endif
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_operator median_operator = {
+    .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
+    FC_EVERY_SIGNAL,
+    .name = "median",
+    .summary = "replace each sample by the median around it: takes away specks and clicks",
+    .doc =
+        "The median of a window around each sample, channel by channel, as OpenCV's medianBlur and "
+        "scipy.ndimage.median_filter: specks smaller than half the window go, edges stay sharp. Samples are "
+        "copied, whatever their type; NaN counts as larger than any number.\n\n"
+        "3 x 3 and 5 x 5 are quick on any type. Larger windows cost about their height a sample with 8 and "
+        "16 "
+        "bits, and about their area with floats: convert:u8 or convert:u16 ahead is worth it there.\n\n"
+        "Of sound it is the median of so many samples.",
+    .examples = FC_TEXTS("median:3", "median:5", "median:7,3:border=replicate", "median:1,5"),
+    FC_OPERATOR_PARAMS(
+        FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "window",
+                 "The sides of the window, odd: one number, or columns and rows, apart by a comma or x.",
+                 "samples", NULL, FC_INT_BETWEEN(1, FC_MEDIAN_MOST), NULL, NULL, NULL),
+        BORDER_PARAM, BORDER_VALUE_PARAM),
+    .create = create,
+    .destroy = free,
+    .negotiate = negotiate,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
+};
+SINGLE_OPERATOR_PLUGIN("median", median_operator)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * normalize.c - the operator normalize: images as networks take them, (v / white - mean) / std; one fused
+ * multiply-add a sample, by filters/pointwise/pointwise.h.
+ */
+#include "plugins/meaning.h"
+#include "plugins/pointwise.h"
+#include "plugins/white.h"
+
+enum { PRESET, MEAN, STD, WHITE, N_PARAMS };
+enum { NONE, IMAGENET, CLIP, SIGNED };
+
+#define MOST 1024 /* channels with a mean of their own */
+
+typedef struct normalize {
+  const fc_arg *white;
+  const double *mean, *std;
+  int64_t n_mean, n_std;
+  double pairs[2 * MOST]; /* of the setup that was looked at last */
+} normalize;
+
+/* ---- create ------------------------------------------------------------------ */
+
+static const struct {
+  int64_t count;
+  double mean[3], std[3];
+} presets[] = {
+    [NONE] = {1, {0}, {1}},
+    [IMAGENET] = {3, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
+    [CLIP] = {3, {0.48145466, 0.4578275, 0.40821073}, {0.26862954, 0.26130258, 0.27577711}},
+    [SIGNED] = {1, {0.5}, {0.5}},
+};
+
+static fc_status check_std(const fc_host *host, const fc_arg *std) {
+  for (int64_t i = 0; i < std->count; i++)
+    if (!(std->floats[i] > 0))
+      return host->fail(host, FC_INVALID, "std=%s: a standard deviation is divided by, so it is above 0",
+                        std->text);
+  return FC_OK;
+}
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
+  const int preset = (int)args[PRESET]->ints[0];
+  if (args[PRESET]->given && (args[MEAN]->given || args[STD]->given))
+    return host->fail(host, FC_INVALID, "%s is a mean and a std: give it, or those", args[PRESET]->text);
+  fc_status status = check_std(host, args[STD]);
+  if (status != FC_OK) return status;
+  normalize *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  self->white = args[WHITE];
+  self->mean = presets[preset].mean, self->std = presets[preset].std;
+  self->n_mean = self->n_std = presets[preset].count;
+  if (args[MEAN]->given) self->mean = args[MEAN]->floats, self->n_mean = args[MEAN]->count;
+  if (args[STD]->given) self->std = args[STD]->floats, self->n_std = args[STD]->count;
+  *instance = self;
+  return FC_OK;
+}
+
+/* ---- negotiate --------------------------------------------------------------- */
+
+static fc_status check_count(const fc_host *host, const char *name, int64_t count, int64_t channels) {
+  if (count == 1 || count == channels) return FC_OK;
+  return host->fail(host, FC_INVALID,
+                    "%s has %lld numbers for %lld channel%s: give one, or one a channel (mix:0,1,2 drops an "
+                    "alpha channel, mix:0,0,0 makes RGB of grey)",
+                    name, (long long)count, (long long)channels, channels == 1 ? "" : "s");
+}
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const normalize *self = instance;
+  fc_format *out = terms->out;
+  const int64_t channels = terms->in[0]->extent[FC_AXIS_C];
+  fc_status status = check_count(host, "mean", self->n_mean, channels);
+  if (status == FC_OK) status = check_count(host, "std", self->n_std, channels);
+  if (!fc_dtype_is_float(out->dtype)) out->dtype = terms->compute;
+  out->stored = 1 + out->dtype;
+  out->bits = out->dtype == FC_F64 ? 53 : 24;
+  out->white = 0;
+  meaning_keep_time(terms);
+  terms->work = 2;
+  return status;
+}
+
+/* ---- running ----------------------------------------------------------------- */
+
+/* v / white / std - mean / std. */
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
+                          int64_t *count) {
+  normalize *self = (normalize *)(uintptr_t)instance;
+  const double white = white_of(self->white, setup->in[0]);
+  const int64_t n = self->n_mean > self->n_std ? self->n_mean : self->n_std;
+  for (int64_t c = 0; c < n; c++) {
+    const double mean = self->mean[self->n_mean > 1 ? c : 0], std = self->std[self->n_std > 1 ? c : 0];
+    self->pairs[2 * c] = 1 / (white * std), self->pairs[2 * c + 1] = -mean / std;
+  }
+  if (n > 1) *factors = self->pairs, *count = n;
+  return (fc_pointwise){
+      .form = FC_POINTWISE_AFFINE, .compute = setup->compute, .factor = self->pairs[0], .to = self->pairs[1]};
+}
+
+/* ---- descriptor -------------------------------------------------------------- */
+
+static const fc_param *const params[N_PARAMS] = {
+    [PRESET] = FC_ENUM_PARAM(
+        FC_PARAM_MAIN, "preset", "Means and standard deviations that networks were trained with.", "none",
+        FC_CHOICES(FC_CHOICE(NONE, "none", "mean 0, std 1: white becomes 1, as torchvision's ToTensor"),
+                   FC_CHOICE(IMAGENET, "imagenet", "mean 0.485,0.456,0.406, std 0.229,0.224,0.225 of RGB"),
+                   FC_CHOICE(CLIP, "clip",
+                             "mean 0.48145466,0.4578275,0.40821073, std 0.26862954,0.26130258,0.27577711"),
+                   FC_CHOICE(SIGNED, "signed", "mean 0.5, std 0.5: black becomes -1 and white 1"))),
+    [MEAN] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, MOST, "mean",
+                      "What is subtracted when white is 1: one number, or one a channel, apart by commas.",
+                      NULL, "0", NULL, NULL, NULL, NULL),
+    [STD] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, MOST, "std",
+                     "What is divided by then: one number, or one a channel, apart by commas.", NULL, "1",
+                     NULL, NULL, NULL, NULL),
+    [WHITE] = WHITE_PARAM,
+};
+
+static const fc_operator normalize_operator = {
+    .size = sizeof(fc_operator),
+    .name = "normalize",
+    .summary = "bring images to the mean and deviation that a network expects",
+    .doc = "Makes floats of images: (v / white - mean) / std, channel by channel, as torchvision's ToTensor "
+           "and Normalize do. 8-bit codes are so divided by 255 and 16-bit codes by 65535 first; also where "
+           "an operator before this one has made floats of them (resize, gauss), for the signal remembers "
+           "what white is. Floats from a file are taken as they are, unless white says otherwise.\n\n"
+           "    normalize:imagenet\n"
+           "    normalize:mean=0.5:std=0.25\n\n"
+           "The result is stored as 32-bit floats (64-bit with --precision f64), so the output is best a "
+           ".npy. Each sample is one multiplication and addition, rounded once: 1 / (white * std) and "
+           "-mean / std are rounded beforehand.",
+    .examples =
+        FC_TEXTS("normalize", "normalize:signed", "normalize:mean=0.4:std=0.2", "normalize:white=1000"),
+    .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
+    .dtypes_in = FC_DTYPES_ALL,
+    .dtypes_out = FC_DTYPES_FLOAT,
+    .n_params = N_PARAMS,
+    .params = params,
+    .create = create,
+    .destroy = free,
+    .negotiate = negotiate,
+    POINTWISE_BACKENDS,
+};
+SINGLE_OPERATOR_PLUGIN("normalize", normalize_operator)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sepconv_state.h - what the operators on filters/filter2d/sepconv.h share: a prepared state, the backends
+ * that run it, and the device function. Each includes it once and says by sepconv_taps_of what its taps are.
+ */
+#ifndef FC_PLUGINS_SEPCONV_STATE_H
+#define FC_PLUGINS_SEPCONV_STATE_H
+
+#include <stdlib.h>
+
+#include "core/contract/fc_helpers.h"
+#include "filters/base/samples.h"
+#include "filters/filter2d/sepconv.h"
+#include "plugins/mask2d.h"
+#include "plugins/single.h"
+
+/* Taps along rows and down columns in order of reading; the instance's. */
+typedef struct sepconv_taps {
+  const double *x, *y;
+  int64_t nx, ny;
+} sepconv_taps;
+sepconv_taps sepconv_taps_of(const void *instance, int compute);
+
+typedef struct sepconv_state {
+  fc_sepconv filter;
+  mask2d_taps x, y; /* the host's memory */
+  int device;
+} sepconv_state;
+
+static inline void sepconv_release(const fc_host *host, void *prepared) {
+  sepconv_state *state = prepared;
+  if (!state) return;
+  mask2d_taps_clear(host, state->device, &state->x);
+  mask2d_taps_clear(host, state->device, &state->y);
+  free(state);
+}
+
+static inline fc_status sepconv_prepare(const fc_host *host, void *instance, const fc_setup *setup,
+                                        void **prepared) {
+  const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
+  sepconv_state *state = calloc(1, sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  state->device = setup->device;
+  fc_status status = mask2d_taps_make(host, setup, taps.x, taps.nx, &state->x);
+  if (status == FC_OK) status = mask2d_taps_make(host, setup, taps.y, taps.ny, &state->y);
+  state->filter = (fc_sepconv){
+      .compute = setup->compute,
+      .isa = fc_isa_best(),
+      .rank = 1,
+      .nx = taps.nx,
+      .ny = taps.ny,
+      .x = state->x.host,
+      .y = state->y.host,
+      .device_x = state->x.device,
+      .device_y = state->y.device,
+  };
+  if (status != FC_OK)
+    sepconv_release(host, state);
+  else
+    *prepared = state;
+  return status;
+}
+
+static inline size_t sepconv_cpu_scratch(const void *prepared, const fc_job *job) {
+  return fc_sepconv_scratch(&((const sepconv_state *)prepared)->filter, job->out);
+}
+
+static inline fc_status sepconv_cpu_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const sepconv_state *state = prepared;
+  return fc_sepconv_cpu(&state->filter, job->in[0], job->out, job->scratch, job->notes);
+}
+
+static inline fc_status sepconv_reference_process(const fc_host *host, const void *prepared,
+                                                  const fc_job *job) {
+  const sepconv_state *state = prepared;
+  return fc_sepconv_ref(&state->filter, job->in[0], job->out, job->notes);
+}
+
+#if FC_HAVE_CUDA
+static inline fc_status sepconv_cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
+  const fc_view *in = job->in[0], *out = job->out;
+  if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
+  return fc_sepconv_cuda(filter, in, out, job->stream, job->notes);
+}
+#endif
+
+/* Bytes that stay bytes are summed in integers (sepconv/bytes.cu): other bits than a composed kernel has. */
+static inline fc_status sepconv_describe(const fc_host *host, void *instance, const fc_setup *setup,
+                                         fc_device_function *function) {
+  const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
+  (void)host;
+  if (setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) return FC_UNSUPPORTED;
+  return mask2d_describe(setup, "fc_separable", taps.ny, taps.nx, (const double *const[]){taps.x, taps.y},
+                         (const int64_t[]){taps.nx, taps.ny}, 2, function);
+}
+FC_FUSIBLE(sepconv_extension, sepconv_describe)
+
+/* The members of fc_operator that follow from all this. */
+#define SEPCONV_BACKENDS                                                                                     \
+  .backends =                                                                                                \
+      BACKENDS(FC_ON_CPU(sepconv_prepare, sepconv_release, sepconv_cpu_scratch, sepconv_cpu_process),        \
+               FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, sepconv_prepare, sepconv_release, NULL,       \
+                          sepconv_cuda_process)),                                                            \
+  .reference = FC_ON_CPU(sepconv_prepare, sepconv_release, NULL, sepconv_reference_process),                 \
+  .extension = sepconv_extension
+
+#endif

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Operators on pixels and small neighbourhoods against other libraries: tests/goldens/make_pixels.py says what
+the file holds. And what they say where they cannot go on.
+"""
+import json
+import os
+import struct
+import zlib
+
+import harness
+
+
+def write_png16(path, width, values):
+    """A grey image of 16 bits."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = [values[i:i + width] for i in range(0, len(values), width)]
+    packed = zlib.compress(b"".join(b"\0" + struct.pack(f">{width}H", *row) for row in rows))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, len(rows), 16, 0, 0, 0, 0)))
+        file.write(chunk(b"IDAT", packed) + chunk(b"IEND", b""))
+
+
+def read_goldens():
+    """Lists of [words of the line, numbers of the next]."""
+    with open(os.path.join(harness.SOURCE, "tests", "goldens", "pixels.txt"), encoding="utf-8") as file:
+        lines = [line.split() for line in file if not line.startswith("#")]
+    return list(zip(lines[::2], ([float(v) for v in line] for line in lines[1::2])))
+
+
+class Goldens(harness.Case):
+    def make_input(self, words, values):
+        name, bits, width, _, channels = words[1], *map(int, words[2:6])
+        values = [int(v) for v in values]
+        if bits == 16:
+            write_png16(self.path(name + ".png"), width, values)
+        else:
+            step = width * channels
+            harness.write_png(self.path(name + ".png"), [values[i:i + step] for i in range(0, len(values), step)], channels)
+
+    def result(self, kind, name, stages):
+        chain = [word for stage in [*stages, f"convert:{kind}:scale=none"] for word in ("-p", stage)]
+        done = self.run_command("-i", name + ".png", *chain, "-o", "out.raw")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        data = self.read("out.raw")
+        code = {"u8": "B", "u16": "H", "f32": "f"}[kind]
+        return struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)
+
+    def test_all(self):
+        for words, values in read_goldens():
+            if words[0] == "input":
+                self.make_input(words, values)
+                continue
+            _, name, kind, tolerance, *stages = words
+            with self.subTest(chain=stages, input=name):
+                got = self.result(kind, name, stages)
+                self.assertEqual(len(got), len(values))
+                worst = max(abs(a - b) for a, b in zip(got, values))
+                self.assertLessEqual(worst, float(tolerance))
+
+
+class Histogram(harness.Case):
+    def test_counts(self):
+        """A bin a code, counted here; and of eight bins, with what lies outside."""
+        values = [(x * x + 7 * y) % 256 for y in range(97) for x in range(83)]
+        harness.write_png(self.path("in.png"), [values[i:i + 83] for i in range(0, len(values), 83)], 1)
+        self.succeed("-i", "in.png", "-p", "histogram:256", "-p", "histogram:8:low=32:high=160", "-q", "--report", "r.json")
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            told = [m for m in self.measured(json.load(file))]
+        bins = [int(m["value"]) for m in told if m["name"].startswith("bin")]
+        self.assertEqual(bins[:256], [values.count(code) for code in range(256)])
+        want = [sum(32 + 16 * b <= v < 48 + 16 * b or (b == 7 and v == 160) for v in values) for b in range(8)]
+        self.assertEqual(bins[256:], want)
+        outside = {m["name"]: int(m["value"]) for m in told[-3:]}
+        self.assertEqual(outside, {"below": sum(v < 32 for v in values), "above": sum(v > 160 for v in values), "nan": 0})
+
+    def measured(self, node):
+        """Every object with a name and a value, in order."""
+        if isinstance(node, dict):
+            if "name" in node and "value" in node:
+                yield node
+            node = list(node.values())
+        if isinstance(node, list):
+            for child in node:
+                yield from self.measured(child)
+
+
+class Refusals(harness.Case):
+    def refused(self, stage, *said):
+        harness.write_png(self.path("in.png"), [[1, 2, 3, 4] * 5] * 4, 4)
+        line = self.fails(2, "-i", "in.png", "-p", stage, "-o", "out.npy")
+        for words in said:
+            self.assertIn(words, line)
+
+    def test_median(self):
+        self.refused("median:4", "window=4", "say 3 or 5")
+
+    def test_normalize(self):
+        self.refused("normalize:imagenet", "mean has 3 numbers for 4 channels", "mix:0,1,2")
+        self.refused("normalize:imagenet:mean=1", "imagenet is a mean and a std")
+        self.refused("normalize:std=0", "std=0", "above 0")
+
+    def test_color(self):
+        self.refused("color:yuv", "say ycbcr")
+        self.refused("color:rgb:from=gray", "from=gray is for one channel")
+
+    def test_levels(self):
+        self.refused("levels:200:white=100", "black=200 is not below white, which is 100")
+
+    def test_threshold(self):
+        self.refused("threshold:9:type=above:high=3", "type=binary")
+
+
+if __name__ == "__main__":
+    harness.main()
