@@ -39,11 +39,13 @@ const command commands[] = {
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
      NULL, NULL, "filterchain-bench"},
+    {"check", "check FILE.so|FOLDER|OPERATOR... [--json]",
+     "test plugins: does an operator keep the contract?", FOR_ALL, NULL, NULL, "filterchain-check"},
     {NULL, NULL, NULL, FOR_ALL, NULL, NULL, NULL},
 };
 
 /* Where programs of ours are, relative to this one: in a build tree, and installed. */
-static const char *const folders[] = {"../tests/bench", FC_PROGRAM_DIR};
+static const char *const folders[] = {"../tests/bench", "../check", FC_PROGRAM_DIR};
 
 /* Becomes one of them, with its words; returns only if it is not there. The benchmark is one: it carries
  * versions of the algorithms that nobody should have to load with the command. */

@@ -18,6 +18,7 @@ ALLOWED = {
     "filters": ("filters/", "core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/rows.h", "core/contract/rows_table.h", "core/contract/view.h"),
     "plugins": ("plugins/", "filters/", "core/contract/fc_helpers.h", "core/contract/plugin.h", "core/contract/view.h"),
     "media": ("media/", "core/"),
+    "check": ("check/", "core/base/error.h", "core/contract/", "core/registry/"),
     "cli": ("cli/", "core/contract/filterchain.h"),
     "tests": ("",),
 }
@@ -44,9 +45,9 @@ INSTALLED = ("core/contract/device_function.h", "core/contract/edges.h", "core/c
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (
-    (("glib", "gio"), ("core", "media", "cli", "tests", "examples")),
+    (("glib", "gio"), ("core", "media", "check", "cli", "tests", "examples")),
     (("sndfile", "stb", "zlib"), ("media", "tests")),
-    (("stdio.h",), ("core", "media", "cli", "tests", "examples", "plugins")),
+    (("stdio.h",), ("core", "media", "check", "cli", "tests", "examples", "plugins")),
 )
 CUDA = ("cuda", "cublas", "cufft", "cub/", "cooperative_groups")
 
@@ -82,7 +83,7 @@ def wrong_family(path, named):
 def wrong_library(path, named):
     """Why an include in angle brackets is wrong, or None."""
     folder = path.split("/")[0]
-    if named.startswith(CUDA) and not path.endswith((".cu", ".cuh")) and folder != "tests":
+    if named.startswith(CUDA) and not path.endswith((".cu", ".cuh")) and folder not in ("check", "tests"):
         return f"<{named}>: CUDA stays in .cu files"
     for prefixes, folders in LIBRARIES:
         if named.startswith(prefixes) and folder not in folders:
@@ -135,6 +136,8 @@ ARROWS = (
     ("plugins/s.c", "<glib.h>", True),
     ("media/m.h", '"core/contract/view.h"', False),
     ("media/n.c", '"cli/x.h"', True),
+    ("check/c.c", '"core/contract/view.h"', False),
+    ("check/d.c", '"media/m.h"', True),
     ("cli/x.h", '"core/contract/filterchain.h"', False),
     ("cli/y.c", '"core/contract/view.h"', True),
     ("cli/z.c", '"media/m.h"', True),

@@ -3,12 +3,12 @@
  * trial.h - one instance of an operator on one backend: create, negotiate, prepare, and
  * process on the whole output or on any cut of it, with every buffer guarded.
  */
-#ifndef FC_TESTS_OPS_TRIAL_H
-#define FC_TESTS_OPS_TRIAL_H
+#ifndef FC_CHECK_TRIAL_H
+#define FC_CHECK_TRIAL_H
 
 #include "core/registry/params.h"
-#include "tests/ops/host.h"
-#include "tests/ops/source.h"
+#include "check/host.h"
+#include "check/source.h"
 
 /* The operator's backend for a kind of device (fc_device_kind), or NULL. */
 const fc_backend *backend_of(const fc_operator *op, int kind);
@@ -53,6 +53,7 @@ typedef struct manner {
   gboolean cut;              /* into random pieces, else in one */
   gboolean shared;           /* the pieces lie in one buffer, as tiles do; else each in its own, as chunks */
   gboolean threads;          /* from two threads at once */
+  gboolean held;             /* the stream is held back meanwhile, in one piece; on a device */
   gboolean open;             /* views that do not look at the end do not know it: FC_UNKNOWN on X */
   unsigned char poison;      /* what outputs, scratch and the surroundings of inputs hold before */
   guint64 seed;              /* of the cuts, strides and gaps */

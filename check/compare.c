@@ -2,7 +2,7 @@
 /*
  * compare.c - see compare.h.
  */
-#include "tests/ops/compare.h"
+#include "check/compare.h"
 
 #include <math.h>
 #include <string.h>
@@ -144,6 +144,7 @@ static void begin(comparison *c, const expected *e, const unsigned char *got, ve
   gboolean alike = e->fill == FILL_CONSTANT || e->fill == FILL_OFFSET;
   c->l2_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 1e-6) : single ? 2e-7 : 1e-14;
   c->integer_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 3e-6) : 1e-12;
+  if (e->tolerance > 0) c->element_tolerance = c->l2_tolerance = c->integer_tolerance = e->tolerance;
 }
 
 gboolean compare_bits(const fc_format *out, const unsigned char *a, const unsigned char *b, gint64 *at) {

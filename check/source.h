@@ -4,13 +4,13 @@
  * positions outside, written from the definitions in core/contract/plugin.h and shared with
  * nothing of the engine's.
  */
-#ifndef FC_TESTS_OPS_SOURCE_H
-#define FC_TESTS_OPS_SOURCE_H
+#ifndef FC_CHECK_SOURCE_H
+#define FC_CHECK_SOURCE_H
 
 #include <stdbool.h>
 
 #include "core/contract/plugin.h"
-#include "tests/ops/random.h"
+#include "check/random.h"
 
 /* ---- one element ------------------------------------------------------------- */
 

@@ -2,10 +2,11 @@
 /*
  * host.c - see host.h.
  */
-#include "tests/ops/host.h"
+#include "check/host.h"
 
 #include <string.h>
 
+#include "check/watch.h"
 #include "core/contract/rows_table.h"
 
 static host *of(const fc_host *base) {
@@ -15,12 +16,14 @@ static host *of(const fc_host *base) {
 static fc_status host_fail(const fc_host *base, fc_status status, const char *format, ...) {
   host *h = of(base);
   va_list arguments;
+  const watch_phase was = watch_enter(WATCH_OFF); /* what the host takes is not the operator's */
   va_start(arguments, format);
   g_mutex_lock(&h->mutex);
   g_free(h->sentence);
   h->sentence = g_strdup_vprintf(format, arguments);
   g_mutex_unlock(&h->mutex);
   va_end(arguments);
+  watch_enter(was);
   return status;
 }
 
@@ -29,13 +32,15 @@ static fc_status host_fail(const fc_host *base, fc_status status, const char *fo
 
 static void *host_alloc(const fc_host *base, int32_t device_id, size_t bytes) {
   host *h = of(base);
-  const test_device *device = device_id == FC_HOST ? device_cpu() : h->device;
+  const watch_phase was = watch_enter(WATCH_OFF);
+  const test_device *device = device_id == h->device->id ? h->device : device_cpu();
   if (device_id != FC_HOST && device_id != h->device->id) return NULL;
-  block b = block_new(device, bytes, FRESH);
+  block b = block_new(device, bytes, FRESH, "memory from the host");
   block_send(&b);
   g_mutex_lock(&h->mutex);
   g_array_append_val(h->blocks, b);
   g_mutex_unlock(&h->mutex);
+  watch_enter(was);
   return block_data(&b);
 }
 
@@ -47,6 +52,7 @@ static void check_block(host *h, block *b) {
 static void host_free(const fc_host *base, int32_t device_id, void *memory) {
   host *h = of(base);
   if (!memory) return;
+  const watch_phase was = watch_enter(WATCH_OFF);
   g_mutex_lock(&h->mutex);
   guint i = 0;
   while (i < h->blocks->len && block_data(&g_array_index(h->blocks, block, i)) != memory) i++;
@@ -57,6 +63,7 @@ static void host_free(const fc_host *base, int32_t device_id, void *memory) {
     h->band_broken = TRUE; /* never ours, or freed twice */
   }
   g_mutex_unlock(&h->mutex);
+  watch_enter(was);
 }
 
 static fc_status host_upload(const fc_host *base, int32_t device_id, void *to, const void *from,
@@ -68,9 +75,11 @@ static fc_status host_upload(const fc_host *base, int32_t device_id, void *to, c
 
 static void host_measured(const fc_host *base, const fc_measurement *value) {
   host *h = of(base);
+  const watch_phase was = watch_enter(WATCH_OFF);
   measured m = {g_strdup(value->name ? value->name : ""), g_strdup(value->unit ? value->unit : ""),
                 g_strdup(value->exact), value->channel, value->value};
   g_array_append_val(h->measured, m);
+  watch_enter(was);
 }
 
 static const void *host_extension(const fc_host *base, const char *name) {

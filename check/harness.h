@@ -3,24 +3,27 @@
  * harness.h - all the cases of one operator on one backend. Everything is made from the
  * descriptor: a new operator is covered by existing.
  */
-#ifndef FC_TESTS_OPS_HARNESS_H
-#define FC_TESTS_OPS_HARNESS_H
+#ifndef FC_CHECK_HARNESS_H
+#define FC_CHECK_HARNESS_H
 
 #include <glib.h>
 
-#include "tests/ops/device.h"
-#include "tests/ops/verdict.h"
+#include "check/case.h"
 
 #define HARNESS_CURRENT 256
 
 typedef struct harness_options {
   guint64 seed;
-  double seconds; /* an operator and backend; every wish is tried whatever that takes */
-  guint64 cases;  /* no more than that, if not 0; exactly as many where `seconds` is 0 */
-  gint64 only;    /* just this case, if not negative */
+  double seconds;   /* an operator and backend; every wish is tried whatever that takes */
+  guint64 cases;    /* no more than that, if not 0; exactly as many where `seconds` is 0 */
+  double tolerance; /* relative; 0: the usual ones */
+  gint64 only;      /* just this case, if not negative */
   gboolean verbose;
-  FILE *log;     /* NULL: standard output */
-  char *current; /* HARNESS_CURRENT bytes, or NULL: how to run the case in hand again, should it crash */
+  FILE *log;                                                        /* NULL: standard output */
+  case_end (*run)(const test_case *c, char **sentence, verdict *v); /* NULL: case_run */
+  const char *test; /* its name, for how to run a case again; NULL: none */
+  gboolean few;     /* not every wish, example and combination */
+  char *current;    /* HARNESS_CURRENT bytes, or NULL: how to run the case in hand again, should it crash */
 } harness_options;
 
 typedef struct harness_tally {
@@ -28,6 +31,7 @@ typedef struct harness_tally {
   guint combinations, covered; /* of kind, element types and layout */
   guint failures;              /* cases; no more than a few are looked for */
   verdict first;               /* the first failure */
+  char again[HARNESS_CURRENT]; /* the options that run it again */
 } harness_tally;
 
 /* Prints what ran, what was refused and why, and what failed with how to run it again. */

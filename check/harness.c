@@ -5,11 +5,11 @@
  * at a value); all else is random. It is tried with other parameters and shapes until the
  * operator accepts, so that most cases run.
  */
-#include "tests/ops/harness.h"
+#include "check/harness.h"
 
 #include <string.h>
 
-#include "tests/ops/case.h"
+#include "check/case.h"
 
 #define ATTEMPTS         12                            /* of a case */
 #define EXAMPLE_ATTEMPTS 400                           /* of an example, in all */
@@ -151,7 +151,7 @@ static test_case make_case(harness *h, const combination *m, const wish *w, dice
   c.in.rate = m->kind == FC_AUDIO ? 16000 : 0;
   if (m->in == FC_I32 && dice_chance(d, 30)) c.in.bits = 24;
   random_shape(m->kind, d, c.in.extent);
-  c.wanted = m->out;
+  c.wanted = m->out, c.tolerance = h->options->tolerance;
   c.compute = dice_chance(d, 70) ? FC_F32 : FC_F64;
   c.fill = random_fill(m->in, d);
   c.layout_in = random_layout(m->planar, d), c.layout_out = random_layout(m->planar, d);
@@ -206,14 +206,18 @@ static void free_refusal(gpointer data) {
 /* The options that run a case again. */
 static void how_again(const harness *h, guint64 number, char text[HARNESS_CURRENT]) {
   g_snprintf(text, HARNESS_CURRENT,
-             "--op %s --backend %s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT, h->op->name,
-             h->device->id == FC_HOST ? "cpu" : "cuda", h->options->seed, number);
+             "--op %s --backend %s%s%s --seed %" G_GUINT64_FORMAT " --case %" G_GUINT64_FORMAT, h->op->name,
+             h->device->id == FC_HOST ? "cpu" : "cuda", h->options->test ? " --test " : "",
+             h->options->test ? h->options->test : "", h->options->seed, number);
 }
 
 static void report_failure(harness *h, const test_case *c, guint64 number, const verdict *v) {
   char *text = case_describe(c), again[HARNESS_CURRENT];
   how_again(h, number, again);
-  if (h->tally->failures++ == 0) h->tally->first = *v;
+  if (h->tally->failures++ == 0) {
+    h->tally->first = *v;
+    g_strlcpy(h->tally->again, again, sizeof h->tally->again);
+  }
   fprintf(log_of(h), "FAILED (%s) %s\n  %s\n  again: %s\n", fault_name(v->fault), v->text, text, again);
   fflush(log_of(h));
   g_free(text);
@@ -231,7 +235,7 @@ static gboolean attempt(harness *h, combination *m, guint wished, guint64 number
     fflush(log_of(h));
     g_free(text);
   }
-  case_end end = case_run(&c, &sentence, &v);
+  case_end end = (h->options->run ? h->options->run : case_run)(&c, &sentence, &v);
   if (end == CASE_RAN || end == CASE_FAILED) {
     h->tally->ran++, h->granted[wished]++;
     if (!m->covered) m->covered = TRUE, h->tally->covered++;
@@ -271,9 +275,19 @@ static void insist_on_example(harness *h, guint w) {
   fprintf(log_of(h), "FAILED (nothing) %s\n", v.text);
 }
 
+/* One that does not parse is the descriptor's fault, and told there. */
+static gboolean parses(const harness *h, const char *example) {
+  dice d = dice_of(h->options->seed, h->op->name, FIRST_EXAMPLE);
+  fc_args *args = stage_args(h->op, example, &d, NULL);
+  fc_args_free(args);
+  return args != NULL;
+}
+
 static void insist_on_examples(harness *h) {
-  for (guint w = 0; w < h->wishes->len; w++)
-    if (((const wish *)g_ptr_array_index(h->wishes, w))->text && !h->granted[w]) insist_on_example(h, w);
+  for (guint w = 0; w < h->wishes->len; w++) {
+    const char *example = ((const wish *)g_ptr_array_index(h->wishes, w))->text;
+    if (example && !h->granted[w] && parses(h, example)) insist_on_example(h, w);
+  }
 }
 
 static void run_only(harness *h, guint64 number) {
@@ -292,10 +306,10 @@ static void run_cases(harness *h) {
   }
   for (guint64 k = 0; h->tally->failures < MOST_FAILURES; k++) {
     gboolean late = (o->seconds > 0 || !o->cases) && g_get_monotonic_time() > end;
-    if ((o->cases && k >= o->cases) || (late && k >= h->wishes->len)) break;
+    if ((o->cases && k >= o->cases) || (late && (k >= h->wishes->len || o->few))) break;
     run_case(h, k);
   }
-  if (h->tally->failures < MOST_FAILURES) insist_on_examples(h);
+  if (h->tally->failures < MOST_FAILURES && !o->few) insist_on_examples(h);
 }
 
 /* Of a long sentence, which begins with the whole of a table, its end. */
@@ -357,7 +371,7 @@ void harness_run(const fc_operator *op, const fc_backend *backend, const test_de
   h.sentences = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_refusal);
   make_combinations(&h);
   run_cases(&h);
-  if (tally->ran == 0 && options->only < 0) fail_nothing(&h);
+  if (tally->ran == 0 && options->only < 0 && !options->few) fail_nothing(&h);
   print_tally(&h);
   fflush(log_of(&h));
   g_array_free(h.combinations, TRUE);

@@ -3,7 +3,9 @@
  * trial.c - an instance from create to destroy, and whether what it answers can be used;
  * see trial.h. Processing is in run.c.
  */
-#include "tests/ops/trial.h"
+#include "check/trial.h"
+
+#include "check/watch.h"
 
 #include <string.h>
 
@@ -115,7 +117,9 @@ static fc_status ask(trial *t, int wanted, const fc_format *ins, fc_format *out,
   memset(terms, 0, sizeof *terms);
   terms->size = sizeof *terms, terms->compute = t->compute, terms->n_in = t->n_in;
   terms->in = in_pointers, terms->out = out, terms->needs = need_pointers;
+  const watch_phase was = watch_enter(WATCH_CALL);
   fc_status status = t->op->negotiate ? t->op->negotiate(&t->host.base, t->self, terms) : FC_OK;
+  watch_enter(was);
   terms->in = NULL, terms->out = NULL, terms->needs = NULL;
   return status;
 }
@@ -154,8 +158,10 @@ outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, 
   t->n_in = op->flags & FC_OP_GENERATOR ? 0 : 1 + args->n_inputs;
   t->op = op, t->backend = backend, t->who = who, t->compute = compute;
   host_init(&t->host, device);
+  const watch_phase was = watch_enter(WATCH_CALL);
   if (op->destroy) op->destroy(NULL);
   fc_status status = op->create ? op->create(&t->host.base, args->argv, &t->self) : FC_OK;
+  watch_enter(was);
   if (status != FC_OK) {
     t->self = NULL;
     return judge(t, status, "create", v);
@@ -186,7 +192,8 @@ static fc_format shown(const trial *t, const fc_format *format) {
   return f;
 }
 
-outcome trial_prepare(trial *t, verdict *v) {
+/* Probe and prepare. */
+static outcome ready(trial *t, verdict *v) {
   fc_format formats[MOST_INPUTS], out = shown(t, &t->out);
   const fc_format *ins[MOST_INPUTS];
   for (guint k = 0; k < MOST_INPUTS; k++) formats[k] = shown(t, &t->ins[k]), ins[k] = &formats[k];
@@ -207,10 +214,19 @@ outcome trial_prepare(trial *t, verdict *v) {
   return RAN;
 }
 
+outcome trial_prepare(trial *t, verdict *v) {
+  const watch_phase was = watch_enter(WATCH_CALL);
+  const outcome o = ready(t, v);
+  watch_enter(was);
+  return o;
+}
+
 void trial_finish(trial *t, verdict *v) {
   if (!t->op) return;
+  const watch_phase was = watch_enter(WATCH_CALL);
   if (t->prepared && t->backend->release) t->backend->release(&t->host.base, t->state);
   if (t->op->destroy) t->op->destroy(t->self);
+  watch_enter(was);
   host_finish(&t->host, t->who, v);
   t->op = NULL;
 }

@@ -5,7 +5,7 @@
  * taps, rows, columns, squares and rectangles, with whole, fractional, single and
  * separable contents.
  */
-#include "tests/ops/stage.h"
+#include "check/stage.h"
 
 #include "core/registry/table.h"
 
@@ -130,6 +130,10 @@ static fc_table *load_table(const char *path, gboolean mask, void *data, GError 
   static const gint64 shape[FC_AXES] = {1, 3, 3, 3};
   g_autofree char *text = random_table(shape, data);
   return fc_table_parse_inline(text, mask, error);
+}
+
+fc_table *stage_table(const fc_param *p, dice *d) {
+  return load_table("", (p->flags & FC_PARAM_MASK) != 0, d, NULL);
 }
 
 /* ---- values ------------------------------------------------------------------- */

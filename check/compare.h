@@ -9,10 +9,10 @@
  * computed or stored, 3e-6 for integers made of it, 1e-12 and 1e-14 in f64. A sum whose terms cancel has an
  * error in proportion to the terms, of which the row knows nothing: `scale` may say how large those are.
  */
-#ifndef FC_TESTS_OPS_COMPARE_H
-#define FC_TESTS_OPS_COMPARE_H
+#ifndef FC_CHECK_COMPARE_H
+#define FC_CHECK_COMPARE_H
 
-#include "tests/ops/trial.h"
+#include "check/trial.h"
 
 typedef struct expected {
   const char *who; /* of the result that is judged */
@@ -22,6 +22,7 @@ typedef struct expected {
   int compute;
   gboolean exact; /* a copy: the same bits */
   fill fill;
+  double tolerance;    /* relative, of an element and of a channel; 0: those above */
   const double *scale; /* a channel: the size of the terms that make up a value; NULL: not known */
 } expected;
 

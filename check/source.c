@@ -2,7 +2,7 @@
 /*
  * source.c - elements, signals and borders; see source.h. Simple and slow.
  */
-#include "tests/ops/source.h"
+#include "check/source.h"
 
 #include <float.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static void *need(void *memory) {
   if (memory) return memory;
-  fprintf(stderr, "test_ops: no memory\n");
+  fprintf(stderr, "filterchain-check: no memory\n");
   exit(1);
 }
 

@@ -2,11 +2,11 @@
 /*
  * layout.h - how samples may lie in memory.
  */
-#ifndef FC_TESTS_OPS_LAYOUT_H
-#define FC_TESTS_OPS_LAYOUT_H
+#ifndef FC_CHECK_LAYOUT_H
+#define FC_CHECK_LAYOUT_H
 
 #include "core/contract/plugin.h"
-#include "tests/ops/random.h"
+#include "check/random.h"
 
 enum layout {
   LAYOUT_INTERLEAVED, /* N Y X C, dense */

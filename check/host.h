@@ -3,14 +3,14 @@
  * host.h - a small host of the plugin contract: it keeps the sentence of a failure, the
  * measurements, and guards what it allocates.
  */
-#ifndef FC_TESTS_OPS_HOST_H
-#define FC_TESTS_OPS_HOST_H
+#ifndef FC_CHECK_HOST_H
+#define FC_CHECK_HOST_H
 
 #include <glib.h>
 
 #include "core/contract/plugin.h"
-#include "tests/ops/device.h"
-#include "tests/ops/verdict.h"
+#include "check/device.h"
+#include "check/verdict.h"
 
 typedef struct measured {
   char *name, *unit, *exact; /* exact may be NULL */

@@ -5,12 +5,12 @@
  * input that is off by a millionth, which tells how large the terms are that a value is
  * made of.
  */
-#include "tests/ops/case.h"
+#include "check/case.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "tests/ops/compare.h"
+#include "check/compare.h"
 
 /* Element operations that a reference may take, by what it must look at: 20 million of a
  * plain loop are a few hundredths of a second. Most cases are quicker, so that there
@@ -27,14 +27,11 @@
 
 typedef struct bench {
   const test_case *c;
-  fc_args *args;
-  fc_format ins[MOST_INPUTS]; /* the case's, in their order */
-  source signals[MOST_INPUTS];
+  case_setting s;
   trial subject, reference;
   result wanted, whole;
   double *reals, *scale;
   verdict *v;
-  dice d;
 } bench;
 
 static const fc_backend *reference_of(const test_case *c) {
@@ -82,12 +79,12 @@ static double *reference_reals(bench *b, const source *first) {
   manner how = plain(b);
   if (c->op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return NULL;
   if (b->subject.n_in && !(c->op->dtypes_in & FC_DTYPE_BIT(first->format.dtype))) return NULL;
-  memcpy(ins, b->ins, sizeof ins);
-  memcpy(signals, b->signals, sizeof signals);
+  memcpy(ins, b->s.ins, sizeof ins);
+  memcpy(signals, b->s.signals, sizeof signals);
   ins[0] = first->format, signals[0] = *first;
   ins[0].stored = 1 + b->subject.out.dtype; /* on which values may depend (dither) */
-  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->args, ins, FC_F64, c->compute,
-                  &ignored) == RAN &&
+  if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->s.args, ins, FC_F64,
+                  c->compute, &ignored) == RAN &&
       t.out.dtype == FC_F64 && same_extents(&t.out, &b->subject.out) && trial_prepare(&t, &ignored) == RAN)
     trial_run(&t, signals, &how, &r, &ignored);
   trial_finish(&t, &ignored);
@@ -99,7 +96,7 @@ static double *reference_reals(bench *b, const source *first) {
 static double signal_size(const bench *b) {
   double largest = 0;
   for (guint k = 0; k < b->subject.n_in; k++) {
-    const source *s = &b->signals[k];
+    const source *s = &b->s.signals[k];
     for (int64_t i = 0; i < s->count; i++) {
       double v = fabs(element_value(s->codes + (gsize)i * s->size, s->format.kind, s->format.dtype));
       if (isfinite(v)) largest = MAX(largest, v);
@@ -112,8 +109,8 @@ static double signal_size(const bench *b) {
 static void note_changes(bench *b, double probe, const double *before, double *scale) {
   const gint64 *e = b->subject.out.extent;
   gint64 count = e[0] * e[1] * e[2] * e[3];
-  source off = source_in_double(&b->signals[0]);
-  off.jitter = probe, off.jitter_dice = (dice){dice_bits(&b->d)};
+  source off = source_in_double(&b->s.signals[0]);
+  off.jitter = probe, off.jitter_dice = (dice){dice_bits(&b->s.d)};
   double *after = reference_reals(b, &off);
   for (gint64 i = 0; after && i < count; i++) {
     /* Four times: terms of one sign make sums larger than their changes, and the largest change
@@ -149,7 +146,7 @@ static void widen_scale(const bench *b, double *scale) {
  * size of the terms. Changes may cancel too - those of two terms every other time - so there are some; and
  * for results in double some that are smaller. */
 static double *probe(bench *b) {
-  source exact = source_in_double(&b->signals[0]);
+  source exact = source_in_double(&b->s.signals[0]);
   double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
   gboolean single = b->c->compute == FC_F32 || b->subject.out.dtype == FC_F32;
   for (int i = 0; before && i < PROBES; i++) note_changes(b, PROBE_SINGLE, before, scale);
@@ -164,16 +161,16 @@ static double *probe(bench *b) {
 static gboolean run_reference(bench *b) {
   const test_case *c = b->c;
   manner how = plain(b);
-  outcome o = trial_begin(&b->reference, c->op, reference_of(c), device_cpu(), "the reference", b->args,
-                          b->ins, c->wanted, c->compute, b->v);
+  outcome o = trial_begin(&b->reference, c->op, reference_of(c), device_cpu(), "the reference", b->s.args,
+                          b->s.ins, c->wanted, c->compute, b->v);
   if (o != RAN || b->reference.out.dtype != b->subject.out.dtype ||
       !same_extents(&b->reference.out, &b->subject.out))
     return blame(b->v, FAULT_CONTRACT, "%s: another instance with the same arguments gives other terms",
                  c->who);
   if (trial_prepare(&b->reference, b->v) != RAN)
     return blame(b->v, FAULT_STATUS, "the reference: refused to be prepared: %s", b->reference.host.sentence);
-  if (!trial_run(&b->reference, b->signals, &how, &b->wanted, b->v)) return FALSE;
-  b->reals = reference_reals(b, &b->signals[0]);
+  if (!trial_run(&b->reference, b->s.signals, &how, &b->wanted, b->v)) return FALSE;
+  b->reals = reference_reals(b, &b->s.signals[0]);
   return TRUE;
 }
 
@@ -188,6 +185,7 @@ static expected expectation(const bench *b, const char *who) {
                     .compute = b->c->compute,
                     .exact = (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) != 0,
                     .fill = b->c->fill,
+                    .tolerance = b->c->tolerance,
                     .scale = b->scale};
 }
 
@@ -212,6 +210,49 @@ static gboolean judge_whole(bench *b) {
   return compare_measured(b->c->who, b->wanted.measured, b->whole.measured, 1e-9, size, b->v);
 }
 
+/* What a byte pattern that was there before looks like. */
+static gboolean is_pattern(const unsigned char *code, gsize size, unsigned char pattern) {
+  for (gsize i = 0; i < size; i++)
+    if (code[i] != pattern) return FALSE;
+  return TRUE;
+}
+
+static gboolean differs_at(bench *b, fault_kind fault, gint64 at, const result *r, const char *why) {
+  const gsize size = fc_dtype_size(b->subject.out.dtype);
+  return blame(b->v, fault,
+               "%s: element %" G_GINT64_FORMAT " is %.17g, then %.17g when the same is done again: %s",
+               b->c->who, at, element_code(b->whole.codes + (gsize)at * size, b->subject.out.dtype),
+               element_code(r->codes + (gsize)at * size, b->subject.out.dtype), why);
+}
+
+/* Once more with the same patterns around and in the output, as a second stream; and once with others. */
+static gboolean once_more(bench *b, manner how) {
+  const fc_format *out = &b->subject.out;
+  const unsigned char was = how.poison;
+  const gsize size = fc_dtype_size(out->dtype);
+  result r = {NULL}, other = {NULL};
+  gint64 at = 0;
+  gboolean ok = trial_run(&b->subject, b->s.signals, &how, &r, b->v);
+  if (ok && !compare_bits(out, b->whole.codes, r.codes, &at))
+    ok = differs_at(b, FAULT_STATE, at, &r, "what goes from piece to piece belongs into fc_job.carry");
+  if (ok && r.measured && !compare_measured(b->c->who, b->whole.measured, r.measured, 0, 0, &(verdict){0}))
+    ok = blame(b->v, FAULT_STATE, "%s: other measurements of the same signal after a reset", b->c->who);
+  how.poison = 0x2b;
+  ok = ok && trial_run(&b->subject, b->s.signals, &how, &other, b->v);
+  if (ok && !compare_bits(out, b->whole.codes, other.codes, &at)) {
+    const gsize from = (gsize)at * size;
+    ok = is_pattern(b->whole.codes + from, size, was) && is_pattern(other.codes + from, size, how.poison)
+             ? blame(b->v, FAULT_UNWRITTEN, "%s: element %" G_GINT64_FORMAT " of the output is not written",
+                     b->c->who, at)
+             : differs_at(b, FAULT_HALO, at, &other,
+                          "it depends on what lies beyond its input, or in scratch or output before they are "
+                          "written");
+  }
+  result_free(&r);
+  result_free(&other);
+  return ok;
+}
+
 /* The same, done in another manner: the same bits. */
 static gboolean again(bench *b, trial *t, const manner *how, fault_kind fault, const char *doing) {
   result r;
@@ -219,7 +260,7 @@ static gboolean again(bench *b, trial *t, const manner *how, fault_kind fault, c
   verdict *v = b->v;
   char who[160];
   g_snprintf(who, sizeof who, "%s, %s", b->c->who, doing);
-  gboolean ok = trial_run(t, b->signals, how, &r, v);
+  gboolean ok = trial_run(t, b->s.signals, how, &r, v);
   if (ok && !compare_bits(&b->subject.out, b->whole.codes, r.codes, &at)) {
     gsize size = fc_dtype_size(b->subject.out.dtype);
     ok = blame(v, fault, "%s (%u pieces): element %" G_GINT64_FORMAT " is %.17g, in one piece it is %.17g",
@@ -259,10 +300,10 @@ static gboolean run_open(bench *b, manner how) {
   fc_format ins[MOST_INPUTS];
   trial t;
   if (!may_be_open(&b->subject)) return TRUE;
-  memcpy(ins, b->ins, sizeof ins);
+  memcpy(ins, b->s.ins, sizeof ins);
   ins[0].extent[FC_AXIS_X] = FC_UNKNOWN;
   outcome o =
-      trial_begin(&t, c->op, c->backend, c->device, c->who, b->args, ins, c->wanted, c->compute, b->v);
+      trial_begin(&t, c->op, c->backend, c->device, c->who, b->s.args, ins, c->wanted, c->compute, b->v);
   if (o == RAN) o = trial_prepare(&t, b->v);
   if (o == RAN) o = trial_learn(&t, c->in.extent[FC_AXIS_X], b->v);
   if (o == RAN && !same_extents(&t.out, &b->subject.out))
@@ -279,19 +320,19 @@ static gboolean run_other_size(bench *b, manner how) {
   fc_format ins[MOST_INPUTS];
   trial t;
   if (b->subject.shaped || b->subject.n_in == 0) return TRUE;
-  memcpy(ins, b->ins, sizeof ins);
+  memcpy(ins, b->s.ins, sizeof ins);
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++) {
-    const gint64 was = ins[0].extent[a], other = was + dice_int(&b->d, 1, 40);
+    const gint64 was = ins[0].extent[a], other = was + dice_int(&b->s.d, 1, 40);
     if (a == FC_AXIS_Y && c->in.kind == FC_AUDIO) continue;
     for (guint k = 0; k < b->subject.n_in; k++)
       if (ins[k].extent[a] == was) ins[k].extent[a] = other;
   }
   verdict ignored = {FAULT_NONE, ""}; /* another size may be refused */
   outcome o =
-      trial_begin(&t, c->op, c->backend, c->device, c->who, b->args, ins, c->wanted, c->compute, &ignored);
+      trial_begin(&t, c->op, c->backend, c->device, c->who, b->s.args, ins, c->wanted, c->compute, &ignored);
   if (o == RAN && !t.shaped) o = trial_prepare(&t, &ignored);
   if (o == RAN && !t.shaped) {
-    o = trial_resize(&t, b->ins, c->wanted, b->v);
+    o = trial_resize(&t, b->s.ins, c->wanted, b->v);
     if (o != RAN || !same_extents(&t.out, &b->subject.out))
       blame(b->v, FAULT_CONTRACT, "%s: other terms after it was asked for another size", c->who);
     else
@@ -305,53 +346,73 @@ static gboolean run_other_size(bench *b, manner how) {
 static gboolean run_all_manners(bench *b) {
   const test_case *c = b->c;
   manner how = {.layout_in = c->layout_in, .layout_out = c->layout_out, .poison = 0xff, .seed = c->seed};
-  if (!trial_run(&b->subject, b->signals, &how, &b->whole, b->v)) return FALSE;
-  if (!judge_whole(b)) return FALSE;
+  if (!trial_run(&b->subject, b->s.signals, &how, &b->whole, b->v)) return FALSE;
+  if (!once_more(b, how) || !judge_whole(b)) return FALSE;
   how.cut = TRUE, how.poison = 0x5a;
-  how.layout_in = (int)dice_int(&b->d, 0, LAYOUT_COUNT - 1);
+  how.layout_in = (int)dice_int(&b->s.d, 0, LAYOUT_COUNT - 1);
   if (!again(b, &b->subject, &how, FAULT_CUT, "cut")) return FALSE;
   if (!run_open(b, how) || !run_other_size(b, how)) return FALSE;
   how.shared = TRUE, how.poison = 0x7f, how.seed++;
   return again_in_threads(b, &how);
 }
 
-static case_end run_bench(bench *b, char **sentence) {
-  const test_case *c = b->c;
-  outcome o = trial_begin(&b->subject, c->op, c->backend, c->device, c->who, b->args, b->ins, c->wanted,
-                          c->compute, b->v);
-  if (o == RAN && too_large(&b->subject, &b->d)) return CASE_TOO_LARGE;
-  if (o == RAN) o = trial_prepare(&b->subject, b->v);
-  if (o == REFUSED) *sentence = g_strdup(b->subject.host.sentence);
-  if (o != RAN) return o == REFUSED ? CASE_REFUSED : CASE_FAILED;
-  for (guint k = 0; k < b->subject.n_in; k++) {
+/* ---- from begin to end ------------------------------------------------------------------ */
+
+gboolean case_set(case_setting *s, const test_case *c, char **sentence) {
+  g_autoptr(GError) error = NULL;
+  *s = (case_setting){.c = c, .d = dice_of(c->seed, "case", 0)};
+  *sentence = NULL;
+  s->args = stage_args(c->op, c->text, &s->d, &error);
+  if (!s->args) *sentence = g_strdup(error->message);
+  s->ins[0] = c->in;
+  memcpy(&s->ins[1], c->others, sizeof c->others);
+  return s->args != NULL;
+}
+
+case_end case_start(case_setting *s, trial *t, char **sentence, verdict *v) {
+  const test_case *c = s->c;
+  if (s->args->n_inputs >= MOST_INPUTS) return CASE_TOO_LARGE;
+  outcome o = trial_begin(t, c->op, c->backend, c->device, c->who, s->args, s->ins, c->wanted, c->compute, v);
+  if (o == RAN && too_large(t, &s->d)) return CASE_TOO_LARGE;
+  if (o == RAN) o = trial_prepare(t, v);
+  if (o == REFUSED) *sentence = g_strdup(t->host.sentence);
+  return o == RAN ? CASE_RAN : o == REFUSED ? CASE_REFUSED : CASE_FAILED;
+}
+
+void case_fill(case_setting *s, const trial *t) {
+  const test_case *c = s->c;
+  for (guint k = 0; k < t->n_in; k++) {
     gboolean odd = c->fill == FILL_NAN || c->fill == FILL_INF; /* which integers cannot be */
-    fill how = odd && !fc_dtype_is_float(b->ins[k].dtype) ? FILL_RANDOM : c->fill;
-    b->signals[k] = source_new(&b->ins[k], how, &b->d);
+    fill how = odd && !fc_dtype_is_float(s->ins[k].dtype) ? FILL_RANDOM : c->fill;
+    s->signals[k] = source_new(&s->ins[k], how, &s->d);
   }
-  if (b->subject.n_in == 0) b->signals[0].format = c->in; /* of no samples */
+  if (t->n_in == 0) s->signals[0].format = c->in; /* of no samples */
+}
+
+void case_clear(case_setting *s) {
+  for (int k = 0; k < MOST_INPUTS; k++) source_free(&s->signals[k]);
+  fc_args_free(s->args);
+  memset(s, 0, sizeof *s);
+}
+
+static case_end run_bench(bench *b, char **sentence) {
+  const case_end end = case_start(&b->s, &b->subject, sentence, b->v);
+  if (end != CASE_RAN) return end;
+  case_fill(&b->s, &b->subject);
   return run_reference(b) && run_all_manners(b) ? CASE_RAN : CASE_FAILED;
 }
 
 case_end case_run(const test_case *c, char **sentence, verdict *v) {
-  bench b = {.c = c, .v = v, .d = dice_of(c->seed, "case", 0)};
-  g_autoptr(GError) error = NULL;
-  *sentence = NULL;
-  b.args = stage_args(c->op, c->text, &b.d, &error);
-  if (!b.args) {
-    *sentence = g_strdup(error->message);
-    return CASE_REFUSED;
-  }
-  b.ins[0] = c->in;
-  memcpy(&b.ins[1], c->others, sizeof c->others);
-  case_end end = b.args->n_inputs < MOST_INPUTS ? run_bench(&b, sentence) : CASE_TOO_LARGE;
+  bench b = {.c = c, .v = v};
+  if (!case_set(&b.s, c, sentence)) return CASE_REFUSED;
+  case_end end = run_bench(&b, sentence);
   trial_finish(&b.subject, v);
   trial_finish(&b.reference, v);
   result_free(&b.wanted);
   result_free(&b.whole);
-  for (int k = 0; k < MOST_INPUTS; k++) source_free(&b.signals[k]);
   g_free(b.reals);
   g_free(b.scale);
-  fc_args_free(b.args);
+  case_clear(&b.s);
   return v->fault == FAULT_NONE ? end : CASE_FAILED;
 }
 

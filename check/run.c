@@ -6,8 +6,9 @@
  * whatever else is touched shows: a band or gap that changed, or a result that depends on
  * the pattern around the input.
  */
-#include "tests/ops/layout.h"
-#include "tests/ops/trial.h"
+#include "check/layout.h"
+#include "check/trial.h"
+#include "check/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,13 +161,15 @@ static void note_error(running *run, const char *error) {
   if (error && !run->device_error) run->device_error = error;
 }
 
-static buffer buffer_new(running *run, const range holds[FC_AXES], int dtype, int layout) {
+static buffer buffer_new(running *run, const range holds[FC_AXES], int dtype, int layout, const char *what) {
   buffer b = {.first = NULL};
   int64_t shape[FC_AXES], size = (int64_t)fc_dtype_size(dtype), lead = 0;
   for (int a = 0; a < FC_AXES; a++) b.holds[a] = holds[a], shape[a] = length(holds[a]);
+  const test_device *device = run->t->host.device;
   if (layout != LAYOUT_ENGINE && dice_chance(&run->d, 60)) lead = size * dice_int(&run->d, 0, 16);
+  if (!device->band) lead = 0;
   int64_t bytes = layout_strides(layout, shape, size, &run->d, b.stride);
-  b.memory = block_new(run->t->host.device, (size_t)(lead + bytes), run->how->poison);
+  b.memory = block_new_samples(device, (size_t)(lead + bytes), run->how->poison, what);
   b.first = (char *)block_data(&b.memory) + lead;
   return b;
 }
@@ -178,7 +181,8 @@ static void buffer_free(buffer *b) {
 /* What no border was chosen for stays the pattern. */
 static buffer input_new(running *run, guint k, const range readable[FC_AXES]) {
   const fc_need *need = &run->t->needs[k];
-  buffer b = buffer_new(run, readable, run->t->ins[k].dtype, run->how->layout_in);
+  buffer b = buffer_new(run, readable, run->t->ins[k].dtype, run->how->layout_in,
+                        k ? "a further input and its halo" : "the input and its halo");
   source_write(&run->signals[k], readable, need->border == FC_BORDER_UNSET ? FC_BORDER_NONE : need->border,
                need->border_value, block_twin(&b.memory, b.first), b.stride);
   note_error(run, block_send(&b.memory));
@@ -194,7 +198,7 @@ static int output_layout(const running *run) {
 }
 
 static buffer output_new(running *run, const range out[FC_AXES]) {
-  buffer b = buffer_new(run, out, run->t->out.dtype, output_layout(run));
+  buffer b = buffer_new(run, out, run->t->out.dtype, output_layout(run), "the output");
   note_error(run, block_send(&b.memory));
   return b;
 }
@@ -250,7 +254,7 @@ static void ready_measure(running *run, piece *p) {
   p->measure_stride = (blocks_of(run->t, p->out[measured_axis(run->t)]) + dice_int(&run->d, 0, 1)) * each;
   p->measure_lead = dice_int(&run->d, 0, 1) * each;
   size_t bytes = (size_t)(p->measure_lead + p->measure_stride * length(p->out[FC_AXIS_N]));
-  p->measure = block_new(run->t->host.device, bytes, run->how->poison);
+  p->measure = block_new(run->t->host.device, bytes, run->how->poison, "the measurements");
   note_error(run, block_send(&p->measure));
 }
 
@@ -295,7 +299,7 @@ static void ready(running *run, piece *p) {
     p->ins[0].in_view.extent[FC_AXIS_X] = p->out_view.extent[FC_AXIS_X] = FC_UNKNOWN;
   if (t->measure_bytes) ready_measure(run, p);
   p->scratch_bytes = scratch_of(run, p);
-  p->scratch = block_new(t->host.device, p->scratch_bytes, run->how->poison);
+  p->scratch = block_new(t->host.device, p->scratch_bytes, run->how->poison, "the scratch");
   note_error(run, block_send(&p->scratch));
 }
 
@@ -306,7 +310,9 @@ static void process(const running *run, piece *p, void *stream) {
   for (guint k = 0; k < MOST_INPUTS; k++) ins[k] = &p->ins[k].in_view;
   fc_job job = job_of(run, p, ins, &p->out_view);
   job.stream = stream;
+  const watch_phase was = watch_enter(WATCH_PROCESS);
   p->status = run->t->backend->process(&run->t->host.base, run->t->state, &job);
+  watch_enter(was);
 }
 
 typedef struct worker {
@@ -315,11 +321,68 @@ typedef struct worker {
   const char *error;
 } worker;
 
+/* Lets a stream go after a while, for who waits for it would wait for ever. */
+typedef struct keeper {
+  const test_device *device;
+  void *held;
+  GMutex mutex;
+  GCond done;
+  gboolean returned, late;
+} keeper;
+
+#define PATIENCE (2 * G_TIME_SPAN_SECOND)
+#define SETTLED  (50 * G_TIME_SPAN_MILLISECOND) /* by then another stream has done what it was given */
+
+static gpointer keep(gpointer data) {
+  keeper *k = data;
+  const gint64 end = g_get_monotonic_time() + PATIENCE;
+  g_mutex_lock(&k->mutex);
+  while (!k->returned && !k->late) k->late = !g_cond_wait_until(&k->done, &k->mutex, end);
+  if (k->late) k->device->let_go(k->held);
+  g_mutex_unlock(&k->mutex);
+  return NULL;
+}
+
+/* One piece, enqueued while its stream stands still: nothing may have been written until that is let go. */
+static void process_held(running *run, piece *p, void *stream) {
+  const test_device *device = run->t->host.device;
+  keeper k = {.device = device, .held = device->hold(stream)};
+  const char *error = NULL;
+  g_mutex_init(&k.mutex);
+  g_cond_init(&k.done);
+  GThread *thread = g_thread_new("keeper", keep, &k);
+  process(run, p, stream);
+  g_mutex_lock(&k.mutex);
+  k.returned = TRUE;
+  g_cond_signal(&k.done);
+  g_mutex_unlock(&k.mutex);
+  g_thread_join(thread);
+  if (k.late) {
+    blame(run->v, FAULT_SYNC,
+          "%s: process did not return while its stream was held back: it waits for the device", run->t->who);
+  } else {
+    g_usleep((gulong)SETTLED);
+    if (!same_memory(run) && !block_unchanged(&p->own_out.memory, &error))
+      blame(run->v, FAULT_STREAM,
+            "%s: the output was written while the job's stream was held back: work goes to another stream",
+            run->t->who);
+    note_error(run, error);
+    device->let_go(k.held);
+  }
+  g_mutex_clear(&k.mutex);
+  g_cond_clear(&k.done);
+}
+
 static gpointer work(gpointer data) {
   worker *w = data;
   const test_device *device = w->run->t->host.device;
   void *stream = device->stream_new();
-  for (guint i = w->first; i < w->run->count; i += w->step) process(w->run, &w->run->pieces[i], stream);
+  for (guint i = w->first; i < w->run->count; i += w->step) {
+    if (w->run->how->held && device->hold)
+      process_held(w->run, &w->run->pieces[i], stream);
+    else
+      process(w->run, &w->run->pieces[i], stream);
+  }
   w->error = device->finish(stream);
   device->stream_free(stream);
   return NULL;
@@ -416,6 +479,7 @@ static gboolean measure(running *run) {
   gint64 blocks = blocks_of(t, (range){0, t->out.extent[measured_axis(t)]});
   gboolean empty = run->r->count == 0;
   fc_status status = FC_OK;
+  const watch_phase was = watch_enter(WATCH_CALL);
   if (t->op->reset) t->op->reset(t->self);
   for (gint64 n = 0; n < t->out.extent[FC_AXIS_N] && !empty; n++)
     for (gint64 i = 0, count; i < blocks && status == FC_OK; i += count) {
@@ -426,6 +490,7 @@ static gboolean measure(running *run) {
   /* Whether what was measured is within the user's limits is not judged here. */
   if (status == FC_OK) status = t->op->report(&t->host.base, t->self);
   if (status == FC_INVALID || status == FC_IO) status = FC_OK;
+  watch_enter(was);
   if (status != FC_OK)
     return blame(run->v, FAULT_STATUS, "%s: collect or report returned %d: %s", t->who, (int)status,
                  t->host.sentence);
@@ -470,10 +535,10 @@ gboolean trial_run(trial *t, const source *signals, const manner *how, result *r
   cut(run);
   r->pieces = run->count;
   if (how->shared) share(run);
-  run->notes = block_new(t->host.device, FC_NOTES * sizeof(guint32), how->poison);
+  run->notes = block_new(t->host.device, FC_NOTES * sizeof(guint32), how->poison, "the notes");
   memset(block_mirror(&run->notes), 0, run->notes.bytes);
   note_error(run, block_send(&run->notes));
-  run->carry = block_new(t->host.device, t->carry_bytes, how->poison);
+  run->carry = block_new(t->host.device, t->carry_bytes, how->poison, "the carried state");
   memset(block_mirror(&run->carry), 0, run->carry.bytes);
   note_error(run, block_send(&run->carry));
   if (t->measure_bytes) {
@@ -483,6 +548,7 @@ gboolean trial_run(trial *t, const source *signals, const manner *how, result *r
   for (guint i = 0; i < run->count; i++) ready(run, &run->pieces[i]);
   process_all(run);
   gboolean ok = finish(run);
+  if (v->fault != FAULT_NONE) ok = FALSE; /* while it was enqueued */
   if (run->device_error) ok = blame(v, FAULT_DEVICE, "%s: %s", t->who, run->device_error);
   clear(run);
   g_free(run);
