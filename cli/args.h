@@ -14,7 +14,8 @@ typedef enum command_set {
   FOR_LIST = 2,
   FOR_INSPECT = 4,
   FOR_COMPLETION = 8,
-  FOR_ALL = 15
+  FOR_NEW = 16,
+  FOR_ALL = 31
 } command_set;
 
 /* Texts are borrowed from argv. */
@@ -26,8 +27,9 @@ typedef struct arguments {
   gint64 threads, chunk, max_pixels, max_memory;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
+  int lang;      /* of new: 0 or -1 C, 1 C++ */
   int progress;  /* progress_mode, -1 when not given */
-  gboolean no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help, version;
+  gboolean no_clobber, dry_run, allow_truncated, sync, json, cuda, quiet, verbose, help, version;
 } arguments;
 
 /* LIST: given again and again; WORDS: so is what follows its value. */

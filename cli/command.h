@@ -24,6 +24,7 @@ exit_status list_command(const arguments *a);
 exit_status inspect_command(const arguments *a);
 exit_status formats_command(const arguments *a);
 exit_status completion_command(const arguments *a);
+exit_status new_command(const arguments *a);
 
 /* The library that reads this format, and its version, or "none"; g_free. */
 char *formats_reader(const char *name);

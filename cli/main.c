@@ -39,6 +39,8 @@ const command commands[] = {
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
      NULL, NULL, "filterchain-bench"},
+    {"new", "new NAME [--lang c|c++] [--cuda]", "a plugin of your own to start from", FOR_NEW, NULL,
+     new_command, NULL},
     {"check", "check FILE.so|FOLDER|OPERATOR... [--json]",
      "test plugins: does an operator keep the contract?", FOR_ALL, NULL, NULL, "filterchain-check"},
     {NULL, NULL, NULL, FOR_ALL, NULL, NULL, NULL},

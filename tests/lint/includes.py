@@ -40,7 +40,7 @@ FILTERS = {
 }
 
 # Authors of plugins see these together in one folder, so they name each other bare.
-INSTALLED = ("core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/fc_helpers.h", "core/contract/filterchain.h", "core/contract/plugin.h",
+INSTALLED = ("core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/fc_helpers.h", "core/contract/fc_plugin.hpp", "core/contract/filterchain.h", "core/contract/plugin.h",
              "core/contract/rows.h", "core/contract/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.
@@ -94,7 +94,7 @@ def wrong_library(path, named):
 def check(root):
     """The complaints of a tree, and how many includes were looked at."""
     complaints, count = [], 0
-    for path in tree.sources(root, (".c", ".h", ".cu", ".cuh")):
+    for path in tree.sources(root, (".c", ".h", ".hpp", ".cu", ".cuh", ".cpp")):
         if path.split("/")[0] not in (*ALLOWED, "examples"):
             complaints.append(f"{path}: sources live in {', '.join(ALLOWED)} and examples")
             continue
