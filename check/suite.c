@@ -221,6 +221,8 @@ static void run_engine(const subject *t, const fc_plugin *plugin, const fc_opera
     g_snprintf(t->s->again, sizeof t->s->again,
                "--op %s --backend %s --test engine --seed %" G_GUINT64_FORMAT, op->name, t->backend,
                t->options->harness.seed);
+  } else if (ran == 0) {
+    skip(t->s, "no stage that was tried took the signals it was tried on");
   } else {
     g_snprintf(t->s->text, sizeof t->s->text, "%" G_GUINT64_FORMAT " stages", ran);
   }

@@ -60,6 +60,8 @@ def wrong_own(root, path, named):
     if path in INSTALLED and "/" not in named:
         return None if "core/contract/" + named in INSTALLED else f"{named} is not an installed header"
     if folder == "examples":
+        if "/" not in named and os.path.exists(os.path.join(root, os.path.dirname(path), named)):
+            return None
         return "examples include what is installed: <filterchain/...> by pkg-config, so <plugin.h>"
     if not os.path.exists(os.path.join(root, named)):
         return f"there is no {named}; paths start at the root"
