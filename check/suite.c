@@ -88,7 +88,7 @@ static unsigned float_state(void) {
 /* The operators of a file in this process. Names of the plugin's own are not kept apart here: allocations
  * could not be seen then. */
 static const fc_plugin *open_plugin(const char *path, gboolean apart, GStrv *unfit, GError **error) {
-  if (!fc_module_check_file(path, error)) return NULL;
+  if (!fc_module_check_file(path, error) || !fc_module_check_sanitizer(path, error)) return NULL;
   void *module = fc_module_open(path, !apart, error);
   const fc_plugin *asked = module ? fc_module_ask(module, error) : NULL;
   return asked ? fc_descriptor_copy(asked, unfit, error) : NULL; /* which lives as long as we */
