@@ -35,7 +35,7 @@ const command commands[] = {
      inspect_command, NULL},
     {"formats", "formats [--json]", "files read and written, by which library", FOR_LIST, NULL,
      formats_command, NULL},
-    {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
+    {"completion", "completion bash|zsh|fish", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
      NULL, NULL, "filterchain-bench"},
