@@ -29,8 +29,8 @@ G_BEGIN_DECLS
 /* Whether it is a file that may be a plugin, by name and kind; touches no content. */
 gboolean fc_module_check_file(const char *path, GError **error);
 
-/* Whether it is built with a sanitizer whose runtime this process has not: opening such a file ends the process,
- * with a message of the runtime's that nobody sees. Reads the file. */
+/* Whether it is built with a sanitizer whose runtime this process has not: opening such a file ends the
+ * process, with a message of the runtime's that nobody sees. Reads the file. */
 gboolean fc_module_check_sanitizer(const char *path, GError **error);
 
 /*
