@@ -12,6 +12,7 @@
 #include "filters/conv1d/conv1d_fft.h"
 #include "filters/conv1d/conv1d_overlap.h"
 #include "plugins/border.h"
+#include "plugins/mask2d.h"
 #include "plugins/meaning.h"
 #include "plugins/single.h"
 
@@ -390,6 +391,24 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
+/* Direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
+static fc_status describe_function(const fc_host *host, void *instance, const fc_setup *setup,
+                                   fc_device_function *function) {
+  const conv1d *self = instance;
+  const int along_x = self->axis == FC_AXIS_X;
+  const transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
+  (void)host;
+  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || t.overlap.n ||
+      self->taps > FC_CONV1D_BLOCK)
+    return FC_UNSUPPORTED;
+  const fc_status status =
+      mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
+                      (const double *const[]){self->mask}, &self->taps, 1, function);
+  function->flags &= ~FC_FUNCTION_ALONE;
+  return status;
+}
+FC_FUSIBLE(extension, describe_function)
+
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
@@ -462,6 +481,7 @@ static const fc_operator conv1d_operator = {
                  FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED, prepare, release,
                             cuda_scratch, cuda_process)),
     .reference = FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, release, NULL, reference_process),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("conv1d", conv1d_operator)

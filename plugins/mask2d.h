@@ -79,7 +79,7 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
   int64_t total = 0;
   for (int i = 0; i < parts; i++) total += counts[i];
   if (setup->compute != FC_F32 || total * (int64_t)sizeof *to > FC_FUNCTION_BYTES) return FC_UNSUPPORTED;
-  f->flags = FC_FUNCTION_WINDOW | (nx != ny || nx % 2 == 0 ? FC_FUNCTION_ALONE : 0);
+  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (nx != ny || nx % 2 == 0 ? FC_FUNCTION_ALONE : 0);
   f->source = FC_FUNCTION_WINDOW_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "%s<%d,%d>", name, (int)nx, (int)ny);
   f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;
@@ -87,7 +87,10 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
   f->growth = 1;
   for (int i = 0; i < parts; i++) {
     double sum = 0;
-    for (int64_t k = 0; k < counts[i]; k++) *to++ = (float)taps[i][k], sum += fabs(taps[i][k]);
+    for (int64_t k = 0; k < counts[i]; k++) {
+      *to++ = (float)taps[i][k], sum += fabs(taps[i][k]);
+      if (!(taps[i][k] >= 0)) f->flags &= ~FC_FUNCTION_NONNEGATIVE;
+    }
     /* Of parts far from 1 the product says nothing: f32 may not hold them, nor what is between. */
     f->growth = sum > 1e-9 && sum < 1e9 ? f->growth * sum : NAN;
   }

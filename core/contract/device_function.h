@@ -24,6 +24,7 @@
 #define FC_FUNCTION_WINDOW      2u
 #define FC_FUNCTION_WINDOW_TEXT "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_ALONE       4u /* its kernel is worth while by itself: it is quicker than `process` */
+#define FC_FUNCTION_NONNEGATIVE 8u /* of arguments that are not negative no result is */
 
 /* Bytes there is room for. */
 #define FC_FUNCTION_ENTRY 64

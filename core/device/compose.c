@@ -11,11 +11,12 @@
 
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
-/* By the name that map.cuh has for them after fc_map_, tiles of WARPS warps, or of half as many; and
- * march.cuh: whether all vectors are aligned, and whether channels lie in planes. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, MARCH_ALIGNED = 1, MARCH_PLANES = 2 };
+/* By the name that map.cuh has for them after fc_map_, tiles of WARPS warps, or of half as many; and of
+ * march.cuh and row.cuh whether all vectors are aligned, and whether channels lie in planes. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, ALIGNED = 1, IN_PLANES = 2 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {"packs", "strided", "planes", "tiles", "tiles",
-                                                               "march", "march",   "march",  "march"};
+                                                               "march", "march",   "march",  "march", "row",
+                                                               "row",   "row",     "row"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -227,7 +228,7 @@ static known known_behind(known k, const fc_device_function *f) {
   const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED) + TINY;
   if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
     return (known){FALSE, 0, 0};
-  k.low = -most, k.high = most;
+  k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0 : -most, k.high = most;
   if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
   return k;
 }
@@ -241,7 +242,7 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    k.low -= unit, k.high += unit;
+    k.low = k.low >= unit || k.low < 0 ? k.low - unit : 0, k.high += unit;
   }
   return k;
 }
@@ -356,21 +357,23 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 /* ---- windows ------------------------------------------------------------------------- */
 
 enum {
-  MARCH_THREADS = 128,
+  MARCH_THREADS = 128, /* half as many of vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
+  ROW_WINDOW = 128,
   MARCH_DENSE = 256
 };
 
 /* What the skeleton is made of; see march.cuh for what these are. */
 typedef struct window {
   const fc_device_function *f;
+  gboolean row;            /* along lines of sound: row.cuh */
   gboolean pixels;         /* some function takes pixels */
   gint64 ui, um, uo, step; /* samples of a unit ahead, between and behind; elements from tap to tap */
   int in_dtype, out_dtype;
   gint64 v, batch, unroll; /* elements of a thread, rows at a time, and of these unrolled */
-  gint64 width;            /* elements of outputs of a block */
+  gint64 threads, width;   /* of a block: threads; elements of outputs */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
@@ -396,13 +399,14 @@ static gboolean choose_vector(window *w) {
     w->v *= 2;
   if (kept(w) > MARCH_REGISTERS) return FALSE;
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->batch = 4;
-  while (w->batch > 1 && 2 * w->batch * MARCH_THREADS * padded * 4 > MARCH_SHARED) w->batch /= 2;
+  w->threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  w->batch = w->v < 16 ? 4 : 2;
+  while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
   w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
   const gint64 left = w->f->window_x / 2 * w->step,
                right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  w->width = MARCH_THREADS * w->v - up_to(left, w->v) - up_to(right, w->v);
-  return 2 * w->batch * MARCH_THREADS * padded * 4 <= MARCH_SHARED && w->width >= MARCH_THREADS * w->v / 4;
+  w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+  return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
 
 static gboolean marches(int dtype) {
@@ -415,9 +419,10 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
+  w->row = c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
   if (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype) || c->border == FC_BORDER_NONE ||
-      c->border == FC_BORDER_UNSET || f->window_x < 1 || f->window_y < 1 || f->window_x > MARCH_WINDOW ||
-      f->window_y > MARCH_WINDOW)
+      c->border == FC_BORDER_UNSET || f->window_x < 1 || f->window_y < 1 ||
+      f->window_x > (w->row ? ROW_WINDOW : MARCH_WINDOW) || f->window_y > MARCH_WINDOW)
     return FALSE;
   if (g_str_has_prefix(f->entry, "fc_dense") && f->window_x * f->window_y > MARCH_DENSE) return FALSE;
   for (guint i = 0; i < c->n; i++) {
@@ -444,16 +449,16 @@ static gboolean lies_in_rows(const fc_view *v, gboolean *planar) {
   return *planar || channels == 1 || v->stride[FC_AXIS_C] == size;
 }
 
-/* Is all of the signal there that these rows of outputs look at, borders included? */
-static gboolean has_rows(const fc_view *in, const fc_view *out, const fc_device_function *f, int border) {
-  const gint64 extent = in->extent[FC_AXIS_Y], lo = in->origin[FC_AXIS_Y], hi = lo + in->shape[FC_AXIS_Y];
-  const gint64 from = out->origin[FC_AXIS_Y] - f->window_y / 2,
-               to = from + out->shape[FC_AXIS_Y] + f->window_y - 1;
+/* Is all of the signal there that these outputs look at along an axis, borders included, of a window with so
+ * many taps? */
+static gboolean has_all(const fc_view *in, const fc_view *out, int along, gint64 taps, int border) {
+  const gint64 extent = in->extent[along], lo = in->origin[along], hi = lo + in->shape[along];
+  const gint64 from = out->origin[along] - taps / 2, to = from + out->shape[along] + taps - 1;
   if (extent < 0 || MAX(from, 0) < lo || MIN(to, extent) > hi) return FALSE;
-  for (gint64 y = from; y < to; y = y == -1 ? MAX(extent, 0) : y + 1) { /* those beyond the ends */
-    const gint64 p = y < 0 || y >= extent ? fc_border_map(border, y, extent) : lo;
-    if (p >= 0 && (p < lo || p >= hi)) return FALSE;
-    if (y >= 0 && y < extent) y = extent - 1;
+  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* those beyond the ends */
+    const gint64 source = p < 0 || p >= extent ? fc_border_map(border, p, extent) : lo;
+    if (source >= 0 && (source < lo || source >= hi)) return FALSE;
+    if (p >= 0 && p < extent) p = extent - 1;
   }
   return TRUE;
 }
@@ -474,57 +479,118 @@ static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_vie
          begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype));
 }
 
-/* Rows of a block: as few rounds of blocks as the device takes at a time, with few rows looked at twice. */
-static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 resident) {
+/* Whether memory takes longer than arithmetic: instructions of an output, about, where a multiprocessor has
+ * seven for each byte that it moves. Some less, since neither is ever busy all the time. */
+static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
+  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
+  const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
+  const gint64 in = w->ui / w->um, out = MAX(w->uo / w->um, 1);
+  const gint64 codes =
+      (fc_dtype_is_float(w->in_dtype) ? 0 : 3 * in) + (fc_dtype_is_float(w->out_dtype) ? 0 : 3 * out);
+  const gint64 bytes = in * (gint64)fc_dtype_size(w->in_dtype) + out * (gint64)fc_dtype_size(w->out_dtype);
+  return taps + codes + 2 * c->n < 5 * bytes;
+}
+
+/* Rows of a block, where the device has `places` for blocks at a time: few rounds of blocks, with few rows
+ * looked at twice. Of a single round the slowest multiprocessor decides, which costs a fifth of a round, but
+ * where memory binds: others leave it to the last. */
+static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 places, gboolean by_memory) {
   gint64 best = rows, least = G_MAXINT64;
   for (gint64 rounds = 1; rounds <= 16; rounds++) {
-    const gint64 pieces = rounds * resident / columns;
+    const gint64 pieces = rounds * places / columns;
     if (pieces < 1) continue;
     const gint64 each = MAX((rows + pieces - 1) / pieces, 16), blocks = (rows + each - 1) / each * columns;
-    const gint64 cost = (blocks + resident - 1) / resident * (each + taps + 8);
+    const gint64 fifths = 5 * ((blocks + places - 1) / places) + (by_memory ? 0 : 1);
+    const gint64 cost = fifths * (each + taps + 8);
     if (cost < least) least = cost, best = each;
   }
   return MIN(best, rows);
 }
 
+/* Blocks of a multiprocessor to reckon with. */
+static guint places_of(const window *w, const fc_composition *c, guint resident) {
+  enum { STREAMS = 4 }; /* that keep memory busy; with more it is slower */
+  return resident == 0 || (resident > STREAMS && is_bound_by_memory(w, c)) ? STREAMS : resident;
+}
+
+static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
+                           gboolean planar, guint32 *notes, gint64 places, fc_composed *to, GError **error) {
+  const gint64 far = G_MAXINT32 / 2, planes = planar ? in->shape[FC_AXIS_C] : 1,
+               images = in->shape[FC_AXIS_N] * planes;
+  const gint64 ahead = out->origin[FC_AXIS_X] * w->step,
+               behind = (in->extent[FC_AXIS_X] - out->origin[FC_AXIS_X]) * w->step,
+               total = out->shape[FC_AXIS_X] * w->step;
+  if (in->shape[FC_AXIS_Y] != 1 || !has_all(in, out, FC_AXIS_X, w->f->window_x, c->border) ||
+      total > far / 2 || images > 65535)
+    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+  if (total < MARCH_THREADS * w->v / 4)
+    return fc_fail(error, FC_UNSUPPORTED, "lines that are too short for the threads of a block");
+  fc_view at = *in;
+  at.data = (char *)in->data + (out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
+  const gint64 slices = (total + w->width - 1) / w->width;
+  const fc_row_args args = {.in = at.data,
+                            .out = out->data,
+                            .in_image = in->stride[FC_AXIS_N],
+                            .in_plane = in->stride[FC_AXIS_C],
+                            .out_image = out->stride[FC_AXIS_N],
+                            .out_plane = out->stride[FC_AXIS_C],
+                            .begin = (gint32)MIN(ahead, far / w->step * w->step),
+                            .end = (gint32)MIN(behind, far / w->step * w->step),
+                            .total = (gint32)total,
+                            .slices =
+                                (gint32)rows_of_block(slices, images, 1, places, is_bound_by_memory(w, c)),
+                            .planes = (gint32)planes,
+                            .constant = (float)c->border_value,
+                            .notes = notes};
+  to->variant = ROW + (vectors_aligned(w, &at, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->threads = (guint)w->threads;
+  to->grid[0] = (guint)((slices + args.slices - 1) / args.slices), to->grid[1] = 1,
+  to->grid[2] = (guint)images;
+  return set_params(to, &args, sizeof args, c) ||
+         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+}
+
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                              guint processors, fc_composed *to, GError **error) {
-  enum { RESIDENT = 4 }; /* blocks of a multiprocessor, about */
+                              guint processors, guint resident, fc_composed *to, GError **error) {
   window w;
   gboolean planar = FALSE, out_planar = FALSE;
   const fc_device_function *f = c->stages[c->window].function;
   const gint64 *extent = in->extent;
   if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
-      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar) || in->origin[FC_AXIS_X] != 0 ||
-      in->shape[FC_AXIS_X] != extent[FC_AXIS_X] || out->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
-      extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 || extent[FC_AXIS_Y] > G_MAXINT32 / 4 ||
-      extent[FC_AXIS_X] < 1 || extent[FC_AXIS_Y] < 1 || !has_rows(in, out, f, c->border))
+      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar))
+    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+  if (w.row)
+    return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to, error);
+  if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
+      out->shape[FC_AXIS_X] != extent[FC_AXIS_X] || extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 ||
+      extent[FC_AXIS_Y] > G_MAXINT32 / 4 || extent[FC_AXIS_X] < 1 || extent[FC_AXIS_Y] < 1 ||
+      !has_all(in, out, FC_AXIS_Y, f->window_y, c->border))
     return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < MARCH_THREADS * w.v / 4)
+  if (width < w.threads * w.v / 4)
     return fc_fail(error, FC_UNSUPPORTED, "rows that are too short for the threads of a block");
   const gint64 bands = (width + w.width - 1) / w.width;
-  const fc_march_args args = {.in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
-                              .out = out->data,
-                              .in_row = in->stride[FC_AXIS_Y],
-                              .out_row = out->stride[FC_AXIS_Y],
-                              .in_image = in->stride[FC_AXIS_N],
-                              .in_plane = in->stride[FC_AXIS_C],
-                              .out_image = out->stride[FC_AXIS_N],
-                              .out_plane = out->stride[FC_AXIS_C],
-                              .width = (gint32)width,
-                              .height = (gint32)extent[FC_AXIS_Y],
-                              .first = (gint32)out->origin[FC_AXIS_Y],
-                              .count = (gint32)out->shape[FC_AXIS_Y],
-                              .rows = (gint32)rows_of_block(out->shape[FC_AXIS_Y], bands * images,
-                                                            f->window_y, (gint64)processors * RESIDENT),
-                              .planes = (gint32)planes,
-                              .constant = (float)c->border_value,
-                              .notes = notes};
-  to->variant =
-      MARCH + (vectors_aligned(&w, in, out, planar) ? MARCH_ALIGNED : 0) + (planar ? MARCH_PLANES : 0);
-  to->threads = MARCH_THREADS;
+  const fc_march_args args = {
+      .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
+      .out = out->data,
+      .in_row = in->stride[FC_AXIS_Y],
+      .out_row = out->stride[FC_AXIS_Y],
+      .in_image = in->stride[FC_AXIS_N],
+      .in_plane = in->stride[FC_AXIS_C],
+      .out_image = out->stride[FC_AXIS_N],
+      .out_plane = out->stride[FC_AXIS_C],
+      .width = (gint32)width,
+      .height = (gint32)extent[FC_AXIS_Y],
+      .first = (gint32)out->origin[FC_AXIS_Y],
+      .count = (gint32)out->shape[FC_AXIS_Y],
+      .rows = (gint32)rows_of_block(out->shape[FC_AXIS_Y], bands * images, f->window_y,
+                                    processors * places_of(&w, c, resident), is_bound_by_memory(&w, c)),
+      .planes = (gint32)planes,
+      .constant = (float)c->border_value,
+      .notes = notes};
+  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
   if (to->grid[1] > 65535 || images > 65535)
@@ -535,25 +601,25 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
-  const guint flags = variant - MARCH;
+  const guint flags = (variant - MARCH) % 4;
   window w;
-  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & MARCH_PLANES) != 0);
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
-  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_march_args args;\n", c->window,
-                         w.f->entry);
+  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_%s_args args;\n", c->window,
+                         w.f->entry, w.row ? "row" : "march");
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(
       text,
       "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_march<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %d, %s, Op, %s>::run(p.args, %s, p.op, "
+      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %d, %s, Op, %s>::run(p.args, %s, p.op, "
       "%s);\n}\n",
-      MARCH_THREADS, types[in->dtype], in->kind, types[out->dtype], out->kind, (int)w.ui, (int)w.um,
-      (int)w.uo, (int)w.step, c->border, flags & MARCH_ALIGNED ? "true" : "false", (int)w.v, (int)w.batch,
-      MARCH_THREADS, (int)w.unroll, before ? "Pre" : "fc_none", after ? "Post" : "fc_none",
+      (int)w.threads, w.row ? "row" : "march", types[in->dtype], in->kind, types[out->dtype], out->kind,
+      (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, flags & ALIGNED ? "true" : "false", (int)w.v,
+      (int)w.batch, (int)w.threads, (int)w.unroll, before ? "Pre" : "fc_none", after ? "Post" : "fc_none",
       before ? "p.pre" : "fc_none()", after ? "p.post" : "fc_none()");
 }
 
@@ -575,7 +641,7 @@ static gboolean check_stages(const fc_composition *c, const fc_view *in, const f
   if (c->stages[c->n - 1].dtype != out->dtype)
     return fc_fail(error, FC_FATAL, "the last stage makes another type");
   for (int a = 0; a < FC_AXIS_C; a++)
-    if (in->shape[a] != out->shape[a] && (a != FC_AXIS_Y || c->window == c->n))
+    if (in->shape[a] != out->shape[a] && (a == FC_AXIS_N || c->window == c->n))
       return fc_fail(error, FC_FATAL, "views of stages side by side differ in shape");
   return fc_view_count(out) > 0 ? TRUE : fc_fail(error, FC_UNSUPPORTED, "there is nothing to be computed");
 }
@@ -594,10 +660,10 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
 }
 
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                    guint processors, fc_composed *to, GError **error) {
+                    guint processors, guint resident, fc_composed *to, GError **error) {
   gboolean pixels = FALSE;
   if (!check_stages(c, in, out, &pixels, error)) return FALSE;
-  return c->window < c->n ? launch_window(c, in, out, notes, processors, to, error)
+  return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to, error)
                           : launch_map(c, in, out, pixels, notes, processors, to, error);
 }
 
@@ -605,7 +671,10 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   gboolean pixels = FALSE;
   for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n", c->window < c->n ? "march" : "map");
+  g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n",
+                         c->window == c->n ? "map"
+                         : variant < ROW   ? "march"
+                                           : "row");
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->window < c->n) {
     append_window(text, c, in, out, variant);

@@ -3,8 +3,9 @@
  * compose.h - stages that look at one sample or pixel each, and one among them that looks at a window, as the
  * text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh or march.cuh (filters/gpu, embedded here when the library is built), the
- * stages' device functions (device_function.h), each in a namespace of its own, and structs that hold them:
+ * The text is the skeleton map.cuh, march.cuh or row.cuh (filters/gpu, embedded here when the library is
+ * built), the stages' device functions (device_function.h), each in a namespace of its own, and structs that
+ * hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
@@ -40,6 +41,16 @@ typedef struct fc_march_args {
   guint32 *notes;
 } fc_march_args;
 
+/* And of row.cuh. */
+typedef struct fc_row_args {
+  const void *in;
+  void *out;
+  gint64 in_image, in_plane, out_image, out_plane;
+  gint32 begin, end, total, slices, planes;
+  float constant;
+  guint32 *notes;
+} fc_row_args;
+
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's, for messages of the compiler */
   const fc_device_function *function; /* of the type that is computed with */
@@ -49,7 +60,7 @@ typedef struct fc_compose_stage {
 /* How parameters of stages are aligned, and how many bytes there may be of all: a kernel's limit is 4 KB. */
 #define FC_COMPOSE_ALIGN 16
 #define FC_COMPOSE_MOST  4096
-/* Those of the stages follow the arguments, of a map from here on, of a march earlier. */
+/* Those of the stages follow the arguments, of a map from here on, of the others earlier. */
 #define FC_COMPOSE_FIRST ((sizeof(fc_map_args) + FC_COMPOSE_ALIGN - 1) / FC_COMPOSE_ALIGN * FC_COMPOSE_ALIGN)
 /* Stages of a kernel, and channels of a pixel, at most. */
 #define FC_COMPOSE_STAGES   64
@@ -77,21 +88,23 @@ typedef struct fc_composed {
   guint grid[3], threads;
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 9
+#define FC_COMPOSE_VARIANTS 13
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /* Whether there is a kernel for such a composition at all, of a signal of so many channels. */
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels);
 
 /*
- * A launch on `in` into `out`, on a device of so many multiprocessors; what is noted goes to `notes`. The
- * views agree but for the channels that pixel-wise stages change; with a window `in` has what the outputs
- * look at of the signal, by origin and extent, and nothing beyond its ends. FC_UNSUPPORTED, with a sentence,
- * where that is no kernel of this kind: more than FC_COMPOSE_CHANNELS channels pixel by pixel, more
- * parameters than a kernel takes, signals whose lines 32 bits do not number, rows with gaps under a window.
+ * A launch on `in` into `out`, on a device of so many multiprocessors, each of which holds `resident` of the
+ * kernel's blocks at a time (0: not known yet; neither text nor variant depends on it); what is noted goes to
+ * `notes`. The views agree but for the channels that pixel-wise stages change; with a window `in` has what
+ * the outputs look at of the signal, by origin and extent, and nothing beyond its ends. FC_UNSUPPORTED, with
+ * a sentence, where that is no kernel of this kind: more than FC_COMPOSE_CHANNELS channels pixel by pixel,
+ * more parameters than a kernel takes, signals whose lines 32 bits do not number, rows with gaps under a
+ * window.
  */
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                    guint processors, fc_composed *composed, GError **error);
+                    guint processors, guint resident, fc_composed *composed, GError **error);
 
 /* The text of such a launch's kernel, of the same arguments; g_free. */
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant);

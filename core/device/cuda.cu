@@ -796,9 +796,13 @@ static void unload_kernel(int32_t device, void *kernel) {
   relax(&mode);
 }
 
-static const fc_driver driver = {FC_KIND_CUDA, driver_present, count, open_runner, captures,
-                                 start,        start_wait,     enter, leave,       device_alloc,
-                                 device_free,  device_upload,  chip,  load_kernel, unload_kernel};
+static guint resident(const void *kernel) {
+  return fc_kernel_resident(static_cast<const fc_kernel *>(kernel));
+}
+
+static const fc_driver driver = {
+    FC_KIND_CUDA, driver_present, count,       open_runner,   captures, start,       start_wait,    enter,
+    leave,        device_alloc,   device_free, device_upload, chip,     load_kernel, unload_kernel, resident};
 
 const fc_driver *fc_cuda_driver(void) {
   return &driver;

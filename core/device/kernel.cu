@@ -9,6 +9,7 @@
 struct fc_kernel {
   CUmodule module;
   CUfunction function;
+  guint resident;
 };
 
 namespace {
@@ -35,6 +36,20 @@ using unload_fn = CUresult (*)(CUmodule);
 using function_fn = CUresult (*)(CUfunction *, CUmodule, const char *);
 using launch_fn = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                unsigned, CUstream, void **, void **);
+using attribute_fn = CUresult (*)(int *, CUfunction_attribute, CUfunction);
+using occupancy_fn = CUresult (*)(int *, CUfunction, int, size_t);
+
+// A composed kernel is launched with as many threads as its launch bounds say.
+guint resident_of(CUfunction f) {
+  const attribute_fn attribute = driver<attribute_fn>("cuFuncGetAttribute");
+  const occupancy_fn occupancy = driver<occupancy_fn>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  int threads = 0, blocks = 0;
+  if (!attribute || !occupancy ||
+      attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) != CUDA_SUCCESS ||
+      occupancy(&blocks, f, threads, 0) != CUDA_SUCCESS)
+    return 0;
+  return static_cast<guint>(blocks);
+}
 
 } // namespace
 
@@ -43,7 +58,7 @@ extern "C" {
 fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
   const load_fn load = driver<load_fn>("cuModuleLoadData");
   const function_fn function = driver<function_fn>("cuModuleGetFunction");
-  fc_kernel kernel = {nullptr, nullptr};
+  fc_kernel kernel = {nullptr, nullptr, 0};
   if (!load || !function || cudaFree(nullptr) != cudaSuccess) { // the last: the device's context is current
     fc_fail(error, FC_DEVICE, "there is no CUDA driver that loads kernels");
     return nullptr;
@@ -54,7 +69,12 @@ fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
     fc_fail(error, FC_UNSUPPORTED, "the driver refuses a composed kernel");
     return nullptr;
   }
+  kernel.resident = resident_of(kernel.function);
   return static_cast<fc_kernel *>(g_memdup2(&kernel, sizeof kernel));
+}
+
+guint fc_kernel_resident(const fc_kernel *kernel) {
+  return kernel->resident;
 }
 
 void fc_kernel_unload(fc_kernel *kernel) {

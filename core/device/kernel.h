@@ -24,6 +24,9 @@ void fc_kernel_unload(fc_kernel *kernel);
  * captured. */
 fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed, void *stream);
 
+/* Blocks that a multiprocessor holds at a time; 0: not known. */
+guint fc_kernel_resident(const fc_kernel *kernel);
+
 /* Compute capability and multiprocessors of the current device, for fc_jit_compile and fc_compose_map. */
 fc_status fc_kernel_device(int *major, int *minor, guint *processors);
 

@@ -158,12 +158,13 @@ typedef struct fc_driver {
   void *(*alloc)(gint32 device, gsize bytes);
   void (*release)(gint32 device, void *memory);
   gboolean (*upload)(gint32 device, void *to, const void *from, gsize bytes, GError **error);
-  /* Composed kernels; NULL, all three: there are none. Compute capability and multiprocessors of a device;
-   * machine code put onto it, for fc_runner.launch, and taken away when nothing is under way. Others may
-   * capture meanwhile. */
+  /* Composed kernels; NULL, all four: there are none. Compute capability and multiprocessors of a device;
+   * machine code put onto it, for fc_runner.launch, and taken away when nothing is under way (others may
+   * capture meanwhile); how many of the kernel's blocks a multiprocessor holds at a time, 0: not known. */
   gboolean (*chip)(gint32 device, int *major, int *minor, guint *processors, GError **error);
   void *(*load)(gint32 device, GBytes *code, GError **error);
   void (*unload)(gint32 device, void *kernel);
+  guint (*resident)(const void *kernel);
 } fc_driver;
 
 /* cuda.cu; in a build without CUDA cuda_none.c, which says NULL. */

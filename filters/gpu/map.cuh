@@ -362,8 +362,8 @@ struct fc_map_tiles {
   // Pixels beyond the row's last are copies of its first, so that they note nothing that is not so.
   static FC_DEVICE void fill(unsigned char *pixels, int used, int lane) {
     const int first = lane * P;
-    for (int p = used > first ? used : first; p < first + P; p++)
-      for (int b = 0; b < IN; b++) pixels[p * IN + b] = pixels[b];
+#pragma unroll 1
+    for (int b = (used > first ? used : first) * IN; b < (first + P) * IN; b++) pixels[b] = pixels[b % IN];
   }
 
   static FC_DEVICE fc_pixel_tile tile_of(const fc_map_args &a, int64_t tile, int64_t tiles) {

@@ -10,74 +10,11 @@
 //
 //     in --load--> Pre --> row[2][B][THREADS * V] --> sums of NY rows x V --> Post --store--> out
 //
-//     |<- PL ->|<------------ WIDTH ------------>|<- PR ->|     columns in shared memory, V a thread; those
-//     at [thread 0] ...                         ... [thread T-1]   the ends have no outputs
-//
-// Elements are those between Pre and Post: interleaved channels, UM apart from tap to tap. Where a function
-// takes pixels, V elements are V / UM pixels of UI samples ahead and UO behind.
-//
-// Sums run in the order of conv2d.h and sepconv.h, from 0 on, a row at a time from the top, so the bits are
-// those of the kernels that are built ahead. Compiled by NVRTC without contraction, as map.cuh, in f32.
+// How a row lies in shared memory is in window.cuh.
 #ifndef FC_FILTERS_GPU_MARCH_CUH
 #define FC_FILTERS_GPU_MARCH_CUH
 
-#include "filters/gpu/border.cuh"
-#include "filters/gpu/map.cuh"
-
-// Nothing is done before, or after.
-struct fc_none {
-  static constexpr bool QUIET = false;
-  template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
-#pragma unroll
-    for (int i = 0; i < N; i++) to[i] = v[i];
-  }
-};
-
-// Taps in order of reading: along a row, and down.
-template <int KX, int KY> struct fc_separable {
-  static constexpr int NX = KX, NY = KY;
-  float x[KX], y[KY];
-
-  // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. What was
-  // begun NY - 1 rows ago is complete and goes to `done`.
-  template <int STEP, int V, int NW>
-  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
-#pragma unroll
-    for (int i = 0; i < V; i++) {
-      float h = 0;
-#pragma unroll
-      for (int k = 0; k < KX; k++) h = fmaf(x[k], w[first + i + k * STEP], h);
-      done[i] = fmaf(y[KY - 1], h, sum[0][i]);
-#pragma unroll
-      for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h, sum[j + 1][i]);
-    }
-  }
-};
-
-template <int KX, int KY> struct fc_dense {
-  static constexpr int NX = KX, NY = KY;
-  float m[KY][KX];
-
-  template <int STEP, int V, int NW>
-  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
-#pragma unroll
-    for (int j = 0; j < KY; j++) { // row KY - 1 - j of the mask; sum[j] is read before it is written
-      float h[V];
-#pragma unroll
-      for (int i = 0; i < V; i++) h[i] = sum[j][i];
-#pragma unroll
-      for (int k = 0; k < KX; k++)
-#pragma unroll
-        for (int i = 0; i < V; i++) h[i] = fmaf(m[KY - 1 - j][k], w[first + i + k * STEP], h[i]);
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        if (j == 0)
-          done[i] = h[i];
-        else
-          sum[j > 0 ? j - 1 : 0][i] = h[i];
-    }
-  }
-};
+#include "filters/gpu/window.cuh"
 
 // Positions are absolute: row 0 of the signal is at `in`, wherever the memory begins; `out` is the first
 // output. The host's twin is in core/device/compose.h.
@@ -92,36 +29,12 @@ struct fc_march_args {
   uint32_t *notes;
 };
 
-// N samples of a thread: as words where all of them are aligned, else one by one.
-template <typename T, int KT, int N, bool ALIGNED> struct fc_march_load;
-template <typename T, int KT, int N> struct fc_march_load<T, KT, N, true> {
-  static constexpr int W = N * sizeof(T) / 4;
-  uint32_t word[W];
-  FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
-  FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
-};
-template <typename T, int KT, int N> struct fc_march_load<T, KT, N, false> {
-  T code[N];
-  FC_DEVICE void fetch(const char *from) {
-#pragma unroll
-    for (int i = 0; i < N; i++) code[i] = reinterpret_cast<const T *>(from)[i];
-  }
-  FC_DEVICE void values(float (&v)[N]) const {
-#pragma unroll
-    for (int i = 0; i < N; i++) v[i] = fc_dev_value<float, T>(code[i], fc_map_scaling<float, T, KT>());
-  }
-};
-
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
 struct fc_march {
-  static constexpr int NX = Op::NX, NY = Op::NY;
-  static constexpr int IN = V / UM * UI, OUT = V / UM * UO; // samples of a thread
-  static constexpr int L = NX / 2 * STEP, R = (NX - 1 - NX / 2) * STEP;
-  static constexpr int PL = (L + V - 1) / V * V, PR = (R + V - 1) / V * V, WIDTH = THREADS * V - PL - PR;
-  static constexpr int VP = V % 8 == 0 ? V + 4 : V; // floats from thread to thread: no conflicts of banks
-  static constexpr int AHEAD = (PL - L) / 4 * 4, FIRST = PL - L - AHEAD; // a window, read from 16 bytes on
-  static constexpr int NW = (FIRST + V + L + R + 3) / 4 * 4;
+  using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
+  static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
+                       WIDTH = W::WIDTH, VP = W::VP;
   // Units (samples, or pixels) at the ends of a row, which come one by one, and a thread's share of a batch.
   static constexpr int MOST = (L + R + V) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
 
@@ -151,28 +64,6 @@ struct fc_march {
     u.to = (e - first + PL) / V * VP + (e - first + PL) % V;
   }
 
-  static FC_DEVICE void keep(float *to, const float (&v)[V]) {
-#pragma unroll
-    for (int i = 0; i < V; i += 4)
-      *reinterpret_cast<float4 *>(to + i) = make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
-  }
-
-  static FC_DEVICE void store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
-    if (ALIGNED && left >= V) {
-      constexpr int WO = OUT * sizeof(U) / 4;
-      uint32_t word[WO > 0 ? WO : 1];
-      fc_map_codes<float, U, KU, Post::QUIET>(word, v, noted);
-      fc_map_store_words(to, word);
-      return;
-    }
-    const int count = left < V ? left / UM * UO : OUT;
-#pragma unroll
-    for (int i = 0; i < OUT; i++)
-      if (i < count)
-        reinterpret_cast<U *>(to)[i] =
-            fc_map_code<float, U, Post::QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
-  }
-
   static FC_DEVICE void run(const fc_march_args &a, const Pre &pre, const Op &op, const Post &post) {
     __shared__ __align__(16) float row[2][B][THREADS * VP];
     const int t = threadIdx.x, first = static_cast<int>(blockIdx.x) * WIDTH;
@@ -195,7 +86,7 @@ struct fc_march {
     for (int j = 0; j < NY; j++)
 #pragma unroll
       for (int i = 0; i < V; i++) sum[j][i] = 0;
-    fc_march_load<T, KT, IN, ALIGNED> raw[B];
+    fc_window_load<T, KT, IN, ALIGNED> raw[B];
     unit units[EACH];
     const bool at_end = first == 0 || first + WIDTH + R > a.width / V * V;
 #pragma unroll
@@ -234,7 +125,7 @@ struct fc_march {
 #pragma unroll
               for (int i = 0; i < V; i++) v[i] = a.constant;
           }
-          keep(&row[phase][u][t * VP], v);
+          fc_window_keep(&row[phase][u][t * VP], v);
         }
       }
       if (!at_end) return;
@@ -262,19 +153,12 @@ struct fc_march {
       __syncthreads();
 #pragma unroll UNROLL
       for (int u = 0; u < B; u++) {
-        const float *from_window = &row[phase][u][window * VP];
-        float w[NW], v[V], o[OUT];
-#pragma unroll
-        for (int i = 0; i < NW; i += 4) {
-          const float4 f =
-              *reinterpret_cast<const float4 *>(from_window + (AHEAD + i) / V * VP + (AHEAD + i) % V);
-          w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
-        }
-        op.template add<STEP, V, NW>(w, FIRST, sum, v);
+        float v[V], o[OUT];
+        W::add(op, &row[phase][u][window * VP], sum, v);
         const int y = q + u - (NY - 1);
         if (y < 0 || y >= count) continue;
         post.run(v, o, noted);
-        if (left > 0) store(to, o, left, noted);
+        if (left > 0) fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(to, o, left, noted);
         to += a.out_row;
       }
     }

@@ -77,6 +77,13 @@ static void set_numbers(fc_device_function *f, int compute, const double *number
       ((double *)f->bytes)[at + i] = numbers ? numbers[i] : 0;
 }
 
+/* `flags`, less FC_FUNCTION_NONNEGATIVE where a number is negative or none. */
+static uint32_t sign_of(const double *numbers, int64_t n, uint32_t flags) {
+  for (int64_t i = 0; i < n; i++)
+    if (!(numbers[i] >= 0)) return flags & ~FC_FUNCTION_NONNEGATIVE;
+  return flags;
+}
+
 /* NaN if either is: nothing is known then. */
 static double larger(double a, double b) {
   return a >= b || isnan(a) ? a : b;
@@ -86,17 +93,20 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   switch (p->form) {
   case FC_POINTWISE_SCALE:
     f->growth = fabs(p->factor);
+    if (p->factor >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
     set(f, scale_text, 0, 0, "fc_scale", NULL, 0);
     set_numbers(f, p->compute, &p->factor, 1);
     break;
   case FC_POINTWISE_MAP:
     f->growth = fabs(p->factor), f->offset = fabs(p->from * p->factor) + fabs(p->to);
+    if (p->from <= 0 && p->factor >= 0 && p->to >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
     set(f, map_text, 0, 0, "fc_range", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->from, p->factor, p->to}, 3);
     break;
   case FC_POINTWISE_CLAMP: /* either limit may be infinite */
     f->growth = 1, f->offset = fmax(isinf(p->low) ? 0 : fabs(p->low), isinf(p->high) ? 0 : fabs(p->high));
     f->low = p->low, f->high = p->high;
+    if (p->high >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
     set(f, clamp_text, 0, 0, "fc_clamp", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->low, p->high}, 2);
     break;
@@ -111,6 +121,7 @@ fc_status fc_function_gains(int compute, const double *factors, int64_t channels
   set_numbers(f, compute, factors, (uint32_t)count);
   f->growth = 0;
   for (int64_t c = 0; c < channels; c++) f->growth = larger(f->growth, fabs(factors[c]));
+  f->flags |= sign_of(factors, channels, FC_FUNCTION_NONNEGATIVE);
   return FC_OK;
 }
 
@@ -128,6 +139,7 @@ fc_status fc_function_matrix(int compute, const double *matrix, const double *of
     for (int64_t c = 0; c < cols; c++) sum += fabs(matrix[r * cols + c]);
     f->growth = larger(f->growth, sum), f->offset = larger(f->offset, offsets ? fabs(offsets[r]) : 0);
   }
+  f->flags |= sign_of(offsets, offsets ? rows : 0, sign_of(matrix, rows * cols, FC_FUNCTION_NONNEGATIVE));
   return FC_OK;
 }
 

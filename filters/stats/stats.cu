@@ -6,12 +6,13 @@
 // the registers of each lane, so that all are in flight together and the deviations from their
 // mean need no second read. A block of threads has up to 16 chunks in a row, a *unit*, and merges them as
 // a tree: that is a whole block of the signal but for rows of more than 16384 samples, whose units
-// a second kernel merges. Long signals of floats have kernels of their own
-// (stream.cuh, stats.cu), and channels side by side (stats.cu). All
+// a second kernel merges. Long signals of floats and short ones of integers have kernels of their own
+// (stream.cuh, stats.cu; cluster.cuh), and channels side by side (stats.cu). All
 // follow the order of the CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which
 // one load brings where samples are adjacent.
 #include "filters/gpu/copy_async.cuh"
 #include "filters/base/lines.h"
+#include "filters/stats/cluster.cuh"
 #include "filters/stats/stream.cuh"
 #include "filters/stats/units.cuh"
 
@@ -506,6 +507,10 @@ template <typename T>
 static fc_status launch(const layout &l, unsigned grid, fc_stats_part *units, char *blocks,
                         int64_t frame_bytes, cudaStream_t stream) {
   if (grid < MANY) {
+    if constexpr (static_cast<T>(0.5) == 0) {
+      const fc_status status = launch_clusters<T>(l, grid, units, blocks, frame_bytes, stream);
+      if (status != FC_UNSUPPORTED) return status;
+    }
     measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
   } else if constexpr (std::is_same<T, float>::value) {
     return launch_gather(l, units, blocks, frame_bytes, stream);

@@ -272,6 +272,10 @@ static gboolean fake_fill_border(fc_runner *runner, const fc_view *view, const f
   return TRUE;
 }
 
+static guint fake_resident(const void *kernel) {
+  return 3;
+}
+
 static gboolean fake_launch(fc_runner *runner, void *kernel, const fc_composed *composed, GError **error) {
   if (!passes(FAKE_LAUNCH, "launching", error)) return FALSE;
   g_assert_true(holds(kernel, (char *)kernel + 1, FALSE));
@@ -446,4 +450,5 @@ const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
                                .upload = fake_upload_plain,
                                .chip = fake_chip,
                                .load = fake_load,
+                               .resident = fake_resident,
                                .unload = fake_release_plain};

@@ -146,6 +146,13 @@ static void test_proofs(void) {
   proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, FALSE);
   limits.op.high = 1e9;
   proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, TRUE);
+  /* What is not negative stays so under factors that are not. */
+  stage back = half;
+  back.op.factor = 1.9;
+  proofs_are(images(half, back, FC_U8, FC_U8, 3), TRUE, TRUE);
+  back.op.factor = -0.9;
+  proofs_are(images(half, back, FC_U8, FC_U8, 3), TRUE, FALSE);
+  proofs_are(images(back, half, FC_U8, FC_U8, 3), TRUE, FALSE);
   /* 255 / 2 is rounded up on the way, and doubled again. */
   half.dtype = FC_I16, more.op.factor = 2;
   proofs_are(images(half, more, FC_U8, FC_U8, 3), TRUE, FALSE);
@@ -362,7 +369,7 @@ static void run_window(gpointer data, gpointer unused) {
   fc_composed made;
   view_make(&in, FC_IMAGE, t->in, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
   view_make(&out, FC_IMAGE, t->out, out_shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
-  if (fc_compose(&c, &in, &out, NULL, 132, &made, &error)) {
+  if (fc_compose(&c, &in, &out, NULL, 132, 0, &made, &error)) {
     g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, 0, NULL, &error);
     int frame = 0;

@@ -57,14 +57,16 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
   if (kind == MATRIX) s->out = pick(1, 5);
 }
 
-static void make_window(trial *t, guint at) {
+static void make_window(trial *t, guint at, int kind) {
   t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
   if (!t->dense && pick(0, 4) == 0) t->nx = pick(10, 32), t->ny = pick(1, 32);
+  if (kind == FC_AUDIO) t->nx = pick(1, pick(0, 4) ? 40 : 129), t->ny = 1, t->dense = TRUE;
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
-  for (int i = 0; i < count; i++) t->taps[i] = (float)real(-0.5, 0.6);
+  const gboolean positive = pick(0, 2);
+  for (int i = 0; i < count; i++) t->taps[i] = (float)real(positive ? 0 : -0.5, positive ? 1.2 / count : 0.6);
   g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
   t->window = (fc_device_function){.size = sizeof t->window,
-                                   .flags = FC_FUNCTION_WINDOW,
+                                   .flags = FC_FUNCTION_WINDOW | (positive ? FC_FUNCTION_NONNEGATIVE : 0),
                                    .source = FC_FUNCTION_WINDOW_TEXT,
                                    .entry = t->entry,
                                    .bytes = t->taps,
@@ -84,15 +86,17 @@ static void make_window(trial *t, guint at) {
   t->what.window = at;
 }
 
-/* A view of a band of rows, in memory of its own, with a gap behind each row where the layout has one. */
-static void place(fc_view *v, int kind, int dtype, const gint64 extent[4], gint64 first, gint64 rows,
+/* A view of a band of rows, or a stretch of sound, in memory of its own, with a gap behind each row where the
+ * layout has one. */
+static void place(fc_view *v, int kind, int dtype, const gint64 extent[4], gint64 first, gint64 count,
                   guint8 **memory, gsize *bytes, view_layout layout) {
+  const int along = kind == FC_AUDIO ? 2 : 1;
   gint64 shape[4];
-  memcpy(shape, extent, sizeof shape), shape[1] = rows;
+  memcpy(shape, extent, sizeof shape), shape[along] = count;
   *bytes = view_make(v, kind, dtype, shape, layout, FC_CUDA_DEVICE(0), NULL);
   *memory = g_malloc(*bytes + 2 * AROUND);
   v->data = *memory + AROUND + (gsize)v->data;
-  v->origin[1] = first, v->extent[1] = extent[1];
+  v->origin[along] = first, v->extent[along] = extent[along];
 }
 
 /* The same memory with its rows, or its images, in the opposite order. */
@@ -124,7 +128,8 @@ static trial *trial_new(gboolean window) {
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, G_N_ELEMENTS(shapes))];
   gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
-  const int kind = window ? pick(FC_IMAGE, FC_KIND_COUNT) : pick(0, FC_KIND_COUNT);
+  const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
+  if (window && kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
   const int in_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
   const int out_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
@@ -133,7 +138,7 @@ static trial *trial_new(gboolean window) {
   const guint at = window ? (guint)pick(0, (int)t->what.n) : t->what.n;
   for (guint i = 0; i < t->what.n; i++) {
     if (i == at) {
-      make_window(t, at);
+      make_window(t, at, kind);
     } else {
       make_stage(&t->stages[i], (stage_kind)pick(COPY, MATRIX + 1), channels, kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
@@ -146,13 +151,15 @@ static trial *trial_new(gboolean window) {
   t->what.border_value = t->what.border == FC_BORDER_CONSTANT ? 17 : 0;
   const view_layout layout = (view_layout)pick(0, VIEW_LAYOUTS),
                     out_layout = pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);
-  const gint64 first = window && pick(0, 2) ? pick(0, (int)extent[1]) : 0,
-               rows = first > 0 || !window ? extent[1] - first : pick(1, (int)extent[1] + 1);
-  place(&t->in, kind, in_dtype, extent, 0, extent[1], &t->in_memory, &t->in_bytes, layout);
+  const gint64 first = window && pick(0, 2) ? pick(0, (int)extent[along]) : 0, rest = extent[along] - first,
+               count = window ? pick(1, (int)rest + 1) : rest;
+  /* Of sound often no more than windows see. */
+  const gboolean part = window && kind == FC_AUDIO && pick(0, 3);
+  const gint64 lo = part ? MAX(first - t->nx / 2, 0) : 0,
+               hi = part ? MIN(first + count + t->nx - 1 - t->nx / 2, extent[along]) : extent[along];
+  place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
   extent[3] = channels;
-  place(&t->out, kind, out_dtype, extent, window ? first : 0, rows, &t->out_memory, &t->out_bytes,
-        out_layout);
-  if (!window) t->out.shape[1] = t->in.shape[1];
+  place(&t->out, kind, out_dtype, extent, first, count, &t->out_memory, &t->out_bytes, out_layout);
   if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
@@ -204,8 +211,10 @@ static gint64 through(const trial *t, guint from, guint to, double *v, gint64 ch
   return channels;
 }
 
+/* Positions are the signal's. */
 static void load(const trial *t, gint64 n, gint64 y, gint64 x, double *v) {
   const fc_view *in = &t->in;
+  y -= in->origin[1], x -= in->origin[2];
   for (gint64 c = 0; c < in->shape[3]; c++)
     if (t->what.compute == FC_F64) {
       fc_rows_table()->load_f64(&v[c], fc_view_at(in, n, y, x, c), 0, 1, in->kind, in->dtype);
@@ -258,7 +267,7 @@ static void run_plain(const trial *t, guint8 *to, guint32 *notes) {
         double v[16];
         gint64 channels = middle;
         if (window) {
-          sum_window(t, n, out->origin[1] + y, x, middle, v);
+          sum_window(t, n, out->origin[1] + y, out->origin[2] + x, middle, v);
           channels = through(t, t->what.window + 1, t->what.n, v, middle);
         } else {
           load(t, n, y, x, v);
@@ -279,7 +288,8 @@ static void run_plain(const trial *t, guint8 *to, guint32 *notes) {
 
 /* All kernels in one file: a namespace each, behind what all of them include. */
 static char *source_of(GPtrArray *trials) {
-  GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n");
+  GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n#include "
+                            "\"filters/gpu/row.cuh\"\n");
   for (guint i = 0; i < trials->len; i++) {
     const trial *t = g_ptr_array_index(trials, i);
     g_autofree char *text = g_strdup(strchr(t->text, '\n') + 1);
@@ -327,11 +337,11 @@ static void *compile(GPtrArray *trials, const char *root, char **compiler) {
 static char *describe(const trial *t) {
   static const char *const kinds[] = {"copy", "gain", "range", "clip", "gains", "matrix", "mix"};
   GString *s = g_string_new(NULL);
-  g_string_printf(s, "%s %u, %s to %s, kind %d, %dx%dx%dx%d from row %d of %d, border %d:",
+  g_string_printf(s, "%s %u, %s to %s, kind %d, %dx%dx%dx%d from row %d of %d, element %d of %d, border %d:",
                   fc_compose_skeletons[t->launch.variant], t->launch.variant, fc_dtype_name(t->in.dtype),
                   fc_dtype_name(t->out.dtype), t->in.kind, (int)t->out.shape[0], (int)t->out.shape[1],
                   (int)t->out.shape[2], (int)t->in.shape[3], (int)t->out.origin[1], (int)t->in.extent[1],
-                  t->what.border);
+                  (int)t->out.origin[2], (int)t->in.extent[2], t->what.border);
   for (guint i = 0; i < t->what.n; i++)
     g_string_append_printf(s, " %s", i == t->what.window ? t->entry : kinds[t->stages[i].kind]);
   return g_string_free(s, FALSE);
@@ -346,7 +356,7 @@ static gboolean check(trial *t, run_fn run) {
   memset(t->out_memory, 0xa5, bytes), memset(expected, 0xa5, bytes);
   run_plain(t, expected, expected_notes);
   fc_composed again;
-  g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, &again, NULL));
+  g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, 5, &again, NULL));
   run(again.params, again.grid, again.threads);
   gsize differ = 0, first = 0;
   for (gsize i = 0; i < bytes; i++)
@@ -371,7 +381,7 @@ int main(int argc, char **argv) {
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0;
   for (int i = 0; i < random; i++) {
     trial *t = trial_new(i % 2);
-    if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, &t->launch, NULL)) {
+    if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch, NULL)) {
       trial_free(t);
       continue;
     }

@@ -72,7 +72,7 @@ static void test_groups(void) {
   } cases[] = {
       {{"gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2"},
       {{"gain:2"}, FC_AUDIO, FC_I16, 2, ""},
-      {{"gain:2", "clip:0.5", "conv1d:[1,2,1]", "gain:2", "gain:1,2", "clip:0.1"},
+      {{"gain:2", "clip:0.5", "winstat:window=3", "gain:2", "gain:1,2", "clip:0.1"},
        FC_AUDIO,
        FC_F32,
        2,
@@ -89,6 +89,10 @@ static void test_groups(void) {
       {{"conv2d:[1,2,3;4,5,7]"}, FC_IMAGE, FC_U8, 3, "1"},
       {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_U8, 3, ""},
       {{"sepconv:[1,2,1]/4:y=[1,2]/3", "gain:2"}, FC_IMAGE, FC_F32, 3, "2"},
+      {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
+      {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
+      {{"gain:2", "conv1d:[0,2,1]/4"}, FC_AUDIO, FC_I16, 2, ""}, /* less than the window that was asked for */
+      {{"gain:2", "conv1d:[1,2,1]/4:mode=full"}, FC_AUDIO, FC_I16, 2, ""},
       {{"gain:2", "stats", "gain:2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2"},
       /* Six channels are too many pixel by pixel, not sample by sample. */
       {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
@@ -167,8 +171,8 @@ static float *noise_of(guint32 state) {
 
 static const char *const gains[] = {"gain:1.5", "gain:-0.3", "gain:7", NULL};
 static const char *const cropped[] = {"crop:x=100:y=7", "gain:-0.3", "gain:7", NULL};
-static const char *const around[] = {"conv1d:[1,2,1]/4:border=reflect", "gain:-0.3", "gain:7",
-                                     "conv1d:[1,2,1]/4", NULL};
+static const char *const around[] = {"conv1d:[0,1,2,1]/4:border=reflect", "gain:-0.3", "gain:7",
+                                     "conv1d:[0,1,2,1]/4", NULL};
 
 static void run_host(const char *const *stages, const char *device, int fuse, gint64 chunk, const fc_view *in,
                      const fc_view *out) {

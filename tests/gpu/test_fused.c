@@ -61,13 +61,17 @@ static char *matrix_of(int rows, int cols) {
   return g_string_free(s, FALSE);
 }
 
-/* A filter of any mask, with any border. */
-static char *window_of(void) {
+/* A filter of any mask, with any border; of sound along time. */
+static char *window_of(int kind) {
   static const char *const borders[] = {"zero",    "constant:value=3", "replicate",
                                         "reflect", "reflect101",       "wrap"};
   const char *border = borders[pick(0, G_N_ELEMENTS(borders))];
   GString *s = g_string_new(NULL);
-  if (pick(0, 2)) {
+  if (kind == FC_AUDIO || pick(0, 5) == 0) {
+    g_autofree char *mask = numbers_of(pick(1, pick(0, 3) ? 40 : 129), -0.3, 0.4);
+    g_string_printf(s, "conv1d:[%s]:method=direct:axis=%s:border=%s", mask,
+                    kind != FC_AUDIO && pick(0, 2) ? "y" : "x", border);
+  } else if (pick(0, 2)) {
     g_autofree char *x = numbers_of(pick(1, 20), -0.4, 0.5), *y = numbers_of(pick(1, 20), -0.4, 0.5);
     g_string_printf(s, "sepconv:[%s]:y=[%s]:border=%s", x, y, border);
   } else {
@@ -100,7 +104,7 @@ static char *stage_of(int kind, int *channels) {
   case 6: *channels = pick(1, 5); return matrix_of(*channels, was);
   case 7: *channels = 2; return g_strdup_printf("mix:%d,%d", pick(0, was), pick(0, was));
   case 8: return g_strdup(kind == FC_AUDIO ? "crop:start=3" : "crop:x=3:y=1");
-  default: return kind == FC_AUDIO ? g_strdup("conv1d:[1,2,1]/4") : window_of();
+  default: return window_of(kind);
   }
 }
 
@@ -348,6 +352,63 @@ static const struct {
      1080,
      1920,
      3,
+     1},
+    {"gain, sepconv 5, 12287 x 12289 u8",
+     {"gain:1.1", "sepconv:" TAPS5, "gain:0.9"},
+     FC_U8,
+     FC_U8,
+     1,
+     12287,
+     12289,
+     1,
+     1},
+    {"conv2d 6x6, 12287 x 12289 f32",
+     {"conv2d:[1,2,3,4,5,7;2,1,4,3,6,5;7,1,2,3,1,2;4,5,6,7,8,1;3,1,4,1,5,9;2,7,1,8,2,8]/99:separate=no"},
+     FC_F32,
+     FC_F32,
+     1,
+     12287,
+     12289,
+     1,
+     1},
+    {"gain, conv2d 3x3, 512 x 225^2 u8 RGB",
+     {"gain:1.1", "conv2d:[1,2,1;2,5,2;1,2,2]/18:separate=no", "gain:0.9"},
+     FC_U8,
+     FC_U8,
+     512,
+     225,
+     225,
+     3,
+     3},
+    {"gain, conv1d 5, clip, 1 h stereo i16",
+     {"gain:0.9", "conv1d:" TAPS5, "clip:0.8"},
+     FC_I16,
+     FC_I16,
+     1,
+     1,
+     172800000,
+     2,
+     2},
+    {"gain, conv1d 31, clip, 1 h stereo i16",
+     {"gain:0.9", "conv1d:[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1]/256",
+      "clip:0.8"},
+     FC_I16,
+     FC_I16,
+     1,
+     1,
+     172800000,
+     2,
+     2},
+    {"gain, conv1d 31 down, clip, 12288^2 f32",
+     {"gain:0.9",
+      "conv1d:[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1]/256:axis=y",
+      "clip:min=0:max=200"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
      1}};
 
 static void show_row(guint i, cudaStream_t stream) {
@@ -355,9 +416,12 @@ static void show_row(guint i, cudaStream_t stream) {
   fc_chain *chain = fc_chain_parse(context, rows[i].stages, &error);
   CHECK(chain != NULL, "%s", error ? error->message : "");
   fc_format in = {.size = sizeof in,
-                  .kind = FC_IMAGE,
+                  .kind = rows[i].y > 1 ? FC_IMAGE : FC_AUDIO,
                   .dtype = rows[i].dtype,
-                  .bits = rows[i].dtype == FC_U8 ? 8 : 24,
+                  .bits = rows[i].dtype == FC_U8    ? 8
+                          : rows[i].dtype == FC_I16 ? 16
+                                                    : 24,
+                  .rate = 48000,
                   .extent = {rows[i].n, rows[i].y, rows[i].x, rows[i].c}};
   fc_format out = {.size = sizeof out};
   if (!fc_chain_output_format(chain, &in, NULL, &out, &error)) CHECK(0, "%s", error->message);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//
+// window.cuh - parts of the skeletons with windows, march.cuh and row.cuh: what is summed, how a thread loads
+// and stores its samples, and how a block's row lies in shared memory.
+//
+// Sums run in the order of conv1d.h, conv2d.h and sepconv.h, from 0 on, a row at a time from the top, so the
+// bits are those of the kernels that are built ahead. Compiled by NVRTC without contraction, as map.cuh, in
+// f32.
+#ifndef FC_FILTERS_GPU_WINDOW_CUH
+#define FC_FILTERS_GPU_WINDOW_CUH
+
+#include "filters/gpu/border.cuh"
+#include "filters/gpu/map.cuh"
+
+// Nothing is done before, or after.
+struct fc_none {
+  static constexpr bool QUIET = false;
+  template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = v[i];
+  }
+};
+
+// Taps in order of reading: along a row, and down.
+template <int KX, int KY> struct fc_separable {
+  static constexpr int NX = KX, NY = KY;
+  float x[KX], y[KY];
+
+  // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. What was
+  // begun NY - 1 rows ago is complete and goes to `done`.
+  template <int STEP, int V, int NW>
+  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      float h = 0;
+#pragma unroll
+      for (int k = 0; k < KX; k++) h = fmaf(x[k], w[first + i + k * STEP], h);
+      done[i] = fmaf(y[KY - 1], h, sum[0][i]);
+#pragma unroll
+      for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h, sum[j + 1][i]);
+    }
+  }
+};
+
+template <int KX, int KY> struct fc_dense {
+  static constexpr int NX = KX, NY = KY;
+  float m[KY][KX];
+
+  template <int STEP, int V, int NW>
+  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
+#pragma unroll
+    for (int j = 0; j < KY; j++) { // row KY - 1 - j of the mask; sum[j] is read before it is written
+      float h[V];
+#pragma unroll
+      for (int i = 0; i < V; i++) h[i] = sum[j][i];
+#pragma unroll
+      for (int k = 0; k < KX; k++)
+#pragma unroll
+        for (int i = 0; i < V; i++) h[i] = fmaf(m[KY - 1 - j][k], w[first + i + k * STEP], h[i]);
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        if (j == 0)
+          done[i] = h[i];
+        else
+          sum[j > 0 ? j - 1 : 0][i] = h[i];
+    }
+  }
+};
+
+// N samples of a thread, whole words of them. Where they begin at no multiple of four bytes, they are words
+// that begin there and a rest; nothing is read or written beyond them but bytes of the words they are in, and
+// none behind their end, where memory may end.
+template <typename T, int KT, int N, bool ALIGNED> struct fc_window_load;
+template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
+  static constexpr int W = N * sizeof(T) / 4;
+  uint32_t word[W];
+  FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
+  FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
+};
+template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
+  static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
+  uint32_t word[W], last, askew;
+  FC_DEVICE void fetch(const char *from) {
+    askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(from - askew);
+    last = 0;
+#pragma unroll
+    for (int i = 0; i < W; i++) word[i] = words[i];
+    if constexpr (EACH > 1)
+#pragma unroll
+      for (int i = 0; i + 1 < EACH; i++)
+        if (i * sizeof(T) < askew)
+          last |= static_cast<uint32_t>(static_cast<typename std::make_unsigned<T>::type>(
+                      reinterpret_cast<const T *>(words + W)[i]))
+                  << 8 * sizeof(T) * i;
+  }
+  FC_DEVICE void values(float (&v)[N]) const {
+    uint32_t whole[W];
+#pragma unroll
+    for (int i = 0; i < W; i++) whole[i] = word[i];
+    if constexpr (EACH > 1) fc_words_shift(whole, last, askew);
+    fc_map_values<float, T, KT>(v, whole);
+  }
+};
+template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W]) {
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % 4);
+  uint32_t *words = reinterpret_cast<uint32_t *>(to - askew);
+  if (sizeof(U) == 4 || askew == 0) {
+#pragma unroll
+    for (int i = 0; i < W; i++) words[i] = word[i];
+  } else if constexpr (sizeof(U) < 4) {
+#pragma unroll
+    for (int i = 1; i < W; i++) words[i] = __funnelshift_r(word[i - 1], word[i], 32 - 8 * askew);
+#pragma unroll
+    for (uint32_t at = 0; at < 4; at += sizeof(U)) { // of the first word, and of the last one
+      const U first = static_cast<U>(word[0] >> 8 * at), behind = static_cast<U>(word[W - 1] >> 8 * at);
+      if (at < 4 - askew) *reinterpret_cast<U *>(to + at) = first;
+      if (at >= 4 - askew) *reinterpret_cast<U *>(to + 4 * (W - 1) + at) = behind;
+    }
+  }
+}
+
+// Outputs of a thread, of which `left` elements are of the signal.
+template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
+FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
+  if (left >= V) {
+    constexpr int WO = OUT * sizeof(U) / 4;
+    uint32_t word[WO > 0 ? WO : 1];
+    fc_map_codes<float, U, KU, QUIET>(word, v, noted);
+    if constexpr (ALIGNED)
+      fc_map_store_words(to, word);
+    else
+      fc_window_store_askew<U>(to, word);
+    return;
+  }
+  const int count = left / UM * (OUT * UM / V);
+#pragma unroll
+  for (int i = 0; i < OUT; i++)
+    if (i < count)
+      reinterpret_cast<U *>(to)[i] =
+          fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
+}
+
+template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
+#pragma unroll
+  for (int i = 0; i < V; i += 4)
+    *reinterpret_cast<float4 *>(to + i) = make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
+}
+
+// A block's row in shared memory, V elements a thread; those at the ends have no outputs:
+//
+//     |<- PL ->|<------------ WIDTH ------------>|<- PR ->|
+//     at [thread 0] ...                         ... [thread T-1]
+//
+// Elements are those between Pre and Post: interleaved channels, UM apart from tap to tap. Where a function
+// takes pixels, V elements are V / UM pixels of UI samples ahead and UO behind.
+template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> struct fc_window {
+  static constexpr int IN = V / UM * UI, OUT = V / UM * UO; // samples of a thread
+  static constexpr int L = Op::NX / 2 * STEP, R = (Op::NX - 1 - Op::NX / 2) * STEP;
+  static constexpr int PL = (L + V - 1) / V * V, PR = (R + V - 1) / V * V, WIDTH = THREADS * V - PL - PR;
+  static constexpr int VP = V % 8 == 0 ? V + 4 : V; // floats from thread to thread: no conflicts of banks
+  static constexpr int AHEAD = (PL - L) / 4 * 4, FIRST = PL - L - AHEAD; // a window, read from 16 bytes on
+  static constexpr int NW = (FIRST + V + L + R + 3) / 4 * 4;
+
+  // The window of a thread's outputs, which begins PL elements ahead of them.
+  static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[Op::NY][V], float (&done)[V]) {
+    float w[NW];
+#pragma unroll
+    for (int i = 0; i < NW; i += 4) {
+      const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
+      w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
+    }
+    op.template add<STEP, V, NW>(w, FIRST, sum, done);
+  }
+};
+
+#endif
