@@ -214,19 +214,33 @@ static gboolean check_one(settings *s, const char *what) {
   return TRUE;
 }
 
-int main(int argc, char **argv) {
-  settings s = {.lines = g_string_new(NULL)};
+static void clear(settings *s) {
+  g_free(s->op);
+  g_free(s->backend);
+  g_free(s->test);
+  g_free(s->seed);
+  g_strfreev(s->plugin_dirs);
+  g_string_free(s->lines, TRUE);
+}
+
+static int run(settings *s, int argc, char **argv) {
   gboolean understood = TRUE;
-  if (!read_settings(&s, &argc, &argv)) return 2;
-  if (s.list) {
+  if (!read_settings(s, &argc, &argv)) return 2;
+  if (s->list) {
     for (const check_test *t = check_tests; t->name; t++) printf("%-10s  %s\n", t->name, t->summary);
     return 0;
   }
-  for (int i = 1; i < argc; i++) understood &= check_one(&s, argv[i]);
-  if (understood) print_sum(&s);
-  const gboolean idle = s.ran == 0 && g_strcmp0(s.backend, "cuda") == 0; /* no device, or nothing for it */
-  g_string_free(s.lines, TRUE);
+  for (int i = 1; i < argc; i++) understood &= check_one(s, argv[i]);
   if (!understood) return 2;
-  if (s.counts[CHECK_FAILED]) return 1;
+  print_sum(s);
+  const gboolean idle = s->ran == 0 && g_strcmp0(s->backend, "cuda") == 0; /* no device, or nothing for it */
+  if (s->counts[CHECK_FAILED]) return 1;
   return idle ? NOTHING_DONE : 0;
+}
+
+int main(int argc, char **argv) {
+  settings s = {.lines = g_string_new(NULL)};
+  const int status = run(&s, argc, argv);
+  clear(&s);
+  return status;
 }
