@@ -47,7 +47,7 @@ static gboolean too_large(const trial *t, dice *d) {
     const fc_reach *r = &t->needs[0].reach[a];
     gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE;
     double looks = whole ? (double)t->ins[0].extent[a] : 1.0 + (double)r->before + (double)r->after;
-    out *= (double)t->out.extent[a];
+    out *= (double)MAX(t->out.extent[a], 1); /* of no frames there is room for one */
     in *= whole ? (double)t->ins[0].extent[a]
                 : (double)t->out.extent[a] * (double)r->num / (double)r->den + fabs(looks);
     /* An element of a block transform is made of all of its block. */

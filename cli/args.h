@@ -14,8 +14,9 @@ typedef enum command_set {
   FOR_LIST = 2,
   FOR_INSPECT = 4,
   FOR_COMPLETION = 8,
-  FOR_NEW = 16,
-  FOR_ALL = 31
+  FOR_PLOT = 16,
+  FOR_NEW = 32,
+  FOR_ALL = 63
 } command_set;
 
 /* Texts are borrowed from argv. */
@@ -23,8 +24,8 @@ typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *trace, *device;
-  const char *format, *in_format, *raw;
-  gint64 threads, chunk, max_pixels, max_memory;
+  const char *format, *in_format, *raw, *latency;
+  gint64 threads, chunk, max_pixels, max_memory, rate;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int lang;      /* of new: 0 or -1 C, 1 C++ */

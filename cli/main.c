@@ -26,6 +26,13 @@ static const char run_help[] =
     "Exit status: 0 done and complete; 1 data or I/O; 2 usage; 3 part of a batch failed;\n"
     "128+N stopped by signal N. Unless it is 0, the output path holds what it held before.\n";
 
+static const char plot_help[] =
+    "What a chain of linear stages does to each frequency of sound, drawn as SVG. Stages that\n"
+    "are not linear, or change with time, are refused by name.\n"
+    "\n"
+    "  filterchain plot -p conv1d:mask.txt -o response.svg\n"
+    "  filterchain plot -p equalizer:100,1000:gain=3dB,-2dB --rate 44100 -o equalizer.svg\n";
+
 const command commands[] = {
     {NULL, "-i INPUT... -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN,
      run_help, run_command, NULL},
@@ -35,6 +42,8 @@ const command commands[] = {
      inspect_command, NULL},
     {"formats", "formats [--json]", "files read and written, by which library", FOR_LIST, NULL,
      formats_command, NULL},
+    {"plot", "plot -p OPERATOR... -o FILE.svg", "magnitude, phase and group delay of a chain for sound",
+     FOR_PLOT, plot_help, plot_command, NULL},
     {"completion", "completion bash|zsh|fish", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,

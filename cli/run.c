@@ -61,6 +61,17 @@ static const fc_operator *generator_of(const fc_chain *chain) {
   return first && (first->flags & FC_OP_GENERATOR) ? first : NULL;
 }
 
+/* A time with its unit, in seconds; 0 where none is given. `to` may be NULL. */
+static gboolean latency_of(const arguments *a, double *to, GError **error) {
+  char *end = NULL;
+  const double number = a->latency ? g_ascii_strtod(a->latency, &end) : 0;
+  const double unit = !end ? 1 : strcmp(end, "ms") == 0 ? 1e-3 : strcmp(end, "s") == 0 ? 1 : 0;
+  if (a->latency && !(number * unit > 0 && number * unit <= 3600))
+    return refuse(error, "--latency: \"%s\" is no time up to an hour: write 20ms or 0.02s", a->latency);
+  if (to) *to = number * unit;
+  return TRUE;
+}
+
 /* What needs no chain to be found wrong. */
 static gboolean check_arguments(const arguments *a, GError **error) {
   if (a->operands->len)
@@ -77,7 +88,9 @@ static gboolean check_arguments(const arguments *a, GError **error) {
     return refuse(error, "--report - and -o - would both write to standard output");
   if (is_stream(a->trace) && (is_stream(a->output) || is_stream(a->report) || a->json))
     return refuse(error, "--trace - would share standard output with another: name a file");
-  return TRUE;
+  if (a->latency && a->inputs->len > 1) return refuse(error, "--latency is for one input that comes live");
+  if (a->latency && a->chunk) return refuse(error, "--latency says how long chunks are: leave --chunk out");
+  return latency_of(a, NULL, error);
 }
 
 /* Whether both name one file, there already or not, however they are spelt. A device or a
@@ -307,6 +320,7 @@ static void fill_options(work *w) {
   how.sync = a->sync;
   how.trace = a->trace;
   how.max_pixels = a->max_pixels;
+  latency_of(a, &how.latency, NULL);
   how.in_raw = a->raw;
   how.in_format = a->in_format ? a->in_format : a->raw ? "raw" : NULL;
   how.out_format = a->format;

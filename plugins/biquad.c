@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "filters/recursive/biquad.h"
+#include "plugins/biquad_state.h"
 #include "plugins/single.h"
 
 enum { TYPE, FREQ, Q, GAIN, SECTIONS, COEFFICIENTS, N_PARAMS };
@@ -75,26 +75,11 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
       return host->fail(host, FC_INVALID, "freq=%s is not below half the sample rate, %g Hz",
                         args[FREQ]->text, in->rate / 2);
   }
-  terms->carry_bytes = (uint64_t)in->extent[FC_AXIS_C] * (uint64_t)sections_of(args) * 2 * sizeof(double);
-  terms->work = 9.0 * sections_of(args);
+  biquad_state_terms(terms, sections_of(args));
   return FC_OK;
 }
 
 /* ---- running ------------------------------------------------------------------ */
-
-typedef struct biquad_state {
-  fc_biquad work;
-  fc_biquad_section *sections, *device_sections; /* the host's memory */
-  int32_t device;
-} biquad_state;
-
-static void release(const fc_host *host, void *prepared) {
-  biquad_state *state = prepared;
-  if (!state) return;
-  host->free(host, FC_HOST, state->sections);
-  host->free(host, state->device, state->device_sections);
-  free(state);
-}
 
 static void design(arguments args, double rate, fc_biquad_section *sections) {
   const int n = sections_of(args), type = args[TYPE]->count ? (int)args[TYPE]->ints[0] : 0;
@@ -112,50 +97,12 @@ static void design(arguments args, double rate, fc_biquad_section *sections) {
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   arguments args = self;
-  const size_t bytes = (size_t)sections_of(args) * sizeof(fc_biquad_section);
-  fc_status status = FC_OK;
-  biquad_state *state = calloc(1, sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  state->device = setup->device;
-  if ((state->sections = host->alloc(host, FC_HOST, bytes)))
-    design(args, setup->in[0]->rate, state->sections);
-  else
-    status = FC_NO_MEMORY;
-  if (status == FC_OK && setup->device != FC_HOST) {
-    state->device_sections = host->alloc(host, setup->device, bytes);
-    status = state->device_sections
-                 ? host->upload(host, setup->device, state->device_sections, state->sections, bytes)
-                 : FC_NO_MEMORY;
-  }
-  state->work = (fc_biquad){sections_of(args), fc_isa_best(), state->sections, state->device_sections};
-  if (status != FC_OK)
-    release(host, state);
-  else
-    *prepared = state;
-  return status;
+  biquad_state *state = NULL;
+  fc_status status = biquad_state_new(host, setup->device, sections_of(args), &state);
+  if (status != FC_OK) return status;
+  design(args, setup->in[0]->rate, state->sections);
+  return biquad_state_ready(host, state, prepared);
 }
-
-static size_t scratch(const void *prepared, const fc_job *job) {
-  return fc_biquad_scratch();
-}
-
-static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  const biquad_state *state = prepared;
-  return fc_biquad_cpu(&state->work, job->in[0], job->out, job->carry, job->scratch, job->notes);
-}
-
-static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  const biquad_state *state = prepared;
-  return fc_biquad_ref(&state->work, job->in[0], job->out, job->carry, job->notes);
-}
-
-#if FC_HAVE_CUDA
-/* Not in a graph: where tiny states become 0 depends on where in the signal the piece begins. */
-static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  const biquad_state *state = prepared;
-  return fc_biquad_cuda(&state->work, job->in[0], job->out, job->carry, job->stream, job->notes);
-}
-#endif
 
 /* ---- descriptor -------------------------------------------------------------- */
 
@@ -191,9 +138,10 @@ static const fc_param *const params[N_PARAMS] = {
                      "section several times.",
                      NULL, "1", FC_INT_BETWEEN(1, FC_BIQUAD_MOST)),
     [COEFFICIENTS] =
-        FC_TABLE_PARAM(0, "coefficients",
-                       "Sections of one's own in place of type and freq: a row of b0, b1, b2, a0, a1, a2 "
-                       "each, as in SciPy's sos."),
+        FC_PARAM(FC_TABLE, 0, 0, "coefficients",
+                 "Sections of one's own in place of type and freq: a row of b0, b1, b2, a0, a1, a2 "
+                 "each, as in SciPy's sos.",
+                 NULL, NULL, NULL, NULL, FC_TEXTS("sos"), NULL),
 };
 
 static const fc_operator biquad_operator = {
@@ -224,9 +172,7 @@ static const fc_operator biquad_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    BIQUAD_BACKENDS(prepare),
 };
 
 SINGLE_OPERATOR_PLUGIN("biquad", biquad_operator)

@@ -199,10 +199,17 @@ typedef struct fc_options {
   const int *cancel; /* read atomically between chunks and while a pipe is waited for: non-zero stops the run;
                         NULL */
   int fuse;          /* fc_fuse */
+  /* Of sound that comes as it is played: no sample is to be held for longer than so many seconds before what
+   * follows from it is written, but for the time of computing. 0: as long as is convenient. Chunks are as
+   * short as that takes, and what goes into a pipe goes at once. */
+  double latency;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
-  { sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+  {                                                                                                          \
+    sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
+        0                                                                                                    \
+  }
 
 /* One measured value. */
 typedef struct fc_measured {

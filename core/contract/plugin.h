@@ -419,6 +419,8 @@ typedef struct fc_backend {
   8u                        /* what samples mean is the same in the output: color, alpha, channels, time     \
                              */
 #define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
+#define FC_OP_TWO_PASSES                                                                                     \
+  32u /* must have measured all of the signal before it can make any: extension "two-passes/1" */
 
 typedef struct fc_operator fc_operator;
 struct fc_operator {
@@ -487,6 +489,21 @@ typedef struct fc_fusible {
    * with these formats. */
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
+
+/* ---- extension "two-passes/1" ------------------------------------------- */
+
+/* Reached by operator->extension(op, FC_TWO_PASSES), of an operator with FC_OP_TWO_PASSES. The host runs the
+ * chain up to this stage twice: first with nothing behind it, for what `report` makes of the blocks
+ * collected, and once more, with all that follows. A signal that cannot be read twice - a pipe, a session -
+ * is refused. */
+#define FC_TWO_PASSES "two-passes/1"
+
+typedef struct fc_two_passes {
+  uint32_t size;
+  /* Before negotiate: in which pass, 0 or 1, what follows is run. Pass 0 comes first, as after create, and
+   * forgets what was measured; it measures. Pass 1 applies. Output formats MUST be the same in both. */
+  void (*begin)(void *self, int32_t pass);
+} fc_two_passes;
 
 /* The one symbol a plugin exports. */
 FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);

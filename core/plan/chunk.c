@@ -79,7 +79,8 @@ static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a
   fc_range made = fc_reach_align(&ps->reach[a], want, extent);
   if (cut) out->fresh = made.lo;
   if (!cut || !ps->carry_bytes || fc_range_empty(made)) return made;
-  made.lo = MAX(made.lo - fc_plan_span(plan, s + 1), 0);
+  /* The past is kept from where it is looked at, which need not be where a block begins. */
+  made.lo = MAX((covered[s] == G_MAXINT64 ? made.lo : want.lo) - fc_plan_past(plan, s), 0);
   if (covered[s] != G_MAXINT64) out->fresh = CLAMP(covered[s], made.lo, made.hi);
   return made;
 }

@@ -65,6 +65,8 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
   append_halo(s, ps->reach, ps->border, plan->links[i].kind);
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
+  if (ps->op && ps->op->flags & FC_OP_TWO_PASSES)
+    g_string_append(s, "; the input is read once more before, up to here, and measured");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
     const fc_plan_side *side = &plan->sides[k];
@@ -95,6 +97,9 @@ static void append_work(GString *s, const fc_plan *plan) {
     g_string_append_printf(s, ", %d at a time on %d thread%s", plan->crew, plan->threads,
                            plan->threads == 1 ? "" : "s");
   g_string_append_printf(s, ", about %.3g MB of buffers", fc_plan_bytes(plan) / 1e6);
+  if (plan->live)
+    g_string_append_printf(s, ", sound is held for %.3g ms",
+                           (double)fc_plan_held(plan, plan->chunk) / plan->links[0].rate * 1e3);
   if (plan->chunk < plan->freely)
     g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
   if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
@@ -153,6 +158,9 @@ static void append_json_format(GString *s, const fc_format *f) {
 
 static char *explain_json(const fc_plan *plan, const char *input, const char *output) {
   GString *s = g_string_new("{\"input\":");
+  guint passes = 1;
+  for (guint i = 0; i < plan->n; i++)
+    passes += plan->stages[i].op && plan->stages[i].op->flags & FC_OP_TWO_PASSES;
   append_json_string(s, input);
   g_string_append(s, ",\"output\":");
   if (output)
@@ -175,9 +183,11 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
   }
   g_string_append_printf(s, "],\"device\":\"%s\",\"reason\":", plan->n_devices ? "cuda" : "cpu");
   append_json_string(s, plan->reason);
-  g_string_append_printf(
-      s, ",\"compute\":\"%s\",\"chunk\":%" G_GINT64_FORMAT ",\"bytes\":%.0f,\"output_bytes\":%.0f}",
-      fc_dtype_name(plan->compute), plan->chunk, fc_plan_bytes(plan), fc_plan_output_bytes(plan));
+  g_string_append_printf(s,
+                         ",\"compute\":\"%s\",\"passes\":%u,\"chunk\":%" G_GINT64_FORMAT
+                         ",\"bytes\":%.0f,\"output_bytes\":%.0f}",
+                         fc_dtype_name(plan->compute), passes, plan->chunk, fc_plan_bytes(plan),
+                         fc_plan_output_bytes(plan));
   return g_string_free(s, FALSE);
 }
 

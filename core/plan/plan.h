@@ -88,6 +88,7 @@ typedef struct fc_plan {
   gint64 multiple;      /* of which a chunk is, so that no stage's block is computed twice */
   int threads;          /* CPU threads in all */
   int crew;             /* how many chunks are worked on at a time on the CPU, each by threads / crew */
+  gboolean live;        /* chunks are as short as a latency wants them */
   double scratch;       /* bytes that stages on the CPU work in; 0 until they are prepared */
   gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
 } fc_plan;
@@ -157,10 +158,19 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link);
 /* Elements of link `link` that later stages may look back at, on the cut axis: what is kept of the
  * output of a stage that carries state. */
 gint64 fc_plan_span(const fc_plan *plan, guint link);
+/* Of these, and of what a block of stage s may have made ahead, how many there can be. */
+gint64 fc_plan_past(const fc_plan *plan, guint s);
 
 /* The longest stretch of each link, and side, that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
 void fc_plan_side_capacity(const fc_plan *plan, guint side, gint64 capacity[FC_AXES]);
+
+/* How far the first output element looks ahead, in elements of input, with the block that it must come with.
+ */
+gint64 fc_plan_ahead(const fc_plan *plan);
+/* How much of the input must have come before a chunk of so many elements of output is made: how long its
+ * first one is held. */
+gint64 fc_plan_held(const fc_plan *plan, gint64 chunk);
 
 /* The link whose memory the last one shares: itself unless the last stages pass their
  * input through. */

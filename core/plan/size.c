@@ -38,6 +38,10 @@ gint64 fc_plan_span(const fc_plan *plan, guint link) {
   return span;
 }
 
+gint64 fc_plan_past(const fc_plan *plan, guint s) {
+  return fc_plan_span(plan, s + 1) + plan->stages[s].reach[plan->cut].align - 1;
+}
+
 /* Blocks may become others and, later, samples again (stft, istft). */
 gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
   double shift = 0, scale = 1; /* frames of the input, and those an element of the link stands for */
@@ -65,7 +69,7 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   const gboolean cut = axis == (int)plan->cut;
   gint64 align = ps->reach[axis].align, made = asked;
   if ((ps->measure_bytes || ps->carry_bytes) && cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
-  if (ps->carry_bytes && cut) made += fc_plan_span(plan, l);
+  if (ps->carry_bytes && cut) made += fc_plan_past(plan, l - 1);
   if (ps->measure_bytes && !cut && axis != FC_AXIS_N) made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
 }
@@ -226,6 +230,12 @@ const char *fc_plan_unit(const fc_plan *plan, gint64 count) {
   return plan->cut == FC_AXIS_X ? "frames" : plan->cut == FC_AXIS_Y ? "rows" : "images";
 }
 
+/* What a stage looks at beside the stretch that its output covers, wherever that lies: a shift (a crop) looks
+ * at nothing more. */
+static gint64 beside(const fc_reach *r) {
+  return fc_reach_is_whole(r) ? 0 : MAX(r->before + r->after, 0);
+}
+
 double fc_plan_rework(const fc_plan *plan, guint *stage) {
   double worst = 1, made = (double)plan->chunk, asked = (double)plan->chunk;
   gint64 total = plan->links[plan->n].extent[plan->cut];
@@ -237,7 +247,7 @@ double fc_plan_rework(const fc_plan *plan, guint *stage) {
     double align = (double)r->align;
     if (r->align > 1) made = ceil(made / align) * align + (made > asked ? align : 0);
     if (made > worst * asked) worst = made / asked, *stage = s;
-    made = made * (double)r->num / (double)r->den + (double)MAX(r->before, 0) + (double)MAX(r->after, 0);
+    made = made * (double)r->num / (double)r->den + (double)beside(r);
     asked = asked * (double)r->num / (double)r->den;
   }
   if (made > worst * asked) worst = made / asked;
@@ -321,7 +331,7 @@ static gint64 halo_of(const fc_plan *plan) {
   gint64 halo = 0;
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    halo += MAX(fc_scale_ceil(MAX(r->before, 0) + MAX(r->after, 0), r->den, r->num), 0);
+    halo += fc_scale_ceil(beside(r), r->den, r->num);
   }
   return halo;
 }
@@ -359,6 +369,57 @@ static int choose_crew(const fc_plan *plan) {
   if (total < 0) return plan->threads;
   gint64 chunks = fc_scale_ceil(total, 1, MAX(plan->chunk, 1)) * MAX(fc_plan_frames(plan), 1);
   return (int)CLAMP(chunks, 1, plan->threads);
+}
+
+/* ---- live ------------------------------------------------------------------------ */
+
+gint64 fc_plan_ahead(const fc_plan *plan) {
+  gint64 ahead = 0;
+  for (guint s = plan->n; s-- > 0;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    ahead = fc_scale_ceil(ahead + r->align - 1, r->num, r->den) + MAX(r->after, 0) +
+            (r->num > r->den ? (r->num - 1) / r->den : 0);
+  }
+  return ahead;
+}
+
+gint64 fc_plan_held(const fc_plan *plan, gint64 chunk) {
+  gint64 end = chunk;
+  for (guint s = plan->n; s-- > 0;) {
+    const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    end = fc_scale_ceil(fc_scale_ceil(end, 1, r->align) * r->align, r->num, r->den) + MAX(r->after, 0);
+  }
+  return end;
+}
+
+static gint64 waits(const fc_plan_stage *ps, fc_axis cut) {
+  return ps->reach[cut].align - 1 + MAX(ps->reach[cut].after, 0);
+}
+
+/* Elements of output that take half of the latency to come, so that the other half is there for what a chunk
+ * waits for: its turn, its computing, the pipes. 0 with an error where that cannot be. */
+static gint64 live_chunk(const fc_plan *plan, double latency, GError **error) {
+  const double rate = plan->links[plan->n && plan->stages[0].generator].rate;
+  if (plan->cut != FC_AXIS_X || rate <= 0)
+    return fc_fail(error, FC_INVALID, "a latency is for sound of a known sample rate"), 0;
+  if (plan->whole)
+    return fc_fail(error, FC_INVALID, "a stage needs all of the sound at once: it cannot be done live"), 0;
+  const gint64 least = plan->multiple, room = (gint64)(latency * rate + 1e-6);
+  const gint64 ahead = fc_plan_held(plan, least) - least;
+  double half = MAX((double)(room - ahead), 0) / 2;
+  for (guint s = 0; s < plan->n; s++)
+    half *= (double)plan->stages[s].reach[plan->cut].den / (double)plan->stages[s].reach[plan->cut].num;
+  const gint64 chunk = MAX((gint64)half / least * least, least);
+  if (fc_plan_held(plan, chunk) <= room) return chunk;
+  if (fc_plan_held(plan, least) <= room) return least;
+  const fc_plan_stage *worst = plan->stages;
+  for (const fc_plan_stage *ps = worst; ps < plan->stages + plan->n; ps++)
+    if (waits(ps, plan->cut) > waits(worst, plan->cut)) worst = ps;
+  return fc_fail(
+             error, FC_INVALID,
+             "the chain holds sound for %.3g ms, most of it for %s, and a latency of %.3g ms is asked for",
+             (double)fc_plan_held(plan, least) / rate * 1e3, plan->n ? worst->name : "a copy", latency * 1e3),
+         0;
 }
 
 /* ---- memory -------------------------------------------------------------------- */
@@ -440,15 +501,18 @@ static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
 }
 
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error) {
-  const gint64 asked = options ? options->chunk : 0;
+  gint64 asked = options ? options->chunk : 0;
+  const double latency = options ? options->latency : 0;
   plan->threads = fc_pool_size(options ? options->threads : 0);
   plan->crew = 1;
-  if (plan->whole) {
+  if (plan->whole && latency <= 0) {
     plan->multiple = 1;
     plan->freely = plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
     return check_fits(plan, error);
   }
   plan->multiple = find_multiple(plan);
+  plan->live = latency > 0;
+  if (latency > 0 && !(asked = live_chunk(plan, latency, error))) return FALSE;
   plan->chunk = asked > 0 ? round_up(asked, plan->multiple) : natural_chunk(plan);
   /* No more than there is: measuring stages make room for a chunk of their own. */
   gint64 most = 1;

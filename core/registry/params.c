@@ -176,17 +176,24 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
   return TRUE;
 }
 
+/* Is what stands behind a number its unit, by either name? */
+static gboolean is_unit(const char *text, const char *end, const char *unit, const char *other) {
+  const gsize length = (gsize)(end - text);
+  for (int i = 0; i < 2; i++, unit = other)
+    if (unit && length && strlen(unit) == length && g_ascii_strncasecmp(text, unit, length) == 0) return TRUE;
+  return FALSE;
+}
+
 static gboolean parse_float(const parsing *p, value *v, const char *word, gsize length, GError **error) {
   double number;
   const char *end = word + length;
   const char *after = fc_number_scan(word, end, &number);
   if (!after) return fail_value(p, word, length, "is no finite number", error);
   gboolean lost = number == 0 && is_lost(word, after);
-  gboolean decibel =
-      (p->param->flags & FC_PARAM_DECIBEL) && end - after == 2 && g_ascii_strncasecmp(after, "dB", 2) == 0;
+  gboolean decibel = (p->param->flags & FC_PARAM_DECIBEL) && is_unit(after, end, "dB", "dBFS");
   if (decibel)
     number = pow(10, number / 20);
-  else if (after != end)
+  else if (after != end && !is_unit(after, end, p->param->unit, NULL))
     return fail_value(p, word, length, "is no number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
   if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);

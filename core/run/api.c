@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/run/ends.h"
 #include "core/run/memory.h"
+#include "core/run/passes.h"
 #include "core/run/ready.h"
 #include "core/run/states.h"
 #include "core/run/result.h"
@@ -149,6 +150,56 @@ static gboolean run_file_once(attempt *a, GError **error) {
   return ok;
 }
 
+/* ---- passes ---------------------------------------------------------------------- */
+
+/* What is told of the progress of all passes together. */
+typedef struct whole_progress {
+  fc_progress_fn progress;
+  void *data;
+  gint64 pass, passes;
+} whole_progress;
+
+static gboolean tell_whole(gint64 done, gint64 total, void *data) {
+  const whole_progress *w = data;
+  if (total < 0) return w->progress(done, total, w->data);
+  return w->progress((w->pass * total + done) / w->passes, total, w->data);
+}
+
+typedef struct measuring {
+  attempt *a;
+  gboolean (*once)(attempt *a, GError **error);
+  whole_progress *progress;
+} measuring;
+
+/* A run without an output, of whose result nothing is kept. */
+static gboolean measure_once(void *data, GError **error) {
+  const measuring *m = data;
+  attempt first = *m->a;
+  fc_options o = *first.options;
+  o.trace = NULL;
+  first.options = &o, first.output = NULL, first.out = NULL, first.result = fc_result_new();
+  gboolean ok = m->once(&first, error);
+  m->a->again = first.again;
+  m->progress->pass++;
+  fc_result_free(first.result);
+  return ok;
+}
+
+/* The passes that the chain's stages ask for, and then the run itself. */
+static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **error), GError **error) {
+  const fc_options *options = a->options;
+  fc_options o = *options;
+  whole_progress progress = {o.progress, o.progress_data, 0, 1 + (gint64)fc_passes_count(a->chain)};
+  measuring m = {a, once, &progress};
+  if (progress.passes == 1) return once(a, error);
+  if (o.progress) o.progress = tell_whole, o.progress_data = &progress;
+  a->options = &o;
+  gboolean ok = fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
+  fc_passes_measure(a->chain, NULL, NULL, NULL);
+  a->options = options;
+  return ok;
+}
+
 /* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
  * result is to be had without it. A failed run may have measured something nevertheless. */
 static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *options,
@@ -159,7 +210,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
   g_autofree char *reason = NULL;
   GError *why = NULL;
   a->chain = chain, a->options = &o, a->result = fc_result_new();
-  gboolean ok = once(a, &why);
+  gboolean ok = run_passes(a, once, &why);
   if (!ok && a->again) {
     fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
                    why->message);
@@ -169,7 +220,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
     fc_result_free(a->result);
     a->result = fc_result_new();
     o.device = "cpu";
-    ok = once(a, &why);
+    ok = run_passes(a, once, &why);
   }
   a->result->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
   if (reason) fc_result_set_reason(a->result, reason);
@@ -299,8 +350,17 @@ static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError 
   return ok;
 }
 
+/* Reads the view, for what the chain measures of it. */
+static gboolean measure_view(attempt *a, GError **error) {
+  fc_opened *opened = fc_opened_signal(a->chain, a->in, a->options, error);
+  gboolean ok = opened && run_opened(a, opened, error);
+  fc_opened_free(opened);
+  return ok;
+}
+
 static gboolean run_host_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
+  if (!a->out) return measure_view(a, error);
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
   g_autoptr(GBytes) key = fc_view_key(a->chain, a->in, a->out->dtype, NULL, o);
   gboolean found = FALSE, ok = run_host_ready(a, key, &found, error);
@@ -333,6 +393,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
 
 static fc_run *make_device_run(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                const fc_options *o, GError **error) {
+  if (!fc_passes_check(chain, FALSE, "a caller's stream", error)) return NULL;
   fc_opened *opened = fc_opened_views(chain, in, out, o, error);
   g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
   fc_run *run = NULL;

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/run/feed.h"
 #include "core/run/memory.h"
+#include "core/run/passes.h"
 
 #include <string.h>
 
@@ -77,6 +78,12 @@ static fc_opened *check(fc_opened *o, gboolean ok) {
   return NULL;
 }
 
+/* A file, not what comes through a pipe. */
+static gboolean can_be_read_again(const char *input, const fc_source *source) {
+  return strcmp(input, "-") != 0 && !g_str_has_prefix(input, "-:") &&
+         g_file_test(source->name, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
+}
+
 static gboolean open_files(fc_opened *o, const char *input, const char *output, GError **error) {
   fc_context *context = o->chain->context;
   if (!output && !measures(o->chain))
@@ -87,6 +94,9 @@ static gboolean open_files(fc_opened *o, const char *input, const char *output, 
     o->source = context->media->open_source(context, input, o->options, error);
     if (!o->source) return FALSE;
     o->format = o->source->format, o->has_input = TRUE;
+    if (!fc_passes_check(o->chain, can_be_read_again(input, o->source), "an input that can be read once only",
+                         error))
+      return FALSE;
   }
   if (output && !(o->sink = context->media->open_sink(context, output, o->options, o->source, error)))
     return FALSE;
@@ -107,6 +117,13 @@ fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *ou
   o->borrowed = o->has_input = TRUE;
   o->wanted = out->dtype;
   fc_format_of_view(in, &o->format);
+  return check(o, open_sides(o, error));
+}
+
+fc_opened *fc_opened_signal(fc_chain *chain, const fc_view *in, const fc_options *options, GError **error) {
+  fc_opened *o = opened_new(chain, options);
+  o->source = fc_memory_source_new(in);
+  o->format = o->source->format, o->has_input = TRUE;
   return check(o, open_sides(o, error));
 }
 
@@ -238,6 +255,7 @@ static void append_options(GByteArray *key, const fc_chain *chain, const fc_opti
                             o->precision,
                             o->chunk,
                             o->fuse,
+                            (gint64)(o->latency * 1e9),
                             (gint64)chain->context->max_memory,
                             (gint64)(gintptr)chain->context->driver};
   append(key, device, strlen(device) + 1);
@@ -245,6 +263,7 @@ static void append_options(GByteArray *key, const fc_chain *chain, const fc_opti
 }
 
 GBytes *fc_opened_key(const fc_opened *o) {
+  if (fc_passes_count(o->chain)) return NULL;
   fc_plan_query query = query_of(o, TRUE);
   GByteArray *key = g_byte_array_new();
   const gint64 numbers[] = {'f',         query.wanted, query.bits,     query.stored,
@@ -259,6 +278,7 @@ GBytes *fc_opened_key(const fc_opened *o) {
 GBytes *fc_view_key(const fc_chain *chain, const fc_view *in, int out_dtype, const void *stream,
                     const fc_options *o) {
   fc_format format;
+  if (fc_passes_count(chain)) return NULL;
   GByteArray *key = g_byte_array_sized_new(256);
   const gint64 numbers[] = {'v', out_dtype, in->device, (gint64)(gintptr)stream};
   fc_format_of_view(in, &format);

@@ -37,6 +37,8 @@ fc_opened *fc_opened_files(fc_chain *chain, const char *input, const char *outpu
 /* Views as fc_check_view made them, which must live on; on a device: for a run on the caller's stream. */
 fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
                            GError **error);
+/* A view that is read and nothing else, for its measurements. */
+fc_opened *fc_opened_signal(fc_chain *chain, const fc_view *in, const fc_options *options, GError **error);
 /* Nothing but a format, for asking what comes of it, or for a session. */
 fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
                              GError **error);
@@ -49,7 +51,8 @@ fc_plan *fc_opened_plan(fc_opened *opened, gboolean touch, GError **error);
  * both. */
 gboolean fc_opened_ends(fc_opened *opened, const fc_plan *plan, fc_ends *ends, GError **error);
 
-/* All that its plan follows from, for ready.h; after fc_opened_plan. */
+/* All that its plan follows from, for ready.h; after fc_opened_plan. NULL where a plan also follows from what
+ * was measured before. */
 GBytes *fc_opened_key(const fc_opened *opened);
 GBytes *fc_view_key(const fc_chain *chain, const fc_view *in, int out_dtype, const void *stream,
                     const fc_options *options);

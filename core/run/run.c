@@ -309,8 +309,11 @@ static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **er
   const fc_plan *plan = slot->states->plan;
   const fc_plan_stage *ps = &plan->stages[stage];
   const fc_format *format = &plan->links[stage + 1];
-  const fc_range *made = slot->chunk->links[stage + 1].made;
+  const fc_chunk_link *link = &slot->chunk->links[stage + 1];
   const int axis = fc_measured_axis(format);
+  fc_range made[FC_AXES];
+  memcpy(made, link->made, sizeof made);
+  if (ps->carry_bytes) made[plan->cut].lo = link->fresh; /* the rest is the past, as it was kept */
   if (slot->chunk->frame != r->collecting) memset(r->collected, 0, sizeof *r->collected * plan->n);
   r->collecting = slot->chunk->frame;
   gint64 align = ps->reach[axis].align, first = 0, count = fc_measure_blocks(ps, format, made);

@@ -4,6 +4,7 @@
  * is pushed into and one that is pulled from. See filterchain.h.
  */
 #include "core/base/error.h"
+#include "core/run/passes.h"
 #include "core/run/ends.h"
 #include "core/run/memory.h"
 #include "core/run/result.h"
@@ -105,23 +106,12 @@ static gboolean write_queue(fc_sink *sink, const fc_view *from, GError **error) 
 
 /* ---- a session ---------------------------------------------------------------------- */
 
-/* How far the first output element looks ahead, in elements of input, and the block that it must come with.
- */
-static gint64 latency_of(const fc_plan *plan) {
-  gint64 ahead = 0;
-  for (guint s = plan->n; s-- > 0;) {
-    const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    ahead = fc_scale_ceil(ahead + r->align - 1, r->num, r->den) + MAX(r->after, 0) +
-            (r->num > r->den ? (r->num - 1) / r->den : 0);
-  }
-  return ahead;
-}
-
 static gboolean start(fc_session *s, const fc_format *in, int dtype, GError **error) {
   fc_format format = {0};
   memcpy(&format, in, MIN(in->size, sizeof format));
   format.size = sizeof format, format.layout = FC_INTERLEAVED;
   format.extent[fc_stream_axis(format.kind)] = FC_UNKNOWN;
+  if (!fc_passes_check(s->chain, FALSE, "a session", error)) return FALSE;
   s->opened = fc_opened_formats(s->chain, &format, dtype, &s->options, error);
   s->plan = s->opened ? fc_opened_plan(s->opened, TRUE, error) : NULL;
   if (!s->plan) return FALSE;
@@ -139,7 +129,7 @@ static gboolean start(fc_session *s, const fc_format *in, int dtype, GError **er
   if (!s->plan) return FALSE;
   init_queue(&s->in, &s->plan->links[0]);
   init_queue(&s->out, &s->plan->links[s->plan->n]);
-  s->latency = latency_of(s->plan);
+  s->latency = fc_plan_ahead(s->plan);
   s->source = (fc_source){.format = s->plan->links[0], .name = (char *)"the session", .read = read_queue};
   s->sink = (fc_sink){.name = (char *)"the session", .begin = begin_queue, .write = write_queue};
   if (!fc_opened_ends(s->opened, s->plan, &s->ends, error)) return FALSE;

@@ -223,7 +223,7 @@ gboolean fc_carries_init(fc_workspace *w, fc_carry *carries, GError **error) {
     }
     gint64 capacity[FC_AXES];
     fc_plan_capacity(plan, s + 1, capacity);
-    if (!plan->whole) capacity[plan->cut] = MIN(capacity[plan->cut], 2 * fc_plan_span(plan, s + 1));
+    if (!plan->whole) capacity[plan->cut] = MIN(capacity[plan->cut], 2 * fc_plan_past(plan, s));
     if (!fc_workspace_buffer(w, &plan->links[s + 1], capacity, FALSE, FALSE, &carries[s].tail, error))
       return FALSE;
   }
@@ -277,7 +277,7 @@ static gboolean restore_tail(fc_workspace *w, const fc_slot *slot, guint s, GErr
   memcpy(what, out->made, sizeof what);
   *along =
       (fc_range){MAX(out->made[plan->cut].lo, carry->tail.held[plan->cut].lo), MIN(out->fresh, carry->done)};
-  if (along->lo > out->made[plan->cut].lo + fc_plan_span(plan, s + 1) || along->hi < out->fresh)
+  if (along->lo > out->made[plan->cut].lo + fc_plan_past(plan, s) || along->hi < out->fresh)
     return fc_fail(error, FC_FATAL, "the demand of a chunk ran backwards");
   return fc_range_empty(*along) ||
          copy_range(w, &w->links[s + 1], &carry->tail, what, &plan->links[s + 1], error);

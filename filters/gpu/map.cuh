@@ -168,15 +168,6 @@ FC_DEVICE U fc_map_code(F v, fc_dev_map<F> map, fc_dev_noted &noted) {
   }
 }
 
-// What a link between two stages stores and loads again: nothing is lost where that is of the type computed
-// with.
-template <typename L, int KIND, typename F, int N>
-FC_DEVICE void fc_map_round(F (&v)[N], fc_dev_noted &noted) {
-  constexpr fc_dev_map<F> map = fc_map_scaling<F, L, KIND>();
-#pragma unroll
-  for (int i = 0; i < N; i++) v[i] = fc_dev_value<F, L>(fc_map_code<F, L>(v[i], map, noted), map);
-}
-
 // Element i of packed words, and back: by shifts, since a copy of memory may end in local memory.
 template <typename T, int W> FC_DEVICE T fc_map_element(const uint32_t (&word)[W], int i) {
   if constexpr (sizeof(T) == 8)
@@ -234,6 +225,21 @@ FC_DEVICE void fc_map_codes(uint32_t (&words)[N * sizeof(U) / 4], const F (&v)[N
 #pragma unroll
     for (int i = 0; i < N; i++) fc_map_element_set<U>(words, i, fc_map_code<F, U, QUIET>(v[i], map, noted));
   }
+}
+
+// What a link between two stages stores and loads again: nothing is lost where that is of the type computed
+// with.
+template <typename L, int KIND, typename F, int N>
+FC_DEVICE void fc_map_round(F (&v)[N], fc_dev_noted &noted) {
+  constexpr fc_dev_map<F> map = fc_map_scaling<F, L, KIND>();
+  if constexpr (fc_is_code<L> && sizeof(F) == 4 && N * sizeof(L) % 4 == 0) {
+    uint32_t words[N * sizeof(L) / 4];
+    fc_map_codes<F, L, KIND>(words, v, noted);
+    fc_map_values<F, L, KIND>(v, words);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; i++) v[i] = fc_dev_value<F, L>(fc_map_code<F, L>(v[i], map, noted), map);
 }
 
 // Any number of words, by the widest accesses that divide it; aligned to these.

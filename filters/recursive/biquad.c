@@ -136,45 +136,63 @@ static int lies_together(const group *g, const fc_view *v) {
   return g->lanes == v->shape[FC_AXIS_C] && fc_is_interleaved(v);
 }
 
-static void load_lanes(const group *g, int64_t t, int64_t count) {
+/* Into frames of `width` values; as many as there are channels: as they lie. */
+static void load_lanes(const group *g, int64_t t, int64_t count, int width) {
   const fc_view *in = g->in;
-  const int together = lies_together(g, in), step = together ? g->lanes : 1;
+  const int together = lies_together(g, in), step = together ? g->lanes : 1, dense = width == g->lanes;
+  const int64_t size = (int64_t)fc_dtype_size(in->dtype);
+  if (together) {
+    fc_load_f64(dense ? g->values : g->row, fc_view_at(in, 0, 0, t, 0), size, count * step, in->kind,
+                in->dtype);
+    if (dense) return;
+  }
   for (int l = 0; l < g->lanes; l++) {
     const double *row = together ? g->row + l : g->row;
     if (!together)
       fc_load_f64(g->row, fc_view_at(in, 0, 0, t, g->first + l), in->stride[FC_AXIS_T], count, in->kind,
                   in->dtype);
-    else if (l == 0)
-      fc_load_f64(g->row, fc_view_at(in, 0, 0, t, 0), (int64_t)fc_dtype_size(in->dtype), count * step,
-                  in->kind, in->dtype);
-    for (int64_t i = 0; i < count; i++) g->values[i * LANES + l] = row[i * step];
+    for (int64_t i = 0; i < count; i++) g->values[i * width + l] = row[i * step];
   }
 }
 
-static void store_lanes(const group *g, int64_t t, int64_t count) {
+static void store_lanes(const group *g, int64_t t, int64_t count, int width) {
   const fc_view *out = g->out;
-  const int together = lies_together(g, out), step = together ? g->lanes : 1;
-  for (int l = 0; l < g->lanes; l++) {
+  const int together = lies_together(g, out), step = together ? g->lanes : 1, dense = width == g->lanes;
+  for (int l = 0; l < g->lanes && !(together && dense); l++) {
     double *row = together ? g->row + l : g->row;
-    for (int64_t i = 0; i < count; i++) row[i * step] = g->values[i * LANES + l];
+    for (int64_t i = 0; i < count; i++) row[i * step] = g->values[i * width + l];
     if (!together)
       fc_store_f64(fc_view_at(out, 0, 0, t, g->first + l), out->stride[FC_AXIS_T], g->row, count, out->kind,
                    out->dtype, g->notes);
   }
   if (together)
-    fc_store_f64(fc_view_at(out, 0, 0, t, 0), (int64_t)fc_dtype_size(out->dtype), g->row, count * step,
-                 out->kind, out->dtype, g->notes);
+    fc_store_f64(fc_view_at(out, 0, 0, t, 0), (int64_t)fc_dtype_size(out->dtype), dense ? g->values : g->row,
+                 count * step, out->kind, out->dtype, g->notes);
+}
+
+/* So few channels that sections are what fills the vectors. */
+static int by_sections(const group *g) {
+  return g->lanes <= 2 && g->b->sections > 2;
 }
 
 static void filter_tile(const group *g, int64_t t, int64_t count) {
   const fc_biquad_kernels *kernels = FC_ISA_PICK(fc_biquad_kernels, g->b->isa);
+  const fc_biquad_section *section = g->b->section;
+  const int rows = by_sections(g), width = rows ? g->lanes : LANES, all = g->b->sections;
   if ((g->out->origin[FC_AXIS_T] + t) % FC_BIQUAD_FLUSH == 0)
-    for (int i = 0; i < 2 * g->b->sections * LANES; i++) g->state[i] = flushed(g->state[i]);
-  load_lanes(g, t, count);
-  for (int s = 0; s < g->b->sections; s += 2)
-    (s + 1 < g->b->sections ? kernels->two : kernels->one)(g->values, count, &g->b->section[s],
-                                                           g->state + s * 2 * LANES);
-  store_lanes(g, t, count);
+    for (int i = 0; i < 2 * all * LANES; i++) g->state[i] = flushed(g->state[i]);
+  load_lanes(g, t, count, width);
+  if (rows) {
+    const int most = kernels->row_lanes / g->lanes, passes = (all + most - 1) / most;
+    for (int k = 0, s = 0, n; k < passes; k++, s += n) {
+      n = (all - s + passes - k - 1) / (passes - k);
+      kernels->row(g->values, count, g->lanes, section + s, n, g->state + s * 2 * LANES);
+    }
+  } else {
+    for (int s = 0; s < all; s += 2)
+      (s + 1 < all ? kernels->two : kernels->one)(g->values, count, section + s, g->state + s * 2 * LANES);
+  }
+  store_lanes(g, t, count, width);
 }
 
 fc_status fc_biquad_cpu(const fc_biquad *b, const fc_view *in, const fc_view *out, void *state, void *scratch,

@@ -66,4 +66,136 @@ static void two(double *restrict values, int64_t count, const fc_biquad_section 
   keep(&t, state + 2 * LANES);
 }
 
-const fc_biquad_kernels FC_ISA_NAME(fc_biquad_kernels) = {one, two};
+/* ---- few channels: sections side by side --------------------------------------- */
+
+/*
+ * Of one or two channels most lanes would be empty. So lanes are sections here, each a sample behind the one
+ * before it: lane k is section k / channels of channel k % channels and at step t filters sample t - k /
+ * channels; what it makes moves on by `channels` lanes for the next step. Sixteen dependent cycles a step,
+ * whatever fits into the registers beside each other (mono, ten sections: 80 cycles a sample two by two).
+ *
+ *     step t     section 0     section 1     section 2        The last lanes are the last section's: leading
+ *                sample t      sample t-1    sample t-2       lanes are empty where there are fewer.
+ */
+#if defined(__AVX512F__)
+#define WIDE 8
+#elif defined(__AVX2__)
+#define WIDE 4
+#else
+#define WIDE 2
+#endif
+#define ROW_VECTORS 4
+#define ROW_LANES   (ROW_VECTORS * WIDE)
+
+typedef double wide __attribute__((vector_size(WIDE * sizeof(double))));
+typedef int64_t mask __attribute__((vector_size(WIDE * sizeof(double))));
+
+typedef struct row_state {
+  wide b0, b1, b2, a1, a2, s1, s2, y;
+  mask entry;  /* all bits of the lanes where samples come in; in the first vector only */
+  mask behind; /* samples behind the first section */
+} row_state;
+
+static inline wide chosen(mask m, wide yes, wide no) {
+  return (wide)(((mask)yes & m) | ((mask)no & ~m));
+}
+
+/* The last lanes of `before` followed by the first of `y`: everything moves on by `channels`. */
+static inline wide moved(wide before, wide y, int channels) {
+#if WIDE == 8
+  const mask one = {7, 8, 9, 10, 11, 12, 13, 14}, two = {6, 7, 8, 9, 10, 11, 12, 13};
+#elif WIDE == 4
+  const mask one = {3, 4, 5, 6}, two = {2, 3, 4, 5};
+#else
+  const mask one = {1, 2}, two = {0, 1};
+#endif
+  return channels == 1 ? __builtin_shuffle(before, y, one) : __builtin_shuffle(before, y, two);
+}
+
+static inline wide entering(const double *frame, int channels) {
+  wide x;
+  for (int i = 0; i < WIDE; i++) x[i] = channels == 1 ? frame[0] : frame[i % 2];
+  return x;
+}
+
+/* A step of all lanes. Where `partly`, those keep their state whose sample, t - behind, is none of 0 to count
+ * - 1. */
+static inline __attribute__((always_inline)) void
+step(row_state *v, int vectors, int channels, const double *frame, int partly, int64_t t, int64_t count) {
+  wide x[ROW_VECTORS];
+  for (int k = 0; k < vectors; k++) x[k] = moved(k ? v[k - 1].y : (wide){0}, v[k].y, channels);
+  x[0] = (wide)((mask)x[0] | ((mask)entering(frame, channels) & v[0].entry));
+  for (int k = 0; k < vectors; k++) {
+    wide y = v[k].b0 * x[k] + v[k].s1;
+    wide s1 = (v[k].b1 * x[k] - v[k].a1 * y) + v[k].s2, s2 = v[k].b2 * x[k] - v[k].a2 * y;
+    if (partly) {
+      const mask there = (t >= v[k].behind) & (t - count < v[k].behind);
+      s1 = chosen(there, s1, v[k].s1), s2 = chosen(there, s2, v[k].s2);
+    }
+    v[k].y = y, v[k].s1 = s1, v[k].s2 = s2;
+  }
+}
+
+static inline __attribute__((always_inline)) void leave(const row_state *v, int vectors, int channels,
+                                                        double *frame) {
+  for (int c = 0; c < channels; c++) frame[c] = v[vectors - 1].y[WIDE - channels + c];
+}
+
+static inline __attribute__((always_inline)) void
+run_row(row_state *v, int vectors, int channels, double *restrict values, int64_t count, int64_t late) {
+  const double nothing[2] = {0, 0};
+  int64_t t = 0;
+  for (; t < late; t++) step(v, vectors, channels, t < count ? values + t * channels : nothing, 1, t, count);
+  for (; t < count; t++) {
+    step(v, vectors, channels, values + t * channels, 0, t, count);
+    leave(v, vectors, channels, values + (t - late) * channels);
+  }
+  for (; t < count + late; t++) {
+    step(v, vectors, channels, nothing, 1, t, count);
+    leave(v, vectors, channels, values + (t - late) * channels);
+  }
+}
+
+/* The compiler keeps vectors in registers where it knows how many there are. */
+#define RUN_ROW(vectors, channels)                                                                           \
+  static void run_row_##vectors##_##channels(row_state *all, double *values, int64_t count, int64_t late) {  \
+    row_state v[vectors];                                                                                    \
+    memcpy(v, all, sizeof v);                                                                                \
+    run_row(v, vectors, channels, values, count, late);                                                      \
+    memcpy(all, v, sizeof v);                                                                                \
+  }
+RUN_ROW(1, 1)
+RUN_ROW(2, 1)
+RUN_ROW(3, 1)
+RUN_ROW(4, 1)
+RUN_ROW(1, 2)
+RUN_ROW(2, 2)
+RUN_ROW(3, 2)
+RUN_ROW(4, 2)
+
+static void row(double *values, int64_t count, int channels, const fc_biquad_section *q, int sections,
+                double *state) {
+  static void (*const runs[2][ROW_VECTORS])(row_state *, double *, int64_t,
+                                            int64_t) = {{run_row_1_1, run_row_2_1, run_row_3_1, run_row_4_1},
+                                                        {run_row_1_2, run_row_2_2, run_row_3_2, run_row_4_2}};
+  const int used = sections * channels, vectors = (used + WIDE - 1) / WIDE, empty = vectors * WIDE - used;
+  row_state v[ROW_VECTORS];
+  memset(v, 0, sizeof v);
+  for (int i = 0; i < used; i++) {
+    row_state *mine = &v[(empty + i) / WIDE];
+    const int lane = (empty + i) % WIDE, s = i / channels, c = i % channels;
+    mine->b0[lane] = q[s].b0, mine->b1[lane] = q[s].b1, mine->b2[lane] = q[s].b2;
+    mine->a1[lane] = q[s].a1, mine->a2[lane] = q[s].a2;
+    mine->s1[lane] = state[2 * s * LANES + c], mine->s2[lane] = state[(2 * s + 1) * LANES + c];
+    mine->behind[lane] = s;
+    mine->entry[lane] = s == 0 ? -1 : 0;
+  }
+  runs[channels - 1][vectors - 1](v, values, count, sections - 1);
+  for (int i = 0; i < used; i++) {
+    const row_state *mine = &v[(empty + i) / WIDE];
+    const int lane = (empty + i) % WIDE, s = i / channels, c = i % channels;
+    state[2 * s * LANES + c] = mine->s1[lane], state[(2 * s + 1) * LANES + c] = mine->s2[lane];
+  }
+}
+
+const fc_biquad_kernels FC_ISA_NAME(fc_biquad_kernels) = {one, two, row, ROW_LANES};

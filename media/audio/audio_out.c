@@ -160,9 +160,10 @@ static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
 }
 
 /* Others want their header again at the end, and a pipe gets them when they are complete. */
-static gboolean streams(const fc_audio_samples *samples, gint64 frames) {
+static gboolean streams(const fc_audio_samples *samples, gint64 frames, gboolean live) {
   int major = samples->format & SF_FORMAT_TYPEMASK;
-  if (is_plain(samples)) return frames != FC_UNKNOWN || major == SF_FORMAT_AU;
+  if (is_plain(samples))
+    return frames != FC_UNKNOWN || major == SF_FORMAT_AU || (live && major == SF_FORMAT_WAV);
   return major == SF_FORMAT_OGG || major == SF_FORMAT_FLAC;
 }
 
@@ -214,8 +215,8 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->options = &sink->options;
   warn_of_loss(sink, format);
   if (sink->tags) name_lost(sink);
-  unsigned flags =
-      fc_output_flags_of(&sink->options) | (streams(&sink->samples, spec->frames) ? 0 : FC_OUTPUT_SEEKS);
+  unsigned flags = fc_output_flags_of(&sink->options) |
+                   (streams(&sink->samples, spec->frames, sink->options.live) ? 0 : FC_OUTPUT_SEEKS);
   sink->output = fc_output_open(sink->path, flags, error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);

@@ -32,6 +32,7 @@ typedef struct pcm_encoder {
   int sample_bytes;
   gint64 frames;
   gsize header_size; /* up to the first sample */
+  gboolean open;     /* WAV that goes into a pipe before its length is known: sizes are placeholders */
   gboolean room;     /* for the sizes of RF64, which it is or may turn out to be */
   GArray *chunks;    /* of fc_tag_chunk */
   guint32 mask;
@@ -96,7 +97,10 @@ static void put_fmt(fc_blob *to, const pcm_encoder *pcm) {
 static void put_fact(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   if (fc_audio_is_pcm(pcm->spec->samples.format) && !is_floating(pcm)) return;
   fc_chunk_put_head(to, pcm->layout, "fact", pcm->layout->size_bytes);
-  fc_blob_put_little(to, is_w64(pcm) ? (guint64)frames : MIN((guint64)frames, 0xffffffff),
+  fc_blob_put_little(to,
+                     is_w64(pcm) ? (guint64)frames
+                     : pcm->open ? 0xffffffff
+                                 : MIN((guint64)frames, 0xffffffff),
                      pcm->layout->size_bytes);
 }
 
@@ -153,11 +157,11 @@ static void put_riff(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   put_ahead(&ahead, pcm, frames);
   const guint64 riff = riff_size(pcm, frames, ahead.size);
   const gboolean wide = pcm->major == SF_FORMAT_RF64 || riff > 0xffffffff;
-  fc_chunk_put_head(to, pcm->layout, wide ? "RF64" : "RIFF", wide ? 0xffffffff : riff);
+  fc_chunk_put_head(to, pcm->layout, wide ? "RF64" : "RIFF", wide || pcm->open ? 0xffffffff : riff);
   fc_blob_put(to, "WAVE", 4);
   if (pcm->room) put_ds64(to, pcm, wide, riff, frames);
   fc_blob_join(to, &ahead);
-  fc_chunk_put_head(to, pcm->layout, "data", wide ? 0xffffffff : data_bytes(pcm, frames));
+  fc_chunk_put_head(to, pcm->layout, "data", wide || pcm->open ? 0xffffffff : data_bytes(pcm, frames));
 }
 
 /* ---- AIFF ------------------------------------------------------------------------ */
@@ -367,7 +371,8 @@ static gboolean check_size(const pcm_encoder *pcm, gint64 frames, GError **error
 /* What follows the samples: a byte that makes them even, and metadata. */
 static gboolean write_behind(pcm_encoder *pcm, GError **error) {
   g_auto(fc_blob) behind = {0};
-  if (!pcm->layout) return TRUE;
+  if (!pcm->layout || pcm->open)
+    return TRUE; /* behind samples without an end nothing can be told from them */
   fc_chunk_tags_put(pcm->chunks, pcm->layout, FALSE, &behind);
   const gsize odd = !is_w64(pcm) && pcm->layout->align == 2 ? data_bytes(pcm, pcm->frames) & 1 : 0;
   return fc_blob_check(&behind, pcm->name, error) && fc_output_write(pcm->output, "", odd, error) &&
@@ -453,7 +458,8 @@ fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_aud
   g_auto(fc_blob) header = {0};
   if (choose_tags(pcm, error) && open_companding(pcm, error)) {
     const gboolean wav = pcm->major == SF_FORMAT_WAV || pcm->major == SF_FORMAT_RF64;
-    pcm->room = wav && (pcm->major == SF_FORMAT_RF64 || !known || is_large(pcm));
+    pcm->open = !known && pcm->major == SF_FORMAT_WAV && !fc_output_seekable(output);
+    pcm->room = wav && !pcm->open && (pcm->major == SF_FORMAT_RF64 || !known || is_large(pcm));
     place_chunks(pcm);
     put_header(&header, pcm, known ? spec->frames : 0, known);
     pcm->header_size = header.size;

@@ -22,6 +22,7 @@ static fc_media_options media_options_of(fc_context *context, const fc_options *
   media.allow_truncated = options->allow_truncated;
   media.no_clobber = options->no_clobber;
   media.sync = options->sync;
+  media.live = options->latency > 0;
   media.max_pixels = options->max_pixels;
   media.cancel = options->cancel;
   return media;

@@ -35,6 +35,7 @@ typedef struct fc_media_options {
   gboolean allow_truncated;                                /* a cut-off input is a warning, not an error */
   gboolean no_clobber;
   gboolean sync;
+  gboolean live;                /* what goes into a pipe goes at once */
   gint64 max_pixels;            /* 0 is 2^28 */
   const int *cancel;            /* looked at while a pipe is waited for; or NULL */
   struct fc_decoders *decoders; /* helpers for images (decoders.h), or NULL */

@@ -211,7 +211,8 @@ double fc_output_room(const char *path) {
 }
 
 unsigned fc_output_flags_of(const fc_media_options *options) {
-  return (options->no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (options->sync ? FC_OUTPUT_SYNC : 0);
+  return (options->no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (options->sync ? FC_OUTPUT_SYNC : 0) |
+         (options->live ? FC_OUTPUT_LIVE : 0);
 }
 
 fc_output *fc_output_open(const char *path, unsigned flags, GError **error) {
@@ -252,7 +253,7 @@ gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError
   }
   if (size) memcpy(output->block + output->filled, from, size);
   output->filled += size;
-  return TRUE;
+  return !(output->flags & FC_OUTPUT_LIVE) || output->way != PIPE || flush(output, error);
 }
 
 gboolean fc_output_seekable(const fc_output *output) {

@@ -26,6 +26,8 @@ typedef struct fc_output fc_output;
 #define FC_OUTPUT_SYNC       2u /* have it on the disk before it is renamed */
 #define FC_OUTPUT_SEEKS      4u /* fc_output_write_at must work: a pipe is given the file when it is complete */
 
+#define FC_OUTPUT_LIVE 8u /* what goes into a pipe goes at once */
+
 /* The flags that the user's options ask for. */
 unsigned fc_output_flags_of(const fc_media_options *options);
 

@@ -495,9 +495,10 @@ class Chains(Bad):
         """The first number with a range of every operator, one above it."""
         tried = 0
         for op in harness.operators():
-            given = {"table": "[1]", "input": self.sound}
-            required = "".join(f":{p['name']}={given[p['type']]}" for p in op["params"] if p["required"] and p["type"] in given)
+            given = {"table": "[1]", "input": self.sound, "float": "1", "int": "1"}
             for param in op["params"]:
+                required = "".join(f":{p['name']}={given[p['type']]}" for p in op["params"]
+                                   if p["required"] and p["type"] in given and p is not param)
                 if param["type"] not in ("int", "float") or not 0 < param.get("max", 0) < 1e15 or param["list"]:
                     continue
                 stage = f"{op['name']}{required}:{param['name']}={param['max'] + 1:.0f}"

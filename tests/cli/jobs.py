@@ -691,6 +691,7 @@ class Examples(harness.Case):
                     said = [self.run_example(op, kind, example) for kind in op["kinds"]]
                     if "audio" in op["kinds"] and not op["generator"]:
                         said.append(self.run_command("-i", "spectra.wav", "-p", example, "-o", "out.wav"))
+                        said.append(self.run_command("-i", self.FILES["audio"][0], "-p", example, "-o", "drawn.png"))
                     self.assertIn(0, [done.returncode for done in said], [done.stderr for done in said])
 
 

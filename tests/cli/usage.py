@@ -26,7 +26,7 @@ class Help(harness.Case):
         self.assertRegex(self.succeed("--version"), r"\Afilterchain \d+\.\d+\.\d+ \((CPU only|CPU and CUDA)\), JPEG by \S.*\n\Z")
 
     def test_the_manual_page_names_every_option(self):
-        options = set(re.findall(r"--[a-z-]+", self.succeed("--help")))
+        options = set(re.findall(r"--[a-z-]+", self.succeed("--help") + self.succeed("plot", "--help")))
         with open(os.path.join(harness.SOURCE, "cli", "filterchain.1"), encoding="utf-8") as file:
             manual = file.read().replace("\\-", "-")
         self.assertEqual(options - set(re.findall(r"--[a-z-]+", manual)), set())

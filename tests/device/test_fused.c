@@ -91,6 +91,7 @@ static void test_groups(void) {
       {{"sepconv:[1,2,1]/4:y=[1,2]/3", "gain:2"}, FC_IMAGE, FC_F32, 3, "2"},
       {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
       {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
+      {{"gain:1.2", "mix:0", "gain:0.5", "gain:0.8", "mix:0"}, FC_IMAGE, FC_U8, 1, "5"},
       {{"gain:2", "conv1d:[0,2,1]/4"}, FC_AUDIO, FC_I16, 2, ""}, /* less than the window that was asked for */
       {{"gain:2", "conv1d:[1,2,1]/4:mode=full"}, FC_AUDIO, FC_I16, 2, ""},
       {{"gain:2", "stats", "gain:2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2"},

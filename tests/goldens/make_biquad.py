@@ -46,6 +46,11 @@ def design(form, frequency, q, gain):
     return b / a[0], a / a[0]
 
 
+def row(*of):
+    b, a = design(*of)
+    return [*b, *a]
+
+
 def record(name, values):
     values = np.asarray(values, float).ravel()
     print(name, len(values))
@@ -69,7 +74,8 @@ def main():
     record("input", x)
     filters = [signal.butter(2, 0.1, output="sos"), signal.butter(8, 0.3, "high", output="sos"),
                signal.ellip(6, 0.5, 60, 0.2, output="sos"), [[1, -2, 1, 1, -1.98, 0.9801]],
-               [[0.25, 0, 0, 1, 0, 0]]]
+               [[0.25, 0, 0, 1, 0, 0]],
+               [row(PEAK, 0.001 * 1.8 ** k, 1.4, 10 ** (0.15 * (-1) ** k)) for k in range(10)]]
     for k, sos in enumerate(filters):
         record(f"sections_{k}", sos)
         record(f"output_{k}", signal.sosfilt(sos, x))

@@ -68,6 +68,28 @@ static void test_host(void) {
       run(lengths[i], channels, channels == 2, i % 2 ? 0 : 333);
 }
 
+/* What must be measured first is, of memory too; a session has no such thing. */
+static void test_passes(void) {
+  static const char *const stages[] = {"gain:0.5", "loudnorm:peak=0.25", "gain:2", NULL};
+  enum { FRAMES = 30000 };
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_context) context = fc_context_new();
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, stages, &error);
+  g_assert_no_error(error);
+  g_autofree float *a = g_new(float, FRAMES), *b = g_new(float, FRAMES);
+  fc_view in = audio_view(a, FRAMES, 1, FALSE), out = audio_view(b, FRAMES, 1, FALSE);
+  for (int round = 1; round <= 3; round++) { /* each signal by its own peak */
+    for (int i = 0; i < FRAMES; i++) a[i] = (float)(i == 20000 ? 0.125 * round : 0.01);
+    g_assert_true(fc_chain_run_host(chain, &in, &out, NULL, NULL, &error));
+    g_assert_cmpfloat_with_epsilon(b[20000], 0.5, 1e-6);
+    g_assert_cmpfloat_with_epsilon(b[7], 0.5 * 0.01 / (0.125 * round), 1e-6);
+  }
+  const fc_format format = {sizeof format,         FC_AUDIO, FC_F32, 24, FC_INTERLEAVED, 0,
+                            {1, 1, FC_UNKNOWN, 1}, 48000};
+  g_assert_null(fc_session_new(chain, &format, FC_F32, NULL, &error));
+  g_assert_error(error, FC_ERROR, FC_INVALID);
+}
+
 static void test_formats(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(fc_context) context = fc_context_new();
@@ -413,6 +435,7 @@ static void test_small(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/library/host", test_host);
+  g_test_add_func("/library/passes", test_passes);
   g_test_add_func("/library/formats", test_formats);
   g_test_add_func("/library/errors", test_errors);
   g_test_add_func("/library/memory", test_memory);

@@ -32,9 +32,13 @@ FILTERS = {
     "fourier": ("gpu",),
     "gemm": ("gpu",),
     "generate": ("gpu", "pointwise"),
+    "geometry": ("gpu",),
     "matrix": ("gpu", "gemm"),
+    "picture": ("fourier",),
     "pointwise": ("gpu",),
     "recursive": ("gpu",),
+    "resample": ("gpu",),
+    "dynamics": (),
     "stats": ("gpu",),
     "winstat": ("gpu",),
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* passes.c - see passes.h. */
+#include "core/run/passes.h"
+
+#include "core/base/error.h"
+
+static const fc_two_passes *passes_of(const fc_stage *stage) {
+  if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
+  return stage->op->extension(stage->op, FC_TWO_PASSES);
+}
+
+guint fc_passes_count(const fc_chain *chain) {
+  guint n = 0;
+  for (guint i = 0; i < chain->n; i++) n += passes_of(&chain->stages[i]) != NULL;
+  return n;
+}
+
+gboolean fc_passes_check(const fc_chain *chain, gboolean again, const char *what, GError **error) {
+  for (guint i = 0; i < chain->n && !again; i++)
+    if (passes_of(&chain->stages[i]))
+      return fc_fail(
+          error, FC_INVALID,
+          "%s: it measures the whole signal before it changes it, which %s does not allow: name a file",
+          chain->stages[i].op->name, what);
+  return TRUE;
+}
+
+static void begin(fc_chain *chain, guint stage, int pass) {
+  fc_stage *s = &chain->stages[stage];
+  const fc_two_passes *passes = passes_of(s);
+  if (!passes) return;
+  fc_enter_operator(s->op->name);
+  passes->begin(s->self, pass);
+  fc_enter_operator(NULL);
+}
+
+/* What was prepared before is of another pass. */
+static void begin_all(fc_chain *chain) {
+  for (guint i = 0; i < chain->n; i++) begin(chain, i, 0);
+  fc_chain_forget(chain);
+}
+
+gboolean fc_passes_measure(fc_chain *chain, fc_passes_fn run, void *data, GError **error) {
+  const guint n = chain->n;
+  gboolean ok = TRUE;
+  if (!fc_passes_count(chain)) return TRUE;
+  begin_all(chain);
+  for (guint i = 0; run && i < n && ok; i++) {
+    if (!passes_of(&chain->stages[i])) continue;
+    chain->n = i + 1;
+    ok = run(data, error);
+    chain->n = n;
+    fc_chain_forget(chain);
+    if (ok) begin(chain, i, 1);
+  }
+  return ok;
+}

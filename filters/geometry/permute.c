@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * permute.c - copies with axes exchanged: pixels whole where channels lie side by side in both views, in
+ * tiles of rows and columns; else channel by channel, likewise.
+ */
+#include "filters/geometry/permute.h"
+
+#include <string.h>
+
+#include "filters/base/integers.h"
+
+#define TILE 32 /* rows and columns: of pixels of 4 bytes 4 KiB on either side */
+
+fc_status fc_permute_ref(const fc_permute *p, const fc_view *in, const fc_view *out) {
+  const size_t size = fc_dtype_size(out->dtype);
+  int64_t at[FC_AXES];
+  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
+    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
+      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
+        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
+          int64_t from[FC_AXES];
+          for (int a = 0; a < FC_AXES; a++) {
+            const int64_t to = at[a] + (fc_permute_moves(p, a) ? out->origin[a] : 0);
+            from[p->axis[a]] = p->reversed[a] ? in->shape[p->axis[a]] - 1 - to : to;
+          }
+          memcpy(fc_view_at(out, at[0], at[1], at[2], at[3]),
+                 fc_view_at(in, from[0], from[1], from[2], from[3]), size);
+        }
+  return FC_OK;
+}
+
+/* `count` things of `bytes` bytes; a constant number of them where this is inlined with one. */
+static inline void copy_things(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
+                               int64_t bytes) {
+  for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, (size_t)bytes);
+}
+
+static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
+                      int64_t bytes) {
+  if (to_step == bytes && from_step == bytes) {
+    memcpy(to, from, (size_t)(count * bytes));
+    return;
+  }
+  switch (bytes) {
+  case 1: copy_things(to, to_step, from, from_step, count, 1); break;
+  case 2: copy_things(to, to_step, from, from_step, count, 2); break;
+  case 3: copy_things(to, to_step, from, from_step, count, 3); break;
+  case 4: copy_things(to, to_step, from, from_step, count, 4); break;
+  case 6: copy_things(to, to_step, from, from_step, count, 6); break;
+  case 8: copy_things(to, to_step, from, from_step, count, 8); break;
+  case 12: copy_things(to, to_step, from, from_step, count, 12); break;
+  case 16: copy_things(to, to_step, from, from_step, count, 16); break;
+  default: copy_things(to, to_step, from, from_step, count, bytes); break;
+  }
+}
+
+typedef struct plane {
+  int64_t count, to_step, from_step;
+} plane;
+
+static int64_t size_of(int64_t step) {
+  return step < 0 ? -step : step;
+}
+
+/* Two axes of things; the inner one is chosen by whom its steps favour. Where the input runs the other way,
+ * in tiles. */
+static void copy_plane(char *to, const char *from, plane a, plane b, int64_t bytes) {
+  if (size_of(a.to_step) < size_of(b.to_step)) {
+    const plane swap = a;
+    a = b, b = swap;
+  }
+  const int crossed = size_of(a.from_step) < size_of(b.from_step);
+  const int64_t rows = crossed ? TILE : 1, columns = crossed ? TILE : fc_larger(b.count, 1);
+  for (int64_t i = 0; i < a.count; i += rows)
+    for (int64_t j = 0; j < b.count; j += columns)
+      for (int64_t k = i; k < fc_smaller(i + rows, a.count); k++)
+        copy_line(to + k * a.to_step + j * b.to_step, b.to_step, from + k * a.from_step + j * b.from_step,
+                  b.from_step, fc_smaller(columns, b.count - j), bytes);
+}
+
+static plane plane_of(const fc_view *out, const fc_view *seen, int axis) {
+  return (plane){out->shape[axis], out->stride[axis], seen->stride[axis]};
+}
+
+fc_status fc_permute_cpu(const fc_permute *p, const fc_view *in, const fc_view *out) {
+  const fc_view seen = fc_permute_view(p, in, out);
+  const int64_t size = (int64_t)fc_dtype_size(out->dtype);
+  if (fc_view_count(out) == 0) return FC_OK;
+  const int whole = out->stride[FC_AXIS_C] == size && seen.stride[FC_AXIS_C] == size;
+  plane y = plane_of(out, &seen, FC_AXIS_Y), x = plane_of(out, &seen, FC_AXIS_X),
+        c = plane_of(out, &seen, FC_AXIS_C);
+  int64_t bytes = size;
+  if (whole) bytes *= c.count, c = (plane){1, 0, 0};
+  /* The shortest axis goes outside. */
+  plane outer = c;
+  if (!whole && y.count <= x.count && y.count <= c.count)
+    outer = y, y = c;
+  else if (!whole && x.count < c.count)
+    outer = x, x = c;
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+    for (int64_t o = 0; o < outer.count; o++)
+      copy_plane((char *)fc_view_at(out, n, 0, 0, 0) + o * outer.to_step,
+                 (const char *)fc_view_at(&seen, n, 0, 0, 0) + o * outer.from_step, y, x, bytes);
+  return FC_OK;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bytes_kernels.c - the loops of resample.c over bytes and the values of 16 bits between its passes. On x86
+ * in words of the instruction sets, for a multiply-add of pairs of 16 bits, which the compiler does not find:
+ * taps go by twos. Elsewhere plain loops.
+ */
+#include "filters/base/simd.h"
+#include "filters/resample/resample_kernels.h"
+#include "filters/resample/resample_math.h"
+
+#define LANES (FC_VECTOR_BYTES / 2)
+
+/* ---- an element at a time ----------------------------------------------------- */
+
+static void down_bytes_from(const uint8_t *const *rows, const int16_t *w, int64_t taps, int16_t *to,
+                            int64_t from, int64_t count) {
+  for (int64_t i = from; i < count; i++) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < taps; k++) sum += w[k] * rows[k][i];
+    to[i] = (int16_t)fc_resample_finished(sum, 0, 0);
+  }
+}
+
+static void down_values_from(const int16_t *const *rows, const int16_t *w, int64_t taps, uint8_t *to,
+                             int64_t from, int64_t count) {
+  for (int64_t i = from; i < count; i++) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < taps; k++) sum += w[k] * rows[k][i];
+    to[i] = (uint8_t)fc_resample_finished(sum, 1, 0);
+  }
+}
+
+static void turn_bytes_from(const uint8_t *const *rows, int64_t from, int64_t count, int16_t *to) {
+  for (int64_t i = from; i < count; i++)
+    for (int r = 0; r < LANES; r++) to[i * LANES + r] = rows[r][i];
+}
+
+static void turn_values_from(const int16_t *const *rows, int64_t from, int64_t count, int16_t *to) {
+  for (int64_t i = from; i < count; i++)
+    for (int r = 0; r < LANES; r++) to[i * LANES + r] = rows[r][i];
+}
+
+static void back_values_from(const int16_t *from, int64_t begin, int64_t count, void *const *rows) {
+  for (int64_t i = begin; i < count; i++)
+    for (int r = 0; r < LANES; r++) ((int16_t *)rows[r])[i] = from[i * LANES + r];
+}
+
+static void back_bytes_from(const int16_t *from, int64_t begin, int64_t count, void *const *rows) {
+  for (int64_t i = begin; i < count; i++)
+    for (int r = 0; r < LANES; r++) ((uint8_t *)rows[r])[i] = (uint8_t)from[i * LANES + r];
+}
+
+#if defined(__x86_64__)
+
+/* ---- vectors ------------------------------------------------------------------- */
+
+#if defined(__AVX512BW__)
+typedef __m512i vec;
+#define OP(name)     _mm512_##name
+#define LOADV(p)     _mm512_loadu_si512((const void *)(p))
+#define STOREV(p, v) _mm512_storeu_si512((void *)(p), v)
+#define ZERO()       _mm512_setzero_si512()
+/* Packs of 128 bits 0 4 1 5 2 6 3 7 of a and b: what unpacking and packing left where they were. */
+#define FIRST_OF_LANES(a, b)  _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b)
+#define SECOND_OF_LANES(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b)
+#define IN_ORDER(v)           _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v)
+#elif defined(__AVX2__)
+typedef __m256i vec;
+#define OP(name)              _mm256_##name
+#define LOADV(p)              _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define STOREV(p, v)          _mm256_storeu_si256((__m256i *)(void *)(p), v)
+#define ZERO()                _mm256_setzero_si256()
+#define FIRST_OF_LANES(a, b)  _mm256_permute2x128_si256(a, b, 0x20)
+#define SECOND_OF_LANES(a, b) _mm256_permute2x128_si256(a, b, 0x31)
+#define IN_ORDER(v)           _mm256_permute4x64_epi64(v, 0xd8)
+#else
+typedef __m128i vec;
+#define OP(name)              _mm_##name
+#define LOADV(p)              _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define STOREV(p, v)          _mm_storeu_si128((__m128i *)(void *)(p), v)
+#define ZERO()                _mm_setzero_si128()
+#define FIRST_OF_LANES(a, b)  (a)
+#define SECOND_OF_LANES(a, b) (b)
+#define IN_ORDER(v)           (v)
+#endif
+
+/* Weights k and k + 1 beside each other. */
+FC_INLINE vec weight_pair(const int16_t *w) {
+  int32_t both;
+  memcpy(&both, w, sizeof both);
+  return OP(set1_epi32)(both);
+}
+
+FC_INLINE vec shifted(vec sum, int pass) {
+  return OP(srai_epi32)(sum, FC_RESAMPLE_SHIFT(pass));
+}
+
+FC_INLINE vec half(int pass) {
+  return OP(set1_epi32)(1 << (FC_RESAMPLE_SHIFT(pass) - 1));
+}
+
+/* 16 bits each of two vectors of sums. */
+FC_INLINE vec packed(vec a, vec b, int pass) {
+  return OP(packs_epi32)(shifted(a, pass), shifted(b, pass));
+}
+
+#define ADD_PAIRS(sum, pairs, w) sum = OP(add_epi32)(sum, OP(madd_epi16)(pairs, w))
+
+/* ---- down columns --------------------------------------------------------------- */
+
+FC_INLINE void down_bytes_vector(const uint8_t *const *rows, const int16_t *w, int64_t taps, int16_t *to,
+                                 int64_t i) {
+  const vec zero = ZERO();
+  vec s0 = half(0), s1 = s0, s2 = s0, s3 = s0;
+  for (int64_t k = 0; k < taps; k += 2) {
+    const vec a = LOADV(rows[k] + i), b = LOADV(rows[k + 1] + i), both = weight_pair(w + k);
+    const vec low = OP(unpacklo_epi8)(a, b), high = OP(unpackhi_epi8)(a, b);
+    ADD_PAIRS(s0, OP(unpacklo_epi8)(low, zero), both);
+    ADD_PAIRS(s1, OP(unpackhi_epi8)(low, zero), both);
+    ADD_PAIRS(s2, OP(unpacklo_epi8)(high, zero), both);
+    ADD_PAIRS(s3, OP(unpackhi_epi8)(high, zero), both);
+  }
+  const vec even = packed(s0, s1, 0), odd = packed(s2, s3, 0);
+#if FC_VECTOR_BYTES == 16
+  STOREV(to + i, even), STOREV(to + i + 8, odd);
+#elif FC_VECTOR_BYTES == 32
+  STOREV(to + i, FIRST_OF_LANES(even, odd)), STOREV(to + i + 16, SECOND_OF_LANES(even, odd));
+#else
+  STOREV(to + i, FIRST_OF_LANES(even, odd)), STOREV(to + i + 32, SECOND_OF_LANES(even, odd));
+#endif
+}
+
+/* What is left at the end is done by a vector that ends there too, over elements that are done twice. */
+static void down_bytes(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
+  const uint8_t *const *from = (const uint8_t *const *)rows;
+  int64_t i = 0;
+  if (count < FC_VECTOR_BYTES) {
+    down_bytes_from(from, weights, taps, to, 0, count);
+    return;
+  }
+  for (; i + FC_VECTOR_BYTES <= count; i += FC_VECTOR_BYTES) down_bytes_vector(from, weights, taps, to, i);
+  if (i < count) down_bytes_vector(from, weights, taps, to, count - FC_VECTOR_BYTES);
+}
+
+FC_INLINE void down_values_vector(const int16_t *const *rows, const int16_t *w, int64_t taps, uint8_t *to,
+                                  int64_t i) {
+  vec s0 = half(1), s1 = s0, s2 = s0, s3 = s0;
+  for (int64_t k = 0; k < taps; k += 2) {
+    const vec both = weight_pair(w + k);
+    const vec a = LOADV(rows[k] + i), b = LOADV(rows[k + 1] + i);
+    const vec c = LOADV(rows[k] + i + LANES), d = LOADV(rows[k + 1] + i + LANES);
+    ADD_PAIRS(s0, OP(unpacklo_epi16)(a, b), both);
+    ADD_PAIRS(s1, OP(unpackhi_epi16)(a, b), both);
+    ADD_PAIRS(s2, OP(unpacklo_epi16)(c, d), both);
+    ADD_PAIRS(s3, OP(unpackhi_epi16)(c, d), both);
+  }
+  STOREV(to + i, IN_ORDER(OP(packus_epi16)(packed(s0, s1, 1), packed(s2, s3, 1))));
+}
+
+static void down_values(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
+  const int16_t *const *from = (const int16_t *const *)rows;
+  int64_t i = 0;
+  if (count < FC_VECTOR_BYTES) {
+    down_values_from(from, weights, taps, to, 0, count);
+    return;
+  }
+  for (; i + FC_VECTOR_BYTES <= count; i += FC_VECTOR_BYTES) down_values_vector(from, weights, taps, to, i);
+  if (i < count) down_values_vector(from, weights, taps, to, count - FC_VECTOR_BYTES);
+}
+
+/* ---- turning: eight rows by eight columns ------------------------------------------ */
+
+#define LOAD128(p)     _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define STORE128(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
+
+/* Eight vectors of eight elements of 16 bits, exchanged for their transpose. */
+FC_INLINE void transpose8(__m128i v[8]) {
+  __m128i a[8], b[8];
+  FC_UNROLL
+  for (int i = 0; i < 4; i++) {
+    a[2 * i] = _mm_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
+    a[2 * i + 1] = _mm_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
+  }
+  FC_UNROLL
+  for (int i = 0; i < 2; i++) {
+    b[4 * i] = _mm_unpacklo_epi32(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 1] = _mm_unpackhi_epi32(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 2] = _mm_unpacklo_epi32(a[4 * i + 1], a[4 * i + 3]);
+    b[4 * i + 3] = _mm_unpackhi_epi32(a[4 * i + 1], a[4 * i + 3]);
+  }
+  FC_UNROLL
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = _mm_unpacklo_epi64(b[i], b[i + 4]);
+    v[2 * i + 1] = _mm_unpackhi_epi64(b[i], b[i + 4]);
+  }
+}
+
+static void turn_values(const void *const *rows, int64_t count, void *to) {
+  const int16_t *const *from = (const int16_t *const *)rows;
+  int16_t *out = to;
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int r = 0; r < LANES; r += 8) {
+      __m128i v[8];
+      FC_UNROLL
+      for (int k = 0; k < 8; k++) v[k] = LOAD128(from[r + k] + i);
+      transpose8(v);
+      FC_UNROLL
+      for (int k = 0; k < 8; k++) STORE128(out + (i + k) * LANES + r, v[k]);
+    }
+  turn_values_from(from, i, count, out);
+}
+
+/* Sixteen columns: pairs of rows as bytes, then as the pairs of 16 bits that they are. */
+FC_INLINE void turn_bytes_block(const uint8_t *const *from, int64_t i, int16_t *out) {
+  const __m128i zero = _mm_setzero_si128();
+  __m128i v[8], a[8], b[8];
+  FC_UNROLL
+  for (int k = 0; k < 8; k++) v[k] = LOAD128(from[k] + i);
+  FC_UNROLL
+  for (int k = 0; k < 4; k++) { /* columns 0..7 of pair k, columns 8..15 */
+    a[k] = _mm_unpacklo_epi8(v[2 * k], v[2 * k + 1]);
+    a[4 + k] = _mm_unpackhi_epi8(v[2 * k], v[2 * k + 1]);
+  }
+  FC_UNROLL
+  for (int h = 0; h < 2; h++) { /* rows 0..3 of columns 0..3, 4..7; rows 4..7 of them */
+    b[4 * h] = _mm_unpacklo_epi16(a[4 * h], a[4 * h + 1]);
+    b[4 * h + 1] = _mm_unpackhi_epi16(a[4 * h], a[4 * h + 1]);
+    b[4 * h + 2] = _mm_unpacklo_epi16(a[4 * h + 2], a[4 * h + 3]);
+    b[4 * h + 3] = _mm_unpackhi_epi16(a[4 * h + 2], a[4 * h + 3]);
+  }
+  FC_UNROLL
+  for (int h = 0; h < 4; h++) { /* columns 4 h .. 4 h + 3, two in a vector */
+    const __m128i rows03 = b[h / 2 * 4 + h % 2], rows47 = b[h / 2 * 4 + 2 + h % 2];
+    const __m128i low = _mm_unpacklo_epi32(rows03, rows47), high = _mm_unpackhi_epi32(rows03, rows47);
+    int16_t *to = out + (i + 4 * h) * LANES;
+    STORE128(to, _mm_unpacklo_epi8(low, zero)), STORE128(to + LANES, _mm_unpackhi_epi8(low, zero));
+    STORE128(to + 2 * LANES, _mm_unpacklo_epi8(high, zero));
+    STORE128(to + 3 * LANES, _mm_unpackhi_epi8(high, zero));
+  }
+}
+
+static void turn_bytes(const void *const *rows, int64_t count, void *to) {
+  const uint8_t *const *from = (const uint8_t *const *)rows;
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int r = 0; r < LANES; r += 8) turn_bytes_block(from + r, i, (int16_t *)to + r);
+  turn_bytes_from(from, i, count, to);
+}
+
+static void back_values(const void *turned, int64_t count, void *const *rows) {
+  const int16_t *from = turned;
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int r = 0; r < LANES; r += 8) {
+      __m128i v[8];
+      FC_UNROLL
+      for (int k = 0; k < 8; k++) v[k] = LOAD128(from + (i + k) * LANES + r);
+      transpose8(v);
+      FC_UNROLL
+      for (int k = 0; k < 8; k++) STORE128((int16_t *)rows[r + k] + i, v[k]);
+    }
+  back_values_from(from, i, count, rows);
+}
+
+static void back_bytes(const void *turned, int64_t count, void *const *rows) {
+  const int16_t *from = turned;
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int r = 0; r < LANES; r += 8) {
+      __m128i v[8];
+      FC_UNROLL
+      for (int k = 0; k < 8; k++) v[k] = LOAD128(from + (i + k) * LANES + r);
+      transpose8(v);
+      FC_UNROLL
+      for (int k = 0; k < 8; k++)
+        _mm_storel_epi64((__m128i *)(void *)((uint8_t *)rows[r + k] + i), _mm_packus_epi16(v[k], v[k]));
+    }
+  back_bytes_from(from, i, count, rows);
+}
+
+/* ---- along rows -------------------------------------------------------------------- */
+
+FC_INLINE void across_pass(const fc_resample_table *table, int64_t from, int64_t count, int64_t channels,
+                           const int16_t *turned, int64_t base, int16_t *to, int pass) {
+  const int64_t step = channels * LANES;
+  const vec least = OP(set1_epi16)(pass || table->limits ? 0 : INT16_MIN);
+  const vec most = OP(set1_epi16)(pass ? 255 : table->limits ? FC_RESAMPLE_VALUE_MOST : INT16_MAX);
+  for (int64_t x = from; x < from + count; x++) {
+    const int16_t *w = (const int16_t *)(const void *)table->weights + x * table->room;
+    const int16_t *at = turned + (table->first[x] - base) * step;
+    const int64_t taps = table->taps[x];
+    for (int64_t c = 0; c < channels; c++, at += LANES, to += LANES) {
+      vec low = half(pass), high = low;
+      for (int64_t k = 0; k < taps; k += 2) {
+        const vec a = LOADV(at + k * step), b = LOADV(at + (k + 1) * step), both = weight_pair(w + k);
+        ADD_PAIRS(low, OP(unpacklo_epi16)(a, b), both);
+        ADD_PAIRS(high, OP(unpackhi_epi16)(a, b), both);
+      }
+      STOREV(to, OP(min_epi16)(OP(max_epi16)(packed(low, high, pass), least), most));
+    }
+  }
+}
+
+#else
+
+static void down_bytes(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
+  down_bytes_from((const uint8_t *const *)rows, weights, taps, to, 0, count);
+}
+static void down_values(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
+  down_values_from((const int16_t *const *)rows, weights, taps, to, 0, count);
+}
+static void turn_bytes(const void *const *rows, int64_t count, void *to) {
+  turn_bytes_from((const uint8_t *const *)rows, 0, count, to);
+}
+static void turn_values(const void *const *rows, int64_t count, void *to) {
+  turn_values_from((const int16_t *const *)rows, 0, count, to);
+}
+static void back_values(const void *turned, int64_t count, void *const *rows) {
+  back_values_from(turned, 0, count, rows);
+}
+static void back_bytes(const void *turned, int64_t count, void *const *rows) {
+  back_bytes_from(turned, 0, count, rows);
+}
+
+FC_INLINE void across_pass(const fc_resample_table *table, int64_t from, int64_t count, int64_t channels,
+                           const int16_t *turned, int64_t base, int16_t *to, int pass) {
+  const int64_t step = channels * LANES;
+  for (int64_t x = from; x < from + count; x++) {
+    const int16_t *w = (const int16_t *)(const void *)table->weights + x * table->room;
+    const int16_t *at = turned + (table->first[x] - base) * step;
+    for (int64_t c = 0; c < channels; c++, at += LANES, to += LANES) {
+      int32_t sums[LANES] = {0};
+      for (int64_t k = 0; k < table->taps[x]; k++)
+        for (int r = 0; r < LANES; r++) sums[r] += w[k] * at[k * step + r];
+      for (int r = 0; r < LANES; r++) to[r] = (int16_t)fc_resample_finished(sums[r], pass, table->limits);
+    }
+  }
+}
+
+#endif
+
+static void across_bytes(const fc_resample_table *table, int64_t from, int64_t count, int64_t channels,
+                         const void *turned, int64_t base, void *to) {
+  across_pass(table, from, count, channels, turned, base, to, 0);
+}
+
+static void across_values(const fc_resample_table *table, int64_t from, int64_t count, int64_t channels,
+                          const void *turned, int64_t base, void *to) {
+  across_pass(table, from, count, channels, turned, base, to, 1);
+}
+
+static void filter_values(const fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps,
+                          double *values) {
+  fc_resample_values(axis, o, first, taps, values);
+}
+
+const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
+    LANES,
+    sizeof(int16_t),
+    {down_bytes, down_values},
+    {turn_bytes, turn_values},
+    {across_bytes, across_values},
+    {back_values, back_bytes},
+    filter_values,
+    NULL,
+    NULL,
+};

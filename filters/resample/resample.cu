@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: MIT
+//
+// resample.cu - resample.h on a CUDA device. A first kernel makes the windows and weights, a warp an output
+// row or column. Then a block makes a tile of the output with both passes: the first from global to shared
+// memory, the second from there. Of interleaved bytes summed down columns first, four neighbours at a time,
+// pairs of taps by dp2a. Where shared memory holds not even the window of one output, the passes are two
+// kernels, with the values between them in scratch.
+#include "filters/gpu/cuda.cuh"
+#include "filters/resample/resample.h"
+#include "filters/resample/resample_math.h"
+
+namespace {
+
+constexpr int LANES = 32, WARPS = 8;    // of a block: elements of a row, rows
+constexpr int64_t SHARED_MOST = 40960;  // bytes, so that several blocks are on a multiprocessor
+constexpr int TILE_X = 64, TILE_Y = 16; // outputs of a tile, unless that is too much
+
+// ---- arithmetic ---------------------------------------------------------------
+
+struct of_bytes {
+  using value = int16_t; // between the passes
+  using weight = int16_t;
+  using sum = int32_t;
+  using real = float;
+  static __device__ __forceinline__ sum first(weight w, sum v) { return w * v; }
+  static __device__ __forceinline__ sum add(sum s, weight w, sum v) { return s + w * v; }
+};
+
+template <typename F> struct of_reals {
+  using value = F;
+  using weight = F;
+  using sum = F;
+  using real = F;
+  static __device__ __forceinline__ float first(float w, float v) { return __fmul_rn(w, v); }
+  static __device__ __forceinline__ double first(double w, double v) { return __dmul_rn(w, v); }
+  static __device__ __forceinline__ float add(float s, float w, float v) {
+    return __fadd_rn(s, __fmul_rn(w, v));
+  }
+  static __device__ __forceinline__ double add(double s, double w, double v) {
+    return __dadd_rn(s, __dmul_rn(w, v));
+  }
+};
+
+__device__ __forceinline__ int16_t between(of_bytes, int32_t sum, int limits) {
+  return static_cast<int16_t>(fc_resample_finished(sum, 0, limits));
+}
+template <typename F> __device__ __forceinline__ F between(of_reals<F>, F sum, int) {
+  return sum;
+}
+
+// ---- tables -------------------------------------------------------------------
+
+// Of one axis, for the outputs of the view.
+template <typename W> struct table {
+  int32_t *first, *taps;
+  W *weights;
+  int32_t room, count;
+  int64_t from; // the first output's position
+};
+
+// The warp's sum in order of the taps, which all lanes get; `each` is told the sum before tap i of this lane
+// and with it.
+template <typename Fn>
+__device__ __forceinline__ double running_sum(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
+                                              double factor, Fn each) {
+  const int lane = threadIdx.x;
+  double sum = 0;
+  for (int base = 0; base < taps; base += 32) {
+    const double mine = base + lane < taps ? fc_resample_folded(&a, o, first + base + lane) * factor : 0;
+    for (int i = 0; i < 32 && base + i < taps; i++) {
+      const double before = sum;
+      sum += __shfl_sync(0xffffffffu, mine, i);
+      if (i == lane) each(base + i, mine, before, sum);
+    }
+  }
+  return sum;
+}
+
+__device__ __forceinline__ int32_t code_of(double running) {
+  return static_cast<int32_t>(running * (1 << FC_RESAMPLE_WEIGHT_BITS) + 65536.5) - 65536;
+}
+
+__device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
+                                            double norm, int16_t *to) {
+  running_sum(a, o, first, taps, norm, [&](int i, double, double before, double sum) {
+    to[i] = static_cast<int16_t>(code_of(sum) - (i ? code_of(before) : 0));
+  });
+}
+
+template <typename F>
+__device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
+                                            double norm, F *to) {
+  for (int i = threadIdx.x; i < taps; i += 32)
+    to[i] = static_cast<F>(fc_resample_folded(&a, o, first + i) * norm);
+}
+
+// A warp an output, of X first.
+template <typename W>
+__global__ void __launch_bounds__(LANES *WARPS)
+    resample_tables(fc_resample_axis x, fc_resample_axis y, table<W> tx, table<W> ty) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(WARPS) + threadIdx.y;
+  if (i >= static_cast<int64_t>(tx.count) + ty.count) return;
+  const bool across = i < tx.count;
+  const fc_resample_axis &a = across ? x : y;
+  const table<W> &t = across ? tx : ty;
+  const int64_t k = across ? i : i - tx.count, o = t.from + k;
+  int64_t first;
+  const int taps = static_cast<int>(fc_resample_window(&a, o, &first));
+  const double norm = 1 / running_sum(a, o, first, taps, 1.0, [](int, double, double, double) {});
+  W *weights = t.weights + k * t.room;
+  put_weights(a, o, first, taps, norm, weights);
+  if (threadIdx.x == 0) {
+    t.first[k] = static_cast<int32_t>(first), t.taps[k] = taps;
+    if (taps < t.room) weights[taps] = 0; // an odd tap's neighbour
+  }
+}
+
+// ---- what both ways share -------------------------------------------------------
+
+template <typename P> struct job {
+  fc_dev_view in, out;
+  table<typename P::weight> x, y;
+  fc_dev_map<typename P::real> load, store;
+  int64_t in_x, in_y;       // origin of the input view
+  int32_t channels, groups; // in a row here, and of such rows for each frame
+  int32_t alpha, limits;
+  fc_dev_divider by_channels;
+};
+
+// Of one frame and group of channels.
+template <typename P> struct plane {
+  const char *in;
+  char *out;
+};
+
+template <typename P> __device__ __forceinline__ plane<P> plane_of(const job<P> &j, int64_t i) {
+  const int64_t n = i / j.groups, c = i % j.groups;
+  return {j.in.at(n, -j.in_y, -j.in_x, c), j.out.at(n, 0, 0, c)};
+}
+
+// Input element (y, x, c) of the signal.
+__device__ __forceinline__ int32_t input(const job<of_bytes> &, const char *pixel, int64_t c_offset) {
+  return *reinterpret_cast<const uint8_t *>(pixel + c_offset);
+}
+template <typename F>
+__device__ __forceinline__ F input(const job<of_reals<F>> &j, const char *pixel, int64_t c_offset) {
+  const F v = fc_dev_load_any<F>(pixel + c_offset, j.in.dtype, j.load);
+  const int64_t last = (j.channels - 1) * j.in.stride[FC_AXIS_C];
+  if (!j.alpha || c_offset == last) return v;
+  return of_reals<F>::first(v, fc_dev_load_any<F>(pixel + last, j.in.dtype, j.load));
+}
+
+// Output row r at input column x; input row y at output column x.
+template <typename P>
+__device__ __forceinline__ typename P::value first_down(const job<P> &j, const plane<P> &p, int r, int64_t x,
+                                                        int c) {
+  const typename P::weight *w = j.y.weights + static_cast<int64_t>(r) * j.y.room;
+  const int taps = j.y.taps[r];
+  const int64_t offset = c * j.in.stride[FC_AXIS_C];
+  const char *at = p.in + j.y.first[r] * j.in.stride[FC_AXIS_Y] + x * j.in.stride[FC_AXIS_X];
+  typename P::sum sum = P::first(w[0], input(j, at, offset));
+  for (int k = 1; k < taps; k++) sum = P::add(sum, w[k], input(j, at += j.in.stride[FC_AXIS_Y], offset));
+  return between(P{}, sum, j.limits);
+}
+
+template <typename P>
+__device__ __forceinline__ typename P::value first_across(const job<P> &j, const plane<P> &p, int64_t y,
+                                                          int x, int c) {
+  const typename P::weight *w = j.x.weights + static_cast<int64_t>(x) * j.x.room;
+  const int taps = j.x.taps[x];
+  const int64_t offset = c * j.in.stride[FC_AXIS_C];
+  const char *at = p.in + y * j.in.stride[FC_AXIS_Y] + j.x.first[x] * j.in.stride[FC_AXIS_X];
+  typename P::sum sum = P::first(w[0], input(j, at, offset));
+  for (int k = 1; k < taps; k++) sum = P::add(sum, w[k], input(j, at += j.in.stride[FC_AXIS_X], offset));
+  return between(P{}, sum, j.limits);
+}
+
+template <typename P>
+__device__ __forceinline__ typename P::sum second(const typename P::value *from, int64_t step,
+                                                  const typename P::weight *w, int taps) {
+  typename P::sum sum = P::first(w[0], from[0]);
+  for (int k = 1; k < taps; k++) sum = P::add(sum, w[k], from[k * step]);
+  return sum;
+}
+
+// The output (y, x, c) of the view, of values of which that of channel 0 is `from`, `step` apart.
+__device__ __forceinline__ void finish(const job<of_bytes> &j, char *to, const int16_t *from, int c,
+                                       int64_t step, const int16_t *w, int taps) {
+  const int32_t sum = second<of_bytes>(from + c, step, w, taps);
+  *reinterpret_cast<uint8_t *>(to) = static_cast<uint8_t>(fc_resample_finished(sum, 1, 0));
+}
+template <typename F>
+__device__ __forceinline__ void finish(const job<of_reals<F>> &j, char *to, const F *from, int c,
+                                       int64_t step, const F *w, int taps) {
+  F sum = second<of_reals<F>>(from + c, step, w, taps);
+  if (j.alpha && c < j.channels - 1) {
+    const F alpha = second<of_reals<F>>(from + j.channels - 1, step, w, taps);
+    sum = alpha > 0 ? sum / alpha : F(0);
+  }
+  fc_dev_store_any<F>(to, j.out.dtype, sum, j.store, nullptr);
+}
+
+// ---- tiles ------------------------------------------------------------------------
+
+// The geometry of tiles, and of the values between the passes: rows of `pitch`.
+struct tiling {
+  int32_t nx, ny;
+  int64_t across, down, planes;
+  int32_t pitch;
+};
+
+__device__ __forceinline__ int32_t dp2a_low(int32_t weights, uint32_t bytes, int32_t sum) {
+  int32_t result;
+  asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(bytes), "r"(sum));
+  return result;
+}
+__device__ __forceinline__ int32_t dp2a_high(int32_t weights, uint32_t bytes, int32_t sum) {
+  int32_t result;
+  asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(bytes), "r"(sum));
+  return result;
+}
+
+// The values of a tile's row r, from the aligned words that its bytes lie in. `at` is the first of them in
+// the window's first row.
+__device__ __forceinline__ void words_down(const job<of_bytes> &j, const char *at, int words, int r,
+                                           int16_t *to) {
+  const int32_t *w = reinterpret_cast<const int32_t *>(j.y.weights + static_cast<int64_t>(r) * j.y.room);
+  const int64_t step = j.in.stride[FC_AXIS_Y];
+  const int taps = j.y.taps[r];
+  for (int i = threadIdx.x; i < words; i += LANES) {
+    const char *from = at + 4 * i;
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (int k = 0; k < taps; k += 2) {
+      const uint32_t a = *reinterpret_cast<const uint32_t *>(from);
+      const uint32_t b = k + 1 < taps ? *reinterpret_cast<const uint32_t *>(from + step) : 0;
+      const uint32_t low = __byte_perm(a, b, 0x5140), high = __byte_perm(a, b, 0x7362);
+      const int32_t both = w[k / 2];
+      s0 = dp2a_low(both, low, s0), s1 = dp2a_high(both, low, s1);
+      s2 = dp2a_low(both, high, s2), s3 = dp2a_high(both, high, s3);
+      from += 2 * step;
+    }
+    int16_t *four = to + 4 * i;
+    four[0] = between(of_bytes{}, s0, j.limits), four[1] = between(of_bytes{}, s1, j.limits);
+    four[2] = between(of_bytes{}, s2, j.limits), four[3] = between(of_bytes{}, s3, j.limits);
+  }
+}
+
+// Columns, then rows. WORDS: bytes, interleaved, whose rows begin alike within words.
+template <typename P, bool WORDS>
+__device__ __forceinline__ void tile_down(const job<P> &j, const tiling &t, const plane<P> &p, int x0, int nx,
+                                          int y0, int ny, typename P::value *mid) {
+  const int64_t low = j.x.first[x0];
+  const int elements = static_cast<int>(j.x.first[x0 + nx - 1] + j.x.taps[x0 + nx - 1] - low) * j.channels;
+  const char *left = p.in + low * j.in.stride[FC_AXIS_X];
+  const int skew = WORDS ? static_cast<int>(reinterpret_cast<uintptr_t>(left) % 4) : 0;
+  for (int r = threadIdx.y; r < ny; r += WARPS) {
+    typename P::value *row = mid + r * t.pitch;
+    if constexpr (WORDS)
+      words_down(j, left - skew + j.y.first[y0 + r] * j.in.stride[FC_AXIS_Y], (skew + elements + 3) / 4,
+                 y0 + r, row);
+    else
+      for (int i = threadIdx.x; i < elements; i += LANES) {
+        const int x = j.by_channels.quotient(i);
+        row[i] = first_down(j, p, y0 + r, low + x, i - x * j.channels);
+      }
+  }
+  __syncthreads();
+  for (int r = threadIdx.y; r < ny; r += WARPS)
+    for (int i = threadIdx.x; i < nx * j.channels; i += LANES) {
+      const int x = j.by_channels.quotient(i), c = i - x * j.channels, o = x0 + x;
+      char *to = p.out + (y0 + r) * j.out.stride[FC_AXIS_Y] + o * j.out.stride[FC_AXIS_X] +
+                 c * j.out.stride[FC_AXIS_C];
+      finish(j, to, mid + r * t.pitch + skew + (j.x.first[o] - low) * j.channels, c, j.channels,
+             j.x.weights + static_cast<int64_t>(o) * j.x.room, j.x.taps[o]);
+    }
+}
+
+// Rows, then columns.
+template <typename P>
+__device__ __forceinline__ void tile_across(const job<P> &j, const tiling &t, const plane<P> &p, int x0,
+                                            int nx, int y0, int ny, typename P::value *mid) {
+  const int64_t low = j.y.first[y0];
+  const int rows = static_cast<int>(j.y.first[y0 + ny - 1] + j.y.taps[y0 + ny - 1] - low);
+  for (int r = threadIdx.y; r < rows; r += WARPS)
+    for (int i = threadIdx.x; i < nx * j.channels; i += LANES) {
+      const int x = j.by_channels.quotient(i);
+      mid[r * t.pitch + i] = first_across(j, p, low + r, x0 + x, i - x * j.channels);
+    }
+  __syncthreads();
+  for (int r = threadIdx.y; r < ny; r += WARPS)
+    for (int i = threadIdx.x; i < nx * j.channels; i += LANES) {
+      const int x = j.by_channels.quotient(i), c = i - x * j.channels, o = y0 + r;
+      char *to = p.out + o * j.out.stride[FC_AXIS_Y] + (x0 + x) * j.out.stride[FC_AXIS_X] +
+                 c * j.out.stride[FC_AXIS_C];
+      finish(j, to, mid + (j.y.first[o] - low) * t.pitch + x * j.channels, c, t.pitch,
+             j.y.weights + static_cast<int64_t>(o) * j.y.room, j.y.taps[o]);
+    }
+}
+
+template <typename P, bool DOWN_FIRST, bool WORDS>
+__global__ void __launch_bounds__(LANES *WARPS) resample_tiles(job<P> j, tiling t) {
+  extern __shared__ __align__(16) unsigned char resample_shared[];
+  typename P::value *mid = reinterpret_cast<typename P::value *>(resample_shared);
+  const int64_t all = t.across * t.down * t.planes;
+  for (int64_t i = blockIdx.x; i < all; i += gridDim.x) {
+    const plane<P> p = plane_of(j, i / (t.across * t.down));
+    const int64_t tile = i % (t.across * t.down);
+    const int x0 = static_cast<int>(tile % t.across) * t.nx, y0 = static_cast<int>(tile / t.across) * t.ny;
+    const int nx = min(t.nx, j.x.count - x0), ny = min(t.ny, j.y.count - y0);
+    if constexpr (DOWN_FIRST)
+      tile_down<P, WORDS>(j, t, p, x0, nx, y0, ny, mid);
+    else
+      tile_across<P>(j, t, p, x0, nx, y0, ny, mid);
+    __syncthreads();
+  }
+}
+
+// ---- by way of scratch ---------------------------------------------------------------
+
+// Rows of the values between the passes: of the output where columns are summed first, else of the input.
+struct passage {
+  int64_t rows, pitch, planes;
+  int32_t down_first;
+};
+
+template <typename P>
+__global__ void __launch_bounds__(LANES *WARPS) resample_first(job<P> j, passage s, typename P::value *mid) {
+  const int64_t low_x = j.x.first[0], low_y = j.y.first[0], all = s.planes * s.rows * s.pitch;
+  const int64_t columns = j.x.first[j.x.count - 1] + j.x.taps[j.x.count - 1] - low_x;
+  const int64_t rows = j.y.first[j.y.count - 1] + j.y.taps[j.y.count - 1] - low_y;
+  const int64_t thread = threadIdx.y * LANES + threadIdx.x;
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(LANES * WARPS) + thread; i < all;
+       i += gridDim.x * static_cast<int64_t>(LANES * WARPS)) {
+    const int64_t row = i / s.pitch, x = i % s.pitch / j.channels, c = i % s.pitch % j.channels;
+    const plane<P> p = plane_of(j, row / s.rows);
+    const int64_t y = row % s.rows;
+    if (s.down_first ? x >= columns : y >= rows) continue; // room that nobody looks at
+    mid[i] = s.down_first ? first_down(j, p, static_cast<int>(y), low_x + x, static_cast<int>(c))
+                          : first_across(j, p, low_y + y, static_cast<int>(x), static_cast<int>(c));
+  }
+}
+
+template <typename P>
+__global__ void __launch_bounds__(LANES *WARPS)
+    resample_second(job<P> j, passage s, const typename P::value *mid) {
+  const int64_t low_x = j.x.first[0], low_y = j.y.first[0];
+  const int64_t row = static_cast<int64_t>(j.x.count) * j.channels, all = s.planes * j.y.count * row;
+  const int64_t thread = threadIdx.y * LANES + threadIdx.x;
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(LANES * WARPS) + thread; i < all;
+       i += gridDim.x * static_cast<int64_t>(LANES * WARPS)) {
+    const int64_t line = i / row, x = i % row / j.channels, y = line % j.y.count;
+    const int c = static_cast<int>(i % row % j.channels);
+    const plane<P> p = plane_of(j, line / j.y.count);
+    const typename P::value *from = mid + line / j.y.count * s.rows * s.pitch;
+    char *to =
+        p.out + y * j.out.stride[FC_AXIS_Y] + x * j.out.stride[FC_AXIS_X] + c * j.out.stride[FC_AXIS_C];
+    if (s.down_first)
+      finish(j, to, from + y * s.pitch + (j.x.first[x] - low_x) * j.channels, c, j.channels,
+             j.x.weights + x * j.x.room, j.x.taps[x]);
+    else
+      finish(j, to, from + (j.y.first[y] - low_y) * s.pitch + x * j.channels, c, s.pitch,
+             j.y.weights + y * j.y.room, j.y.taps[y]);
+  }
+}
+
+// ---- nearest ---------------------------------------------------------------------------
+
+template <typename E>
+__global__ void __launch_bounds__(LANES *WARPS)
+    resample_nearest(fc_dev_view in, fc_dev_view out, fc_resample_axis x, fc_resample_axis y, int64_t out_x,
+                     int64_t out_y, int64_t in_x, int64_t in_y) {
+  const int64_t channels = out.shape[FC_AXIS_C], row = out.shape[FC_AXIS_X] * channels;
+  const int64_t rows = out.shape[FC_AXIS_N] * out.shape[FC_AXIS_Y];
+  for (int64_t r = blockIdx.y * static_cast<int64_t>(WARPS) + threadIdx.y; r < rows;
+       r += static_cast<int64_t>(gridDim.y) * WARPS) {
+    const int64_t n = r / out.shape[FC_AXIS_Y], oy = r % out.shape[FC_AXIS_Y];
+    int64_t iy, ix;
+    fc_resample_span(&y, out_y + oy, &iy);
+    for (int64_t i = blockIdx.x * static_cast<int64_t>(LANES) + threadIdx.x; i < row;
+         i += static_cast<int64_t>(gridDim.x) * LANES) {
+      const int64_t ox = i / channels, c = i % channels;
+      fc_resample_span(&x, out_x + ox, &ix);
+      *reinterpret_cast<E *>(out.at(n, oy, ox, c)) =
+          *reinterpret_cast<const E *>(in.at(n, iy - in_y, ix - in_x, c));
+    }
+  }
+}
+
+template <typename E>
+fc_status launch_nearest(const fc_resample_axis &x, const fc_resample_axis &y, const fc_view *in,
+                         const fc_view *out, void *stream) {
+  const dim3 grid(fc_blocks(out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C], LANES, 1 << 20),
+                  fc_blocks(out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y], WARPS, 65535));
+  return fc_launch(resample_nearest<E>, grid, dim3(LANES, WARPS), 0, stream, fc_dev_view_of(in),
+                   fc_dev_view_of(out), x, y, out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y],
+                   in->origin[FC_AXIS_X], in->origin[FC_AXIS_Y]);
+}
+
+// ---- the host's half ---------------------------------------------------------------------
+
+// What is decided of the two views.
+struct choice {
+  fc_resample_axis x, y;
+  bool codes, down_first, whole, tiles;
+  int64_t channels, value; // side by side in a row here; bytes between the passes
+  int64_t room_x, room_y;
+  tiling tile;
+  int64_t rows, pitch, planes; // of a passage
+};
+
+int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// So many inputs are looked at by `count` outputs, at most.
+int64_t inputs_of(const fc_resample_axis &a, int64_t count) {
+  return smaller(static_cast<int64_t>(static_cast<double>(count) * a.scale) + a.most + 2, a.in);
+}
+
+// Values between the passes of a tile of nx x ny outputs.
+int64_t pitch_of(const choice &w, int64_t nx) {
+  return w.down_first ? (inputs_of(w.x, nx) * w.channels + 3) / 4 * 4 + 4 : nx * w.channels;
+}
+int64_t tile_bytes(const choice &w, int64_t nx, int64_t ny) {
+  return pitch_of(w, nx) * (w.down_first ? ny : inputs_of(w.y, ny)) * w.value;
+}
+
+// Halves the side that the halo weighs less on, until it fits.
+void choose_tile(choice *w, const fc_view *out) {
+  int64_t nx = TILE_X, ny = TILE_Y;
+  while (tile_bytes(*w, nx, ny) > SHARED_MOST && (nx > 1 || ny > 1))
+    if (ny == 1 || (nx > 1 && nx * w->x.scale > 2 * ny * w->y.scale))
+      nx /= 2;
+    else
+      ny /= 2;
+  w->tiles = tile_bytes(*w, nx, ny) <= SHARED_MOST;
+  w->tile.nx = static_cast<int32_t>(nx), w->tile.ny = static_cast<int32_t>(ny);
+  w->tile.across = (out->shape[FC_AXIS_X] + nx - 1) / nx,
+  w->tile.down = (out->shape[FC_AXIS_Y] + ny - 1) / ny;
+  w->tile.planes = w->planes;
+  w->tile.pitch = w->tiles ? static_cast<int32_t>(pitch_of(*w, nx)) : 0;
+}
+
+choice choose(const fc_resample *r, const fc_view *in, const fc_view *out) {
+  choice w;
+  w.x = fc_resample_axis_of(r, in->extent[FC_AXIS_X], out->extent[FC_AXIS_X]);
+  w.y = fc_resample_axis_of(r, in->extent[FC_AXIS_Y], out->extent[FC_AXIS_Y]);
+  w.codes = fc_resample_by_codes(r, in->dtype, &w.x, &w.y);
+  w.down_first = fc_resample_down_first(r, w.codes, &w.y);
+  w.whole = r->alpha || (fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out));
+  w.channels = w.whole ? out->shape[FC_AXIS_C] : 1;
+  w.planes = out->shape[FC_AXIS_N] * (w.whole ? 1 : out->shape[FC_AXIS_C]);
+  w.value = w.codes ? 2 : static_cast<int64_t>(fc_dtype_size(r->compute));
+  w.room_x = (w.x.most + 1) / 2 * 2, w.room_y = (w.y.most + 1) / 2 * 2;
+  choose_tile(&w, out);
+  w.rows = w.down_first ? out->shape[FC_AXIS_Y] : inputs_of(w.y, out->shape[FC_AXIS_Y]);
+  w.pitch = (w.down_first ? inputs_of(w.x, out->shape[FC_AXIS_X]) : out->shape[FC_AXIS_X]) * w.channels;
+  return w;
+}
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+struct memory {
+  int64_t first_x, taps_x, weights_x, first_y, taps_y, weights_y, between, bytes;
+};
+
+// By shapes and extents alone; whether values between the passes need room is asked of all channels together,
+// which is the most that tiles can need.
+memory lay(const fc_resample *r, const fc_view *in, const fc_view *out) {
+  choice w = choose(r, in, out);
+  const int64_t width = out->shape[FC_AXIS_X], height = out->shape[FC_AXIS_Y];
+  memory m = {0, 0, 0, 0, 0, 0, 0, 0};
+  int64_t at = 0;
+  m.first_x = at, at += aligned(width * 4);
+  m.taps_x = at, at += aligned(width * 4);
+  m.weights_x = at, at += aligned(width * w.room_x * w.value);
+  m.first_y = at, at += aligned(height * 4);
+  m.taps_y = at, at += aligned(height * 4);
+  m.weights_y = at, at += aligned(height * w.room_y * w.value);
+  m.between = at;
+  w.channels = out->shape[FC_AXIS_C];
+  choose_tile(&w, out);
+  if (!w.tiles)
+    at += aligned(out->shape[FC_AXIS_N] * w.channels * w.value *
+                  (w.down_first ? height * inputs_of(w.x, width) : inputs_of(w.y, height) * width));
+  m.bytes = at;
+  return m;
+}
+
+template <typename W>
+table<W> table_of(void *scratch, int64_t first, int64_t taps, int64_t weights, int64_t room,
+                  const fc_view *out, int axis) {
+  char *base = static_cast<char *>(scratch);
+  return {reinterpret_cast<int32_t *>(base + first), reinterpret_cast<int32_t *>(base + taps),
+          reinterpret_cast<W *>(base + weights),     static_cast<int32_t>(room),
+          static_cast<int32_t>(out->shape[axis]),    out->origin[axis]};
+}
+
+template <typename P, bool DOWN_FIRST, bool WORDS>
+fc_status launch_tiles(const choice &w, const job<P> &j, void *stream) {
+  const int64_t bytes = tile_bytes(w, w.tile.nx, w.tile.ny);
+  const unsigned blocks = fc_blocks(w.tile.across * w.tile.down * w.tile.planes, 1, 1 << 30);
+  return fc_launch(resample_tiles<P, DOWN_FIRST, WORDS>, dim3(blocks), dim3(LANES, WARPS),
+                   static_cast<size_t>(bytes), stream, j, w.tile);
+}
+
+template <typename P> fc_status launch_passes(const choice &w, const job<P> &j, void *between, void *stream) {
+  const passage s = {w.rows, w.pitch, w.planes, w.down_first};
+  typename P::value *mid = static_cast<typename P::value *>(between);
+  const int64_t outputs = w.planes * j.x.count * j.y.count * w.channels;
+  const unsigned first = fc_blocks(w.planes * w.rows * w.pitch, LANES * WARPS, 1 << 20);
+  const unsigned last = fc_blocks(outputs, LANES * WARPS, 1 << 20);
+  fc_status status = fc_launch(resample_first<P>, dim3(first), dim3(LANES, WARPS), 0, stream, j, s, mid);
+  if (status != FC_OK) return status;
+  return fc_launch(resample_second<P>, dim3(last), dim3(LANES, WARPS), 0, stream, j, s, mid);
+}
+
+// Four bytes at a time, if rows begin alike within words.
+bool has_words(const choice &w, const fc_view *in) {
+  const int dense = w.channels == 1 ? in->stride[FC_AXIS_X] == 1 : fc_dev_is_interleaved(in);
+  return w.codes && dense && in->stride[FC_AXIS_Y] % 4 == 0;
+}
+
+template <typename P>
+fc_status run(const choice &w, const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
+              void *stream) {
+  using W = typename P::weight;
+  const memory m = lay(r, in, out);
+  job<P> j;
+  j.in = fc_dev_view_of(in), j.out = fc_dev_view_of(out);
+  j.x = table_of<W>(scratch, m.first_x, m.taps_x, m.weights_x, w.room_x, out, FC_AXIS_X);
+  j.y = table_of<W>(scratch, m.first_y, m.taps_y, m.weights_y, w.room_y, out, FC_AXIS_Y);
+  j.load = fc_dev_map_of<typename P::real>(in->kind, in->dtype);
+  j.store = fc_dev_map_of<typename P::real>(out->kind, out->dtype);
+  j.in_x = in->origin[FC_AXIS_X], j.in_y = in->origin[FC_AXIS_Y];
+  j.channels = static_cast<int32_t>(w.channels);
+  j.groups = static_cast<int32_t>(w.whole ? 1 : out->shape[FC_AXIS_C]);
+  j.alpha = r->alpha, j.limits = fc_resample_limits(r, w.codes);
+  j.by_channels = fc_dev_divider_of(w.channels);
+  const int64_t outputs = out->shape[FC_AXIS_X] + out->shape[FC_AXIS_Y];
+  fc_status status = fc_launch(resample_tables<W>, dim3(fc_blocks(outputs, WARPS, INT32_MAX)),
+                               dim3(LANES, WARPS), 0, stream, w.x, w.y, j.x, j.y);
+  if (status != FC_OK) return status;
+  if (!w.tiles) return launch_passes<P>(w, j, static_cast<char *>(scratch) + m.between, stream);
+  if (!w.down_first) return launch_tiles<P, false, false>(w, j, stream);
+  return has_words(w, in) ? launch_tiles<P, true, sizeof(W) == 2>(w, j, stream)
+                          : launch_tiles<P, true, false>(w, j, stream);
+}
+
+bool is_empty(const fc_view *in, const fc_view *out) {
+  return fc_view_count(out) == 0 || in->extent[FC_AXIS_X] < 1 || in->extent[FC_AXIS_Y] < 1;
+}
+
+} // namespace
+
+extern "C" size_t fc_resample_cuda_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
+  if (r->filter == FC_RESAMPLE_NEAREST || is_empty(in, out)) return 0;
+  return static_cast<size_t>(lay(r, in, out).bytes);
+}
+
+extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out,
+                                      void *scratch, void *stream) {
+  if (is_empty(in, out)) return FC_OK;
+  const choice w = choose(r, in, out);
+  if (r->filter == FC_RESAMPLE_NEAREST) switch (fc_dtype_size(out->dtype)) {
+    case 1: return launch_nearest<uint8_t>(w.x, w.y, in, out, stream);
+    case 2: return launch_nearest<uint16_t>(w.x, w.y, in, out, stream);
+    case 4: return launch_nearest<uint32_t>(w.x, w.y, in, out, stream);
+    default: return launch_nearest<uint64_t>(w.x, w.y, in, out, stream);
+    }
+  if (w.codes) return run<of_bytes>(w, r, in, out, scratch, stream);
+  if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);
+  return run<of_reals<float>>(w, r, in, out, scratch, stream);
+}

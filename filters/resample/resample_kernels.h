@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resample_kernels.h - the loops of resample.c, for one instruction set.
+ *
+ * A sum down columns goes along a row, a vector after the other. A sum along rows takes `lanes` rows at a
+ * time, turned: element i of them side by side, so that it too goes a vector after the other, whatever the
+ * channels. Of the arrays of two, [0] is the first pass and [1] the second: of bytes the first takes bytes
+ * and makes values of 6 bits after the point, in 16, and the second makes bytes of them; else both are alike.
+ */
+#ifndef FC_FILTERS_RESAMPLE_KERNELS_H
+#define FC_FILTERS_RESAMPLE_KERNELS_H
+
+#include "filters/base/isa.h"
+
+struct fc_resample_axis;
+
+/* Outputs of an axis: of each its first input, taps and weights, `room` apart. */
+typedef struct fc_resample_table {
+  int64_t room;
+  int32_t limits; /* bytes are limited to 0..255 between the passes */
+  int64_t *first, *taps;
+  char *weights; /* int16_t, or the compute type */
+} fc_resample_table;
+
+typedef struct fc_resample_steps {
+  int64_t lanes, value_bytes; /* value_bytes: of what is turned */
+  /* to[i] = sum of weights[k] rows[k][i]. Of bytes taps are even. */
+  void (*down[2])(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count);
+  /* to[i * lanes + r] = rows[r][i]. */
+  void (*turn[2])(const void *const *rows, int64_t count, void *to);
+  /* Outputs [from, from + count) of the table from turned pixels, of which the first is input `base`. */
+  void (*across[2])(const fc_resample_table *table, int64_t from, int64_t count, int64_t channels,
+                    const void *turned, int64_t base, void *to);
+  /* rows[r][i] = from[i * lanes + r]. */
+  void (*back[2])(const void *turned, int64_t count, void *const *rows);
+  /* fc_resample_values. */
+  void (*values)(const struct fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps, double *values);
+  /* Colours times the last channel; divided by it, or 0 where it is not above 0. Not of bytes. */
+  void (*multiply)(void *row, int64_t pixels, int64_t channels);
+  void (*divide)(void *row, int64_t pixels, int64_t channels);
+} fc_resample_steps;
+
+FC_ISA_DECLARE(fc_resample_steps, fc_resample_bytes);
+FC_ISA_DECLARE(fc_resample_steps, fc_resample_f32);
+FC_ISA_DECLARE(fc_resample_steps, fc_resample_f64);
+
+#endif

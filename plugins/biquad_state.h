@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * biquad_state.h - what operators that are sections in a row (filters/recursive/biquad.h) have in common: the
+ * prepared state, on the host and on a device, and the backends.
+ */
+#ifndef FC_PLUGINS_BIQUAD_STATE_H
+#define FC_PLUGINS_BIQUAD_STATE_H
+
+#include <stdlib.h>
+
+#include "core/contract/fc_helpers.h"
+#include "filters/recursive/biquad.h"
+
+typedef struct biquad_state {
+  fc_biquad work;
+  fc_biquad_section *sections, *device_sections; /* the host's memory */
+  int32_t device;
+} biquad_state;
+
+static inline void biquad_state_free(const fc_host *host, void *prepared) {
+  biquad_state *state = (biquad_state *)prepared;
+  if (!state) return;
+  host->free(host, FC_HOST, state->sections);
+  host->free(host, state->device, state->device_sections);
+  free(state);
+}
+
+/* With room for so many sections, to be filled in. */
+static inline fc_status biquad_state_new(const fc_host *host, int32_t device, int sections,
+                                         biquad_state **made) {
+  biquad_state *state = (biquad_state *)calloc(1, sizeof *state);
+  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  state->device = device;
+  state->sections =
+      (fc_biquad_section *)host->alloc(host, FC_HOST, (size_t)sections * sizeof(fc_biquad_section));
+  state->work = (fc_biquad){sections, fc_isa_best(), state->sections, NULL};
+  if (state->sections) {
+    *made = state;
+    return FC_OK;
+  }
+  biquad_state_free(host, state);
+  return FC_NO_MEMORY;
+}
+
+/* Filled in: to the device as well. On failure it is freed. */
+static inline fc_status biquad_state_ready(const fc_host *host, biquad_state *state, void **prepared) {
+  const size_t bytes = (size_t)state->work.sections * sizeof(fc_biquad_section);
+  fc_status status = FC_OK;
+  if (state->device != FC_HOST) {
+    state->device_sections = (fc_biquad_section *)host->alloc(host, state->device, bytes);
+    status = state->device_sections
+                 ? host->upload(host, state->device, state->device_sections, state->sections, bytes)
+                 : FC_NO_MEMORY;
+    state->work.device_section = state->device_sections;
+  }
+  if (status != FC_OK)
+    biquad_state_free(host, state);
+  else
+    *prepared = state;
+  return status;
+}
+
+/* What negotiate says of so many sections. */
+static inline void biquad_state_terms(fc_terms *terms, int sections) {
+  terms->carry_bytes = (uint64_t)terms->in[0]->extent[FC_AXIS_C] * (uint64_t)sections * 2 * sizeof(double);
+  terms->work = 9.0 * sections;
+}
+
+static inline size_t biquad_state_scratch(const void *prepared, const fc_job *job) {
+  (void)prepared, (void)job;
+  return fc_biquad_scratch();
+}
+
+static inline fc_status biquad_state_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const biquad_state *state = (const biquad_state *)prepared;
+  (void)host;
+  return fc_biquad_cpu(&state->work, job->in[0], job->out, job->carry, job->scratch, job->notes);
+}
+
+static inline fc_status biquad_state_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  const biquad_state *state = (const biquad_state *)prepared;
+  (void)host;
+  return fc_biquad_ref(&state->work, job->in[0], job->out, job->carry, job->notes);
+}
+
+#if FC_HAVE_CUDA
+/* Not in a graph: where tiny states become 0 depends on where in the signal the piece begins. */
+static inline fc_status biquad_state_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const biquad_state *state = (const biquad_state *)prepared;
+  (void)host;
+  return fc_biquad_cuda(&state->work, job->in[0], job->out, job->carry, job->stream, job->notes);
+}
+#endif
+
+/* Members of an fc_operator. */
+#define BIQUAD_BACKENDS(prepare)                                                                             \
+  .backends = BACKENDS(FC_ON_CPU(prepare, biquad_state_free, biquad_state_scratch, biquad_state_cpu),        \
+                       FC_ON_CUDA(0, prepare, biquad_state_free, NULL, biquad_state_cuda)),                  \
+  .reference = FC_ON_CPU(prepare, biquad_state_free, NULL, biquad_state_reference)
+
+#endif

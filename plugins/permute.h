@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * permute.h - what the operators on filters/geometry/permute.h share: terms, a prepared state and the
+ * backends. Each includes it once and says by permute_of which axes change.
+ */
+#ifndef FC_PLUGINS_PERMUTE_H
+#define FC_PLUGINS_PERMUTE_H
+
+#include <stdlib.h>
+
+#include "filters/geometry/permute.h"
+#include "plugins/single.h"
+
+/* What the operator does, by its arguments. */
+fc_permute permute_of(const void *instance);
+
+/* Of axes that change all is looked at. */
+static inline void permute_terms(const fc_permute *p, fc_terms *terms) {
+  for (int a = 0; a < FC_AXES; a++) {
+    terms->out->extent[a] = terms->in[0]->extent[p->axis[a]];
+    if (!fc_permute_moves(p, a)) continue;
+    fc_reach *reach = &terms->needs[0]->reach[p->axis[a]];
+    reach->before = reach->after = FC_WHOLE;
+  }
+  terms->work = 1;
+}
+
+static inline fc_status permute_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_permute p = permute_of(prepared);
+  return fc_permute_cpu(&p, job->in[0], job->out);
+}
+
+static inline fc_status permute_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_permute p = permute_of(prepared);
+  return fc_permute_ref(&p, job->in[0], job->out);
+}
+
+#if FC_HAVE_CUDA
+static inline fc_status permute_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const fc_permute p = permute_of(prepared);
+  return fc_permute_cuda(&p, job->in[0], job->out, job->stream);
+}
+#endif
+
+/* Members of fc_operator. Where an output lies in the whole tells what it is a copy of: not for graphs. */
+#define PERMUTE_BACKENDS                                                                                     \
+  .backends =                                                                                                \
+      BACKENDS(FC_ON_CPU(NULL, NULL, NULL, permute_cpu), FC_ON_CUDA(0, NULL, NULL, NULL, permute_cuda)),     \
+  .reference = FC_ON_CPU(NULL, NULL, NULL, permute_reference)
+
+#endif

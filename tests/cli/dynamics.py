@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Loudness, dynamics, equalizers and pictures of sound, by the command."""
+import array
+import json
+import math
+import os
+import re
+import select
+import subprocess
+import time
+
+import harness
+
+
+class Case(harness.Case):
+    def measured(self, report, channel=None):
+        """What a report tells of all channels together, or of one."""
+        told = json.loads(self.read(report))["files"][0]["measurements"]
+        return {m["name"]: m["value"] for m in told if m["channel"] == channel}
+
+
+class Equalizer(Case):
+    def test_is_biquads_in_a_row(self):
+        """One pass makes the bits of so many stages in double precision, mono and stereo."""
+        for channels in (1, 2, 3):
+            harness.write_wav(self.path("in.wav"), harness.tone(6000, channels), channels)
+            self.succeed("-i", "in.wav", "--precision", "f64", "-p", "gain:0.25", "-p",
+                         "equalizer:100,500,2000,5000:gain=6dB,-3dB,2dB,0.5:q=0.7,1.4,2,0.7:ends=shelf",
+                         "-o", "a.npy")
+            self.succeed("-i", "in.wav", "--precision", "f64", "-p", "gain:0.25",
+                         "-p", "biquad:lowshelf:freq=100:gain=6dB:q=0.7", "-p", "biquad:peak:freq=500:gain=-3dB:q=1.4",
+                         "-p", "biquad:peak:freq=2000:gain=2dB:q=2", "-p", "biquad:highshelf:freq=5000:gain=0.5:q=0.7",
+                         "-o", "b.npy")
+            self.assertEqual(self.read("a.npy"), self.read("b.npy"))
+
+    def test_gain_at_a_band(self):
+        """A tone at the centre of a band is raised by what was said."""
+        self.succeed("-p", "tone:sine:freq=1000:length=48000:level=0.1", "-p", "equalizer:1000:gain=+6dB", "-p",
+                     "crop:start=24000:length=24000", "-p", "stats:rms", "--report", "r.json")
+        self.assertAlmostEqual(20 * math.log10(self.measured("r.json")["rms"] / (0.1 / math.sqrt(2))), 6, places=3)
+
+    def test_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        for text, what in (("equalizer:100,200:gain=1,2,3", "3 values for 2 bands"),
+                           ("equalizer:200,100:gain=1:ends=shelf", "from low to high"),
+                           ("equalizer:100:gain=1:ends=shelf", "give two"),
+                           ("equalizer:9000:gain=2", "half the sample rate")):
+            self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
+
+
+class Loudness(Case):
+    def measure(self, *arguments):
+        self.succeed(*arguments, "--report", "r.json")
+        return json.loads(self.read("r.json"))["files"][0]["measurements"]
+
+    def test_reference_tone(self):
+        """EBU Tech 3341: 1 kHz at -23 dBFS in both channels is at -23 LUFS."""
+        self.measure("-p", "tone:sine:freq=1000:length=480000:channels=2:level=-23dB", "-p", "loudness")
+        told = self.measured("r.json")
+        self.assertAlmostEqual(told["integrated"], -23, delta=0.02)
+        self.assertAlmostEqual(told["range"], 0, delta=0.02)
+        self.assertAlmostEqual(told["peak"], -23, delta=0.01)
+        self.assertAlmostEqual(self.measured("r.json", 1)["true_peak"], -23, delta=0.05)
+
+    def test_same_for_every_chunk(self):
+        """Also where a later stage looks around, so that chunks overlap, and with other threads."""
+        harness.write_wav(self.path("in.wav"), harness.tone(150000, 2), 2)
+        for after in ([], ["-p", "conv1d:[1,2,3,2,1]/9"]):
+            want = self.measure("-i", "in.wav", "-p", "loudness", *after, "-o", "a.wav")
+            for how in (["--chunk", "1600"], ["--chunk", "10000", "-j", "4"], ["--chunk", "1000000"]):
+                self.assertEqual(self.measure("-i", "in.wav", "-p", "loudness", *after, "-o", "b.wav", *how), want, how)
+                self.assertEqual(self.read("a.wav"), self.read("b.wav"), how)
+
+    def test_silence_and_short(self):
+        self.measure("-p", "tone:silence:length=96000", "-p", "loudness")
+        told = self.measured("r.json")
+        self.assertEqual((told["integrated"], told["range"], told["peak"]), ("-inf", 0, "-inf"))
+        self.measure("-p", "tone:length=1000", "-p", "loudness")
+        self.assertEqual(self.measured("r.json")["integrated"], "-inf")
+
+
+class Loudnorm(Case):
+    def setUp(self):
+        super().setUp()
+        self.succeed("-p", "tone:sine:freq=1000:length=96000:channels=2:level=-30dB", "-o", "in.wav")
+
+    def test_loudness(self):
+        self.succeed("-i", "in.wav", "-p", "loudnorm:-23LUFS", "-o", "out.wav", "--report", "a.json")
+        told = self.measured("a.json")
+        self.assertAlmostEqual(told["integrated"], -30, delta=0.02)
+        self.assertAlmostEqual(told["gain"], 7, delta=0.02)
+        self.succeed("-i", "out.wav", "-p", "loudness", "--report", "b.json")
+        self.assertAlmostEqual(self.measured("b.json")["integrated"], -23, delta=0.01)
+
+    def test_peak(self):
+        """Two of them, of which the second measures what the first one and a stage between them make."""
+        self.succeed("-i", "in.wav", "-p", "loudnorm:peak=-6dBFS", "-p", "gain:0.1", "-p", "loudnorm:peak=-1dBFS",
+                     "-p", "stats:peak", "-o", "out.wav", "--report", "a.json")
+        told = json.loads(self.read("a.json"))["files"][0]["measurements"]
+        gains = [m["value"] for m in told if m["name"] == "gain"]
+        self.assertAlmostEqual(gains[0], 24, delta=0.01)
+        self.assertAlmostEqual(gains[1], 25, delta=0.01)
+        self.assertAlmostEqual([m["value"] for m in told if m["operator"] == "stats" and m["channel"] is None][0], -1,
+                               delta=0.01)
+
+    def test_limited_by_peak(self):
+        self.succeed("-i", "in.wav", "-p", "loudnorm:-10:peak=-15dBFS", "-p", "stats:peak", "--report", "a.json")
+        told = json.loads(self.read("a.json"))["files"][0]["measurements"]
+        self.assertAlmostEqual([m["value"] for m in told if m["operator"] == "stats" and m["channel"] is None][0], -15,
+                               delta=0.01)
+
+    def test_batch_and_chunks(self):
+        """Each file of several by its own level; the same bytes for every chunk and number of threads."""
+        self.succeed("-p", "tone:sine:freq=500:length=50000:level=-9dB", "-o", "b.wav")
+        self.succeed("-i", "in.wav", "b.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "out/")
+        for name in ("in.wav", "b.wav"):
+            self.succeed("-i", f"out/{name}", "-p", "stats:peak", "--report", "r.json")
+            self.assertAlmostEqual(self.measured("r.json")["peak"], -2, delta=0.01)
+            for how in (["--chunk", "1000", "-j", "3"], ["--chunk", "9999999", "-j", "1"]):
+                self.succeed("-i", name, "-p", "loudnorm:peak=-2dBFS", "-o", "again.wav", *how)
+                self.assertEqual(self.read("again.wav"), self.read(f"out/{name}"))
+
+    def test_says_and_refuses(self):
+        self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run"))
+        plan = json.loads(self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run", "--json"))
+        self.assertEqual(plan["passes"], 2)
+        with open(self.path("in.wav"), "rb") as file:
+            self.assertIn("name a file", self.fails(2, "-i", "-", "-p", "loudnorm:-20", "-o", "out.wav", stdin=file))
+        self.assertIn("give loudness", self.fails(2, "-i", "in.wav", "-p", "loudnorm", "-o", "out.wav"))
+        done = self.run_command("-p", "tone:silence", "-p", "loudnorm:-20", "-o", "out.wav")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("stays as it is", done.stderr)
+
+
+class Dynamics(Case):
+    STAGES = ("compand:-40,-40,-20,-30,0,-25:attack=0.002s:ahead=0.001", "gate:-20dB:hold=0.001:link=no",
+              "limiter:-12dBFS:ahead=0.003s")
+
+    def test_same_for_every_chunk(self):
+        """Of each alone, and where a later stage looks around."""
+        harness.write_wav(self.path("in.wav"), harness.tone(20000, 2), 2)
+        for stage in self.STAGES:
+            for after in ([], ["-p", "conv1d:[1,2,1]/4"]):
+                self.succeed("-i", "in.wav", "-p", stage, *after, "-o", "a.wav", "--chunk", "20000", "-j", "1")
+                for how in (["--chunk", "1"] if not after else ["--chunk", "64"], ["--chunk", "777", "-j", "4"]):
+                    self.succeed("-i", "in.wav", "-p", stage, *after, "-o", "b.wav", *how)
+                    self.assertEqual(self.read("a.wav"), self.read("b.wav"), (stage, how))
+
+    def test_levels(self):
+        for level, stage, want in ((0, "compand:-40,-40,-20,-30,0,-25:attack=0.001:decay=1", -25),
+                                   (-60, "gate:-40dB:floor=-20dB", -80), (-20, "gate:-40dB", -20),
+                                   (12, "limiter:-3dBFS", -3), (-9, "limiter:-3dBFS", -9)):
+            self.succeed("-p", f"tone:square:freq=100:level={level}dB", "-p", stage, "-p",
+                         "crop:start=24000:length=20000", "-p", "stats:rms", "--report", "r.json")
+            got = 20 * math.log10(self.measured("r.json")["rms"])
+            self.assertAlmostEqual(got, want, delta=0.1, msg=stage)
+
+    def test_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        for text, what in (("compand:-20", "in pairs"), ("compand:-20,-20,-30,-30", "must rise"),
+                           ("limiter:ahead=2", "ahead"), ("gate:5cm", "no number")):
+            self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
+
+
+class Pictures(Case):
+    def test_spectrogram(self):
+        """A tone of 2 kHz is the brightest row of the picture, the same for every number of threads and chunk."""
+        self.succeed("-p", "tone:sine:freq=2000:length=32000:rate=16000:channels=2:level=0.9", "-o", "in.wav")
+        self.succeed("-i", "in.wav", "-p", "spectrogram:axes=no:colors=gray:width=64:height=200", "-o", "a.png")
+        picture, channels = harness.read_png(self.path("a.png"))
+        self.assertEqual(channels, 1)
+        column = [row[30] for row in picture]
+        for panel in (column[:100], column[100:]):
+            brightest = max(range(100), key=lambda y: panel[y])
+            self.assertAlmostEqual(brightest, 75, delta=1)
+            self.assertGreater(panel[brightest], 250)
+            self.assertLess(panel[20], 40)
+        self.succeed("-i", "in.wav", "-p", "spectrogram:axes=no:colors=gray:width=64:height=200", "-o", "b.png", "-j", "4",
+                     "--chunk", "1")
+        self.assertEqual(self.read("a.png"), self.read("b.png"))
+
+    def test_from_a_pipe_and_after_stages(self):
+        self.succeed("-p", "tone:noise:length=16000", "-o", "in.wav")
+        self.succeed("-i", "-", "-p", "gain:0.5", "-p", "spectrogram:mel", "-o", "a.png", input=self.read("in.wav"),
+                     text=False)
+        self.succeed("-i", "in.wav", "-p", "gain:0.5", "-p", "spectrogram:mel", "-o", "b.png")
+        self.assertEqual(self.read("a.png"), self.read("b.png"))
+        self.succeed("-i", "in.wav", "-p", "waveform:width=300", "-o", "w.png")
+
+    def test_refuses(self):
+        self.succeed("-p", "tone:length=100:channels=40", "-o", "in.wav")
+        self.assertIn("mix", self.fails(2, "-i", "in.wav", "-p", "waveform", "-o", "out.png"))
+        self.succeed("-p", "tone:length=100", "-o", "in.wav")
+        for text, what in (("spectrogram:high=30000", "half the rate"), ("spectrogram:width=20", "give 112"),
+                           ("waveform:height=20", "height=20"), ("spectrogram:log:low=0", "log has not")):
+            self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.png"))
+
+
+class Plot(Case):
+    def curves(self, *arguments):
+        """The points of each curve, in pixels."""
+        self.succeed("plot", *arguments, "-o", "p.svg")
+        text = self.read("p.svg").decode()
+        return [[tuple(map(float, p.split())) for p in re.split("[ML]", d) if p]
+                for d in re.findall(r'stroke-width="1.6" d="([^"]*)"', text)]
+
+    def at(self, curve, frequency, rate=48000):
+        """The height of a curve at a frequency, from where the axis of frequencies lies."""
+        x = 64 + math.log(frequency / 20) / math.log(rate / 2 / 20) * (860 - 64 - 20)
+        return min(curve, key=lambda p: abs(p[0] - x))[1]
+
+    def test_responses(self):
+        magnitude, phase, delay = self.curves("-p", "gain:0.5", "-p", "conv1d:[0,0,1]")
+        self.assertEqual(len(magnitude), 600)
+        self.assertLess(max(y for _, y in magnitude) - min(y for _, y in magnitude), 0.1)
+        self.assertLess(max(y for _, y in delay) - min(y for _, y in delay), 0.1)
+        self.assertGreater(len(phase), 500)
+        # A low pass: 0, -3.01 and -12.3 dB; the axis of which ends at what the highest frequency has.
+        low, _, _ = self.curves("-p", "biquad:lowpass:freq=1000")
+        pass_, corner, octave = (self.at(low, f) for f in (50, 1000, 2000))
+        self.assertAlmostEqual((octave - pass_) / (corner - pass_), 12.38 / 3.01, delta=0.15)
+
+    def test_refuses(self):
+        for stages, what in ((["gain:0.5", "compand:-20,-20,0,-10", "gain:2"], "compand: it is not linear"),
+                             (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
+                             (["loudnorm:-20"], "loudnorm: it follows"), (["tone"], "tone")):
+            arguments = [a for stage in stages for a in ("-p", stage)]
+            self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
+        self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
+
+
+class Live(Case):
+    """Sound through pipes that stay open: what has come is out again but for what the latency allows."""
+
+    RATE, LATENCY = 48000, 0.02
+
+    def begin(self, *arguments):
+        process = subprocess.Popen([harness.COMMAND, "-i", "-", *arguments, "-o", "-", "--latency", "20ms"],
+                                   cwd=self.folder, env=harness.fixed_environment(), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, bufsize=0)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, process, got, wanted):
+        """Reads until so many bytes are there, for a minute at most."""
+        deadline = time.monotonic() + 60
+        while len(got) < wanted and time.monotonic() < deadline:
+            if select.select([process.stdout], [], [], 0.1)[0]:
+                got += os.read(process.stdout.fileno(), 1 << 16)
+        self.assertGreaterEqual(len(got), wanted)
+
+    def follow(self, process, frame, header):
+        got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(4800)])
+        for _ in range(5):
+            process.stdin.write(tone.tobytes())
+            sent += len(tone)
+            self.wait_for(process, got, header + frame * (sent - int(self.LATENCY * self.RATE)))
+        process.stdin.close()
+        self.wait_for(process, got, header + frame * sent)
+        self.assertEqual(process.wait(60), 0)
+        return bytes(got), tone * 5
+
+    def test_raw(self):
+        process = self.begin("--raw", "dtype=i16,channels=1,rate=48000", "--format", "raw", "-p", "limiter:0.9",
+                             "-p", "conv1d:[0,1,0]", "-p", "convert:i16")
+        got, sent = self.follow(process, 2, 0)
+        self.assertEqual(got, sent.tobytes())
+
+    def test_wav(self):
+        """Of a length that nobody knows, in and out."""
+        process = self.begin("--format", "wav", "-p", "gain:1")
+        process.stdin.write(harness.open_wav_header(1, self.RATE))
+        got, sent = self.follow(process, 2, 44)
+        self.assertEqual(got[:4] + got[8:12] + got[36:44], b"RIFFWAVEdata\xff\xff\xff\xff")
+        self.assertEqual(got[44:], sent.tobytes())
+        self.succeed("-i", self.write("open.wav", got), "-o", "closed.wav")
+        self.assertEqual(self.read("closed.wav")[-len(sent) * 2:], sent.tobytes())
+
+    def test_says_and_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(4000))
+        self.assertIn("sound is held for", self.succeed("-i", "in.wav", "-p", "limiter", "-o", "out.wav", "--latency", "20ms",
+                                                        "--dry-run"))
+        for stages, latency, what in ((["loudness"], "20ms", "most of it for loudness"),
+                                      (["limiter:ahead=0.1"], "0.05s", "most of it for limiter"),
+                                      (["gain:1"], "20", "no time"), (["gain:1"], "-3ms", "no time"),
+                                      (["waveform"], "20ms", "all of the sound")):
+            arguments = [a for stage in stages for a in ("-p", stage)]
+            output = "out.png" if stages == ["waveform"] else "out.wav"
+            self.assertIn(what, self.fails(2, "-i", "in.wav", *arguments, "-o", output, "--latency", latency))
+
+
+if __name__ == "__main__":
+    harness.main()
