@@ -16,7 +16,8 @@ typedef enum command_set {
   FOR_COMPLETION = 8,
   FOR_PLOT = 16,
   FOR_DESIGN = 32,
-  FOR_ALL = 63
+  FOR_NEW = 64,
+  FOR_ALL = 127
 } command_set;
 
 /* Texts are borrowed from argv. */
@@ -30,9 +31,10 @@ typedef struct arguments {
   gint64 threads, chunk, max_pixels, max_memory, rate;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
+  int lang;      /* of new: 0 or -1 C, 1 C++ */
   int progress;  /* progress_mode, -1 when not given */
-  gboolean recursive, concat, resume, no_clobber, dry_run, allow_truncated, sync, json, quiet, verbose, help,
-      version;
+  gboolean recursive, concat, resume, no_clobber, dry_run, allow_truncated, sync, json, cuda, quiet, verbose,
+      help, version;
 } arguments;
 
 /* LIST: given again and again; WORDS: so is what follows its value; PAIR: two values. */

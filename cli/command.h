@@ -25,6 +25,7 @@ exit_status inspect_command(const arguments *a);
 exit_status formats_command(const arguments *a);
 exit_status design_command(const arguments *a);
 exit_status completion_command(const arguments *a);
+exit_status new_command(const arguments *a);
 exit_status plot_command(const arguments *a);
 
 /* The library that reads this format, and its version, or "none"; g_free. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* `filterchain completion bash`: a script for the shell, written from the table of
- * options and the descriptors of the operators there are now. */
+/* `filterchain completion SHELL`: a script for the shell, written from the table of
+ * options and the descriptors of the operators there are now. Here is bash's; complete_more.c has the others.
+ */
+#include "cli/complete.h"
+
 #include "cli/codecs.h"
-#include "cli/command.h"
 #include "cli/describe.h"
 
 #include <stdio.h>
@@ -57,23 +59,20 @@ static const char ending[] =
     "\n"
     "complete -o filenames -F _filterchain filterchain\n";
 
-/* What may follow a ':': "border=zero" for each choice, "taps=" for the rest. */
-static void print_params(const fc_operator *op) {
-  printf("  [%s]='", op->name);
+void complete_params(const fc_operator *op, const char *ahead) {
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *p = op->params[i];
     const fc_choice *choice = choice_at(p, 0, FALSE);
     if (p->deprecated) continue;
     if (p->type == FC_BOOL)
-      printf(" %s=yes %s=no", p->name, p->name);
+      printf("%s%s=yes%s%s=no", ahead, p->name, ahead, p->name);
     else if (!choice)
-      printf(" %s=", p->name);
-    for (guint k = 0; (choice = choice_at(p, k, FALSE)); k++) printf(" %s=%s", p->name, choice->name);
+      printf("%s%s=", ahead, p->name);
+    for (guint k = 0; (choice = choice_at(p, k, FALSE)); k++) printf("%s%s=%s", ahead, p->name, choice->name);
   }
-  printf("'\n");
 }
 
-static void print_options(void) {
+void complete_lists(void) {
   printf("_filterchain_options='");
   for (const option *o = options; o->name; o++) {
     printf("--%s ", o->name);
@@ -85,32 +84,47 @@ static void print_options(void) {
   printf("'\n\n");
 }
 
-/* Options whose values are known: "auto|none|json". */
-static void print_choices(void) {
-  for (const option *o = options; o->name; o++) {
-    if (o->kind != OPTION_CHOICE) continue;
-    g_autofree char *values = g_strdelimit(g_strdup(o->value), "|", ' ');
-    printf("  --%s) _filterchain_answer \"$word\" '%s' ;;\n", o->name, values);
-  }
-  printf("  --device) _filterchain_answer \"$word\" 'auto cpu cuda cuda:0 cuda:all' ;;\n");
+char *complete_choices(const option *o) {
+  if (strcmp(o->name, "device") == 0) return g_strdup("auto cpu cuda cuda:0 cuda:all");
+  return o->kind == OPTION_CHOICE ? g_strdelimit(g_strdup(o->value), "|", ' ') : NULL;
 }
 
+static void complete_bash(const fc_operator *const *operators) {
+  printf("declare -A _filterchain_params=(\n");
+  for (; *operators; operators++) {
+    printf("  [%s]='", (*operators)->name);
+    complete_params(*operators, " ");
+    printf("'\n");
+  }
+  printf(")\n");
+  complete_lists();
+  fputs(functions, stdout);
+  for (const option *o = options; o->name; o++) {
+    g_autofree char *values = complete_choices(o);
+    if (values) printf("  --%s) _filterchain_answer \"$word\" '%s' ;;\n", o->name, values);
+  }
+  fputs(ending, stdout);
+}
+
+static const struct shell {
+  const char *name;
+  void (*write)(const fc_operator *const *operators);
+} shells[] = {{"bash", complete_bash}, {"zsh", complete_zsh}, {"fish", complete_fish}};
+
 exit_status completion_command(const arguments *a) {
-  if (a->operands->len != 1 || strcmp(g_ptr_array_index(a->operands, 0), "bash") != 0) {
-    say_error("completion scripts are written for one shell: filterchain completion bash");
+  const struct shell *shell = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(shells) && a->operands->len == 1; i++)
+    if (strcmp(g_ptr_array_index(a->operands, 0), shells[i].name) == 0) shell = &shells[i];
+  if (!shell) {
+    say_error("completion scripts are written for one shell: filterchain completion bash, zsh or fish");
     return EXIT_USAGE;
   }
   g_autoptr(fc_context) context = command_context(a);
   plugins_hold_stdout();
   g_autofree const fc_operator **operators = fc_context_operators(context, NULL);
   plugins_release_stdout();
-  printf("# bash completion of filterchain %s; written by \"filterchain completion bash\"\n", fc_version());
-  printf("declare -A _filterchain_params=(\n");
-  for (const fc_operator **op = operators; *op; op++) print_params(*op);
-  printf(")\n");
-  print_options();
-  fputs(functions, stdout);
-  print_choices();
-  fputs(ending, stdout);
+  printf("# %s completion of filterchain %s; written by \"filterchain completion %s\"\n", shell->name,
+         fc_version(), shell->name);
+  shell->write(operators);
   return EXIT_DONE;
 }

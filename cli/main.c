@@ -49,15 +49,19 @@ const command commands[] = {
      FOR_PLOT, plot_help, plot_command, NULL},
     {"design", "design -p OPERATOR[:ARG]... --rate N [-o FILE]",
      "the mask that an operator designs, as numbers", FOR_DESIGN, NULL, design_command, NULL},
-    {"completion", "completion bash", "a completion script: eval \"$(filterchain completion bash)\"",
+    {"completion", "completion bash|zsh|fish", "a completion script: eval \"$(filterchain completion bash)\"",
      FOR_COMPLETION, NULL, completion_command, NULL},
     {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
      NULL, NULL, "filterchain-bench"},
+    {"new", "new NAME [--lang c|c++] [--cuda]", "a plugin of your own to start from", FOR_NEW, NULL,
+     new_command, NULL},
+    {"check", "check FILE.so|FOLDER|OPERATOR... [--json]",
+     "test plugins: does an operator keep the contract?", FOR_ALL, NULL, NULL, "filterchain-check"},
     {NULL, NULL, NULL, FOR_ALL, NULL, NULL, NULL},
 };
 
 /* Where programs of ours are, relative to this one: in a build tree, and installed. */
-static const char *const folders[] = {"../tests/bench", FC_PROGRAM_DIR};
+static const char *const folders[] = {"../tests/bench", "../check", FC_PROGRAM_DIR};
 
 /* Becomes one of them, with its words; returns only if it is not there. The benchmark is one: it carries
  * versions of the algorithms that nobody should have to load with the command. */

@@ -286,6 +286,39 @@ static inline fc_status fc_dev_map_samples(const fc_view *in, const fc_view *out
   });
 }
 
+// `process` of a CUDA backend for an FC_SAMPLE_FUNCTION (fc_helpers.h), of the same name, members and
+// expression, prepared by NAME_prepare; compile with --fmad=false. Wants plugin.h.
+template <typename F, typename A, typename B>
+__device__ __forceinline__ auto fc_dev_numbers(const A &of_float, const B &of_double) {
+  if constexpr (sizeof(F) == sizeof(float))
+    return &of_float;
+  else
+    return &of_double;
+}
+#define FC_DEV_UNPACK(...) __VA_ARGS__
+#define FC_DEV_SAMPLE_FUNCTION(process, name, members, x, ...)                                               \
+  struct name##_device {                                                                                     \
+    struct {                                                                                                 \
+      float FC_DEV_UNPACK members;                                                                           \
+    } of_float;                                                                                              \
+    struct {                                                                                                 \
+      double FC_DEV_UNPACK members;                                                                          \
+    } of_double;                                                                                             \
+    template <typename real> __device__ real operator()(real x) const {                                      \
+      const auto *self = fc_dev_numbers<real>(of_float, of_double);                                          \
+      (void)self;                                                                                            \
+      return static_cast<real>(__VA_ARGS__);                                                                 \
+    }                                                                                                        \
+  };                                                                                                         \
+  extern "C" fc_status process(const fc_host *, const void *state, const fc_job *job) {                      \
+    name##_device f = {};                                                                                    \
+    if (job->compute == FC_F64)                                                                              \
+      memcpy(&f.of_double, state, sizeof f.of_double);                                                       \
+    else                                                                                                     \
+      memcpy(&f.of_float, state, sizeof f.of_float);                                                         \
+    return fc_dev_map_samples(job->in[0], job->out, f, job->compute, job->stream, job->notes);               \
+  }
+
 #endif
 
 #endif

@@ -258,4 +258,86 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
     return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;                                          \
   }
 
+/* ---- once for the CPU and for GPUs ----------------------------------------------- */
+
+#define FC_MACRO_UNPACK(...) __VA_ARGS__
+#define FC_MACRO_TEXT(...)   FC_MACRO_TEXT_(__VA_ARGS__)
+#define FC_MACRO_TEXT_(...)  #__VA_ARGS__
+
+/* The numbers of an FC_SAMPLE_FUNCTION, as one computes in float or double. */
+#define FC_SAMPLE_NUMBERS(name, members)                                                                     \
+  struct name##_float {                                                                                      \
+    float FC_MACRO_UNPACK members;                                                                           \
+  };                                                                                                         \
+  struct name##_double {                                                                                     \
+    double FC_MACRO_UNPACK members;                                                                          \
+  };
+
+#define FC_SAMPLE_LOOP(loop, numbers, x, F, expression)                                                      \
+  static void loop(const void *fc_state, F *FC_RESTRICT fc_values, int64_t fc_count) {                       \
+    typedef F real;                                                                                          \
+    const struct numbers *self = (const struct numbers *)fc_state;                                           \
+    (void)self;                                                                                              \
+    for (int64_t fc_i = 0; fc_i < fc_count; fc_i++) {                                                        \
+      const real x = fc_values[fc_i];                                                                        \
+      fc_values[fc_i] = (real)(expression);                                                                  \
+    }                                                                                                        \
+  }
+
+/*
+ * What is done to each sample by itself, written once: y = expression, of the sample x and of numbers, which
+ * are self->member. Defines what an operator needs - NAME_prepare, NAME_release, NAME_process, NAME_extension
+ * - from one text: the CPU's loops, and the device function that the host composes into kernels. A CUDA
+ * backend of the same text is FC_DEV_SAMPLE_FUNCTION of fc_helpers.cuh.
+ *
+ *     static fc_status solarize_numbers(const fc_host *host, void *self, const fc_setup *setup, double
+ * *numbers) { numbers[0] = ((const fc_arg *const *)self)[0]->floats[0]; return FC_OK;
+ *     }
+ *     FC_SAMPLE_FUNCTION(solarize, (level), x, x > self->level ? 2 * self->level - x : x)
+ *
+ * `real` is the type computed with: write constants as real values ((real)0.5), or the CPU computes in
+ * double. Sums, products, quotients, comparisons and ?: have the same bits everywhere, where the compiler
+ * does not contract
+ * (-ffp-contract=off); functions of libm have not.
+ */
+#define FC_SAMPLE_FUNCTION(name, members, x, ...)                                                            \
+  FC_SAMPLE_NUMBERS(name, members)                                                                           \
+  FC_SAMPLE_LOOP(name##_f32, name##_float, x, float, (__VA_ARGS__))                                          \
+  FC_SAMPLE_LOOP(name##_f64, name##_double, x, double, (__VA_ARGS__))                                        \
+  enum { name##_count = (int)(sizeof(struct name##_double) / sizeof(double)) };                              \
+  static fc_status name##_prepare(const fc_host *fc_h, void *fc_self, const fc_setup *setup, void **state) { \
+    double numbers[name##_count];                                                                            \
+    void *made = fc_h->alloc(fc_h, FC_HOST, sizeof numbers);                                                 \
+    fc_status status = made ? name##_numbers(fc_h, fc_self, setup, numbers)                                  \
+                            : fc_h->fail(fc_h, FC_NO_MEMORY, "out of memory");                               \
+    for (int i = 0; status == FC_OK && i < name##_count; i++)                                                \
+      if (setup->compute == FC_F64)                                                                          \
+        ((double *)made)[i] = numbers[i];                                                                    \
+      else                                                                                                   \
+        ((float *)made)[i] = (float)numbers[i];                                                              \
+    if (status != FC_OK)                                                                                     \
+      fc_h->free(fc_h, FC_HOST, made);                                                                       \
+    else                                                                                                     \
+      *state = made;                                                                                         \
+    return status;                                                                                           \
+  }                                                                                                          \
+  static void name##_release(const fc_host *fc_h, void *state) {                                             \
+    fc_h->free(fc_h, FC_HOST, state);                                                                        \
+  }                                                                                                          \
+  static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
+    return fc_map_samples(fc_h, job, state, name##_f32, name##_f64);                                         \
+  }                                                                                                          \
+  static fc_status name##_describe(const fc_host *fc_h, void *fc_self, const fc_setup *setup,                \
+                                   fc_device_function *f) {                                                  \
+    static const char text[] = "struct " #name " {\n  real " FC_MACRO_TEXT(                                  \
+        FC_MACRO_UNPACK members) ";\n"                                                                       \
+                                 "  FC_DEVICE real operator()(real " #x ") const {\n"                        \
+                                 "    const auto *self = this;\n    (void)self;\n    return " FC_MACRO_TEXT( \
+                                     (__VA_ARGS__)) ";\n  }\n};\n";                                          \
+    double numbers[name##_count];                                                                            \
+    const fc_status status = name##_numbers(fc_h, fc_self, setup, numbers);                                  \
+    return status == FC_OK ? fc_describe_samples(setup, f, #name, text, numbers, name##_count) : status;     \
+  }                                                                                                          \
+  FC_FUSIBLE(name##_extension, name##_describe)
+
 #endif

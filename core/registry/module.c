@@ -24,6 +24,27 @@ gboolean fc_module_check_file(const char *path, GError **error) {
   return TRUE;
 }
 
+gboolean fc_module_check_sanitizer(const char *path, GError **error) {
+  static const struct sanitizer {
+    const char *symbol, *name, *library;
+  } sanitizers[] = {{"__asan_init", "AddressSanitizer", "libasan.so"},
+                    {"__tsan_init", "ThreadSanitizer", "libtsan.so"}};
+  g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, NULL);
+  if (!file) return TRUE; /* which is told when it is opened */
+  for (guint i = 0; i < G_N_ELEMENTS(sanitizers); i++) {
+    const struct sanitizer *s = &sanitizers[i];
+    if (dlsym(RTLD_DEFAULT, s->symbol) ||
+        !memmem(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), s->symbol,
+                strlen(s->symbol)))
+      continue;
+    return fc_fail(error, FC_IO,
+                   "is built with %s, whose runtime must be loaded ahead: run with LD_PRELOAD=\"$(cc "
+                   "-print-file-name=%s)\", or build it without",
+                   s->name, s->library);
+  }
+  return TRUE;
+}
+
 /* The loader repeats the path, which the user has read already. */
 static gboolean fail_open(const char *path, GError **error) {
   const char *why = dlerror();

@@ -29,6 +29,10 @@ G_BEGIN_DECLS
 /* Whether it is a file that may be a plugin, by name and kind; touches no content. */
 gboolean fc_module_check_file(const char *path, GError **error);
 
+/* Whether it is built with a sanitizer whose runtime this process has not: opening such a file ends the
+ * process, with a message of the runtime's that nobody sees. Reads the file. */
+gboolean fc_module_check_sanitizer(const char *path, GError **error);
+
 /*
  * Opens it, which runs its constructors; it is never unloaded. `trusted`: one of ours, whose functions are
  * found when they are first called. Of others a missing function is an error now, and names that they define

@@ -39,6 +39,7 @@ static void limit_self(void) {
 
 static gboolean look(const char *path, GError **error) {
   answer("opening", "");
+  if (!fc_module_check_sanitizer(path, error)) return FALSE;
   void *module = fc_module_open(path, FALSE, error);
   if (!module) return FALSE;
   answer("asking", "");

@@ -123,5 +123,45 @@ class Completion(harness.Case):
         self.assertEqual(self.complete("filterchain -i mus"), ["music.wav"])
 
 
+class OtherShells(harness.Case):
+    """Scripts for other shells answer like bash's."""
+
+    def check_answers(self, complete):
+        self.assertEqual(sorted(complete("filterchain -p ")), sorted(op["name"] for op in OPERATORS))
+        for op in OPERATORS:
+            answers = complete(f"filterchain -p {op['name']}:")
+            for param in op["params"]:
+                self.assertTrue(any(answer.split(":")[-1].startswith(param["name"] + "=") for answer in answers), param["name"])
+        self.assertEqual(complete("filterchain --dry"), ["--dry-run"])
+        self.assertEqual(complete("filterchain --progress j"), ["json"])
+        self.assertIn("inspect", complete("filterchain ins"))
+        self.assertIn("gain", complete("filterchain check ga"))
+
+    def ask(self, shell, *words):
+        done = subprocess.run([shell, *words], cwd=self.folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={**harness.fixed_environment(), "HOME": self.folder})
+        self.assertEqual(done.stderr, "", words)
+        return [answer.split("\t")[0].strip() for answer in done.stdout.split("\n") if answer]
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish here")
+    def test_fish(self):
+        script = self.write("completion", self.succeed("completion", "fish"))
+        self.check_answers(lambda line: self.ask("fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"))
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh(self):
+        """With the builtins of its completion system, which want a terminal, as functions."""
+        script = self.write("completion", self.succeed("completion", "zsh"))
+        stubs = ("compdef() { :; }; _files() { :; }; compset() { PREFIX=${PREFIX##${~2}}; }\n"
+                 "compadd() { local found=1 w; while [[ $1 != -- ]]; do shift; done; shift\n"
+                 "  for w; do [[ $w == $PREFIX* ]] && print -r -- $w && found=0; done; return found; }\n")
+
+        def complete(line):
+            words = line.split(" ")
+            return self.ask("zsh", "-f", "-c", f"{stubs}source ./{script}; words=(\"$@\"); CURRENT=$#; PREFIX=${{words[-1]}}; _filterchain; true",
+                            "zsh", *words)
+        self.check_answers(complete)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -88,7 +88,7 @@ class Mistakes(harness.Case):
                     "-i", "a.wav", "-q", "b.wav")
         self.expect("list takes no operand; what one operator does: filterchain inspect conv1d", "list", "conv1d")
         self.expect("inspect needs the name of an operator or a plugin's file (see filterchain list)", "inspect")
-        self.expect("completion scripts are written for one shell: filterchain completion bash", "completion", "fish")
+        self.expect("completion scripts are written for one shell: filterchain completion bash, zsh or fish", "completion", "tcsh")
 
     def test_outputs(self):
         self.expect("no output: give one with -o FILE (only a chain that measures does without)", "-i", "a.wav")

@@ -12,7 +12,7 @@
  *
  * The chain is run whole by one thread, and cut by several; both must end alike, and
  * with the same bytes. Outputs have guard bytes around them. Mutations are made from the
- * operators' descriptors (tests/ops/stage.h): a stage more, a stage less, another stage,
+ * operators' descriptors (check/stage.h): a stage more, a stage less, another stage,
  * another signal; and now and then of the bytes.
  */
 #include "tests/fuzz/fuzz.h"
@@ -22,8 +22,8 @@
 #include <string.h>
 
 #include "core/registry/syntax.h"
-#include "tests/ops/source.h"
-#include "tests/ops/stage.h"
+#include "check/source.h"
+#include "check/stage.h"
 
 #define TEXT_MAX       4096
 #define STAGES_MAX     4

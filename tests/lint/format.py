@@ -35,7 +35,7 @@ def main(root):
     if not command:
         print(f"skipped: no clang-format {PINNED} here")
         return tree.SKIP
-    files = tree.sources(root, (".c", ".h", ".cu", ".cuh"))
+    files = tree.sources(root, (".c", ".h", ".hpp", ".cu", ".cuh"))
     checked = subprocess.run([command, "--style=file", "--dry-run", "-Werror", *files], cwd=root,
                              stderr=subprocess.PIPE, text=True, check=False)
     places = re.findall(r"^(\S+?:\d+):\d+: error", checked.stderr, re.M)

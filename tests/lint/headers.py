@@ -15,7 +15,7 @@ import sys
 import tree
 
 FOLDERS = ("core/", "filters/", "media/", "plugins/", "cli/")
-FOR_CPLUSPLUS = re.compile(r"core/contract/\w+\.h|filters/(\w+/)+\w+\.h")
+FOR_CPLUSPLUS = re.compile(r"core/contract/\w+\.h(pp)?|filters/(\w+/)+\w+\.h")
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-parameter"]
 
 
@@ -40,11 +40,11 @@ def main(root, compiler):
     as_c = [*compiler, "-std=c11", "-D_GNU_SOURCE", *libraries]
     plusplus = shutil.which(os.environ.get("CXX", "c++"))
     complaints, checked = [], 0
-    for header in tree.sources(root, ".h"):
+    for header in tree.sources(root, (".h", ".hpp")):
         if not header.startswith(FOLDERS):
             continue
         checked += 1
-        said = compile_alone(as_c, "c", root, header)
+        said = None if header.endswith(".hpp") else compile_alone(as_c, "c", root, header)
         if said:
             complaints.append(f"{header} as C11:\n{said}")
         if FOR_CPLUSPLUS.fullmatch(header) and plusplus:

@@ -18,6 +18,7 @@ ALLOWED = {
     "filters": ("filters/", "core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/rows.h", "core/contract/rows_table.h", "core/contract/view.h"),
     "plugins": ("plugins/", "filters/", "core/contract/fc_helpers.h", "core/contract/plugin.h", "core/contract/view.h"),
     "media": ("media/", "core/"),
+    "check": ("check/", "core/base/error.h", "core/contract/", "core/registry/"),
     "cli": ("cli/", "core/contract/filterchain.h"),
     "python": ("python/", "core/contract/filterchain.h"),
     "tests": ("",),
@@ -49,14 +50,14 @@ FILTERS = {
 }
 
 # Authors of plugins see these together in one folder, so they name each other bare.
-INSTALLED = ("core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/fc_helpers.h", "core/contract/filterchain.h", "core/contract/plugin.h",
+INSTALLED = ("core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/fc_helpers.h", "core/contract/fc_plugin.hpp", "core/contract/filterchain.h", "core/contract/plugin.h",
              "core/contract/rows.h", "core/contract/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (
-    (("glib", "gio"), ("core", "media", "cli", "tests", "examples")),
+    (("glib", "gio"), ("core", "media", "check", "cli", "tests", "examples")),
     (("sndfile", "stb", "zlib"), ("media", "tests")),
-    (("stdio.h",), ("core", "media", "cli", "tests", "examples", "plugins")),
+    (("stdio.h",), ("core", "media", "check", "cli", "tests", "examples", "plugins")),
 )
 CUDA = ("cuda", "cublas", "cufft", "cub/", "cooperative_groups")
 
@@ -69,6 +70,8 @@ def wrong_own(root, path, named):
     if path in INSTALLED and "/" not in named:
         return None if "core/contract/" + named in INSTALLED else f"{named} is not an installed header"
     if folder == "examples":
+        if "/" not in named and os.path.exists(os.path.join(root, os.path.dirname(path), named)):
+            return None
         return "examples include what is installed: <filterchain/...> by pkg-config, so <plugin.h>"
     if not os.path.exists(os.path.join(root, named)):
         return f"there is no {named}; paths start at the root"
@@ -92,7 +95,7 @@ def wrong_family(path, named):
 def wrong_library(path, named):
     """Why an include in angle brackets is wrong, or None."""
     folder = path.split("/")[0]
-    if named.startswith(CUDA) and not path.endswith((".cu", ".cuh")) and folder != "tests":
+    if named.startswith(CUDA) and not path.endswith((".cu", ".cuh")) and folder not in ("check", "tests"):
         return f"<{named}>: CUDA stays in .cu files"
     for prefixes, folders in LIBRARIES:
         if named.startswith(prefixes) and folder not in folders:
@@ -103,7 +106,7 @@ def wrong_library(path, named):
 def check(root):
     """The complaints of a tree, and how many includes were looked at."""
     complaints, count = [], 0
-    for path in tree.sources(root, (".c", ".h", ".cu", ".cuh")):
+    for path in tree.sources(root, (".c", ".h", ".hpp", ".cu", ".cuh", ".cpp")):
         if path.split("/")[0] not in (*ALLOWED, "examples"):
             complaints.append(f"{path}: sources live in {', '.join(ALLOWED)} and examples")
             continue
@@ -145,6 +148,8 @@ ARROWS = (
     ("plugins/s.c", "<glib.h>", True),
     ("media/m.h", '"core/contract/view.h"', False),
     ("media/n.c", '"cli/x.h"', True),
+    ("check/c.c", '"core/contract/view.h"', False),
+    ("check/d.c", '"media/m.h"', True),
     ("cli/x.h", '"core/contract/filterchain.h"', False),
     ("cli/y.c", '"core/contract/view.h"', True),
     ("cli/z.c", '"media/m.h"', True),

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/registry/registry.h"
-#include "tests/ops/harness.h"
-#include "tests/ops/trial.h"
+#include "check/harness.h"
+#include "check/trial.h"
 
 #define BIT(fault) (1u << (fault))
 
@@ -19,9 +19,7 @@ static const struct known {
   unsigned faults; /* any of these */
 } known[] = {
     {"sound", BIT(FAULT_NONE)},
-    /* What was there before may happen to be right, until it is done in pieces, or but for the note of its
-       clipping. */
-    {"ends_early", BIT(FAULT_VALUE) | BIT(FAULT_CUT) | BIT(FAULT_NOTES)},
+    {"ends_early", BIT(FAULT_UNWRITTEN)},
     /* Where planes touch, what lies beyond a row is another channel's value. A byte that is what the band
      * holds already changes nothing: then a note of its clipping is what gives it away. */
     {"writes_beyond", BIT(FAULT_BAND) | BIT(FAULT_VALUE) | BIT(FAULT_NOTES)},
@@ -29,13 +27,13 @@ static const struct known {
     {"depends_on_cut", BIT(FAULT_CUT)},
     /* What lies there may be a NaN, then the note of it comes first, or so small that only rounding shows it.
      */
-    {"reads_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
+    {"reads_too_far", BIT(FAULT_HALO) | BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
     {"writes_input", BIT(FAULT_INPUT)},
     {"scratch_beyond", BIT(FAULT_BAND)},
     {"shares_state", BIT(FAULT_THREADS)},
     {"forgets_nan", BIT(FAULT_NOTES)},
     {"truncates", BIT(FAULT_VALUE)},
-    {"adds_to_output", BIT(FAULT_VALUE)},
+    {"adds_to_output", BIT(FAULT_HALO)},
     {"fails", BIT(FAULT_STATUS)},
     {"leaks", BIT(FAULT_LEAK)},
     {"refuses_silently", BIT(FAULT_SENTENCE)},
@@ -48,7 +46,7 @@ static const struct known {
     {"forgets_carry", BIT(FAULT_CUT)},
     {"carries_beyond", BIT(FAULT_BAND)},
     {"adds", BIT(FAULT_NONE)},
-    {"reads_other_too_far", BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
+    {"reads_other_too_far", BIT(FAULT_HALO) | BIT(FAULT_VALUE) | BIT(FAULT_NOTES) | BIT(FAULT_CUT)},
     {"writes_other", BIT(FAULT_INPUT)},
     {"generates", BIT(FAULT_NONE)},
     {"generates_cuts", BIT(FAULT_CUT)},

@@ -7,7 +7,7 @@
 #define FC_TESTS_STREAM_CHAINS_H
 
 #include "core/contract/filterchain.h"
-#include "tests/ops/random.h"
+#include "check/random.h"
 
 /* Stages that take this format, as strings; `gpu`: of operators with a CUDA version only. Free
  * with g_ptr_array_unref. */

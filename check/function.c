@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function.c - device functions without a device: the text is compiled by the C++ compiler that there is, for
+ * the type computed with, and held against process on samples of that type, to the bit. Windows are left to
+ * the library's own tests: their text is not the operator's.
+ */
+#include "check/probes.h"
+
+#include <dlfcn.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check/compare.h"
+
+/* Compilations; each takes some tenths of a second. */
+#define MOST_TEXTS 12
+
+/* What the host gives a text (device_function.h), and a loop around it. */
+static const char begin_text[] =
+    "#include <cmath>\n#include <cstring>\n#define FC_DEVICE inline\n"
+    "template <typename F> inline F fc_at_least(F v, F low) { return v < low ? low : v; }\n"
+    "template <typename F> inline F fc_at_most(F v, F high) { return v > high ? high : v; }\n"
+    "inline float fc_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
+    "inline double fc_fma(double a, double b, double c) { return fma(a, b, c); }\n";
+static const char samples_text[] = "    to[i] = f(from[i]);\n";
+static const char pixels_text[] = "    real x[%u], y[%u];\n"
+                                  "    for (int c = 0; c < %u; c++) x[c] = from[i * %u + c];\n"
+                                  "    f(x, y);\n"
+                                  "    for (int c = 0; c < %u; c++) to[i * %u + c] = y[c];\n";
+
+typedef void (*apply_fn)(const void *params, const void *from, void *to, long count);
+
+const char *function_compiler(void) {
+  static char *found;
+  static gboolean looked;
+  if (looked) return found;
+  const char *named = g_getenv("CXX");
+  looked = TRUE;
+  if (named && *named) return found = g_strdup(named);
+  static const char *const usual[] = {"c++", "g++", "clang++"};
+  for (guint i = 0; i < G_N_ELEMENTS(usual) && !found; i++) found = g_find_program_in_path(usual[i]);
+  return found;
+}
+
+static char *text_of(const fc_device_function *f, int compute) {
+  GString *text = g_string_new(begin_text);
+  g_string_append_printf(
+      text, "namespace stage {\ntypedef %s real;\n#line 1 \"device function\"\n%s\n}\nusing stage::real;\n",
+      fc_dtype_is_float(compute) && compute == FC_F64 ? "double" : "float", f->source);
+  g_string_append_printf(
+      text,
+      "static_assert(sizeof(stage::%s) == %u, \"the members are not laid out as the bytes are\");\n"
+      "extern \"C\" void apply(const void *params, const real *from, real *to, long count) {\n"
+      "  stage::%s f;\n  std::memcpy(static_cast<void *>(&f), params, %u);\n"
+      "  for (long i = 0; i < count; i++) {\n",
+      f->entry, MAX(f->n_bytes, 1), f->entry, f->n_bytes);
+  if (f->in)
+    g_string_append_printf(text, pixels_text, f->in, f->out, f->in, f->in, f->out, f->out);
+  else
+    g_string_append(text, samples_text);
+  return g_string_free(g_string_append(text, "  }\n}\n"), FALSE);
+}
+
+/* The first line of the compiler's that says error. */
+static char *error_in(const char *said) {
+  g_auto(GStrv) lines = g_strsplit(said ? said : "", "\n", -1);
+  for (guint i = 0; lines[i]; i++)
+    if (strstr(lines[i], "error")) return g_strdup(lines[i]);
+  return g_strdup(lines[0] ? lines[0] : "");
+}
+
+/* NULL with `why`; g_free. */
+static apply_fn build(const char *text, char **why) {
+  g_autofree char *folder = g_dir_make_tmp("filterchain-check-XXXXXX", NULL);
+  g_autofree char *file = g_build_filename(folder ? folder : "/tmp", "function.cc", NULL);
+  g_autofree char *object = g_build_filename(folder ? folder : "/tmp", "function.so", NULL);
+  g_autofree char *line = g_strdup_printf("%s -std=c++17 -O1 -w -ffp-contract=off -shared -fPIC -o '%s' '%s'",
+                                          function_compiler(), object, file);
+  g_autofree char *said = NULL;
+  g_autoptr(GError) error = NULL;
+  int status = -1;
+  apply_fn fn = NULL;
+  if (folder && g_file_set_contents(file, text, -1, NULL) &&
+      g_spawn_command_line_sync(line, NULL, &said, &status, &error) && status == 0) {
+    void *module = dlopen(object, RTLD_NOW | RTLD_LOCAL), *symbol = module ? dlsym(module, "apply") : NULL;
+    memcpy(&fn, &symbol, sizeof fn);
+  }
+  if (!fn) *why = error ? g_strdup(error->message) : error_in(said);
+  g_remove(file);
+  g_remove(object);
+  if (folder) g_rmdir(folder);
+  return fn;
+}
+
+static apply_fn built(const char *text, char **why) {
+  static GHashTable *known; /* of char *: apply_fn */
+  if (!known) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  apply_fn fn = NULL;
+  void *symbol = g_hash_table_lookup(known, text);
+  memcpy(&fn, &symbol, sizeof fn);
+  if (fn || g_hash_table_size(known) >= MOST_TEXTS) return fn;
+  fn = build(text, why);
+  memcpy(&symbol, &fn, sizeof symbol);
+  if (fn) g_hash_table_insert(known, g_strdup(text), symbol);
+  return fn;
+}
+
+/* What a host asks for; FALSE: none, or not with these formats. */
+static gboolean describe(trial *t, fc_device_function *f, char entry[FC_FUNCTION_ENTRY], void *bytes) {
+  const fc_fusible *fusible = t->op->extension ? t->op->extension(t->op, FC_DEVICE_FUNCTION) : NULL;
+  fc_format in = t->ins[0], out = t->out;
+  const fc_format *ins[] = {&in};
+  for (int a = FC_AXIS_N; a <= FC_AXIS_X; a++) in.extent[a] = out.extent[a] = FC_UNKNOWN;
+  const fc_setup setup = {sizeof setup, FC_HOST, t->compute, 1, ins, &out};
+  *f = (fc_device_function){
+      .size = sizeof *f, .entry = entry, .bytes = bytes, .low = 1, .high = 0, .growth = -1};
+  return fusible && t->n_in == 1 && fusible->describe(&t->host.base, t->self, &setup, f) == FC_OK;
+}
+
+static gboolean is_sound(const trial *t, const fc_device_function *f, verdict *v) {
+  const gint64 in = t->ins[0].extent[FC_AXIS_C], out = t->out.extent[FC_AXIS_C];
+  if (!f->source || !f->entry[0])
+    return blame(v, FAULT_FUNCTION, "%s: the device function has no text, or no name", t->who);
+  if (f->n_bytes > FC_FUNCTION_BYTES)
+    return blame(v, FAULT_FUNCTION, "%s: the device function has %u bytes of members, more than %d", t->who,
+                 f->n_bytes, FC_FUNCTION_BYTES);
+  if ((f->in == 0) != (f->out == 0) || (f->in && (f->in != in || f->out != out)))
+    return blame(v, FAULT_FUNCTION,
+                 "%s: the device function is for %u to %u channels, the formats have %" G_GINT64_FORMAT
+                 " and %" G_GINT64_FORMAT,
+                 t->who, f->in, f->out, in, out);
+  return TRUE;
+}
+
+static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, verdict *v) {
+  g_autofree char *text = text_of(f, t->compute), *why = NULL;
+  const gint64 samples = s->signals[0].count, count = f->in ? samples / f->in : samples;
+  const gsize size = fc_dtype_size(t->compute);
+  const manner how = {.layout_in = LAYOUT_INTERLEAVED, .layout_out = LAYOUT_INTERLEAVED, .seed = s->c->seed};
+  result r;
+  gint64 at = 0;
+  apply_fn fn = built(text, &why);
+  if (!fn)
+    return why ? blame(v, FAULT_FUNCTION, "%s: the device function does not compile: %s", t->who, why) : TRUE;
+  gboolean ok = trial_run(t, s->signals, &how, &r, v);
+  unsigned char *made = g_malloc((gsize)r.count * size + 1);
+  fn(f->bytes, s->signals[0].codes, made, (long)count);
+  if (ok && !compare_bits(&t->out, r.codes, made, &at))
+    ok = blame(v, FAULT_FUNCTION,
+               "%s: element %" G_GINT64_FORMAT " is %.17g by process, %.17g by the device function", t->who,
+               at, element_code(r.codes + (gsize)at * size, t->compute),
+               element_code(made + (gsize)at * size, t->compute));
+  g_free(made);
+  result_free(&r);
+  return ok;
+}
+
+static gboolean is_still(const trial *t) {
+  for (int a = 0; a < FC_AXES; a++) {
+    const fc_reach *r = &t->needs[0].reach[a];
+    if (a < FC_AXIS_C &&
+        (r->before || r->after || r->num != r->den || t->out.extent[a] != t->ins[0].extent[a]))
+      return FALSE;
+  }
+  return t->ins[0].dtype == t->compute && t->out.dtype == t->compute && !t->measure_bytes;
+}
+
+case_end case_function(const test_case *c, char **sentence, verdict *v) {
+  double bytes[FC_FUNCTION_BYTES / sizeof(double)] = {0};
+  char entry[FC_FUNCTION_ENTRY] = "";
+  fc_device_function f;
+  test_case mine = *c;
+  case_setting s;
+  trial t = {0};
+  mine.in.dtype = mine.wanted = c->compute, mine.in.bits = c->compute == FC_F64 ? 53 : 24;
+  mine.layout_in = mine.layout_out = LAYOUT_INTERLEAVED, mine.in.layout = FC_INTERLEAVED;
+  if (!case_set(&s, &mine, sentence)) return CASE_REFUSED;
+  case_end end = case_start(&s, &t, sentence, v);
+  if (end == CASE_RAN) {
+    case_fill(&s, &t);
+    if (is_still(&t) && describe(&t, &f, entry, bytes) && !(f.flags & FC_FUNCTION_WINDOW) &&
+        is_sound(&t, &f, v))
+      compare(&s, &t, &f, v);
+  }
+  trial_finish(&t, v);
+  case_clear(&s);
+  return v->fault == FAULT_NONE ? end : CASE_FAILED;
+}

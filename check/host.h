@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.h - a small host of the plugin contract: it keeps the sentence of a failure, the
+ * measurements, and guards what it allocates.
+ */
+#ifndef FC_CHECK_HOST_H
+#define FC_CHECK_HOST_H
+
+#include <glib.h>
+
+#include "core/contract/plugin.h"
+#include "check/device.h"
+#include "check/verdict.h"
+
+typedef struct measured {
+  char *name, *unit, *exact; /* exact may be NULL */
+  int channel;
+  double value;
+} measured;
+
+typedef struct host {
+  fc_host base; /* first, so that callbacks find the rest */
+  const test_device *device;
+  GMutex mutex;
+  char *sentence;   /* the last one given; "" before */
+  GArray *blocks;   /* of block: what alloc gave */
+  GArray *measured; /* of measured */
+  gboolean band_broken;
+} host;
+
+/* Memory for `device` and for the host. Not to be moved. */
+void host_init(host *h, const test_device *device);
+/* Blames who has not freed all, or wrote beyond it. */
+void host_finish(host *h, const char *who, verdict *v);
+/* What was measured so far, the caller's to unref; the host begins a new list. */
+GArray *host_take_measured(host *h);
+
+#endif

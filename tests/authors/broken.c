@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * broken.c - plugins with one defect each, to see that `filterchain check` finds that one and no other; and
+ * one without. Compiled once for each DEFECT: a mean of three neighbours along x, half the neighbours' weight
+ * a parameter.
+ */
+#include <fc_helpers.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define IS(name) (DEFECT == name)
+
+enum defect {
+  none,
+  load_prints,
+  load_crashes,
+  load_denormals,
+  no_doc,
+  wrong_example,
+  reads_beyond,
+  writes_beyond,
+  halo_too_small,
+  allocates,
+  prints,
+  exits,
+  crashes,
+  aborts,
+  hangs,
+  writes_nothing,
+  writes_part,
+  writes_input,
+  depends_on_cut,
+  shares_buffer,
+  no_border,
+  alternates,
+  keeps_state,
+  forgets_carry,
+  truncates,
+  forgets_notes,
+  refuses_silently,
+  leaks,
+  leaks_host,
+  shares_instances,
+  two_at_most,
+  function_differs,
+  function_syntax,
+  writes_side,
+  reads_side_beyond
+};
+
+#define HAS_SIDE     (IS(writes_side) || IS(reads_side_beyond))
+#define HAS_FUNCTION (IS(function_differs) || IS(function_syntax))
+
+static float shared_weight; /* of shares_instances */
+
+/* ---- one row -------------------------------------------------------------------------- */
+
+/* `in` has a neighbour on either side. */
+static void mean_row(const float *in, float *out, int64_t n, float weight, int64_t first, int waits) {
+  static float common[FC_ROW_VALUES];
+  float *made = IS(shares_buffer) ? common : out;
+  for (int64_t i = 0; i < n; i++) {
+    float side = weight * (in[i] + in[i + 2]), here = HAS_FUNCTION ? 0 : (1 - 2 * weight) * in[i + 1];
+    if (HAS_FUNCTION) side = in[i + 1] * weight;
+    if (IS(depends_on_cut)) side *= 1 + 0.01f * (float)((first + i) % 3);
+    made[i] = side + here;
+  }
+  if (!IS(shares_buffer)) return;
+  if (waits) usleep(300);
+  for (int64_t i = 0; i < n; i++) out[i] = common[i];
+}
+
+static void filter_row(const fc_host *host, const fc_job *job, float weight, int64_t n, int64_t y,
+                       int64_t c) {
+  const fc_view *in = job->in[0], *out = job->out;
+  const int64_t width = out->shape[FC_AXIS_X];
+  float samples[FC_ROW_VALUES + 2], made[FC_ROW_VALUES];
+  for (int64_t x = 0, count; x < width; x += count) {
+    count = width - x < FC_ROW_VALUES ? width - x : FC_ROW_VALUES;
+    if (HAS_FUNCTION) /* without a halo */
+      host->rows->load_f32(samples + 1, fc_view_at(in, n, y, x, c), in->stride[FC_AXIS_X], count, in->kind,
+                           in->dtype);
+    else
+      host->rows->load_f32(samples, fc_view_at(in, n, y, x - 1, c), in->stride[FC_AXIS_X], count + 2,
+                           in->kind, in->dtype);
+    mean_row(samples, made, count, weight, IS(depends_on_cut) ? x : in->origin[FC_AXIS_X] + x,
+             n + y + x + c == 0);
+    if (HAS_SIDE) {
+      const fc_view *side = job->in[1];
+      float other[FC_ROW_VALUES];
+      host->rows->load_f32(other, fc_view_at(side, n, y, x, c), side->stride[FC_AXIS_X], count, side->kind,
+                           side->dtype);
+      for (int64_t i = 0; i < count; i++) made[i] += other[i];
+    }
+    if (IS(truncates))
+      for (int64_t i = 0; i < count; i++) made[i] -= 0.4f;
+    if (IS(writes_part) && x + count == width) count--;
+    host->rows->store_f32(fc_view_at(out, n, y, x, c), out->stride[FC_AXIS_X], made, count, out->kind,
+                          out->dtype, IS(forgets_notes) ? NULL : job->notes);
+    if (IS(writes_part) && x + count == width - 1) count++;
+  }
+}
+
+/* ---- process --------------------------------------------------------------------------- */
+
+static volatile char looked_at;
+static volatile int *volatile nowhere;
+
+static void look_beyond(const fc_view *v) {
+  const int64_t *s = v->shape;
+  if (fc_view_count(v) == 0) return;
+  looked_at = *(const char *)fc_view_at(v, s[0] - 1, s[1] - 1, s[2] - 1 + (v->extent[0] >= 0) * 8, s[3] - 1);
+}
+
+static void misbehave(const fc_job *job) {
+  const fc_view *in = job->in[0], *out = job->out;
+  if (IS(exits)) exit(3);
+  if (IS(aborts)) abort();
+  if (IS(crashes)) *nowhere = 1;
+  while (IS(hangs)) usleep(1000);
+  if (IS(prints)) printf("working\n");
+  if (IS(allocates)) {
+    char *volatile taken = malloc(100);
+    free(taken);
+  }
+  if (IS(reads_beyond)) look_beyond(in);
+  if (IS(reads_side_beyond)) look_beyond(job->in[1]);
+  if (IS(writes_input) && fc_view_count(in) > 0) ((char *)in->data)[0] ^= 1;
+  if (IS(writes_side) && fc_view_count(job->in[1]) > 0) ((char *)job->in[1]->data)[0] ^= 1;
+  if (IS(writes_beyond) && fc_view_count(out) > 0) {
+    const int64_t *s = out->shape;
+    *(char *)fc_view_at(out, s[0] - 1, s[1] - 1, s[2] - 1 + 8, s[3] - 1) = 1;
+  }
+}
+
+static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
+  static atomic_int busy, calls;
+  const int64_t *s = job->out->shape;
+  float weight = *(const float *)state;
+  if (IS(shares_instances)) weight = shared_weight;
+  if (IS(keeps_state)) weight += 1e-3f * (float)atomic_fetch_add(&calls, 1);
+  if (IS(forgets_carry)) weight = job->in[0]->origin[FC_AXIS_N] + job->in[0]->origin[FC_AXIS_X] ? weight : 0;
+  if (IS(two_at_most)) {
+    if (atomic_fetch_add(&busy, 1) >= 2) weight = 0;
+    usleep(3000);
+  }
+  misbehave(job);
+  for (int64_t n = 0; n < s[FC_AXIS_N] && !IS(writes_nothing); n++)
+    for (int64_t y = 0; y < s[FC_AXIS_Y]; y++)
+      for (int64_t c = 0; c < s[FC_AXIS_C]; c++) filter_row(host, job, weight, n, y, c);
+  if (IS(two_at_most)) atomic_fetch_sub(&busy, 1);
+  return FC_OK;
+}
+
+static fc_status process_soundly(const fc_host *host, const void *state, const fc_job *job) {
+  const int64_t *s = job->out->shape;
+  float samples[FC_ROW_VALUES + 2], made[FC_ROW_VALUES];
+  const float weight = *(const float *)state;
+  for (int64_t n = 0; n < s[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < s[FC_AXIS_Y]; y++)
+      for (int64_t c = 0; c < s[FC_AXIS_C]; c++)
+        for (int64_t x = 0, count; x < s[FC_AXIS_X]; x += count) {
+          const fc_view *in = job->in[0], *out = job->out;
+          count = s[FC_AXIS_X] - x < FC_ROW_VALUES ? s[FC_AXIS_X] - x : FC_ROW_VALUES;
+          host->rows->load_f32(samples, fc_view_at(in, n, y, x - 1, c), in->stride[FC_AXIS_X], count + 2,
+                               in->kind, in->dtype);
+          for (int64_t i = 0; i < count; i++)
+            made[i] = weight * (samples[i] + samples[i + 2]) + (1 - 2 * weight) * samples[i + 1];
+          host->rows->store_f32(fc_view_at(out, n, y, x, c), out->stride[FC_AXIS_X], made, count, out->kind,
+                                out->dtype, job->notes);
+        }
+  return FC_OK;
+}
+
+/* ---- all else ---------------------------------------------------------------------------- */
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  *self = (void *)(uintptr_t)args;
+  return FC_OK;
+}
+
+static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  static atomic_int asked;
+  fc_need *need = terms->needs[0];
+  if (IS(refuses_silently) && terms->in[0]->extent[FC_AXIS_C] == 3) return FC_UNSUPPORTED;
+  if (HAS_FUNCTION) return FC_OK;
+  need->reach[FC_AXIS_X].before = IS(halo_too_small) ? 0 : 1;
+  need->reach[FC_AXIS_X].after = 1;
+  if (IS(alternates)) need->reach[FC_AXIS_X].after += atomic_fetch_add(&asked, 1) % 2;
+  if (!IS(no_border)) need->border = FC_BORDER_REPLICATE;
+  if (IS(forgets_carry)) terms->carry_bytes = 8;
+  if (HAS_SIDE)
+    for (int a = 0; a < FC_AXES; a++)
+      if (terms->in[1]->extent[a] != terms->in[0]->extent[a])
+        return host->fail(host, FC_INVALID, "the two signals differ in size");
+  return FC_OK;
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **state) {
+  float *weight = host->alloc(host, FC_HOST, sizeof *weight);
+  if (!weight) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *weight = (float)((const fc_arg *const *)self)[0]->floats[0];
+  if (IS(shares_instances)) shared_weight = *weight;
+  if (IS(leaks)) {
+    char *volatile lost = malloc(64);
+    (void)lost;
+  }
+  if (IS(leaks_host)) host->alloc(host, FC_HOST, 64);
+  *state = weight;
+  return FC_OK;
+}
+
+static void release(const fc_host *host, void *state) {
+  host->free(host, FC_HOST, state);
+}
+
+static fc_status describe(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *f) {
+  const double weight = ((const fc_arg *const *)self)[0]->floats[0];
+  static const char wrong[] = "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return "
+                              "v * weight * real(1.001); } };";
+  static const char broken[] =
+      "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return v * wieght; } };";
+  return fc_describe_samples(setup, f, "scaled", IS(function_syntax) ? broken : wrong, &weight, 1);
+}
+FC_FUSIBLE(extension, describe)
+
+__attribute__((constructor)) static void at_load(void) {
+  if (IS(load_prints)) printf("hello\n");
+  if (IS(load_crashes)) abort();
+#if defined(__SSE__)
+  if (IS(load_denormals)) __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
+}
+
+#define WEIGHT_PARAM                                                                                         \
+  FC_FLOAT_PARAM(FC_PARAM_MAIN, "weight", IS(no_doc) ? "" : "Of either neighbour.", NULL, "0.25",            \
+                 FC_FLOAT_BETWEEN(0, 0.5))
+
+static const fc_param *const params[] = {WEIGHT_PARAM, FC_INPUT_PARAM(FC_PARAM_REQUIRED, "side", "Added.")};
+
+static const fc_operator op = {
+    .size = sizeof(fc_operator),
+    .name = "mean3",
+    .summary = "mean of three neighbours",
+    .doc = "A mean of each sample and its two neighbours.",
+    .examples = HAS_SIDE            ? FC_TEXTS("mean3:0.25:side=other.wav")
+                : IS(wrong_example) ? FC_TEXTS("mean3:0.25", "mean3:7")
+                                    : FC_TEXTS("mean3:0.25"),
+    .kinds = FC_KINDS_ALL,
+    .dtypes_in = FC_DTYPE_BIT(FC_U8) | FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+    .dtypes_out = FC_DTYPE_BIT(FC_U8) | FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+    .n_params = HAS_SIDE ? 2 : 1,
+    .params = params,
+    .create = create,
+    .negotiate = negotiate,
+    .backends = FC_BACKENDS(FC_ON_CPU(prepare, release, NULL, process)),
+    .reference = IS(truncates) ? FC_ON_CPU(prepare, release, NULL, process_soundly) : NULL,
+    .extension = HAS_FUNCTION ? extension : NULL,
+};
+FC_PLUGIN("org.example.mean3", "1.0", "the filterchain authors", "MIT", "https://example.org", &op)

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`filterchain check`: plugins with one defect each fail just that, one without passes; options, exclusions, JSON.
+
+    check.py BUILD_FOLDER SOURCE_FOLDER
+"""
+import concurrent.futures
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(sys.argv[2], "tests", "cli"))
+import harness  # noqa: E402  (its arguments are ours)
+
+MODULES = os.path.join(harness.BUILD, "tests", "authors")
+SANITIZED = harness.sanitized()
+
+# Defect: the item that fails, and in which test.
+EXPECTED = {
+    "load_prints": ("load", "printing"),
+    "load_crashes": ("load", "crash"),
+    "load_denormals": ("load", "load"),
+    "no_doc": ("descriptor", "descriptor"),
+    "wrong_example": ("descriptor", "descriptor"),
+    "reads_beyond": ("halo", "halo"),
+    "writes_beyond": ("halo", "halo"),
+    "halo_too_small": ("halo", "halo"),
+    "allocates": ("calls", "allocation"),
+    "prints": ("calls", "printing"),
+    "exits": ("halo", "exit"),
+    "crashes": ("halo", "crash"),
+    "aborts": ("halo", "crash"),
+    "hangs": ("halo", "time"),
+    "writes_nothing": ("results", "unwritten"),
+    "writes_part": ("results", "unwritten"),
+    "writes_input": ("results", "input"),
+    "depends_on_cut": ("results", "cut"),
+    "shares_buffer": ("results", "threads"),
+    "no_border": ("halo", "contract"),
+    "alternates": ("halo", "contract"),
+    "keeps_state": ("results", "state"),
+    "forgets_carry": ("results", "cut"),
+    "truncates": ("results", "value"),
+    "forgets_notes": ("results", "notes"),
+    "refuses_silently": ("halo", "sentence"),
+    "leaks": ("memory", "leak"),
+    "leaks_host": ("halo", "leak"),
+    "shares_instances": ("instances", "instances"),
+    "two_at_most": ("engine", "engine"),
+    "function_differs": ("function", "function"),
+    "function_syntax": ("function", "function"),
+    "writes_side": ("results", "input"),
+    "reads_side_beyond": ("halo", "halo"),
+}
+# What the sanitizers' own allocators hide.
+UNSEEN = ("allocates", "leaks")
+
+
+class Check(harness.Case):
+    def check(self, name, *options):
+        """Exit status and report."""
+        done = self.run_command("check", os.path.join(MODULES, name + ".so"), "--json", "--seed", "5", "--seconds", "0.5", *options)
+        return done.returncode, json.loads(done.stdout)
+
+    @staticmethod
+    def failures(report):
+        return [(r["test"], r["item"]) for r in report["results"] if r["status"] == "failed"]
+
+    def test_sound(self):
+        status, report = self.check("none")
+        self.assertEqual((status, self.failures(report)), (0, []))
+        ran = {r["test"] for r in report["results"] if r["status"] == "passed"}
+        self.assertLessEqual({"load", "descriptor", "halo", "calls", "results", "instances", "engine"}, ran)
+
+    def test_each_defect_is_its_item(self):
+        defects = [d for d in EXPECTED if not (SANITIZED and d in UNSEEN)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            reports = list(pool.map(lambda d: self.check(d, "--timeout", "3" if d == "hangs" else "60"), defects))
+        for defect, (status, report) in zip(defects, reports):
+            with self.subTest(defect):
+                self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)
+
+    def test_text(self):
+        path = os.path.join(MODULES, "truncates.so")
+        done = self.run_command("check", path, "--seed", "5", "--seconds", "0.3", "--only-failed")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"FAIL mean3 on cpu: results \(value\): .*\n +again: filterchain check \S+ --op mean3 ")
+        self.assertNotIn("descriptor", done.stdout)
+        again = done.stdout.split("filterchain check ", 1)[1].split("\n")[0].split()
+        for more in ((), ("--in-process",)):
+            done = self.run_command("check", *again, *more)
+            self.assertEqual((done.returncode, "(value)" in done.stdout), (1, True), done.stdout)
+        done = self.run_command("check", *again, "--tolerance", "1000")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_exclusions(self):
+        shutil.copy(os.path.join(MODULES, "prints.so"), self.folder)
+        self.write("prints.check", "# why\nmean3/cpu printing: it tells of its progress\n")
+        done = self.run_command("check", "./prints.so", "--seed", "5", "--test", "calls")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("it tells of its progress", done.stdout)
+        self.write("prints.check", "mean3 printing\n")
+        done = self.run_command("check", "./prints.so", "--seed", "5")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("prints.check:1: expected", done.stdout)
+
+    def test_folder_and_name(self):
+        shutil.copy(os.path.join(MODULES, "none.so"), self.folder)
+        quick = ("--test", "descriptor", "--seed", "5")
+        self.assertIn("mean3: descriptor: 1 example", self.succeed("check", ".", *quick))
+        self.assertIn("mean3: descriptor: 1 example", self.succeed("check", "mean3", "--plugin-dir", ".", *quick))
+        self.assertIn("gain: descriptor: 3 examples", self.succeed("check", "gain", *quick))
+        for wrong in (("no_such_operator",), (), (".", "--backend", "gpu"), (".", "--test", "speed")):
+            done = self.run_command("check", *wrong)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

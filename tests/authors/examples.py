@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The examples of examples/plugins: built against an installed copy without a warning, checked, and used on files.
+
+    examples.py BUILD_FOLDER SOURCE_FOLDER MESON
+"""
+import os
+import shutil
+
+from installed import MESON, Installed
+import harness
+
+
+class Examples(Installed):
+    def run_one(self, *arguments):
+        self.call("filterchain", "--plugin-dir", self.path("plugins/build"), *arguments)
+
+    def test_built_checked_and_used(self):
+        source = os.path.join(harness.SOURCE, "examples", "plugins")
+        for name in os.listdir(source):
+            with open(os.path.join(source, name), encoding="utf-8") as file:
+                self.assertLess(len(file.readlines()), 120, name)
+        project = self.path("plugins")
+        shutil.copytree(source, project)
+        self.call(MESON, "setup", "build", "--werror", cwd=project)
+        self.call("ninja", "-C", "build", cwd=project)
+        self.assertIn("Ok:                 4", self.call(MESON, "test", "-C", "build", cwd=project))
+
+        # A click goes; a step stays.
+        harness.write_wav(self.path("in.wav"), [0, 0, 9000, 0, 0, 500, 500, 500])
+        self.run_one("-i", "in.wav", "-p", "median:3", "-o", "out.wav")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [0, 0, 0, 0, 0, 500, 500, 500])
+
+        # Open for three samples from where the key is loud.
+        harness.write_wav(self.path("pad.wav"), [1000] * 10)
+        harness.write_wav(self.path("key.wav"), [0, 0, 20000, 0, 0, 0, -20000, 0])
+        self.run_one("-i", "pad.wav", "-p", "gate:key.wav:threshold=0.5:hold=3:closed=0.5", "-o", "out.wav")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [500, 500, 1000, 1000, 1000, 500, 1000, 1000, 1000, 500])
+
+        # 1 - strength (u^2 + v^2) / 2 at the pixels' centres.
+        self.write("in.raw", bytes([200] * 8))
+        self.run_one("-i", "in.raw", "--raw", "dtype=u8,width=4,height=2,channels=1", "-p", "vignette:0.8", "-p", "convert:u8", "-o", "out.raw")
+        want = [round(200 * (1 - 0.4 * (((2 * x - 3) / 4) ** 2 + ((2 * y - 1) / 2) ** 2))) for y in range(2) for x in range(4)]
+        self.assertEqual(list(self.read("out.raw")), want)
+
+        # Black becomes the dark colour, white the light one.
+        self.write("in.raw", bytes([0, 0, 0, 255, 255, 255]))
+        self.run_one("-i", "in.raw", "--raw", "dtype=u8,width=2,height=1,channels=3", "-p", "duotone:dark=20,0,60:light=250,220,160", "-p", "convert:u8", "-o", "out.raw")
+        self.assertEqual(list(self.read("out.raw")), [20, 0, 60, 250, 220, 160])
+
+
+if __name__ == "__main__":
+    harness.main()
