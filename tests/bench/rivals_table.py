@@ -58,12 +58,12 @@ def place_of(row):
     return first, "slowest" in row["work"], [int(number) for number in re.findall(r"\d+", row["work"])]
 
 
-def newest(root, cpu=False):
-    """(name, content) of the newest record of a GPU's rivals, or of the CPU's."""
-    found = glob.glob(os.path.join(root, "tests", "record", "*-rivals.json"))
-    found = [path for path in found if path.endswith("-cpu-rivals.json") == cpu]
+def newest(root, cpu=False, kind="rivals"):
+    """(name, content) of the newest record of this kind from a GPU, or from the CPU."""
+    found = glob.glob(os.path.join(root, "tests", "record", f"*-{kind}.json"))
+    found = [path for path in found if path.endswith(f"-cpu-{kind}.json") == cpu]
     if not found:
-        sys.exit(f"tests/record: no record of {'the CPU' if cpu else 'a GPU'}'s rivals")
+        sys.exit(f"tests/record: no record of {kind} from {'the CPU' if cpu else 'a GPU'}")
     path = max(found, key=os.path.basename)
     with open(path, encoding="utf-8") as file:
         return os.path.basename(path), json.load(file)
@@ -162,11 +162,20 @@ def short_table(root, folder):
                f"{row['ratio']:.2f} |")
 
 
+def fused_table(root, folder):
+    name, record = newest(root, kind="fused")
+    yield f"{record['device']['name']}, {record['date'][:10]} ([record]({folder}tests/record/{name}))."
+    yield from ("", "| chain | one kernel | of copy | one by one | of copy |", "|---|---|---|---|---|")
+    for row in record["fused"]:
+        yield (f"| {row['chain']} | {time_of(row['fused_ms'])} | {row['fused_of_copy']:.2f} | {time_of(row['one_by_one_ms'])} | "
+               f"{row['one_by_one_of_copy']:.2f} |")
+
+
 # ---- the pages -----------------------------------------------------------------------------
 
 # Page, name of the table in its markers, who makes it, the way from the page to the root.
 TABLES = (("README.md", "speed", short_table, ""), ("docs/benchmarks.md", "gpu", gpu_table, "../"),
-          ("docs/benchmarks.md", "cpu", cpu_table, "../"))
+          ("docs/benchmarks.md", "cpu", cpu_table, "../"), ("docs/benchmarks.md", "fused", fused_table, "../"))
 
 
 def page(root, path, name):
