@@ -67,14 +67,16 @@ static void sort_from(GArray *entries, guint first) {
 
 typedef enum item_kind { IS_FILE, IS_FOLDER, IS_OTHER } item_kind;
 
-/* A link to a file is one; a link to a folder is not followed, so that no circle is walked. */
+/* A link to a file is one, also to one that is not there, which is so told; a link to a folder is not
+ * followed, so that no circle is walked. */
 static item_kind kind_of(const char *path, int told) {
   struct stat info;
   if (told == DT_REG) return IS_FILE;
   if (told == DT_DIR) return IS_FOLDER;
   if (told != DT_LNK && told != DT_UNKNOWN) return IS_OTHER;
   if (told == DT_UNKNOWN && lstat(path, &info) == 0 && S_ISDIR(info.st_mode)) return IS_FOLDER;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? IS_FILE : IS_OTHER;
+  const gboolean there = stat(path, &info) == 0;
+  return (there && S_ISREG(info.st_mode)) || (!there && told == DT_LNK) ? IS_FILE : IS_OTHER;
 }
 
 static char *join(const char *folder, const char *name) {

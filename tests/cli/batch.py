@@ -65,6 +65,10 @@ class Inputs(Batch):
         self.write("photos/other", "no image")
         self.assertEqual(self.report("-i", "photos", "-o", "out/"),
                          [("photos/a.png", "out/a.png"), ("photos/b.png", "out/b.png")])
+        os.symlink("gone.png", self.path("photos/link.png"))
+        os.symlink("gone.txt", self.path("photos/link.txt"))
+        for pattern in ("photos", "photos/*.png"):
+            self.assertEqual(self.fails(3, "-i", pattern, "-o", "out/"), "photos/link.png: cannot be opened: No such file or directory")
 
     def test_a_folder_and_those_below(self):
         self.tree(["photos/b.png", "photos/x/y/c.png", "photos/x/.h/d.png"])
@@ -167,7 +171,11 @@ class Outputs(Batch):
                 ('--shard-size: expected a number of samples, or bytes as in 500MB or 2GiB, found "2x"', "-o", "{shard}.tar", "--shard-size", "2x"),
                 ("o.tar: several archives need {shard} in their name, as in out-{shard:06}.tar", "-o", "o.tar", "--shard-size", "1"),
                 ("--shard-size is for archives: -o 'out-{shard:06}.tar'", "-o", "out/{dir}", "--shard-size", "1"),
-                ("{shard}.png: {shard} is for archives (.tar); a file's number is {index}", "-o", "{shard}.png")):
+                ("{shard}.png: {shard} is for archives (.tar); a file's number is {index}", "-o", "{shard}.png"),
+                ("{index}/{shard}.tar: {index} is of one output, and an archive holds several; its number is {shard}",
+                 "-o", "{index}/{shard}.tar"),
+                ("standard output takes one output: name a folder (out/), a pattern (out/{stem}.png) or an archive (out.tar)",
+                 "-o", "-", "--format", "png")):
             self.assertEqual(self.fails(2, "-i", "?/a.png", *arguments), sentence)
         self.assertEqual(self.files(), ["p/a.png", "q/a.png"])
 
