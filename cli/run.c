@@ -305,18 +305,25 @@ static gboolean pair_outputs(work *w, GError **error) {
   return w->batch != NULL;
 }
 
-/* The one that -o FOLDER/ names, unless it is there. */
-static gboolean make_folder(work *w, GError **error) {
+/* The folder that -o names, or a pattern's result lies in, that is to be made; NULL: none. */
+static char *wanted_folder(work *w) {
   g_autofree char *output = w->args->output ? fc_file_split(w->args->output, FALSE, NULL) : NULL;
-  if (!output || is_stream(output) || !g_str_has_suffix(output, "/") ||
-      g_file_test(output, G_FILE_TEST_IS_DIR))
-    return TRUE;
-  if (g_mkdir(output, 0777) == 0) {
-    w->folder = g_steal_pointer(&output);
+  if (!output || is_stream(output)) return NULL;
+  if (g_str_has_suffix(output, "/")) return g_steal_pointer(&output);
+  const outcome *one = w->batch || !w->outcomes->len ? NULL : w->outcomes->pdata[0];
+  const gboolean filled = one && strchr(output, '{') && strcmp(output, one->out_path) != 0;
+  return filled ? g_path_get_dirname(one->out_path) : NULL;
+}
+
+static gboolean make_folder(work *w, GError **error) {
+  g_autofree char *folder = wanted_folder(w);
+  if (!folder || g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
+  if ((g_str_has_suffix(folder, "/") ? g_mkdir(folder, 0777) : g_mkdir_with_parents(folder, 0777)) == 0) {
+    w->folder = g_steal_pointer(&folder);
     return TRUE;
   }
   if (w->batch && errno == ENOENT) return TRUE; /* it makes folders as they are needed */
-  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be made: %s", output, g_strerror(errno));
+  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be made: %s", folder, g_strerror(errno));
   return FALSE;
 }
 

@@ -41,10 +41,9 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
-                          int64_t *count) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers) {
   const clip *self = instance;
-  (void)factors, (void)count;
+  (void)numbers;
   return (fc_pointwise){.form = FC_POINTWISE_CLAMP,
                         .compute = setup->compute,
                         .low = self->given ? self->low : -1,

@@ -11,9 +11,9 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
                     gain->text, (long long)gain->count, (long long)channels, channels == 1 ? "" : "s");
 }
 
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors, int64_t *n) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers) {
   const fc_arg *gain = ((const fc_arg *const *)instance)[0];
-  if (gain->count > 1) *factors = gain->floats, *n = gain->count;
+  if (gain->count > 1) numbers->factors = gain->floats, numbers->count = gain->count;
   return (fc_pointwise){.form = FC_POINTWISE_SCALE, .compute = setup->compute, .factor = gain->floats[0]};
 }
 

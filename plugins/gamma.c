@@ -13,10 +13,10 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors, int64_t *n) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers) {
   const fc_arg *const *args = instance;
   const double white = white_of(args[WHITE], setup->in[0]);
-  (void)factors, (void)n;
+  (void)numbers;
   return (fc_pointwise){.form = FC_POINTWISE_CURVE,
                         .compute = setup->compute,
                         .factor = 1 / white,

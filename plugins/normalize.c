@@ -10,13 +10,10 @@
 enum { PRESET, MEAN, STD, WHITE, N_PARAMS };
 enum { NONE, IMAGENET, CLIP, SIGNED };
 
-#define MOST 1024 /* channels with a mean of their own */
-
 typedef struct normalize {
   const fc_arg *white;
   const double *mean, *std;
   int64_t n_mean, n_std;
-  double pairs[2 * MOST]; /* of the setup that was looked at last */
 } normalize;
 
 /* ---- create ------------------------------------------------------------------ */
@@ -84,18 +81,18 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 /* ---- running ----------------------------------------------------------------- */
 
 /* v / white / std - mean / std. */
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
-                          int64_t *count) {
-  normalize *self = (normalize *)(uintptr_t)instance;
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers) {
+  const normalize *self = instance;
+  double *pairs = numbers->room;
   const double white = white_of(self->white, setup->in[0]);
   const int64_t n = self->n_mean > self->n_std ? self->n_mean : self->n_std;
   for (int64_t c = 0; c < n; c++) {
     const double mean = self->mean[self->n_mean > 1 ? c : 0], std = self->std[self->n_std > 1 ? c : 0];
-    self->pairs[2 * c] = 1 / (white * std), self->pairs[2 * c + 1] = -mean / std;
+    pairs[2 * c] = 1 / (white * std), pairs[2 * c + 1] = -mean / std;
   }
-  if (n > 1) *factors = self->pairs, *count = n;
+  if (n > 1) numbers->factors = pairs, numbers->count = n;
   return (fc_pointwise){
-      .form = FC_POINTWISE_AFFINE, .compute = setup->compute, .factor = self->pairs[0], .to = self->pairs[1]};
+      .form = FC_POINTWISE_AFFINE, .compute = setup->compute, .factor = pairs[0], .to = pairs[1]};
 }
 
 /* ---- descriptor -------------------------------------------------------------- */
@@ -108,10 +105,10 @@ static const fc_param *const params[N_PARAMS] = {
                    FC_CHOICE(CLIP, "clip",
                              "mean 0.48145466,0.4578275,0.40821073, std 0.26862954,0.26130258,0.27577711"),
                    FC_CHOICE(SIGNED, "signed", "mean 0.5, std 0.5: black becomes -1 and white 1"))),
-    [MEAN] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, MOST, "mean",
+    [MEAN] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "mean",
                       "What is subtracted when white is 1: one number, or one a channel, apart by commas.",
                       NULL, "0", NULL, NULL, NULL, NULL),
-    [STD] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, MOST, "std",
+    [STD] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "std",
                      "What is divided by then: one number, or one a channel, apart by commas.", NULL, "1",
                      NULL, NULL, NULL, NULL),
     [WHITE] = WHITE_PARAM,

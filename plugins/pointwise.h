@@ -64,23 +64,31 @@ static inline fc_status pointwise_table(const fc_host *host, const fc_setup *set
   return FC_OK;
 }
 
-/* What the operator does to a signal like this, in the compute type; `factors`, where set, has one for each
- * of `count` channels, of FC_POINTWISE_AFFINE two. */
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors,
-                          int64_t *count);
+#define POINTWISE_CHANNELS 1024 /* that `room` is for */
+
+/* A factor for each of `count` channels, of FC_POINTWISE_AFFINE two; those of the instance, or made in
+ * `room`, which is the caller's: an instance is prepared for several formats at once. */
+typedef struct pointwise_numbers {
+  const double *factors; /* NULL: one for all channels */
+  int64_t count;
+  double room[2 * POINTWISE_CHANNELS];
+} pointwise_numbers;
+
+/* What the operator does to a signal like this, in the compute type. Called by several threads at once. */
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers);
 
 static inline fc_status pointwise_prepare(const fc_host *host, void *instance, const fc_setup *setup,
                                           void **prepared) {
-  const double *factors = NULL;
-  int64_t count = 0;
+  pointwise_numbers numbers;
   pointwise_state *state = calloc(1, sizeof *state);
   fc_status status = FC_OK;
   if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
   state->device = setup->device;
-  state->work = pointwise_of(instance, setup, &factors, &count);
+  numbers.factors = NULL, numbers.count = 0;
+  state->work = pointwise_of(instance, setup, &numbers);
   state->work.isa = fc_isa_best();
   const int64_t each = state->work.form == FC_POINTWISE_AFFINE ? 2 : 1;
-  if (factors) status = pointwise_factors(host, state, factors, each * count);
+  if (numbers.factors) status = pointwise_factors(host, state, numbers.factors, each * numbers.count);
   if (status == FC_OK) status = pointwise_table(host, setup, state);
   if (status != FC_OK)
     pointwise_release(host, state);
@@ -91,13 +99,13 @@ static inline fc_status pointwise_prepare(const fc_host *host, void *instance, c
 
 static inline fc_status pointwise_describe(const fc_host *host, void *instance, const fc_setup *setup,
                                            fc_device_function *f) {
-  const double *factors = NULL;
-  int64_t count = 0;
-  const fc_pointwise work = pointwise_of(instance, setup, &factors, &count);
+  pointwise_numbers numbers;
+  numbers.factors = NULL, numbers.count = 0;
+  const fc_pointwise work = pointwise_of(instance, setup, &numbers);
   (void)host;
-  if (factors && work.form == FC_POINTWISE_AFFINE)
-    return fc_function_affines(work.compute, factors, count, f);
-  if (factors) return fc_function_gains(work.compute, factors, count, f);
+  if (numbers.factors && work.form == FC_POINTWISE_AFFINE)
+    return fc_function_affines(work.compute, numbers.factors, numbers.count, f);
+  if (numbers.factors) return fc_function_gains(work.compute, numbers.factors, numbers.count, f);
   fc_function_pointwise(&work, f);
   return FC_OK;
 }

@@ -22,13 +22,13 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, const double **factors, int64_t *n) {
+fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers) {
   const fc_arg *const *args = instance;
   const int64_t type = args[TYPE]->ints[0];
   const double level = args[LEVEL]->floats[0];
   const double high = args[HIGH]->count > 0 ? args[HIGH]->floats[0] : white_of(args[WHITE], setup->in[0]);
   fc_pointwise work = {.form = FC_POINTWISE_THRESHOLD, .compute = setup->compute, .from = level};
-  (void)factors, (void)n;
+  (void)numbers;
   if (type == BINARY) work.high = high;
   if (type == INVERSE) work.low = high;
   if (type == ABOVE) work.keeps = FC_POINTWISE_KEEPS_ABOVE;

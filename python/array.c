@@ -161,7 +161,7 @@ int fc_py_dtype_of(PyObject *value) {
   PyObject *name = PyUnicode_Check(value)                      ? Py_NewRef(value)
                    : PyObject_HasAttrString(value, "__name__") ? PyObject_GetAttrString(value, "__name__")
                                                                : PyObject_Str(value);
-  const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+  const char *text = name ? fc_py_text(name) : NULL;
   const char *dot = text ? strrchr(text, '.') : NULL;
   int dtype = text ? dtype_of_name(dot ? dot + 1 : text) : -1;
   if (text && dtype < 0) fail_dtype(text);

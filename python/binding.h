@@ -38,6 +38,10 @@ fc_context *fc_py_context(void);
  * Both return NULL. */
 PyObject *fc_py_fail(int status, const char *message);
 PyObject *fc_py_raise(GError *error);
+/* The text of a str, its own; NULL with an exception: it is none, or holds a null character, where C's texts
+ * end.
+ */
+const char *fc_py_text(PyObject *text);
 
 /* ---- array.c ---------------------------------------------------------------- */
 

@@ -53,12 +53,17 @@ static const struct {
 static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
   void *field = (char *)o + options[i].at;
   switch (options[i].type) {
-  case TEXT: *(const char **)field = PyUnicode_AsUTF8AndSize(value, NULL); break;
-  case NUMBER: *(int *)field = (int)PyLong_AsLong(value); break;
+  case TEXT: *(const char **)field = fc_py_text(value); break;
+  case NUMBER: {
+    const long number = PyLong_AsLong(value);
+    *(int *)field = (int)number;
+    if (number != *(int *)field) PyErr_Format(PyExc_OverflowError, "%s: too large", options[i].name);
+    break;
+  }
   case LONG_NUMBER: *(gint64 *)field = PyLong_AsLongLong(value); break;
   case FLAG: *(gboolean *)field = PyObject_IsTrue(value); break;
   case PRECISION: {
-    const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
+    const char *text = fc_py_text(value);
     if (!text) break;
     *(int *)field = strcmp(text, "f32") == 0 ? FC_F32 : strcmp(text, "f64") == 0 ? FC_F64 : -2;
     if (*(int *)field == -2) PyErr_SetString(fc_py_errors[FC_INVALID], "precision is \"f32\" or \"f64\"");
@@ -69,7 +74,7 @@ static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
 
 static gboolean set_request(request *r, const char *name, PyObject *value) {
   if (value == Py_None) return TRUE;
-  if (strcmp(name, "layout") == 0) return (r->layout = PyUnicode_AsUTF8AndSize(value, NULL)) != NULL;
+  if (strcmp(name, "layout") == 0) return (r->layout = fc_py_text(value)) != NULL;
   if (strcmp(name, "rate") == 0) return (r->meaning.rate = PyFloat_AsDouble(value)) >= 0 || !PyErr_Occurred();
   if (strcmp(name, "bits") == 0)
     return (r->meaning.bits = (gint32)PyLong_AsLong(value)) >= 0 || !PyErr_Occurred();
@@ -86,7 +91,7 @@ static gboolean read_request(request *r, PyObject *kwargs) {
   PyObject *name, *value;
   Py_ssize_t at = 0;
   while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = fc_py_text(name);
     if (!text || !set_request(r, text, value)) return FALSE;
   }
   return TRUE;
@@ -665,11 +670,11 @@ static gboolean take_value(value *v, PyObject *pair) {
   PyObject *name = PyTuple_GetItem(pair, 0), *given = name ? PyTuple_GetItem(pair, 1) : NULL;
   if (!given) return FALSE;
   v->pub.size = sizeof v->pub;
-  v->pub.name = name == Py_None ? NULL : PyUnicode_AsUTF8AndSize(name, NULL);
+  v->pub.name = name == Py_None ? NULL : fc_py_text(name);
   if (name != Py_None && !v->pub.name) return FALSE;
   if (PyTuple_Check(given) && PyTuple_Size(given) == 3)
     return take_table(v, PyTuple_GetItem(given, 0), PyTuple_GetItem(given, 1), PyTuple_GetItem(given, 2));
-  if (Py_TYPE(given) != fc_py_array_type) return (v->pub.text = PyUnicode_AsUTF8AndSize(given, NULL)) != NULL;
+  if (Py_TYPE(given) != fc_py_array_type) return (v->pub.text = fc_py_text(given)) != NULL;
   samples s = *fc_py_array_samples(given);
   if (!fc_py_lay_out(&s, NULL)) return FALSE;
   v->view = s.view, v->pub.view = &v->view;
@@ -701,7 +706,7 @@ static gboolean add_operator(fc_chain *to, PyObject *spec) {
 
 static gboolean add_stage(fc_chain *to, PyObject *spec) {
   if (!PyUnicode_Check(spec)) return add_operator(to, spec);
-  const char *text = PyUnicode_AsUTF8AndSize(spec, NULL);
+  const char *text = fc_py_text(spec);
   GError *error = NULL;
   gboolean ok;
   if (!text) return FALSE;

@@ -5,6 +5,7 @@
 #include "python/binding.h"
 
 #include <pthread.h>
+#include <string.h>
 
 PyObject *fc_py_helpers;
 int fc_py_generation;
@@ -16,6 +17,14 @@ PyObject *fc_py_errors[FC_FATAL + 1]; /* by fc_status; [0] is Error itself */
 
 PyObject *fc_py_fail(int status, const char *message) {
   PyErr_SetString(fc_py_errors[status >= 0 && status <= FC_FATAL ? status : 0], message);
+  return NULL;
+}
+
+const char *fc_py_text(PyObject *text) {
+  Py_ssize_t size;
+  const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+  if (!utf8 || strlen(utf8) == (size_t)size) return utf8;
+  PyErr_SetString(PyExc_ValueError, "embedded null character");
   return NULL;
 }
 

@@ -232,7 +232,7 @@ static const fc_backend *const own_backends[] = {&own_cpu, NULL};
 /* A text of a dict, which keeps it; NULL with an exception. */
 static const char *text_of(PyObject *dict, const char *name) {
   PyObject *value = PyDict_GetItemString(dict, name);
-  if (value) return PyUnicode_AsUTF8AndSize(value, NULL);
+  if (value) return fc_py_text(value);
   PyErr_Format(PyExc_KeyError, "%s", name);
   return NULL;
 }

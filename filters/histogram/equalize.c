@@ -11,9 +11,26 @@ size_t fc_equalize_scratch(const fc_view *out) {
   return MOST_CODES * (sizeof(uint64_t) + sizeof(uint16_t));
 }
 
+static void make_otsu_table(const fc_equalize *e, const uint64_t *counts, uint16_t *table, uint32_t codes) {
+  uint64_t n = 0, sum = 0, n0 = 0, s0 = 0;
+  uint32_t level = codes - 1;
+  double best = 0;
+  for (uint32_t i = 0; i < codes; i++) n += counts[i], sum += i * counts[i];
+  for (uint32_t i = 0; i < codes; i++) {
+    n0 += counts[i], s0 += i * counts[i];
+    const double variance = fc_otsu_variance(n0, s0, n, sum);
+    if (variance > best) best = variance, level = i;
+  }
+  for (uint32_t i = 0; i < codes; i++) table[i] = (uint16_t)fc_otsu_code(i, level, e);
+}
+
 /* Counts become the table. */
 static void make_table(const fc_equalize *e, const uint64_t *counts, uint16_t *table, uint32_t codes) {
   uint64_t all = 0, below = 0, last = 0;
+  if (e->form != FC_EQUALIZE_FLAT) {
+    make_otsu_table(e, counts, table, codes);
+    return;
+  }
   for (uint32_t i = 0; i < codes; i++) {
     all += counts[i];
     if (counts[i]) last = counts[i];

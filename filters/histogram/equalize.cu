@@ -69,6 +69,42 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
+// Counts become Otsu's table: each thread finds the best level of its stretch, the first of the best counts.
+__global__ void __launch_bounds__(THREADS)
+    tabulate_otsu(unsigned *counts, unsigned codes, fc_equalize e, int64_t planes) {
+  __shared__ unsigned long long numbers[THREADS], sums[THREADS];
+  __shared__ double best[THREADS];
+  __shared__ unsigned at[THREADS];
+  const unsigned each = codes / THREADS, first = threadIdx.x * each;
+  for (int64_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
+    unsigned *mine = counts + plane * codes + first;
+    unsigned long long n = 0, s = 0, n0 = 0, s0 = 0;
+    for (unsigned i = 0; i < each; i++)
+      n += mine[i], s += static_cast<unsigned long long>(first + i) * mine[i];
+    numbers[threadIdx.x] = n, sums[threadIdx.x] = s;
+    __syncthreads();
+    n = s = 0;
+    for (unsigned t = 0; t < THREADS; t++) {
+      if (t == threadIdx.x) n0 = n, s0 = s;
+      n += numbers[t], s += sums[t];
+    }
+    double most = 0;
+    unsigned level = codes - 1;
+    for (unsigned i = 0; i < each; i++) {
+      n0 += mine[i], s0 += static_cast<unsigned long long>(first + i) * mine[i];
+      const double variance = fc_otsu_variance(n0, s0, n, s);
+      if (variance > most) most = variance, level = first + i;
+    }
+    best[threadIdx.x] = most, at[threadIdx.x] = level;
+    __syncthreads();
+    most = 0, level = codes - 1;
+    for (unsigned t = 0; t < THREADS; t++)
+      if (best[t] > most) most = best[t], level = at[t];
+    for (unsigned i = 0; i < each; i++) mine[i] = fc_otsu_code(first + i, level, &e);
+    __syncthreads();
+  }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     replace(fc_dev_view in, fc_dev_view out, const unsigned *table, unsigned codes) {
@@ -97,7 +133,10 @@ fc_status launch(const fc_equalize *e, const fc_view *in, const fc_view *out, un
         count<T>,
         dim3(fc_blocks(out->shape[FC_AXIS_X] * rows, THREADS * 16, 1024), fc_blocks(planes, 1, 65535)), block,
         0, stream, fc_dev_view_of(in), counts, codes);
-  if (status == FC_OK)
+  if (status == FC_OK && e->form != FC_EQUALIZE_FLAT)
+    status = fc_launch(tabulate_otsu, dim3(fc_blocks(planes, 1, 65535)), block, 0, stream, counts, codes, *e,
+                       planes);
+  else if (status == FC_OK)
     status = fc_launch(tabulate, dim3(fc_blocks(planes, 1, 65535)), block, 0, stream, counts, codes, e->white,
                        planes);
   if (status == FC_OK)

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * equalize.h - histogram equalisation: each channel of each frame by a table that makes its codes about
- * equally frequent.
+ * equalize.h - tables that follow from a frame's own histogram, channel by channel: histogram equalisation,
+ * which makes codes about equally frequent, and Otsu's threshold, which parts them into two classes.
  *
+ * Equalisation.
  * Of n samples, `last` of which have the largest code, b below a code: that becomes b / (n - last) of white.
  * For a white of 255 it is Pillow's ImageOps.equalize, to the code: (b + step / 2) / step with step = (n -
  * last) / 255, whole numbers all, and nothing changes where step is 0. Other whites: white * b / (n - last),
  * rounded. An even channel stays as it is. Whole numbers: the same bits everywhere.
+ *
+ * Otsu (1979): of all levels the lowest where the variance between the samples up to it and those above it,
+ * n0 n1 (mean0 - mean1)^2, is largest; codes above become white, others 0. An even channel becomes 0. In
+ * double, from whole numbers, a fixed sequence of single roundings: the same bits everywhere.
  *
  * Views: whole frames, u8 or u16, both alike, any strides. Cost: reads memory twice, writes it once.
  */
@@ -18,8 +23,15 @@
 
 FC_BEGIN_DECLS
 
+typedef enum fc_equalize_form {
+  FC_EQUALIZE_FLAT,
+  FC_EQUALIZE_OTSU,
+  FC_EQUALIZE_OTSU_INVERSE
+} fc_equalize_form;
+
 typedef struct fc_equalize {
   uint32_t white; /* 1 to 65535 */
+  int32_t form;   /* fc_equalize_form */
 } fc_equalize;
 
 #ifdef __CUDACC__
@@ -35,6 +47,19 @@ FC_EQUALIZE_FN uint32_t fc_equalize_code(uint32_t code, uint64_t below, uint64_t
   const uint64_t made =
       white == 255 ? (step / 2 + below) / step : (2 * below * white + spread) / (2 * spread);
   return made < white ? (uint32_t)made : white;
+}
+
+/* n^2 times the variance between the classes: `n0` samples whose sum is `s0`, of `n` whose sum is `s`. */
+FC_EQUALIZE_FN double fc_otsu_variance(uint64_t n0, uint64_t s0, uint64_t n, uint64_t s) {
+  if (n0 == 0 || n0 == n) return 0;
+  const double below = (double)n0, above = (double)(n - n0);
+  const double apart = (double)s0 / below - (double)(s - s0) / above;
+  return below * above * (apart * apart);
+}
+
+/* What a code becomes by that level. */
+FC_EQUALIZE_FN uint32_t fc_otsu_code(uint32_t code, uint32_t level, const fc_equalize *e) {
+  return (code > level) == (e->form == FC_EQUALIZE_OTSU) ? e->white : 0;
 }
 
 /* The plain version, which is the CPU's too: two additions and loads a sample. `scratch` is

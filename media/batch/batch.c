@@ -222,6 +222,23 @@ static gboolean check_target(fc_batch *b, GError **error) {
   return TRUE;
 }
 
+/* Words of a name that say something of each output, where several are one file; or {shard}, where they are
+ * not. */
+static gboolean check_words(fc_batch *b, GError **error) {
+  static const char *const of_each[] = {"name", "stem", "ext", "dir", "index"};
+  const char *pattern = b->pattern;
+  if (!fc_pattern_check(pattern, error)) return FALSE;
+  if (b->target == FC_TO_FILES && fc_pattern_has(pattern, "shard"))
+    return fc_fail(error, FC_INVALID, "%s: {shard} is for archives (.tar); a file's number is {index}",
+                   pattern);
+  for (guint i = 0; b->target == FC_TO_SHARDS && i < G_N_ELEMENTS(of_each); i++)
+    if (fc_pattern_has(pattern, of_each[i]))
+      return fc_fail(error, FC_INVALID,
+                     "%s: {%s} is of one output, and an archive holds several; its number is {shard}",
+                     pattern, of_each[i]);
+  return TRUE;
+}
+
 static gboolean choose_target(fc_batch *b, GError **error) {
   const char *output = b->spec.output;
   if (!output) return check_target(b, error);
@@ -235,15 +252,16 @@ static gboolean choose_target(fc_batch *b, GError **error) {
     b->target = FC_TO_SHARDS;
   else if (extension && strcmp(extension, ".npy") == 0 && !fc_pattern_is(path))
     b->target = FC_TO_ARRAY;
+  else if (is_stream(path) && (b->inputs.entries->len > 1 || searched || b->spec.inputs[1]))
+    return fc_fail(error, FC_INVALID,
+                   "standard output takes one output: name a folder (out/), a pattern (out/{stem}.png) or an "
+                   "archive (out.tar)");
   else if (!fc_pattern_is(path) && (b->inputs.entries->len > 1 || searched || b->spec.inputs[1]))
     return fc_fail(error, FC_INVALID,
                    "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with {stem}; "
                    "--concat joins sounds",
                    path, path);
-  if (!fc_pattern_check(path, error)) return FALSE;
-  if (b->target == FC_TO_FILES && fc_pattern_has(path, "shard"))
-    return fc_fail(error, FC_INVALID, "%s: {shard} is for archives (.tar); a file's number is {index}", path);
-  return check_target(b, error);
+  return check_words(b, error) && check_target(b, error);
 }
 
 /* Standard input can only be one archive. */

@@ -114,6 +114,15 @@ static gsize header_of(GBytes *bytes, char **text) {
   return 10 + length;
 }
 
+/* What an array is, of its header's text: (3, 32, 32) of '<f4'. Free with g_free. */
+static char *described(const char *header) {
+  const char *shape = strchr(header, '('), *type = strstr(header, "'descr': ");
+  if (!shape || !type || !strchr(shape, ')')) return g_strdup(header);
+  type += strlen("'descr': ");
+  return g_strdup_printf("%.*s of %.*s", (int)(strchr(shape, ')') + 1 - shape), shape,
+                         (int)strcspn(type, ","), type);
+}
+
 /* With the number of rows ahead of the shape. */
 static gboolean put_npy_header(fc_collect *c, GError **error) {
   const char *shape = strstr(c->like, "'shape': (");
@@ -134,10 +143,11 @@ static gboolean add_row(fc_collect *c, const char *path, GBytes *bytes, GError *
   if (!bytes) return TRUE;
   const gsize begins = header_of(bytes, &header);
   if (!begins) return fc_fail(error, FC_FATAL, "%s: is no array", path);
-  if (c->like && strcmp(c->like, header) != 0)
+  if (c->like && strcmp(c->like, header) != 0) {
+    g_autofree char *is = described(header), *first = described(c->like);
     return fc_fail(error, FC_UNSUPPORTED,
-                   "%s: is %s where the first one is %s: one array holds equal ones only", path, header,
-                   c->like);
+                   "%s: is %s where the first one is %s: one array holds equal ones only", path, is, first);
+  }
   if (!c->like) {
     c->like = g_steal_pointer(&header);
     c->output = fc_output_open(c->pattern, c->flags | FC_OUTPUT_SEEKS, error);

@@ -67,14 +67,16 @@ static void sort_from(GArray *entries, guint first) {
 
 typedef enum item_kind { IS_FILE, IS_FOLDER, IS_OTHER } item_kind;
 
-/* A link to a file is one; a link to a folder is not followed, so that no circle is walked. */
+/* A link to a file is one, also to one that is not there, which is so told; a link to a folder is not
+ * followed, so that no circle is walked. */
 static item_kind kind_of(const char *path, int told) {
   struct stat info;
   if (told == DT_REG) return IS_FILE;
   if (told == DT_DIR) return IS_FOLDER;
   if (told != DT_LNK && told != DT_UNKNOWN) return IS_OTHER;
   if (told == DT_UNKNOWN && lstat(path, &info) == 0 && S_ISDIR(info.st_mode)) return IS_FOLDER;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? IS_FILE : IS_OTHER;
+  const gboolean there = stat(path, &info) == 0;
+  return (there && S_ISREG(info.st_mode)) || (!there && told == DT_LNK) ? IS_FILE : IS_OTHER;
 }
 
 static char *join(const char *folder, const char *name) {
@@ -181,7 +183,8 @@ static gboolean expand_pattern(search *s, const char *pattern, GError **error) {
 
 /* ---- lists --------------------------------------------------------------------- */
 
-/* A path a line; with a NUL in it, a path up to each of them (find -print0). */
+/* A path a line; with a NUL in it, a path up to each of them (find -print0). Editors put a byte order mark
+ * ahead of the first. */
 static gboolean expand_list(fc_inputs *to, const char *name, GError **error) {
   g_autofree char *text = NULL;
   g_autoptr(GError) why = NULL;
@@ -189,11 +192,15 @@ static gboolean expand_list(fc_inputs *to, const char *name, GError **error) {
   const gboolean piped = strcmp(name, "-") == 0;
   if (!g_file_get_contents(piped ? "/dev/stdin" : name, &text, &size, &why)) {
     const char *reason = strrchr(why->message, ':');
-    return fc_fail(error, FC_IO, "@%s: the list cannot be read: %s", name,
-                   reason ? reason + 2 : why->message);
+    g_autofree char *literal = g_strconcat("@", name, NULL);
+    return fc_fail(error, FC_IO, "@%s: the list cannot be read: %s%s%s", name,
+                   reason ? reason + 2 : why->message,
+                   g_file_test(literal, G_FILE_TEST_EXISTS) ? "; the file of that name is ./" : "",
+                   g_file_test(literal, G_FILE_TEST_EXISTS) ? literal : "");
   }
   const char between = memchr(text, '\0', size) ? '\0' : '\n';
-  for (char *line = text, *end = text + size; line < end;) {
+  const gsize mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+  for (char *line = text + mark, *end = text + size; line < end;) {
     char *stop = memchr(line, between, (gsize)(end - line));
     if (!stop) stop = end;
     *stop = '\0';

@@ -65,6 +65,10 @@ class Inputs(Batch):
         self.write("photos/other", "no image")
         self.assertEqual(self.report("-i", "photos", "-o", "out/"),
                          [("photos/a.png", "out/a.png"), ("photos/b.png", "out/b.png")])
+        os.symlink("gone.png", self.path("photos/link.png"))
+        os.symlink("gone.txt", self.path("photos/link.txt"))
+        for pattern in ("photos", "photos/*.png"):
+            self.assertEqual(self.fails(3, "-i", pattern, "-o", "out/"), "photos/link.png: cannot be opened: No such file or directory")
 
     def test_a_folder_and_those_below(self):
         self.tree(["photos/b.png", "photos/x/y/c.png", "photos/x/.h/d.png"])
@@ -106,12 +110,15 @@ class Inputs(Batch):
 
     def test_lists(self):
         self.tree(["a.png", "b c.png", "q/'x'.png", "new\nline.png", "co:lon.png"])
-        self.write("list.txt", "b c.png\r\n\nq/'x'.png\nco:lon.png\n")
+        self.write("list.txt", "\ufeffb c.png\r\n\nq/'x'.png\nco:lon.png\n")
         self.write("zero.txt", b"new\nline.png\0a.png\0")
         self.assertEqual([o for _, o in self.report("-i", "@list.txt", "@zero.txt", "-o", "out/")],
                          ["out/b c.png", "out/'x'.png", "out/co\\:lon.png", "out/new\nline.png", "out/a.png"])
         self.assertEqual(self.outputs("out"), ["'x'.png", "a.png", "b c.png", "co:lon.png", "new\nline.png"])
         self.assertEqual(self.fails(1, "-i", "@none", "-o", "out/"), "@none: the list cannot be read: No such file or directory")
+        self.write("@at.png", image(1))
+        self.assertRegex(self.fails(1, "-i", "@at.png", "-o", "out/"), r"No such file or directory; the file of that name is \./@at\.png\Z")
+        os.remove(self.path("@at.png"))
         self.write("empty.txt", "\n")
         self.assertEqual(self.fails(1, "-i", "@empty.txt", "-o", "out/"), "@empty.txt: the list names no file")
 
@@ -164,7 +171,11 @@ class Outputs(Batch):
                 ('--shard-size: expected a number of samples, or bytes as in 500MB or 2GiB, found "2x"', "-o", "{shard}.tar", "--shard-size", "2x"),
                 ("o.tar: several archives need {shard} in their name, as in out-{shard:06}.tar", "-o", "o.tar", "--shard-size", "1"),
                 ("--shard-size is for archives: -o 'out-{shard:06}.tar'", "-o", "out/{dir}", "--shard-size", "1"),
-                ("{shard}.png: {shard} is for archives (.tar); a file's number is {index}", "-o", "{shard}.png")):
+                ("{shard}.png: {shard} is for archives (.tar); a file's number is {index}", "-o", "{shard}.png"),
+                ("{index}/{shard}.tar: {index} is of one output, and an archive holds several; its number is {shard}",
+                 "-o", "{index}/{shard}.tar"),
+                ("standard output takes one output: name a folder (out/), a pattern (out/{stem}.png) or an archive (out.tar)",
+                 "-o", "-", "--format", "png")):
             self.assertEqual(self.fails(2, "-i", "?/a.png", *arguments), sentence)
         self.assertEqual(self.files(), ["p/a.png", "q/a.png"])
 
@@ -188,7 +199,7 @@ class Outputs(Batch):
         self.tree(["p/a.png", "p/b.png", "p/c.png"])
         self.write("p/bb.png", image(7, 9, 6))
         line = self.fails(3, "-i", "p", "-o", "all.npy")
-        self.assertRegex(line, r"\Ap/bb.png: is .* where the first one is .*: one array holds equal ones only\Z")
+        self.assertRegex(line, r"\Ap/bb.png: is \([\d, ]+\) of '\|u1' where the first one is \([\d, ]+\) of '\|u1': one array holds equal ones only\Z")
         data = self.read("all.npy")
         length = struct.unpack("<H", data[8:10])[0]
         self.assertIn(b"'shape': (3, 6, 8), ", data[10:10 + length])

@@ -343,6 +343,11 @@ class Batches(harness.Case):
         self.succeed("-i", "0.wav", "1.wav", "-o", "out/{stem}-new.npy")
         self.succeed("-i", "2.wav", "-o", "out/{stem}.flac:level=0")
         self.assertEqual(sorted(os.listdir(self.path("out"))), ["0-new.npy", "1-new.npy", "2.flac"])
+        self.succeed("-i", "2.wav", "-o", "made/of/{stem}.npy")
+        self.assertEqual(os.listdir(self.path("made/of")), ["2.npy"])
+        self.assertIn("made/too/2.npy", self.succeed("--dry-run", "-i", "2.wav", "-o", "made/too/{stem}.npy"))
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "not/{stem.wav"), "not/{stem.wav: there is no folder not")
+        self.assertEqual(os.listdir(self.path("made")), ["of"])
 
     def test_part_failed(self):
         self.write("bad.wav", "no sound")

@@ -147,6 +147,17 @@ def equalized(inputs):
     case("gray16", "u16", 0, "equalize", ((2 * below * 65535 + spread) // (2 * spread))[gray16])
 
 
+def parted(inputs):
+    """OpenCV of bytes, scikit-image of 16 bits; of an even image nothing is above."""
+    rgb8, gray16 = inputs["rgb8"], inputs["gray16"]
+    levels = [cv2.threshold(np.ascontiguousarray(rgb8[..., c]), 0, 255, cv2.THRESH_BINARY | cv2.THRESH_OTSU) for c in range(3)]
+    white = np.dstack([made for _, made in levels])
+    case("rgb8", "u8", 0, "otsu", white)
+    case("rgb8", "u8", 0, "otsu:inverse:white=7", np.where(white > 0, 0, 7))
+    case("gray16", "u16", 0, "otsu", np.where(gray16 > filters.threshold_otsu(gray16), 65535, 0))
+    case("gray16", "u8", 0, ["convert:u8", "threshold:-1", "otsu"], np.zeros(gray16.shape))
+
+
 def numbers(array):
     if array.dtype.kind == "f":
         return " ".join(f"{v:.7g}" for v in array.ravel())
@@ -155,7 +166,7 @@ def numbers(array):
 
 def main(out):
     inputs = made_inputs()
-    for make in (normalized, curves, colors, blurs, medians, equalized):
+    for make in (normalized, curves, colors, blurs, medians, equalized, parted):
         make(inputs)
     out.write("# Made by make_pixels.py; see there for what the lines mean.\n")
     for name, image in inputs.items():

@@ -254,6 +254,13 @@ class Plain(unittest.TestCase):
             with self.assertRaises(TypeError):
                 call()
 
+        for call in (lambda: fc.chain("gain:2\0x"), lambda: fc.op("gain", gain="2\0x") and fc.chain(fc.op("gain", gain="2\0x")),
+                     lambda: chain(fc.array([1]), layout="t\0x"), lambda: fc.chain("gain:2", device="cpu\0x")):
+            with self.assertRaisesRegex(ValueError, "null character"):
+                call()
+        with self.assertRaises(OverflowError):
+            fc.chain("gain:2", threads=2**32 + 1)
+
     def test_pickle(self):
         chain = fc.chain("gain:2", fc.op("conv1d", [1, 2]), threads=1)
         again = pickle.loads(pickle.dumps(chain))

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* otsu.c - the operator otsu: a threshold that an image's own histogram tells; the work is
+ * filters/histogram/equalize.h. */
+#include "plugins/equalize.h"
+
+enum { TYPE, WHITE };
+
+const fc_arg *equalize_white(const void *instance) {
+  return ((const fc_arg *const *)instance)[WHITE];
+}
+
+int32_t equalize_form(const void *instance) {
+  return (int32_t)((const fc_arg *const *)instance)[TYPE]->ints[0];
+}
+
+static const fc_operator otsu_operator = {
+    .size = sizeof(fc_operator),
+    .name = "otsu",
+    .summary = "tell bright from dark by a level that each image tells itself",
+    .doc =
+        "Threshold by Otsu's method: samples above the level become white, others 0, where the level is the "
+        "one that parts the histogram into the two classes that are furthest apart for their spread, as "
+        "OpenCV's THRESH_OTSU and scikit-image's threshold_otsu find it. Each channel of each frame has its "
+        "own level; gray ahead of it makes one of them. An image of one value becomes 0.\n\n"
+        "    -p gray -p otsu\n"
+        "    -p gray -p gauss:1 -p otsu     of a noisy image\n\n"
+        "Codes of 8 and 16 bits are counted; what operators before it made is rounded to them. threshold "
+        "takes a level that is known.",
+    .examples = FC_TEXTS("otsu", "otsu:inverse", "otsu:white=200"),
+    FC_OPERATOR_PARAMS(
+        FC_ENUM_PARAM(FC_PARAM_MAIN, "type", "What becomes of samples.", "binary",
+                      FC_CHOICES(FC_CHOICE(FC_EQUALIZE_OTSU, "binary", "white where above the level, else 0"),
+                                 FC_CHOICE(FC_EQUALIZE_OTSU_INVERSE, "inverse",
+                                           "0 where above the level, else white"))),
+        WHITE_PARAM),
+    EQUALIZE_OPERATOR,
+};
+SINGLE_OPERATOR_PLUGIN("otsu", otsu_operator)
