@@ -90,6 +90,104 @@ static void test_there_and_back(place *p, gconstpointer data) {
   }
 }
 
+static double largest(const float *samples) {
+  double most = 0;
+  for (int i = 0; i < FRAMES * CHANNELS; i++) most = MAX(most, fabs((double)samples[i]));
+  return most;
+}
+
+/* What is measured before it is changed is opened twice, and both times read from its beginning. */
+static void test_two_passes(place *p, gconstpointer data) {
+  float in[FRAMES * CHANNELS], out[FRAMES * CHANNELS];
+  for (int i = 0; i < FRAMES * CHANNELS; i++) in[i] = (float)(i * 7919 % 30000 - 15000) / 65536;
+  in[FRAMES * CHANNELS - 1] = 0.25F;
+  fc_view from = view_of(in, FC_F32, FRAMES, CHANNELS), to = view_of(out, FC_F32, FRAMES, CHANNELS);
+  g_autoptr(fc_chain) copy = parse(p, "gain:1"), loud = parse(p, "loudnorm:peak=0.5");
+  g_autoptr(GError) error = NULL;
+  const fc_format meaning = {.size = sizeof meaning, .rate = 8000};
+  fc_options options = FC_OPTIONS_INIT;
+  options.meaning = &meaning, options.chunk = 700;
+  g_assert_true(fc_chain_save_file(copy, &from, p->file, &options, NULL, &error));
+  g_assert_no_error(error);
+  g_autofree char *content = NULL;
+  gsize bytes;
+  g_assert_true(g_file_get_contents(p->file, &content, &bytes, NULL));
+  for (int way = 0; way < 4; way++) {
+    memset(out, 0, sizeof out);
+    g_autoptr(fc_loader) load = way == 0   ? fc_chain_load_file(loud, p->file, &options, &error)
+                                : way == 1 ? fc_chain_load_bytes(loud, content, bytes, NULL, &error)
+                                           : NULL;
+    g_assert_no_error(error);
+    if (load)
+      g_assert_true(fc_loader_run(load, &to, NULL, &error));
+    else if (way == 2)
+      g_assert_true(fc_chain_run_host(loud, &from, &to, &options, NULL, &error));
+    else {
+      g_assert_true(fc_chain_save_file(loud, &from, p->file, &options, NULL, &error));
+      g_autoptr(fc_loader) again = fc_chain_load_file(copy, p->file, NULL, &error);
+      g_assert_true(fc_loader_run(again, &to, NULL, &error));
+    }
+    g_assert_no_error(error);
+    g_assert_cmpfloat_with_epsilon(largest(out), 0.5, 1e-6);
+    g_assert_cmpfloat_with_epsilon((double)out[1] / (double)in[1], 2, 1e-4);
+  }
+}
+
+/* A picture of some of a batch makes nothing else, and all of it can be run afterwards. */
+static gboolean count_file(const fc_batch_file *file, void *data) {
+  *(int *)data += file->why == NULL;
+  return TRUE;
+}
+
+static int run_batch(place *p, const char *input, const char *output, const char *picture) {
+  const char *const inputs[] = {input, NULL};
+  const fc_batch_spec spec = {.size = sizeof spec, .inputs = inputs, .output = output};
+  const fc_options options = FC_OPTIONS_INIT;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_chain) chain = parse(p, "gain:0.5");
+  g_autoptr(fc_batch) batch = fc_batch_new(chain, &spec, &options, &error);
+  g_assert_no_error(error);
+  int done = 0;
+  if (picture) {
+    g_assert_true(fc_batch_preview(batch, 1, picture, &error));
+    g_assert_no_error(error);
+    g_autofree char *folder = g_path_get_dirname(output);
+    g_assert_false(g_file_test(folder, G_FILE_TEST_EXISTS));
+  }
+  g_assert_cmpint((int)fc_batch_run(batch, count_file, &done, &error), ==, 0);
+  g_assert_no_error(error);
+  return done;
+}
+
+static void remove_all(const char *path) {
+  g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+  for (const char *name; dir && (name = g_dir_read_name(dir));) {
+    g_autofree char *inner = g_build_filename(path, name, NULL);
+    remove_all(inner);
+  }
+  g_remove(path);
+}
+
+static void test_preview_and_run(place *p, gconstpointer data) {
+  float in[FRAMES * CHANNELS] = {0};
+  fc_view from = view_of(in, FC_F32, FRAMES, CHANNELS);
+  g_autoptr(fc_chain) copy = parse(p, "gain:1");
+  g_autoptr(GError) error = NULL;
+  const fc_format meaning = {.size = sizeof meaning, .rate = 8000};
+  fc_options options = FC_OPTIONS_INIT;
+  options.meaning = &meaning;
+  g_assert_true(fc_chain_save_file(copy, &from, p->file, &options, NULL, &error));
+  g_assert_no_error(error);
+  g_autofree char *tar = g_build_filename(p->folder, "x.tar", NULL),
+                  *out = g_build_filename(p->folder, "out/{name}", NULL),
+                  *sheet = g_build_filename(p->folder, "sheet.png", NULL);
+  g_assert_cmpint(run_batch(p, p->file, tar, NULL), ==, 1);
+  g_assert_cmpint(run_batch(p, tar, out, sheet), ==, 1);
+  g_autofree char *made = g_build_filename(p->folder, "out", NULL);
+  g_assert_true(g_file_test(made, G_FILE_TEST_IS_DIR));
+  remove_all(p->folder);
+}
+
 static void test_generator(place *p, gconstpointer data) {
   g_autoptr(fc_chain) chain = parse(p, "tone:square:freq=1000:rate=8000:length=16:level=1");
   g_autoptr(GError) error = NULL;
@@ -204,6 +302,8 @@ static void test_no_device(place *p, gconstpointer data) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add("/between/there-and-back", place, NULL, set_up, test_there_and_back, tear_down);
+  g_test_add("/between/two-passes", place, NULL, set_up, test_two_passes, tear_down);
+  g_test_add("/between/preview-and-run", place, NULL, set_up, test_preview_and_run, tear_down);
   g_test_add("/between/generator", place, NULL, set_up, test_generator, tear_down);
   g_test_add("/between/failures", place, NULL, set_up, test_failures, tear_down);
   g_test_add("/between/clone", place, NULL, set_up, test_clone, tear_down);
