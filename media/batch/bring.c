@@ -131,9 +131,9 @@ static fc_task *next_member(fc_batch *b) {
     if (b->target == FC_TO_ARRAY && !is_media(path)) continue;
     fc_task *task = member_task(b, path);
     if (!task) continue;
-    task->bytes = size;
     if (task->why) return task; /* it has no place; those behind it may have */
     task->content = fc_tar_content(b->tar, most, &task->why);
+    if (task->content) task->bytes = size; /* else it is what a header says, which may be anything */
     if (task->content || g_error_matches(task->why, FC_ERROR, FC_UNSUPPORTED)) return task;
     fc_task *last = failed_task(b->index, b->tar_name, g_steal_pointer(&task->why));
     fc_task_free(task);
