@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -327,6 +328,14 @@ static gboolean make_folder(work *w, GError **error) {
   return FALSE;
 }
 
+/* All that are joined are open at a time: as many as the system allows, not as many as it begins with. */
+static void allow_files(void) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static void fill_options(work *w) {
   const arguments *a = w->args;
   fc_options how = FC_OPTIONS_INIT;
@@ -351,6 +360,7 @@ static void fill_options(work *w) {
     w->followers = g_new0(const char *, a->inputs->len);
     memcpy(w->followers, a->inputs->pdata + 1, (a->inputs->len - 1) * sizeof *w->followers);
     how.followers = w->followers;
+    allow_files();
   }
   w->options = how;
 }

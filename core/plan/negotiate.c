@@ -205,7 +205,9 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
     side->border = need->border, side->border_code = code_of(need->border, need->border_value, &side->format);
     if (!check_need(ps->name, &side->format, out, side->reach, &side->border, error)) return FALSE;
   }
-  return check_terms(ps, &plan->links[s], out, error);
+  if (!check_terms(ps, &plan->links[s], out, error)) return FALSE;
+  fc_plan_set_white(out);
+  return TRUE;
 }
 
 /* A rate that a generator is asked at first, where its arguments have times: it says its own. */

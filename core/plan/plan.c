@@ -115,18 +115,17 @@ static void choose_axis(fc_plan *plan, const fc_plan_query *query) {
 
 /* ---- making plans --------------------------------------------------------- */
 
-/* Codes that come in have a white of their own: the largest of their type. */
-static void set_white(fc_format *in) {
+void fc_plan_set_white(fc_format *f) {
   static const double largest[FC_DTYPE_COUNT] = {
       [FC_U8] = 255, [FC_I16] = 32767, [FC_U16] = 65535, [FC_I32] = 2147483647.0};
-  if (in->kind != FC_AUDIO && in->white == 0) in->white = largest[in->dtype];
+  if (f->kind != FC_AUDIO && f->white == 0) f->white = largest[f->dtype];
 }
 
 fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **error) {
   fc_plan *plan = make_plan(chain);
   const fc_options *o = query->options;
   if (query->in)
-    plan->links[0] = *query->in, set_white(&plan->links[0]);
+    plan->links[0] = *query->in, fc_plan_set_white(&plan->links[0]);
   else
     plan->links[0] = (fc_format){.size = sizeof(fc_format), .kind = FC_AUDIO, .dtype = FC_F32, .bits = 24};
   plan->compute = o && o->precision >= 0 ? o->precision : query->in && needs_f64(query->in) ? FC_F64 : FC_F32;

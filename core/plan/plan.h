@@ -166,6 +166,10 @@ gint64 fc_plan_past(const fc_plan *plan, guint s);
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
 void fc_plan_side_capacity(const fc_plan *plan, guint side, gint64 capacity[FC_AXES]);
 
+/* Codes that come in, or that a stage makes of what is none (a picture of sound), have a white of their own:
+ * the largest of their type. */
+void fc_plan_set_white(fc_format *format);
+
 /* How far the first output element looks ahead, in elements of input, with the block that it must come with.
  */
 gint64 fc_plan_ahead(const fc_plan *plan);

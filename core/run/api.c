@@ -60,6 +60,7 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
 
 typedef struct attempt {
   const char *input, *output; /* files, */
+  GBytes *content;            /* or what one holds, */
   const fc_view *in, *out;    /* or views */
   fc_opened *opened;          /* or what has been opened for a load */
   fc_chain *chain;
@@ -266,6 +267,8 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 
 struct fc_loader {
   fc_chain *chain;
+  char *input; /* what is read again for measurements */
+  GBytes *content;
   fc_options options;
   fc_opened *opened;
   fc_plan *plan;
@@ -275,6 +278,8 @@ void fc_loader_free(fc_loader *load) {
   if (!load) return;
   if (load->plan) fc_plan_unref(load->plan);
   fc_opened_free(load->opened);
+  g_free(load->input);
+  g_clear_pointer(&load->content, g_bytes_unref);
   g_free(load);
 }
 
@@ -282,6 +287,10 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
                             GError **error) {
   g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
   load->chain = chain, load->options = fc_full_options(options);
+  if (fc_passes_count(chain)) {
+    load->input = g_strdup(input);
+    if (content) load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
+  }
   load->opened = fc_opened_load(chain, input, content, &load->options, error);
   if (!load->opened || !fc_opened_know_end(load->opened, error)) return NULL;
   load->plan = fc_opened_plan(load->opened, FALSE, error);
@@ -302,9 +311,18 @@ const fc_format *fc_loader_format(const fc_loader *load) {
   return &load->plan->links[load->plan->n];
 }
 
+/* Reads it from another opening, for what the chain measures of it. */
+static gboolean measure_load(attempt *a, GError **error) {
+  fc_opened *opened = fc_opened_load(a->chain, a->input, a->content, a->options, error);
+  gboolean ok = opened && run_opened(a, opened, error);
+  fc_opened_free(opened);
+  return ok;
+}
+
 /* The source is read as it goes: what fails under way is not started over. */
 static gboolean run_load_once(attempt *a, GError **error) {
   fc_opened *opened = a->opened;
+  if (!a->out) return measure_load(a, error);
   opened->sink = fc_memory_sink_new(a->out);
   gboolean ok = run_opened(a, opened, error);
   a->again = FALSE;
@@ -317,7 +335,7 @@ gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, 
   if (!fc_check_view(out, &to, "output", FALSE, error)) return FALSE;
   if (load->opened->sink) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
   if (!check_shape(load->plan, &to, error)) return FALSE;
-  attempt a = {.out = &to, .opened = load->opened};
+  attempt a = {.input = load->input, .content = load->content, .out = &to, .opened = load->opened};
   const char *name = load->opened->source ? load->opened->source->name : "the chain";
   return run_attempt(load->chain, &a, &load->options, run_load_once, name, result, error);
 }
@@ -472,7 +490,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
 
 static fc_run *make_device_run(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                const fc_options *o, GError **error) {
-  if (!fc_passes_check(chain, FALSE, "a caller's stream", error)) return NULL;
+  if (!fc_passes_check(chain, 0, FALSE, "a caller's stream", error)) return NULL;
   fc_opened *opened = fc_opened_views(chain, in, out, o, error);
   g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
   fc_run *run = NULL;

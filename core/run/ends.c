@@ -49,6 +49,15 @@ static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc
   return context->media->open_source(context, input->path, &side, error);
 }
 
+/* Whether stages from `from` on that measure before they change can read this file again: a file, not what
+ * comes through a pipe. */
+static gboolean check_again(const fc_opened *o, guint from, const char *file, const fc_source *source,
+                            GError **error) {
+  const gboolean again = strcmp(file, "-") != 0 && !g_str_has_prefix(file, "-:") &&
+                         g_file_test(source->name, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
+  return fc_passes_check(o->chain, from, again, "an input that can be read once only", error);
+}
+
 static gboolean open_sides(fc_opened *o, GError **error) {
   fc_chain *chain = o->chain;
   guint n = 0;
@@ -64,6 +73,7 @@ static gboolean open_sides(fc_opened *o, GError **error) {
       o->sides[o->n_sides] = source;
       o->side_formats[o->n_sides] = &source->format;
       o->side_names[o->n_sides++] = source->name;
+      if (stage->inputs[k].path && !check_again(o, i, stage->inputs[k].path, source, error)) return FALSE;
     }
   return TRUE;
 }
@@ -80,23 +90,17 @@ static fc_opened *check(fc_opened *o, gboolean ok) {
   return NULL;
 }
 
-/* A file, not what comes through a pipe. */
-static gboolean can_be_read_again(const char *input, const fc_source *source) {
-  return strcmp(input, "-") != 0 && !g_str_has_prefix(input, "-:") &&
-         g_file_test(source->name, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
-}
-
 /* The inputs that follow the first, as one source with it. */
 static gboolean join_followers(fc_opened *o, GError **error) {
   fc_context *context = o->chain->context;
+  fc_options options = *o->options;
+  options.in_bytes = NULL; /* they are the first one's */
   g_autoptr(GPtrArray) sources = g_ptr_array_new();
   g_ptr_array_add(sources, g_steal_pointer(&o->source));
   for (const char *const *next = o->options->followers; *next; next++) {
-    fc_source *source = context->media->open_source(context, *next, o->options, error);
-    if (source) {
-      g_ptr_array_add(sources, source);
-      continue;
-    }
+    fc_source *source = context->media->open_source(context, *next, &options, error);
+    if (source) g_ptr_array_add(sources, source);
+    if (source && check_again(o, 0, *next, source, error)) continue;
     for (guint i = 0; i < sources->len; i++) {
       source = g_ptr_array_index(sources, i);
       source->free(source);
@@ -118,9 +122,7 @@ static gboolean open_files(fc_opened *o, const char *input, const char *output, 
     o->source = context->media->open_source(context, input, o->options, error);
     if (!o->source) return FALSE;
     o->format = o->source->format, o->has_input = TRUE;
-    if (!fc_passes_check(o->chain, can_be_read_again(input, o->source), "an input that can be read once only",
-                         error))
-      return FALSE;
+    if (!o->options->in_bytes && !check_again(o, 0, input, o->source, error)) return FALSE;
   }
   if (output && !(o->sink = context->media->open_sink(context, output, o->options, o->source, error)))
     return FALSE;
@@ -180,7 +182,7 @@ static gboolean open_load(fc_opened *o, const char *input, GBytes *content, GErr
     return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
   else
     return open_sides(o, error);
-  if (!o->source) return FALSE;
+  if (!o->source || (!content && !check_again(o, 0, input, o->source, error))) return FALSE;
   o->format = o->source->format, o->has_input = TRUE;
   return open_sides(o, error);
 }

@@ -77,8 +77,8 @@ fc_source *fc_joined_source(fc_source **sources, guint n, GError **error) {
     all->dtype = common_dtype(all->dtype, f->dtype);
     all->bits = MAX(all->bits, f->bits);
     if (all->channels != f->channels) all->channels = 0;
-    gint64 *extent = &all->extent[FC_AXIS_X];
-    *extent = *extent < 0 || f->extent[FC_AXIS_X] < 0 ? FC_UNKNOWN : *extent + f->extent[FC_AXIS_X];
+    gint64 *extent = &all->extent[FC_AXIS_X], more = f->extent[FC_AXIS_X];
+    *extent = *extent < 0 || more < 0 || *extent > G_MAXINT64 - more ? FC_UNKNOWN : *extent + more;
   }
   for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype);
   if (ok) return &me->base;

@@ -15,8 +15,9 @@ guint fc_passes_count(const fc_chain *chain) {
   return n;
 }
 
-gboolean fc_passes_check(const fc_chain *chain, gboolean again, const char *what, GError **error) {
-  for (guint i = 0; i < chain->n && !again; i++)
+gboolean fc_passes_check(const fc_chain *chain, guint from, gboolean again, const char *what,
+                         GError **error) {
+  for (guint i = from; i < chain->n && !again; i++)
     if (passes_of(&chain->stages[i]))
       return fc_fail(
           error, FC_INVALID,
@@ -25,12 +26,15 @@ gboolean fc_passes_check(const fc_chain *chain, gboolean again, const char *what
   return TRUE;
 }
 
+/* Where the arguments have times, each rate has an instance; those that are made later begin with pass 0. */
 static void begin(fc_chain *chain, guint stage, int pass) {
   fc_stage *s = &chain->stages[stage];
   const fc_two_passes *passes = passes_of(s);
   if (!passes) return;
   fc_enter_operator(s->op->name);
-  passes->begin(s->self, pass);
+  if (!fc_stage_is_timed(s)) passes->begin(s->self, pass);
+  for (guint i = 0; s->instances && i < s->instances->len; i++)
+    passes->begin(((const fc_instance *)g_ptr_array_index(s->instances, i))->self, pass);
   fc_enter_operator(NULL);
 }
 

@@ -14,10 +14,9 @@ G_BEGIN_DECLS
 
 /* How many such stages there are. */
 guint fc_passes_count(const fc_chain *chain);
-/* FALSE, with a sentence about such a stage, where there is one and the signal - `what` - cannot be had
- * again.
- */
-gboolean fc_passes_check(const fc_chain *chain, gboolean again, const char *what, GError **error);
+/* FALSE, with a sentence about such a stage, where there is one from stage `from` on, whose measurements read
+ * the signal - `what` - and it cannot be had again. */
+gboolean fc_passes_check(const fc_chain *chain, guint from, gboolean again, const char *what, GError **error);
 
 /* Runs the chain as it is when called, for its measurements. */
 typedef gboolean (*fc_passes_fn)(void *data, GError **error);

@@ -111,7 +111,7 @@ static gboolean start(fc_session *s, const fc_format *in, int dtype, GError **er
   memcpy(&format, in, MIN(in->size, sizeof format));
   format.size = sizeof format, format.layout = FC_INTERLEAVED;
   format.extent[fc_stream_axis(format.kind)] = FC_UNKNOWN;
-  if (!fc_passes_check(s->chain, FALSE, "a session", error)) return FALSE;
+  if (!fc_passes_check(s->chain, 0, FALSE, "a session", error)) return FALSE;
   s->opened = fc_opened_formats(s->chain, &format, dtype, &s->options, error);
   s->plan = s->opened ? fc_opened_plan(s->opened, TRUE, error) : NULL;
   if (!s->plan) return FALSE;

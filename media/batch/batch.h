@@ -52,6 +52,8 @@ gboolean fc_batch_is_archive(const fc_batch *batch, const char *path);
 
 /* fc_tasks.next: the next task of this part of the batch that is not there yet. */
 fc_task *fc_batch_bring(void *batch);
+/* The first one is brought again. */
+void fc_batch_rewind(fc_batch *batch);
 /* A path in a folder that is to be there; FALSE with an error. */
 gboolean fc_batch_need_folder(fc_batch *batch, const char *path, GError **error);
 

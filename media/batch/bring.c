@@ -51,7 +51,7 @@ static fc_task *failed_task(gint64 index, const char *input, GError *why) {
 
 /* Puts a folder there, and tells of what was there before: then FALSE. */
 static gboolean is_wanted(fc_batch *b, const fc_task *task, GError **error) {
-  if (b->target != FC_TO_FILES || !task->output) return TRUE;
+  if (b->target != FC_TO_FILES || !task->output || !b->folders) return TRUE; /* the last: a preview */
   g_autofree char *path = task->pass ? g_strdup(task->output) : fc_file_split(task->output, FALSE, NULL);
   if (!fc_batch_need_folder(b, path, error)) return TRUE;
   if (b->written && !g_hash_table_add(b->written, g_strdup(path)))
@@ -131,10 +131,10 @@ static fc_task *next_member(fc_batch *b) {
     if (b->target == FC_TO_ARRAY && !is_media(path)) continue;
     fc_task *task = member_task(b, path);
     if (!task) continue;
-    if (!task->why) task->content = fc_tar_content(b->tar, most, &task->why);
-    task->bytes = size;
+    if (task->why) return task; /* it has no place; those behind it may have */
+    task->content = fc_tar_content(b->tar, most, &task->why);
+    if (task->content) task->bytes = size; /* else it is what a header says, which may be anything */
     if (task->content || g_error_matches(task->why, FC_ERROR, FC_UNSUPPORTED)) return task;
-    if (g_error_matches(task->why, FC_ERROR, FC_INVALID)) return task;
     fc_task *last = failed_task(b->index, b->tar_name, g_steal_pointer(&task->why));
     fc_task_free(task);
     end_archive(b);
@@ -161,6 +161,11 @@ static fc_task *listed_task(fc_batch *b, const fc_entry *entry, gint64 index) {
   fc_task *task = task_of(b, &named, entry->options, entry->found, FALSE);
   task->input = fc_entry_text(entry);
   return checked(b, task);
+}
+
+void fc_batch_rewind(fc_batch *b) {
+  end_archive(b);
+  b->entry = 0, b->index = 0;
 }
 
 fc_task *fc_batch_bring(void *batch) {

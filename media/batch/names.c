@@ -79,6 +79,12 @@ static char *folder_of(const fc_named *named) {
   return g_strdup(kept->str);
 }
 
+/* A name that would lead out of its folder is one no more. */
+static char *safe(char *name) {
+  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) memset(name, '_', strlen(name));
+  return name;
+}
+
 static char *value_of(const char *word, const char *digits, const fc_named *named) {
   if (is_number(word))
     return g_strdup_printf("%0*" G_GINT64_FORMAT, digits ? (int)g_ascii_strtoll(digits, NULL, 10) : 1,
@@ -86,9 +92,9 @@ static char *value_of(const char *word, const char *digits, const fc_named *name
   if (strcmp(word, "dir") == 0) return folder_of(named);
   const char *slash = strrchr(named->path, '/'), *name = slash ? slash + 1 : named->path;
   const char *dot = strrchr(name, '.');
-  if (strcmp(word, "name") == 0) return g_strdup(name);
+  if (strcmp(word, "name") == 0) return safe(g_strdup(name));
   if (strcmp(word, "ext") == 0) return g_strdup(dot && dot != name ? dot + 1 : "");
-  return dot && dot != name ? g_strndup(name, (gsize)(dot - name)) : g_strdup(name);
+  return safe(dot && dot != name ? g_strndup(name, (gsize)(dot - name)) : g_strdup(name));
 }
 
 char *fc_pattern_fill(const char *pattern, const fc_named *named) {

@@ -204,5 +204,6 @@ gboolean fc_batch_preview(fc_batch *b, gint64 n, const char *path, GError **erro
   const gboolean ok =
       drawn ? put(&s, path, b, error) : fc_fail(error, FC_IO, "%s: there is nothing to show", path);
   g_free(s.pixels);
+  fc_batch_rewind(b);
   return ok;
 }

@@ -150,7 +150,9 @@ static gint64 size_of(const fc_task *task) {
 static gboolean is_done(fc_task *task, void *data) {
   fc_batch *b = data;
   const gboolean was_failed = task->why != NULL;
-  if (b->collect)
+  if (b->error && !task->why) /* what was under way when all had to end comes to nothing */
+    task->why = g_error_copy(b->error);
+  else if (b->collect && !b->error)
     collect(b, task);
   else if (task->pass && !task->why && task->output)
     write_passed(b, task);

@@ -84,7 +84,7 @@ static gboolean fail_cut(const fc_tar_reader *tar, GError **error) {
 static gboolean jump(fc_tar_reader *tar, gint64 size) {
   fc_reader *reader = &tar->reader;
   const gint64 held = (gint64)(reader->end - reader->start);
-  if (!tar->input->seekable || size < held + FC_READER_BLOCK || reader->position + size > tar->input->size ||
+  if (!tar->input->seekable || size < held + FC_READER_BLOCK || size > tar->input->size - reader->position ||
       lseek(tar->input->fd, size - held, SEEK_CUR) < 0)
     return FALSE;
   reader->start = reader->end = 0;

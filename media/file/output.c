@@ -465,7 +465,12 @@ static gboolean hand_over(fc_output *output) {
   const gsize size = (gsize)output->written;
   g_autofree guint8 *data = g_try_malloc(MAX(size, 1));
   errno = ENOMEM;
-  if (!data || pread(output->fd, data, size, 0) != (gssize)size) return FALSE;
+  if (!data) return FALSE;
+  for (gsize done = 0; done < size;) {
+    const gssize got = pread(output->fd, data + done, size - done, (off_t)done); /* 2 GB at most */
+    if (got <= 0 && !(got < 0 && errno == EINTR)) return FALSE;
+    if (got > 0) done += (gsize)got;
+  }
   *output->kept = g_bytes_new_take(g_steal_pointer(&data), size);
   return TRUE;
 }

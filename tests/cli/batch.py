@@ -465,6 +465,28 @@ class Archives(Batch):
         self.assertEqual(self.outputs("o"), ["deep/a/b.txt", "deep/abs.png", "deep/up.png"])
         self.succeed("-i", "in.tar", "-o", "x.tar")
         self.assertEqual([n for n, _ in self.members("x.tar")], ["up.png", "abs.png", "a/b.txt"])
+        self.tar("dots.tar", [("...png", image(1))])
+        self.succeed("-i", "dots.tar", "-o", "p/deep/{stem}/x.png")
+        self.assertEqual(self.outputs("p"), ["deep/__/x.png"])
+
+    def test_a_member_without_a_place(self):
+        """One whose folder cannot be made fails alone."""
+        self.tar("in.tar", [("a/b.png", image(1)), ("c.png", image(2))])
+        os.mkdir(self.path("o"))
+        self.write("o/a", "a file")
+        self.assertIn("the folder cannot be made", self.fails(3, "-i", "in.tar", "-o", "o/"))
+        self.assertEqual(self.outputs("o"), ["a", "c.png"])
+
+    def test_a_size_that_no_file_has(self):
+        self.tar("in.tar", [("a.png", image(1))], format=tarfile.PAX_FORMAT, pax_headers={})
+        info = tarfile.TarInfo("a.txt")
+        info.pax_headers = {"size": str(2**63 - 1)}
+        head = info.tobuf(tarfile.PAX_FORMAT)
+        self.write("huge.tar", head + bytes(5 << 20))
+        for output in ("o/", "all.npy"):
+            done = self.run_command("-i", "huge.tar", "-o", output)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertNotIn("runtime error", done.stderr)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import os
 import re
 import select
 import subprocess
+import tarfile
 import time
 
 import harness
@@ -121,12 +122,34 @@ class Loudnorm(Case):
                 self.succeed("-i", name, "-p", "loudnorm:peak=-2dBFS", "-o", "again.wav", *how)
                 self.assertEqual(self.read("again.wav"), self.read(f"out/{name}"))
 
+    def test_joined_and_members(self):
+        """What is joined is measured as one sound; members of archives are there to be read again."""
+        self.succeed("-p", "tone:sine:freq=1000:length=9600:channels=2:rate=48000:level=-9dB", "-o", "b.wav")
+        self.succeed("--concat", "-i", "in.wav", "b.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "out.wav", "--report", "r.json")
+        self.assertAlmostEqual(self.measured("r.json")["gain"], 7, delta=0.01)
+        with tarfile.open(self.path("in.tar"), "w") as archive:
+            archive.add(self.path("in.wav"), "in.wav")
+        self.succeed("-i", "in.tar", "-p", "loudnorm:peak=-2dBFS", "-o", "out/")
+        self.succeed("-i", "in.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "one.wav")
+        self.assertEqual(self.read("out/in.wav"), self.read("one.wav"))
+
+    def test_a_side_through_a_pipe(self):
+        """A further input is read again for what stands behind it, not for what stands before."""
+        side = self.read("in.wav")
+        for stages, fits in ((("mixin:/dev/stdin", "loudnorm:-20"), False), (("loudnorm:-20", "mixin:/dev/stdin"), True)):
+            done = self.run_command("-i", "in.wav", "-p", stages[0], "-p", stages[1], "-o", "out.wav", input=side, text=False)
+            self.assertEqual(done.returncode, 0 if fits else 2, done.stderr)
+            self.assertEqual(b"name a file" in done.stderr, not fits)
+
     def test_says_and_refuses(self):
         self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run"))
         plan = json.loads(self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run", "--json"))
         self.assertEqual(plan["passes"], 2)
         with open(self.path("in.wav"), "rb") as file:
             self.assertIn("name a file", self.fails(2, "-i", "-", "-p", "loudnorm:-20", "-o", "out.wav", stdin=file))
+        with open(self.path("in.wav"), "rb") as file:
+            self.assertIn("name a file", self.fails(2, "--concat", "-i", "in.wav", "-", "-p", "loudnorm:-20",
+                                                    "-o", "out.wav", stdin=file))
         self.assertIn("give loudness", self.fails(2, "-i", "in.wav", "-p", "loudnorm", "-o", "out.wav"))
         done = self.run_command("-p", "tone:silence", "-p", "loudnorm:-20", "-o", "out.wav")
         self.assertEqual(done.returncode, 0)

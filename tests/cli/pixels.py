@@ -60,6 +60,16 @@ class Goldens(harness.Case):
                 self.assertLessEqual(worst, float(tolerance))
 
 
+class White(harness.Case):
+    def test_of_pictures_of_sound(self):
+        """What an operator has made codes of has their white, also when floats have been made of it since."""
+        harness.write_wav(self.path("in.wav"), harness.tone(8000))
+        for picture in ("spectrogram", "waveform"):
+            for name, gamma in (("a.png", "gamma:0.5"), ("b.png", "gamma:0.5:white=255")):
+                self.succeed("-i", "in.wav", "-p", picture, "-p", "gauss:1", "-p", gamma, "-o", name)
+            self.assertEqual(self.read("a.png"), self.read("b.png"))
+
+
 class Histogram(harness.Case):
     def test_counts(self):
         """A bin a code, counted here; and of eight bins, with what lies outside."""

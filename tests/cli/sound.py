@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Sound as people who come from sox and ffmpeg edit it: times, rates, fades, several files to one."""
 import math
+import resource
 
 import harness
 
@@ -185,6 +186,13 @@ class Concatenation(harness.Case):
         self.assertEqual(harness.read_wav(self.path("cut.wav"))[0], [699, 900, 901])
         self.succeed("--concat", "-i", "a.wav", "-o", "one.wav")
         self.assertEqual(harness.read_wav(self.path("one.wav"))[0], counting(700))
+
+    def test_more_than_may_be_open_at_first(self):
+        few = (30, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        harness.write_wav(self.path("one.wav"), counting(2), rate=8000)
+        self.succeed("--concat", "-i", *["one.wav"] * 60, "-o", "out.wav",
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few))
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], counting(2) * 60)
 
     def test_a_stream_among_them(self):
         stream = harness.open_wav_header(1, 8000) + self.read("b.wav")[44:]

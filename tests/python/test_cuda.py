@@ -107,6 +107,9 @@ class Gpu(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if not fc.has_cuda:
+        print("this build has no CUDA backend")
+        sys.exit(77)
     try:
         DRIVER = Driver()
     except OSError as reason:
