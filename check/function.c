@@ -16,13 +16,20 @@
 /* Compilations; each takes some tenths of a second. */
 #define MOST_TEXTS 12
 
-/* What the host gives a text (device_function.h), and a loop around it. */
+/* What the host gives a text (device_function.h), CUDA's functions for the bits of a double, and a loop
+ * around it. */
 static const char begin_text[] =
     "#include <cmath>\n#include <cstring>\n#define FC_DEVICE inline\n"
     "template <typename F> inline F fc_at_least(F v, F low) { return v < low ? low : v; }\n"
     "template <typename F> inline F fc_at_most(F v, F high) { return v > high ? high : v; }\n"
     "inline float fc_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
-    "inline double fc_fma(double a, double b, double c) { return fma(a, b, c); }\n";
+    "inline double fc_fma(double a, double b, double c) { return fma(a, b, c); }\n"
+    "inline unsigned long long bits_of(double v) { unsigned long long b; memcpy(&b, &v, 8); return b; }\n"
+    "inline int __double2hiint(double v) { return (int)(bits_of(v) >> 32); }\n"
+    "inline int __double2loint(double v) { return (int)bits_of(v); }\n"
+    "inline double __hiloint2double(int high, int low) {\n"
+    "  const unsigned long long b = (unsigned long long)(unsigned)high << 32 | (unsigned)low;\n"
+    "  double v; memcpy(&v, &b, 8); return v;\n}\n";
 static const char samples_text[] = "    to[i] = f(from[i]);\n";
 static const char pixels_text[] = "    real x[%u], y[%u];\n"
                                   "    for (int c = 0; c < %u; c++) x[c] = from[i * %u + c];\n"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The comparison on a GPU: from the programs' JSON to a record, and from the newest record to the README.
+"""The comparisons with other programs: from the programs' JSON to a record, and from the newest records to the pages.
 
     rivals_table.py merge FILE... [--commit C] [-o RECORD]   what --json of filterchain-rivals and rivals_torch.py wrote
-    rivals_table.py update [ROOT]                            writes the table of README.md
-    rivals_table.py check [ROOT]                             fails where it is another than the record's
+    rivals_table.py update [ROOT]                            writes the tables of README.md and docs/benchmarks.md
+    rivals_table.py check [ROOT]                             fails where one is another than the records'
 
-The record keeps every row; the README's table has, for every work, the rival that was fastest.
+The records keep every row; docs/benchmarks.md has, for every work, the rival that was fastest, and README.md a dozen of
+these works.
 """
 import argparse
 import glob
@@ -20,7 +21,11 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "record"))
 import results  # noqa: E402 - the recorder's, found by the line above
 
-BEGIN, END = "<!-- gpu table begin -->", "<!-- gpu table end -->"
+# What README.md shows, the GPU's first.
+SHOWN = ("sum of squares, 2^28 f32", "box 16384^2 f32, 15 x 15", "conv1d 128 Mi f32, 127 taps", "sepconv 16384^2 f32, k = 15",
+         "sepconv 16384^2 u8 RGB, k = 7", "conv2d 16384^2 f32, 7 x 7", "SGEMM 1 x 4096 x 4096", "DGEMM 4096")
+SHOWN_CPU = ("600 s stereo 16-bit WAV, 127 taps", "start to finish, 1 s WAV, 127 taps", "sepconv 4096^2 u8 RGB, k = 7",
+             "conv2d 4096^2 f32, 7 x 7")
 # In this order; within one, by the numbers in the name.
 WORKS = ("sum of squares", "sum,", "sliding", "box", "conv1d", "sepconv 16384^2 f32", "sepconv", "conv2d", "colour",
          "DCT", "DGEMM", "SGEMM", "a chain")
@@ -53,18 +58,23 @@ def place_of(row):
     return first, "slowest" in row["work"], [int(number) for number in re.findall(r"\d+", row["work"])]
 
 
-def newest(root):
-    """The path of the newest record of a GPU's rivals, or None."""
-    found = glob.glob(os.path.join(root, "tests", "record", "*-rivals.json"))
-    found = [path for path in found if not path.endswith("-cpu-rivals.json")]
-    return max(found, key=os.path.basename, default=None)
+def newest(root, cpu=False, kind="rivals"):
+    """(name, content) of the newest record of this kind from a GPU, or from the CPU."""
+    found = glob.glob(os.path.join(root, "tests", "record", f"*-{kind}.json"))
+    found = [path for path in found if path.endswith(f"-cpu-{kind}.json") == cpu]
+    if not found:
+        sys.exit(f"tests/record: no record of {kind} from {'the CPU' if cpu else 'a GPU'}")
+    path = max(found, key=os.path.basename)
+    with open(path, encoding="utf-8") as file:
+        return os.path.basename(path), json.load(file)
 
 
-# ---- the table -----------------------------------------------------------------------------
+# ---- the tables ----------------------------------------------------------------------------
 
 
 def time_of(ms):
-    return f"{ms * 1e3:#.3g} us" if ms < 0.1 else f"{ms:#.3g} ms"
+    number, unit = (ms * 1e3, "us") if ms < 0.1 else (ms, "ms") if ms < 1000 else (ms / 1e3, "s")
+    return f"{number:#.3g}".rstrip(".") + f" {unit}"
 
 
 def target_of(row):
@@ -83,59 +93,122 @@ def reached(row):
     return f"{row['tflops']:.1f} TFLOP/s" if "tflops" in row else ""
 
 
+def is_program(row):
+    """Whether a row compares with another program, not with a limit of our own."""
+    return not row["rival"].startswith("the limit")
+
+
 def fastest(rows):
     """Of every work the row whose rival took least, in the rows' order."""
     best = {}
-    for row in rows:
+    for row in filter(is_program, rows):
         if row["work"] not in best or row["theirs_ms"] < best[row["work"]]["theirs_ms"]:
             best[row["work"]] = row
     return list(best.values())
 
 
-def table(record, path):
-    """The README's table, with the markers."""
+def in_ms(rows):
+    """Rows of rivals_cpu.py, whose times are in seconds, as those of a GPU."""
+    return [{**row, "ours_ms": row["ours_s"] * 1e3, "theirs_ms": row["theirs_s"] * 1e3} for row in rows]
+
+
+def day_of(name):
+    return name[:10]
+
+
+def gpu_table(root, folder):
+    name, record = newest(root)
     rows = fastest(record["rows"])
     met = sum(row["met"] for row in rows)
-    lines = [BEGIN, f"{record['device']}, {record['date'][:10]}; {met} of {len(rows)} targets met; every figure and rival: "
-             f"[{os.path.basename(path)}](tests/record/{os.path.basename(path)}).", "",
-             "| work | ours | of copy | fastest rival | its time | ratio | target, at least | |",
-             "|---|---|---|---|---|---|---|---|"]
+    yield (f"{record['device']}, {record['date'][:10]}; {met} of {len(rows)} targets met; every figure and rival: "
+           f"[{name}]({folder}tests/record/{name}).")
+    yield from ("", "| work | ours | of copy | fastest rival | its time | ratio | target, at least | |",
+                "|---|---|---|---|---|---|---|---|")
     for row in rows:
-        lines.append(f"| {row['work']} | {time_of(row['ours_ms'])} | {reached(row)} | {row['rival']} | "
-                     f"{time_of(row['theirs_ms'])} | {row['ratio']:.2f} | {target_of(row)} | "
-                     f"{'met' if row['met'] else 'not met'} |")
-    return "\n".join(lines + [END])
+        yield (f"| {row['work']} | {time_of(row['ours_ms'])} | {reached(row)} | {row['rival']} | "
+               f"{time_of(row['theirs_ms'])} | {row['ratio']:.2f} | {target_of(row)} | "
+               f"{'met' if row['met'] else 'not met'} |")
 
 
-def readme(root):
-    with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+def cpu_table(root, folder):
+    name, record = newest(root, cpu=True)
+    yield (f"{record['machine']}, {record['threads']} threads, {day_of(name)}; every figure: "
+           f"[{name}]({folder}tests/record/{name}).")
+    yield from ("", "| work | ours | rival | its time | ratio | target, at least | |", "|---|---|---|---|---|---|---|")
+    for row in filter(is_program, in_ms(record["rows"])):
+        yield (f"| {row['work']} | {time_of(row['ours_ms'])} | {row['rival']} | {time_of(row['theirs_ms'])} | "
+               f"{row['ratio']:.2f} | {row['target']:g} x | {'met' if row['met'] else 'not met'} |")
+
+
+def shown(rows, works):
+    """The rows of these works, in their order."""
+    of = {row["work"]: row for row in fastest(rows)}
+    missing = [work for work in works if work not in of]
+    if missing:
+        sys.exit(f"the newest record has no row {'; '.join(missing)}, which README.md shows (SHOWN)")
+    return [of[work] for work in works]
+
+
+def short_table(root, folder):
+    name, gpu = newest(root)
+    cpu_name, cpu = newest(root, cpu=True)
+    yield (f"{gpu['device']}, {gpu['date'][:10]} ([record]({folder}tests/record/{name})); CPU: {cpu['machine']}, "
+           f"{cpu['threads']} threads, {day_of(cpu_name)} ([record]({folder}tests/record/{cpu_name})).")
+    yield from ("", "| work | on | ours | fastest rival | its time | ratio |", "|---|---|---|---|---|---|")
+    rows = [("GPU", row) for row in shown(gpu["rows"], SHOWN)]
+    rows += [("CPU", row) for row in shown(in_ms(cpu["rows"]), SHOWN_CPU)]
+    for device, row in rows:
+        yield (f"| {row['work']} | {device} | {time_of(row['ours_ms'])} | {row['rival']} | {time_of(row['theirs_ms'])} | "
+               f"{row['ratio']:.2f} |")
+
+
+def fused_table(root, folder):
+    name, record = newest(root, kind="fused")
+    yield f"{record['device']['name']}, {record['date'][:10]} ([record]({folder}tests/record/{name}))."
+    yield from ("", "| chain | one kernel | of copy | one by one | of copy |", "|---|---|---|---|---|")
+    for row in record["fused"]:
+        yield (f"| {row['chain']} | {time_of(row['fused_ms'])} | {row['fused_of_copy']:.2f} | {time_of(row['one_by_one_ms'])} | "
+               f"{row['one_by_one_of_copy']:.2f} |")
+
+
+# ---- the pages -----------------------------------------------------------------------------
+
+# Page, name of the table in its markers, who makes it, the way from the page to the root.
+TABLES = (("README.md", "speed", short_table, ""), ("docs/benchmarks.md", "gpu", gpu_table, "../"),
+          ("docs/benchmarks.md", "cpu", cpu_table, "../"), ("docs/benchmarks.md", "fused", fused_table, "../"))
+
+
+def page(root, path, name):
+    """The text of a page ahead of a table, the table with its markers, and what follows."""
+    begin, end = f"<!-- {name} table begin -->", f"<!-- {name} table end -->"
+    with open(os.path.join(root, path), encoding="utf-8") as file:
         text = file.read()
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        sys.exit(f"README.md: there should be one {BEGIN} and one {END} after it")
-    return text[:text.index(BEGIN)], text[text.index(BEGIN):text.index(END) + len(END)], text[text.index(END) + len(END):]
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        sys.exit(f"{path}: there should be one {begin} and one {end} after it")
+    first, last = text.index(begin), text.index(end) + len(end)
+    return text[:first], text[first:last], text[last:]
 
 
-def made(root):
-    path = newest(root)
-    if not path:
-        sys.exit("tests/record: no record of a GPU's rivals")
-    with open(path, encoding="utf-8") as file:
-        return table(json.load(file), path)
+def made(root, name, make, folder):
+    return "\n".join([f"<!-- {name} table begin -->", *make(root, folder), f"<!-- {name} table end -->"])
 
 
 def update(root):
-    before, _, after = readme(root)
-    with open(os.path.join(root, "README.md"), "w", encoding="utf-8") as file:
-        file.write(before + made(root) + after)
+    for path, name, make, folder in TABLES:
+        before, _, after = page(root, path, name)
+        with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+            file.write(before + made(root, name, make, folder) + after)
     return 0
 
 
 def check(root):
-    if readme(root)[1] == made(root):
-        print("README.md's table is the newest record's")
-        return 0
-    print("README.md: the table of GPU figures is not the newest record's: tests/bench/rivals_table.py update")
-    return 1
+    wrong = [f"{path} ({name})" for path, name, make, folder in TABLES
+             if page(root, path, name)[1] != made(root, name, make, folder)]
+    if wrong:
+        print(f"tables that are not the newest records': {', '.join(wrong)}; tests/bench/rivals_table.py update")
+        return 1
+    print("all tables are the newest records'")
+    return 0
 
 
 def main():

@@ -91,6 +91,24 @@ class OutOfTree(harness.Case):
         self.succeed("-i", "in.wav", "--plugin-dir", ".", "-p", "halve:third", "-o", "out.wav")
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [v // 3 for v in samples])
 
+    def test_the_library_page(self):
+        """The program of docs/library.md is built with what is installed, and runs."""
+        if not shutil.which("pkg-config") or harness.sanitized():
+            self.skipTest("no pkg-config here, or a sanitizer that the program would need too")
+        with open(os.path.join(harness.SOURCE, "docs", "library.md"), encoding="utf-8") as file:
+            name, program = re.search(r"^```c (\S+)\n(.*?)^```$", file.read(), re.M | re.S).groups()
+        self.write(name, program)
+        self.install()
+        folders = {name: folder for folder, _, names in os.walk(self.path("root")) for name in names}
+        library = folders["libfilterchain.so"]
+        line = (f"cc -Wall -Werror {name} -I{folders['filterchain.h']} $(pkg-config --cflags --libs glib-2.0) -L{library} "
+                f"-Wl,-rpath,{library} -lfilterchain -o smooth && ./smooth")
+        harness.write_wav(self.path("in.wav"), [1000] * 50)
+        done = subprocess.run(["sh", "-c", line], cwd=self.folder, env=harness.fixed_environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0][10:40], [501] * 30)
+
     def test_what_is_installed_runs(self):
         environment = self.install()
         folders = {name: folder for folder, _, names in os.walk(self.path("root")) for name in names}

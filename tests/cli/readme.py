@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The README's commands do what the README says.
+"""The commands of README.md and of the pages for users do what these say.
 
-Every block fenced as `console` is run in a folder that holds the shipped examples: a
-line that begins with "$ " is a command, those below it are what it prints. "..." stands
-for anything within a line, and alone on a line for any lines. Numbers that depend on
-the machine (seconds, sizes of memory) are the README's to elide so.
+Every block fenced as `console` is run, the blocks of a page one after the other in a folder that holds the shipped
+examples: a line that begins with "$ " is a command, those below it are what it prints. "..." stands for anything
+within a line, and alone on a line for any lines. Numbers that depend on the machine (seconds, sizes of memory) are
+the page's to elide so.
+
+Of tables the commands in the last column are run and must succeed: whole ones, and stages (`-p ...`) on the page's
+medium.
 """
 import os
 import re
@@ -15,16 +18,35 @@ import subprocess
 import harness
 
 
-def blocks():
+PAGES = ("README.md", "docs/images.md", "docs/folders.md", "docs/devices.md")
+# The pages with tables, and the file that stages by themselves are tried on.
+TABLES = {"docs/sound.md": "wav", "docs/images.md": "png", "docs/from-sox-ffmpeg-vips.md": "wav"}
+
+
+def text_of(page):
+    with open(os.path.join(harness.SOURCE, page), encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(page):
     """(command, expected output) of every console block."""
-    with open(os.path.join(harness.SOURCE, "README.md"), encoding="utf-8") as file:
-        for block in re.findall(r"^```console\n(.*?)^```", file.read(), re.M | re.S):
-            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                command, _, output = part.partition("\n")
-                while command.endswith("\\"):
-                    more, _, output = output.partition("\n")
-                    command = command[:-1] + more
-                yield command, output
+    for block in re.findall(r"^```console\n(.*?)^```", text_of(page), re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.partition("\n")
+            while command.endswith("\\"):
+                more, _, output = output.partition("\n")
+                command = command[:-1] + more
+            yield command, output
+
+
+def commands(page, medium):
+    """The commands in the last column of a page's tables."""
+    for cell in re.findall(r"^\|.*\| (.*) \|$", text_of(page), re.M):
+        for code in re.findall(r"`([^`]*)`", cell):
+            if code.startswith("filterchain "):
+                yield code
+            elif code.startswith("-p "):
+                yield f"filterchain -i in.{medium} {code} -o out.{medium}"
 
 
 def pattern_of(expected):
@@ -40,18 +62,57 @@ class Readme(harness.Case):
         self.assertNotRegex("a b\nend\n", pattern_of("a ...c b\nend\n"))
         self.assertNotRegex("one\ntwo\n", pattern_of("one\n"))
 
-    def test_every_command(self):
-        shutil.copytree(os.path.join(harness.SOURCE, "examples"), self.path("examples"))
+    def run_line(self, command, folder):
         environment = harness.fixed_environment()
         environment["PATH"] = os.path.join(harness.BUILD, "cli") + ":" + environment["PATH"]
-        count = 0
-        for command, expected in blocks():
-            with self.subTest(command=command):
-                done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=environment, text=True, check=False,
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                self.assertRegex(done.stdout, pattern_of(expected))
-                count += 1
-        self.assertGreaterEqual(count, 5)
+        return subprocess.run(["sh", "-c", command], cwd=folder, env=environment, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test_every_block(self):
+        for page in PAGES:
+            folder = self.path(os.path.basename(page))
+            shutil.copytree(os.path.join(harness.SOURCE, "examples"), os.path.join(folder, "examples"))
+            count = 0
+            for command, expected in blocks(page):
+                with self.subTest(page=page, command=command):
+                    done = self.run_line(command, folder)
+                    self.assertRegex(done.stdout, pattern_of(expected))
+                    count += 1
+            self.assertGreaterEqual(count, 2, page)
+
+    def make_media(self):
+        """What the tables' commands name."""
+        examples = os.path.join(harness.SOURCE, "examples")
+        for name in ("a.wav", "b.wav", "hall.wav"):
+            shutil.copy(os.path.join(examples, "speech.wav"), self.path(name))
+        os.mkdir(self.path("photos"))
+        for name in ("in.png", "b.png", "photos/1.png"):
+            shutil.copy(os.path.join(examples, "picture.png"), self.path(name))
+        for command in ("filterchain -p tone:noise:length=130s:rate=16000:channels=2 -o in.wav", "filterchain -i in.png -o in.jpg"):
+            self.assertEqual(self.run_line(command, self.folder).returncode, 0)
+
+    def test_every_table(self):
+        self.make_media()
+        for page, medium in TABLES.items():
+            count = 0
+            for command in commands(page, medium):
+                with self.subTest(page=page, command=command):
+                    done = self.run_line(command, self.folder)
+                    self.assertEqual(done.returncode, 0, done.stdout)
+                    count += 1
+            self.assertGreaterEqual(count, 8, page)
+
+    def test_links(self):
+        """Files that the pages link to, or name in docs/, are there."""
+        for page in {*PAGES, *TABLES, "docs/building.md", "docs/benchmarks.md", "docs/operators.md", "docs/library.md", "HACKING.md",
+                     "docs/engine.md", "SECURITY.md"}:
+            folder = os.path.join(harness.SOURCE, os.path.dirname(page))
+            for target in re.findall(r"\]\(([^)#:]+)\)", text_of(page)):
+                self.assertTrue(os.path.exists(os.path.join(folder, target)), f"{page} links to {target}")
+
+    def test_the_length(self):
+        """The README is to be read in one go."""
+        self.assertLessEqual(len(text_of("README.md").splitlines()), 150)
 
 
 if __name__ == "__main__":

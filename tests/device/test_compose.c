@@ -255,6 +255,9 @@ static void usage_of(GBytes *code, int *frame, int *registers) {
   }
 }
 
+/* Milliseconds that a busy machine may take for a kernel. */
+enum { LONG = 120000 };
+
 typedef struct task {
   chain c;
   int major, minor;
@@ -266,7 +269,7 @@ static void run_task(task *t) {
   GError *error = NULL;
   g_autoptr(launch) composed = compose(&t->c, &error);
   GBytes *code = composed ? fc_jit_compile(FILTERCHAIN_JIT, t->compiler, t->major, t->minor, composed->text,
-                                           0, NULL, &error)
+                                           LONG, NULL, &error)
                           : NULL;
   int frame = 0, registers = 0;
   if (code) usage_of(code, &frame, &registers);
@@ -395,7 +398,7 @@ static void run_window(gpointer data, gpointer unused) {
   view_make(&out, FC_IMAGE, t->out, out_shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
   if (fc_compose(&c, &in, &out, NULL, 132, 0, &made, &error)) {
     g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
-    GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, 0, NULL, &error);
+    GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, LONG, NULL, &error);
     int frame = 0;
     if (code) usage_of(code, &frame, &t->registers);
     if (frame) t->complaint = g_strdup_printf("%d bytes of local memory", frame);

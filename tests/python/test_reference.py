@@ -34,6 +34,9 @@ class Reference(unittest.TestCase):
         self.assertEqual(failed, 0)
         self.assertGreater(tried, 1)
 
+    def test_readme(self):
+        self.run_doctest(os.path.join(SOURCE, "README.md"), 2)
+
     @needs_numpy
     def test_page(self):
         self.run_doctest(os.path.join(SOURCE, "docs", "python.md"), 20)
