@@ -88,6 +88,13 @@ static gboolean check_linear(const trial *t, double largest) {
   return off <= 1e-6 * largest;
 }
 
+/* What is softer must become the same, softer: a gate lets noise pass that is loud. */
+static gboolean check_soft(const trial *t, double factor, double largest) {
+  double off = 0;
+  for (gsize i = 0; i < LENGTH; i++) off = MAX(off, fabs(factor * t->first[i] - t->second[i]));
+  return off <= 1e-6 * factor * largest;
+}
+
 /* What comes later must become the same, later. */
 static gboolean check_steady(const trial *t, gsize later, double largest) {
   double off = 0;
@@ -112,6 +119,7 @@ static gboolean check_stage(fc_context *context, const char *text, double rate, 
                             GError **error) {
   const char *const stages[] = {text, NULL};
   enum { LATER = 4001 };
+  const double soft = 1e-5;
   fill_noise(t->in, 1);
   if (!filter(context, stages, rate, t->in, t->first, error)) return FALSE;
   fill_noise(t->in, 2);
@@ -121,6 +129,10 @@ static gboolean check_stage(fc_context *context, const char *text, double rate, 
   if (!filter(context, stages, rate, t->in, t->both, error)) return FALSE;
   const double largest = MAX(largest_of(t->first), 1e-3);
   if (!check_linear(t, largest)) return fail_stage(error, text, "it is not linear");
+  fill_noise(t->in, 1);
+  for (gsize i = 0; i < LENGTH; i++) t->in[i] *= soft;
+  if (!filter(context, stages, rate, t->in, t->second, error)) return FALSE;
+  if (!check_soft(t, soft, largest)) return fail_stage(error, text, "it is not linear");
   /* The same impulse early and late: one alone shows what noise would hide. */
   memset(t->in, 0, LENGTH * sizeof *t->in);
   t->in[CENTRE] = 1;

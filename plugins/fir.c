@@ -67,6 +67,12 @@ static int passes_half(int band) {
   return band == HIGHPASS || band == BANDSTOP;
 }
 
+/* Whether both of two taps would be 0, the ends of the window, so that no factor makes a gain of 1. */
+static int all_zero(const fc_fir_design *d) {
+  return d->taps == 2 &&
+         (d->window == FC_WINDOW_HANN || d->window == FC_WINDOW_BLACKMAN || d->window == FC_WINDOW_BARTLETT);
+}
+
 static fc_status count_taps(const fc_host *host, arguments args, double rate, fc_fir_design *d) {
   const double atten = args[ATTEN]->given ? args[ATTEN]->floats[0] : DB_UNSAID;
   const double width = args[WIDTH]->given ? args[WIDTH]->floats[0] / rate : 0;
@@ -83,6 +89,9 @@ static fc_status count_taps(const fc_host *host, arguments args, double rate, fc
     return host->fail(host, FC_INVALID,
                       "taps=%lld: a filter that passes half the sample rate has an odd number of taps",
                       (long long)d->taps);
+  if (all_zero(d))
+    return host->fail(host, FC_INVALID,
+                      "taps=2: this window is 0 at both ends, so nothing is left: give more");
   return FC_OK;
 }
 

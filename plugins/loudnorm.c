@@ -153,7 +153,8 @@ static const fc_operator loudnorm_operator = {
            "    loudnorm:peak=-1dBFS\n\n"
            "Dynamics stay as they are: nothing is compressed. Channels keep their balance. What was measured "
            "and the gain are told at the end. Silence stays as it is, with a warning. The loudness operator "
-           "says how loudness and true peak are measured.",
+           "says how loudness and true peak are measured. For the mean and deviation of images there is "
+           "normalize.",
     .examples =
         FC_TEXTS("loudnorm:-23LUFS", "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),
     FC_SOUND_ONLY,

@@ -246,7 +246,7 @@ class Plot(Case):
 
     def test_refuses(self):
         for stages, what in ((["gain:0.5", "compand:-20,-20,0,-10", "gain:2"], "compand: it is not linear"),
-                             (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
+                             (["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
                              (["loudnorm:-20"], "loudnorm: it follows"), (["tone"], "tone")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))

@@ -241,6 +241,8 @@ class Design(harness.Case):
                           ("fir:lowpass=8k", "fir: lowpass=8k is not below half the sample rate, 8000 Hz"),
                           ("fir:bandpass=300", "fir: 300: a band has two edges, the lower first, as in 300,3400"),
                           ("fir:highpass=300:taps=4", "fir: taps=4: a filter that passes half the sample rate has an odd number of taps"),
+                          ("fir:lowpass=300:taps=2:window=hann", "fir: taps=2: this window is 0 at both ends, so nothing is left: give more"),
+                          ("fir:lowpass=300:taps=2:window=blackman", "fir: taps=2: this window is 0 at both ends, so nothing is left: give more"),
                           ("fir:lowpass=300:width=1e-5", "are the most: make width larger")):
             self.assertIn(line, self.fails(2, "-i", "in.wav", "-p", fir, "-o", "o.wav"))
             self.assertIn(line, self.fails(2, "design", "-p", fir, "--rate", "16000"))
