@@ -241,7 +241,8 @@ double fc_output_room(const char *path) {
   if (!beside || faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 || statvfs(folder, &there) != 0 ||
       there.f_blocks == 0) /* of a file system that does not count */
     return -1;
-  return (double)there.f_frsize * (double)(geteuid() == 0 ? there.f_bfree : there.f_bavail);
+  /* Not what is free: some of it may be root's, and of some file systems nobody's. */
+  return (double)there.f_frsize * (double)there.f_bavail;
 }
 
 unsigned fc_output_flags_of(const fc_media_options *options) {
