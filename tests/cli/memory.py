@@ -128,7 +128,7 @@ class Limits(harness.Case):
 
     def test_a_border_is_counted(self):
         """Refused before anything is touched: the memory is that of saying so."""
-        idle = self.peak_of("-i", "in.png", "-o", "out.png", "--device", "cpu")[1]
+        idle = self.peak_of("-i", "in.png", "-p", "winstat:window=3", "-o", "out.png", "--device", "cpu")[1]
         self.write("out.png", "as it was")
         status, peak, said = self.peak_of("-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "10")
         self.assertEqual(status, 1)
