@@ -103,13 +103,14 @@ static inline wide chosen(mask m, wide yes, wide no) {
 /* The last lanes of `before` followed by the first of `y`: everything moves on by `channels`. */
 static inline wide moved(wide before, wide y, int channels) {
 #if WIDE == 8
-  const mask one = {7, 8, 9, 10, 11, 12, 13, 14}, two = {6, 7, 8, 9, 10, 11, 12, 13};
+  return channels == 1 ? __builtin_shufflevector(before, y, 7, 8, 9, 10, 11, 12, 13, 14)
+                       : __builtin_shufflevector(before, y, 6, 7, 8, 9, 10, 11, 12, 13);
 #elif WIDE == 4
-  const mask one = {3, 4, 5, 6}, two = {2, 3, 4, 5};
+  return channels == 1 ? __builtin_shufflevector(before, y, 3, 4, 5, 6)
+                       : __builtin_shufflevector(before, y, 2, 3, 4, 5);
 #else
-  const mask one = {1, 2}, two = {0, 1};
+  return channels == 1 ? __builtin_shufflevector(before, y, 1, 2) : __builtin_shufflevector(before, y, 0, 1);
 #endif
-  return channels == 1 ? __builtin_shuffle(before, y, one) : __builtin_shuffle(before, y, two);
 }
 
 static inline wide entering(const double *frame, int channels) {
