@@ -43,6 +43,12 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (terms->in[0]->kind == FC_AUDIO && self->window->count > 1)
     return host->fail(host, FC_INVALID, "window=%s: a sound has no rows: give one number",
                       self->window->text);
+  /* Samples of 8 and 16 bits are counted as the window moves, others selected from anew. */
+  if (fc_dtype_size(terms->in[0]->dtype) > 2 && m.nx * m.ny > FC_MEDIAN_SELECTED)
+    return host->fail(
+        host, FC_UNSUPPORTED,
+        "window=%s: of %s at most %d samples are looked at for each (31,31): put convert:u16 ahead of it",
+        self->window->text, fc_dtype_name(terms->in[0]->dtype), FC_MEDIAN_SELECTED);
   reach[FC_AXIS_X].before = reach[FC_AXIS_X].after = m.nx / 2;
   reach[FC_AXIS_Y].before = reach[FC_AXIS_Y].after = m.ny / 2;
   border_terms(self->border, self->value, terms);
