@@ -22,9 +22,8 @@
 FC_BEGIN_DECLS
 
 #define FC_MEDIAN_MOST 255 /* of nx and ny */
-#define FC_MEDIAN_SELECTED                                                                                   \
-  961 /* samples of a window, of types of more than 16 bits: 0.1 ms and more each                            \
-       */
+/* Samples of a window, of types of more than 16 bits: 0.1 ms and more for each output. */
+#define FC_MEDIAN_SELECTED 961
 
 typedef struct fc_median {
   fc_isa isa; /* for fc_median_cpu */
