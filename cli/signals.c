@@ -94,7 +94,10 @@ static void handle_crash(int number) {
 
 void signals_guard(void) {
   static gboolean installed;
-  for (int i = 0; i < EXITS_AT_ONCE && !installed; i++) atexit(on_exit_within);
+  for (int i = 0; i < EXITS_AT_ONCE && !installed; i++) {
+    atexit(on_exit_within);
+    at_quick_exit(on_exit_within);
+  }
   installed = TRUE;
   guarded = getpid();
   for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) handle_crash(crashes[i].number);

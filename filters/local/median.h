@@ -22,7 +22,7 @@
 FC_BEGIN_DECLS
 
 #define FC_MEDIAN_MOST 255 /* of nx and ny */
-/* Samples of a window, of types of more than 16 bits: 0.1 ms and more for each output. */
+/* Samples of a window of types of more than 16 bits, where the middle one is selected anew each time. */
 #define FC_MEDIAN_SELECTED 961
 
 typedef struct fc_median {

@@ -181,7 +181,7 @@ class Ends(Plugins):
         return done.returncode, done.stderr
 
     def test_exit_is_no_success(self):
-        for name in ("exits_in_process", "exits_in_create", "exits_in_negotiate"):
+        for name in ("exits_in_process", "exits_in_create", "exits_in_negotiate", "exits_quickly"):
             with self.subTest(name):
                 self.assertEqual(self.ends(name), (1, f"filterchain: {name}: the operator ended the process\n"))
         self.assertEqual(self.ends("exits_in_process", "-j", "4")[0], 1)

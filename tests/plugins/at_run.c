@@ -12,6 +12,10 @@ static fc_status exits_in_process(const fc_host *host, const void *state, const 
   exit(0);
 }
 
+static fc_status exits_quickly(const fc_host *host, const void *state, const fc_job *job) {
+  quick_exit(0);
+}
+
 static fc_status crashes_in_process(const fc_host *host, const void *state, const fc_job *job) {
   raise(SIGSEGV);
   return FC_OK;
@@ -31,6 +35,7 @@ static fc_status exits_in_negotiate(const fc_host *host, void *self, fc_terms *t
 
 static void spoil(void) {
   if (strcmp(FIXTURE, "exits_in_process") == 0) cpu.process = exits_in_process;
+  if (strcmp(FIXTURE, "exits_quickly") == 0) cpu.process = exits_quickly;
   if (strcmp(FIXTURE, "crashes_in_process") == 0) cpu.process = crashes_in_process;
   if (strcmp(FIXTURE, "aborts_in_process") == 0) cpu.process = aborts_in_process;
   if (strcmp(FIXTURE, "exits_in_create") == 0) op.create = exits_in_create;
