@@ -60,6 +60,16 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
   return TRUE;
 }
 
+const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
+  if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
+  const fc_two_passes *passes = stage->op->extension(stage->op, FC_TWO_PASSES);
+  if (!passes || !FC_HAS(passes, wanted) || !passes->wanted || fc_stage_is_timed(stage)) return passes;
+  fc_enter_operator(stage->op->name);
+  const gboolean wanted = passes->wanted(stage->self) != 0;
+  fc_enter_operator(NULL);
+  return wanted ? passes : NULL;
+}
+
 /* The stage's inputs from the arguments that name files. */
 static gboolean take_inputs(fc_stage *stage, GError **error) {
   const guint n = stage->args->n_inputs;

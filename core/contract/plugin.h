@@ -332,6 +332,10 @@ typedef struct fc_terms {
   /* Where errors follow not the terms of a value but all that was transformed with it: they are a few
    * eps of the largest input times this. 0: not said, or as the terms are. */
   double error_gain;
+  /* Set by an operator that has a version for a device, but none of what is wanted here: with these
+   * arguments, in this pass. It is then run on the host. */
+  uint32_t on_host;
+  uint32_t reserved;
 } fc_terms;
 
 /* ---- running ---------------------------------------------------------- */
@@ -424,7 +428,8 @@ typedef struct fc_backend {
                              framed */
 #define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 #define FC_OP_TWO_PASSES                                                                                     \
-  32u /* must have measured all of the signal before it can make any: extension "two-passes/1" */
+  32u /* must have measured all of the signal before it can make any, with some arguments at least:          \
+         extension "two-passes/1" */
 
 typedef struct fc_operator fc_operator;
 struct fc_operator {
@@ -507,6 +512,9 @@ typedef struct fc_two_passes {
   /* Before negotiate: in which pass, 0 or 1, what follows is run. Pass 0 comes first, as after create, and
    * forgets what was measured; it measures. Pass 1 applies. Output formats MUST be the same in both. */
   void (*begin)(void *self, int32_t pass);
+  /* Whether an instance with these arguments wants two passes; those that do not are run once, and never
+   * begun. NULL: all want them, and so do all whose arguments have times. */
+  int32_t (*wanted)(const void *self);
 } fc_two_passes;
 
 /* ---- extension "designed-mask/1" --------------------------------------- */
