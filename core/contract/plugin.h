@@ -273,6 +273,10 @@ typedef struct fc_format {
   /* Images and arrays: the value of white, 255 of 8-bit files, whatever type the samples are in by now. The
    * host sets it where codes come in; `out` begins with the input's. 0: not known, as of floats in a file. */
   double white;
+  /* 1: it comes live and is waited for (--latency), so of several ways an operator takes one that holds
+   * little of it. The host sets it. */
+  uint32_t live;
+  uint32_t reserved;
 } fc_format;
 
 /* The whole axis is needed whatever the output; the input view then spans it. */

@@ -50,7 +50,7 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (rework > 4)
+  else if (rework > 4 && !plan->live)
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
                    " %s are short beside what %s looks at: it computes each value "

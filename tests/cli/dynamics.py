@@ -303,14 +303,15 @@ class Live(Case):
                 got += os.read(process.stdout.fileno(), 1 << 16)
         self.assertGreaterEqual(len(got), wanted)
 
-    def follow(self, process, frame, header):
-        got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(4800)])
+    def follow(self, process, frame, header, held=LATENCY, piece=4800):
+        got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(piece)])
         for _ in range(5):
             process.stdin.write(tone.tobytes())
             sent += len(tone)
-            self.wait_for(process, got, header + frame * (sent - int(self.LATENCY * self.RATE)))
+            self.wait_for(process, got, header + frame * (sent - int(held * self.RATE)))
         process.stdin.close()
         self.wait_for(process, got, header + frame * sent)
+        got += process.stdout.read()  # a tail, of what rings on
         self.assertEqual(process.wait(60), 0)
         return bytes(got), tone * 5
 
@@ -319,6 +320,23 @@ class Live(Case):
                              "-p", "conv1d:[0,1,0]", "-p", "convert:i16")
         got, sent = self.follow(process, 2, 0)
         self.assertEqual(got, sent.tobytes())
+
+    RAW = ("--raw", "dtype=i16,channels=1,rate=48000", "--format", "raw")
+
+    def test_no_more_is_held_than_it_says(self):
+        """What --dry-run tells is the most that is missing at any time: of filters that look ahead, of recursive ones,
+        of convolutions, which by transforms would hold blocks, and of all together."""
+        harness.write_wav(self.path("in.wav"), harness.tone(10000), rate=self.RATE)
+        self.write("mask.txt", "\n".join(str(math.sin(i) / (i + 1)) for i in range(3000)))
+        for stages in (("fir:lowpass=3k:taps=301",), ("conv1d:mask.txt:mode=full",), ("equalizer:100,1k,5k:gain=3dB",),
+                       ("compand:-70,-60,0,-20", "gate:-60dB"), ("delay:0",), ("fade:in=10ms",), ("mix:0",),
+                       ("equalizer:1k:gain=3dB", "conv1d:mask.txt:mode=full", "limiter:-1dB")):
+            chain = [argument for stage in stages for argument in ("-p", stage)]
+            plan = self.succeed("-i", "in.wav", *chain, "-o", "out.wav", "--latency", "20ms", "--dry-run")
+            held = float(re.search(r"sound is held for ([0-9.e-]+) ms", plan).group(1)) / 1e3
+            self.assertLessEqual(held, self.LATENCY, stages)
+            process = self.begin(*self.RAW, *chain, "-p", "convert:i16")
+            self.follow(process, 2, 0, 1.005 * held, 1000)  # it is told to three digits
 
     def test_wav(self):
         """Of a length that nobody knows, in and out."""
