@@ -64,6 +64,8 @@ const option options[] = {
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
     {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE",
      "measurements, totals and slowest files, as JSON"},
+    {"plot", 0, OPTION_TEXT, AT(plot), FOR_RUN, "FILE",
+     "a histogram of what comes out of the chain, as SVG (with -p stats, of the input)"},
     {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",
      "stages, transfers and times, in Chrome's trace format"},
     {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json", "on stderr; auto: on a terminal"},
