@@ -156,9 +156,11 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead);
  * make of it. */
 gint64 fc_plan_stretch(const fc_plan *plan, guint link);
 
-/* Elements of link `link` that later stages may look back at, on the cut axis: what is kept of the
- * output of a stage that carries state. */
+/* By how many elements of link `link`, and of a further input, a chunk's demand on the cut axis may begin
+ * before the end of what chunks before it looked at: what is kept of a source, and of the output of a stage
+ * that carries state. */
 gint64 fc_plan_span(const fc_plan *plan, guint link);
+gint64 fc_plan_side_span(const fc_plan *plan, guint side);
 /* Of these, and of what a block of stage s may have made ahead, how many there can be. */
 gint64 fc_plan_past(const fc_plan *plan, guint s);
 

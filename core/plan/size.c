@@ -28,14 +28,48 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   return MAX(length, 1);
 }
 
+/* How far a stage looks beyond the ends of its input, whatever is asked of it; along blocks of an unknown
+ * number, as far as one of them may. */
+static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
+  if (fc_reach_is_whole(r)) return 0;
+  if (in_extent < 0 || out_extent < 0)
+    return ABS(r->before) + ABS(r->after) +
+           (r->align > 1 || r->num > 1 ? fc_scale_ceil(r->align, r->num, r->den) : 0);
+  gint64 end = fc_scale_ceil(out_extent, r->num, r->den) + r->after;
+  return MAX(r->before, 0) + MAX(end - in_extent, 0);
+}
+
+/* By how much at most a chunk's demand of a stage's input overlaps that of the chunks before, where that of
+ * its output does by `overlap`: blocks are whole, a scaled stretch begins and ends within an element, halos
+ * lie over each other, and a border has images as far inside as it is looked at outside. */
+static gint64 overlap_before(const fc_reach *r, gint64 align, int border, gint64 overlap, gint64 in_extent,
+                             gint64 out_extent) {
+  if (fc_reach_is_whole(r)) return in_extent;
+  if (align > 1) overlap = fc_scale_floor(overlap + 2 * (align - 1), 1, align) * align;
+  overlap = fc_scale_ceil(overlap, r->num, r->den) + (r->num != r->den);
+  overlap += MAX(r->before + r->after, 0);
+  if (border == FC_BORDER_REPLICATE) overlap = MAX(overlap, 1);
+  if (border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101)
+    overlap = MAX(overlap, overhang(r, in_extent, out_extent) + 1);
+  return in_extent >= 0 ? MIN(overlap, in_extent) : overlap;
+}
+
 gint64 fc_plan_span(const fc_plan *plan, guint link) {
   gint64 span = 0;
   for (guint s = plan->n; s-- > link;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    if (fc_reach_is_whole(r)) return plan->links[link].extent[plan->cut];
-    span = fc_scale_ceil(span, r->num, r->den) + ABS(r->before) + ABS(r->after) + r->align;
+    span = overlap_before(r, r->align, plan->stages[s].border, span, plan->links[s].extent[plan->cut],
+                          plan->links[s + 1].extent[plan->cut]);
   }
   return span;
+}
+
+gint64 fc_plan_side_span(const fc_plan *plan, guint k) {
+  const fc_plan_side *side = &plan->sides[k];
+  if (side->random) return 0;
+  return overlap_before(&side->reach[plan->cut], plan->stages[side->stage].reach[plan->cut].align,
+                        side->border, fc_plan_span(plan, side->stage + 1), side->format.extent[plan->cut],
+                        plan->links[side->stage + 1].extent[plan->cut]);
 }
 
 gint64 fc_plan_past(const fc_plan *plan, guint s) {
@@ -72,14 +106,6 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   if (ps->carry_bytes && cut) made += fc_plan_past(plan, l - 1);
   if (ps->measure_bytes && !cut && axis != FC_AXIS_N) made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
-}
-
-/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
-static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
-  if (fc_reach_is_whole(r)) return 0;
-  if (in_extent < 0 || out_extent < 0) return ABS(r->before) + ABS(r->after);
-  gint64 end = fc_scale_ceil(out_extent, r->num, r->den) + r->after;
-  return MAX(r->before, 0) + MAX(end - in_extent, 0);
 }
 
 /* A bound from the last link back to `link` on how much of it is held at a time, and (made) computed. */
