@@ -27,8 +27,15 @@ static gboolean create(fc_stage *stage, GError **error) {
   return stage->args->timed || create_with(stage, stage->args, &stage->self, error);
 }
 
+static void destroy(const fc_stage *stage, void *self) {
+  if (!stage->op || !stage->op->destroy) return;
+  fc_enter_operator(stage->op->name);
+  stage->op->destroy(self);
+  fc_enter_operator(NULL);
+}
+
 static void instance_free(fc_stage *stage, fc_instance *one) {
-  if (stage->op->destroy) stage->op->destroy(one->self);
+  destroy(stage, one->self);
   fc_args_free(one->args);
   g_free(one);
 }
@@ -80,7 +87,7 @@ static void init_stage(fc_stage *stage, fc_context *context) {
 }
 
 static void clear_stage(fc_stage *stage) {
-  if (stage->op && stage->op->destroy) stage->op->destroy(stage->self);
+  destroy(stage, stage->self);
   for (guint i = 0; stage->instances && i < stage->instances->len; i++)
     instance_free(stage, g_ptr_array_index(stage->instances, i));
   if (stage->instances) g_ptr_array_free(stage->instances, TRUE);
@@ -213,7 +220,9 @@ static void release(fc_stage *stage, fc_prepared *p) {
   const fc_driver *driver = stage->host.context->driver;
   if (p->backend->prepare && p->backend->release) {
     int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
+    fc_enter_operator(stage->op->name);
     p->backend->release(&stage->host.base, p->state);
+    fc_enter_operator(NULL);
     if (p->device != FC_HOST) driver->leave(before);
   }
   g_free(p->in);
@@ -326,7 +335,7 @@ const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage) {
 double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error) {
   fc_stage *s = stage < chain->n ? &chain->stages[stage] : NULL;
   const char *name = s ? s->op->name : "an empty chain";
-  const fc_mask_designer *designer = s && s->op->extension ? s->op->extension(s->op, FC_DESIGNED_MASK) : NULL;
+  const fc_mask_designer *designer = s ? fc_operator_extension(s->op, FC_DESIGNED_MASK) : NULL;
   g_autofree double *taps = NULL;
   gint64 made = 0;
   void *self;

@@ -72,7 +72,10 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
                 .n_in = ps->generator ? 0 : 1 + ps->n_sides,
                 .in = ins,
                 .out = out};
-  return (state->backend->scratch(state->prepared->state, &job) + 255) / 256 * 256;
+  fc_enter_operator(ps->name);
+  const gsize bytes = state->backend->scratch(state->prepared->state, &job);
+  fc_enter_operator(NULL);
+  return (bytes + 255) / 256 * 256;
 }
 
 /* For the largest call there can be. */
