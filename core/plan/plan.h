@@ -85,6 +85,7 @@ typedef struct fc_plan {
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */
+  gint64 asked;         /* how many the user wants; 0: as many as suit */
   gint64 freely;        /* how many it would be if memory had no limit */
   gint64 multiple;      /* of which a chunk is, so that no stage's block is computed twice */
   int threads;          /* CPU threads in all */
@@ -201,9 +202,11 @@ double fc_plan_host_bytes(const fc_plan *plan);
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
 /* Bytes of the output's samples where it goes; negative: its length is not known. */
 double fc_plan_output_bytes(const fc_plan *plan);
-/* Elements computed for each one delivered, because neighbouring chunks share halos and blocks; at the worst
- * stage, whose index is told. */
-double fc_plan_rework(const fc_plan *plan, guint *stage);
+/* How often a stage looks at each value that it has to see once, because chunks are short beside halos and
+ * blocks, its own and those of later stages. */
+double fc_plan_rework(const fc_plan *plan, guint stage);
+/* For each stage where that is more than twice, in words; NULL: for none. */
+char *fc_plan_rework_text(const fc_plan *plan);
 
 char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);
 

@@ -262,22 +262,31 @@ static gint64 beside(const fc_reach *r) {
   return fc_reach_is_whole(r) ? 0 : MAX(r->before + r->after, 0);
 }
 
-double fc_plan_rework(const fc_plan *plan, guint *stage) {
-  double worst = 1, made = (double)plan->chunk, asked = (double)plan->chunk;
-  gint64 total = plan->links[plan->n].extent[plan->cut];
-  *stage = 0;
+double fc_plan_rework(const fc_plan *plan, guint stage) {
+  double made = (double)plan->chunk, asked = (double)plan->chunk;
+  const gint64 total = plan->links[plan->n].extent[plan->cut];
   if (total >= 0 && total <= plan->chunk) return 1; /* one chunk: nothing twice */
-  for (guint s = plan->n; s-- > 0;) {
+  for (guint s = plan->n; s-- > stage;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    if (fc_reach_is_whole(r) || plan->stages[s].carry_bytes) return worst;
-    double align = (double)r->align;
+    if (fc_reach_is_whole(r)) return 1;
+    const double align = (double)r->align;
+    if (plan->stages[s].carry_bytes) made = asked; /* what was made before is kept */
     if (r->align > 1) made = ceil(made / align) * align + (made > asked ? align : 0);
-    if (made > worst * asked) worst = made / asked, *stage = s;
     made = made * (double)r->num / (double)r->den + (double)beside(r);
     asked = asked * (double)r->num / (double)r->den;
   }
-  if (made > worst * asked) worst = made / asked;
-  return worst;
+  return made / asked;
+}
+
+char *fc_plan_rework_text(const fc_plan *plan) {
+  GString *s = g_string_new(NULL);
+  for (guint i = 0; i < plan->n; i++) {
+    const double times = fc_plan_rework(plan, i);
+    if (times > 2)
+      g_string_append_printf(s, "%s%s (stage %u)%s %.*f times", s->len ? ", " : "", plan->stages[i].name,
+                             i + 1, s->len ? "" : " looks at each value", times < 10, times);
+  }
+  return g_string_free(s, s->len == 0);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
@@ -536,7 +545,7 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError *
     plan->freely = plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
     return check_fits(plan, error);
   }
-  plan->multiple = find_multiple(plan);
+  plan->multiple = find_multiple(plan), plan->asked = asked;
   plan->live = latency > 0;
   if (latency > 0 && !(asked = live_chunk(plan, latency, error))) return FALSE;
   plan->chunk = asked > 0 ? round_up(asked, plan->multiple) : natural_chunk(plan);

@@ -198,7 +198,7 @@ class Ends(Plugins):
                          "release", "destroy"):
             with self.subTest(callback):
                 self.write("out.wav", "what was here before")
-                done = self.run_with("-i", "in.wav", "-p", "ends_anywhere", "-o", "out.wav", 
+                done = self.run_with("-i", "in.wav", "-p", "ends_anywhere", "-o", "out.wav",
                                      env={**harness.fixed_environment(), "FIXTURE_ENDS_IN": callback})
                 self.assertEqual((done.returncode, done.stderr, done.stdout), (1, said, ""))
                 self.assertEqual(self.files(), ["in.wav", "out.wav", "plugins/ends_anywhere.so"])
