@@ -216,8 +216,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_unref)
 
 /* negotiate.c: formats, needs, casts. */
 gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error);
-/* The same for stages that stand, when extents have changed. */
-gboolean fc_plan_renegotiate(fc_plan *plan, GError **error);
+/* The same for stages that stand, when it is known where an input ends. */
+gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **error);
 /* What follows from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
 void fc_plan_summarise(fc_plan *plan);
 /* choose.c: the device. */

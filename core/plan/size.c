@@ -28,15 +28,10 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   return MAX(length, 1);
 }
 
-/* How far a stage looks beyond the ends of its input, whatever is asked of it; along blocks of an unknown
- * number, as far as one of them may. */
+/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
 static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
   if (fc_reach_is_whole(r)) return 0;
-  if (in_extent < 0 || out_extent < 0)
-    return ABS(r->before) + ABS(r->after) +
-           (r->align > 1 || r->num > 1 ? fc_scale_ceil(r->align, r->num, r->den) : 0);
-  gint64 end = fc_scale_ceil(out_extent, r->num, r->den) + r->after;
-  return MAX(r->before, 0) + MAX(end - in_extent, 0);
+  return MAX(r->before, 0) + fc_reach_beyond(r, in_extent, out_extent);
 }
 
 /* By how much at most a chunk's demand of a stage's input overlaps that of the chunks before, where that of

@@ -136,6 +136,39 @@ static void test_blocks_that_shrink(void) {
   walk_all(units, 2);
 }
 
+/* Whether an operator may answer so once the end is known: what it has let the host make stays, and images
+ * lie no further back than it said. */
+static void test_ends(void) {
+  static const struct {
+    unit unit;
+    const char *because; /* NULL: it may */
+  } cases[] = {
+      {{{0, 0, 1, 1, 1}, FC_BORDER_NONE, 0, 0, 0}, NULL},
+      {{{0, 8, 1, 1, 1}, FC_BORDER_NONE, -8, 0, 0}, NULL},
+      {{{0, 7, 1, 1, 1}, FC_BORDER_ZERO, -8, 0, 0}, "ends sooner"},
+      {{{0, 0, 1, 1, 1}, FC_BORDER_NONE, -8, 0, 0}, "ends sooner"},
+      {{{0, 0, 1, 1, 16}, FC_BORDER_NONE, -32, 0, 0}, "ends sooner"},
+      {{{0, 0, 1, 1, 1}, FC_BORDER_ZERO, 1000, 0, 0}, NULL},
+      {{{8, 0, 1, 1, 1}, FC_BORDER_REFLECT, 8, 0, 0}, NULL},
+      {{{8, 0, 1, 1, 1}, FC_BORDER_REFLECT, 9, 0, 0}, "goes on longer"},
+      {{{0, 0, 1, 1, 1}, FC_BORDER_REPLICATE, 1000, 0, 0}, "goes on longer"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    unit one = cases[i].unit;
+    fc_chain *chain = chain_of(&one, 1);
+    g_autoptr(fc_plan) plan = plan_of(chain, FC_UNKNOWN, 100);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_plan) known = fc_plan_with_extent(plan, -1, 160, &error);
+    g_assert_cmpint(known != NULL, ==, cases[i].because == NULL);
+    if (cases[i].because) {
+      g_assert_error(error, FC_ERROR, FC_FATAL);
+      g_assert_true(g_str_has_prefix(error->message, "unit: the plugin broke its contract: "));
+      if (!strstr(error->message, cases[i].because)) g_error("case %u: %s", i, error->message);
+    }
+    fc_chain_free(chain);
+  }
+}
+
 static unit random_unit(void) {
   const gint64 factor = g_test_rand_int_range(2, 20), other = g_test_rand_int_range(2, 20);
   unit u = {.reach = {0, 0, 1, 1, 1}, .border = g_test_rand_int_range(FC_BORDER_ZERO, FC_BORDER_WRAP)};
@@ -166,6 +199,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new_with(NULL);
   g_test_add_func("/plan/blocks-that-shrink", test_blocks_that_shrink);
+  g_test_add_func("/plan/ends", test_ends);
   g_test_add_func("/plan/random-chains", test_random);
   const int status = g_test_run();
   fc_context_free(context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * at_run.c - plugins that end the process in the middle of a run, each in one way. Compiled once a fixture,
- * whose name says which.
+ * at_run.c - plugins that end the process in the middle of a run, each in one way, or the signal elsewhere
+ * than they have said. Compiled once a fixture, whose name says which.
  */
 #include "tests/plugins/minimal.h"
 
@@ -106,6 +106,14 @@ static void end_anywhere(void) {
   cpu.process = ends_in_process;
 }
 
+/* Eight less than there are, or a thousand more, mirrored, without needing anything else of the input. */
+static fc_status of_another_length(const fc_host *host, void *self, fc_terms *terms) {
+  const int64_t more = strcmp(FIXTURE, "goes_on") == 0 ? 1000 : -8;
+  terms->needs[0]->border = FC_BORDER_REFLECT;
+  if (terms->out->extent[FC_AXIS_X] >= 0) terms->out->extent[FC_AXIS_X] += more;
+  return FC_OK;
+}
+
 /* Calls itself until the stack is used up. */
 static int descend(volatile char *above, int depth) {
   volatile char here[4096];
@@ -119,6 +127,8 @@ static fc_status overflows_in_process(const fc_host *host, const void *state, co
 }
 
 static void spoil(void) {
+  if (strcmp(FIXTURE, "ends_sooner") == 0 || strcmp(FIXTURE, "goes_on") == 0)
+    op.negotiate = of_another_length;
   if (strcmp(FIXTURE, "ends_anywhere") == 0) end_anywhere();
   if (strcmp(FIXTURE, "overflows_in_process") == 0) cpu.process = overflows_in_process;
   if (strcmp(FIXTURE, "exits_in_process") == 0) cpu.process = exits_in_process;
