@@ -115,6 +115,7 @@ static fc_chain *chain_new(fc_context *context, guint n) {
   chain->context = context;
   chain->stages = g_new0(fc_stage, MAX(n, 1));
   chain->ready = g_ptr_array_new();
+  chain->workers = g_ptr_array_new_with_free_func((GDestroyNotify)fc_chain_free);
   return chain;
 }
 
@@ -173,7 +174,7 @@ static const fc_arg *arg_called(const fc_stage *stage, const char *name) {
 
 /* Room for a further stage, which is not counted yet. */
 static fc_stage *next_stage(fc_chain *chain) {
-  fc_chain_forget(chain);
+  fc_chain_release(chain);
   chain->stages = g_renew(fc_stage, chain->stages, chain->n + 1);
   fc_stage *stage = &chain->stages[chain->n];
   memset(stage, 0, sizeof *stage);
@@ -315,10 +316,26 @@ void fc_chain_forget(fc_chain *chain) {
   for (guint i = 0; i < chain->n; i++) trim(&chain->stages[i], 0);
 }
 
+void fc_chain_release(fc_chain *chain) {
+  g_ptr_array_set_size(chain->workers, 0);
+  fc_chain_forget(chain);
+}
+
+fc_chain *fc_chain_worker(fc_chain *chain, guint i, GError **error) {
+  if (i == 0) return chain;
+  while (chain->workers->len < i) {
+    fc_chain *other = fc_chain_clone(chain, error);
+    if (!other) return NULL;
+    g_ptr_array_add(chain->workers, other);
+  }
+  return g_ptr_array_index(chain->workers, i - 1);
+}
+
 void fc_chain_free(fc_chain *chain) {
   if (!chain) return;
-  fc_chain_forget(chain);
+  fc_chain_release(chain);
   g_ptr_array_free(chain->ready, TRUE);
+  g_ptr_array_free(chain->workers, TRUE);
   for (guint i = 0; i < chain->n; i++) clear_stage(&chain->stages[i]);
   g_free(chain->stages);
   g_free(chain);

@@ -24,10 +24,6 @@ fc_options fc_full_options(const fc_options *options) {
   return full;
 }
 
-void fc_chain_release(fc_chain *chain) {
-  fc_chain_forget(chain);
-}
-
 /* ---- files ------------------------------------------------------------------- */
 
 /* A GPU that was asked for is started while the input is opened. */
