@@ -176,6 +176,8 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
     spread(&b, workers, b.options.device);
     run_all(&b, context, workers);
   }
+  /* What is prepared stays with them; memory goes back to the context, for whoever is next. */
+  for (guint i = 1; i < workers && b.chains[i]; i++) g_ptr_array_set_size(b.chains[i]->ready, 0);
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
   g_free(b.slots);
   g_free(b.chains);
