@@ -663,10 +663,11 @@ exit_status run_command(const arguments *a) {
   g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
   signals_guard();
   plugins_hold_stdout();
-  g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
+  fc_chain *chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   plugins_release_stdout();
   work w = {.args = a, .chain = chain};
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
+  fc_chain_free(chain); // operators are asked to the last
   signals_unguard();
   return status;
 }

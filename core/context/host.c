@@ -123,6 +123,14 @@ const char *fc_running_operator(void) {
   return running;
 }
 
+const void *fc_operator_extension(const fc_operator *op, const char *name) {
+  if (!op->extension) return NULL;
+  fc_enter_operator(op->name);
+  const void *extension = op->extension(op, name);
+  fc_enter_operator(NULL);
+  return extension;
+}
+
 static const char *plain_reason(fc_status status) {
   switch (status) {
   case FC_UNSUPPORTED: return "this is not supported";

@@ -20,7 +20,9 @@
  *              must see of each input. Any host thread, one at a time for an instance; no device; MAY be
  *              called several times, with other formats, and MUST give the same answer to the same
  *              question. A stream whose end is not known is asked about with FC_UNKNOWN first and again
- *              once the end has come: needs MUST NOT have grown by then, nor element type or border changed.
+ *              once the end has come: needs MUST NOT have grown by then, nor element type or border
+ *              changed. An output element is made as soon as the inputs that it needs have come, so by then
+ *              it MUST be there: an output that ends sooner needs as much more (`after`).
  *   prepare    once for a device, element types, channels, layout and parameters - not once for a
  *              size: turns parameters into what process needs.
  *   process    for every piece of output. MUST be a pure function of its views, the prepared state

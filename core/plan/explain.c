@@ -86,13 +86,28 @@ static void append_devices(GString *s, const fc_plan *plan) {
   g_string_append_printf(s, "%s: %s", plan->n_devices ? "" : "cpu", plan->reason);
 }
 
+/* Chunks are whole blocks of all stages, though fewer were asked for; or what that would take. */
+static void append_blocks(GString *s, const fc_plan *plan) {
+  if (plan->multiple <= 1 || plan->chunk >= plan->links[plan->n].extent[plan->cut]) return;
+  if (plan->chunk % plan->multiple == 0 && plan->asked > 0 && plan->asked < plan->chunk)
+    g_string_append_printf(s, " (%" G_GINT64_FORMAT " asked for, up to whole blocks of %" G_GINT64_FORMAT ")",
+                           plan->asked, plan->multiple);
+  else if (plan->chunk % plan->multiple == 0)
+    g_string_append_printf(s, " (blocks of %" G_GINT64_FORMAT ")", plan->multiple);
+  else {
+    g_autoptr(fc_plan) blocks = fc_plan_with_chunk(plan, plan->multiple, plan->threads, plan->scratch);
+    g_autofree char *takes = fc_size_for_message(fc_plan_bytes(blocks));
+    g_string_append_printf(
+        s, " (some blocks are computed twice; whole blocks of %" G_GINT64_FORMAT " would take %s of memory)",
+        plan->multiple, takes);
+  }
+}
+
 static void append_work(GString *s, const fc_plan *plan) {
-  guint worst;
-  const double rework = fc_plan_rework(plan, &worst);
+  g_autofree char *rework = fc_plan_rework_text(plan);
   g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s", fc_dtype_name(plan->compute),
                          plan->chunk, fc_plan_unit(plan, plan->chunk));
-  if (plan->multiple > 1 && plan->chunk % plan->multiple == 0)
-    g_string_append_printf(s, " (blocks of %" G_GINT64_FORMAT ")", plan->multiple);
+  append_blocks(s, plan);
   if (plan->n_devices == 0)
     g_string_append_printf(s, ", %d at a time on %d thread%s", plan->crew, plan->threads,
                            plan->threads == 1 ? "" : "s");
@@ -103,8 +118,7 @@ static void append_work(GString *s, const fc_plan *plan) {
   if (plan->chunk < plan->freely)
     g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
   if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
-  if (rework > 2)
-    g_string_append_printf(s, "; %s computes each value %.1f times", plan->stages[worst].name, rework);
+  if (rework) g_string_append_printf(s, "; %s", rework);
 }
 
 static char *explain_text(const fc_plan *plan, const char *input, const char *output) {

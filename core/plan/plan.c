@@ -181,16 +181,7 @@ gint64 fc_plan_extent(const fc_plan *plan, int side) {
 fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error) {
   g_autoptr(fc_plan) now = copy(plan);
   *extent_of(now, side) = extent;
-  if (!fc_plan_renegotiate(now, error)) return NULL;
-  for (guint l = 1; l <= plan->n && side >= 0; l++) {
-    const gint64 was = plan->links[l].extent[plan->cut];
-    if (was >= 0 && now->links[l].extent[plan->cut] != was)
-      return fc_fail(error, FC_FATAL,
-                     "%s: the plugin broke its contract: its output was to have another length",
-                     plan->stages[l - 1].name),
-             NULL;
-  }
-  return g_steal_pointer(&now);
+  return fc_plan_renegotiate(now, plan, error) ? g_steal_pointer(&now) : NULL;
 }
 
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch) {

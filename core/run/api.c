@@ -24,10 +24,6 @@ fc_options fc_full_options(const fc_options *options) {
   return full;
 }
 
-void fc_chain_release(fc_chain *chain) {
-  fc_chain_forget(chain);
-}
-
 /* ---- files ------------------------------------------------------------------- */
 
 /* A GPU that was asked for is started while the input is opened. */
@@ -42,20 +38,19 @@ static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
 static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
                               const fc_result *result) {
   gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
-  guint worst;
-  double rework = fc_plan_rework(plan, &worst);
   if (plan->chunk < plan->freely)
     fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
                    "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (rework > 4)
+  else if (plan->n && fc_plan_rework(plan, 0) > 4) {
+    g_autofree char *rework = fc_plan_rework_text(plan);
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
-                   " %s are short beside what %s looks at: it computes each value "
-                   "%.0f times; allow longer ones (--chunk, --max-memory)",
-                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->stages[worst].name, rework);
+                   " %s are short: %s; allow longer ones (--chunk, --max-memory)",
+                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), rework);
+  }
 }
 
 typedef struct attempt {

@@ -6,7 +6,7 @@
 
 static const fc_two_passes *passes_of(const fc_stage *stage) {
   if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
-  return stage->op->extension(stage->op, FC_TWO_PASSES);
+  return fc_operator_extension(stage->op, FC_TWO_PASSES);
 }
 
 guint fc_passes_count(const fc_chain *chain) {

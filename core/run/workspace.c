@@ -381,7 +381,8 @@ static void run_tile(guint index, guint thread, void *data) {
 static gboolean run_on_cpu(call *c, GError **error) {
   fc_runner *cpu = cpu_of(c->work);
   const int axis = c->state->tile_axis;
-  c->tile = MIN(c->state->tile, fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, cpu->threads));
+  c->tile = MIN(c->state->tile,
+                fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, c->ps->work, cpu->threads));
   if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   cpu->parallel(cpu, (guint)c->tiles, run_tile, c);
