@@ -54,14 +54,17 @@ static void append_halo(GString *s, const fc_reach reach[FC_AXES], int border, i
 }
 
 static const char *place(const fc_plan *plan, const fc_plan_stage *ps) {
-  return plan->n_devices == 0 || ps->on_host ? "cpu" : "cuda";
+  return plan->n_devices == 0 || (ps->on_host && !ps->composed) ? "cpu" : "cuda";
 }
 
 static void append_stage(GString *s, const fc_plan *plan, guint i) {
   const fc_plan_stage *ps = &plan->stages[i];
   g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
                          ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
-  if (ps->on_host) g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
+  if (ps->composed)
+    g_string_append(s, " (by its device function; where that cannot be compiled, on cpu)");
+  else if (ps->on_host)
+    g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
   append_halo(s, ps->reach, ps->border, plan->links[i].kind);
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);

@@ -152,7 +152,9 @@ static gboolean can_borrow(const fc_plan *plan) {
 
 fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error) {
   g_autoptr(fc_plan) plan = fc_plan_formats(chain, query, error);
-  if (!plan || !fc_plan_choose_device(plan, query, error)) return NULL;
+  if (!plan) return NULL;
+  plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
+  if (!fc_plan_choose_device(plan, query, error)) return NULL;
   /* Onto a device host memory is copied in chunks, as a file is. */
   if (plan->borrowed && query->device == FC_HOST && (plan->n_devices || !can_borrow(plan))) {
     plan->borrowed = FALSE;
@@ -163,8 +165,11 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
     plan->crew = plan->threads = 1;
   else if (!fc_plan_choose_chunk(plan, query->options, error))
     return NULL;
-  plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
   fc_plan_fuse(plan);
+  for (guint s = 0; s < plan->n && fc_plan_stays(plan); s++)
+    if (plan->stages[s].on_host && !plan->stages[s].composed)
+      return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version for this signal", plan->stages[s].name),
+             NULL;
   return g_steal_pointer(&plan);
 }
 

@@ -45,6 +45,7 @@ typedef struct fc_plan_stage {
    * g_atomic_rc_box. */
   fc_device_function *function;
   guint fused; /* stages from here on that are one kernel, once that is compiled; 0: none, or not the first */
+  gboolean composed; /* with on_host: on the device after all, in such a kernel, where that can be compiled */
 } fc_plan_stage;
 
 /* A further input of a stage. */
@@ -144,6 +145,11 @@ static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
 
 static inline gboolean fc_reach_is_whole(const fc_reach *r) {
   return r->before == FC_WHOLE || r->after == FC_WHOLE;
+}
+
+/* Is the input memory of a device, where all stages must run? */
+static inline gboolean fc_plan_stays(const fc_plan *plan) {
+  return plan->borrowed && plan->n_devices > 0;
 }
 
 /* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */
