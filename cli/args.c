@@ -13,7 +13,7 @@
 
 const option options[] = {
     {"input", 'i', OPTION_WORDS, AT(inputs), FOR_RUN, "FILE...",
-     "a file, a folder, 'FOLDER/**/*.jpg', @LIST (one path a line), a .tar; - is standard input"},
+     "file, folder, 'FOLDER/**/*.jpg', @LIST (one path a line) or .tar; - is standard input"},
     {"recursive", 'r', OPTION_FLAG, AT(recursive), FOR_RUN, NULL, "with a folder, also its subfolders"},
     {"concat", 0, OPTION_FLAG, AT(concat), FOR_RUN, NULL,
      "join several sounds, one after another, into one output"},
