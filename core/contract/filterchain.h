@@ -224,12 +224,15 @@ typedef struct fc_options {
   /* The input's content, instead of a file, whose name is for messages, and its ending; and where what the
    * output would hold goes when all went well, instead of a file; g_bytes_unref. NULL: files. */
   GBytes *in_bytes, **out_bytes;
+  /* Of files: where values were clipped in a run of less than a second, the input is filtered once more, to
+   * tell in the warning how many they were and the peak. */
+  gboolean count_clipped;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0, NULL, NULL, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL, NULL, FALSE                                                                     \
   }
 
 /* One measured value. */

@@ -173,6 +173,10 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
   const char *needs_gpu = lacking(plan, FC_KIND_HOST);
   const fc_driver *driver = plan->chain->context->driver;
   double cpu, gpu;
+  if (!driver) {
+    fc_plan_set_reason(plan, "built without CUDA");
+    return;
+  }
   fc_plan_predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);
   plan->device_auto = TRUE;
   gboolean unknown = plan->links[0].extent[plan->cut] < 0;
@@ -183,8 +187,8 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
       fc_plan_set_reason(plan, "predicted %.3g s on the CPU, %.3g s on a GPU with its start-up", cpu, gpu);
     return;
   }
-  if (!driver || !driver->present()) {
-    fc_plan_set_reason(plan, driver ? "there is no CUDA driver" : "this build has no CUDA backend");
+  if (!driver->present()) {
+    fc_plan_set_reason(plan, "there is no CUDA driver");
     return;
   }
   g_autoptr(GError) error = NULL;

@@ -18,6 +18,14 @@ static void append_extent(GString *s, const fc_format *f) {
     if (f->rate > 0) g_string_append_printf(s, ", %g Hz", f->rate);
     return;
   }
+  if (f->kind == FC_ARRAY) { /* as NumPy has it: rows first */
+    g_string_append(s, "shape ");
+    if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " x ", f->extent[FC_AXIS_N]);
+    g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_Y],
+                           f->extent[FC_AXIS_X]);
+    if (f->extent[FC_AXIS_C] != 1) g_string_append_printf(s, " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_C]);
+    return;
+  }
   if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " of ", f->extent[FC_AXIS_N]);
   g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " ch",
                          f->extent[FC_AXIS_X], f->extent[FC_AXIS_Y], f->extent[FC_AXIS_C]);

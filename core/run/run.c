@@ -572,11 +572,13 @@ static void run_workers(fc_run *r) {
 }
 
 static gboolean finish(fc_run *r, fc_result *result, GError **error) {
-  gboolean ok = TRUE, warned = FALSE;
+  gboolean ok = TRUE;
   for (guint i = 0; i < r->n_workspaces && ok; i++) {
     fc_workspace *w = &r->workspaces[i];
     ok = w->runner->finish(w->runner, error) && fc_workspace_check_notes(w, r->ends->name, error);
-    if (ok && !warned) warned = fc_workspace_warn_clipped(w, r->ends->name);
+    fc_clipped clipped = {.output = r->ends->name};
+    if (ok && !fc_result_clipped(result)->stage && fc_workspace_clipped(w, &clipped))
+      fc_result_set_clipped(result, &clipped);
     result->bytes_up += w->bytes_up, result->bytes_down += w->bytes_down;
   }
   result->chunks = r->number;
