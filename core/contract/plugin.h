@@ -314,7 +314,10 @@ typedef struct fc_need {
  * changes fields that differ. It MUST leave out->dtype within its dtypes_out. Where in[0]'s extent is
  * FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a crop). Where a further input's is, an
  * output extent that is told MUST NOT depend on it: its border follows wherever it will end. An operator that
- * must know it asks for all of that input (FC_WHOLE), and is asked again when it has been read into memory. A
+ * must know it asks for all of that input (FC_WHOLE), and is asked again when it has been read into memory.
+ * What is longer than its input looks back (`before`) at least as far as it is longer, and what leaves out
+ * the end looks ahead
+ * (`after`) as far, or tells a bound: streams are made before their end is known. A
  * generator has no input, and sets kind, extent, rate and whatever else is known of `out`.
  */
 typedef struct fc_terms {
