@@ -76,6 +76,8 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
                               guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
                               GError **error);
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
+/* Tells the stages what random numbers of the run depend on. */
+void fc_chain_tell_random(fc_chain *chain, const fc_options *options);
 /* Forgets runs that are kept, and prepared states, as after a device failed. */
 void fc_chain_forget(fc_chain *chain);
 
