@@ -25,6 +25,7 @@ fc_status fc_noise_ref(const fc_noise *noise, const fc_view *in, const fc_view *
                         origin[FC_AXIS_X] + x, noise->even);
         double v;
         fc_load_f64(&v, fc_view_at(in, 0, y, x, c), 0, 1, in->kind, in->dtype);
+        if (noise->compute == FC_F32) v = (double)(float)v;
         if (noise->compute == FC_F64 && channel < noise->colors) {
           v += made * noise->deviation;
         } else if (channel < noise->colors) {
