@@ -86,7 +86,7 @@ static fc_status each(const fc_host *host, const prepared_state *state, const fc
       continue;
     narrow(&part, FC_AXIS_X, r.x, r.x + r.width);
     narrow(&part, FC_AXIS_Y, r.y, r.y + r.height);
-    narrow(&part, FC_AXIS_C, 0, state->colors);
+    part = alpha_channels(&part, 0, state->colors);
     nothing.extent[FC_AXIS_X] = nothing.extent[FC_AXIS_Y] = 0;
     if (fc_view_count(&part) > 0) status = fill(&paint, &nothing, &part, job->stream);
   }

@@ -47,7 +47,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const fc_arg *const *args = instance;
   const fc_format *in = terms->in[0];
-  const int64_t colors = alpha_colors(in);
+  const int64_t colors = in->extent[FC_AXIS_C] - alpha_is_there(in);
   const int rgb =
       in->color == FC_COLOR_UNKNOWN || in->color == FC_COLOR_SRGB || in->color == FC_COLOR_LINEAR_RGB;
   const int gray =
@@ -71,7 +71,7 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   state->args = instance;
   state->work = (fc_twist){.compute = setup->compute,
                            .isa = fc_isa_best(),
-                           .colors = (int32_t)alpha_colors(setup->in[0]),
+                           .colors = (int32_t)setup->in[0]->extent[FC_AXIS_C] - alpha_is_there(setup->in[0]),
                            .extra = alpha_is_there(setup->in[0]),
                            .white = white_of(state->args[WHITE], setup->in[0])};
   *prepared = state;
