@@ -350,6 +350,7 @@ static void fill_options(work *w) {
   how.sync = a->sync;
   how.trace = a->trace;
   how.max_pixels = a->max_pixels;
+  how.seed = (guint64)a->seed, how.epoch = (guint64)a->epoch;
   latency_of(a, &how.latency, NULL);
   how.in_raw = a->raw;
   how.in_format = a->in_format ? a->in_format : a->raw ? "raw" : NULL;

@@ -86,6 +86,7 @@ fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise
   double *pairs = numbers->room;
   const double white = white_of(self->white, setup->in[0]);
   const int64_t n = self->n_mean > self->n_std ? self->n_mean : self->n_std;
+  numbers->all = 1; /* a network sees alpha as one more channel */
   for (int64_t c = 0; c < n; c++) {
     const double mean = self->mean[self->n_mean > 1 ? c : 0], std = self->std[self->n_std > 1 ? c : 0];
     pairs[2 * c] = 1 / (white * std), pairs[2 * c + 1] = -mean / std;

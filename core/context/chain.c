@@ -387,3 +387,17 @@ const char **fc_chain_files(const fc_chain *chain) {
   g_ptr_array_add(paths, NULL);
   return (const char **)g_ptr_array_free(paths, FALSE);
 }
+
+/* FNV-1a; what is made of it mixes it well. */
+static guint64 hash_of(const char *name) {
+  guint64 hash = 0xcbf29ce484222325u;
+  for (; name && *name; name++) hash = (hash ^ (guint8)*name) * 0x100000001b3u;
+  return hash;
+}
+
+void fc_chain_tell_random(fc_chain *chain, const fc_options *options) {
+  const guint64 name = hash_of(options->random_name);
+  for (guint i = 0; i < chain->n; i++)
+    chain->stages[i].host.random = (fc_random){
+        .size = sizeof(fc_random), .stage = i, .seed = options->seed, .epoch = options->epoch, .name = name};
+}

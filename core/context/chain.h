@@ -79,6 +79,8 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
 /* Instance number `i` of the chain for a batch, from 0 (itself): kept from one batch to the next. */
 fc_chain *fc_chain_worker(fc_chain *chain, guint i, GError **error);
+/* Tells the stages what random numbers of the run depend on. */
+void fc_chain_tell_random(fc_chain *chain, const fc_options *options);
 /* Forgets runs that are kept, and prepared states, as after a device failed. */
 void fc_chain_forget(fc_chain *chain);
 

@@ -499,6 +499,27 @@ typedef struct fc_fusible {
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
 
+/* ---- extension "random/1" of the host ----------------------------------- */
+
+/*
+ * Reached by host->extension(host, FC_RANDOM), in process: what random numbers of this run depend on, besides
+ * the number of the frame and what the operator counts. The same for any number of threads, chunks and
+ * devices, so an operator that draws its numbers by fc_random_key (fc_helpers.h) stays a pure function of its
+ * views: MUST NOT use other sources of randomness. Of a view, origin[FC_AXIS_N] is the number of its first
+ * frame.
+ *
+ * The numbers go into kernels by value: a backend that draws MUST NOT have FC_BACKEND_GRAPH, nor a device
+ * function.
+ */
+#define FC_RANDOM "random/1"
+
+typedef struct fc_random {
+  uint32_t size;
+  uint32_t stage;       /* place of the operator in the chain, from 0 */
+  uint64_t seed, epoch; /* the user's */
+  uint64_t name;        /* of the input's name: its bytes, hashed */
+} fc_random;
+
 /* ---- extension "two-passes/1" ------------------------------------------- */
 
 /* Reached by operator->extension(op, FC_TWO_PASSES), of an operator with FC_OP_TWO_PASSES. The host runs the

@@ -487,6 +487,7 @@ void fc_run_free(gpointer data) {
  */
 
 static void reset_operators(const fc_plan *plan, const fc_options *options) {
+  if (options) fc_chain_tell_random(plan->chain, options);
   for (guint i = 0; i < plan->n; i++) {
     if (!plan->stages[i].op) continue;
     fc_stage *stage = plan->stages[i].stage;
