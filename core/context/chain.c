@@ -5,6 +5,7 @@
 #include "core/context/chain.h"
 
 #include "core/base/error.h"
+#include "core/context/host.h"
 #include "core/device/runner.h"
 
 #include <string.h>
@@ -65,6 +66,16 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
   g_ptr_array_add(stage->instances, one);
   *self = one->self;
   return TRUE;
+}
+
+const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
+  if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
+  const fc_two_passes *passes = fc_operator_extension(stage->op, FC_TWO_PASSES);
+  if (!passes || !FC_HAS(passes, wanted) || !passes->wanted || fc_stage_is_timed(stage)) return passes;
+  fc_enter_operator(stage->op->name);
+  const gboolean wanted = passes->wanted(stage->self) != 0;
+  fc_enter_operator(NULL);
+  return wanted ? passes : NULL;
 }
 
 /* The stage's inputs from the arguments that name files. */

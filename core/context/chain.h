@@ -68,6 +68,9 @@ static inline gboolean fc_stage_is_timed(const fc_stage *stage) {
   return stage->args && stage->args->timed;
 }
 
+/* What runs a stage in two passes, if with its arguments the operator wants that; else NULL. */
+const fc_two_passes *fc_stage_passes(const fc_stage *stage);
+
 /* The operator's instance for a signal of this rate (0: not known). Where the arguments have times it is made
  * now unless it is there, and lives as long as the chain. FALSE: a time is out of range, or create failed. */
 gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **error);

@@ -275,6 +275,10 @@ typedef struct fc_format {
   /* Images and arrays: the value of white, 255 of 8-bit files, whatever type the samples are in by now. The
    * host sets it where codes come in; `out` begins with the input's. 0: not known, as of floats in a file. */
   double white;
+  /* 1: it comes live and is waited for (--latency), so of several ways an operator takes one that holds
+   * little of it. The host sets it. */
+  uint32_t live;
+  uint32_t reserved;
 } fc_format;
 
 /* The whole axis is needed whatever the output; the input view then spans it. */
@@ -337,6 +341,10 @@ typedef struct fc_terms {
   /* Where errors follow not the terms of a value but all that was transformed with it: they are a few
    * eps of the largest input times this. 0: not said, or as the terms are. */
   double error_gain;
+  /* Set by an operator that has a version for a device, but none of what is wanted here: with these
+   * arguments, in this pass. It is then run on the host. */
+  uint32_t on_host;
+  uint32_t reserved;
 } fc_terms;
 
 /* ---- running ---------------------------------------------------------- */
@@ -429,7 +437,8 @@ typedef struct fc_backend {
                              framed */
 #define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 #define FC_OP_TWO_PASSES                                                                                     \
-  32u /* must have measured all of the signal before it can make any: extension "two-passes/1" */
+  32u /* must have measured all of the signal before it can make any, with some arguments at least:          \
+         extension "two-passes/1" */
 
 typedef struct fc_operator fc_operator;
 struct fc_operator {
@@ -533,6 +542,9 @@ typedef struct fc_two_passes {
   /* Before negotiate: in which pass, 0 or 1, what follows is run. Pass 0 comes first, as after create, and
    * forgets what was measured; it measures. Pass 1 applies. Output formats MUST be the same in both. */
   void (*begin)(void *self, int32_t pass);
+  /* Whether an instance with these arguments wants two passes; those that do not are run once, and never
+   * begun. NULL: all want them, and so do all whose arguments have times. */
+  int32_t (*wanted)(const void *self);
 } fc_two_passes;
 
 /* ---- extension "designed-mask/1" --------------------------------------- */

@@ -71,7 +71,9 @@ void fc_plan_set_reason(fc_plan *plan, const char *format, ...) {
 
 static const char *lacking(const fc_plan *plan, fc_device_kind kind) {
   for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].op && !fc_backend_for(plan->stages[s].op, kind)) return plan->stages[s].name;
+    if (plan->stages[s].op &&
+        (!fc_backend_for(plan->stages[s].op, kind) || (kind != FC_KIND_HOST && plan->stages[s].host_only)))
+      return plan->stages[s].name;
   return NULL;
 }
 
@@ -99,7 +101,7 @@ static gboolean use_callers(fc_plan *plan, gint32 device, GError **error) {
 static gboolean probe_stages(fc_plan *plan, gboolean touch, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
-    const fc_backend *there = ps->op ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
+    const fc_backend *there = ps->op && !ps->host_only ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
     ps->on_host = ps->op && !there;
     for (guint d = 0; touch && there && there->probe && d < plan->n_devices && !ps->on_host; d++) {
       fc_enter_operator(ps->name);

@@ -72,11 +72,11 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
   if (ps->composed)
     g_string_append(s, " (by its device function; where that cannot be compiled, on cpu)");
   else if (ps->on_host)
-    g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
+    g_string_append(s, " (no CUDA version: one download and one upload a chunk)");
   append_halo(s, ps->reach, ps->border, plan->links[i].kind);
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
-  if (ps->op && ps->op->flags & FC_OP_TWO_PASSES)
+  if (ps->stage && fc_stage_passes(ps->stage))
     g_string_append(s, "; the input is read once more before, up to here, and measured");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
@@ -185,7 +185,7 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
   GString *s = g_string_new("{\"input\":");
   guint passes = 1;
   for (guint i = 0; i < plan->n; i++)
-    passes += plan->stages[i].op && plan->stages[i].op->flags & FC_OP_TWO_PASSES;
+    passes += plan->stages[i].stage && fc_stage_passes(plan->stages[i].stage);
   append_json_string(s, input);
   g_string_append(s, ",\"output\":");
   if (output)

@@ -196,7 +196,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   memcpy(ps->reach, main->reach, sizeof ps->reach);
   ps->border = ps->generator ? FC_BORDER_NONE : main->border;
   ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
-  ps->any_size = terms.any_size != 0;
+  ps->any_size = terms.any_size != 0, ps->host_only = terms.on_host != 0;
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);

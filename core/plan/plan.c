@@ -130,6 +130,7 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
     plan->links[0] = (fc_format){.size = sizeof(fc_format), .kind = FC_AUDIO, .dtype = FC_F32, .bits = 24};
   plan->compute = o && o->precision >= 0 ? o->precision : query->in && needs_f64(query->in) ? FC_F64 : FC_F32;
   if (!query->in) plan->links[0].dtype = plan->compute;
+  plan->links[0].live = o && o->latency > 0;
   plan->stored = query->stored, plan->stored_bits = MIN(query->bits, 64);
   plan->files = query->files, plan->borrowed = query->borrowed;
   plan->cut = fc_stream_axis(plan->links[0].kind);

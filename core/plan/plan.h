@@ -39,6 +39,7 @@ typedef struct fc_plan_stage {
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
+  gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
   gboolean on_host;    /* a run on a device leaves it for this stage */
   guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
   /* What it does to a sample, pixel or window, as text, on a device; NULL: it looks further, or does not say.

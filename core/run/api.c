@@ -45,7 +45,7 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (plan->n && fc_plan_rework(plan, 0) > 4) {
+  else if (plan->n && fc_plan_rework(plan, 0) > 4 && !plan->live) {
     g_autofree char *rework = fc_plan_rework_text(plan);
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
