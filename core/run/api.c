@@ -221,6 +221,15 @@ static gboolean measure_once(void *data, GError **error) {
   return ok;
 }
 
+/* Whether the output can be, before a pass is made that might be in vain. */
+static gboolean check_output(const attempt *a, GError **error) {
+  if (!a->output) return TRUE;
+  fc_context *context = a->chain->context;
+  fc_sink *sink = context->media->open_sink(context, a->output, a->options, NULL, error);
+  if (sink) sink->free(sink);
+  return sink != NULL;
+}
+
 /* The passes that the chain's stages ask for, and then the run itself. */
 static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **error), GError **error) {
   const fc_options *options = a->options;
@@ -230,7 +239,8 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   if (progress.passes == 1) return once(a, error);
   if (o.progress) o.progress = tell_whole, o.progress_data = &progress;
   a->options = &o;
-  gboolean ok = fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
+  gboolean ok =
+      check_output(a, error) && fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
   fc_passes_measure(a->chain, NULL, NULL, NULL);
   a->options = options;
   return ok;
