@@ -131,6 +131,16 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   return ok;
 }
 
+/* What has been read of a pipe, or written to one, cannot be had again: then the failure stands. */
+static void check_again(attempt *a, const fc_opened *opened, GError **error) {
+  const char *once = opened && opened->once                           ? opened->once
+                     : opened && opened->sink && opened->sink->direct ? opened->sink->name
+                                                                      : NULL;
+  if (!a->again || !once) return;
+  a->again = FALSE;
+  g_prefix_error(error, "%s cannot be had twice, so the CPU does not take over: ", once);
+}
+
 static gboolean run_file_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
@@ -140,7 +150,7 @@ static gboolean run_file_once(attempt *a, GError **error) {
   fc_sink *sink = opened ? opened->sink : NULL;
   /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
   ok = ok && fc_trace_write(a->trace, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && (o->in_bytes || g_strcmp0(a->input, "-") != 0) && !(sink && sink->direct);
+  if (!ok) check_again(a, opened, error);
   fc_opened_free(opened);
   fc_trace_free(a->trace);
   if (starting) a->chain->context->driver->start_wait(starting);
@@ -339,7 +349,7 @@ static gboolean run_save_once(attempt *a, GError **error) {
   fc_opened *opened = fc_opened_save(a->chain, a->in, a->output, a->options, error);
   fc_sink *sink = opened ? opened->sink : NULL;
   gboolean ok = opened && run_opened(a, opened, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && !(sink && sink->direct);
+  if (!ok) check_again(a, opened, error);
   fc_opened_free(opened);
   return ok;
 }

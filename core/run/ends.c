@@ -49,12 +49,13 @@ static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc
   return context->media->open_source(context, input->path, &side, error);
 }
 
-/* Whether stages from `from` on that measure before they change can read this file again: a file, not what
- * comes through a pipe. */
-static gboolean check_again(const fc_opened *o, guint from, const char *file, const fc_source *source,
+/* Can this be read again: a file, not what comes through a pipe? Stages from `from` on that measure before
+ * they change must, and so must the CPU if it is to take over under way. */
+static gboolean check_again(fc_opened *o, guint from, const char *file, const fc_source *source,
                             GError **error) {
   const gboolean again = strcmp(file, "-") != 0 && !g_str_has_prefix(file, "-:") &&
                          g_file_test(source->name, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
+  if (!again && !o->once) o->once = g_strdup(source->name);
   return fc_passes_check(o->chain, from, again, "an input that can be read once only", error);
 }
 
@@ -236,6 +237,7 @@ void fc_opened_free(fc_opened *o) {
   g_free(o->sides);
   g_free(o->side_formats);
   g_free(o->side_names);
+  g_free(o->once);
   g_free(o);
 }
 

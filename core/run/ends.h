@@ -27,6 +27,7 @@ typedef struct fc_opened {
   const fc_format **side_formats;
   const char **side_names;
   fc_format format; /* of the chain's signal */
+  char *once;       /* an input that can be read once only; NULL: all can be had again */
   gboolean has_input, files, borrowed;
   int wanted, bits, sample_bytes, stored; /* as in fc_plan_query */
 } fc_opened;
