@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ends.c - see ends.h. */
-#include "core/run/ends.h"
+#include "core/api/ends.h"
 
 #include "core/base/error.h"
 #include "core/run/feed.h"
-#include "core/run/joined.h"
+#include "core/api/joined.h"
 #include "core/run/memory.h"
-#include "core/run/passes.h"
+#include "core/api/passes.h"
 
 #include <string.h>
 

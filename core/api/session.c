@@ -4,8 +4,8 @@
  * is pushed into and one that is pulled from. See filterchain.h.
  */
 #include "core/base/error.h"
-#include "core/run/passes.h"
-#include "core/run/ends.h"
+#include "core/api/passes.h"
+#include "core/api/ends.h"
 #include "core/run/memory.h"
 #include "core/run/result.h"
 #include "core/run/states.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.c - the public ways to run a chain: on files, on host memory, on device memory.
+ * calls.c - the public ways to run a chain: on files, on host memory, on device memory.
  *
  * All make a plan, or find a run that is kept ready for the same question, and hand it to the executor; what
  * differs is where samples come from and go to.
  */
 #include "core/base/error.h"
-#include "core/run/ends.h"
+#include "core/api/ends.h"
 #include "core/run/memory.h"
-#include "core/run/passes.h"
-#include "core/run/ready.h"
+#include "core/api/passes.h"
+#include "core/api/ready.h"
 #include "core/run/states.h"
 #include "core/run/result.h"
 
