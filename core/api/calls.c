@@ -148,7 +148,7 @@ static gboolean run_once(attempt *a, GError **error) {
   gboolean ok = opened && run_opened(a, opened, error);
   fc_sink *sink = opened ? opened->sink : NULL;
   /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
-  ok = ok && fc_trace_write(a->trace, error) && (!sink || sink->commit(sink, error));
+  ok = ok && fc_trace_write(a->trace, error) && (!sink || !sink->commit || sink->commit(sink, error));
   if (!ok) check_again(a, opened, error);
   fc_opened_free(opened);
   fc_trace_free(a->trace);
