@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batch.c - batches as filterchain.h has them: inputs are listed, outputs are named and held against each
- * other and against the inputs before anything is written, and all is run by core/run/batch.c. Costs a look
+ * other and against the inputs before anything is written, and all is run by core/api/batch.c. Costs a look
  * at the disk for each output, and for each input if some output is there already.
  */
 #include "media/batch/batch.h"
