@@ -37,7 +37,7 @@ const option options[] = {
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",
      "of sound that comes live through a pipe: hold nothing longer than this (20ms)"},
     {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",
-     "wav, png, npy, raw, ...: of standard output, or of the output whatever its name"},
+     "wav, png, npy, raw, ...: of standard output (of several: tar, tar:png), or whatever the name"},
     {"in-format", 0, OPTION_TEXT, AT(in_format), FOR_RUN, "FORMAT",
      "of the input, whatever its name and content"},
     {"raw", 0, OPTION_TEXT, AT(raw), FOR_RUN, "KEY=VALUE,...",
