@@ -40,7 +40,7 @@ const option options[] = {
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",
      "for live sound through a pipe: hold no sample longer than this, such as 20ms"},
     {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",
-     "format of the output, whatever its name: wav, png, npy, raw, ..."},
+     "format of the output, whatever its name: wav, png, npy, raw, ...; tar:png for several"},
     {"in-format", 0, OPTION_TEXT, AT(in_format), FOR_RUN, "FORMAT",
      "format of the input, whatever its name and content"},
     {"raw", 0, OPTION_TEXT, AT(raw), FOR_RUN, "KEY=VALUE,...",

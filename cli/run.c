@@ -298,7 +298,8 @@ static gboolean pair_outputs(work *w, GError **error) {
                             .resume = a->resume && !a->preview[0]};
   if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
     return FALSE;
-  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec);
+  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec) ||
+                         (output && is_stream(output) && fc_batch_is_tar_format(a->format));
   if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
   if (joined) return refuse(error, "--concat joins sounds to one output: name the files, and one output");
   if (a->trace) return refuse(error, "--trace follows one run: give one input");
