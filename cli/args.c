@@ -70,6 +70,8 @@ const option options[] = {
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
     {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE",
      "write measurements, totals and slowest files as JSON"},
+    {"plot", 0, OPTION_TEXT, AT(plot), FOR_RUN, "FILE",
+     "draw a histogram of the chain's output as SVG (with -p stats: of the input)"},
     {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",
      "write stages, transfers and times in Chrome's trace format"},
     {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json",
