@@ -129,6 +129,10 @@ static const fc_operator normalize_operator = {
            "-mean / std are rounded beforehand. For the loudness or the peak of sound there is loudnorm.",
     .examples =
         FC_TEXTS("normalize", "normalize:signed", "normalize:mean=0.4:std=0.2", "normalize:white=1000"),
+    .example_docs =
+        FC_TEXTS("codes to 0 ... 1", "codes to -1 ... 1", "given mean and deviation", "where white is 1000"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png ... -o out.npy",
+                                 "-i in.png ... -o out.npy", "-i in.png ... -o out.npy"),
     .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_FLOAT,
