@@ -215,7 +215,9 @@ static const fc_param *const params[N_PARAMS] = {
         "the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
         "auto",
         FC_CHOICES(
-            FC_CHOICE(AUTO, "auto", "whichever takes less time; direct where sums of integers are exact"),
+            FC_CHOICE(
+                AUTO, "auto",
+                "whichever takes less time; direct where sums of integers are exact, and with --latency"),
             FC_CHOICE(DIRECT, "direct", "tap by tap"),
             FC_CHOICE(FFT, "fft",
                       "by Fourier transforms, in time that hardly depends on the mask's length"))),

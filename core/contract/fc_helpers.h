@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "plugin.h"
+#include "random.h"
 
 /* ---- descriptors: constants, limits, choices ---------------------------- */
 
@@ -124,6 +125,22 @@ static inline fc_status fc_create_args(const fc_host *host, const fc_arg *const 
   (void)host;
   *self = (void *)(uintptr_t)args;
   return FC_OK;
+}
+
+/* ---- random numbers ------------------------------------------------------------ */
+
+/*
+ * The key of what is drawn for a frame, of seed, epoch, the input's name, stage and frame, in process:
+ *
+ *     const uint64_t key = fc_random_key(host, job->out->origin[FC_AXIS_N] + n);
+ *     const int flipped = fc_random_even(key, 0) < 0.5;
+ *
+ * A host that knows nothing of random numbers has a seed of 0 and inputs without names.
+ */
+static inline uint64_t fc_random_key(const fc_host *host, int64_t frame) {
+  const fc_random *r = (const fc_random *)host->extension(host, FC_RANDOM);
+  const uint64_t of_input = r ? fc_random_mix(r->seed, r->epoch, r->name) : 0;
+  return fc_random_mix(of_input, r ? r->stage : 0, (uint64_t)frame);
 }
 
 /* ---- samples ----------------------------------------------------------------- */

@@ -71,7 +71,9 @@ void fc_plan_set_reason(fc_plan *plan, const char *format, ...) {
 
 static const char *lacking(const fc_plan *plan, fc_device_kind kind) {
   for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].op && !fc_backend_for(plan->stages[s].op, kind)) return plan->stages[s].name;
+    if (plan->stages[s].op &&
+        (!fc_backend_for(plan->stages[s].op, kind) || (kind != FC_KIND_HOST && plan->stages[s].host_only)))
+      return plan->stages[s].name;
   return NULL;
 }
 
@@ -99,7 +101,7 @@ static gboolean use_callers(fc_plan *plan, gint32 device, GError **error) {
 static gboolean probe_stages(fc_plan *plan, gboolean touch, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
-    const fc_backend *there = ps->op ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
+    const fc_backend *there = ps->op && !ps->host_only ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
     ps->on_host = ps->op && !there;
     for (guint d = 0; touch && there && there->probe && d < plan->n_devices && !ps->on_host; d++) {
       fc_enter_operator(ps->name);
@@ -173,6 +175,10 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
   const char *needs_gpu = lacking(plan, FC_KIND_HOST);
   const fc_driver *driver = plan->chain->context->driver;
   double cpu, gpu;
+  if (!driver) {
+    fc_plan_set_reason(plan, "built without CUDA");
+    return;
+  }
   fc_plan_predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);
   plan->device_auto = TRUE;
   gboolean unknown = plan->links[0].extent[plan->cut] < 0;
@@ -183,8 +189,8 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
       fc_plan_set_reason(plan, "predicted %.3g s on the CPU, %.3g s on a GPU with its start-up", cpu, gpu);
     return;
   }
-  if (!driver || !driver->present()) {
-    fc_plan_set_reason(plan, driver ? "there is no CUDA driver" : "this build has no CUDA backend");
+  if (!driver->present()) {
+    fc_plan_set_reason(plan, "there is no CUDA driver");
     return;
   }
   g_autoptr(GError) error = NULL;

@@ -58,8 +58,7 @@ static gboolean is_understood(const fc_device_function *f) {
 static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_format *in = &plan->links[s], *out = &plan->links[s + 1];
-  const fc_fusible *fusible =
-      ps->op && ps->op->extension ? ps->op->extension(ps->op, FC_DEVICE_FUNCTION) : NULL;
+  const fc_fusible *fusible = ps->op ? fc_operator_extension(ps->op, FC_DEVICE_FUNCTION) : NULL;
   if (!fusible || !is_plain(ps, in, out)) return NULL;
   function *f = g_atomic_rc_box_new0(function);
   f->base = (fc_device_function){

@@ -6,6 +6,7 @@
  * differs is where samples come from and go to.
  */
 #include "core/base/error.h"
+#include "core/run/clipped.h"
 #include "core/run/ends.h"
 #include "core/run/memory.h"
 #include "core/run/passes.h"
@@ -24,10 +25,6 @@ fc_options fc_full_options(const fc_options *options) {
   return full;
 }
 
-void fc_chain_release(fc_chain *chain) {
-  fc_chain_forget(chain);
-}
-
 /* ---- files ------------------------------------------------------------------- */
 
 /* A GPU that was asked for is started while the input is opened. */
@@ -42,20 +39,19 @@ static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
 static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
                               const fc_result *result) {
   gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
-  guint worst;
-  double rework = fc_plan_rework(plan, &worst);
   if (plan->chunk < plan->freely)
     fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
                    "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (rework > 4)
+  else if (plan->n && fc_plan_rework(plan, 0) > 4 && !plan->live) {
+    g_autofree char *rework = fc_plan_rework_text(plan);
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
-                   " %s are short beside what %s looks at: it computes each value "
-                   "%.0f times; allow longer ones (--chunk, --max-memory)",
-                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->stages[worst].name, rework);
+                   " %s are short: %s; allow longer ones (--chunk, --max-memory)",
+                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), rework);
+  }
 }
 
 typedef struct attempt {
@@ -68,7 +64,8 @@ typedef struct attempt {
   const fc_options *options;
   fc_trace *trace;
   fc_result *result;
-  gboolean again; /* it failed, and the CPU may take over, from the beginning */
+  gboolean counting; /* the run is repeated for a warning's figures */
+  gboolean again;    /* it failed, and the CPU may take over, from the beginning */
 } attempt;
 
 /* Runs by a plan. Before anything was read it is tried again with smaller chunks when memory runs out, and on
@@ -122,8 +119,9 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   fc_ends ends;
   if (!fc_opened_ends(o, plan, &ends, error)) return FALSE;
   a->ends = &ends;
-  fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s", plan->n_devices ? "the GPU" : "the CPU",
-                 plan->reason);
+  if (!a->counting)
+    fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s",
+                   plan->n_devices ? "the GPU" : "the CPU", plan->reason);
   fc_run *ready = fc_ready_take(a->chain, key);
   gboolean began = FALSE;
   if (!ready) return run_plan(a, plan, key, error);
@@ -150,6 +148,42 @@ static gboolean run_file_once(attempt *a, GError **error) {
   fc_trace_free(a->trace);
   if (starting) a->chain->context->driver->start_wait(starting);
   return ok;
+}
+
+/* ---- what was clipped ----------------------------------------------------------------- */
+
+#define COUNT_WITHIN 1.0 /* seconds that a run may have taken which is repeated for the warning's figures */
+
+/* How much of the output: the chain once more, into a sink that counts. NULL: that cannot be told. */
+static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
+  const gboolean again = a->options->in_bytes || !a->input || g_file_test(a->input, G_FILE_TEST_IS_REGULAR);
+  if (!a->options->count_clipped || !clipped->last || !again || a->options->followers ||
+      a->result->seconds > COUNT_WITHIN || fc_passes_count(a->chain))
+    return NULL;
+  fc_clip_count count;
+  fc_options o = *a->options;
+  attempt b = *a;
+  o.trace = NULL, o.progress = NULL, o.out_bytes = NULL;
+  b.options = &o, b.trace = NULL, b.counting = TRUE, b.result = fc_result_new();
+  fc_opened *opened = fc_opened_load(a->chain, a->input, o.in_bytes, &o, NULL);
+  if (opened) opened->sink = fc_clip_sink_new(clipped->kind, clipped->dtype, &count);
+  gboolean ok = opened && run_opened(&b, opened, NULL) && count.clipped > 0;
+  fc_opened_free(opened);
+  fc_result_free(b.result);
+  return ok ? fc_clip_text(&count, clipped->kind, clipped->dtype) : NULL;
+}
+
+static void warn_clipped(const attempt *a) {
+  const fc_clipped *clipped = fc_result_clipped(a->result);
+  if (!clipped->stage) return;
+  g_autofree char *counted = a->output ? count_clipped(a, clipped) : NULL;
+  if (!counted)
+    counted = g_strdup_printf("some values exceeded the range of %s and were clipped",
+                              fc_dtype_name(clipped->dtype));
+  fc_context_log(a->chain->context, FC_LOG_WARNING, "%s: %s: %s: lower the gain, or write floating point%s",
+                 clipped->output, clipped->stage, counted,
+                 clipped->noise ? " (the noise alone may exceed it where samples touch the ends of the range)"
+                                : "");
 }
 
 /* ---- passes ---------------------------------------------------------------------- */
@@ -202,6 +236,11 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   return ok;
 }
 
+/* Of a file, by which random numbers go where the caller has given no name: its path; g_free. */
+static char *random_name_of(const char *input) {
+  return input ? fc_file_split(input, TRUE, NULL) : NULL;
+}
+
 /* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
  * result is to be had without it. A failed run may have measured something nevertheless. */
 static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *options,
@@ -209,7 +248,8 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
                             fc_result **result, GError **error) {
   fc_options o = fc_full_options(options);
   const gint64 start = g_get_monotonic_time();
-  g_autofree char *reason = NULL;
+  g_autofree char *reason = NULL, *random_name = random_name_of(a->input);
+  if (!o.random_name) o.random_name = random_name;
   GError *why = NULL;
   a->chain = chain, a->options = &o, a->result = fc_result_new();
   gboolean ok = run_passes(a, once, &why);
@@ -225,6 +265,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
     ok = run_passes(a, once, &why);
   }
   a->result->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (ok) warn_clipped(a);
   if (reason) fc_result_set_reason(a->result, reason);
   if (!ok) g_propagate_error(error, why);
   if ((ok || a->result->n_measured > 0) && result)
@@ -268,6 +309,7 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 struct fc_loader {
   fc_chain *chain;
   char *input; /* what is read again for measurements */
+  char *random_name;
   GBytes *content;
   fc_options options;
   fc_opened *opened;
@@ -279,6 +321,7 @@ void fc_loader_free(fc_loader *load) {
   if (load->plan) fc_plan_unref(load->plan);
   fc_opened_free(load->opened);
   g_free(load->input);
+  g_free(load->random_name);
   g_clear_pointer(&load->content, g_bytes_unref);
   g_free(load);
 }
@@ -287,6 +330,8 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
                             GError **error) {
   g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
   load->chain = chain, load->options = fc_full_options(options);
+  load->random_name = load->options.random_name ? g_strdup(load->options.random_name) : random_name_of(input);
+  load->options.random_name = load->random_name;
   if (fc_passes_count(chain)) {
     load->input = g_strdup(input);
     if (content) load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
@@ -531,6 +576,7 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
     fc_ready_keep(chain, key, run);
     return FALSE;
   }
+  fc_chain_tell_random(chain, &o);
   gboolean ok = fc_run_enqueue(run, &from, &to, error);
   /* Kept in any case: what was enqueued before a failure still uses its memory. What was captured keeps it
    * for good. */

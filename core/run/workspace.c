@@ -383,7 +383,8 @@ static void run_tile(guint index, guint thread, void *data) {
 static gboolean run_on_cpu(call *c, GError **error) {
   fc_runner *cpu = cpu_of(c->work);
   const int axis = c->state->tile_axis;
-  c->tile = MIN(c->state->tile, fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, cpu->threads));
+  c->tile = MIN(c->state->tile,
+                fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, c->ps->work, cpu->threads));
   if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   cpu->parallel(cpu, (guint)c->tiles, run_tile, c);
@@ -716,16 +717,20 @@ static int first_clipped(const fc_workspace *w) {
   return -1;
 }
 
-gboolean fc_workspace_warn_clipped(fc_workspace *w, const char *name) {
+/* Whether stages behind this one only copy what it stores. */
+static gboolean is_last(const fc_plan *plan, int stage) {
+  for (guint s = (guint)stage + 1; s < plan->n; s++)
+    if (!plan->stages[s].op || !(plan->stages[s].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean fc_workspace_clipped(const fc_workspace *w, fc_clipped *clipped) {
   const fc_plan *plan = w->states->plan;
-  int clipped = first_clipped(w);
-  if (clipped < 0) return FALSE;
-  fc_context_log(w->context, FC_LOG_WARNING,
-                 "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
-                 "floating point%s",
-                 name, plan->stages[clipped].name, fc_dtype_name(plan->links[clipped + 1].dtype),
-                 noise_at(plan, clipped) < 0
-                     ? ""
-                     : " (nothing is amiss where they touch its ends, and the noise leads beyond)");
+  const int stage = first_clipped(w);
+  if (stage < 0) return FALSE;
+  const fc_format *out = &plan->links[stage + 1];
+  *clipped = (fc_clipped){plan->stages[stage].name,   clipped->output,     out->kind, out->dtype,
+                          noise_at(plan, stage) >= 0, is_last(plan, stage)};
   return TRUE;
 }

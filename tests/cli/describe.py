@@ -130,8 +130,28 @@ class Completion(harness.Case):
                         self.assertEqual(self.complete(f"filterchain -p {op['name']}:{before}0"), ["0.txt"])
                     self.assertEqual(sorted(self.complete(f"filterchain -p {op['name']}:{param['name']}=")), ["0.txt", "completion"])
 
+    def test_bare_values(self):
+        """Those of the main parameter: choices, or files beside the names of parameters."""
+        self.write("0.txt", "1")
+        for op in OPERATORS:
+            for param in (param for param in op["params"] if param["main"]):
+                answers = self.complete(f"filterchain -p {op['name']}:")
+                if param["type"] == "enum":
+                    self.assertLessEqual({choice["name"] for choice in param["choices"]}, set(answers))
+                    behind = self.complete(f"filterchain -p {op['name']}:{param['choices'][0]['name']}:")
+                    self.assertFalse({choice["name"] for choice in param["choices"]} & set(behind))
+                self.assertEqual("0.txt" in answers, param["type"] in ("table", "input", "path"), op["name"])
+
+    def test_formats(self):
+        self.assertEqual(self.complete("filterchain --format np"), ["npy"])
+        self.assertLessEqual({"wav", "png", "raw"}, set(self.complete("filterchain --in-format ")))
+
     def test_options_and_commands(self):
-        self.assertIn("all", self.complete("filterchain --device cuda:"))
+        devices = self.complete("filterchain --device ")
+        self.assertLessEqual({"auto", "cpu"}, set(devices))
+        self.assertEqual("cuda" in devices, "CUDA" in self.succeed("--version"))
+        self.assertEqual("--fuse" in self.complete("filterchain --fu"), "cuda" in devices)
+        self.assertEqual(sorted(self.complete("filterchain check ga"))[:2], ["gain", "gamma"])
         self.assertEqual(self.complete("filterchain --dry"), ["--dry-run"])
         self.assertEqual(self.complete("filterchain ins"), ["inspect"])
         self.assertEqual(self.complete("filterchain --progress j"), ["json"])
