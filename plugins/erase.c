@@ -140,6 +140,7 @@ static const fc_operator erase_operator = {
         "the area "
         "evenly, the proportions evenly by their logarithm, ten times until it fits. Alpha stays." RANDOM_DOC,
     .examples = FC_TEXTS("erase:p=1", "erase:p=1:area=0.1,0.5:value=99", "erase"),
+    .example_docs = FC_TEXTS("always a rectangle", "larger, of value 99", "of every second image"),
     FC_OPERATOR_PARAMS(
         RANDOM_P_PARAM("The probability of a rectangle."),
         FC_PARAM(FC_FLOAT, FC_PARAM_LIST, 2, "area", "Its least and greatest part of the image.", NULL,

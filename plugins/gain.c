@@ -30,6 +30,7 @@ static const fc_operator gain_operator = {
            "as it is, "
            "unless a gain is given for each channel.",
     .examples = FC_TEXTS("gain:0.5", "gain:-6dB", "gain:-1"),
+    .example_docs = FC_TEXTS("half the amplitude", "half the amplitude, as decibels", "turn the polarity"),
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST | FC_PARAM_DECIBEL, "gain",
         "What samples are multiplied by: a factor, or decibels (-6dB is 10^(-6/20), about half); a negative "

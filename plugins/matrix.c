@@ -234,6 +234,8 @@ static const fc_operator matrix = {
     .summary = "multiply along an axis by a matrix: channel mixing, colour, block transforms",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("half of every sample", "sum and difference of pairs", "twice, and an offset"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.npy", "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

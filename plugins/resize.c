@@ -250,6 +250,8 @@ static const fc_operator resize_operator = {
     .examples =
         FC_TEXTS("resize:24", "resize:31x17:filter=lanczos3", "resize:scale=0.5:filter=area",
                  "resize:width=20:height=20:mode=fill:filter=bicubic", "resize:long=40:up=no:antialias=no"),
+    .example_docs = FC_TEXTS("24 pixels wide and high", "exact size, sharp", "half the size, averaged",
+                             "fill and cut a square", "longer side 40, no larger"),
     FC_PICTURES_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -476,6 +476,10 @@ struct fc_operator {
 
   /* What the operator offers beyond this contract, by name; NULL: nothing. */
   const void *(*extension)(const fc_operator *op, const char *name);
+
+  /* Beside `examples`, one each, or NULL: what it does, in a few words; and the command around it, as
+   * "-i in.png ... -o out.npy" - an empty text where a sound, or an image, in and out will do. */
+  const char *const *example_docs, *const *example_commands;
 };
 
 /* The operator's backend for a kind of device, or NULL. */
