@@ -304,7 +304,8 @@ static gboolean pair_outputs(work *w, GError **error) {
                             .resume = a->resume && !a->preview[0]};
   if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
     return FALSE;
-  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec);
+  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec) ||
+                         (output && is_stream(output) && fc_batch_is_tar_format(a->format));
   if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
   if (joined) return refuse(error, "--concat joins sounds to one output: name the files, and one output");
   if (a->trace) return refuse(error, "--trace follows one run: give one input");
@@ -346,6 +347,7 @@ static void allow_files(void) {
 static void fill_options(work *w) {
   const arguments *a = w->args;
   fc_options how = FC_OPTIONS_INIT;
+  how.count_clipped = !w->batch;
   how.device = a->device;
   how.threads = (int)a->threads;
   how.precision = a->precision < 0 ? -1 : a->precision == 0 ? FC_F32 : FC_F64;
@@ -356,6 +358,7 @@ static void fill_options(work *w) {
   how.sync = a->sync;
   how.trace = a->trace;
   how.max_pixels = a->max_pixels;
+  how.seed = (guint64)a->seed, how.epoch = (guint64)a->epoch;
   latency_of(a, &how.latency, NULL);
   how.in_raw = a->raw;
   how.in_format = a->in_format ? a->in_format : a->raw ? "raw" : NULL;
@@ -680,10 +683,11 @@ exit_status run_command(const arguments *a) {
   g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
   signals_guard();
   plugins_hold_stdout();
-  g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
+  fc_chain *chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   plugins_release_stdout();
   work w = {.args = a, .chain = chain, .counter = counter};
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
+  fc_chain_free(chain); // operators are asked to the last
   signals_unguard();
   return status;
 }

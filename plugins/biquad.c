@@ -169,6 +169,8 @@ static const fc_operator biquad_operator = {
     .examples =
         FC_TEXTS("biquad:lowpass:freq=1000", "biquad:highpass:freq=80:sections=2",
                  "biquad:peak:freq=3000:q=1.4:gain=-4dB", "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
+    .example_docs = FC_TEXTS("low-pass at 1 kHz", "steeper high-pass, no rumble", "4 dB less around 3 kHz",
+                             "a section by its coefficients"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

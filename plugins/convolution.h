@@ -169,9 +169,14 @@ static inline int64_t grid_of(const convolution *self, const fc_format *out, con
 
 static inline void describe_transforms(const fc_host *host, const transforms *t) {
   char cpu[40] = "tap by tap", gpu[40] = "tap by tap";
+  (void)gpu;
   if (t->n) snprintf(cpu, sizeof cpu, "by FFT in blocks of %lld", (long long)t->hop);
   if (t->overlap.n) snprintf(gpu, sizeof gpu, "by FFT in blocks of %lld", (long long)t->overlap.hop);
+#if FC_HAVE_CUDA
   host->remark(host, "on the CPU %s, on a GPU %s", cpu, gpu);
+#else
+  host->remark(host, "%s", cpu);
+#endif
 }
 
 /* What a transform's error is in proportion to: no output is larger than this times the largest input. */

@@ -184,6 +184,7 @@ static const fc_operator histogram_operator = {
         "of sound, unless low and high say otherwise. --report writes the numbers as JSON, --plot draws "
         "them.",
     .examples = FC_TEXTS("histogram", "histogram:bins=8:low=-2:high=100", "histogram:256"),
+    .example_docs = FC_TEXTS("count the values", "8 bins of a range", "256 bins"),
     FC_OPERATOR_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "bins", "How many.", NULL, "16", FC_INT_BETWEEN(1, 65536)),
                        FC_FLOAT_PARAM(0, "low", "The lower end of the first one.", NULL, NULL,
                                       FC_FLOAT_BETWEEN(-1e30, 1e30)),

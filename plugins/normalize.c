@@ -118,6 +118,7 @@ fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise
   double *pairs = numbers->room;
   const double white = white_of(self->white, setup->in[0]);
   const int64_t n = self->n_mean > self->n_std ? self->n_mean : self->n_std;
+  numbers->all = 1; /* a network sees alpha as one more channel */
   for (int64_t c = 0; c < n; c++) {
     const double mean = self->mean[self->n_mean > 1 ? c : 0], std = self->std[self->n_std > 1 ? c : 0];
     pairs[2 * c] = 1 / (white * std), pairs[2 * c + 1] = -mean / std;
@@ -176,6 +177,10 @@ static const fc_operator normalize_operator = {
     .examples = FC_TEXTS("normalize:imagenet", "normalize:mean=0.4:std=0.2", "normalize:white=1000",
                          "normalize:peak=-1dBFS", "normalize:loudness=-23LUFS",
                          "normalize:loudness=-16:peak=-1dB:true_peak=yes"),
+    .example_docs = FC_TEXTS("as networks expect", "given mean and deviation", "where white is 1000",
+                             "peak at -1 dB", "to broadcast loudness", "louder, true peak kept"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png ... -o out.npy",
+                                 "-i in.png ... -o out.npy", "", "", ""),
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,

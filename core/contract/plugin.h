@@ -20,7 +20,9 @@
  *              must see of each input. Any host thread, one at a time for an instance; no device; MAY be
  *              called several times, with other formats, and MUST give the same answer to the same
  *              question. A stream whose end is not known is asked about with FC_UNKNOWN first and again
- *              once the end has come: needs MUST NOT have grown by then, nor element type or border changed.
+ *              once the end has come: needs MUST NOT have grown by then, nor element type or border
+ *              changed. An output element is made as soon as the inputs that it needs have come, so by then
+ *              it MUST be there: an output that ends sooner needs as much more (`after`).
  *   prepare    once for a device, element types, channels, layout and parameters - not once for a
  *              size: turns parameters into what process needs.
  *   process    for every piece of output. MUST be a pure function of its views, the prepared state
@@ -316,7 +318,10 @@ typedef struct fc_need {
  * changes fields that differ. It MUST leave out->dtype within its dtypes_out. Where in[0]'s extent is
  * FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a crop). Where a further input's is, an
  * output extent that is told MUST NOT depend on it: its border follows wherever it will end. An operator that
- * must know it asks for all of that input (FC_WHOLE), and is asked again when it has been read into memory. A
+ * must know it asks for all of that input (FC_WHOLE), and is asked again when it has been read into memory.
+ * What is longer than its input looks back (`before`) at least as far as it is longer, and what leaves out
+ * the end looks ahead
+ * (`after`) as far, or tells a bound: streams are made before their end is known. A
  * generator has no input, and sets kind, extent, rate and whatever else is known of `out`.
  */
 typedef struct fc_terms {
@@ -471,6 +476,10 @@ struct fc_operator {
 
   /* What the operator offers beyond this contract, by name; NULL: nothing. */
   const void *(*extension)(const fc_operator *op, const char *name);
+
+  /* Beside `examples`, one each, or NULL: what it does, in a few words; and the command around it, as
+   * "-i in.png ... -o out.npy" - an empty text where a sound, or an image, in and out will do. */
+  const char *const *example_docs, *const *example_commands;
 };
 
 /* The operator's backend for a kind of device, or NULL. */
@@ -502,6 +511,27 @@ typedef struct fc_fusible {
    * with these formats. */
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
+
+/* ---- extension "random/1" of the host ----------------------------------- */
+
+/*
+ * Reached by host->extension(host, FC_RANDOM), in process: what random numbers of this run depend on, besides
+ * the number of the frame and what the operator counts. The same for any number of threads, chunks and
+ * devices, so an operator that draws its numbers by fc_random_key (fc_helpers.h) stays a pure function of its
+ * views: MUST NOT use other sources of randomness. Of a view, origin[FC_AXIS_N] is the number of its first
+ * frame.
+ *
+ * The numbers go into kernels by value: a backend that draws MUST NOT have FC_BACKEND_GRAPH, nor a device
+ * function.
+ */
+#define FC_RANDOM "random/1"
+
+typedef struct fc_random {
+  uint32_t size;
+  uint32_t stage;       /* place of the operator in the chain, from 0 */
+  uint64_t seed, epoch; /* the user's */
+  uint64_t name;        /* of the input's name: its bytes, hashed */
+} fc_random;
 
 /* ---- extension "two-passes/1" ------------------------------------------- */
 

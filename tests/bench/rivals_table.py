@@ -162,6 +162,18 @@ def short_table(root, folder):
                f"{row['ratio']:.2f} |")
 
 
+def images_table(root, folder):
+    name, record = newest(root, cpu=True, kind="images")
+    programs = ["ours", *sorted({program for row in record["rows"] for program in row["ms"]} - {"ours"})]
+    yield (f"{record['machine']}, {record['threads']} threads, load {record['load']:.0f}, {day_of(name)}, {record['files']} files "
+           f"([record]({folder}tests/record/{name})); milliseconds a file.")
+    yield from ("", f"| work | {' | '.join(programs)} | ratio | target, at least | |", "|---" * (len(programs) + 4) + "|")
+    for row in record["rows"]:
+        times = " | ".join(f"{row['ms'][program]:#.3g}".rstrip(".") if program in row["ms"] else "" for program in programs)
+        yield (f"| {row['work']} | {times} | {row['ratio']:.2f} of {row['reference']} | {row['target']:g} x | "
+               f"{'met' if row['met'] else 'not met'} |")
+
+
 def fused_table(root, folder):
     name, record = newest(root, kind="fused")
     yield f"{record['device']['name']}, {record['date'][:10]} ([record]({folder}tests/record/{name}))."
@@ -200,8 +212,8 @@ def sound_table(root, folder):
 
 # Page, name of the table in its markers, who makes it, the way from the page to the root.
 TABLES = (("README.md", "speed", short_table, ""), ("docs/benchmarks.md", "gpu", gpu_table, "../"),
-          ("docs/benchmarks.md", "cpu", cpu_table, "../"),
-          ("docs/benchmarks.md", "sound", sound_table, "../"), ("docs/benchmarks.md", "fused", fused_table, "../"))
+          ("docs/benchmarks.md", "cpu", cpu_table, "../"), ("docs/benchmarks.md", "sound", sound_table, "../"),
+          ("docs/benchmarks.md", "fused", fused_table, "../"), ("docs/benchmarks.md", "images", images_table, "../"))
 
 
 def page(root, path, name):

@@ -151,6 +151,19 @@ class Normalize(Case):
             self.assertEqual(done.returncode, 0 if fits else 2, done.stderr)
             self.assertEqual(b"name a file" in done.stderr, not fits)
 
+    def test_output_is_looked_at_first(self):
+        """What is wrong with the output is said before the pass that measures, which fails here."""
+        self.succeed("-i", "in.wav", "-o", "in.flac:dtype=i16")
+        damaged = bytearray(self.read("in.flac"))
+        damaged[len(damaged) * 3 // 4] ^= 0xff
+        with open(self.path("in.flac"), "wb") as file:
+            file.write(damaged)
+        self.succeed("-i", "in.wav", "-o", "out.wav")
+        words = ("-i", "in.flac", "-p", "loudnorm:-20", "-o", "out.wav")
+        self.assertIn("in.flac: ", self.fails(1, *words))
+        self.assertIn("out.wav: exists already", self.fails(1, *words, "-n"))
+        self.assertIn("no folder", self.fails(1, *words[:-1], "none/out.wav"))
+
     def test_says_and_refuses(self):
         self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run"))
         plan = json.loads(self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run", "--json"))
