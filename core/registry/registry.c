@@ -76,18 +76,17 @@ static char *own_folder(void) {
   Dl_info info;
   /* A program found through $PATH is known to the loader by its bare name. */
   gboolean known = dladdr(&anchor, &info) && info.dli_fname && strchr(info.dli_fname, '/');
-  char *file = canonical(known ? info.dli_fname : "/proc/self/exe");
+  g_autofree char *file = canonical(known ? info.dli_fname : "/proc/self/exe");
   char *folder = g_path_get_dirname(file);
-  g_free(file);
   return folder;
 }
 
 /* Built-in plugins and the scanner's program: in a build tree, beside the library
  * where it is installed, or where it was configured to be. */
 static void find_home(fc_registry *r) {
-  char *home = own_folder();
-  char *mark = g_build_filename(home, "plugins", BUILD_TREE_MARK, NULL);
-  char *beside = g_build_filename(home, "filterchain", "plugins", NULL);
+  g_autofree char *home = own_folder();
+  g_autofree char *mark = g_build_filename(home, "plugins", BUILD_TREE_MARK, NULL);
+  g_autofree char *beside = g_build_filename(home, "filterchain", "plugins", NULL);
   char *folder;
   if (g_file_test(mark, G_FILE_TEST_EXISTS)) {
     folder = g_build_filename(home, "plugins", NULL);
@@ -98,9 +97,6 @@ static void find_home(fc_registry *r) {
   }
   r->builtin = canonical(folder);
   g_free(folder);
-  g_free(beside);
-  g_free(mark);
-  g_free(home);
 }
 
 char *fc_registry_program(const fc_registry *r, const char *folder, const char *name) {
@@ -157,21 +153,17 @@ static void list_dir(fc_registry *r, const char *dir) {
   g_ptr_array_sort(names, compare_names);
   gboolean trusted = strcmp(dir, r->builtin) == 0;
   for (guint i = 0; i < names->len; i++) {
-    char *path = g_build_filename(dir, names->pdata[i], NULL);
+    g_autofree char *path = g_build_filename(dir, names->pdata[i], NULL);
     add_file(r, path, trusted, FALSE);
-    g_free(path);
   }
   g_ptr_array_free(names, TRUE);
 }
 
 static void add_dir(GPtrArray *dirs, const char *dir) {
-  char *path = canonical(dir);
+  g_autofree char *path = canonical(dir);
   for (guint i = 0; i < dirs->len; i++)
-    if (strcmp(dirs->pdata[i], path) == 0) {
-      g_free(path);
-      return;
-    }
-  g_ptr_array_add(dirs, path);
+    if (strcmp(dirs->pdata[i], path) == 0) return;
+  g_ptr_array_add(dirs, g_steal_pointer(&path));
 }
 
 /* Once, at the first look-up: which plugin files there are. */
@@ -389,19 +381,19 @@ static char *ids_with(const fc_registry *r, const char *name) {
 }
 
 static void fail_qualified(const fc_registry *r, const char *full, const char *name, GError **error) {
-  char *ids = ids_with(r, name);
+  g_autofree char *ids = ids_with(r, name);
   if (ids)
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": \"%s\" is defined by %s", full, name, ids);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (`list` shows what there is)", full);
-  g_free(ids);
 }
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   GPtrArray *all = all_operators(r);
-  const char **names = g_new0(const char *, all->len + 1);
+  g_autofree const char **names = g_new0(const char *, all->len + 1);
   for (guint i = 0; i < all->len; i++) names[i] = ((const fc_operator *)all->pdata[i])->name;
-  char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  g_autofree char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64),
+                  *why = why_unfit(r, name);
   if (strchr(name, '/'))
     fail_qualified(r, shown, strrchr(name, '/') + 1, error);
   else if (why)
@@ -411,10 +403,6 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\"%s", shown,
             *hint ? hint : " (`list` shows what there is)");
-  g_free(why);
-  g_free(hint);
-  g_free(shown);
-  g_free(names);
   g_ptr_array_free(all, TRUE);
 }
 
@@ -478,7 +466,7 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   const plugin_file *from = NULL;
   const fc_operator *op = NULL;
   const char *slash = strrchr(name, '/'), *plain = slash ? slash + 1 : name;
-  char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
+  g_autofree char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
   enter(r);
   /* What cannot be a name is in no plugin, so none need be opened to know. */
   if (fc_is_name(plain)) op = winner(r, id, plain, &from);
@@ -490,7 +478,6 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   if (!op) fail_find(r, name, error);
   if (op && !id) warn_of_replacement(r, name, from);
   leave(r);
-  g_free(id);
   return op;
 }
 
@@ -533,15 +520,13 @@ static plugin_file *file_of(const fc_registry *r, const char *path) {
 }
 
 const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **error) {
-  char *full = canonical(path), *dir = g_path_get_dirname(full);
+  g_autofree char *full = canonical(path), *dir = g_path_get_dirname(full);
   enter(r);
   plugin_file *file = file_of(r, full);
   if (!file) file = add_file(r, full, strcmp(dir, r->builtin) == 0, TRUE);
   const fc_plugin *plugin = ensure_open(r, file);
   if (!plugin) fc_fail(error, FC_INVALID, "%s %s", path, file->reason);
   leave(r);
-  g_free(dir);
-  g_free(full);
   return plugin;
 }
 
