@@ -247,6 +247,11 @@ static const fc_operator crop_operator = {
         "Stages before a crop compute only what it keeps. Where the margins are odd, the centre is that of "
         "torchvision's CenterCrop.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("16 samples from the eighth", "a rectangle", "all but the first three",
+                 "a square in the middle", "corner at the bottom right", "the middle, by percent"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "", "-i in.png ... -o out.png",
+                                 "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -43,6 +43,7 @@ void fc_task_free(fc_task *task) {
   g_free(task->input);
   g_free(task->output);
   g_free(task->format);
+  g_free(task->random_name);
   g_clear_pointer(&task->content, g_bytes_unref);
   g_clear_pointer(&task->made, g_bytes_unref);
   fc_result_free(task->result);
@@ -108,6 +109,7 @@ static void run(batch *b, guint number, fc_task *task) {
   fc_options options = b->options;
   if (b->devices[number]) options.device = b->devices[number];
   if (task->format) options.out_format = task->format;
+  if (task->random_name) options.random_name = task->random_name;
   options.in_bytes = task->content;
   options.out_bytes = task->keep ? &task->made : NULL;
   if (!task->pass && !task->why)

@@ -6,6 +6,7 @@
  * differs is where samples come from and go to.
  */
 #include "core/base/error.h"
+#include "core/api/clipped.h"
 #include "core/api/ends.h"
 #include "core/run/memory.h"
 #include "core/api/passes.h"
@@ -44,7 +45,7 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (plan->n && fc_plan_rework(plan, 0) > 4) {
+  else if (plan->n && fc_plan_rework(plan, 0) > 4 && !plan->live) {
     g_autofree char *rework = fc_plan_rework_text(plan);
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
@@ -61,7 +62,8 @@ typedef struct attempt {
   const fc_options *options;
   fc_trace *trace;
   fc_result *result;
-  gboolean again; /* it failed, and the CPU may take over, from the beginning */
+  gboolean counting; /* the run is repeated for a warning's figures */
+  gboolean again;    /* it failed, and the CPU may take over, from the beginning */
 } attempt;
 
 /* Runs by a plan. Before anything was read it is tried again with smaller chunks when memory runs out, and on
@@ -115,8 +117,9 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   fc_ends ends;
   if (!fc_opened_ends(o, plan, &ends, error)) return FALSE;
   a->ends = &ends;
-  fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s", plan->n_devices ? "the GPU" : "the CPU",
-                 plan->reason);
+  if (!a->counting)
+    fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s",
+                   plan->n_devices ? "the GPU" : "the CPU", plan->reason);
   fc_run *ready = fc_ready_take(a->chain, key);
   gboolean began = FALSE;
   if (!ready) return run_plan(a, plan, key, error);
@@ -156,6 +159,44 @@ static gboolean run_once(attempt *a, GError **error) {
   return ok;
 }
 
+/* ---- what was clipped ----------------------------------------------------------------- */
+
+#define COUNT_WITHIN 1.0 /* seconds that a run may have taken which is repeated for the warning's figures */
+
+/* How much of the output: the chain once more, into a sink that counts. NULL: that cannot be told. */
+static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
+  const gboolean again =
+      a->options->in_bytes || !a->between.input || g_file_test(a->between.input, G_FILE_TEST_IS_REGULAR);
+  if (!a->options->count_clipped || !clipped->last || !again || a->options->followers ||
+      a->result->seconds > COUNT_WITHIN || fc_passes_count(a->chain))
+    return NULL;
+  fc_clip_count count;
+  fc_options o = *a->options;
+  attempt b = *a;
+  o.trace = NULL, o.progress = NULL, o.out_bytes = NULL;
+  b.options = &o, b.trace = NULL, b.counting = TRUE, b.result = fc_result_new();
+  const fc_between between = {.input = a->between.input, .in = a->between.in, .later = TRUE};
+  fc_opened *opened = fc_opened_new(a->chain, &between, &o, NULL);
+  if (opened) opened->sink = fc_clip_sink_new(clipped->kind, clipped->dtype, &count);
+  gboolean ok = opened && run_opened(&b, opened, NULL) && count.clipped > 0;
+  fc_opened_free(opened);
+  fc_result_free(b.result);
+  return ok ? fc_clip_text(&count, clipped->kind, clipped->dtype) : NULL;
+}
+
+static void warn_clipped(const attempt *a) {
+  const fc_clipped *clipped = fc_result_clipped(a->result);
+  if (!clipped->stage) return;
+  g_autofree char *counted = a->between.output ? count_clipped(a, clipped) : NULL;
+  if (!counted)
+    counted = g_strdup_printf("some values exceeded the range of %s and were clipped",
+                              fc_dtype_name(clipped->dtype));
+  fc_context_log(a->chain->context, FC_LOG_WARNING, "%s: %s: %s: lower the gain, or write floating point%s",
+                 clipped->output, clipped->stage, counted,
+                 clipped->noise ? " (the noise alone may exceed it where samples touch the ends of the range)"
+                                : "");
+}
+
 /* ---- passes ---------------------------------------------------------------------- */
 
 /* What is told of the progress of all passes together. */
@@ -192,6 +233,15 @@ static gboolean measure_once(void *data, GError **error) {
   return ok;
 }
 
+/* Whether the output can be, before a pass is made that might be in vain. */
+static gboolean check_output(const attempt *a, GError **error) {
+  if (!a->between.output) return TRUE;
+  fc_context *context = a->chain->context;
+  fc_sink *sink = context->media->open_sink(context, a->between.output, a->options, NULL, error);
+  if (sink) sink->free(sink);
+  return sink != NULL;
+}
+
 /* The passes that the chain's stages ask for, and then the run itself. */
 static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **error), GError **error) {
   const fc_options *options = a->options;
@@ -201,10 +251,16 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   if (progress.passes == 1) return once(a, error);
   if (o.progress) o.progress = tell_whole, o.progress_data = &progress;
   a->options = &o;
-  gboolean ok = fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
+  gboolean ok =
+      check_output(a, error) && fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
   fc_passes_measure(a->chain, NULL, NULL, NULL);
   a->options = options;
   return ok;
+}
+
+/* Of a file, by which random numbers go where the caller has given no name: its path; g_free. */
+static char *random_name_of(const char *input) {
+  return input ? fc_file_split(input, TRUE, NULL) : NULL;
 }
 
 /* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
@@ -214,7 +270,8 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
                             fc_result **result, GError **error) {
   fc_options o = fc_full_options(options);
   const gint64 start = g_get_monotonic_time();
-  g_autofree char *reason = NULL;
+  g_autofree char *reason = NULL, *random_name = random_name_of(a->between.input);
+  if (!o.random_name) o.random_name = random_name;
   GError *why = NULL;
   a->chain = chain, a->options = &o, a->result = fc_result_new();
   gboolean ok = run_passes(a, once, &why);
@@ -230,6 +287,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
     ok = run_passes(a, once, &why);
   }
   a->result->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (ok) warn_clipped(a);
   if (reason) fc_result_set_reason(a->result, reason);
   if (!ok) g_propagate_error(error, why);
   if ((ok || a->result->n_measured > 0) && result)
@@ -273,6 +331,7 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 struct fc_loader {
   fc_chain *chain;
   char *input; /* what is read again for measurements */
+  char *random_name;
   GBytes *content;
   fc_options options;
   fc_opened *opened;
@@ -284,6 +343,7 @@ void fc_loader_free(fc_loader *load) {
   if (load->plan) fc_plan_unref(load->plan);
   fc_opened_free(load->opened);
   g_free(load->input);
+  g_free(load->random_name);
   g_clear_pointer(&load->content, g_bytes_unref);
   g_free(load);
 }
@@ -292,6 +352,8 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
                             GError **error) {
   g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
   load->chain = chain, load->options = fc_full_options(options);
+  load->random_name = load->options.random_name ? g_strdup(load->options.random_name) : random_name_of(input);
+  load->options.random_name = load->random_name;
   load->options.in_bytes = content;
   load->input = g_strdup(input);
   load->opened = fc_opened_new(chain, &(fc_between){.input = input, .later = TRUE}, &load->options, error);
@@ -511,6 +573,7 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
     fc_ready_keep(chain, key, run);
     return FALSE;
   }
+  fc_chain_tell_random(chain, &o);
   gboolean ok = fc_run_enqueue(run, &from, &to, error);
   /* Kept in any case: what was enqueued before a failure still uses its memory. What was captured keeps it
    * for good. */

@@ -5,6 +5,7 @@
 #include "core/context/chain.h"
 
 #include "core/base/error.h"
+#include "core/context/host.h"
 #include "core/device/runner.h"
 
 #include <string.h>
@@ -65,6 +66,16 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
   g_ptr_array_add(stage->instances, one);
   *self = one->self;
   return TRUE;
+}
+
+const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
+  if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
+  const fc_two_passes *passes = fc_operator_extension(stage->op, FC_TWO_PASSES);
+  if (!passes || !FC_HAS(passes, wanted) || !passes->wanted || fc_stage_is_timed(stage)) return passes;
+  fc_enter_operator(stage->op->name);
+  const gboolean wanted = passes->wanted(stage->self) != 0;
+  fc_enter_operator(NULL);
+  return wanted ? passes : NULL;
 }
 
 /* The stage's inputs from the arguments that name files. */
@@ -385,4 +396,18 @@ const char **fc_chain_files(const fc_chain *chain) {
   }
   g_ptr_array_add(paths, NULL);
   return (const char **)g_ptr_array_free(paths, FALSE);
+}
+
+/* FNV-1a; what is made of it mixes it well. */
+static guint64 hash_of(const char *name) {
+  guint64 hash = 0xcbf29ce484222325u;
+  for (; name && *name; name++) hash = (hash ^ (guint8)*name) * 0x100000001b3u;
+  return hash;
+}
+
+void fc_chain_tell_random(fc_chain *chain, const fc_options *options) {
+  const guint64 name = hash_of(options->random_name);
+  for (guint i = 0; i < chain->n; i++)
+    chain->stages[i].host.random = (fc_random){
+        .size = sizeof(fc_random), .stage = i, .seed = options->seed, .epoch = options->epoch, .name = name};
 }

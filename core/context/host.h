@@ -23,6 +23,7 @@ typedef struct fc_stage_host {
   char message[512];
   char *remark; /* said in negotiate; g_free */
   fc_context *context;
+  fc_random random;        /* of the run in hand */
   const int *cancel;       /* of the run in hand, or NULL; atomic */
   fc_measured_fn measured; /* during report only */
   void *measured_data;

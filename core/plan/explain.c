@@ -18,6 +18,14 @@ static void append_extent(GString *s, const fc_format *f) {
     if (f->rate > 0) g_string_append_printf(s, ", %g Hz", f->rate);
     return;
   }
+  if (f->kind == FC_ARRAY) { /* as NumPy has it: rows first */
+    g_string_append(s, "shape ");
+    if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " x ", f->extent[FC_AXIS_N]);
+    g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_Y],
+                           f->extent[FC_AXIS_X]);
+    if (f->extent[FC_AXIS_C] != 1) g_string_append_printf(s, " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_C]);
+    return;
+  }
   if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " of ", f->extent[FC_AXIS_N]);
   g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " ch",
                          f->extent[FC_AXIS_X], f->extent[FC_AXIS_Y], f->extent[FC_AXIS_C]);
@@ -54,18 +62,21 @@ static void append_halo(GString *s, const fc_reach reach[FC_AXES], int border, i
 }
 
 static const char *place(const fc_plan *plan, const fc_plan_stage *ps) {
-  return plan->n_devices == 0 || ps->on_host ? "cpu" : "cuda";
+  return plan->n_devices == 0 || (ps->on_host && !ps->composed) ? "cpu" : "cuda";
 }
 
 static void append_stage(GString *s, const fc_plan *plan, guint i) {
   const fc_plan_stage *ps = &plan->stages[i];
   g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
                          ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
-  if (ps->on_host) g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
+  if (ps->composed)
+    g_string_append(s, " (by its device function; where that cannot be compiled, on cpu)");
+  else if (ps->on_host)
+    g_string_append(s, " (no CUDA version: one download and one upload a chunk)");
   append_halo(s, ps->reach, ps->border, plan->links[i].kind);
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
-  if (ps->op && ps->op->flags & FC_OP_TWO_PASSES)
+  if (ps->stage && fc_stage_passes(ps->stage))
     g_string_append(s, "; the input is read once more before, up to here, and measured");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
@@ -174,7 +185,7 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
   GString *s = g_string_new("{\"input\":");
   guint passes = 1;
   for (guint i = 0; i < plan->n; i++)
-    passes += plan->stages[i].op && plan->stages[i].op->flags & FC_OP_TWO_PASSES;
+    passes += plan->stages[i].stage && fc_stage_passes(plan->stages[i].stage);
   append_json_string(s, input);
   g_string_append(s, ",\"output\":");
   if (output)

@@ -113,10 +113,11 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
 
 /* ---- one stage ---------------------------------------------------------- */
 
-/* Does nothing follow but what keeps the element type? */
+/* Does nothing follow but what keeps the element type? Casts do not count, here and below: a stage is asked
+ * before there are any behind it, and must be asked the same when they stand. */
 static gboolean delivers(const fc_plan *plan, guint s) {
   for (guint i = s + 1; i < plan->n; i++)
-    if (!plan->stages[i].op || !(plan->stages[i].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
+    if (plan->stages[i].op && !(plan->stages[i].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
       return FALSE;
   return TRUE;
 }
@@ -127,8 +128,9 @@ static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
   const fc_operator *op = plan->stages[s].op;
   if (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return plan->links[s].dtype;
   guint32 loads = FC_DTYPES_ALL;
-  for (guint i = s + 1; i < plan->n && plan->stages[i].op; i++) {
+  for (guint i = s + 1; i < plan->n; i++) {
     const fc_operator *next = plan->stages[i].op;
+    if (!next) continue;
     loads &= next->dtypes_in;
     if (!(next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH))) break;
   }
@@ -193,7 +195,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   memcpy(ps->reach, main->reach, sizeof ps->reach);
   ps->border = ps->generator ? FC_BORDER_NONE : main->border;
   ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
-  ps->any_size = terms.any_size != 0;
+  ps->any_size = terms.any_size != 0, ps->host_only = terms.on_host != 0;
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);

@@ -39,12 +39,14 @@ typedef struct fc_plan_stage {
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
+  gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
   gboolean on_host;    /* a run on a device leaves it for this stage */
   guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
   /* What it does to a sample, pixel or window, as text, on a device; NULL: it looks further, or does not say.
    * g_atomic_rc_box. */
   fc_device_function *function;
   guint fused; /* stages from here on that are one kernel, once that is compiled; 0: none, or not the first */
+  gboolean composed; /* with on_host: on the device after all, in such a kernel, where that can be compiled */
 } fc_plan_stage;
 
 /* A further input of a stage. */
@@ -144,6 +146,11 @@ static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
 
 static inline gboolean fc_reach_is_whole(const fc_reach *r) {
   return r->before == FC_WHOLE || r->after == FC_WHOLE;
+}
+
+/* Is the input memory of a device, where all stages must run? */
+static inline gboolean fc_plan_stays(const fc_plan *plan) {
+  return plan->borrowed && plan->n_devices > 0;
 }
 
 /* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */

@@ -115,6 +115,8 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
       /* Made is what the signal has; what is looked at may stick out on the other side. */
       gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
       held += MAX(most - made, 0);
+      /* Of what is looked at less may be within the signal than `made` allows for. */
+      if (more > made) held = MAX(held, (end >= 0 ? MIN(more, end) : more) + out);
       made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
     }
     if (l == link) break;

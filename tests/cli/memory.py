@@ -32,7 +32,14 @@ if len(sys.argv) > 4:
 CHAINS = {"filter": ["conv1d:[1,2,3,2,1]/9"],
           "several": ["conv1d:[1,-1]", "winstat:window=4801:stat=rms", "mix:1,0", "gain:-3dB", "clip:0.9"],
           "spectrum": ["stft:1024", "istft"],
-          "measured": ["stats"]}
+          "measured": ["stats"],
+          "rate": ["resample:44100:quality=best"],
+          "sections": ["equalizer:100,200,400,800,1600,3200,6400,9600,12800,16000:gain=3dB"],
+          "loudness": ["loudness"],
+          "normalize": ["normalize:peak=-1dBFS"],
+          "dynamics": ["compand:-70,-60,0,-20:attack=0.3s:decay=1s", "limiter", "gate"],
+          "sound": ["fade:in=1s", "resample:44100", "equalizer:100,1000:gain=3dB,-2dB", "compand:-70,-60,0,-20",
+                    "normalize:loudness=-23LUFS", "limiter:-1dBFS"]}
 
 
 class Memory(harness.Case):
@@ -48,9 +55,9 @@ class Memory(harness.Case):
 
     def peak(self, name, stages):
         """(the peak, how often it was looked at)"""
-        out = [] if stages == ["stats"] else ["-o", "/dev/null", "--format", "raw"]
+        out = [] if stages in (["stats"], ["loudness"]) else ["-o", "/dev/null", "--format", "raw"]
         chain = [argument for stage in stages for argument in ("-p", stage)]
-        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", timeout=600)
+        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", "-q", timeout=600)
         trace = json.loads(self.read("trace.json"))
         seen = [event["args"]["bytes"] for event in trace["traceEvents"] if event["name"] == "resident"]
         self.assertEqual(trace["otherData"]["peak_resident_bytes"], max(seen))
