@@ -165,8 +165,11 @@ static const fc_operator biquad_operator = {
         "the input leaves no finite value after it. Sections with a pole outside the unit circle are "
         "refused.",
     .examples =
-        FC_TEXTS("biquad:lowpass:freq=1000", "biquad:highpass:freq=80:sections=2",
-                 "biquad:peak:freq=3000:q=1.4:gain=-4dB", "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
+        FC_TEXTS("biquad:lowpass:freq=1k  # keep what is below 1 kHz",
+                 "biquad:highpass:freq=80:sections=2  # remove rumble",
+                 "biquad:peak:freq=3k:q=1.4:gain=-4dB  # lower 3 kHz by 4 dB", "biquad:lowpass:freq=1000",
+                 "biquad:highpass:freq=80:sections=2", "biquad:peak:freq=3000:q=1.4:gain=-4dB",
+                 "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -62,7 +62,12 @@ static const fc_param *const params[N_PARAMS] = {
                            NULL, NULL, NULL),
 };
 
-static const char *const examples[] = {"clip:0.9", "clip:min=16:max=235", "clip:min=0", NULL};
+static const char *const examples[] = {"clip:-6dB  # limit peaks to half of full scale",
+                                       "clip:min=16:max=235  # image: limit to video range",
+                                       "clip:0.9",
+                                       "clip:min=16:max=235",
+                                       "clip:min=0",
+                                       NULL};
 
 static const fc_operator clip_operator = {
     .size = sizeof(fc_operator),

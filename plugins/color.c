@@ -34,8 +34,9 @@ static const fc_operator color_operator = {
         "    linear  sRGB's curve undone; 8 bits are too few to store it: use convert:u16 ahead, or .npy\n\n"
         "R G B that come of another space are limited to 0 to white, but from linear and hsv. For a "
         "resize or blur in proportion to light, put color:linear before it and color:rgb behind.",
-    .examples = FC_TEXTS("color:ycbcr", "color:hsv", "color:lab", "color:linear", "color:rgb:from=ycbcr",
-                         "color:rgb:from=lab", "color:gray:luma=709", "color:rgb"),
+    .examples = FC_TEXTS("color:ycbcr  # RGB to YCbCr", "color:lab  # RGB to Lab", "color:ycbcr", "color:hsv",
+                         "color:lab", "color:linear", "color:rgb:from=ycbcr", "color:rgb:from=lab",
+                         "color:gray:luma=709", "color:rgb"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "to",
                                      "The colour space of the output.", NULL, FC_CHOICES(SPACES)),
                        FC_ENUM_PARAM(0, "from", "The colour space of the input.", "auto",

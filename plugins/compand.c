@@ -65,9 +65,9 @@ static const fc_operator compand_operator = {
         "    compand:-50,-80,-40,-40:decay=0.3      softens what is softer than -40 dB\n\n"
         "The level begins at silence. With ahead the gain comes before the sound that asks for it. Levels "
         "below -200 dB count as that. Attack and decay are those of sox's compand.",
-    .examples =
-        FC_TEXTS("compand:-20,-20,0,-15", "compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-5dB",
-                 "compand:points=-40,-50,-20,-20,0,-10:knee=6:ahead=0.001:link=no"),
+    .examples = FC_TEXTS("compand:-20,-20,0,-15  # compress loud parts", "compand:-20,-20,0,-15",
+                         "compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-5dB",
+                         "compand:points=-40,-50,-20,-20,0,-10:knee=6:ahead=0.001:link=no"),
     .n_params = N_PARAMS,
     .params = params,
     .create = create,

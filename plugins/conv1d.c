@@ -222,6 +222,9 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
+    "conv1d:[1,2,1]/4  # smooth slightly",
+    "conv1d:mask.txt  # filter with a mask from a file",
+    "conv1d:[1,1,1,1,1]:normalize=yes:axis=y  # image: blur along columns",
     "conv1d:[1,2,1]/4",
     "conv1d:[1,1,1,1,1]:normalize=yes:border=replicate",
     "conv1d:[1,-1]:flip=no:mode=valid",

@@ -258,6 +258,8 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
+    "conv2d:[1,2,1;2,4,2;1,2,1]/16  # blur with a 3 x 3 mask",
+    "conv2d:[0,1,0;1,1,1;0,1,0]:normalize=yes  # average of a cross",
     "conv2d:[0,1,0;1,-4,1;0,1,0]",
     "conv2d:[1,2,1;2,4,2;1,2,1]/16:border=replicate",
     "conv2d:[0,1,1,0;1,1,1,1;1,1,1,1;0,1,1,0]:normalize=yes:flip=no",

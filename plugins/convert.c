@@ -189,7 +189,12 @@ static const fc_param *const params[N_PARAMS] = {
                              "each frame's least and greatest value onto the ends of the range"))),
 };
 
-static const char *const examples[] = {"convert:u8", "convert:f32", "convert:i16:scale=none", NULL};
+static const char *const examples[] = {"convert:f32  # store 32-bit floats",
+                                       "convert:u16  # image: 8 bits to 16",
+                                       "convert:u8",
+                                       "convert:f32",
+                                       "convert:i16:scale=none",
+                                       NULL};
 
 static const fc_operator convert_operator = {
     .size = sizeof(fc_operator),

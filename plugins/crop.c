@@ -219,7 +219,10 @@ static const fc_param *const params[N_PARAMS] = {
                             "centre"),
 };
 
-static const char *const examples[] = {"crop:start=8:length=16",
+static const char *const examples[] = {"crop:start=0.5s:length=1s  # keep one second",
+                                       "crop:100  # image: the central 100 x 100 pixels",
+                                       "crop:x=10:y=20:width=50:height=40  # image: a rectangle",
+                                       "crop:start=8:length=16",
                                        "crop:x=1:y=2:width=5:height=4",
                                        "crop:start=3",
                                        "crop:3",

@@ -323,8 +323,9 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"dct:8", "dct:block=8:inverse=yes",
-                                       "dct:block=16:axis=x:norm=none:keep=4", NULL};
+static const char *const examples[] = {"dct:block=8:axis=x  # image to array: rows in blocks of 8", "dct:8",
+                                       "dct:block=8:inverse=yes", "dct:block=16:axis=x:norm=none:keep=4",
+                                       NULL};
 
 static const char doc[] =
     "Discrete cosine transform, type II or III, of blocks of a sound or an image.\n\n"

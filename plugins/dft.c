@@ -258,8 +258,11 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"dft:16", "dft:block=30:axis=x:out=mag:bins=full",
-                                       "dft:8:out=db,power:norm=forward", "dft:block=8:axis=x:inverse=yes",
+static const char *const examples[] = {"dft:512:out=db  # sound to array: spectrum of each block",
+                                       "dft:16",
+                                       "dft:block=30:axis=x:out=mag:bins=full",
+                                       "dft:8:out=db,power:norm=forward",
+                                       "dft:block=8:axis=x:inverse=yes",
                                        NULL};
 
 static const char doc[] =

@@ -124,7 +124,8 @@ static const fc_param *const params[N_PARAMS] = {
     [SEED] = FC_INT_PARAM(0, "seed", "Which noise: the same number gives the same.", NULL, "0", NULL),
 };
 
-static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:seed=7", NULL};
+static const char *const examples[] = {"dither  # add noise before rounding", "dither", "dither:16",
+                                       "dither:bits=8:seed=7", NULL};
 
 static const fc_operator dither_operator = {
     .size = sizeof(fc_operator),

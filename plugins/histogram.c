@@ -171,7 +171,8 @@ static const fc_operator histogram_operator = {
         "From 0 to white of images (0 to 256 with 8 bits, so that histogram:256 has a bin a code), full "
         "scale "
         "of sound, unless low and high say otherwise. --report writes the numbers as JSON.",
-    .examples = FC_TEXTS("histogram", "histogram:bins=8:low=-2:high=100", "histogram:256"),
+    .examples = FC_TEXTS("histogram:256  # image: count each 8-bit code", "histogram",
+                         "histogram:bins=8:low=-2:high=100", "histogram:256"),
     FC_OPERATOR_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "bins", "How many.", NULL, "16", FC_INT_BETWEEN(1, 65536)),
                        FC_FLOAT_PARAM(0, "low", "The lower end of the first one.", NULL, NULL,
                                       FC_FLOAT_BETWEEN(-1e30, 1e30)),

@@ -149,7 +149,7 @@ static const fc_param *const params[PARAMS] = {
         "samples", NULL, FC_INT_AT_LEAST(0)),
 };
 
-static const char *const examples[] = {"istft:6:hop=2", NULL};
+static const char *const examples[] = {"istft:1024  # array: spectra back to samples", "istft:6:hop=2", NULL};
 
 static const char doc[] =
     "Turns the output of stft with out=re,im back into sound.\n\n"

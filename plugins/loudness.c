@@ -108,7 +108,7 @@ static const fc_operator loudness_operator = {
         "names; without names 4, 5 and 6 channels are taken for quadraphonic, 5.0 and 5.1 sound. The true "
         "peak is found at 4 times the rate, 2 times from 96 kHz on. Sound shorter than 0.4 s has no "
         "integrated loudness, -inf. What is needed of memory does not depend on the length.",
-    .examples = FC_TEXTS("loudness"),
+    .examples = FC_TEXTS("loudness  # measure by EBU R 128", "loudness"),
     FC_SOUND_ONLY,
     .create = create,
     .destroy = destroy,

@@ -155,8 +155,9 @@ static const fc_operator loudnorm_operator = {
            "and the gain are told at the end. Silence stays as it is, with a warning. The loudness operator "
            "says how loudness and true peak are measured. For the mean and deviation of images there is "
            "normalize.",
-    .examples =
-        FC_TEXTS("loudnorm:-23LUFS", "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),
+    .examples = FC_TEXTS("loudnorm:-23LUFS  # loudness for broadcast",
+                         "loudnorm:peak=-1dBFS  # highest peak at -1 dBFS", "loudnorm:-23LUFS",
+                         "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -203,8 +203,10 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"matrix:[0.5]:axis=time:block=1", "matrix:[1,1;1,-1]/2:axis=x:block=2",
-                                       "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
+static const char *const examples[] = {
+    "matrix:[1;1]  # mono to stereo",       "matrix:[0.299,0.587,0.114]  # image: luma of RGB",
+    "matrix:[0.5]:axis=time:block=1",       "matrix:[1,1;1,-1]/2:axis=x:block=2",
+    "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
 
 static const char doc[] =
     "Multiplies along one axis by a matrix M and adds an offset v: y = M x + v.\n\n"

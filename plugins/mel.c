@@ -270,7 +270,8 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"mel:20:frame=64:hop=16:rate=8000",
+static const char *const examples[] = {"mel:80:out=db  # sound to array: log-mel spectrogram",
+                                       "mel:20:frame=64:hop=16:rate=8000",
                                        "mel:bands=12:frame=100:fft=128:out=db:scale=htk:norm=none:rate=16000",
                                        "mel:bands=2:frame=6:from=spectrum:rate=8000", NULL};
 

@@ -144,7 +144,8 @@ static const fc_operator mixin_operator = {
         "Both count as values: full scale of sound is 1, whatever integers the files hold; images are code "
         "values, "
         "0 to 255 or 65535.",
-    .examples = FC_TEXTS("mixin:other.wav", "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
+    .examples = FC_TEXTS("mixin:other.wav:gain=-18dB  # add a second sound, quietly", "mixin:other.wav",
+                         "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "other", "The second signal."),
                        FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain",

@@ -127,8 +127,9 @@ static const fc_operator normalize_operator = {
            "The result is stored as 32-bit floats (64-bit with --precision f64), so the output is best a "
            ".npy. Each sample is one multiplication and addition, rounded once: 1 / (white * std) and "
            "-mean / std are rounded beforehand. For the loudness or the peak of sound there is loudnorm.",
-    .examples =
-        FC_TEXTS("normalize", "normalize:signed", "normalize:mean=0.4:std=0.2", "normalize:white=1000"),
+    .examples = FC_TEXTS("normalize:imagenet  # image to array: ImageNet statistics",
+                         "normalize:signed  # image to array: values from -1 to 1", "normalize",
+                         "normalize:signed", "normalize:mean=0.4:std=0.2", "normalize:white=1000"),
     .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_FLOAT,

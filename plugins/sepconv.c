@@ -97,6 +97,7 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
+    "sepconv:[1,4,6,4,1]/16  # binomial blur",
     "sepconv:[1,4,6,4,1]/16",
     "sepconv:[-1,0,1]:y=[1,2,1]:flip=no",
     "sepconv:[1,1,1,1,1,1,1]:y=[1]:normalize=yes:border=replicate",

@@ -148,7 +148,9 @@ static const fc_operator spectrogram_operator = {
         "next one's too; a row the largest of its frequencies. A sine of full scale has 0 dB. The sound is "
         "read into memory, whole.",
     .examples =
-        FC_TEXTS("spectrogram:width=10:height=8:axes=no:fft=128",
+        FC_TEXTS("spectrogram  # sound to image: draw level over time and frequency",
+                 "spectrogram:mel:colors=ink  # sound to image: mel scale, for paper",
+                 "spectrogram:width=10:height=8:axes=no:fft=128",
                  "spectrogram:mel:width=12:height=9:axes=no:colors=ink:fft=256",
                  "spectrogram:log:width=8:height=12:axes=no:colors=heat:range=80:window=kaiser:fft=512"),
     .kinds = FC_KIND_BIT(FC_AUDIO),

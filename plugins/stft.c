@@ -151,9 +151,9 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"stft:64:hop=16:out=mag",
-                                       "stft:frame=100:fft=128:window=kaiser:out=db,re",
-                                       "stft:32:center=no:scale=spectrum", NULL};
+static const char *const examples[] = {
+    "stft:1024:hop=256:out=db  # sound to array: spectrogram as numbers", "stft:64:hop=16:out=mag",
+    "stft:frame=100:fft=128:window=kaiser:out=db,re", "stft:32:center=no:scale=spectrum", NULL};
 
 static const char doc[] =
     "Cuts a sound into frames that overlap, multiplies each by a window and takes its Fourier transform.\n\n"

@@ -213,6 +213,8 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
+    "winstat:15  # moving average",
+    "winstat:window=15:stat=std  # image: local deviation",
     "winstat:15",
     "winstat:window=15:stat=sum,sumsq",
     "winstat:window=480:stat=rms:border=shrink",

@@ -99,8 +99,9 @@ def reference(operators):
             name = f"**{param['name']}**" if param["main"] else param["name"]
             lines.append("| " + " | ".join(cell(part) for part in (name, kind, default, range_of(param), param["doc"])) + " |")
         lines.append("\n```python")
-        for example in operator["examples"]:
-            lines += [f">>> fc.chain({example!r})", f"filterchain.chain({example!r})"]
+        for example in operator["examples_explained"] or [{"stage": stage, "words": None} for stage in operator["examples"]]:
+            words = f"  # {example['words']}" if example["words"] else ""
+            lines += [f">>> fc.chain({example['stage']!r}){words}", f"filterchain.chain({example['stage']!r})"]
         lines.append("\n```\n")
     return "\n".join(lines)
 
