@@ -162,7 +162,7 @@ static gboolean take_choice(const option *o, const char *value, int *to, GError 
     *to = i;
     return TRUE;
   }
-  return refuse(error, "--%s: \"%s\" is none of %s", o->name, value, o->value);
+  return refuse(error, "--%s: \"%s\" is not one of %s", o->name, value, o->value);
 }
 
 /* Puts the value where it belongs; `given` remembers which options came before. */

@@ -30,7 +30,7 @@ static const fc_operator gamma_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "gamma",
-    .summary = "raise brightness to a power",
+    .summary = "apply a power law to brightness",
     .doc = "white * gain * (v / white) ^ gamma for each sample, as adjust_gamma of torchvision and "
            "scikit-image: above 1 shadows get darker, below 1 lighter; black and white stay. 1/2.2 is "
            "0.4545. Values below 0 become 0; those above white are raised like the others, and clipped only "
@@ -38,11 +38,11 @@ static const fc_operator gamma_operator = {
            "Powers are our own, the same bits on every processor and device.",
     .examples = FC_TEXTS("gamma:2.2  # darken the shadows", "gamma:0.4545  # lighten the shadows",
                          "gamma:2.2", "gamma:0.4545", "gamma:1.5:gain=0.9"),
-    FC_OPERATOR_PARAMS(
-        FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "gamma", "The exponent.", NULL, NULL,
-                       FC_FLOAT_BETWEEN(0.01, 100)),
-        FC_FLOAT_PARAM(0, "gain", "A factor of the result.", NULL, "1", FC_FLOAT_BETWEEN(0, 1e6)),
-        WHITE_PARAM),
+    FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "gamma", "The exponent.", NULL, NULL,
+                                      FC_FLOAT_BETWEEN(0.01, 100)),
+                       FC_FLOAT_PARAM(0, "gain", "A factor that the result is multiplied by.", NULL, "1",
+                                      FC_FLOAT_BETWEEN(0, 1e6)),
+                       WHITE_PARAM),
     .create = fc_create_args,
     .negotiate = negotiate,
     POINTWISE_BACKENDS,

@@ -164,7 +164,7 @@ static const fc_operator histogram_operator = {
     .name = "histogram",
     .summary = "count how many samples lie in each of equal ranges",
     .doc =
-        "Passes the signal through untouched and tells at the end how many samples of each channel, and of "
+        "Passes the signal through unchanged and prints at the end how many samples of each channel, and of "
         "all "
         "together, lie in each of so many equal bins, bin0 first, and how many below, above and NaN. A bin "
         "begins with its lower end; the last one has its upper end too, as numpy.histogram counts.\n\n"

@@ -14,27 +14,26 @@ void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) 
 }
 
 static const fc_param *const params[N_PARAMS] = {
-    [CEILING] = FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_DECIBEL, "ceiling",
-                               "What no sample goes beyond: a factor of full scale, or decibels (-1dBFS).",
-                               NULL, "-1dB", FC_FLOAT_BETWEEN(1e-6, 1e6)),
-    [AHEAD] = FC_FLOAT_PARAM(0, "ahead", "How long before a peak the gain begins to fall.", "s", "0.005",
-                             FC_FLOAT_BETWEEN(0, 1)),
-    [RELEASE] = FC_FLOAT_PARAM(0, "release", "How fast it rises again: 63 % of the way in this time.", "s",
-                               "0.05", FC_FLOAT_BETWEEN(0, 100)),
+    [CEILING] =
+        FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_DECIBEL, "ceiling",
+                       "The largest magnitude of a sample: a factor of full scale, or decibels (-1dBFS).",
+                       NULL, "-1dB", FC_FLOAT_BETWEEN(1e-6, 1e6)),
+    [AHEAD] = FC_FLOAT_PARAM(0, "ahead", "Look-ahead: how long before a peak the gain begins to fall.", "s",
+                             "0.005", FC_FLOAT_BETWEEN(0, 1)),
+    [RELEASE] = FC_FLOAT_PARAM(0, "release", "Release time constant.", "s", "0.05", FC_FLOAT_BETWEEN(0, 100)),
     [LINK] = DYNAMICS_LINK_PARAM,
 };
 
 static const fc_operator limiter_operator = {
     DYNAMICS_OPERATOR,
     .name = "limiter",
-    .summary = "keep every sample within a ceiling, by a gain that looks ahead",
-    .doc =
-        "Lowers what would go beyond the ceiling, beginning a little before, and rises again behind it. No "
-        "sample exceeds the ceiling; sound that stays below it is not changed.\n\n"
-        "    limiter:-1dBFS\n"
-        "    gain:12dB limiter:ceiling=-0.5dB:ahead=0.01s:release=0.2s\n\n"
-        "The sound is not delayed: the operator looks ahead. Between samples peaks may be a little higher "
-        "(loudness measures them).",
+    .summary = "keep every sample below a ceiling, with look-ahead",
+    .doc = "Reduces the gain where samples would exceed the ceiling, beginning a little before them, and "
+           "restores it after them. No sample exceeds the ceiling; sound below it is unchanged.\n\n"
+           "    limiter:-1dBFS\n"
+           "    gain:12dB limiter:ceiling=-0.5dB:ahead=0.01s:release=0.2s\n\n"
+           "The sound is not delayed: the operator looks ahead. Between samples peaks may be a little higher "
+           "(loudness measures them).",
     .examples = FC_TEXTS("limiter:-1dBFS  # no sample above -1 dBFS", "limiter:-1dBFS",
                          "limiter:0.25:ahead=0.002s:release=0.01s:link=no", "limiter:ahead=0"),
     .n_params = N_PARAMS,

@@ -145,16 +145,17 @@ static const fc_operator loudnorm_operator = {
     .flags = FC_OP_KEEPS_MEANING | FC_OP_TWO_PASSES,
     .name = "loudnorm",
     .summary = "bring sound to a loudness or a peak, by one factor for all of it",
-    .doc = "Multiplies sound by one factor, so that its integrated loudness after EBU R 128 or its highest "
-           "peak becomes what is asked for. The factor follows from all of the sound: the input is read "
-           "twice, and must be a file, not a pipe. Its memory does not grow with the length.\n\n"
-           "    loudnorm:-23LUFS                               as EBU R 128 wants broadcasts\n"
-           "    loudnorm:loudness=-16:peak=-1dBFS:true_peak=yes    softer where peaks would go beyond\n"
-           "    loudnorm:peak=-1dBFS\n\n"
-           "Dynamics stay as they are: nothing is compressed. Channels keep their balance. What was measured "
-           "and the gain are told at the end. Silence stays as it is, with a warning. The loudness operator "
-           "says how loudness and true peak are measured. For the mean and deviation of images there is "
-           "normalize.",
+    .doc =
+        "Multiplies sound by one factor, so that its integrated loudness after EBU R 128 or its highest "
+        "peak becomes what is asked for. The factor follows from all of the sound: the input is read "
+        "twice, and must be a file, not a pipe. Its memory does not grow with the length.\n\n"
+        "    loudnorm:-23LUFS                               as EBU R 128 wants broadcasts\n"
+        "    loudnorm:loudness=-16:peak=-1dBFS:true_peak=yes    with less gain where peaks would exceed it\n"
+        "    loudnorm:peak=-1dBFS\n\n"
+        "Dynamics stay as they are: nothing is compressed. Channels keep their balance. Measurements and the "
+        "gain are printed at the end. Silence stays as it is, with a warning. The loudness operator "
+        "says how loudness and true peak are measured. For the mean and deviation of images there is "
+        "normalize.",
     .examples = FC_TEXTS("loudnorm:-23LUFS  # loudness for broadcast",
                          "loudnorm:peak=-1dBFS  # highest peak at -1 dBFS", "loudnorm:-23LUFS",
                          "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),

@@ -160,7 +160,7 @@ typedef enum fc_param_type {
 } fc_param_type;
 
 /* Flags of a parameter. */
-#define FC_PARAM_MAIN     1u /* a bare value means this one; at most one an operator */
+#define FC_PARAM_MAIN     1u /* the name may be left out; at most one an operator */
 #define FC_PARAM_REQUIRED 2u
 #define FC_PARAM_LIST                                                                                        \
   4u /* bool, int, float, enum: several, apart by ',' or (numbers) 'x', but 0x10 is none */
@@ -429,13 +429,14 @@ typedef struct fc_backend {
 typedef struct fc_operator fc_operator;
 struct fc_operator {
   uint32_t size;
-  uint32_t flags;              /* FC_OP_* */
-  const char *name;            /* [a-z][a-z0-9_]* */
-  const char *summary;         /* one line, no full stop */
-  const char *doc;             /* paragraphs, as a manual page */
-  /* -p values; ends with NULL. "gauss:2  # blur" says in a few words what it does, and is for people: inspect shows
-   * those if there are any. "  # image: ..." names the medium it is for, "  # sound to array: ..." the output's
-   * too (sound, image, array). Those without such words are what `filterchain check` tries on small signals. */
+  uint32_t flags;      /* FC_OP_* */
+  const char *name;    /* [a-z][a-z0-9_]* */
+  const char *summary; /* one line, no full stop */
+  const char *doc;     /* paragraphs, as a manual page */
+  /* -p values; ends with NULL. "gauss:2  # blur" says in a few words what it does, and is for people: inspect
+   * shows those if there are any. "  # image: ..." names the medium it is for, "  # sound to array: ..." the
+   * output's too (sound, image, array). Those without such words are what `filterchain check` tries on small
+   * signals. */
   const char *const *examples;
   uint32_t n_params;
   uint32_t kinds;      /* FC_KIND_BITs it takes (a generator: makes) */

@@ -70,7 +70,7 @@ static gboolean check_need(const char *name, const fc_format *in, const fc_forma
   }
   if (*border < FC_BORDER_ZERO || *border > FC_BORDER_UNSET) return broken(name, error, "unknown border");
   if (*border == FC_BORDER_UNSET && beyond)
-    return broken(name, error, "it looks beyond the ends of its input and does not say what is there");
+    return broken(name, error, "it reads beyond the ends of its input and chooses no border");
   if (*border == FC_BORDER_UNSET) *border = FC_BORDER_NONE;
   return TRUE;
 }
@@ -261,10 +261,9 @@ static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **e
     ps->generator = (stage->op->flags & FC_OP_GENERATOR) != 0;
     ps->side = side, ps->n_sides = stage->n_inputs;
     if (ps->generator && i > 0)
-      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: it comes first", ps->name);
+      return fc_fail(error, FC_INVALID, "%s: it generates a signal: it must be the first stage", ps->name);
     if (ps->generator && query->in)
-      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: leave the input out",
-                     ps->name);
+      return fc_fail(error, FC_INVALID, "%s: it generates its signal: leave out the input", ps->name);
     for (guint k = 0; k < stage->n_inputs; k++, side++) {
       fc_plan_side *ss = &plan->sides[side];
       ss->stage = plan->n - 1;
@@ -275,7 +274,7 @@ static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **e
     }
   }
   if (!query->in && (plan->n == 0 || !plan->stages[0].generator))
-    return fc_fail(error, FC_INVALID, "there is no input, and %s makes none",
+    return fc_fail(error, FC_INVALID, "there is no input, and %s does not generate a signal",
                    plan->n ? plan->stages[0].name : "an empty chain");
   return TRUE;
 }
@@ -350,12 +349,12 @@ gboolean fc_plan_renegotiate(fc_plan *plan, GError **error) {
     if (now->dtype != was.dtype || now->kind != was.kind || now->layout != was.layout ||
         now->extent[FC_AXIS_C] != was.extent[FC_AXIS_C] || ps->border != old.border ||
         ps->measure_bytes != old.measure_bytes || ps->carry_bytes != old.carry_bytes)
-      return broken(ps->name, error, "another answer to the same question");
+      return broken(ps->name, error, "different answers to the same question");
     gboolean grown = has_grown(old.reach, ps->reach);
     for (guint k = ps->side; k < ps->side + ps->n_sides; k++)
       grown = grown || has_grown(sides[k].reach, plan->sides[k].reach) ||
               sides[k].border != plan->sides[k].border;
-    if (grown) return broken(ps->name, error, "what it needs has grown since the end is known");
+    if (grown) return broken(ps->name, error, "it needs more since the end is known");
   }
   return TRUE;
 }

@@ -186,7 +186,7 @@ fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GErro
     const gint64 was = plan->links[l].extent[plan->cut];
     if (was >= 0 && now->links[l].extent[plan->cut] != was)
       return fc_fail(error, FC_FATAL,
-                     "%s: the plugin broke its contract: its output was to have another length",
+                     "%s: the plugin broke its contract: its output has another length than announced",
                      plan->stages[l - 1].name),
              NULL;
   }

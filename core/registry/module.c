@@ -69,7 +69,7 @@ static gboolean fail_entry(void *module, GError **error) {
     if (version != FC_PLUGIN_ABI && dlsym(module, name))
       return fc_fail(error, FC_UNSUPPORTED, "is made for plugin ABI %d, this is %d", version, FC_PLUGIN_ABI);
   }
-  return fc_fail(error, FC_INVALID, "is no filterchain plugin: it has no symbol %s", FC_PLUGIN_ENTRY_NAME);
+  return fc_fail(error, FC_INVALID, "is not a filterchain plugin: it has no symbol %s", FC_PLUGIN_ENTRY_NAME);
 }
 
 const fc_plugin *fc_module_ask(void *module, GError **error) {

@@ -318,8 +318,9 @@ static const fc_operator *winner(fc_registry *r, const char *id, const char *nam
 /* Said once: the user may not know that a folder of his holds the like. */
 static void warn_of_replacement(fc_registry *r, const char *name, const plugin_file *from) {
   if (from->trusted || !our_own(r, name) || !g_hash_table_add(r->told, g_strdup(name))) return;
-  g_ptr_array_add(r->pending, g_strdup_printf("operator \"%s\" is that of %s (%s), not the built-in one",
-                                              name, from->path, from->plugin->id));
+  g_ptr_array_add(r->pending,
+                  g_strdup_printf("operator \"%s\" is taken from %s (%s) in place of the built-in one", name,
+                                  from->path, from->plugin->id));
 }
 
 /* ---- all of them ------------------------------------------------------- */

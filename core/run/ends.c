@@ -117,7 +117,7 @@ static gboolean open_files(fc_opened *o, const char *input, const char *output, 
   if (!output && !measures(o->chain))
     return fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing");
   if (!input && !generates(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
+    return fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
   if (input) {
     o->source = context->media->open_source(context, input, o->options, error);
     if (!o->source) return FALSE;
@@ -179,7 +179,7 @@ static gboolean open_load(fc_opened *o, const char *input, GBytes *content, GErr
   else if (input)
     o->source = media->open_source(o->chain->context, input, o->options, error);
   else if (!generates(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
+    return fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
   else
     return open_sides(o, error);
   if (!o->source || (!content && !check_again(o, 0, input, o->source, error))) return FALSE;

@@ -213,7 +213,7 @@ static gboolean check_target(fc_batch *b, GError **error) {
     return fc_fail(error, FC_INVALID, "%s: one array is written whole, without --resume and --shard",
                    b->pattern);
   if (b->target == FC_TO_NOTHING && s->resume)
-    return fc_fail(error, FC_INVALID, "--resume: there are no outputs that could be there already");
+    return fc_fail(error, FC_INVALID, "--resume: a single output is always made anew");
   if (s->parts && (s->part < 0 || s->part >= s->parts))
     return fc_fail(error, FC_INVALID,
                    "--shard %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT

@@ -142,7 +142,7 @@ static gboolean add_row(fc_collect *c, const char *path, GBytes *bytes, GError *
   g_autofree char *header = NULL;
   if (!bytes) return TRUE;
   const gsize begins = header_of(bytes, &header);
-  if (!begins) return fc_fail(error, FC_FATAL, "%s: is no array", path);
+  if (!begins) return fc_fail(error, FC_FATAL, "%s: is not an array", path);
   if (c->like && strcmp(c->like, header) != 0) {
     g_autofree char *is = described(header), *first = described(c->like);
     return fc_fail(error, FC_UNSUPPORTED,

@@ -61,7 +61,7 @@ fc_tar_reader *fc_tar_open(fc_input *input, GError **error) {
   tar->input = input;
   tar->reader.input = input;
   if (fc_tar_is(input)) return tar;
-  fc_fail(error, FC_IO, "%s: is no tar archive (ustar, pax or GNU)", input->name);
+  fc_fail(error, FC_IO, "%s: is not a tar archive (ustar, pax or GNU)", input->name);
   fc_tar_free(tar);
   return NULL;
 }

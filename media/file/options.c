@@ -80,8 +80,8 @@ char *fc_given_options_parse(const char *file, gboolean reading, fc_given_option
     g_ptr_array_add(given->words, g_strdup(equals ? equals + 1 : "yes"));
     if (equals) *equals = 0;
     if (is_key(word)) continue;
-    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is no option (a colon in a file's name is written \\:)", file,
-            word);
+    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is not an option (a colon in a file's name is written \\:)",
+            file, word);
     return NULL;
   }
   *options = g_steal_pointer(&given);

@@ -50,6 +50,6 @@ void fc_media_add_word(GString *words, const char *word) {
 void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
                         const GString *lost) {
   if (lost->len)
-    fc_media_warn(options, "%s: %s has no place for what else is in the input, and it is left out: %s", name,
+    fc_media_warn(options, "%s: %s cannot hold some metadata of the input, which is left out: %s", name,
                   title, lost->str);
 }
