@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stage.c - see stage.h. Numbers are taken at the ends of their range, near the preset
- * and between, but never so large that one case takes for ever; tables are single
+ * and between, but never so large that one case takes too long; tables are single
  * taps, rows, columns, squares and rectangles, with whole, fractional, single and
  * separable contents.
  */

@@ -184,7 +184,7 @@ FC_FUSIBLE(extension, describe)
 static const fc_param *const params[PARAMS] = {
     FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "matrix",
                    "The matrix: a row for each output, a column for each input. From a file, a row a line, "
-                   "or written out with the rows apart by semicolons: [1,0;0.5,0.5]."),
+                   "or written out with semicolons between the rows: [1,0;0.5,0.5]."),
     FC_ENUM_PARAM(
         0, "axis", "Which axis is multiplied.", "channel",
         FC_CHOICES(FC_CHOICE(FC_AXIS_C, "channel", "mixes channels: every pixel or frame is a vector"),

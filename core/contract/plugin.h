@@ -406,7 +406,7 @@ typedef struct fc_backend {
 #define FC_BACKEND_GRAPH 1u
 /* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
  * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
- * again with a border made. The results MUST be the same either way, to the bit. Heeded on devices, for
+ * again with a border made. The results MUST be the same either way, to the bit. Used on devices, for
  * operators with one input. Scratch is that for a view with its border. */
 #define FC_BACKEND_EDGES 2u
 /* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew -

@@ -36,8 +36,8 @@ static gboolean check_extents(const fc_plan_stage *ps, const fc_format *in, cons
     gint64 most = time ? (gint64)1 << 48 : G_MAXINT32;
     if (out->extent[a] > most && (ps->generator || out->extent[a] > in->extent[a]))
       return fc_fail(error, FC_INVALID,
-                     "%s: makes %" G_GINT64_FORMAT " %s of %" G_GINT64_FORMAT ", and %" G_GINT64_FORMAT
-                     " are the most",
+                     "%s: makes %" G_GINT64_FORMAT " %s of %" G_GINT64_FORMAT ", at most %" G_GINT64_FORMAT
+                     " are possible",
                      ps->name, out->extent[a], time ? "samples" : names[a], in->extent[a], most);
   }
   return TRUE;
@@ -187,7 +187,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   fc_enter_operator(ps->name);
   fc_status status = ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->self, &terms) : FC_OK;
   fc_enter_operator(NULL);
-  /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
+  /* Each is valid alone: the chain does not fit the input. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
   const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare one says nothing */

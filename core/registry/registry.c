@@ -394,7 +394,7 @@ static void fail_qualified(const fc_registry *r, const char *full, const char *n
   if (ids)
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": \"%s\" is defined by %s", full, name, ids);
   else
-    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (`list` shows what there is)", full);
+    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (filterchain list shows all)", full);
   g_free(ids);
 }
 
@@ -411,7 +411,7 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": there are no plugins in %s", shown, r->builtin);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\"%s", shown,
-            *hint ? hint : " (`list` shows what there is)");
+            *hint ? hint : " (filterchain list shows all)");
   g_free(why);
   g_free(hint);
   g_free(shown);

@@ -408,8 +408,8 @@ static gboolean check_alignment(const fc_view *v, const char *which, GError **er
                    (int)size);
   for (int a = 0; a < FC_AXES; a++)
     if (v->shape[a] > 1 && v->stride[a] % size)
-      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is no multiple of %d bytes", which,
-                     "NYXC"[a], (int)size);
+      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is not a multiple of %d bytes",
+                     which, "NYXC"[a], (int)size);
   return TRUE;
 }
 

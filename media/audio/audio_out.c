@@ -209,7 +209,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->channels = (int)format->extent[FC_AXIS_C];
   spec->frames = format->extent[FC_AXIS_X];
   spec->lead = base->lead;
-  spec->unrelated = base->adrift;
+  spec->unrelated = base->unrelated;
   spec->tags = sink->tags;
   spec->lost = sink->lost;
   spec->options = &sink->options;

@@ -136,7 +136,7 @@ class Inputs(Bad):
         return (big if big == b"RIFX" else form) + struct.pack(order + "I", len(body)) + body
 
     def test_chunks_that_lead_astray(self):
-        """What libsndfile would go round in for ever, or for minutes, or take for samples: a list by the name of its kind or
+        """What libsndfile would loop in without end, or for minutes, or take for samples: a list by the name of its kind or
         within another chunk, comments of which each promises all that follows, a list that holds samples of its own."""
         endless = b"adtl" + b"ltx1" + struct.pack("<I", 0xfffffff4) + bytes(16)
         comments = b"\xff\xff" + bytes(7) + b"\6" + bytes(6)
@@ -410,7 +410,7 @@ class Inputs(Bad):
             self.succeed("-i", "-", "--in-format", "tga", "-o", "out.png", stdin=nameless)
 
     def test_an_operator_for_another_kind(self):
-        """The chain does not fit the input: mended on the command line."""
+        """The chain does not fit the input: corrected on the command line."""
         self.expect(2, "sepconv: works on images and arrays, not on audio", "-i", self.sound, "-p", "sepconv:mask.txt")
         self.expect(2, "dct: sound has no rows: axis=y and axis=xy are for images", "-i", self.sound, "-p", "dct:axis=y")
 

@@ -150,7 +150,7 @@ class Signals(Running):
 
 class Input(Running):
     def test_a_terminal(self):
-        """Nobody types a sound; the prompt would wait for ever."""
+        """Nobody types a sound; the prompt would wait without end."""
         try:
             master, slave = pty.openpty()
         except OSError as error:

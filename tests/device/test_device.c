@@ -529,7 +529,7 @@ static void test_stream(void) {
 
 /* ---- large views ------------------------------------------------------- */
 
-/* Signals of which a chain copies no more than the rims, and the parts that its first stage is done in. */
+/* Signals of which a chain copies no more than the borders, and the parts that its first stage is done in. */
 static const struct large {
   const char *stages[3];
   int kind, dtype;

@@ -731,7 +731,7 @@ static gboolean store_large(const char *path, guint32 total, guint32 samples, gi
 }
 
 /* More than the sizes of WAV can say: its writer could not go back to them (ones as ffmpeg leaves, sox's 2
- * GiB, none at all); and as much as some of them say, which is nothing amiss. */
+ * GiB, none at all); and as much as some of them say, which is valid. */
 static void test_large_and_unfinished(void) {
   static const struct {
     guint32 total, samples;

@@ -279,7 +279,7 @@ static void test_qualified(void) {
   g_assert_null(fc_registry_find(r, "fixture-good/pair", &error));
   expect_error(&error, "no operator \"fixture-good/pair\": \"pair\" is defined by fixture-pair");
   g_assert_null(fc_registry_find(r, "fixture-good/nothing", &error));
-  expect_error(&error, "no operator \"fixture-good/nothing\" (`list` shows what there is)");
+  expect_error(&error, "no operator \"fixture-good/nothing\" (filterchain list shows all)");
   remove_folder(dir);
 }
 
@@ -420,7 +420,7 @@ static void test_not_found(void) {
   g_assert_cmpint(error->code, ==, FC_UNSUPPORTED);
   expect_error(&error, "no operator \"goof\": did you mean \"good\"?");
   g_assert_null(fc_registry_find(r, "reverberate", &error));
-  expect_error(&error, "no operator \"reverberate\" (`list` shows what there is)");
+  expect_error(&error, "no operator \"reverberate\" (filterchain list shows all)");
   g_assert_null(fc_registry_find(r, "../good", &error));
   expect_error(&error, "no operator \"../good\": \"good\" is defined by fixture-good");
   g_assert_null(fc_registry_find(r, "crash", &error));
