@@ -31,7 +31,7 @@ typedef struct arguments {
   const char *format, *in_format, *raw, *latency;
   const char *shard, *shard_size, *failed; /* of a batch */
   const char *preview[2];                  /* how many, and the picture */
-  gint64 threads, chunk, max_pixels, max_memory, rate;
+  gint64 threads, chunk, max_pixels, max_memory, rate, seed, epoch;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int lang;      /* of new: 0 or -1 C, 1 C++ */

@@ -350,6 +350,7 @@ static void fill_options(work *w) {
   how.sync = a->sync;
   how.trace = a->trace;
   how.max_pixels = a->max_pixels;
+  how.seed = (guint64)a->seed, how.epoch = (guint64)a->epoch;
   latency_of(a, &how.latency, NULL);
   how.in_raw = a->raw;
   how.in_format = a->in_format ? a->in_format : a->raw ? "raw" : NULL;
@@ -664,10 +665,11 @@ exit_status run_command(const arguments *a) {
   g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
   signals_guard();
   plugins_hold_stdout();
-  g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
+  fc_chain *chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   plugins_release_stdout();
   work w = {.args = a, .chain = chain};
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
+  fc_chain_free(chain); // operators are asked to the last
   signals_unguard();
   return status;
 }

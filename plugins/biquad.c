@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plugins/biquad_state.h"
+#include "plugins/decibels.h"
 #include "plugins/single.h"
 
 enum { TYPE, FREQ, Q, GAIN, SECTIONS, COEFFICIENTS, N_PARAMS };
@@ -60,6 +61,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[GAIN]->given && !takes_gain((int)args[TYPE]->ints[0]))
     return host->fail(host, FC_INVALID, "gain goes with peak, lowshelf and highshelf, not with %s",
                       args[TYPE]->text);
+  decibels_hint(host, "biquad: gain", args[GAIN]);
   return FC_OK;
 }
 

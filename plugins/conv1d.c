@@ -214,7 +214,9 @@ static const fc_param *const params[N_PARAMS] = {
         "transforms is about 140 dB below the loudest sample nearby (300 dB with --precision f64).",
         "auto",
         FC_CHOICES(
-            FC_CHOICE(AUTO, "auto", "whichever takes less time; direct where sums of integers are exact"),
+            FC_CHOICE(
+                AUTO, "auto",
+                "whichever takes less time; direct where sums of integers are exact, and with --latency"),
             FC_CHOICE(DIRECT, "direct", "tap by tap"),
             FC_CHOICE(FFT, "fft",
                       "by Fourier transforms, whose time hardly depends on the length of the mask"))),

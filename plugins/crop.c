@@ -112,6 +112,7 @@ static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s,
   int64_t extent = terms->in[0]->extent[axis];
   terms->needs[0]->reach[axis].before = -s.from;
   terms->needs[0]->reach[axis].after = s.from;
+  if (extent == FC_UNKNOWN && s.count > 0) terms->out->extent[axis] = s.count;
   if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
   if (s.from > 0 && s.from >= extent)
     return host->fail(host, FC_INVALID, "nothing would be left: it begins at %lld, and there are %lld %s",

@@ -98,6 +98,13 @@ static gint64 most_beside(const fc_reach *reach, gint64 in_extent, gint64 out_ex
   return in_extent + MAX(-reach->after, 0) + MAX(farthest - in_extent, 0);
 }
 
+gint64 fc_reach_beyond(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
+  if (in_extent >= 0 && out_extent >= 0)
+    return MAX(fc_scale_ceil(out_extent, r->num, r->den) + r->after - in_extent, 0);
+  const gboolean blocks = r->align > 1 || r->num != r->den;
+  return ABS(r->before) + ABS(r->after) + (blocks ? fc_scale_ceil(r->align, r->num, r->den) : 0);
+}
+
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
                         gint64 out_extent) {
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return MAX(in_extent, 0);
@@ -108,9 +115,7 @@ gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64
   if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT || border == FC_BORDER_NONE) return virt;
   /* How far a view can stick out on either side. Images lie as far inside at most. */
   gint64 left = MAX(reach->before, 0);
-  gint64 right = ABS(reach->before) + ABS(reach->after);
-  if (in_extent >= 0 && out_extent >= 0)
-    right = MAX(fc_scale_ceil(out_extent, reach->num, reach->den) + reach->after - in_extent, 0);
+  gint64 right = fc_reach_beyond(reach, in_extent, out_extent);
   if (left + right == 0) return virt; /* it looks at nothing outside: no room for images */
   if (border == FC_BORDER_WRAP) return MAX(in_extent, 0) + virt + left + right;
   return virt + MIN(2 * (left + right) + 1, most_beside(reach, in_extent, out_extent));

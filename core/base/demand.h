@@ -72,6 +72,10 @@ fc_span fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in
 /* The output range that the host really asks for: cut at multiples of align only. */
 fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent);
 
+/* How far all of the output looks beyond the end of the input; of extents that are not known a bound, which
+ * an operator keeps to once they are (negotiate.c). Not of a reach that is the whole axis. */
+gint64 fc_reach_beyond(const fc_reach *reach, gint64 in_extent, gint64 out_extent);
+
 /* A bound on `held` for any output of at most `length` elements. */
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
                         gint64 out_extent);

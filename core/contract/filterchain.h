@@ -227,12 +227,19 @@ typedef struct fc_options {
   /* Of files: where values were clipped in a run of less than a second, the input is filtered once more, to
    * tell in the warning how many they were and the peak. */
   gboolean count_clipped;
+  /* What random operators draw depends on these alone, their place in the chain and the frame's: the user's
+   * seed, which time the data are gone through, and the input's name. NULL: the input's path as it was given;
+   * memory has none, so whoever gives views names each. Of a batch the library names each input: by its path
+   * as it was given, below a folder or the fixed part of a pattern by the rest of it, a member by its path in
+   * the archive. */
+  guint64 seed, epoch;
+  const char *random_name;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0, NULL, NULL, NULL, NULL, FALSE                                                                     \
+        0, NULL, NULL, NULL, NULL, FALSE, 0, 0, NULL                                                         \
   }
 
 /* One measured value. */

@@ -128,8 +128,9 @@ static gboolean fail_value(const parsing *p, const char *word, gsize length, con
                            GError **error) {
   char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
-  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s", p->op, p->param->name, quote, shown, quote,
-          wrong, expected);
+  const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
+  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote, shown,
+          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "");
   g_free(shown);
   g_free(expected);
   return FALSE;

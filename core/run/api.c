@@ -25,10 +25,6 @@ fc_options fc_full_options(const fc_options *options) {
   return full;
 }
 
-void fc_chain_release(fc_chain *chain) {
-  fc_chain_forget(chain);
-}
-
 /* ---- files ------------------------------------------------------------------- */
 
 /* A GPU that was asked for is started while the input is opened. */
@@ -43,20 +39,19 @@ static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
 static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
                               const fc_result *result) {
   gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
-  guint worst;
-  double rework = fc_plan_rework(plan, &worst);
   if (plan->chunk < plan->freely)
     fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
                    "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (rework > 4)
+  else if (plan->n && fc_plan_rework(plan, 0) > 4 && !plan->live) {
+    g_autofree char *rework = fc_plan_rework_text(plan);
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
-                   " %s are short beside what %s looks at: it computes each value "
-                   "%.0f times; allow longer ones (--chunk, --max-memory)",
-                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->stages[worst].name, rework);
+                   " %s are short: %s; allow longer ones (--chunk, --max-memory)",
+                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), rework);
+  }
 }
 
 typedef struct attempt {
@@ -241,6 +236,11 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   return ok;
 }
 
+/* Of a file, by which random numbers go where the caller has given no name: its path; g_free. */
+static char *random_name_of(const char *input) {
+  return input ? fc_file_split(input, TRUE, NULL) : NULL;
+}
+
 /* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
  * result is to be had without it. A failed run may have measured something nevertheless. */
 static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *options,
@@ -248,7 +248,8 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
                             fc_result **result, GError **error) {
   fc_options o = fc_full_options(options);
   const gint64 start = g_get_monotonic_time();
-  g_autofree char *reason = NULL;
+  g_autofree char *reason = NULL, *random_name = random_name_of(a->input);
+  if (!o.random_name) o.random_name = random_name;
   GError *why = NULL;
   a->chain = chain, a->options = &o, a->result = fc_result_new();
   gboolean ok = run_passes(a, once, &why);
@@ -308,6 +309,7 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 struct fc_loader {
   fc_chain *chain;
   char *input; /* what is read again for measurements */
+  char *random_name;
   GBytes *content;
   fc_options options;
   fc_opened *opened;
@@ -319,6 +321,7 @@ void fc_loader_free(fc_loader *load) {
   if (load->plan) fc_plan_unref(load->plan);
   fc_opened_free(load->opened);
   g_free(load->input);
+  g_free(load->random_name);
   g_clear_pointer(&load->content, g_bytes_unref);
   g_free(load);
 }
@@ -327,6 +330,8 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
                             GError **error) {
   g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
   load->chain = chain, load->options = fc_full_options(options);
+  load->random_name = load->options.random_name ? g_strdup(load->options.random_name) : random_name_of(input);
+  load->options.random_name = load->random_name;
   if (fc_passes_count(chain)) {
     load->input = g_strdup(input);
     if (content) load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
@@ -571,6 +576,7 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
     fc_ready_keep(chain, key, run);
     return FALSE;
   }
+  fc_chain_tell_random(chain, &o);
   gboolean ok = fc_run_enqueue(run, &from, &to, error);
   /* Kept in any case: what was enqueued before a failure still uses its memory. What was captured keeps it
    * for good. */

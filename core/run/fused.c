@@ -104,6 +104,8 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   f->wait = plan->fuse == FC_FUSE_WAIT;
   f->links = bytes_of_links(plan, stage);
   fc_plan_composition(plan, stage, n, f->stages, &f->what);
+  /* Where a stage has no other way on the device, the kernel is worth waiting for. */
+  for (guint i = stage; i < stage + n; i++) f->wait |= plan->stages[i].composed;
   for (guint i = 0; i < n; i++) g_string_append_printf(name, "%s%s", i ? "+" : "", f->stages[i].name);
   f->name = g_string_free(name, FALSE);
   if (!plan->borrowed) ask_ahead(f, plan, stage);

@@ -145,12 +145,12 @@ static gboolean replan(fc_run *r, int side, gint64 extent, GError **error) {
   g_autofree fc_states **states = g_new0(fc_states *, n);
   gboolean ok = plan != NULL;
   for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, error)) != NULL;
+  ok = ok && fc_chunker_replan(r->chunker, plan, error);
   if (!ok) {
     clear_plan(plan, states);
     return FALSE;
   }
   clear_plan(r->now, r->now_states);
-  fc_chunker_replan(r->chunker, plan);
   set_plan(r, plan, states);
   return TRUE;
 }
@@ -487,6 +487,7 @@ void fc_run_free(gpointer data) {
  */
 
 static void reset_operators(const fc_plan *plan, const fc_options *options) {
+  if (options) fc_chain_tell_random(plan->chain, options);
   for (guint i = 0; i < plan->n; i++) {
     if (!plan->stages[i].op) continue;
     fc_stage *stage = plan->stages[i].stage;

@@ -26,7 +26,7 @@ typedef struct queue {
 struct fc_session {
   fc_chain *chain;
   fc_options options;
-  char *device;
+  char *device, *random_name;
   fc_opened *opened;
   fc_plan *plan;
   fc_run *run;
@@ -144,6 +144,8 @@ fc_session *fc_session_new(fc_chain *chain, const fc_format *in, int out_dtype, 
   s->chain = chain;
   s->options = fc_full_options(options);
   s->device = g_strdup(s->options.device);
+  s->random_name = g_strdup(s->options.random_name);
+  s->options.random_name = s->random_name;
   s->options.device = s->device, s->options.trace = NULL, s->options.progress = NULL;
   if (start(s, in, out_dtype, error)) return s;
   fc_session_free(s);
@@ -234,5 +236,6 @@ void fc_session_free(fc_session *s) {
   free(s->in.data);
   free(s->out.data);
   g_free(s->device);
+  g_free(s->random_name);
   g_free(s);
 }

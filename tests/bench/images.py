@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Reading and writing photographs beside OpenCV and Pillow, in one run:
 
-    images.py BUILD [--files N] [--folder DIR]
+    images.py BUILD [--files N] [--rounds N] [--folder DIR]
 
 Makes N JPEG photographs (200), a quarter each of 12 and 0.2 megapixels, baseline and progressive, and
-reads them all by each program in turn, five times; the best time counts, of all files of a kind together.
-Ours includes the confined process that decodes. Needs opencv-python-headless, Pillow and NumPy."""
+reads them all by each program in turn, five times. Of each file the best time counts, so that other work on the machine does not.
+Ours includes the confined processes that decode, and their start. Needs opencv-python-headless, Pillow and NumPy."""
 import argparse
 import os
 import subprocess
@@ -18,7 +18,6 @@ import numpy as np
 from PIL import Image
 
 KINDS = [("12 MP", 4000, 3000), ("0.2 MP", 512, 384)]
-ROUNDS = 5
 
 
 def photograph(width, height, seed):
@@ -52,14 +51,16 @@ def make(folder, files):
 def ours(build, mode, *words):
     done = subprocess.run([os.path.join(build, "tests/bench/bench_images"), mode, os.path.join(build, "media/image/decoder/filterchain-decode"), *words],
                           check=True, capture_output=True, text=True)
-    return sum(float(line.split()[0]) for line in done.stdout.splitlines())
+    return [float(line.split()[0]) for line in done.stdout.splitlines()]
 
 
 def timed(call, items):
-    start = time.perf_counter()
+    seconds = []
     for item in items:
+        start = time.perf_counter()
         call(item)
-    return time.perf_counter() - start
+        seconds.append(time.perf_counter() - start)
+    return seconds
 
 
 def quarter(path):
@@ -67,39 +68,48 @@ def quarter(path):
     return cv2.resize(picture, (-(-picture.shape[1] // 4), -(-picture.shape[0] // 4)), interpolation=cv2.INTER_AREA)
 
 
-def report(what, seconds, count, reference):
-    base = seconds[reference]
-    print(f"{what:28s}" + "".join(f"  {name} {value / count * 1e3:7.2f} ms ({base / value:4.2f}x)" for name, value in seconds.items()),
+def reduced(path):
+    return cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_4)
+
+
+def report(what, seconds, reference):
+    """`seconds`: for each program those of each file."""
+    means = {name: sum(values) / len(values) for name, values in seconds.items()}
+    print(f"{what:30s}" + "".join(f"  {name} {value * 1e3:7.2f} ms ({means[reference] / value:4.2f}x)" for name, value in means.items()),
           flush=True)
 
 
-def best(programs):
-    """The best of some rounds of each, in turn."""
+def best(programs, rounds):
+    """For each program the seconds of each file, the best of some rounds; the programs in turn."""
     times = {name: [] for name in programs}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, run in programs.items():
             times[name].append(run())
-    return {name: min(values) for name, values in times.items()}
+    return {name: [min(of_file) for of_file in zip(*lists)] for name, lists in times.items()}
 
 
-def compare_reading(build, made):
-    sums = {}
+def report_kinds(what, made, seconds):
+    """Of each kind, and of all."""
+    at = 0
     for (size, coding), paths in made.items():
-        seconds = best({"OpenCV": lambda: timed(cv2.imread, paths),
-                        "Pillow": lambda: timed(lambda p: np.asarray(Image.open(p)), paths),
-                        "ours": lambda: ours(build, "read", *paths)})
-        report(f"read {size} {coding}", seconds, len(paths), "OpenCV")
-        for name, value in seconds.items():
-            sums[name] = sums.get(name, 0) + value
-    report("read all", sums, sum(map(len, made.values())), "OpenCV")
-    for (size, coding), paths in made.items():
-        if size != "12 MP":
-            continue
-        seconds = best({"OpenCV": lambda: timed(quarter, paths), "ours": lambda: ours(build, "quarter", *paths)})
-        report(f"read to 1/4 {size} {coding}", seconds, len(paths), "OpenCV")
+        report(f"{what} {size} {coding}", {name: values[at:at + len(paths)] for name, values in seconds.items()}, "OpenCV")
+        at += len(paths)
+    report(f"{what} all", seconds, "OpenCV")
 
 
-def compare_writing(build, folder, made):
+def compare_reading(build, made, rounds):
+    paths = sum(made.values(), [])
+    report_kinds("read", made, best({"OpenCV": lambda: timed(cv2.imread, paths),
+                                     "Pillow": lambda: timed(lambda p: np.asarray(Image.open(p)), paths),
+                                     "ours": lambda: ours(build, "read", *paths)}, rounds))
+    large = {kind: of_kind for kind, of_kind in made.items() if kind[0] == "12 MP"}
+    paths = sum(large.values(), [])
+    report_kinds("read to 1/4", large, best({"OpenCV": lambda: timed(quarter, paths),
+                                             "OpenCV reduced": lambda: timed(reduced, paths),
+                                             "ours": lambda: ours(build, "quarter", *paths)}, rounds))
+
+
+def compare_writing(build, folder, made, rounds):
     for size in ("12 MP", "0.2 MP"):
         source = made[size, "baseline"][0]
         picture = Image.open(source)
@@ -110,21 +120,22 @@ def compare_writing(build, folder, made):
         for sampling, name in ((2, "420"), (0, "444")):
             seconds = best({"Pillow": lambda: timed(lambda p: picture.save(p, quality=90, subsampling=sampling), outs),
                             "OpenCV": lambda: timed(lambda p: cv2.imwrite(p, pixels, [cv2.IMWRITE_JPEG_QUALITY, 90]), outs),
-                            "ours": lambda: ours(build, "write", *(f"{p}:quality=90:subsampling={name}" for p in outs), source)})
-            report(f"write {size} q90 {name}", seconds, count, "Pillow")
+                            "ours": lambda: ours(build, "write", *(f"{p}:quality=90:subsampling={name}" for p in outs), source)}, rounds)
+            report(f"write {size} q90 {name}", seconds, "Pillow")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--files", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", default=None)
     arguments = parser.parse_args()
     print(f"OpenCV {cv2.__version__}, Pillow {Image.__version__ if hasattr(Image, '__version__') else ''}, {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         made = make(folder, arguments.files)
-        compare_reading(os.path.abspath(arguments.build), made)
-        compare_writing(os.path.abspath(arguments.build), folder, made)
+        compare_reading(os.path.abspath(arguments.build), made, arguments.rounds)
+        compare_writing(os.path.abspath(arguments.build), folder, made, arguments.rounds)
 
 
 if __name__ == "__main__":
