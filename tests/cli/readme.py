@@ -110,6 +110,19 @@ class Readme(harness.Case):
             for target in re.findall(r"\]\(([^)#:]+)\)", text_of(page)):
                 self.assertTrue(os.path.exists(os.path.join(folder, target)), f"{page} links to {target}")
 
+    def test_the_pictures(self):
+        """Those of README.md are what its commands make, and small."""
+        folder = os.path.join(harness.SOURCE, "docs", "pictures")
+        subprocess.run([os.path.join(folder, "make.sh"), harness.COMMAND, self.folder], check=True, env=harness.fixed_environment())
+        made = os.listdir(self.folder)
+        self.assertEqual(set(made) | {"chain.svg", "make.sh"}, set(os.listdir(folder)))
+        for name in made:
+            self.assertLess(os.path.getsize(os.path.join(folder, name)), 60_000, name)
+            with open(os.path.join(folder, name), "rb") as file:
+                self.assertEqual(file.read() == self.read(name), True, f"{name}: run docs/pictures/make.sh")
+        for name in re.findall(r"docs/pictures/[a-z.]+", text_of("README.md")):
+            self.assertTrue(os.path.exists(os.path.join(harness.SOURCE, name)), name)
+
     def test_the_length(self):
         """The README is to be read in one go."""
         self.assertLessEqual(len(text_of("README.md").splitlines()), 150)
