@@ -13,7 +13,7 @@
 #define BLOCK 512
 /* Of a member's headers: names are shorter. */
 #define EXTRA_MOST (1 << 20)
-/* Content is taken in pieces, so that a size that lies takes no memory. */
+/* Content is taken in pieces, so that a wrong size takes no memory. */
 #define PIECE      ((gsize)4 << 20)
 #define OCTAL_MOST ((gint64)077777777777)
 
