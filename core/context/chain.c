@@ -82,7 +82,7 @@ const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
 static gboolean take_inputs(fc_stage *stage, GError **error) {
   const guint n = stage->args->n_inputs;
   if (n > FC_INPUTS_MOST)
-    return fc_fail(error, FC_INVALID, "%s: %u further inputs, and %d are the most", stage->op->name, n,
+    return fc_fail(error, FC_INVALID, "%s: %u further inputs, at most %d are possible", stage->op->name, n,
                    FC_INPUTS_MOST);
   for (const char *const *line = stage->args->warnings; line && *line; line++)
     fc_context_log(stage->host.context, FC_LOG_WARNING, "%s", *line);
@@ -367,7 +367,7 @@ double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, G
   gint64 made = 0;
   void *self;
   if (!designer || !FC_HAS(designer, design)) {
-    fc_fail(error, FC_INVALID, "%s: it designs no mask", name);
+    fc_fail(error, FC_INVALID, "%s: it does not design a mask", name);
     return NULL;
   }
   if (!fc_stage_instance(s, rate, &self, error)) return NULL;

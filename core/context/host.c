@@ -139,7 +139,7 @@ static const char *plain_reason(fc_status status) {
   case FC_NO_MEMORY: return "not enough memory";
   case FC_DEVICE: return "the device failed";
   case FC_IO: return "data could not be read";
-  default: return "the operator is at fault";
+  default: return "the operator failed";
   }
 }
 

@@ -109,7 +109,7 @@ typedef struct fc_plan_query {
   gboolean files;            /* for the prediction: files take time too */
   gboolean rows;             /* source, sides and sink can do images or arrays by rows */
   gboolean borrowed;         /* see fc_plan */
-  gint32 device;             /* FC_HOST: as the options say; else the caller's memory lies there */
+  gint32 device;             /* FC_HOST: as the options say; else the caller's memory is on it */
   gboolean touch;            /* devices may be asked; FALSE for --dry-run */
   const fc_options *options; /* may be NULL */
 } fc_plan_query;

@@ -426,9 +426,9 @@ static gint64 waits(const fc_plan_stage *ps, fc_axis cut) {
 static gint64 live_chunk(const fc_plan *plan, double latency, GError **error) {
   const double rate = plan->links[plan->n && plan->stages[0].generator].rate;
   if (plan->cut != FC_AXIS_X || rate <= 0)
-    return fc_fail(error, FC_INVALID, "a latency is for sound of a known sample rate"), 0;
+    return fc_fail(error, FC_INVALID, "--latency needs sound of a known sample rate"), 0;
   if (plan->whole)
-    return fc_fail(error, FC_INVALID, "a stage needs all of the sound at once: it cannot be done live"), 0;
+    return fc_fail(error, FC_INVALID, "a stage needs the whole sound at once, so it cannot run live"), 0;
   const gint64 least = plan->multiple, room = (gint64)(latency * rate + 1e-6);
   const gint64 ahead = fc_plan_held(plan, least) - least;
   double half = MAX((double)(room - ahead), 0) / 2;
@@ -482,7 +482,7 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
   g_autofree char *border = wide_border(plan), *takes = fc_size_for_message(need),
                   *limit = fc_size_for_message(most);
   return fc_fail(error, FC_NO_MEMORY,
-                 "this would take %s of memory and the limit is %s (--max-memory sets it)%s", takes, limit,
+                 "this needs %s of memory, and the limit is %s (--max-memory changes it)%s", takes, limit,
                  *border       ? border
                  : plan->whole ? ": a stage needs the whole signal at once"
                                : "");

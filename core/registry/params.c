@@ -72,19 +72,21 @@ static char *show_limit(const fc_param *param, gboolean low) {
 static char *show_range(const fc_param *param) {
   gboolean has_low = has_limit(param, FC_LIMIT_MIN), has_high = has_limit(param, FC_LIMIT_MAX);
   if (!has_low && !has_high) return NULL;
-  g_autofree char *low = has_low ? show_limit(param, TRUE) : NULL,
-                  *high = has_high ? show_limit(param, FALSE) : NULL;
+  char *low = has_low ? show_limit(param, TRUE) : NULL, *high = has_high ? show_limit(param, FALSE) : NULL;
   char *text = low && high ? g_strdup_printf("%s to %s", low, high)
                : low       ? g_strdup_printf("at least %s", low)
                            : g_strdup_printf("at most %s", high);
+  g_free(low);
+  g_free(high);
   return text;
 }
 
 static char *expected_number(const fc_param *param) {
-  g_autofree char *range = show_range(param);
+  char *range = show_range(param);
   const char *plain = param->type == FC_INT ? "a whole number" : "a number";
   const char *unit = param->unit && *param->unit ? param->unit : NULL, *glue = range ? " " : " of ";
   char *text = g_strconcat(range ? range : plain, unit ? glue : NULL, unit, NULL);
+  g_free(range);
   return text;
 }
 
@@ -98,12 +100,13 @@ static const char **choice_names(const fc_param *param) {
 }
 
 static char *expected_choice(const fc_param *param) {
-  g_autofree const char **names = choice_names(param);
+  const char **names = choice_names(param);
   GString *text = g_string_new(NULL);
   for (guint i = 0; names[i]; i++) {
     const char *glue = i == 0 ? "" : names[i + 1] ? ", " : " or ";
     g_string_append_printf(text, "%s%s", glue, names[i]);
   }
+  g_free(names);
   return g_string_free(text, FALSE);
 }
 
@@ -123,11 +126,13 @@ char *fc_param_expected(const fc_param *param) {
 /* "conv1d: window: WORD is WRONG: expected 1 to 100 samples". */
 static gboolean fail_value(const parsing *p, const char *word, gsize length, const char *wrong,
                            GError **error) {
-  g_autofree char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
+  char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
   const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
   fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote, shown,
           quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "");
+  g_free(shown);
+  g_free(expected);
   return FALSE;
 }
 
@@ -176,8 +181,9 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
   double number = 0;
   gint64 whole = 0;
   if (has_unit(p->param, "samples") && fc_time_scan(word, length, &number)) return parse_time(v, number);
-  g_autofree char *copy = g_strndup(word, length);
+  char *copy = g_strndup(word, length);
   gboolean plain = g_ascii_string_to_signed(copy, 10, G_MININT64, G_MAXINT64, &whole, NULL);
+  g_free(copy);
   if (plain) {
     number = (double)whole;
   } else {
@@ -185,11 +191,11 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
     if (after != word + length) {
       const gboolean time =
           after && g_ascii_isalpha(*after) && *after != 'x' && has_unit(p->param, "samples");
-      return fail_value(p, word, length, time ? "is no number, nor a time such as 1.5s" : "is no number",
-                        error);
+      return fail_value(p, word, length,
+                        time ? "is not a number, nor a time such as 1.5s" : "is not a number", error);
     }
     if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
-      return fail_value(p, word, length, "is no whole number", error);
+      return fail_value(p, word, length, "is not a whole number", error);
     if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
     whole = (gint64)number;
   }
@@ -211,7 +217,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   double number;
   const char *end = word + length;
   const char *after = fc_number_scan(word, end, &number);
-  if (!after) return fail_value(p, word, length, "is no finite number", error);
+  if (!after) return fail_value(p, word, length, "is not a finite number", error);
   gboolean lost = number == 0 && is_lost(word, after);
   gboolean decibel = (p->param->flags & FC_PARAM_DECIBEL) && is_unit(after, end, "dB", "dBFS");
   double factor = has_unit(p->param, "Hz") ? fc_frequency_unit(after, (gsize)(end - after)) : 0;
@@ -220,7 +226,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   else if (factor > 0)
     number *= factor;
   else if (after != end && !is_unit(after, end, p->param->unit, NULL))
-    return fail_value(p, word, length, "is no number", error);
+    return fail_value(p, word, length, "is not a number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
   if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
   if (!check_float(p, number, word, length, error)) return FALSE;
@@ -240,13 +246,17 @@ static gboolean parse_bool(const parsing *p, value *v, const char *word, gsize l
 }
 
 static gboolean fail_choice(const parsing *p, const char *word, gsize length, GError **error) {
-  g_autofree const char **names = choice_names(p->param);
-  g_autofree char *typed = g_strndup(word, length), *hint = fc_did_you_mean(typed, names);
-  g_autofree char *shown = fc_quote_for_message(word, length);
+  const char **names = choice_names(p->param);
+  char *typed = g_strndup(word, length), *hint = fc_did_you_mean(typed, names);
+  char *shown = fc_quote_for_message(word, length);
   if (*hint)
     fc_fail(error, FC_INVALID, "%s: %s: no such choice \"%s\"%s", p->op, p->param->name, shown, hint);
   else
-    fail_value(p, word, length, "is no choice", error);
+    fail_value(p, word, length, "is not one of the choices", error);
+  g_free(shown);
+  g_free(typed);
+  g_free(hint);
+  g_free(names);
   return FALSE;
 }
 
@@ -254,8 +264,8 @@ static gboolean parse_enum(const parsing *p, value *v, const char *word, gsize l
   for (const fc_choice *const *c = p->param->choices; c && *c; c++) {
     if (strlen((*c)->name) != length || strncmp((*c)->name, word, length) != 0) continue;
     if ((*c)->value == FC_REFUSED)
-      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not taken: %s", p->op, p->param->name, (*c)->name,
-                     (*c)->doc ? (*c)->doc : "it means different things in different programs");
+      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not accepted: %s", p->op, p->param->name,
+                     (*c)->name, (*c)->doc ? (*c)->doc : "it means different things in different programs");
     gint64 chosen = (*c)->value;
     g_array_append_val(v->ints, chosen);
     return TRUE;
@@ -418,7 +428,7 @@ static char *same_choice(const fc_operator *op, const char *given) {
 }
 
 static gboolean fail_unknown(const fc_operator *op, const char *key, const char *given, GError **error) {
-  g_autofree const char **names = g_new0(const char *, op->n_params + 1);
+  const char **names = g_new0(const char *, op->n_params + 1);
   for (guint i = 0; i < op->n_params; i++) names[i] = op->params[i]->name;
   char *hint = fc_did_you_mean(key, names), *all = show_names(op), *choice = same_choice(op, given),
        *shown = fc_quote_for_message(key, strlen(key));
@@ -435,6 +445,7 @@ static gboolean fail_unknown(const fc_operator *op, const char *key, const char 
   g_free(all);
   g_free(choice);
   g_free(shown);
+  g_free(names);
   return FALSE;
 }
 
@@ -464,11 +475,11 @@ static gboolean takes_file(const fc_operator *op) {
 }
 
 static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
-  g_autofree char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
+  char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
-    fc_fail(error, FC_INVALID, "%s: \"%s\" is too much: it takes no parameters", op->name, shown);
+    fc_fail(error, FC_INVALID, "%s: \"%s\" is unexpected: it takes no parameters", op->name, shown);
   else if (!arg->quoted && is_cut_time(op, arg->value))
     fc_fail(
         error, FC_INVALID,
@@ -477,6 +488,8 @@ static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError
   else
     fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s%s",
             op->name, shown, all, takes_file(op) ? " (a colon in a file's name is written \\:)" : "");
+  g_free(shown);
+  g_free(all);
   return FALSE;
 }
 
@@ -497,11 +510,13 @@ static gboolean assign(const fc_operator *op, const fc_stage_text *stage, const 
 }
 
 static gboolean fail_missing(const fc_operator *op, const fc_param *param, GError **error) {
-  g_autofree char *expected = fc_param_expected(param);
+  char *expected = fc_param_expected(param);
   const char *key = param->flags & FC_PARAM_MAIN ? "" : param->name;
-  g_autofree char *upper = g_ascii_strup(param->name, -1);
+  char *upper = g_ascii_strup(param->name, -1);
   fc_fail(error, FC_INVALID, "%s: \"%s\" is missing: write %s:%s%s%s, %s", op->name, param->name, op->name,
           key, *key ? "=" : "", upper, expected);
+  g_free(expected);
+  g_free(upper);
   return FALSE;
 }
 
@@ -550,10 +565,11 @@ static void sum_up(const fc_operator *op, resolved *r) {
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error) {
   parsing p = {.op = op->name, .load = load, .load_data = load_data};
-  g_autofree const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
+  const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
   resolved *r = new_resolved(op->n_params);
   gboolean ok = assign(op, stage, owners, error);
   for (guint i = 0; ok && i < op->n_params; i++) ok = resolve_one(op, i, owners[i], &p, &r->values[i], error);
+  g_free(owners);
   sum_up(op, r);
   if (ok) return &r->pub;
   fc_args_free(&r->pub);
@@ -650,8 +666,9 @@ fc_args *fc_args_at_rate(const fc_operator *op, fc_args *args, double rate, GErr
       continue;
     }
     if (!(rate > 0))
-      ok = fc_fail(error, FC_INVALID, "%s: %s: %s is a time, and the sample rate is not known: give samples",
-                   op->name, op->params[i]->name, base->values[i].text);
+      ok = fc_fail(error, FC_INVALID,
+                   "%s: %s: %s is a time, but the sample rate is unknown: give a number of samples", op->name,
+                   op->params[i]->name, base->values[i].text);
     else
       ok = value_at_rate(op, op->params[i], &base->values[i], rate, &r->values[i], error);
   }

@@ -76,17 +76,18 @@ static char *own_folder(void) {
   Dl_info info;
   /* A program found through $PATH is known to the loader by its bare name. */
   gboolean known = dladdr(&anchor, &info) && info.dli_fname && strchr(info.dli_fname, '/');
-  g_autofree char *file = canonical(known ? info.dli_fname : "/proc/self/exe");
+  char *file = canonical(known ? info.dli_fname : "/proc/self/exe");
   char *folder = g_path_get_dirname(file);
+  g_free(file);
   return folder;
 }
 
 /* Built-in plugins and the scanner's program: in a build tree, beside the library
  * where it is installed, or where it was configured to be. */
 static void find_home(fc_registry *r) {
-  g_autofree char *home = own_folder();
-  g_autofree char *mark = g_build_filename(home, "plugins", BUILD_TREE_MARK, NULL);
-  g_autofree char *beside = g_build_filename(home, "filterchain", "plugins", NULL);
+  char *home = own_folder();
+  char *mark = g_build_filename(home, "plugins", BUILD_TREE_MARK, NULL);
+  char *beside = g_build_filename(home, "filterchain", "plugins", NULL);
   char *folder;
   if (g_file_test(mark, G_FILE_TEST_EXISTS)) {
     folder = g_build_filename(home, "plugins", NULL);
@@ -97,6 +98,9 @@ static void find_home(fc_registry *r) {
   }
   r->builtin = canonical(folder);
   g_free(folder);
+  g_free(beside);
+  g_free(mark);
+  g_free(home);
 }
 
 char *fc_registry_program(const fc_registry *r, const char *folder, const char *name) {
@@ -153,17 +157,21 @@ static void list_dir(fc_registry *r, const char *dir) {
   g_ptr_array_sort(names, compare_names);
   gboolean trusted = strcmp(dir, r->builtin) == 0;
   for (guint i = 0; i < names->len; i++) {
-    g_autofree char *path = g_build_filename(dir, names->pdata[i], NULL);
+    char *path = g_build_filename(dir, names->pdata[i], NULL);
     add_file(r, path, trusted, FALSE);
+    g_free(path);
   }
   g_ptr_array_free(names, TRUE);
 }
 
 static void add_dir(GPtrArray *dirs, const char *dir) {
-  g_autofree char *path = canonical(dir);
+  char *path = canonical(dir);
   for (guint i = 0; i < dirs->len; i++)
-    if (strcmp(dirs->pdata[i], path) == 0) return;
-  g_ptr_array_add(dirs, g_steal_pointer(&path));
+    if (strcmp(dirs->pdata[i], path) == 0) {
+      g_free(path);
+      return;
+    }
+  g_ptr_array_add(dirs, path);
 }
 
 /* Once, at the first look-up: which plugin files there are. */
@@ -310,8 +318,9 @@ static const fc_operator *winner(fc_registry *r, const char *id, const char *nam
 /* Said once: the user may not know that a folder of his holds the like. */
 static void warn_of_replacement(fc_registry *r, const char *name, const plugin_file *from) {
   if (from->trusted || !our_own(r, name) || !g_hash_table_add(r->told, g_strdup(name))) return;
-  g_ptr_array_add(r->pending, g_strdup_printf("operator \"%s\" is that of %s (%s), not the built-in one",
-                                              name, from->path, from->plugin->id));
+  g_ptr_array_add(r->pending,
+                  g_strdup_printf("operator \"%s\" is taken from %s (%s) in place of the built-in one", name,
+                                  from->path, from->plugin->id));
 }
 
 /* ---- all of them ------------------------------------------------------- */
@@ -381,19 +390,19 @@ static char *ids_with(const fc_registry *r, const char *name) {
 }
 
 static void fail_qualified(const fc_registry *r, const char *full, const char *name, GError **error) {
-  g_autofree char *ids = ids_with(r, name);
+  char *ids = ids_with(r, name);
   if (ids)
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": \"%s\" is defined by %s", full, name, ids);
   else
-    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (`list` shows what there is)", full);
+    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (filterchain list shows all)", full);
+  g_free(ids);
 }
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   GPtrArray *all = all_operators(r);
-  g_autofree const char **names = g_new0(const char *, all->len + 1);
+  const char **names = g_new0(const char *, all->len + 1);
   for (guint i = 0; i < all->len; i++) names[i] = ((const fc_operator *)all->pdata[i])->name;
-  g_autofree char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64),
-                  *why = why_unfit(r, name);
+  char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
   if (strchr(name, '/'))
     fail_qualified(r, shown, strrchr(name, '/') + 1, error);
   else if (why)
@@ -402,7 +411,11 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": there are no plugins in %s", shown, r->builtin);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\"%s", shown,
-            *hint ? hint : " (`list` shows what there is)");
+            *hint ? hint : " (filterchain list shows all)");
+  g_free(why);
+  g_free(hint);
+  g_free(shown);
+  g_free(names);
   g_ptr_array_free(all, TRUE);
 }
 
@@ -466,7 +479,7 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   const plugin_file *from = NULL;
   const fc_operator *op = NULL;
   const char *slash = strrchr(name, '/'), *plain = slash ? slash + 1 : name;
-  g_autofree char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
+  char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
   enter(r);
   /* What cannot be a name is in no plugin, so none need be opened to know. */
   if (fc_is_name(plain)) op = winner(r, id, plain, &from);
@@ -478,6 +491,7 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   if (!op) fail_find(r, name, error);
   if (op && !id) warn_of_replacement(r, name, from);
   leave(r);
+  g_free(id);
   return op;
 }
 
@@ -520,13 +534,15 @@ static plugin_file *file_of(const fc_registry *r, const char *path) {
 }
 
 const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **error) {
-  g_autofree char *full = canonical(path), *dir = g_path_get_dirname(full);
+  char *full = canonical(path), *dir = g_path_get_dirname(full);
   enter(r);
   plugin_file *file = file_of(r, full);
   if (!file) file = add_file(r, full, strcmp(dir, r->builtin) == 0, TRUE);
   const fc_plugin *plugin = ensure_open(r, file);
   if (!plugin) fc_fail(error, FC_INVALID, "%s %s", path, file->reason);
   leave(r);
+  g_free(dir);
+  g_free(full);
   return plugin;
 }
 

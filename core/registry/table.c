@@ -272,7 +272,7 @@ fc_table *fc_table_parse(const char *name, const char *text, gsize length, gbool
   if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3;
   if (parse_lines(&g, text, end, error)) {
     if (g.count > 0) return finish_table(&g, name);
-    fc_fail(error, FC_INVALID, "%s: no numbers in it", name);
+    fc_fail(error, FC_INVALID, "%s: it holds no numbers", name);
   }
   g_free(g.values);
   return NULL;
@@ -287,7 +287,7 @@ static gboolean apply_factor(gather *g, const char *p, const char *end, GError *
   if (p == end) return TRUE;
   char sign = *p;
   if ((sign != '/' && sign != '*') || p + 1 == end)
-    return fail_here(g, error, "after \"]\" only /NUMBER or *NUMBER may stand");
+    return fail_here(g, error, "after \"]\" only /NUMBER or *NUMBER may follow");
   if (fc_number_scan(p + 1, end, &n) != end) return fail_word(g, p + 1, (gsize)(end - p - 1), error);
   for (gint64 i = 0; i < g->count; i++) {
     g->values[i] = sign == '/' ? g->values[i] / n : g->values[i] * n;
@@ -328,7 +328,7 @@ fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **erro
   const char *end = text + strlen(text), *after;
   fc_table *table = NULL;
   if (*text != '[')
-    fail_here(&g, error, "a written-out table begins with \"[\"");
+    fail_here(&g, error, "a table that is written out begins with \"[\"");
   else if ((after = parse_rows(&g, text, end, error)) && apply_factor(&g, after, end, error))
     table = finish_table(&g, text);
   if (!table) g_free(g.values);
@@ -340,7 +340,7 @@ fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **erro
 fc_table *fc_table_new(const char *name, gint64 rows, gint64 cols, const double *data, double rate,
                        GError **error) {
   if (rows <= 0 || cols <= 0) {
-    fc_fail(error, FC_INVALID, "%s: no numbers in it", name);
+    fc_fail(error, FC_INVALID, "%s: it holds no numbers", name);
     return NULL;
   }
   if (rows > FC_TABLE_MAX / cols) {

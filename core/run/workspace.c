@@ -21,7 +21,7 @@ static gboolean no_memory(const fc_workspace *w, gboolean host, const char *what
   if (!gpu && bytes > room)
     return fc_fail(
         error, FC_NO_MEMORY,
-        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory sets it) %.1f MB are "
+        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory changes it) %.1f MB are "
         "left",
         what, (double)bytes / 1e6, (double)w->context->max_memory / 1e6, (double)room / 1e6);
   return fc_fail(error, FC_NO_MEMORY, "%s%snot enough %smemory for %s (%.1f MB)",
@@ -687,7 +687,7 @@ gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **er
   for (guint s = 0; s < plan->n; s++)
     if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_NAN]))
       return fc_fail(error, FC_IO,
-                     "%s: %s: a value that is not a number (NaN) was to become %s: mend the input or write "
+                     "%s: %s: a NaN (not a number) cannot be stored as %s: repair the input, or write "
                      "floating point",
                      name, plan->stages[s].name, fc_dtype_name(plan->links[s + 1].dtype));
   return TRUE;

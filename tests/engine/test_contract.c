@@ -226,10 +226,8 @@ static void refuse(const rule *what, const char *because) {
 }
 
 static void test_terms(void) {
-  refuse(&(rule){.axis = FC_AXIS_X, .before = 1, .align = 1, .border = FC_BORDER_UNSET},
-         "does not say what is there");
-  refuse(&(rule){.axis = FC_AXIS_X, .after = 1, .align = 1, .border = FC_BORDER_UNSET},
-         "does not say what is there");
+  refuse(&(rule){.axis = FC_AXIS_X, .before = 1, .align = 1, .border = FC_BORDER_UNSET}, "chooses no border");
+  refuse(&(rule){.axis = FC_AXIS_X, .after = 1, .align = 1, .border = FC_BORDER_UNSET}, "chooses no border");
   refuse(&(rule){.axis = FC_AXIS_X, .before = G_MAXINT64 - 1, .align = 1}, "2^40");
   refuse(&(rule){.axis = FC_AXIS_X, .before = G_MININT64, .align = 1}, "2^40");
   refuse(&(rule){.axis = FC_AXIS_X, .align = G_MAXINT64}, "2^40");
