@@ -28,7 +28,7 @@ static const fc_operator orient_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "orient",
-    .summary = "turn images upright, by a number of EXIF",
+    .summary = "turn images upright, by an EXIF orientation",
     .doc =
         "Turns and mirrors images as EXIF numbers it: what is stored with that orientation becomes upright, "
         "as "
@@ -39,6 +39,8 @@ static const fc_operator orient_operator = {
         "auto is "
         "what reading has done already, so that nothing is left to do.",
     .examples = FC_TEXTS("orient:6", "orient:3", "orient:7", "orient:auto"),
+    .example_docs =
+        FC_TEXTS("as a phone held upright", "half turn", "mirrored and turned", "as the file says"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN, "orientation",
         "The tag of EXIF: where the first row and column of the stored image belong.", "auto",

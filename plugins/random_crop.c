@@ -71,13 +71,14 @@ static const fc_operator random_crop_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "random_crop",
-    .summary = "keep a rectangle that lies somewhere in each image",
+    .summary = "crop a random rectangle of each image",
     .doc = "Keeps a rectangle of the given size of each image; every place is as likely as another. Samples "
            "are copied "
            "as they are. An image that is smaller is an error: make it larger before "
            "(resize:256x256:mode=fill), or pad "
            "it, as for small images with pad:all=4." RANDOM_DOC,
     .examples = FC_TEXTS("random_crop:3", "random_crop:5x2"),
+    .example_docs = FC_TEXTS("a random square", "a random rectangle"),
     FC_OPERATOR_PARAMS(FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "size",
                                 "One number, the side of a square, or WIDTHxHEIGHT.", "pixels", NULL,
                                 FC_INT_BETWEEN(1, INT32_MAX), NULL, NULL, NULL)),

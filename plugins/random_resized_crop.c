@@ -161,7 +161,7 @@ static const fc_operator random_resized_crop_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "random_resized_crop",
-    .summary = "bring a random part of each image to one size",
+    .summary = "crop a random part of each image and resize it",
     .doc =
         "Takes a rectangle of each image, whose area is a random part of the image's and whose proportions "
         "and "
@@ -174,6 +174,7 @@ static const fc_operator random_resized_crop_operator = {
         "    random_resized_crop:224:area=0.25,1:filter=bicubic" RANDOM_DOC,
     .examples = FC_TEXTS("random_resized_crop:7", "random_resized_crop:9x5:area=0.3,0.6:filter=bicubic",
                          "random_resized_crop:6:filter=nearest"),
+    .example_docs = FC_TEXTS("a random part, 7 square", "smaller parts, smoothly", "quickly"),
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "size",
                  "Of the output: one number, the side of a square, or WIDTHxHEIGHT.", "pixels", NULL,

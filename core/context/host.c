@@ -124,6 +124,14 @@ const char *fc_running_operator(void) {
   return running;
 }
 
+const void *fc_operator_extension(const fc_operator *op, const char *name) {
+  if (!op->extension) return NULL;
+  fc_enter_operator(op->name);
+  const void *extension = op->extension(op, name);
+  fc_enter_operator(NULL);
+  return extension;
+}
+
 static const char *plain_reason(fc_status status) {
   switch (status) {
   case FC_UNSUPPORTED: return "this is not supported";
@@ -131,7 +139,7 @@ static const char *plain_reason(fc_status status) {
   case FC_NO_MEMORY: return "not enough memory";
   case FC_DEVICE: return "the device failed";
   case FC_IO: return "data could not be read";
-  default: return "the operator is at fault";
+  default: return "the operator failed";
   }
 }
 

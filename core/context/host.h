@@ -36,6 +36,9 @@ void fc_stage_host_clear(fc_stage_host *host);
  * what went wrong in it (fc_running_operator). NULL: none. */
 void fc_enter_operator(const char *name);
 
+/* What the operator offers by this name, or NULL: asks it. */
+const void *fc_operator_extension(const fc_operator *op, const char *name);
+
 /* Turns the status of a callback into a GError that begins with the operator's name;
  * TRUE for FC_OK. `doing` completes "failed while ..." when nothing was said. */
 gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *doing, fc_status status,

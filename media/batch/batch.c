@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batch.c - batches as filterchain.h has them: inputs are listed, outputs are named and held against each
- * other and against the inputs before anything is written, and all is run by core/run/batch.c. Costs a look
+ * other and against the inputs before anything is written, and all is run by core/api/batch.c. Costs a look
  * at the disk for each output, and for each input if some output is there already.
  */
 #include "media/batch/batch.h"
@@ -225,7 +225,7 @@ static gboolean check_target(fc_batch *b, GError **error) {
   if (there)
     return fc_fail(error, FC_INVALID, "%s: is there already: remove it, or name another", b->pattern);
   if (b->target == FC_TO_NOTHING && s->resume)
-    return fc_fail(error, FC_INVALID, "--resume: there are no outputs that could be there already");
+    return fc_fail(error, FC_INVALID, "--resume: a single output is always made anew");
   if (s->parts && (s->part < 0 || s->part >= s->parts))
     return fc_fail(error, FC_INVALID,
                    "--shard %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT

@@ -31,7 +31,7 @@ const fc_file_option fc_image_reading[] = {ORIENT, {NULL, NULL, NULL, NULL}};
 const fc_file_option fc_jpeg_reading[] = {
     ORIENT,
 #ifdef FC_WITH_TURBOJPEG
-    {"scale", "1|1/2|1/4|1/8", "1", "decode at a part of its size, which is quicker"},
+    {"scale", "1|1/2|1/4|1/8", "1", "decode at reduced size, which is faster"},
 #endif
     {NULL, NULL, NULL, NULL}};
 #ifdef FC_WITH_TURBOJPEG
@@ -102,7 +102,7 @@ static gboolean decode(image_source *source, GError **error) {
     return FALSE;
   if (source->header.cut && !warning) warning = g_strdup("is cut off: the file ends before the image");
   if (warning)
-    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->head.base.name, warning);
+    fc_media_warn(&source->options, "%s: %s; the readable part is used", source->head.base.name, warning);
   g_clear_pointer(&source->file, g_free);
   return TRUE;
 }

@@ -4,12 +4,12 @@
  * what they made is told of, and put in place, in order. One worker at a time fetches the next file, without
  * the lock: it may come through a pipe.
  */
-#include "core/run/batch.h"
+#include "core/api/batch.h"
 
 #include "core/base/error.h"
 #include "core/base/patience.h"
 #include "core/base/pool.h"
-#include "core/run/ends.h"
+#include "core/api/ends.h"
 
 #include <string.h>
 
@@ -173,13 +173,13 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);
-  b.chains[0] = chain;
-  for (guint i = 1; i < workers && ok; i++) ok = (b.chains[i] = fc_chain_clone(chain, error)) != NULL;
+  for (guint i = 0; i < workers && ok; i++) ok = (b.chains[i] = fc_chain_worker(chain, i, error)) != NULL;
   if (ok) {
     spread(&b, workers, b.options.device);
     run_all(&b, context, workers);
   }
-  for (guint i = 1; i < workers; i++) fc_chain_free(b.chains[i]);
+  /* What is prepared stays with them; memory goes back to the context, for whoever is next. */
+  for (guint i = 1; i < workers && b.chains[i]; i++) g_ptr_array_set_size(b.chains[i]->ready, 0);
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
   g_free(b.slots);
   g_free(b.chains);
