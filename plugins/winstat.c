@@ -188,6 +188,10 @@ static int is_quick(const fc_format *in, int stat) {
   return in->kind != FC_AUDIO && in->dtype == FC_U8 && stat == FC_WINSTAT_MEAN;
 }
 
+/* Variances of floats in windows up to this are put together in another order (filters/winstat/box/spread.cuh,
+ * SPREAD_MOST), which no composed kernel has. */
+enum { OTHER_ORDER = 33 };
+
 /* One statistic along rows or time; a window that shrinks at the ends has no border that could be made. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const winstat *self = instance;
@@ -199,7 +203,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   const int64_t taps = w.before[0] + 1 + w.after[0];
   const int is_float = fc_dtype_is_float(in->dtype), spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
-      taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
+      taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= OTHER_ORDER))
     return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (is_quick(in, stat) ? 0 : FC_FUNCTION_ALONE);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;

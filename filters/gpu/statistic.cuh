@@ -163,45 +163,45 @@ struct fc_code_sums {
 FC_DEVICE double fc_code_deviation(const fc_code_sums &s, int64_t n) {
   return static_cast<double>(static_cast<int64_t>(n * s.squares - static_cast<uint64_t>(s.sum * s.sum)));
 }
-template <int WHICH> static __device__ __noinline__ double fc_code_statistic(fc_code_sums s, int64_t count,
-                                                                             double scale) {
-  const double n = static_cast<double>(count);
-  if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(s.sum) * scale;
-  if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(s.sum) * scale / n;
-  const double squares = static_cast<double>(s.squares) * scale * scale;
+template <int WHICH, int WINDOW>
+static __device__ __noinline__ double fc_code_statistic(int64_t sum, uint64_t sum_of_squares, double scale) {
+  const double n = WINDOW;
+  if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(sum) * scale;
+  if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(sum) * scale / n;
+  const double squares = static_cast<double>(sum_of_squares) * scale * scale;
   if (WHICH == FC_STATISTIC_SUMSQ) return squares;
   if (WHICH == FC_STATISTIC_RMS) return sqrt(squares / n);
-  const double variance = fc_code_deviation(s, count) / n * scale * scale / n;
+  const double variance = fc_code_deviation({sum, sum_of_squares}, WINDOW) / n * scale * scale / n;
   return WHICH == FC_STATISTIC_STD ? sqrt(variance) : variance;
 }
-template <int WHICH> FC_DEVICE double fc_code_about(const fc_code_sums &s, int64_t n, double scale) {
-  const double unit = scale * (1.0 / static_cast<double>(n));
+template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_sums &s, double scale) {
+  const double unit = scale * (1.0 / WINDOW);
   if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(s.sum) * scale;
   if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(s.sum) * unit;
   if (WHICH == FC_STATISTIC_SUMSQ) return static_cast<double>(static_cast<int64_t>(s.squares)) * scale * scale;
   if (WHICH == FC_STATISTIC_RMS)
     return fc_root_about(static_cast<double>(static_cast<int64_t>(s.squares)) * scale * unit);
-  const double deviation = fc_code_deviation(s, n);
+  const double deviation = fc_code_deviation(s, WINDOW);
   return WHICH == FC_STATISTIC_STD ? fc_root_about(deviation) * unit : deviation * unit * unit;
 }
 
 // The float, or the code, that it is rounded to. Where a guess is not sure to be, it is computed as it should.
 constexpr double FC_CODE_SURE = 1e-11;
-template <int WHICH> FC_DEVICE float fc_code_float(const fc_code_sums &s, int64_t n, double scale) {
-  const double v = fc_code_about<WHICH>(s, n, scale), off = FC_CODE_SURE * fabs(v);
+template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+  const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
   const float low = static_cast<float>(v - off), high = static_cast<float>(v + off);
-  return low == high ? low : static_cast<float>(fc_code_statistic<WHICH>(s, n, scale));
+  return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
 }
-template <int WHICH, typename U, int KU>
-FC_DEVICE float fc_code_code(const fc_code_sums &s, int64_t n, double scale, fc_dev_noted &noted) {
+template <int WHICH, int WINDOW, typename U, int KU>
+FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
   constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
   constexpr fc_dev_map<float> value = fc_map_scaling<float, U, KU>();
   const double magic = 6755399441055744.0; // 1.5 * 2^52: the nearest integer, half to even, in the low bits
-  const double v = fc_code_about<WHICH>(s, n, scale) * map.inverse, off = FC_CODE_SURE * fabs(v);
+  const double v = fc_code_about<WHICH, WINDOW>(s, scale) * map.inverse, off = FC_CODE_SURE * fabs(v);
   const double low = (v - off) + magic, high = (v + off) + magic;
   int32_t code = __double2loint(low);
   if (!(low == high && fabs(v) < 1e6)) {
-    const double r = rint(fc_code_statistic<WHICH>(s, n, scale) * map.inverse);
+    const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
     code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
   }
   const int32_t held = min(max(code, fc_dev_limits<U>::low - map.bias), fc_dev_limits<U>::high - map.bias);
@@ -258,9 +258,9 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
     if constexpr (CODES) {
       constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
       if constexpr (CODE)
-        return fc_code_code<WHICH, U, KU>(sums_of(v), WINDOW, scale, noted);
+        return fc_code_code<WHICH, WINDOW, U, KU>(sums_of(v), scale, noted);
       else
-        return fc_code_float<WHICH>(sums_of(v), WINDOW, scale);
+        return fc_code_float<WHICH, WINDOW>(sums_of(v), scale);
     } else if constexpr (SPREAD) {
       const float variance = v.m / n;
       return WHICH == FC_STATISTIC_STD ? sqrtf(variance) : variance;

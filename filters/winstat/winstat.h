@@ -31,8 +31,6 @@ FC_BEGIN_DECLS
 #define FC_WINSTAT_SLIDE_MAX    65536
 #define FC_WINSTAT_SLIDE_ANCHOR 512
 #define FC_WINSTAT_ROW_BLOCK    256
-/* Up to so many columns and rows variances of floats are put together in another order on a device. */
-#define FC_WINSTAT_SPREAD_MOST 33
 /* Rows of a block that windows along y are made of. */
 #define FC_WINSTAT_COLUMN_BLOCK 16
 

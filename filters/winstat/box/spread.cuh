@@ -23,7 +23,7 @@
 namespace winstat {
 
 constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns of a lane
-constexpr int SPREAD_MOST = FC_WINSTAT_SPREAD_MOST;
+constexpr int SPREAD_MOST = 33;
 
 // Of 16 rows: pixels that are 16 apart are adjacent, so that neither lanes that have 16 pixels each nor those
 // that have one meet in a bank often. LANES: of a row.
