@@ -97,7 +97,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (in->extent[FC_AXIS_C] > INT64_MAX / FC_WINSTAT_STATS / 8)
     return host->fail(host, FC_INVALID, "too many channels");
   terms->out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
-  terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = FC_WHOLE;
+  if (w.n_stats > 1)
+    terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = FC_WHOLE;
   const int is_level =
       w.stat[0] == FC_WINSTAT_MEAN || w.stat[0] == FC_WINSTAT_MIN || w.stat[0] == FC_WINSTAT_MAX;
   if (w.n_stats > 1 || (in->kind != FC_AUDIO && !is_level)) meaning_forget_channels(terms->out);
@@ -179,17 +180,17 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 /* ---- fused with its neighbours -------------------------------------------------- */
 
-/* Whether the kernels built ahead are no slower by themselves: sums of floats side by side, and in images means
- * of bytes. */
+/* Whether the kernels built ahead are no slower by themselves: sums of floats side by side, and in images
+ * means of bytes. */
 static int is_quick(const fc_format *in, int stat) {
-  const int sums = stat != FC_WINSTAT_MIN && stat != FC_WINSTAT_MAX && stat != FC_WINSTAT_VAR &&
-                   stat != FC_WINSTAT_STD;
+  const int sums =
+      stat != FC_WINSTAT_MIN && stat != FC_WINSTAT_MAX && stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD;
   if (in->dtype == FC_F32) return sums && (in->extent[FC_AXIS_C] == 1 || in->kind != FC_AUDIO);
   return in->kind != FC_AUDIO && in->dtype == FC_U8 && stat == FC_WINSTAT_MEAN;
 }
 
-/* Variances of floats in windows up to this are put together in another order (filters/winstat/box/spread.cuh,
- * SPREAD_MOST), which no composed kernel has. */
+/* Variances of floats in windows up to this are put together in another order
+ * (filters/winstat/box/spread.cuh, SPREAD_MOST), which no composed kernel has. */
 enum { OTHER_ORDER = 33 };
 
 /* One statistic along rows or time; a window that shrinks at the ends has no border that could be made. */
@@ -201,7 +202,8 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
   const int stat = w.stat[0];
   const int64_t taps = w.before[0] + 1 + w.after[0];
-  const int is_float = fc_dtype_is_float(in->dtype), spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
+  const int is_float = fc_dtype_is_float(in->dtype),
+            spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
       taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= OTHER_ORDER))
     return FC_UNSUPPORTED;
@@ -212,9 +214,9 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   f->window_x = (uint32_t)taps, f->window_y = 1;
   f->n_bytes = 0, f->align = 1;
   /* Of squares the product says nothing. */
-  f->growth = stat == FC_WINSTAT_SUM                              ? (double)taps
+  f->growth = stat == FC_WINSTAT_SUM                               ? (double)taps
               : stat == FC_WINSTAT_SUMSQ || stat == FC_WINSTAT_VAR ? NAN
-                                                                  : 1;
+                                                                   : 1;
   return FC_OK;
 }
 FC_FUSIBLE(extension, describe)

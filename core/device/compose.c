@@ -13,8 +13,8 @@
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
 /* By the name that map.cuh has for them after fc_map_, tiles of WARPS warps, or of half as many; and of
- * march.cuh, row.cuh and slide.cuh whether all vectors are aligned, and whether channels lie in planes; of the
- * last whether lines are short. */
+ * march.cuh, row.cuh and slide.cuh whether all vectors are aligned, and whether channels lie in planes; of
+ * the last whether lines are short. */
 enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
 enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
 // slide.cuh - the skeleton of kernels composed at run time for statistics in windows along one axis, of any
-// length: sound, and rows of images; with what is done to each sample or pixel before and after, and the border
-// made on the way. The cost of an output does not depend on the window.
+// length: sound, and rows of images; with what is done to each sample or pixel before and after, and the
+// border made on the way. The cost of an output does not depend on the window.
 //
-// A block goes along a line in tiles of SAMPLES positions of all its channels. Samples are cut into segments of
-// RUN, anchored in the signal, and 32 segments are a group, or fewer where windows are short. A thread makes
-// the windows that begin in one segment, of
+// A block goes along a line in tiles of SAMPLES positions of all its channels. Samples are cut into segments
+// of RUN, anchored in the signal, and 32 segments are a group, or fewer where windows are short. A thread
+// makes the windows that begin in one segment, of
 //
 //     |suffix of the segment| the rest of its group | whole groups | what is ahead in the last | prefix |
 //
 // The pieces of whole groups stay in a ring from tile to tile; nothing is subtracted again. Where windows are
-// long, their ends come into shared memory apart from their beginnings, and a block begins with tiles of which
-// it wants groups alone. The order of sums is that of filters/winstat/rows (RUN = 16) and of row_slide there
-// (RUN = 4): it depends on the window and on positions in the signal, not on where a tile begins.
+// long, their ends come into shared memory apart from their beginnings, and a block begins with tiles of
+// which it wants groups alone. The order of sums is that of filters/winstat/rows (RUN = 16) and of row_slide
+// there (RUN = 4): it depends on the window and on positions in the signal, not on where a tile begins.
 //
 //     in --load--> Pre --> head, tail [STEP][segments] --> windows --> result [STEP] --> Post --store--> out
 //
@@ -24,9 +24,9 @@
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions count from the first output; `in` is the input at position 0. The signal has `begin` positions ahead
-// of that, and ends `end` behind it; `first` is where the first tile's samples begin. The host's twin is in
-// core/device/compose.h.
+// Positions count from the first output; `in` is the input at position 0. The signal has `begin` positions
+// ahead of that, and ends `end` behind it; `first` is where the first tile's samples begin. The host's twin
+// is in core/device/compose.h.
 struct fc_slide_args {
   const char *in;
   char *out;
@@ -37,8 +37,8 @@ struct fc_slide_args {
   uint32_t *notes;
 };
 
-// Where quad i of a room is: the four of a segment of 16 change places, so that threads of eight segments meet
-// no bank twice.
+// Where quad i of a room is: the four of a segment of 16 change places, so that threads of eight segments
+// meet no bank twice.
 FC_DEVICE int fc_slide_quad(int i) {
   return 4 * ((i & ~3) | ((i ^ i >> 3) & 3));
 }
@@ -104,8 +104,8 @@ struct fc_slide {
   static FC_DEVICE void keep(float *to, int room, int quad, const float (&v)[4 * UM]) {
 #pragma unroll
     for (int c = 0; c < STEP; c++)
-      *reinterpret_cast<float4 *>(to + c * room + fc_slide_quad(quad)) = make_float4(
-          Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
+      *reinterpret_cast<float4 *>(to + c * room + fc_slide_quad(quad)) =
+          make_float4(Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
   }
 
   // QUADS times four positions from `at` on, into rooms of so many floats a channel.

@@ -4,9 +4,9 @@
 // pieces are joined, and what a whole window's says; as winstat.h has it, to the bit of the kernels that are
 // built ahead (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b; words are samples as floats,
-// or codes as integers whose bits lie in floats. RUN is how many samples a thread takes in a row, which fixes
-// the order of sums.
+// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b; words are samples as
+// floats, or codes as integers whose bits lie in floats. RUN is how many samples a thread takes in a row,
+// which fixes the order of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -84,8 +84,8 @@ template <typename R, typename Q> struct fc_piece_moments {
   }
 };
 
-// Variances of floats: `n` samples of mean p + d, p one of them, and squared deviations m (Chan, Golub, LeVeque
-// 1983).
+// Variances of floats: `n` samples of mean p + d, p one of them, and squared deviations m (Chan, Golub,
+// LeVeque 1983).
 struct fc_spread {
   float p, d, m, n;
 };
@@ -104,9 +104,15 @@ struct fc_piece_spread {
 // ---- lanes -----------------------------------------------------------------------
 
 // The piece of another lane, which move(word) brings.
-template <class Move> FC_DEVICE float fc_lane(float v, Move move) { return move(v); }
-template <class Move> FC_DEVICE int32_t fc_lane(int32_t v, Move move) { return move(v); }
-template <class Move> FC_DEVICE uint32_t fc_lane(uint32_t v, Move move) { return move(v); }
+template <class Move> FC_DEVICE float fc_lane(float v, Move move) {
+  return move(v);
+}
+template <class Move> FC_DEVICE int32_t fc_lane(int32_t v, Move move) {
+  return move(v);
+}
+template <class Move> FC_DEVICE uint32_t fc_lane(uint32_t v, Move move) {
+  return move(v);
+}
 template <class Move> FC_DEVICE unsigned long long fc_lane(unsigned long long v, Move move) {
   return move(v);
 }
@@ -178,14 +184,16 @@ template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_su
   const double unit = scale * (1.0 / WINDOW);
   if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(s.sum) * scale;
   if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(s.sum) * unit;
-  if (WHICH == FC_STATISTIC_SUMSQ) return static_cast<double>(static_cast<int64_t>(s.squares)) * scale * scale;
+  if (WHICH == FC_STATISTIC_SUMSQ)
+    return static_cast<double>(static_cast<int64_t>(s.squares)) * scale * scale;
   if (WHICH == FC_STATISTIC_RMS)
     return fc_root_about(static_cast<double>(static_cast<int64_t>(s.squares)) * scale * unit);
   const double deviation = fc_code_deviation(s, WINDOW);
   return WHICH == FC_STATISTIC_STD ? fc_root_about(deviation) * unit : deviation * unit * unit;
 }
 
-// The float, or the code, that it is rounded to. Where a guess is not sure to be, it is computed as it should.
+// The float, or the code, that it is rounded to. Where a guess is not sure to be, it is computed as it
+// should.
 constexpr double FC_CODE_SURE = 1e-11;
 template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
   const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
@@ -222,19 +230,23 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
                         EXTREME = WHICH == FC_STATISTIC_MIN || WHICH == FC_STATISTIC_MAX,
                         CODES = DTYPE < FC_F32 && !EXTREME;
   static constexpr int RUN = SPREAD && !CODES ? 4 : 16;
-  static constexpr int64_t MOST = DTYPE == FC_U8 ? (KIND == FC_AUDIO ? 128 : 255) : DTYPE == FC_I16 ? 32768 : 65535;
+  static constexpr int64_t MOST = DTYPE == FC_U8    ? (KIND == FC_AUDIO ? 128 : 255)
+                                  : DTYPE == FC_I16 ? 32768
+                                                    : 65535;
   typedef typename fc_either<(MOST * WINDOW < 0x7fffffff), int32_t, unsigned long long>::type sum_type;
-  typedef typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;
+  typedef
+      typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;
   typedef typename fc_either<
       CODES,
-      typename fc_either<SPREAD, fc_piece_moments<sum_type, square_type>,
-                         typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
-                                            fc_piece_codes<sum_type>,
-                                            fc_piece_code_squares<square_type>>::type>::type,
-      typename fc_either<EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
-                         typename fc_either<SPREAD, fc_piece_spread,
-                                            typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
-                                                               fc_piece_sum, fc_piece_squares>::type>::type>::type>::type
+      typename fc_either<
+          SPREAD, fc_piece_moments<sum_type, square_type>,
+          typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
+                             fc_piece_codes<sum_type>, fc_piece_code_squares<square_type>>::type>::type,
+      typename fc_either<
+          EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
+          typename fc_either<SPREAD, fc_piece_spread,
+                             typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
+                                                fc_piece_sum, fc_piece_squares>::type>::type>::type>::type
       policy;
   typedef typename policy::piece piece;
 
@@ -253,7 +265,8 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   }
 
   // What a window's piece says: as a float, or as the value of the code of type U that it is rounded to.
-  template <bool CODE, typename U, int KU> static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
+  template <bool CODE, typename U, int KU>
+  static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
     constexpr float n = WINDOW, over = 1 / n;
     if constexpr (CODES) {
       constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;

@@ -106,7 +106,8 @@ static plain_piece plain_short(const plain_window *w, gint64 segment) {
   sum = plain_suffix(w, w->first, segment + block + w->count);
   if (k == 0) return sum;
   plain_piece prefix = plain_sample(w, segment + block + w->count);
-  for (gint64 i = 1; i < k; i++) prefix = plain_join(w, prefix, plain_sample(w, segment + block + w->count + i));
+  for (gint64 i = 1; i < k; i++)
+    prefix = plain_join(w, prefix, plain_sample(w, segment + block + w->count + i));
   return plain_join(w, sum, prefix);
 }
 
@@ -123,7 +124,8 @@ static plain_piece plain_piece_of(const plain_window *w) {
   if (q > 1) {
     core = plain_scan(w, segment + run, (begin + size - segment) / run - 1, FALSE);
     if (whole > 1) core = plain_join(w, core, plain_middle(w, begin + size, whole - 1));
-    if (end > begin + whole * size) core = plain_join(w, core, plain_scan(w, begin + whole * size, group, TRUE));
+    if (end > begin + whole * size)
+      core = plain_join(w, core, plain_scan(w, begin + whole * size, group, TRUE));
     core = plain_join(w, core, plain_scan(w, end, (last - end) / run, TRUE));
   }
   for (gint64 i = last; i < w->first + w->count; i++) core = plain_join(w, core, plain_sample(w, i));

@@ -385,7 +385,8 @@ static void run_window(gpointer data, gpointer unused) {
                                .source = t->statistic ? FC_FUNCTION_STATISTIC_TEXT : FC_FUNCTION_WINDOW_TEXT,
                                .entry = entry,
                                .bytes = taps,
-                               .n_bytes = t->statistic ? 0 : 4 * (guint32)(t->dense ? t->nx * t->ny : t->nx + t->ny),
+                               .n_bytes =
+                                   t->statistic ? 0 : 4 * (guint32)(t->dense ? t->nx * t->ny : t->nx + t->ny),
                                .align = 4,
                                .low = 1,
                                .growth = -1,
@@ -415,11 +416,16 @@ static void run_window(gpointer data, gpointer unused) {
 }
 
 static void test_windows(void) {
-  window_task tasks[] = {{FALSE, 5, 5, FC_F32, FC_F32, 1, FALSE},   {FALSE, 15, 15, FC_F32, FC_F32, 1, FALSE},
-                         {FALSE, 31, 31, FC_F32, FC_F32, 1, FALSE}, {TRUE, 9, 5, FC_F32, FC_F32, 1, FALSE},
-                         {TRUE, 6, 6, FC_F32, FC_F32, 1, FALSE},    {TRUE, 15, 15, FC_F32, FC_F32, 1, FALSE},
-                         {FALSE, 5, 5, FC_U8, FC_U8, 3, FALSE},     {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE},
-                         {FALSE, 5, 5, FC_U8, FC_U8, 3, TRUE},      {TRUE, 3, 15, FC_U16, FC_F32, 4, FALSE},
+  window_task tasks[] = {{FALSE, 5, 5, FC_F32, FC_F32, 1, FALSE},
+                         {FALSE, 15, 15, FC_F32, FC_F32, 1, FALSE},
+                         {FALSE, 31, 31, FC_F32, FC_F32, 1, FALSE},
+                         {TRUE, 9, 5, FC_F32, FC_F32, 1, FALSE},
+                         {TRUE, 6, 6, FC_F32, FC_F32, 1, FALSE},
+                         {TRUE, 15, 15, FC_F32, FC_F32, 1, FALSE},
+                         {FALSE, 5, 5, FC_U8, FC_U8, 3, FALSE},
+                         {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE},
+                         {FALSE, 5, 5, FC_U8, FC_U8, 3, TRUE},
+                         {TRUE, 3, 15, FC_U16, FC_F32, 4, FALSE},
                          {FALSE, 369, 1, FC_U8, FC_U8, 4, FALSE, "fc_statistic<2,369,4,0>"},
                          {FALSE, 4800, 1, FC_F32, FC_F32, 2, FALSE, "fc_statistic<5,4800,4,0>"},
                          {FALSE, 40, 1, FC_F32, FC_F32, 4, FALSE, "fc_statistic<7,40,4,0>"},

@@ -102,20 +102,19 @@ static void make_statistic(trial *t, guint at, int kind, int in_dtype, gint64 ex
   t->codes = codes && t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
   g_snprintf(t->entry, sizeof t->entry, "fc_statistic<%d,%d,%d,%d>", t->statistic, t->nx,
              codes ? in_dtype : FC_F32, kind);
-  t->window = (fc_device_function){.size = sizeof t->window,
-                                   .flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE,
-                                   .source = FC_FUNCTION_STATISTIC_TEXT,
-                                   .entry = t->entry,
-                                   .bytes = t->taps,
-                                   .align = 1,
-                                   .low = 1,
-                                   .growth = t->statistic == FC_WINSTAT_SUM ? t->nx
-                                             : t->statistic == FC_WINSTAT_SUMSQ ||
-                                                     t->statistic == FC_WINSTAT_VAR
-                                                 ? NAN
-                                                 : 1,
-                                   .window_x = (guint32)t->nx,
-                                   .window_y = 1};
+  t->window = (fc_device_function){
+      .size = sizeof t->window,
+      .flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE,
+      .source = FC_FUNCTION_STATISTIC_TEXT,
+      .entry = t->entry,
+      .bytes = t->taps,
+      .align = 1,
+      .low = 1,
+      .growth = t->statistic == FC_WINSTAT_SUM                                       ? t->nx
+                : t->statistic == FC_WINSTAT_SUMSQ || t->statistic == FC_WINSTAT_VAR ? NAN
+                                                                                     : 1,
+      .window_x = (guint32)t->nx,
+      .window_y = 1};
   t->described[at].function = &t->window;
   t->described[at].name = "statistic";
   t->what.window = at;
@@ -356,7 +355,8 @@ static void say_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
   w.anchor = spread ? -(t->nx / 2) - from : -from;
   for (gint64 c = 0; c < channels; c++) {
     w.samples = t->line[c];
-    v[c] = t->codes ? plain_codes(&w, fc_scaling_of(t->in.kind, t->in.dtype).scale) : (double)plain_floats(&w);
+    v[c] =
+        t->codes ? plain_codes(&w, fc_scaling_of(t->in.kind, t->in.dtype).scale) : (double)plain_floats(&w);
     if (t->what.window + 1 < t->what.n || t->out.dtype == FC_F32) v[c] = (double)(float)v[c];
   }
 }

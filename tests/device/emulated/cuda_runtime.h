@@ -147,8 +147,8 @@ static void meet(waiting whom) {
   running->at = whom;
   swapcontext(&running->context, &scheduler);
 }
-#define __syncthreads()  meet(BLOCK)
-#define __syncwarp(...)  meet(WARP)
+#define __syncthreads() meet(BLOCK)
+#define __syncwarp(...) meet(WARP)
 
 /* The word of lane `from`, or the lane's own where there is none. */
 template <typename T> static T exchange(T v, int from) {
