@@ -582,8 +582,10 @@ static gint64 slide_first(const window *w, gint64 origin) {
   const gint64 before = w->f->window_x / 2;
   const gboolean spread = sscanf(w->f->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
                           fc_dtype_is_float(dtype) && (which == 3 || which == 4);
-  const gint64 at = spread ? origin : origin - before;
-  return -before - ((at % SLIDE_GROUP) + SLIDE_GROUP) % SLIDE_GROUP;
+  const gint64 at = spread ? origin : origin - before, run = spread ? 4 : 16;
+  gint64 group = run; /* of segments that are joined first */
+  while (group < 32 * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
+  return -before - ((at % group) + group) % group;
 }
 
 static gboolean launch_slide(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,

@@ -43,6 +43,12 @@ FC_DEVICE int fc_slide_quad(int i) {
   return 4 * ((i & ~3) | ((i ^ i >> 3) & 3));
 }
 
+FC_DEVICE void fc_slide_prefetch(const void *at) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int SAMPLES, typename Pre, typename Op, typename Post>
 struct fc_slide {
@@ -57,8 +63,9 @@ struct fc_slide {
   static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
   static constexpr bool FAR = Q >= LANES; // beginnings and ends in rooms of their own
   static constexpr int APART = FAR ? REST : Q;
-  // Of the room of ends: segments there, and those that are filled.
-  static constexpr int SEGMENTS = (UNITS + 1) * LANES, FILLED = UNITS * LANES + APART + 1;
+  // Of the room of ends: segments there, and those that are filled. Where it is a room of its own, a tile
+  // leaves its last 32 segments there for the next one, whose others take the place of what is over.
+  static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
   static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
   static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
@@ -101,57 +108,89 @@ struct fc_slide {
     }
   }
 
-  static FC_DEVICE void keep(float *to, int room, int quad, const float (&v)[4 * UM]) {
+  // What a tile wants of a line: its heads, or none, and its tails from block `first` on. Rooms are as long
+  // as tiles, but for the room of ends, where block 0 is number `turn`.
+  struct wanted {
+    const char *in;
+    int at, heads, tail_at, tails; // positions, and how many quads
+    int first, turn;
+  };
+
+  static FC_DEVICE int position(const wanted &w, int quad) {
+    return quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads);
+  }
+
+  static FC_DEVICE int turned(int block, int turn) { // block, turn <= UNITS
+    return block + turn < BLOCKS ? block + turn : block + turn - BLOCKS;
+  }
+
+  static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
+    constexpr int EACH = UNIT / 4;
+    const int i = quad - w.heads;
+    float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
+                      : r.tail[0] + (FAR ? turned(i / EACH + w.first, w.turn) * UNIT + fc_slide_quad(i % EACH)
+                                         : fc_slide_quad(i));
+    const int room = i < 0 ? HEADS : ROOM;
 #pragma unroll
     for (int c = 0; c < STEP; c++)
-      *reinterpret_cast<float4 *>(to + c * room + fc_slide_quad(quad)) =
+      *reinterpret_cast<float4 *>(to + c * room) =
           make_float4(Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
   }
 
-  // QUADS times four positions from `at` on, into rooms of so many floats a channel.
-  template <int QUADS>
-  static FC_DEVICE void bring(const fc_slide_args &a, const char *in, int at, float *to, int room,
-                              const Pre &pre, fc_dev_noted &noted) {
-    constexpr int EACH = (QUADS + THREADS - 1) / THREADS, BATCH = 4 * UI * sizeof(T) > 16 ? 2 : 4;
+  // Brings it into shared memory.
+  static FC_DEVICE void bring(const fc_slide_args &a, rooms &r, const wanted &w, const Pre &pre,
+                              fc_dev_noted &noted) {
+    constexpr int BATCH = UI * sizeof(T) > 8 ? 2 : 4;
     const int from = a.begin < BEFORE ? -a.begin : -BEFORE,
-              end = a.end < a.total + AFTER ? a.end : a.total + AFTER;
+              end = a.end < a.total + AFTER ? a.end : a.total + AFTER, count = w.heads + w.tails;
     const auto is_whole = [&](int quad) {
-      const int p = at + 4 * quad;
-      return quad < QUADS && p >= from && p + 4 <= end;
+      const int p = position(w, quad);
+      return quad < count && p >= from && p + 4 <= end;
     };
 #pragma unroll 1
-    for (int k = 0; k < EACH; k += BATCH) {
-      const int first = k * THREADS + static_cast<int>(threadIdx.x);
+    for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
       fc_window_load<T, KT, 4 * UI, ALIGNED> raw[BATCH];
 #pragma unroll
       for (int b = 0; b < BATCH; b++)
         if (is_whole(first + b * THREADS))
-          raw[b].fetch(in + static_cast<int64_t>(at + 4 * (first + b * THREADS)) *
-                                (UI * static_cast<int>(sizeof(T))));
+          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) *
+                                  (UI * static_cast<int>(sizeof(T))));
 #pragma unroll
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
         float x[4 * UI], v[4 * UM];
         raw[b].values(x);
         pre.run(x, v, noted);
-        keep(to, room, first + b * THREADS, v);
+        keep(r, w, first + b * THREADS, v);
       }
     }
-    if (at >= from && at + 4 * QUADS <= end) return;
+    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + 4 * w.tails <= end) return;
 #pragma unroll 1
-    for (int quad = threadIdx.x; quad < QUADS; quad += THREADS) {
+    for (int quad = threadIdx.x; quad < count; quad += THREADS) {
       if (is_whole(quad)) continue;
       float v[4 * UM];
-      put_ends(a, in, at + 4 * quad, pre, v, noted);
-      keep(to, room, quad, v);
+      put_ends(a, w.in, position(w, quad), pre, v, noted);
+      keep(r, w, quad, v);
     }
   }
 
+  // Into the second cache, while something else is done; a line of it is 128 bytes.
+  static FC_DEVICE void await(const fc_slide_args &a, const char *in, int at) {
+    constexpr int BYTES = UI * static_cast<int>(sizeof(T)), APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
+    for (int p = at + static_cast<int>(threadIdx.x) * APIECE; p < at + SAMPLES; p += THREADS * APIECE)
+      if (p >= -a.begin && p < a.end && p < a.total + AFTER)
+        fc_slide_prefetch(in + static_cast<int64_t>(p) * BYTES);
+  }
+
   // Samples from the beginning of a segment on, as pieces.
-  template <int N> static FC_DEVICE void read(piece (&v)[N], const float *room, int segment) {
+  template <int N, bool TURNED = false>
+  static FC_DEVICE void read(piece (&v)[N], const float *room, int segment, int turn = 0) {
 #pragma unroll
     for (int k = 0; k < (N + 3) / 4; k++) {
-      const float4 q = *reinterpret_cast<const float4 *>(room + fc_slide_quad(segment * (RUN / 4) + k));
+      const int in = segment + k / (RUN / 4),
+                at = TURNED ? turned(in / LANES, turn) * LANES + in % LANES : in;
+      const float4 q =
+          *reinterpret_cast<const float4 *>(room + fc_slide_quad(at * (RUN / 4) + k % (RUN / 4)));
       const float word[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
       for (int i = 0; i < 4; i++)
@@ -167,38 +206,48 @@ struct fc_slide {
     return sum;
   }
 
-  // What each segment's group has ahead of it, and whole groups; of tile `tile`.
-  static FC_DEVICE void scan(rooms &r, int tile) {
+  // What each segment's group has ahead of it, and whole groups, of tile `tile`; from block `first` on.
+  static FC_DEVICE void scan(rooms &r, int tile, int first, int turn) {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
 #pragma unroll 1
-    for (int unit = threadIdx.x / LANES; unit < (UNITS + 1) * STEP; unit += WARPS) { // warps as a whole
-      const int c = unit % STEP, segment = unit / STEP * LANES + lane;
+    for (int unit = threadIdx.x / LANES + first * STEP; unit < BLOCKS * STEP; unit += WARPS) { // whole warps
+      const int c = unit % STEP, block = unit / STEP,
+                segment = (FAR ? turned(block, turn) : block) * LANES + lane;
       piece v[RUN];
       read(v, r.tail[c], segment);
       piece total = total_of(v);
 #pragma unroll
       for (int by = 1; by < GROUP; by *= 2) {
-        const piece other = fc_lane_before(total, by);
+        const piece other = counted(fc_lane_before(total, by), min(by, place + 1 - by));
         if (place >= by) total = P::join(other, total);
+        total = counted(total, min(2 * by, place + 1));
       }
-      const piece before = fc_lane_before(total, 1);
+      const piece before = counted(fc_lane_before(total, 1), place);
       r.ahead[c][segment] = place ? before : P::none();
-      const int group = FAR ? (tile * UNITS + WHOLE + unit / STEP) & (RING - 1) : segment >> BITS;
+      const int group = FAR ? (tile * UNITS + WHOLE + block) & (RING - 1) : segment >> BITS;
       if (place == GROUP - 1) r.groups[c][group] = total;
     }
   }
 
+  // Of so many segments: known from where it is.
+  static FC_DEVICE piece counted(const piece &v, int segments) {
+    return P::counted(v, segments * RUN);
+  }
+
   // What lies between a lane's segment, of which `total` is the piece, and the one that its windows end in.
-  static FC_DEVICE piece between(const rooms &r, int c, piece total, int segment, int tile) {
-    const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
+  static FC_DEVICE piece between(const rooms &r, int c, piece total, int segment, int tile, int turn) {
+    const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1), end = segment + APART;
     const int mine = FAR ? tile * UNITS + segment / LANES : segment >> BITS;
-    const auto group = [&](int k) { return r.groups[c][FAR ? (mine + k) & (RING - 1) : mine + k]; };
+    const auto group = [&](int k) {
+      return counted(r.groups[c][FAR ? (mine + k) & (RING - 1) : mine + k], GROUP);
+    };
 #pragma unroll
     for (int by = 1; by < GROUP; by *= 2) {
-      const piece other = fc_lane_behind(total, by);
+      const piece other = counted(fc_lane_behind(total, by), min(by, GROUP - place - by));
       if (place + by < GROUP) total = P::join(total, other);
+      total = counted(total, min(2 * by, GROUP - place));
     }
-    piece rest = fc_lane_behind(total, 1);
+    piece rest = counted(fc_lane_behind(total, 1), GROUP - 1 - place);
     if (place == GROUP - 1) rest = P::none();
     if constexpr (WHOLE > 1) {
       piece middle = P::none();
@@ -209,10 +258,11 @@ struct fc_slide {
         const piece other = fc_lane_behind(middle, by);
         if (lane < by) middle = P::join(middle, other);
       }
-      rest = P::join(rest, fc_lane_first(middle));
+      rest = P::join(rest, counted(fc_lane_first(middle), (WHOLE - 1) * GROUP));
     }
     if (place + REST >= GROUP) rest = P::join(rest, group(WHOLE));
-    return P::join(rest, r.ahead[c][segment + APART]);
+    const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
+    return counted(P::join(rest, counted(r.ahead[c][ahead], (place + REST) & (GROUP - 1))), Q - 1);
   }
 
   // v[k]: the windows that begin with x[k], of no more than RUN samples.
@@ -244,7 +294,7 @@ struct fc_slide {
   }
 
   // The windows that begin in a lane's segment.
-  static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, piece (&v)[RUN]) {
+  static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
     const float *head = FAR ? r.head[c] : r.tail[c];
     if constexpr (Q == 0) {
       piece x[RUN + PART];
@@ -255,9 +305,9 @@ struct fc_slide {
 #pragma unroll
       for (int k = RUN - 2; k >= 0; k--) v[k] = P::join(v[k], v[k + 1]);
       piece core = P::none();
-      if constexpr (Q > 1) core = between(r, c, v[0], segment, tile);
+      if constexpr (Q > 1) core = between(r, c, v[0], segment, tile, turn);
       piece x[RUN + PART - 1];
-      read(x, r.tail[c], segment + APART);
+      read<RUN + PART - 1, FAR>(x, r.tail[c], segment + APART, turn);
 #pragma unroll
       for (int k = 0; k < PART; k++) core = P::join(core, x[k]);
 #pragma unroll
@@ -305,23 +355,31 @@ struct fc_slide {
       const char *in = a.in + image * a.in_image + plane * a.in_plane + row * a.in_row;
       char *out = a.out + image * a.out_image + plane * a.out_plane + row * a.out_row;
       const int start = a.first + static_cast<int>(blockIdx.x) * a.tiles * SAMPLES;
+      int turn = 0;
 #pragma unroll 1
       for (int tile = -WARM; tile < a.tiles; tile++) {
         const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
         if (to >= a.total) break;
-        if (FAR && tile >= 0) bring<SAMPLES / 4>(a, in, at, r.head[0], HEADS, pre, noted);
-        bring<FILLED * RUN / 4>(a, in, FAR ? at + WHOLE * UNIT : at, r.tail[0], ROOM, pre, noted);
+        const int first = FAR && tile > -WARM ? 1 : 0; // what is there already
+        wanted w = {in, at, 0, at, FILLED * RUN / 4, first, turn};
+        if (FAR)
+          w.heads = tile < 0 ? 0 : SAMPLES / 4, w.tail_at = at + (WHOLE + first) * UNIT,
+          w.tails = (BLOCKS - first) * (UNIT / 4);
+        bring(a, r, w, pre, noted);
         __syncthreads();
+        if (tile + 1 < a.tiles) await(a, in, at + SAMPLES + (FAR ? (WHOLE + 1) * UNIT : APART * RUN));
         if (Q > 1) {
-          scan(r, tile);
+          scan(r, tile, first, turn);
           __syncthreads();
         }
+        const int turn_now = turn;
+        turn = FAR ? (turn == 0 ? UNITS : turn - 1) : 0;
         if (tile < 0) continue;
 #pragma unroll 1
         for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
           const int c = unit % STEP, segment = unit / STEP * LANES + lane;
           piece v[RUN];
-          windows(r, c, segment, tile, v);
+          windows(r, c, segment, tile, turn_now, v);
 #pragma unroll
           for (int k = 0; k < RUN; k++)
             r.result[c][staged(segment * RUN + k)] = Op::template of_window<CODE, U, KU>(v[k], noted);

@@ -4,9 +4,10 @@
 // pieces are joined, and what a whole window's says; as winstat.h has it, to the bit of the kernels that are
 // built ahead (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b; words are samples as
-// floats, or codes as integers whose bits lie in floats. RUN is how many samples a thread takes in a row,
-// which fixes the order of sums.
+// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b, and counted(piece,
+// samples), by which a piece that counts is told what is known; words are samples as floats, or codes as
+// integers whose bits lie in floats. RUN is how many samples a thread takes in a row, which fixes the order
+// of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -23,6 +24,7 @@ struct fc_piece_sum {
   static FC_DEVICE float none() { return 0; }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return a + b; }
+  static FC_DEVICE float counted(float v, int) { return v; }
 };
 struct fc_piece_squares : fc_piece_sum {
   static FC_DEVICE float of(float v) { return v * v; }
@@ -54,6 +56,7 @@ template <bool MOST> struct fc_piece_extreme {
   static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
+  static FC_DEVICE float counted(float v, int) { return v; }
 };
 
 // Of codes exactly, in types that hold the sums of a window.
@@ -62,6 +65,7 @@ template <typename R> struct fc_piece_codes {
   static FC_DEVICE R none() { return 0; }
   static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
   static FC_DEVICE R join(R a, R b) { return a + b; }
+  static FC_DEVICE R counted(R v, int) { return v; }
 };
 template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
   static FC_DEVICE R of(float word) {
@@ -82,6 +86,7 @@ template <typename R, typename Q> struct fc_piece_moments {
   static FC_DEVICE piece join(const piece &a, const piece &b) {
     return {a.sum + b.sum, a.squares + b.squares};
   }
+  static FC_DEVICE piece counted(const piece &v, int) { return v; }
 };
 
 // Variances of floats: `n` samples of mean p + d, p one of them, and squared deviations m (Chan, Golub,
@@ -99,6 +104,8 @@ struct fc_piece_spread {
     const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d);
     return {a.p, a.d + apart * share, (a.m + b.m) + apart * (apart * (a.n * share)), total};
   }
+  // Where a count follows from the place, quotients of counts are the same for all tiles.
+  static FC_DEVICE piece counted(const piece &v, int n) { return {v.p, v.d, v.m, static_cast<float>(n)}; }
 };
 
 // ---- lanes -----------------------------------------------------------------------
@@ -200,15 +207,39 @@ template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sum
   const float low = static_cast<float>(v - off), high = static_cast<float>(v + off);
   return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
 }
+
+// The nearest integer to sums / WINDOW, to the root of squares / WINDOW, or of the deviation: what is about
+// that is put right by integers. False where what is computed in double could be another.
+template <int WHICH, int WINDOW> FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
+  if constexpr (WHICH == FC_STATISTIC_MEAN) {
+    const int32_t c =
+        __double2loint(fma(static_cast<double>(s.sum), 1.0 / WINDOW, 6755399441055744.0)); // as below
+    const int64_t twice = 2 * (s.sum - static_cast<int64_t>(c) * WINDOW);
+    code = c + (twice > WINDOW || (twice == WINDOW && (c & 1))) -
+           (twice < -WINDOW || (twice == -WINDOW && (c & 1)));
+    return true;
+  } else {
+    constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
+    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW;
+    const int64_t v = RMS ? static_cast<int64_t>(s.squares)
+                          : static_cast<int64_t>(WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum));
+    const int32_t c = __float2int_rn(sqrtf(static_cast<float>(v) * (1.f / static_cast<float>(N))));
+    const int64_t odd = 2 * static_cast<int64_t>(c) + 1, high = N * (odd * odd), low = high - 8 * N * c,
+                  four = 4 * v, sure = four >> 44;
+    code = c + (four > high) - (four < low && c > 0);
+    return (four - high > sure || high - four > sure) && (four - low > sure || low - four > sure);
+  }
+}
+
 template <int WHICH, int WINDOW, typename U, int KU>
 FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
   constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
   constexpr fc_dev_map<float> value = fc_map_scaling<float, U, KU>();
-  const double magic = 6755399441055744.0; // 1.5 * 2^52: the nearest integer, half to even, in the low bits
-  const double v = fc_code_about<WHICH, WINDOW>(s, scale) * map.inverse, off = FC_CODE_SURE * fabs(v);
-  const double low = (v - off) + magic, high = (v + off) + magic;
-  int32_t code = __double2loint(low);
-  if (!(low == high && fabs(v) < 1e6)) {
+  int32_t code = 0;
+  bool sure = false;
+  if constexpr (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_RMS || WHICH == FC_STATISTIC_STD)
+    if (scale * map.inverse == 1) sure = fc_code_nearest<WHICH, WINDOW>(s, code); // known to the compiler
+  if (!sure) {
     const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
     code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
   }
