@@ -219,7 +219,7 @@ struct fc_slide {
 #pragma unroll
       for (int by = 1; by < GROUP; by *= 2) {
         const piece other = counted(fc_lane_before(total, by), min(by, place + 1 - by));
-        if (place >= by) total = P::join(other, total);
+        if (place >= by) total = P::join_some(other, total);
         total = counted(total, min(2 * by, place + 1));
       }
       const piece before = counted(fc_lane_before(total, 1), place);
@@ -244,7 +244,7 @@ struct fc_slide {
 #pragma unroll
     for (int by = 1; by < GROUP; by *= 2) {
       const piece other = counted(fc_lane_behind(total, by), min(by, GROUP - place - by));
-      if (place + by < GROUP) total = P::join(total, other);
+      if (place + by < GROUP) total = P::join_some(total, other);
       total = counted(total, min(2 * by, GROUP - place));
     }
     piece rest = counted(fc_lane_behind(total, 1), GROUP - 1 - place);

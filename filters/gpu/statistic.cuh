@@ -4,10 +4,10 @@
 // pieces are joined, and what a whole window's says; as winstat.h has it, to the bit of the kernels that are
 // built ahead (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b, and counted(piece,
-// samples), by which a piece that counts is told what is known; words are samples as floats, or codes as
-// integers whose bits lie in floats. RUN is how many samples a thread takes in a row, which fixes the order
-// of sums.
+// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b, join_some where neither is
+// none, and counted(piece, samples), by which a piece that counts is told what is known; words are samples as
+// floats, or codes as integers whose bits lie in floats. RUN is how many samples a thread takes in a row,
+// which fixes the order of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -24,6 +24,7 @@ struct fc_piece_sum {
   static FC_DEVICE float none() { return 0; }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return a + b; }
+  static FC_DEVICE float join_some(float a, float b) { return a + b; }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 struct fc_piece_squares : fc_piece_sum {
@@ -56,6 +57,7 @@ template <bool MOST> struct fc_piece_extreme {
   static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
+  static FC_DEVICE float join_some(float a, float b) { return join(a, b); }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 
@@ -65,6 +67,7 @@ template <typename R> struct fc_piece_codes {
   static FC_DEVICE R none() { return 0; }
   static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
   static FC_DEVICE R join(R a, R b) { return a + b; }
+  static FC_DEVICE R join_some(R a, R b) { return a + b; }
   static FC_DEVICE R counted(R v, int) { return v; }
 };
 template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
@@ -86,6 +89,7 @@ template <typename R, typename Q> struct fc_piece_moments {
   static FC_DEVICE piece join(const piece &a, const piece &b) {
     return {a.sum + b.sum, a.squares + b.squares};
   }
+  static FC_DEVICE piece join_some(const piece &a, const piece &b) { return join(a, b); }
   static FC_DEVICE piece counted(const piece &v, int) { return v; }
 };
 
@@ -99,8 +103,9 @@ struct fc_piece_spread {
   static FC_DEVICE piece none() { return {0, 0, 0, 0}; }
   static FC_DEVICE piece of(float v) { return {v, 0, v - v, 1}; }
   static FC_DEVICE piece join(const piece &a, const piece &b) {
-    if (a.n == 0) return b;
-    if (b.n == 0) return a;
+    return a.n == 0 ? b : b.n == 0 ? a : join_some(a, b);
+  }
+  static FC_DEVICE piece join_some(const piece &a, const piece &b) {
     const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d);
     return {a.p, a.d + apart * share, (a.m + b.m) + apart * (apart * (a.n * share)), total};
   }
@@ -151,12 +156,13 @@ FC_DEVICE float fc_mean_of(float sum, float n, float over) {
   return fabsf(q) < __uint_as_float(0x7f800000u) ? exact : q;
 }
 
-static __device__ __noinline__ float fc_rms_exact(float squares, float n) {
-  return sqrtf(squares / n);
+// The same of any sum that is not negative.
+static __device__ __noinline__ float fc_quotient(float sum, float n) {
+  return sum / n;
 }
-FC_DEVICE float fc_rms_of(float squares, float n, float over) {
-  const float mean = fc_mean_of(squares, n, over);
-  return mean > 0x1p-100f ? sqrtf(mean) : fc_rms_exact(squares, n);
+FC_DEVICE float fc_quotient_of(float sum, float n, float over) {
+  const float mean = fc_mean_of(sum, n, over);
+  return mean > 0x1p-100f ? mean : fc_quotient(sum, n);
 }
 
 // Root by a first guess and a Newton step: off by some 1e-13 of itself.
@@ -306,11 +312,11 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       else
         return fc_code_float<WHICH, WINDOW>(sums_of(v), scale);
     } else if constexpr (SPREAD) {
-      const float variance = v.m / n;
+      const float variance = fc_quotient_of(v.m, n, over);
       return WHICH == FC_STATISTIC_STD ? sqrtf(variance) : variance;
     } else {
       return WHICH == FC_STATISTIC_MEAN  ? fc_mean_of(v, n, over)
-             : WHICH == FC_STATISTIC_RMS ? fc_rms_of(v, n, over)
+             : WHICH == FC_STATISTIC_RMS ? sqrtf(fc_quotient_of(v, n, over))
                                          : v;
     }
   }
