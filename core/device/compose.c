@@ -369,7 +369,7 @@ enum {
   SLIDE_WINDOW = 16384,
   SLIDE_SAMPLES = 2048, /* of a tile, of all channels; of short lines and many channels a group of each */
   SLIDE_GROUP = 512,
-  SLIDE_BLOCKS = 4096 /* are wanted before one gets a second tile */
+  SLIDE_BLOCKS = 6 /* of a multiprocessor, where that is not known */
 };
 
 /* What the skeleton is made of; see march.cuh for what these are. */
@@ -575,21 +575,48 @@ static gint64 slide_samples(const window *w, gboolean is_short) {
   return is_short || w->step > 2 ? SLIDE_GROUP : SLIDE_SAMPLES / w->step;
 }
 
-/* The first sample of a line's first tile, from where its outputs begin: variances of floats are put together
- * in the order of outputs, all else in that of samples (filters/winstat). */
-static gint64 slide_first(const window *w, gint64 origin) {
+/* Samples of a segment: variances of floats have an order of their own (statistic.cuh). */
+static gint64 slide_run(const window *w, gboolean *spread) {
   int which = 0, taps = 0, dtype = 0;
-  const gint64 before = w->f->window_x / 2;
-  const gboolean spread = sscanf(w->f->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
-                          fc_dtype_is_float(dtype) && (which == 3 || which == 4);
-  const gint64 at = spread ? origin : origin - before, run = spread ? 4 : 16;
+  *spread = sscanf(w->f->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
+            fc_dtype_is_float(dtype) && (which == 3 || which == 4);
+  return *spread ? 4 : 16;
+}
+
+/* The first sample of a line's first tile, from where its outputs begin: variances are put together in the
+ * order of outputs, all else in that of samples (filters/winstat). */
+static gint64 slide_first(const window *w, gint64 origin) {
+  gboolean spread;
+  const gint64 before = w->f->window_x / 2, run = slide_run(w, &spread),
+               at = spread ? origin : origin - before;
   gint64 group = run; /* of segments that are joined first */
   while (group < 32 * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
   return -before - ((at % group) + group) % group;
 }
 
+/* Tiles that a block begins with for what its windows hold whole, of half the cost. */
+static gint64 slide_warm(const window *w, gint64 samples) {
+  gboolean spread;
+  const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
+  return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
+}
+
+/* Tiles of a block, where the device has `places` for blocks at a time: few rounds, of few tiles in vain. */
+static gint64 tiles_of_block(gint64 tiles, gint64 lines, gint64 warm, gint64 places) {
+  gint64 best = tiles, least = G_MAXINT64;
+  for (gint64 rounds = 1; rounds <= 32; rounds++) {
+    const gint64 pieces = rounds * places / lines;
+    if (pieces < 1) continue;
+    const gint64 each = (tiles + pieces - 1) / pieces, blocks = (tiles + each - 1) / each * lines;
+    const gint64 cost = (blocks + places - 1) / places * (2 * each + warm + 1);
+    if (cost < least) least = cost, best = each;
+  }
+  return best;
+}
+
 static gboolean launch_slide(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
-                             gboolean planar, guint32 *notes, fc_composed *to, GError **error) {
+                             gboolean planar, guint32 *notes, gint64 places, fc_composed *to,
+                             GError **error) {
   const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1,
                images = in->shape[FC_AXIS_N] * planes, rows = out->shape[FC_AXIS_Y];
   const gint64 origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], taps = w->f->window_x;
@@ -603,8 +630,7 @@ static gboolean launch_slide(const fc_composition *c, const window *w, const fc_
   fc_view begins = *in; /* where vectors do */
   begins.data = (char *)in->data + (origin + first - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
   const gint64 tiles = (total - taps / 2 - first + samples - 1) / samples,
-               spare = rows * images * tiles / SLIDE_BLOCKS;
-  const gint64 each = CLAMP(MIN(4 * taps / samples + 1, spare), 1, tiles);
+               each = tiles_of_block(tiles, rows * images, slide_warm(w, samples), places);
   const fc_slide_args args = {.in = (char *)begins.data - first * in->stride[FC_AXIS_X],
                               .out = out->data,
                               .in_row = in->stride[FC_AXIS_Y],
@@ -640,7 +666,9 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
       !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar))
     return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
-  if (w.slide) return launch_slide(c, &w, in, out, planar, notes, to, error);
+  if (w.slide)
+    return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to,
+                        error);
   if (w.row)
     return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to, error);
   if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
