@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plugins/biquad_state.h"
+#include "plugins/decibels.h"
 #include "plugins/single.h"
 
 enum { TYPE, FREQ, Q, GAIN, SECTIONS, COEFFICIENTS, N_PARAMS };
@@ -60,6 +61,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[GAIN]->given && !takes_gain((int)args[TYPE]->ints[0]))
     return host->fail(host, FC_INVALID, "gain goes with peak, lowshelf and highshelf, not with %s",
                       args[TYPE]->text);
+  decibels_hint(host, "biquad: gain", args[GAIN]);
   return FC_OK;
 }
 
@@ -167,6 +169,8 @@ static const fc_operator biquad_operator = {
     .examples =
         FC_TEXTS("biquad:lowpass:freq=1000", "biquad:highpass:freq=80:sections=2",
                  "biquad:peak:freq=3000:q=1.4:gain=-4dB", "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
+    .example_docs = FC_TEXTS("low-pass at 1 kHz", "steeper high-pass, no rumble", "4 dB less around 3 kHz",
+                             "a section by its coefficients"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

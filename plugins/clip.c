@@ -76,6 +76,8 @@ static const fc_operator clip_operator = {
         "65535. Without any limit sound is limited to -1 .. 1, and images are refused. Where limits that no "
         "integer stands for meet integer samples, the result is the nearest integer.",
     .examples = examples,
+    .example_docs = FC_TEXTS("full scale is 0.9", "to video range", "nothing below 0"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -215,7 +215,9 @@ static const fc_param *const params[N_PARAMS] = {
         "the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
         "auto",
         FC_CHOICES(
-            FC_CHOICE(AUTO, "auto", "whichever takes less time; direct where sums of integers are exact"),
+            FC_CHOICE(
+                AUTO, "auto",
+                "whichever takes less time; direct where sums of integers are exact, and with --latency"),
             FC_CHOICE(DIRECT, "direct", "tap by tap"),
             FC_CHOICE(FFT, "fft",
                       "by Fourier transforms, in time that hardly depends on the mask's length"))),
@@ -243,6 +245,9 @@ static const fc_operator conv1d_operator = {
            "stay below 2^24 (2^53 in double precision). Long masks go by Fourier transforms (overlap-save), "
            "see method. Results that go back into integers are rounded half to even and clamped.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("smooth over three samples", "mean of five, ends repeated", "differences of neighbours"),
+    .example_commands = FC_TEXTS("", "", "-i in.wav ... -o out.npy"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -291,6 +291,8 @@ static const fc_operator conv2d_operator = {
     .summary = "convolve images with any 2-D mask: sharpen, blur, edges, texture",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("Laplacian: edges", "smooth, edges repeated", "mean over a disc"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "", ""),
     .n_params = N_PARAMS,
     FC_PICTURES_ONLY,
     .params = params,

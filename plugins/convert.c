@@ -213,6 +213,7 @@ static const fc_operator convert_operator = {
            "Values that fall between integers are rounded, half to even. Values beyond the range become its "
            "ends, with a warning; they never wrap around. A NaN that is to become an integer is an error.",
     .examples = examples,
+    .example_docs = FC_TEXTS("8-bit codes", "floating point", "keep values, change the type"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

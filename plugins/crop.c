@@ -112,6 +112,7 @@ static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s,
   int64_t extent = terms->in[0]->extent[axis];
   terms->needs[0]->reach[axis].before = -s.from;
   terms->needs[0]->reach[axis].after = s.from;
+  if (extent == FC_UNKNOWN && s.count > 0) terms->out->extent[axis] = s.count;
   if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
   if (s.from > 0 && s.from >= extent)
     return host->fail(host, FC_INVALID, "nothing is left: it begins at %lld, and there are %lld %s",
@@ -246,6 +247,11 @@ static const fc_operator crop_operator = {
         "Stages before a crop compute only what it keeps. Where the margins are odd, the centre is that of "
         "torchvision's CenterCrop.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("16 samples from the eighth", "a rectangle", "all but the first three",
+                 "a square in the middle", "corner at the bottom right", "the middle, by percent"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "", "-i in.png ... -o out.png",
+                                 "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

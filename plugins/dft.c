@@ -286,6 +286,11 @@ static const fc_operator dft = {
     .summary = "discrete Fourier transform of blocks, and its inverse",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("complex spectra of blocks", "magnitudes of blocks in rows",
+                             "decibels and power", "back from spectra"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.npy", "-i in.png ... -o out.npy", "-i in.wav ... -o out.npy",
+                 "-i in.png -p dft:block=8:axis=x ... -o out.png"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

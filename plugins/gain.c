@@ -13,7 +13,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers) {
   const fc_arg *gain = ((const fc_arg *const *)instance)[0];
-  if (gain->count > 1) numbers->factors = gain->floats, numbers->count = gain->count;
+  if (gain->count > 1) numbers->factors = gain->floats, numbers->count = gain->count, numbers->all = 1;
   return (fc_pointwise){.form = FC_POINTWISE_SCALE, .compute = setup->compute, .factor = gain->floats[0]};
 }
 
@@ -26,8 +26,11 @@ static const fc_operator gain_operator = {
     .doc = "Multiplies every sample by a factor: sound becomes louder or softer, an image brighter or "
            "darker. Within a chain nothing is clipped; only when samples are stored as integers at last are "
            "they rounded, half to even, and limited to what the integers hold, with a warning. The product "
-           "is rounded once, in single precision (double with --precision f64).",
+           "is rounded once, in single precision (double with --precision f64). Of image files alpha stays "
+           "as it is, "
+           "unless a gain is given for each channel.",
     .examples = FC_TEXTS("gain:0.5", "gain:-6dB", "gain:-1"),
+    .example_docs = FC_TEXTS("half the amplitude", "half the amplitude, as decibels", "turn the polarity"),
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST | FC_PARAM_DECIBEL, "gain",
         "What samples are multiplied by: a factor, or decibels (-6dB is 10^(-6/20), about half); a negative "

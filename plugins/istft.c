@@ -170,6 +170,8 @@ static const fc_operator istft = {
     .summary = "inverse short-time Fourier transform: sound from spectra",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("frames back to sound"),
+    .example_commands = FC_TEXTS("-i in.wav -p stft:6:hop=2 ... -o out.wav"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

@@ -37,6 +37,7 @@ static const fc_operator limiter_operator = {
         "(loudness measures them).",
     .examples =
         FC_TEXTS("limiter:-1dBFS", "limiter:0.25:ahead=0.002s:release=0.01s:link=no", "limiter:ahead=0"),
+    .example_docs = FC_TEXTS("peaks below -1 dB", "quarter scale, channels apart", "without looking ahead"),
     .n_params = N_PARAMS,
     .params = params,
     .create = fc_create_args,

@@ -109,6 +109,7 @@ static const fc_operator loudness_operator = {
         "peak is found at 4 times the rate, 2 times from 96 kHz on. Sound shorter than 0.4 s has no "
         "integrated loudness, -inf. What is needed of memory does not depend on the length.",
     .examples = FC_TEXTS("loudness"),
+    .example_docs = FC_TEXTS("measure by EBU R 128"),
     FC_SOUND_ONLY,
     .create = create,
     .destroy = destroy,

@@ -100,6 +100,7 @@ static const fc_operator mix_operator = {
            "Samples are copied as they are. To add channels up, as from stereo to mono or from RGB to grey, "
            "use matrix: matrix:[0.5,0.5].",
     .examples = FC_TEXTS("mix:1,0", "mix:0", "mix:0,0"),
+    .example_docs = FC_TEXTS("swap left and right", "the left channel alone", "left on both channels"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, MOST, "channels",

@@ -27,6 +27,8 @@ static const fc_operator otsu_operator = {
         "Codes of 8 and 16 bits are counted; what operators before it made is rounded to them. threshold "
         "takes a level that is known.",
     .examples = FC_TEXTS("otsu", "otsu:inverse", "otsu:white=200"),
+    .example_docs =
+        FC_TEXTS("black and white, automatically", "white and black, automatically", "of values up to 200"),
     FC_OPERATOR_PARAMS(
         FC_ENUM_PARAM(FC_PARAM_MAIN, "type", "What becomes of samples.", "binary",
                       FC_CHOICES(FC_CHOICE(FC_EQUALIZE_OTSU, "binary", "white where above the level, else 0"),

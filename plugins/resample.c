@@ -126,6 +126,7 @@ static const fc_operator resample_operator = {
         "interpolated, with errors below the stopband.",
     .examples = FC_TEXTS("resample:44100", "resample:8k:quality=low", "resample:rate=24000:quality=best",
                          "resample:16001:quality=medium"),
+    .example_docs = FC_TEXTS("to 44.1 kHz", "to 8 kHz, quickly", "to 24 kHz, best", "to an odd rate"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "rate", "The sample rate of the output.", "Hz",

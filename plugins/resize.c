@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "filters/resample/resample.h"
+#include "plugins/alpha.h"
 #include "plugins/single.h"
 
 enum { SIZE, WIDTH, HEIGHT, LONG, SCALE, MODE, UP, FILTER, ANTIALIAS, N_PARAMS };
@@ -96,20 +97,11 @@ static extents chosen(arguments args, extents in) {
 
 /* ---- negotiate ------------------------------------------------------------------- */
 
-/* Does the last channel weigh the others? Of an image of 2 or 4 channels it does, unless it is said that it
- * is none or has been multiplied in. */
-static int has_straight_alpha(const fc_format *in) {
-  const int64_t channels = in->extent[FC_AXIS_C];
-  const int straight =
-      in->alpha == FC_ALPHA_STRAIGHT || (in->alpha == FC_ALPHA_UNKNOWN && in->kind == FC_IMAGE);
-  return straight && (channels == 2 || channels == 4);
-}
-
 static fc_resample resample_of(arguments args, const fc_format *in, int compute) {
   return (fc_resample){.filter = (int)args[FILTER]->ints[0],
                        .antialias = args[ANTIALIAS]->ints[0] != 0,
                        .compute = compute,
-                       .alpha = has_straight_alpha(in) && args[FILTER]->ints[0] != FC_RESAMPLE_NEAREST,
+                       .alpha = alpha_is_straight(in) && args[FILTER]->ints[0] != FC_RESAMPLE_NEAREST,
                        .isa = fc_isa_best()};
 }
 
@@ -258,6 +250,8 @@ static const fc_operator resize_operator = {
     .examples =
         FC_TEXTS("resize:24", "resize:31x17:filter=lanczos3", "resize:scale=0.5:filter=area",
                  "resize:width=20:height=20:mode=fill:filter=bicubic", "resize:long=40:up=no:antialias=no"),
+    .example_docs = FC_TEXTS("24 pixels wide and high", "exact size, sharp", "half the size, averaged",
+                             "fill and cut a square", "longer side 40, no larger"),
     FC_PICTURES_ONLY,
     .n_params = N_PARAMS,
     .params = params,

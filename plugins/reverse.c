@@ -51,6 +51,7 @@ static const fc_operator reverse_operator = {
         "first.\n\n"
         "    reverse",
     .examples = FC_TEXTS("reverse"),
+    .example_docs = FC_TEXTS("backwards"),
     FC_SOUND_ONLY,
     .create = fc_create_args,
     .negotiate = negotiate,

@@ -29,6 +29,7 @@ static const fc_operator rotate_operator = {
         "become columns. Photographs need it seldom: what a camera says of how it was held is heeded when "
         "they are read.",
     .examples = FC_TEXTS("rotate:90", "rotate:180", "rotate:270"),
+    .example_docs = FC_TEXTS("quarter turn clockwise", "half turn", "quarter turn back"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED, "angle", "By how much, clockwise.", NULL,
         FC_CHOICES(FC_CHOICE(1, "90", "a quarter turn to the right"), FC_CHOICE(2, "180", "half a turn"),

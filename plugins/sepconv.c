@@ -126,6 +126,8 @@ static const fc_operator sepconv_operator = {
     .summary = "convolve images with a separable mask: Gaussian, box, Sobel",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("blur, five taps", "Sobel: vertical edges", "mean of seven along x"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.npy", ""),
     .n_params = N_PARAMS,
     FC_PICTURES_ONLY,
     .params = params,

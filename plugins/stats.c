@@ -224,6 +224,7 @@ static const fc_operator stats_operator = {
         "the rest; what nothing is left for is NaN. The result does not depend on chunks, threads or "
         "device, to the bit.",
     .examples = examples,
+    .example_docs = FC_TEXTS("measure everything", "peak and RMS alone", "look for NaN"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

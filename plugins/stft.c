@@ -178,6 +178,9 @@ static const fc_operator stft = {
     .summary = "short-time Fourier transform: spectra of overlapping frames",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("magnitudes of frames", "decibels and real part", "scaled as a spectrum"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

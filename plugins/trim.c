@@ -74,6 +74,7 @@ static const fc_operator trim_operator = {
            "output is "
            "never shorter than was asked for. Stages before it compute only what is kept.",
     .examples = FC_TEXTS("trim:5", "trim:from=3:to=20", "trim:1ms:length=8"),
+    .example_docs = FC_TEXTS("without the first five", "samples 3 to 20", "8 samples after 1 ms"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_INT_PARAM(FC_PARAM_MAIN, "from", "The first sample that is kept, counted from 0.", "samples", "0",

@@ -291,6 +291,9 @@ static const fc_operator winstat_operator = {
         "offset costs no digits. NaN and infinity touch only the windows they are in; NaN is the minimum "
         "and maximum of its window.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("mean of 15", "sums and squares", "level of 10 ms", "lowest and highest of four"),
+    .example_commands = FC_TEXTS("", "-i in.wav ... -o out.npy", "", ""),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -60,7 +60,7 @@ static void host_measured(const fc_host *host, const fc_measurement *value) {
 }
 
 static const void *host_extension(const fc_host *host, const char *name) {
-  return NULL;
+  return strcmp(name, FC_RANDOM) == 0 ? &((const fc_stage_host *)host)->random : NULL;
 }
 
 static void host_log(const fc_host *host, int level, const char *format, ...) {
@@ -92,6 +92,7 @@ static int host_cancelled(const fc_host *host) {
 void fc_stage_host_init(fc_stage_host *host, fc_context *context) {
   memset(host, 0, sizeof *host);
   host->context = context;
+  host->random.size = sizeof host->random;
   host->base = (fc_host){.size = sizeof(fc_host),
                          .abi = FC_PLUGIN_ABI,
                          .ctx = host,
@@ -121,6 +122,14 @@ void fc_enter_operator(const char *name) {
 
 const char *fc_running_operator(void) {
   return running;
+}
+
+const void *fc_operator_extension(const fc_operator *op, const char *name) {
+  if (!op->extension) return NULL;
+  fc_enter_operator(op->name);
+  const void *extension = op->extension(op, name);
+  fc_enter_operator(NULL);
+  return extension;
 }
 
 static const char *plain_reason(fc_status status) {

@@ -65,7 +65,7 @@ typedef struct audio_sink {
   fc_output *output;
   fc_encoder *encoder;
   gint64 position;
-  gboolean clipped;
+  fc_clipping clipped;
   void *scratch;
   gsize scratch_size;
 } audio_sink;
@@ -243,7 +243,7 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
   audio_sink *sink = (audio_sink *)base;
   const fc_audio_samples *samples = &sink->samples;
   /* What the last operator stores as integers is looked at by the run. */
-  gboolean *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
+  fc_clipping *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
   const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
                                     &sink->scratch, &sink->scratch_size, clipped, error);
   if (!dense || (samples->dtype == FC_F32 && !check_finite(sink, dense, (gsize)fc_view_count(from), error)) ||
@@ -256,11 +256,15 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
 static gboolean audio_commit(fc_sink *base, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
-  if (sink->clipped)
-    fc_media_warn(&sink->options,
-                  "%s: some values exceeded the range of %d bits and were clipped: lower the gain, or write "
-                  "floating point",
-                  base->name, sink->samples.bits);
+  if (sink->clipped.count)
+    fc_media_warn(
+        &sink->options,
+        "%s: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+        " values (%.2g %%) exceeded the range of %d bits and were clipped, the peak by %.2g dB: lower "
+        "the gain, or write floating point",
+        base->name, sink->clipped.count, sink->clipped.values,
+        100.0 * (double)sink->clipped.count / (double)sink->clipped.values, sink->samples.bits,
+        20 * log10(sink->clipped.peak));
   fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
   return TRUE;
 }

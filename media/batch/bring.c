@@ -72,6 +72,7 @@ static fc_task *task_of(fc_batch *b, const fc_named *named, const char *options,
                         gboolean pass) {
   fc_task *task = g_new0(fc_task, 1);
   task->index = named->index;
+  task->random_name = g_strdup(named->path + named->root);
   task->pass = pass;
   task->output = fc_batch_output(b, named, found, pass);
   task->keep = b->target == FC_TO_SHARDS || b->target == FC_TO_ARRAY;

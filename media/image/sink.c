@@ -95,7 +95,9 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
   if (format->extent[FC_AXIS_N] != 1)
     return fc_fail(error, FC_INVALID, "%s: %s holds one image; use .npy for more", name, sink->file->title);
   if (channels < 1 || channels > 4)
-    return fc_fail(error, FC_INVALID, "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT "; use .npy",
+    return fc_fail(error, FC_INVALID,
+                   "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT
+                   "; use .npy (in an archive: --format npy)",
                    name, sink->file->title, channels);
   const gint64 most = sink->form->side;
   if (rows < 1 || columns < 1 || rows > most || columns > most)

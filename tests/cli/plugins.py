@@ -190,6 +190,29 @@ class Ends(Plugins):
         self.assertEqual(self.ends("exits_in_negotiate", "--dry-run"),
                          (1, "filterchain: exits_in_negotiate: the operator ended the process\n"))
 
+    def test_exit_in_any_callback(self):
+        """The operator is named. Once the output is in place, and the chain given back, it stays."""
+        self.add("ends_anywhere")
+        said = "filterchain: ends_anywhere: the operator ended the process\n"
+        for callback in ("create", "negotiate", "extension", "begin", "prepare", "scratch", "reset", "process", "collect", "report",
+                         "release", "destroy"):
+            with self.subTest(callback):
+                self.write("out.wav", "what was here before")
+                done = self.run_with("-i", "in.wav", "-p", "ends_anywhere", "-o", "out.wav",
+                                     env={**harness.fixed_environment(), "FIXTURE_ENDS_IN": callback})
+                self.assertEqual((done.returncode, done.stderr, done.stdout), (1, said, ""))
+                self.assertEqual(self.files(), ["in.wav", "out.wav", "plugins/ends_anywhere.so"])
+                if callback not in ("release", "destroy"):
+                    self.assertEqual(self.read("out.wav"), b"what was here before")
+
+    def test_a_stack_that_is_used_up(self):
+        """On the calling thread and on others, where the handler needs a stack of its own."""
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+        for threads in ("1", "4"):
+            with self.subTest(threads):
+                self.assertEqual(self.ends("overflows_in_process", "-j", threads, "--chunk", "1000"),
+                                 (-signal.SIGSEGV, "filterchain: overflows_in_process: crashed (SIGSEGV)\n"))
+
     def test_a_crash_names_the_operator(self):
         for name, number in (("crashes_in_process", signal.SIGSEGV), ("aborts_in_process", signal.SIGABRT)):
             with self.subTest(name):

@@ -160,7 +160,7 @@ static void test_errors(void) {
       {"conv1d:[1]:flip", "conv1d: \"flip\" needs a value: flip=..."},
       {"conv1d:[1]:b.txt",
        "conv1d: \"b.txt\" belongs to no parameter: write NAME=VALUE, the names are mask, window, "
-       "level, border, flip, label, weights, modes, seed"},
+       "level, border, flip, label, weights, modes, seed (a colon in a file's name is written \\:)"},
       {"conv1d:window=3",
        "conv1d: \"mask\" is missing: write conv1d:MASK, a file of numbers, or a table such as [1,2,1]/4"},
       {"conv1d:missing.txt", "conv1d: missing.txt: No such file or directory"},
