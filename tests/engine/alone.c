@@ -129,7 +129,8 @@ gboolean alone_run(const graph *g, const built *b, const source *signal, alone *
       replace_link(&w, cast(&w.link, &w.plan->links[s + 1]));
   *made = (alone){.out = w.plan->links[w.plan->n], .codes = w.link.codes, .measured = w.measured};
   for (guint l = 0; l <= w.plan->n; l++)
-    made->empty |= !(l == 0 && w.plan->n && w.plan->stages[0].generator) && format_bytes(&w.plan->links[l]) == 0;
+    made->empty |=
+        !(l == 0 && w.plan->n && w.plan->stages[0].generator) && format_bytes(&w.plan->links[l]) == 0;
   fc_plan_unref(w.plan);
   if (!ok) *why = g_strdup(w.v.text[0] ? w.v.text : "refused");
   if (!ok) alone_clear(made);
