@@ -346,7 +346,7 @@ int main(int argc, char **argv) {
   if (reason) {
     printf("skipped: %s\n", reason);
   } else {
-    t.from = deck_of(context, gpu);
+    t.from = deck_of(context);
     t.w = (ways){.context = context,
                  .device = fake ? "cuda" : t.s.device,
                  .fake = fake,

@@ -195,13 +195,15 @@ static gint64 random_chunk(bench *b) {
 static gboolean run_otherwise(bench *b, fc_chain *chain, const char *whose) {
   fc_options o = options_of(b, (int)dice_int(&b->d, 1, 8), random_chunk(b));
   const int in = (int)dice_int(&b->d, 0, LAYOUT_COUNT - 1), out = (int)dice_int(&b->d, 0, LAYOUT_COUNT - 1);
-  o.fuse = dice_chance(&b->d, 50) ? FC_FUSE_NO : FC_FUSE_WAIT;
+  o.fuse = dice_chance(&b->d, 90) ? FC_FUSE_NO : FC_FUSE_WAIT; /* for the compiler */
   g_autofree char *how = g_strdup_printf("%s, chunk %" G_GINT64_FORMAT ", threads %d, %s to %s", whose,
                                          o.chunk, o.threads, layout_name(in), layout_name(out));
   g_autoptr(GError) error = NULL;
   g_autoptr(fc_result) told = NULL;
   g_autofree unsigned char *codes = run_memory(b, chain, &o, in, out, &told, &error);
   b->w->count->memory++;
+  g_autofree char *why = NULL;
+  if (o.chunk && !alone_has_room(b->g, &b->b, o.chunk, &why)) return differs(b, how, "%s", why);
   if (!codes) return differs(b, how, "%s", error->message);
   return same_codes(b, how, codes) && same_measurements(b, how, told);
 }
