@@ -63,6 +63,14 @@ static void on_signal(int number) {
   raise(number == SIGALRM ? SIGABRT : number);
 }
 
+/* Called by AddressSanitizer before it ends the program. */
+void __asan_on_error(void);
+void __asan_on_error(void) {
+  say("FAILED: test_graphs ");
+  say(current);
+  say("\n");
+}
+
 /* ---- one graph ---------------------------------------------------------------------------------------- */
 
 typedef struct search {

@@ -200,10 +200,10 @@ static gboolean run_otherwise(bench *b, fc_chain *chain, const char *whose) {
                                          o.chunk, o.threads, layout_name(in), layout_name(out));
   g_autoptr(GError) error = NULL;
   g_autoptr(fc_result) told = NULL;
-  g_autofree unsigned char *codes = run_memory(b, chain, &o, in, out, &told, &error);
-  b->w->count->memory++;
   g_autofree char *why = NULL;
   if (o.chunk && !alone_has_room(b->g, &b->b, o.chunk, &why)) return differs(b, how, "%s", why);
+  g_autofree unsigned char *codes = run_memory(b, chain, &o, in, out, &told, &error);
+  b->w->count->memory++;
   if (!codes) return differs(b, how, "%s", error->message);
   return same_codes(b, how, codes) && same_measurements(b, how, told);
 }
@@ -436,6 +436,9 @@ static gboolean is_refusal(const GError *error) {
 static gboolean run_whole(bench *b, gboolean *refused) {
   g_autoptr(GError) error = NULL;
   const fc_options o = options_of(b, 1, (gint64)1 << 40);
+  g_autofree char *why = NULL;
+  *refused = FALSE;
+  if (!alone_has_room(b->g, &b->b, o.chunk, &why)) return differs(b, "whole", "%s", why);
   const gint64 begun = g_get_monotonic_time();
   b->codes = run_memory(b, b->b.chain, &o, LAYOUT_INTERLEAVED, LAYOUT_INTERLEAVED, &b->result, &error);
   b->lasted = g_get_monotonic_time() - begun;
