@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options as getopt_long reads them - letters may be joined, values attached, "--"
  * ends them - but by hand: an option given twice, a value forgotten and a name mistyped
- * each get the sentence that mends them. Long names are not abbreviated, so that a new
+ * each get a sentence that says how to correct them. Long names are not abbreviated, so that a new
  * option never changes the meaning of a script. */
 #include "cli/args.h"
 
@@ -168,7 +168,7 @@ static gboolean take_choice(const option *o, const char *value, int *to, GError 
     *to = i;
     return TRUE;
   }
-  return refuse(error, "--%s: \"%s\" is none of %s", o->name, value, o->value);
+  return refuse(error, "--%s: \"%s\" is not one of %s", o->name, value, o->value);
 }
 
 /* Puts the value where it belongs; `given` remembers which options came before. */

@@ -67,7 +67,7 @@ extern const option options[];
 void arguments_init(arguments *a);
 void arguments_finish(arguments *a);
 
-/* Reads `argv` (ends with NULL, without the command's own name). What is no option is
+/* Reads `argv` (ends with NULL, without the command's own name). What is not an option is
  * an operand, which only some commands take. */
 gboolean arguments_parse(arguments *a, command_set command, char **argv, GError **error);
 

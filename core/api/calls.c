@@ -94,7 +94,7 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
       fc_plan *less = fc_plan_with_chunk(plan, fc_plan_half(plan), plan->threads, 0);
       fc_plan_unref(plan), plan = less;
     } else if (!began && fc_plan_may_leave_device(plan, why)) {
-      fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", name,
+      fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): continuing on the CPU", name,
                      why->message);
       fc_chain_forget(a->chain);
       fc_plan *cpu = fc_plan_on_cpu(plan, a->options, why, error);
@@ -276,7 +276,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
   a->chain = chain, a->options = &o, a->result = fc_result_new();
   gboolean ok = run_passes(a, once, &why);
   if (!ok && a->again) {
-    fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
+    fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting again on the CPU", name,
                    why->message);
     reason = g_strdup_printf("the GPU failed (%s)", why->message);
     g_clear_error(&why);
@@ -418,8 +418,8 @@ static gboolean check_alignment(const fc_view *v, const char *which, GError **er
                    (int)size);
   for (int a = 0; a < FC_AXES; a++)
     if (v->shape[a] > 1 && v->stride[a] % size)
-      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is no multiple of %d bytes", which,
-                     "NYXC"[a], (int)size);
+      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is not a multiple of %d bytes",
+                     which, "NYXC"[a], (int)size);
   return TRUE;
 }
 

@@ -122,7 +122,8 @@ static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
 static gboolean open_input(fc_opened *o, const fc_between *b, GError **error) {
   o->has_input = b->input || b->in;
   if (!o->has_input)
-    return generates(o->chain) || fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
+    return generates(o->chain) ||
+           fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
   if (b->in) {
     format_of_view(b->in, o->options, &o->format);
     if (b->out) {

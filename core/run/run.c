@@ -509,7 +509,7 @@ static gboolean begin_sink(fc_run *r, GError **error) {
   sink->by_rows = r->plan->cut == FC_AXIS_Y;
   /* Until the end is known, any extent that the chain tells is an upper bound. */
   if (r->ends->source && r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
-  sink->adrift = !fc_plan_lead(r->plan, &sink->lead);
+  sink->unrelated = !fc_plan_lead(r->plan, &sink->lead);
   return !sink->begin || sink->begin(sink, &format, error);
 }
 

@@ -165,11 +165,10 @@ static gboolean no_room(const fc_plan *plan, double need, double room, guint wid
   g_autofree char *takes = fc_size_for_message(need), *limit = fc_size_for_message(most),
                   *rest = fc_size_for_message(room), *scratch = fc_size_for_message(plan->scratch);
   g_autofree char *left = room < most ? g_strdup_printf(", of which %s are left", rest) : g_strdup("");
-  return fc_fail(
-      error, FC_NO_MEMORY,
-      "this would take %s of memory and the limit is %s (--max-memory sets it)%s: %s works in %s%s", takes,
-      limit, left, plan->stages[widest].name, scratch,
-      plan->whole ? ", and a stage needs the whole signal at once" : "");
+  return fc_fail(error, FC_NO_MEMORY,
+                 "this needs %s of memory, and the limit is %s (--max-memory changes it)%s: %s works in %s%s",
+                 takes, limit, left, plan->stages[widest].name, scratch,
+                 plan->whole ? ", and a stage needs the whole signal at once" : "");
 }
 
 fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {

@@ -225,7 +225,7 @@ static gboolean check_target(fc_batch *b, GError **error) {
   if (there)
     return fc_fail(error, FC_INVALID, "%s: is there already: remove it, or name another", b->pattern);
   if (b->target == FC_TO_NOTHING && s->resume)
-    return fc_fail(error, FC_INVALID, "--resume: there are no outputs that could be there already");
+    return fc_fail(error, FC_INVALID, "--resume: a single output is always made anew");
   if (s->parts && (s->part < 0 || s->part >= s->parts))
     return fc_fail(error, FC_INVALID,
                    "--shard %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT

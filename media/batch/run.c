@@ -94,8 +94,8 @@ static gboolean open_record(fc_batch *b, GError **error) {
   if (!fc_batch_need_folder(b, path, error)) return FALSE;
   b->record = fc_record_open(path, id, chain, b->spec.resume, error);
   if (b->record && b->spec.resume && !b->record->resumed)
-    fc_context_log(b->chain->context, FC_LOG_INFO, "%s: there is no record of this batch: it begins anew",
-                   path);
+    fc_context_log(b->chain->context, FC_LOG_INFO,
+                   "%s: there is no record of this batch: it starts from the beginning", path);
   return b->record != NULL;
 }
 

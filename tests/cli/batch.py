@@ -331,8 +331,8 @@ class Resume(Batch):
         command = ["-i", "p", "-p", "sepconv:mask.txt", "-o", "out/"]
         self.succeed(*command)
         self.assertRegex(self.fails(2, "-i", "p", "-p", "gain:0.25", "-o", "out/", "--resume"),
-                         r"\Aout/.filterchain-batch-[0-9a-f]{12}: was begun as another batch \(-p sepconv:mask.txt -o out/\): "
-                         "name another output, or leave out --resume to begin anew\\Z")
+                         r"\Aout/.filterchain-batch-[0-9a-f]{12}: belongs to another batch \(-p sepconv:mask.txt -o out/\): "
+                         "name another output, or leave out --resume to start from the beginning\\Z")
         self.succeed(*command, "--resume")
         self.write("mask.txt", "0.5 0.25 0.25")
         self.fails(2, *command, "--resume")
@@ -513,7 +513,7 @@ class Archives(Batch):
         done = self.run_command("-i", "huge.tar", "-o", "h/")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.write("no.tar", "text")
-        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is no tar archive (ustar, pax or GNU)")
+        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is not a tar archive (ustar, pax or GNU)")
 
     def test_names_that_climb_out(self):
         self.tar("in.tar", [("../../up.png", image(1)), ("/abs.png", image(2)), ("a/../b.txt", b"x")])
@@ -530,7 +530,7 @@ class Archives(Batch):
         self.tar("in.tar", [("a/b.png", image(1)), ("c.png", image(2))])
         os.mkdir(self.path("o"))
         self.write("o/a", "a file")
-        self.assertIn("the folder cannot be made", self.fails(3, "-i", "in.tar", "-o", "o/"))
+        self.assertIn("the folder cannot be created", self.fails(3, "-i", "in.tar", "-o", "o/"))
         self.assertEqual(self.outputs("o"), ["a", "c.png"])
 
     def test_a_size_that_no_file_has(self):
