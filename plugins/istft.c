@@ -76,8 +76,10 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   out->extent[FC_AXIS_X] = length_of(op, in);
   meaning_keep_time(terms);
   out->rate = in->rate * (double)f->hop;
+  /* One frame further at least: of sound shorter than a frame the first one alone does not tell how long. */
+  const int64_t after = (f->hop - 1 + f->before) / f->hop;
   terms->needs[0]->reach[FC_AXIS_X] =
-      (fc_reach){(f->frame - 1 - f->before) / f->hop, (f->hop - 1 + f->before) / f->hop, 1, f->hop, f->hop};
+      (fc_reach){(f->frame - 1 - f->before) / f->hop, after > 0 ? after : 1, 1, f->hop, f->hop};
   terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
   terms->needs[0]->border = FC_BORDER_NONE; /* frames that there are not do not count */
   terms->work = (2.5 * log2((double)f->size + 1) + 10) * (double)f->size / (double)f->hop;
