@@ -185,7 +185,7 @@ static int create_temporary(fc_output *output) {
 
 static gboolean open_beside(fc_output *output, GError **error) {
   if (output->existed && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
-    return fc_fail(error, FC_IO, "%s: may not be written: %s", output->name, g_strerror(errno));
+    return fc_fail(error, FC_IO, "%s: cannot be written: %s", output->name, g_strerror(errno));
   output->way = RENAME;
   output->fd = create_temporary(output);
   if (output->fd >= 0) return TRUE;
@@ -225,7 +225,7 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
   if (!find_target(output, path, error)) return FALSE;
   if (output->existed)
     return faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) == 0 ||
-           fc_fail(error, FC_IO, "%s: may not be written: %s", output->name, g_strerror(errno));
+           fc_fail(error, FC_IO, "%s: cannot be written: %s", output->name, g_strerror(errno));
   g_autofree char *dir = g_path_get_dirname(output->target);
   return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0 || fail_create(output, errno, error);
 }
@@ -481,7 +481,8 @@ gboolean fc_output_commit(fc_output *output, GError **error) {
   if (!flush(output, error)) return FALSE;
   if (put_in_place(output)) return TRUE;
   if (errno == EEXIST)
-    return fc_fail(error, FC_IO, "%s: has appeared meanwhile; name another file or leave out --no-clobber",
+    return fc_fail(error, FC_IO,
+                   "%s: was created in the meantime; name another file or leave out --no-clobber",
                    output->name);
   return fc_fail(error, FC_IO, "%s: cannot be put in place: %s", output->name, g_strerror(errno));
 }

@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 /* The end of an error about a file that is cut off. */
-#define FC_MEDIA_ADVICE "; --allow-truncated takes what is there"
+#define FC_MEDIA_ADVICE "; --allow-truncated uses the readable part"
 
 /* A warning through the log of the options: one line that starts with the file. */
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);

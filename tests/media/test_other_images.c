@@ -106,7 +106,7 @@ static void test_odd_tiff(void) {
               next = directory + 2 + 12 * fc_little(b.data + directory, 2);
   b.data[next] = 8;
   store(tiff, b.data, b.size);
-  assert_copy_says(tiff, png, "of what the input says beside its samples this is left out: further pictures");
+  assert_copy_says(tiff, png, "metadata of the input that is left out: further pictures");
   b.data[bits.at] = 32;
   store(tiff, b.data, b.size);
   g_autoptr(GError) error = NULL;
@@ -194,7 +194,7 @@ static void make_rich_png(const char *npy, const char *path) {
 
 /* What they have a place for comes through, upright; the rest is named. */
 static void test_metadata(void) {
-  static const char lost[] = "of what the input says beside its samples this is left out: ";
+  static const char lost[] = "metadata of the input that is left out: ";
   g_autofree char *npy = scratch("m.npy"), *png = scratch("m.png");
   make_image(npy, 3, FALSE, 20);
   make_rich_png(npy, png);
