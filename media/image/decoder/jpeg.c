@@ -138,6 +138,22 @@ static void do_nothing(j_decompress_ptr jpeg) {}
 
 /* ---- decoding -------------------------------------------------------------------- */
 
+/* Inks as Adobe's programs store them, and so nearly all such files: 255 is none. Each colour is what its ink
+ * and black leave of light, rounded as Pillow rounds it; colour profiles of inks are not applied. In place.
+ */
+static void inks_to_rgb(guint8 *pixels, gsize count) {
+  for (gsize i = 0; i < count; i++) {
+    const guint8 *from = pixels + 4 * i;
+    guint8 rgb[3];
+    for (int c = 0; c < 3; c++) {
+      const unsigned taken = (255u - from[c]) * from[3] + 128;
+      const int left = from[3] - (int)((taken + (taken >> 8)) >> 8);
+      rgb[c] = (guint8)(left > 0 ? left : 0);
+    }
+    memcpy(pixels + 3 * i, rgb, 3);
+  }
+}
+
 /* What is read ahead of the picture; then all of the file that is wanted comes in pieces. */
 static void begin(jpeg_reader *reader) {
   struct jpeg_decompress_struct *jpeg = &reader->jpeg;
@@ -155,7 +171,8 @@ static void begin(jpeg_reader *reader) {
   jpeg->src = &reader->source, jpeg->progress = &reader->progress;
   jpeg_read_header(jpeg, TRUE);
   jpeg->scale_num = 1, jpeg->scale_denom = (guint)task->scale;
-  jpeg->out_color_space = task->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  const gboolean inks = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
+  jpeg->out_color_space = inks ? JCS_CMYK : task->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   jpeg_calc_output_dimensions(jpeg);
   for (int i = 0; jpeg->progressive_mode && i < jpeg->num_components; i++) {
     const jpeg_component_info *component = &jpeg->comp_info[i];
@@ -176,8 +193,11 @@ static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
   begin(reader);
   if (!fc_decode_shape(task, report, jpeg->output_width, jpeg->output_height, task->channels, 8))
     return FALSE;
+  const gboolean inks = jpeg->out_color_space == JCS_CMYK;
+  const gsize row = (gsize)jpeg->output_width * (gsize)(inks ? 4 : task->channels);
+  if (inks && (task->channels != 3 || row * jpeg->output_height > task->room))
+    return fc_decode_fail(report, FC_CORRUPTED, "it holds more than its header says");
   jpeg_start_decompress(jpeg);
-  const gsize row = (gsize)jpeg->output_width * (gsize)task->channels;
   while (jpeg->output_scanline < jpeg->output_height) {
     JSAMPROW rows[8];
     for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
@@ -185,6 +205,7 @@ static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
     jpeg_read_scanlines(jpeg, rows, MIN(G_N_ELEMENTS(rows), jpeg->output_height - jpeg->output_scanline));
   }
   jpeg_finish_decompress(jpeg);
+  if (inks) inks_to_rgb(task->pixels, (gsize)jpeg->output_width * jpeg->output_height);
   return TRUE;
 }
 
