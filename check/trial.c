@@ -144,7 +144,7 @@ static outcome negotiate(trial *t, const fc_format *ins, int wanted, verdict *v)
   status = ask(t, wanted, t->ins, &again, &second, needs);
   if (status != FC_OK || memcmp(&again, &t->out, sizeof again) || memcmp(&terms, &second, sizeof terms) ||
       memcmp(needs, t->needs, sizeof needs) || memcmp(asked, t->ins, sizeof asked))
-    return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
+    return wrong(t, v, "different answers to the same question, or a change of its input's format"), FAILED;
   t->error_gain = terms.error_gain;
   t->measure_bytes = (gsize)terms.measure_bytes, t->carry_bytes = (gsize)terms.carry_bytes;
   if (terms.on_host) stay_on_host(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options as getopt_long reads them - letters may be joined, values attached, "--"
  * ends them - but by hand: an option given twice, a value forgotten and a name mistyped
- * each get the sentence that mends them. Long names are not abbreviated, so that a new
+ * each get a sentence that says how to correct them. Long names are not abbreviated, so that a new
  * option never changes the meaning of a script. */
 #include "cli/args.h"
 
@@ -40,7 +40,7 @@ const option options[] = {
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",
      "for live sound through a pipe: hold no sample longer than this, such as 20ms"},
     {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",
-     "format of the output, whatever its name: wav, png, npy, raw, ..."},
+     "format of the output, whatever its name: wav, png, npy, raw, ...; tar:png for several"},
     {"in-format", 0, OPTION_TEXT, AT(in_format), FOR_RUN, "FORMAT",
      "format of the input, whatever its name and content"},
     {"raw", 0, OPTION_TEXT, AT(raw), FOR_RUN, "KEY=VALUE,...",
@@ -70,6 +70,8 @@ const option options[] = {
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
     {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE",
      "write measurements, totals and slowest files as JSON"},
+    {"plot", 0, OPTION_TEXT, AT(plot), FOR_RUN, "FILE",
+     "draw a histogram of the chain's output as SVG (with -p stats: of the input)"},
     {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",
      "write stages, transfers and times in Chrome's trace format"},
     {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json",
@@ -166,7 +168,7 @@ static gboolean take_choice(const option *o, const char *value, int *to, GError 
     *to = i;
     return TRUE;
   }
-  return refuse(error, "--%s: \"%s\" is none of %s", o->name, value, o->value);
+  return refuse(error, "--%s: \"%s\" is not one of %s", o->name, value, o->value);
 }
 
 /* Puts the value where it belongs; `given` remembers which options came before. */

@@ -26,7 +26,7 @@ typedef enum command_set {
 typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
-  const char *output, *report, *trace, *device;
+  const char *output, *report, *plot, *trace, *device;
   const char *format, *in_format, *raw, *latency;
   const char *shard, *shard_size, *failed; /* of a batch */
   const char *preview[2];                  /* how many, and the picture */
@@ -67,7 +67,7 @@ extern const option options[];
 void arguments_init(arguments *a);
 void arguments_finish(arguments *a);
 
-/* Reads `argv` (ends with NULL, without the command's own name). What is no option is
+/* Reads `argv` (ends with NULL, without the command's own name). What is not an option is
  * an operand, which only some commands take. */
 gboolean arguments_parse(arguments *a, command_set command, char **argv, GError **error);
 

@@ -84,7 +84,7 @@ static char *terms_text(const fc_param *param) {
   if (param->type == FC_ENUM && (param->flags & FC_PARAM_LIST))
     g_ptr_array_add(terms, g_strdup("one or several"));
   else if (param->flags & FC_PARAM_LIST)
-    g_ptr_array_add(terms, g_strdup("one or several, apart by ','"));
+    g_ptr_array_add(terms, g_strdup("one or several, separated by ','"));
   const gboolean samples = param->type == FC_INT && g_strcmp0(param->unit, "samples") == 0;
   if (param->unit) g_ptr_array_add(terms, g_strconcat(param->unit, samples ? ", or a time: 1.5s" : "", NULL));
   char *range = range_text(param);
@@ -94,7 +94,7 @@ static char *terms_text(const fc_param *param) {
     g_ptr_array_add(terms, g_strdup("required"));
   else if (param->preset)
     g_ptr_array_add(terms, g_strdup_printf("default %s", param->preset));
-  if (param->flags & FC_PARAM_MAIN) g_ptr_array_add(terms, g_strdup("a bare value means this one"));
+  if (param->flags & FC_PARAM_MAIN) g_ptr_array_add(terms, g_strdup("the name may be left out"));
   if (param->aliases && param->aliases[0]) {
     g_autofree char *others = g_strjoinv(", ", (char **)param->aliases);
     g_ptr_array_add(terms, g_strdup_printf("also called %s", others));
@@ -155,7 +155,7 @@ static void print_formats(const fc_operator *op) {
   if (generates(op))
     printf("\nMAKES\n    %s; samples of type %s\n", kinds, out);
   else if (op->flags & FC_OP_PASSTHROUGH)
-    printf("\nMAKES\n    the input, untouched, and measurements\n");
+    printf("\nMAKES\n    the unchanged input, and measurements\n");
   else if (op->flags & FC_OP_KEEPS_DTYPE)
     printf("\nMAKES\n    samples of the input's type\n");
   else
@@ -302,7 +302,7 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_bool(j, "measures", operator_measures(op));
   json_backends(j, "backends", op);
   json_open(j, "examples", '[');
-  for (const char *const *e = op->examples; e && *e; e++) json_string(j, NULL, *e);
+  for (const char *const *text = op->examples; text && *text; text++) json_string(j, NULL, *text);
   json_close(j, ']');
   json_open(j, "example_docs", '[');
   for (const char *const *e = op->example_docs; e && *e; e++) json_string(j, NULL, *e);

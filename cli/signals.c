@@ -93,7 +93,7 @@ static void handle_crash(int number) {
   sigaction(number, &action, NULL);
 }
 
-/* For a thread whose own is used up, as by an operator that calls itself for ever. Those of the library have
+/* For a thread whose own is used up, as by an operator with endless recursion. Those of the library have
  * theirs; this is for the one that calls. */
 static void give_signal_stack(void) {
   static char memory[128 * 1024];

@@ -42,7 +42,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   arguments args = self;
   const int bands = (int)args[FREQ]->count;
   const double rate = terms->in[0]->rate, highest = args[FREQ]->floats[bands - 1];
-  if (rate <= 0) return host->fail(host, FC_INVALID, "the sample rate is not known, so freq means nothing");
+  if (rate <= 0) return host->fail(host, FC_INVALID, "the sample rate is not known, so freq cannot be used");
   if (highest >= rate / 2)
     return host->fail(host, FC_INVALID, "freq=%g is not below half the sample rate, %g Hz", highest,
                       rate / 2);

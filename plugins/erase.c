@@ -28,7 +28,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   const fc_format *in = terms->in[0];
   const int64_t colors = alpha_colors(in);
   if (value->count > 1 && value->count != colors)
-    return host->fail(host, FC_INVALID, "value: %lld values for %lld channel%s; give one, or one a channel",
+    return host->fail(host, FC_INVALID,
+                      "value: %lld values for %lld channel%s; give one, or one for each channel",
                       (long long)value->count, (long long)colors, colors == 1 ? "" : "s");
   if (value->count > FC_PLACE_CODES)
     return host->fail(host, FC_INVALID, "value: of more than %d channels give one value for all",
@@ -132,7 +133,7 @@ static const fc_operator erase_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "erase",
-    .summary = "paint a rectangle of images over, by chance",
+    .summary = "cover a random rectangle of images",
     .doc =
         "Paints, with probability p, one rectangle of each image over: its area is a random part of the "
         "image's, its "

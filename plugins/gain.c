@@ -7,7 +7,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   const int64_t channels = terms->in[0]->extent[FC_AXIS_C];
   terms->work = 1;
   if (gain->count <= 1 || gain->count == channels) return FC_OK;
-  return host->fail(host, FC_INVALID, "%s: %lld gains for %lld channel%s; give one, or one a channel",
+  return host->fail(host, FC_INVALID, "%s: %lld gains for %lld channel%s; give one, or one for each channel",
                     gain->text, (long long)gain->count, (long long)channels, channels == 1 ? "" : "s");
 }
 
@@ -34,7 +34,7 @@ static const fc_operator gain_operator = {
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST | FC_PARAM_DECIBEL, "gain",
         "What samples are multiplied by: a factor, or decibels (-6dB is 10^(-6/20), about half); a negative "
-        "factor inverts the phase. One for all channels, or one a channel, apart by commas.",
+        "factor inverts the phase. One for all channels, or one a channel, separated by commas.",
         NULL, NULL, NULL)),
     .create = fc_create_args,
     .negotiate = negotiate,

@@ -144,16 +144,16 @@ static const fc_operator jitter_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "jitter",
-    .summary = "change brightness, contrast, saturation and hue by chance",
+    .summary = "vary brightness, contrast, saturation and hue at random",
     .doc = "Changes each image by a brightness, a contrast, a saturation and a hue of its own. One number is "
            "how far each "
            "may change: brightness=0.4 draws a factor from 0.6 to 1.4; two numbers are the ends of what is "
            "drawn from.\n\n"
            "    jitter:brightness=0.4:contrast=0.4:saturation=0.4:hue=0.1\n"
            "    jitter:brightness=0.8,1.2\n\n"
-           "Brightness is a factor of all; contrast one around the middle grey; saturation one of what is no "
-           "grey, 0 "
-           "being a grey image; hue turns colours around the grey axis (luma stays), in turns. They follow "
+           "Brightness is a factor; contrast is one around the middle grey; saturation one of the difference "
+           "from grey, 0 "
+           "giving a grey image; hue turns colours around the grey axis (luma stays), in turns. They follow "
            "in this order, "
            "as one matrix, and the result is limited to black and white. torchvision's ColorJitter takes "
            "contrast around "

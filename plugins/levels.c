@@ -41,7 +41,7 @@ static const fc_operator levels_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "levels",
-    .summary = "set black point, white point and gamma of images",
+    .summary = "set black point, white point and gamma",
     .doc =
         "As the levels of image editors: values from black to white are spread over out_black to "
         "out_white, and what lies beyond becomes an end; between the two t = (v - black) / (white - black) "

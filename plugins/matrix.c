@@ -189,7 +189,7 @@ FC_FUSIBLE(extension, describe)
 static const fc_param *const params[PARAMS] = {
     FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "matrix",
                    "The matrix: a row for each output, a column for each input. From a file, a row a line, "
-                   "or written out with the rows apart by semicolons: [1,0;0.5,0.5]."),
+                   "or written out with semicolons between the rows: [1,0;0.5,0.5]."),
     FC_ENUM_PARAM(
         0, "axis", "Which axis is multiplied.", "channel",
         FC_CHOICES(FC_CHOICE(FC_AXIS_C, "channel", "mixes channels: every pixel or frame is a vector"),
@@ -222,9 +222,9 @@ static const char doc[] =
     "RGB to YCbCr as JPEG has it, with the offset of the colour differences:\n\n"
     "    matrix:[0.299,0.587,0.114;-0.168736,-0.331264,0.5;0.5,-0.418688,-0.081312]:offset=0,128,128\n\n"
     "Along x (time) or y the axis is cut into blocks, from its beginning on, and every block is multiplied: "
-    "a block transform. A matrix that is not square changes the size of the image or the length of the "
-    "sound, and of a sound the rate with it, by rows / columns. The last block is filled up as border says, "
-    "so that the result is made of whole blocks; crop takes off what is too much.\n\n"
+    "a block transform. A matrix that is not square changes the size of an image, or length and sample rate "
+    "of a sound, by rows / columns. The last block is extended by the border, so that the result consists of "
+    "whole blocks; crop removes the padding.\n\n"
     "Sums are made in the compute precision, in the order of the columns. Values beyond the range of an "
     "integer output are clamped, with a warning.";
 

@@ -39,7 +39,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[FROM]->ints[0] == FROM_SPECTRUM && args[OUT]->given)
     return host->fail(
         host, FC_INVALID,
-        "out goes with from=sound: spectra are summed as they are, so give stft the out that is wanted");
+        "out goes with from=sound: it selects what is summed of sound; of spectra, choose by stft's out");
   instance *op = malloc(sizeof *op);
   if (!op) return FC_NO_MEMORY;
   *op = (instance){.f = f, .border = args[BORDER], .value = args[VALUE]};
@@ -280,8 +280,8 @@ static const char doc[] =
     "Mel spectra: the power of short frames of sound in bands that are equally wide on a scale of perceived "
     "pitch.\n\n"
     "The sound is cut into frames and transformed as by stft; the bins of each spectrum are summed in "
-    "overlapping triangles. The bands stand where the channels did, for each channel of the sound one after "
-    "another; frames follow each other hop samples apart, so that the rate becomes rate / hop.\n\n"
+    "overlapping triangles. The bands become channels, those of the sound's first channel first; frames are "
+    "hop samples apart, so that the rate becomes rate / hop.\n\n"
     "    mel:80:frame=1024:hop=256:out=db               a log-mel spectrogram\n"
     "    stft:1024:out=power mel:80:from=spectrum       the same in two steps\n"
     "    mel:40:out=db dct:axis=channel:keep=13         cepstral coefficients (MFCC)\n\n"

@@ -32,8 +32,7 @@ static const struct {
 static fc_status check_std(const fc_host *host, const fc_arg *std) {
   for (int64_t i = 0; i < std->count; i++)
     if (!(std->floats[i] > 0))
-      return host->fail(host, FC_INVALID, "std=%s: a standard deviation is divided by, so it is above 0",
-                        std->text);
+      return host->fail(host, FC_INVALID, "std=%s: a standard deviation must be above 0", std->text);
   return FC_OK;
 }
 
@@ -54,7 +53,8 @@ static fc_status check_subject(const fc_host *host, const fc_arg *const *args) {
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
   const int preset = (int)args[PRESET]->ints[0];
   if (args[PRESET]->given && (args[MEAN]->given || args[STD]->given))
-    return host->fail(host, FC_INVALID, "%s is a mean and a std: give it, or those", args[PRESET]->text);
+    return host->fail(host, FC_INVALID, "%s sets mean and std: give either the preset or these",
+                      args[PRESET]->text);
   fc_status status = check_std(host, args[STD]);
   if (status == FC_OK) status = check_subject(host, args);
   if (status != FC_OK) return status;
@@ -74,10 +74,11 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
 
 static fc_status check_count(const fc_host *host, const char *name, int64_t count, int64_t channels) {
   if (count == 1 || count == channels) return FC_OK;
-  return host->fail(host, FC_INVALID,
-                    "%s has %lld numbers for %lld channel%s: give one, or one a channel (mix:0,1,2 drops an "
-                    "alpha channel, mix:0,0,0 makes RGB of grey)",
-                    name, (long long)count, (long long)channels, channels == 1 ? "" : "s");
+  return host->fail(
+      host, FC_INVALID,
+      "%s has %lld numbers for %lld channel%s: give one, or one for each channel (mix:0,1,2 drops an "
+      "alpha channel, mix:0,0,0 makes RGB of grey)",
+      name, (long long)count, (long long)channels, channels == 1 ? "" : "s");
 }
 
 static fc_status negotiate_sound(const fc_host *host, normalize *self, fc_terms *terms) {
@@ -138,11 +139,12 @@ static const fc_param *const params[N_PARAMS] = {
                    FC_CHOICE(CLIP, "clip",
                              "mean 0.48145466,0.4578275,0.40821073, std 0.26862954,0.26130258,0.27577711"),
                    FC_CHOICE(SIGNED, "signed", "mean 0.5, std 0.5: black becomes -1 and white 1"))),
-    [MEAN] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "mean",
-                      "What is subtracted when white is 1: one number, or one a channel, apart by commas.",
-                      NULL, "0", NULL, NULL, NULL, NULL),
+    [MEAN] =
+        FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "mean",
+                 "What is subtracted when white is 1: one number, or one a channel, separated by commas.",
+                 NULL, "0", NULL, NULL, NULL, NULL),
     [STD] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "std",
-                     "What is divided by then: one number, or one a channel, apart by commas.", NULL, "1",
+                     "What is divided by then: one number, or one a channel, separated by commas.", NULL, "1",
                      NULL, NULL, NULL, NULL),
     [WHITE] = WHITE_PARAM,
     [LOUDNESS] = LOUDNORM_LOUDNESS_PARAM(0),
@@ -158,8 +160,8 @@ static const fc_operator normalize_operator = {
     .doc =
         "Of images it makes floats: (v / white - mean) / std, channel by channel, as torchvision's ToTensor "
         "and Normalize do. 8-bit codes are so divided by 255 and 16-bit codes by 65535 first; also where "
-        "an operator before this one has made floats of them (resize, gauss), for the signal remembers "
-        "what white is. Floats from a file are taken as they are, unless white says otherwise.\n\n"
+        "an operator before this one has made floats of them (resize, gauss), since the signal carries its "
+        "white level. Floats from a file are taken as they are, unless white says otherwise.\n\n"
         "    normalize:imagenet\n"
         "    normalize:mean=0.5:std=0.25\n\n"
         "The result is stored as 32-bit floats (64-bit with --precision f64), so the output is best a "
@@ -170,9 +172,10 @@ static const fc_operator normalize_operator = {
         "twice, and must be a file, not a pipe. Its memory does not grow with the length.\n\n"
         "    normalize:peak=-1dBFS\n"
         "    normalize:loudness=-23LUFS                          as EBU R 128 wants broadcasts\n"
-        "    normalize:loudness=-16:peak=-1dBFS:true_peak=yes    softer where peaks would go beyond\n\n"
-        "Dynamics stay as they are: nothing is compressed. Channels keep their balance. What was measured "
-        "and the gain are told at the end. Silence stays as it is, with a warning. The loudness operator "
+        "    normalize:loudness=-16:peak=-1dBFS:true_peak=yes    with less gain where peaks would exceed "
+        "it\n\n"
+        "Dynamics stay as they are: nothing is compressed. Channels keep their balance. Measurements and the "
+        "gain are printed at the end. Silence stays as it is, with a warning. The loudness operator "
         "says how loudness and true peak are measured.",
     .examples = FC_TEXTS("normalize:imagenet", "normalize:mean=0.4:std=0.2", "normalize:white=1000",
                          "normalize:peak=-1dBFS", "normalize:loudness=-23LUFS",

@@ -28,7 +28,7 @@ static const fc_operator orient_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "orient",
-    .summary = "turn images upright, by a number of EXIF",
+    .summary = "turn images upright, by an EXIF orientation",
     .doc =
         "Turns and mirrors images as EXIF numbers it: what is stored with that orientation becomes upright, "
         "as "

@@ -71,7 +71,7 @@ static const fc_operator random_crop_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "random_crop",
-    .summary = "keep a rectangle that lies somewhere in each image",
+    .summary = "crop a random rectangle of each image",
     .doc = "Keeps a rectangle of the given size of each image; every place is as likely as another. Samples "
            "are copied "
            "as they are. An image that is smaller is an error: make it larger before "

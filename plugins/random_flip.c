@@ -77,7 +77,7 @@ static const fc_operator random_flip_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "random_flip",
-    .summary = "mirror images by chance",
+    .summary = "mirror images at random",
     .doc = "Mirrors each image with probability p: left and right (x), top and bottom (y), or either of the "
            "two by a "
            "chance of its own (xy). Samples are copied as they are." RANDOM_DOC,

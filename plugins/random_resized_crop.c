@@ -161,7 +161,7 @@ static const fc_operator random_resized_crop_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "random_resized_crop",
-    .summary = "bring a random part of each image to one size",
+    .summary = "crop a random part of each image and resize it",
     .doc =
         "Takes a rectangle of each image, whose area is a random part of the image's and whose proportions "
         "and "

@@ -26,7 +26,7 @@ static const fc_operator rotate_operator = {
     .summary = "turn images by 90, 180 or 270 degrees",
     .doc =
         "Turns images clockwise by quarter turns. Samples are copied as they are; by 90 and 270 degrees rows "
-        "become columns. Photographs need it seldom: what a camera says of how it was held is heeded when "
+        "become columns. Photographs rarely need it: the orientation that a camera recorded is applied when "
         "they are read.",
     .examples = FC_TEXTS("rotate:90", "rotate:180", "rotate:270"),
     .example_docs = FC_TEXTS("quarter turn clockwise", "half turn", "quarter turn back"),

@@ -82,7 +82,7 @@ const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
 static gboolean take_inputs(fc_stage *stage, GError **error) {
   const guint n = stage->args->n_inputs;
   if (n > FC_INPUTS_MOST)
-    return fc_fail(error, FC_INVALID, "%s: %u further inputs, and %d are the most", stage->op->name, n,
+    return fc_fail(error, FC_INVALID, "%s: %u further inputs, at most %d are possible", stage->op->name, n,
                    FC_INPUTS_MOST);
   for (const char *const *line = stage->args->warnings; line && *line; line++)
     fc_context_log(stage->host.context, FC_LOG_WARNING, "%s", *line);
@@ -302,7 +302,7 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
                               guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
                               GError **error) {
   const gboolean shaped = (backend->flags & FC_BACKEND_SHAPED) != 0 && !any_size;
-  fc_prepared *wanted = g_new0(fc_prepared, 1);
+  g_autofree fc_prepared *wanted = g_new0(fc_prepared, 1);
   *wanted =
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
@@ -315,7 +315,6 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
     g_ptr_array_add(stage->prepared, p);
   }
   if (wanted) g_free(wanted->in);
-  g_free(wanted);
   if (p) g_atomic_int_inc(&p->references);
   return p;
 }
@@ -368,7 +367,7 @@ double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, G
   gint64 made = 0;
   void *self;
   if (!designer || !FC_HAS(designer, design)) {
-    fc_fail(error, FC_INVALID, "%s: it designs no mask", name);
+    fc_fail(error, FC_INVALID, "%s: it does not design a mask", name);
     return NULL;
   }
   if (!fc_stage_instance(s, rate, &self, error)) return NULL;

@@ -24,7 +24,7 @@
 //                      .param(fc::real("weight").main().preset("0.25").between(0, 0.5).doc("Of either
 //                      neighbour.")))
 //
-// Texts are borrowed: literals. What is built lives for ever, as the contract wants.
+// Texts are borrowed: literals. What is built lives as long as the process, as the contract wants.
 #ifndef FC_PLUGIN_HPP
 #define FC_PLUGIN_HPP
 

@@ -13,7 +13,7 @@
  * needs it. After fork() only the parent may go on using a context.
  *
  * Errors are GErrors of domain FC_ERROR whose code is an fc_status and whose
- * message is one line that names the operator or file, the place and the mend.
+ * message is one line that names the operator or file, the place, and how to repair it.
  * On failure functions return FALSE or NULL and set the error; outputs on disk
  * then are what they were before.
  */
@@ -333,6 +333,9 @@ typedef struct fc_batch fc_batch;
 
 /* Whether that is a batch, rather than one file for fc_chain_run_file. */
 FC_API gboolean fc_batch_is(const fc_batch_spec *spec);
+/* Whether a format is "tar" or "tar:FORMAT": with the output "-" an archive of all outputs, of that format.
+ */
+FC_API gboolean fc_batch_is_tar_format(const char *format);
 /* Lists the inputs and names the outputs; FC_INVALID where two would be one file, or one would replace
  * another's input. Touches nothing. `chain` and what `options` point at must outlive it. */
 FC_API fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_options *options,
@@ -383,7 +386,7 @@ FC_API gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_v
  * each launch of which is a use of the chain like a call: on one stream, or one after the other. What was
  * captured keeps its memory until fc_chain_release or the chain's end, and so the chain must outlive the
  * enqueued work and such graphs' launches. Chains with measurements are refused. A stage with carried state
- * begins anew with each call.
+ * starts from the beginning with each call.
  */
 FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                     const fc_options *options, GError **error);

@@ -162,7 +162,7 @@ typedef enum fc_param_type {
 } fc_param_type;
 
 /* Flags of a parameter. */
-#define FC_PARAM_MAIN     1u /* a bare value means this one; at most one an operator */
+#define FC_PARAM_MAIN     1u /* the name may be left out; at most one an operator */
 #define FC_PARAM_REQUIRED 2u
 #define FC_PARAM_LIST                                                                                        \
   4u /* bool, int, float, enum: several, apart by ',' or (numbers) 'x', but 0x10 is none */
@@ -419,7 +419,7 @@ typedef struct fc_backend {
 #define FC_BACKEND_GRAPH 1u
 /* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
  * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
- * again with a border made. The results MUST be the same either way, to the bit. Heeded on devices, for
+ * again with a border made. The results MUST be the same either way, to the bit. Used on devices, for
  * operators with one input. Scratch is that for a view with its border. */
 #define FC_BACKEND_EDGES 2u
 /* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew -
@@ -443,11 +443,15 @@ typedef struct fc_backend {
 typedef struct fc_operator fc_operator;
 struct fc_operator {
   uint32_t size;
-  uint32_t flags;              /* FC_OP_* */
-  const char *name;            /* [a-z][a-z0-9_]* */
-  const char *summary;         /* one line, no full stop */
-  const char *doc;             /* paragraphs, as a manual page */
-  const char *const *examples; /* command-line -p values with their parameters; ends with NULL */
+  uint32_t flags;      /* FC_OP_* */
+  const char *name;    /* [a-z][a-z0-9_]* */
+  const char *summary; /* one line, no full stop */
+  const char *doc;     /* paragraphs, as a manual page */
+  /* -p values; ends with NULL. "gauss:2  # blur" says in a few words what it does, and is for people: inspect
+   * shows those if there are any. "  # image: ..." names the medium it is for, "  # sound to array: ..." the
+   * output's too (sound, image, array). Those without such words are what `filterchain check` tries on small
+   * signals. */
+  const char *const *examples;
   uint32_t n_params;
   uint32_t kinds;      /* FC_KIND_BITs it takes (a generator: makes) */
   uint32_t dtypes_in;  /* FC_DTYPE_BITs it loads, of every input */

@@ -91,7 +91,7 @@ static gboolean use_callers(fc_plan *plan, gint32 device, GError **error) {
       return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version", ps->name);
   }
   plan->n_devices = 1, plan->devices[0] = device;
-  fc_plan_set_reason(plan, "the caller's memory lies there");
+  fc_plan_set_reason(plan, "the caller's memory is on it");
   return TRUE;
 }
 
@@ -162,7 +162,7 @@ static gboolean use_named(fc_plan *plan, const char *device, gboolean touch, GEr
                      count);
     for (guint i = 0; i < n; i++)
       if (devices[i] == FC_CUDA_DEVICE((gint32)ordinal))
-        return fc_fail(error, FC_INVALID, "device \"%s\": a device named twice", device);
+        return fc_fail(error, FC_INVALID, "device \"%s\": a device is named twice", device);
     if (n == FC_DEVICES_MOST)
       return fc_fail(error, FC_INVALID, "device \"%s\": more than %d devices", device, FC_DEVICES_MOST);
     devices[n++] = FC_CUDA_DEVICE((gint32)ordinal);
@@ -214,7 +214,7 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError
     if (g_str_has_prefix(device, "cuda") ? !use_named(plan, device, query->touch, error)
                                          : strcmp(device, "cpu") != 0 && !unknown_device(device, error))
       return FALSE;
-    fc_plan_set_reason(plan, "as asked for");
+    fc_plan_set_reason(plan, "as requested");
   }
   const char *name = lacking(plan, FC_KIND_HOST);
   if (plan->n_devices == 0 && name)

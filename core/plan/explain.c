@@ -68,7 +68,8 @@ static const char *place(const fc_plan *plan, const fc_plan_stage *ps) {
 static void append_stage(GString *s, const fc_plan *plan, guint i) {
   const fc_plan_stage *ps = &plan->stages[i];
   g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
-                         ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
+                         ps->stage ? ps->stage->text : "conversion (inserted by the engine)",
+                         place(plan, ps));
   if (ps->composed)
     g_string_append(s, " (by its device function; where that cannot be compiled, on cpu)");
   else if (ps->on_host)
@@ -77,7 +78,7 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
   if (ps->stage && fc_stage_passes(ps->stage))
-    g_string_append(s, "; the input is read once more before, up to here, and measured");
+    g_string_append(s, "; measures its whole input first, so the input is read twice");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
     const fc_plan_side *side = &plan->sides[k];

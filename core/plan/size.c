@@ -90,6 +90,15 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
 
 /* ---- capacities ------------------------------------------------------------ */
 
+gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const int kind = plan->links[s + 1].kind;
+  const gboolean state = ps->carry_bytes && axis == (int)fc_stream_axis(kind);
+  const gboolean foreign = (plan->cut == FC_AXIS_X) != (kind == FC_AUDIO);
+  if (axis == FC_AXIS_N && plan->cut == FC_AXIS_Y) return FALSE; /* frames go one by one */
+  return (ps->measure_bytes || state) && (axis != (int)plan->cut || foreign);
+}
+
 /* How much of link `l` its producer makes when `asked` of it is looked at: it works in
  * blocks; one that measures or carries state makes up for what later stages skip, and of the latter's output
  * some of the past is kept. */
@@ -99,7 +108,7 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   gint64 align = ps->reach[axis].align, made = asked;
   if ((ps->measure_bytes || ps->carry_bytes) && cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
   if (ps->carry_bytes && cut) made += fc_plan_past(plan, l - 1);
-  if (ps->measure_bytes && !cut && axis != FC_AXIS_N) made = MAX(made, plan->links[l].extent[axis]);
+  if (fc_plan_shows_all(plan, l - 1, axis)) made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
 }
 
@@ -115,6 +124,9 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
       /* Made is what the signal has; what is looked at may stick out on the other side. */
       gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
       held += MAX(most - made, 0);
+      /* Of what is looked at less may be within the signal than `made` allows for. */
+      if (more > made || fc_plan_shows_all(plan, l - 1, axis))
+        held = MAX(held, (end >= 0 ? MIN(more, end) : more) + out);
       made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
     }
     if (l == link) break;
@@ -306,23 +318,16 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 /* No common multiple of blocks beyond this is kept to. */
 #define MULTIPLE_MOST ((gint64)1 << 26)
 
-static gint64 common_divisor(gint64 a, gint64 b) {
-  while (b) {
-    gint64 rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
 /* What a chunk must be a multiple of, so that stages without a halo compute no block twice. */
 static gint64 find_multiple(const fc_plan *plan) {
   gint64 multiple = 1, num = 1, den = 1;
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     /* An element of the last link is num/den of this stage's output. */
-    gint64 divisor = common_divisor(num, den);
+    gint64 divisor = fc_common_divisor(num, den);
     num /= divisor, den /= divisor;
-    gint64 align = r->align / common_divisor(r->align, num) * den, common = common_divisor(multiple, align);
+    gint64 align = r->align / fc_common_divisor(r->align, num) * den,
+           common = fc_common_divisor(multiple, align);
     if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
       multiple = MAX(multiple, align); /* halves of blocks must do */
     else
@@ -431,9 +436,9 @@ static gint64 waits(const fc_plan_stage *ps, fc_axis cut) {
 static gint64 live_chunk(const fc_plan *plan, double latency, GError **error) {
   const double rate = plan->links[plan->n && plan->stages[0].generator].rate;
   if (plan->cut != FC_AXIS_X || rate <= 0)
-    return fc_fail(error, FC_INVALID, "a latency is for sound of a known sample rate"), 0;
+    return fc_fail(error, FC_INVALID, "--latency needs sound of a known sample rate"), 0;
   if (plan->whole)
-    return fc_fail(error, FC_INVALID, "a stage needs all of the sound at once: it cannot be done live"), 0;
+    return fc_fail(error, FC_INVALID, "a stage needs the whole sound at once, so it cannot run live"), 0;
   const gint64 least = plan->multiple, room = (gint64)(latency * rate + 1e-6);
   const gint64 ahead = fc_plan_held(plan, least) - least;
   double half = MAX((double)(room - ahead), 0) / 2;
@@ -487,7 +492,7 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
   g_autofree char *border = wide_border(plan), *takes = fc_size_for_message(need),
                   *limit = fc_size_for_message(most);
   return fc_fail(error, FC_NO_MEMORY,
-                 "this would take %s of memory and the limit is %s (--max-memory sets it)%s", takes, limit,
+                 "this needs %s of memory, and the limit is %s (--max-memory changes it)%s", takes, limit,
                  *border       ? border
                  : plan->whole ? ": a stage needs the whole signal at once"
                                : "");

@@ -231,11 +231,11 @@ static gboolean check_choices(const fc_param *param, GError **error) {
   for (guint i = 0; param->choices[i]; i++) {
     const fc_choice *choice = param->choices[i];
     if (!is_choice_name(choice->name))
-      return fc_fail(error, FC_INVALID, "choice %u has no proper name", i + 1);
+      return fc_fail(error, FC_INVALID, "choice %u has no valid name", i + 1);
     if (!check_text(choice->doc, FALSE, "doc of a choice", error)) return FALSE;
     for (guint j = 0; j < i; j++)
       if (strcmp(choice->name, param->choices[j]->name) == 0)
-        return fc_fail(error, FC_INVALID, "choice \"%s\" is there twice", choice->name);
+        return fc_fail(error, FC_INVALID, "choice \"%s\" is defined twice", choice->name);
     taken += choice->value != FC_REFUSED;
     if (choice->value == FC_REFUSED && !*choice->doc)
       return fc_fail(error, FC_INVALID, "choice \"%s\" is refused without a reason", choice->name);
@@ -311,15 +311,15 @@ static guint count_name(const fc_operator *op, guint end, const char *name) {
 static gboolean check_names(const fc_operator *op, guint i, GError **error) {
   const fc_param *param = op->params[i];
   if (!fc_is_name(param->name))
-    return fc_fail(error, FC_INVALID, "parameter %u has no proper name ([a-z][a-z0-9_]*)", i + 1);
+    return fc_fail(error, FC_INVALID, "parameter %u has no valid name ([a-z][a-z0-9_]*)", i + 1);
   for (const char *const *alias = param->aliases; *alias; alias++)
     if (!fc_is_name(*alias))
-      return fc_fail(error, FC_INVALID, "an alias of parameter \"%s\" is no proper name", param->name);
+      return fc_fail(error, FC_INVALID, "an alias of parameter \"%s\" is not a valid name", param->name);
   if (count_name(op, i, param->name) > 1)
-    return fc_fail(error, FC_INVALID, "parameter \"%s\" is there twice", param->name);
+    return fc_fail(error, FC_INVALID, "parameter \"%s\" is defined twice", param->name);
   for (const char *const *alias = param->aliases; *alias; alias++)
     if (count_name(op, i, *alias) > 1)
-      return fc_fail(error, FC_INVALID, "parameter \"%s\" is there twice", *alias);
+      return fc_fail(error, FC_INVALID, "parameter \"%s\" is defined twice", *alias);
   return TRUE;
 }
 
@@ -441,14 +441,13 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
   GError *why = NULL;
   const fc_operator *op = copy_operator(c, from, &why);
   if (op && !fc_is_name(op->name))
-    fc_fail(&why, FC_INVALID, "it has no proper name ([a-z][a-z0-9_]*)");
+    fc_fail(&why, FC_INVALID, "it has no valid name ([a-z][a-z0-9_]*)");
   else if (op && is_taken(&c->plugin, op->name))
-    fc_fail(&why, FC_INVALID, "it is there twice");
+    fc_fail(&why, FC_INVALID, "it is defined twice");
   else if (op && check_operator(op, &why))
     return op;
-  char *which = describe_operator(from, place);
+  g_autofree char *which = describe_operator(from, place);
   fc_fail(error, (fc_status)why->code, "%s: %s", which, why->message);
-  g_free(which);
   g_error_free(why);
   return NULL;
 }
@@ -473,9 +472,8 @@ static gboolean take_operators(copy *c, GPtrArray *unfit, GError **error) {
   }
   if (c->plugin.n_operators > 0) return TRUE;
   g_ptr_array_add(unfit, NULL);
-  char *all = g_strjoinv("; ", (char **)unfit->pdata);
+  g_autofree char *all = g_strjoinv("; ", (char **)unfit->pdata);
   fc_fail(error, FC_INVALID, "%s", all);
-  g_free(all);
   return FALSE;
 }
 

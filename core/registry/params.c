@@ -191,11 +191,11 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
     if (after != word + length) {
       const gboolean time =
           after && g_ascii_isalpha(*after) && *after != 'x' && has_unit(p->param, "samples");
-      return fail_value(p, word, length, time ? "is no number, nor a time such as 1.5s" : "is no number",
-                        error);
+      return fail_value(p, word, length,
+                        time ? "is not a number, nor a time such as 1.5s" : "is not a number", error);
     }
     if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
-      return fail_value(p, word, length, "is no whole number", error);
+      return fail_value(p, word, length, "is not a whole number", error);
     if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
     whole = (gint64)number;
   }
@@ -217,7 +217,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   double number;
   const char *end = word + length;
   const char *after = fc_number_scan(word, end, &number);
-  if (!after) return fail_value(p, word, length, "is no finite number", error);
+  if (!after) return fail_value(p, word, length, "is not a finite number", error);
   gboolean lost = number == 0 && is_lost(word, after);
   gboolean decibel = (p->param->flags & FC_PARAM_DECIBEL) && is_unit(after, end, "dB", "dBFS");
   double factor = has_unit(p->param, "Hz") ? fc_frequency_unit(after, (gsize)(end - after)) : 0;
@@ -226,7 +226,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   else if (factor > 0)
     number *= factor;
   else if (after != end && !is_unit(after, end, p->param->unit, NULL))
-    return fail_value(p, word, length, "is no number", error);
+    return fail_value(p, word, length, "is not a number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
   if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
   if (!check_float(p, number, word, length, error)) return FALSE;
@@ -252,7 +252,7 @@ static gboolean fail_choice(const parsing *p, const char *word, gsize length, GE
   if (*hint)
     fc_fail(error, FC_INVALID, "%s: %s: no such choice \"%s\"%s", p->op, p->param->name, shown, hint);
   else
-    fail_value(p, word, length, "is no choice", error);
+    fail_value(p, word, length, "is not one of the choices", error);
   g_free(shown);
   g_free(typed);
   g_free(hint);
@@ -264,8 +264,8 @@ static gboolean parse_enum(const parsing *p, value *v, const char *word, gsize l
   for (const fc_choice *const *c = p->param->choices; c && *c; c++) {
     if (strlen((*c)->name) != length || strncmp((*c)->name, word, length) != 0) continue;
     if ((*c)->value == FC_REFUSED)
-      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not taken: %s", p->op, p->param->name, (*c)->name,
-                     (*c)->doc ? (*c)->doc : "it means different things in different programs");
+      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not accepted: %s", p->op, p->param->name,
+                     (*c)->name, (*c)->doc ? (*c)->doc : "it means different things in different programs");
     gint64 chosen = (*c)->value;
     g_array_append_val(v->ints, chosen);
     return TRUE;
@@ -479,7 +479,7 @@ static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
-    fc_fail(error, FC_INVALID, "%s: \"%s\" is too much: it takes no parameters", op->name, shown);
+    fc_fail(error, FC_INVALID, "%s: \"%s\" is unexpected: it takes no parameters", op->name, shown);
   else if (!arg->quoted && is_cut_time(op, arg->value))
     fc_fail(
         error, FC_INVALID,
@@ -666,8 +666,9 @@ fc_args *fc_args_at_rate(const fc_operator *op, fc_args *args, double rate, GErr
       continue;
     }
     if (!(rate > 0))
-      ok = fc_fail(error, FC_INVALID, "%s: %s: %s is a time, and the sample rate is not known: give samples",
-                   op->name, op->params[i]->name, base->values[i].text);
+      ok = fc_fail(error, FC_INVALID,
+                   "%s: %s: %s is a time, but the sample rate is unknown: give a number of samples", op->name,
+                   op->params[i]->name, base->values[i].text);
     else
       ok = value_at_rate(op, op->params[i], &base->values[i], rate, &r->values[i], error);
   }

@@ -21,7 +21,7 @@ static gboolean no_memory(const fc_workspace *w, gboolean host, const char *what
   if (!gpu && bytes > room)
     return fc_fail(
         error, FC_NO_MEMORY,
-        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory sets it) %.1f MB are "
+        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory changes it) %.1f MB are "
         "left",
         what, (double)bytes / 1e6, (double)w->context->max_memory / 1e6, (double)room / 1e6);
   return fc_fail(error, FC_NO_MEMORY, "%s%snot enough %smemory for %s (%.1f MB)",
@@ -427,7 +427,8 @@ static gboolean no_kernel(const call *c, GError **error) {
       c->ps->name);
 }
 
-/* Brings the inputs down, runs on the CPU, and takes the output up again. */
+/* Brings the inputs down, runs on the CPU, and takes the output up again - but that of a stage that only
+ * looks, which is where it was. */
 static gboolean run_off_device(call *c, GError **error) {
   if (fc_plan_stays(c->plan)) return no_kernel(c, error);
   fc_workspace *w = c->work;
@@ -460,8 +461,9 @@ static gboolean run_off_device(call *c, GError **error) {
       return FALSE;
     c->sides[k] = fc_buffer_view(host, link->view, format);
   }
-  c->out = fc_buffer_view(to, what, &formats[1]);
+  c->out = fc_buffer_view(c->ps->passthrough ? from : to, what, &formats[1]);
   if (!run_on_cpu(c, error)) return FALSE;
+  if (c->ps->passthrough) return TRUE;
   start = fc_trace_now(w->trace);
   w->bytes_up += fc_view_bytes(&c->out);
   if (!w->runner->copy(w->runner, &device_out, &c->out, NULL, error) || !w->runner->finish(w->runner, error))
@@ -687,7 +689,7 @@ gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **er
   for (guint s = 0; s < plan->n; s++)
     if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_NAN]))
       return fc_fail(error, FC_IO,
-                     "%s: %s: a value that is not a number (NaN) was to become %s: mend the input or write "
+                     "%s: %s: a NaN (not a number) cannot be stored as %s: repair the input, or write "
                      "floating point",
                      name, plan->stages[s].name, fc_dtype_name(plan->links[s + 1].dtype));
   return TRUE;

@@ -16,17 +16,16 @@
 
 #define ENCODERS_OWN "the encoder's own"
 #define DTYPE(values)                                                                                        \
-  { "dtype", "input|" values, "input", "how samples are stored: integers or floats of so many bits" }
+  { "dtype", "input|" values, "input", "sample format: integers or floats, and their bits" }
 #define BITRATE                                                                                              \
-  { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "of all channels together" }
+  { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "bit rate of all channels together" }
 
 const fc_file_option fc_wav_writing[] = {DTYPE("u8|i16|i24|i32|f32|f64"), {NULL}};
 const fc_file_option fc_pcm_writing[] = {DTYPE("i8|i16|i24|i32|f32|f64"), {NULL}};
 const fc_file_option fc_flac_writing[] = {
-    DTYPE("i8|i16|i24"),
-    {"level", "0..8", "5", "how hard the encoder tries; the samples are the same"},
-    {NULL}};
-const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "of Vorbis, as oggenc counts it"}, {NULL}};
+    DTYPE("i8|i16|i24"), {"level", "0..8", "5", "effort of the encoder; the samples are the same"}, {NULL}};
+const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "quality of Vorbis, on oggenc's scale"},
+                                         {NULL}};
 const fc_file_option fc_opus_writing[] = {BITRATE, {NULL}};
 const fc_file_option fc_mp3_writing[] = {BITRATE, {NULL}};
 
@@ -210,7 +209,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->channels = (int)format->extent[FC_AXIS_C];
   spec->frames = format->extent[FC_AXIS_X];
   spec->lead = base->lead;
-  spec->unrelated = base->adrift;
+  spec->unrelated = base->unrelated;
   spec->tags = sink->tags;
   spec->lost = sink->lost;
   spec->options = &sink->options;

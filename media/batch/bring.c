@@ -24,7 +24,7 @@ static gboolean make_folder(fc_batch *b, const char *path, GError **error) {
     if (g_mkdir(path, 0777) == 0)
       g_ptr_array_add(b->made, g_strdup(path));
     else if (errno != EEXIST || !g_file_test(path, G_FILE_TEST_IS_DIR))
-      return fc_fail(error, FC_IO, "%s: the folder cannot be made: %s", path, g_strerror(errno));
+      return fc_fail(error, FC_IO, "%s: the folder cannot be created: %s", path, g_strerror(errno));
   } else if (b->spec.resume)
     fc_output_sweep(path);
   g_hash_table_add(b->folders, g_strdup(path));

@@ -8,9 +8,9 @@
  * how the child ended. The helper itself never looks at the file.
  *
  * A child is kept for the next images of its kind that are not larger than its first one, which it gets
- * through the same memory: a process that begins anew takes half as long again for 12 megapixels, and twice
- * as long for 0.2. It ends at the first image that is not whole, and after some dozens; what a used child
- * refuses, decode.c gives to a new one.
+ * through the same memory: a process that starts from the beginning takes half as long again for 12
+ * megapixels, and twice as long for 0.2. It ends at the first image that is not whole, and after some dozens;
+ * what a used child refuses, decode.c gives to a new one.
  *
  * Helpers are kept for the next image, as many as were ever busy at once, up to a limit. They
  * end when the caller does, however it does.

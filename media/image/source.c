@@ -31,7 +31,7 @@ const fc_file_option fc_image_reading[] = {ORIENT, {NULL, NULL, NULL, NULL}};
 const fc_file_option fc_jpeg_reading[] = {
     ORIENT,
 #ifdef FC_WITH_TURBOJPEG
-    {"scale", "1|1/2|1/4|1/8", "1", "decode at a part of its size, which is quicker"},
+    {"scale", "1|1/2|1/4|1/8", "1", "decode at reduced size, which is faster"},
 #endif
     {NULL, NULL, NULL, NULL}};
 #ifdef FC_WITH_TURBOJPEG
@@ -102,7 +102,7 @@ static gboolean decode(image_source *source, GError **error) {
     return FALSE;
   if (source->header.cut && !warning) warning = g_strdup("is cut off: the file ends before the image");
   if (warning)
-    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->head.base.name, warning);
+    fc_media_warn(&source->options, "%s: %s; the readable part is used", source->head.base.name, warning);
   g_clear_pointer(&source->file, g_free);
   return TRUE;
 }
@@ -189,6 +189,8 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
       !check_size(input->name, header, options->max_pixels, error))
     return FALSE;
   orient(source, input->name);
+  if (header->inks)
+    fc_media_note(options, "%s: is CMYK, and made RGB without its colour profile", input->name);
   if (header->cut && !options->allow_truncated)
     return fc_fail(error, FC_IO, "%s: is cut off: the file ends before the image" FC_MEDIA_ADVICE,
                    input->name);

@@ -170,11 +170,11 @@ class Geometry(harness.Case):
                 ("crop:3:x=1", "crop: give a size (crop:3) or x, y, width and height"),
                 ("pad:50", "pad: the image is 61 x 43, larger than 50 x 50 already: crop it, or resize it before "
                            "(resize:50x50:mode=fit)"),
-                ("pad:100:value=1,2", "pad: value: 2 values for 3 channels; give one, or one a channel"),
+                ("pad:100:value=1,2", "pad: value: 2 values for 3 channels; give one, or one for each channel"),
                 ("pad:100:value=1:border=wrap", "pad: value goes with border=constant, not with border=wrap"),
                 ("resize:10:long=20", "resize: give one of: a size, width and height, long, scale; more than one contradict "
                                       "each other"),
-                ("resize:10:filter=linear", 'resize: filter: "linear" is not taken: say bilinear')):
+                ("resize:10:filter=linear", 'resize: filter: "linear" is not accepted: say bilinear')):
             self.assertEqual(self.fails(2, "-i", "in.png", "-p", stage, "-o", "no.png"), line)
         self.assertFalse(os.path.exists(self.path("no.png")))
 

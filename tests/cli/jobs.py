@@ -333,9 +333,9 @@ class Batches(harness.Case):
         self.succeed("-i", "2.wav", "-o", "new/")
         self.assertIn("new/2.wav", self.succeed("--dry-run", "-i", "2.wav", "-o", "new/"))
         self.assertIn("other/2.wav", self.succeed("--dry-run", "-i", "2.wav", "-o", "other/"))
-        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "a/b/"), "a/b/: the folder cannot be made: No such file or directory")
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "a/b/"), "a/b/: the folder cannot be created: No such file or directory")
         self.write("file", "")
-        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "file/"), "file/: the folder cannot be made: File exists")
+        self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "file/"), "file/: the folder cannot be created: File exists")
         self.run_command("-i", "x.wav", "y.wav", "-o", "other/")
         self.assertFalse(os.path.exists(self.path("other")), "nothing was put into it")
 

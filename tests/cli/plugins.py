@@ -79,7 +79,7 @@ class Described(Plugins):
 
     def test_inspect(self):
         text = self.run_with("inspect", "describes").stdout
-        for lines in ("    reference=FILE\n        a bare value means this one\n",
+        for lines in ("    reference=FILE\n        the name may be left out\n",
                       "    count=INT\n        at least 9007199254740993; also called n, number\n",
                       "    hard=yes|no\n        default no; deprecated: give count\n", "    list=FILE\n        Is not opened.\n"):
             self.assertIn(lines, text)
@@ -131,9 +131,9 @@ class Generator(Plugins):
 
     def test_mistakes(self):
         self.assertEqual(self.refused("-i", "in.wav", "-p", "makes", "-o", "out.wav"),
-                         "filterchain: makes makes its signal itself: leave out -i in.wav\n")
+                         "filterchain: makes generates its signal: leave out -i in.wav\n")
         self.assertEqual(self.refused("-p", "makes", "-o", "."),
-                         "filterchain: . is a folder, and there is no input whose name to keep: give -o FILE\n")
+                         "filterchain: . is a folder, and without an input there is no name for the file: give -o FILE\n")
         self.assertIn("no output", self.refused("-p", "makes"))
         self.assertIn("makes", self.refused("-i", "in.wav", "-p", "gain:1", "-p", "makes", "-o", "out.wav"))
         self.assertIn("no input", self.refused("-p", "gain:1", "-o", "out.wav"))

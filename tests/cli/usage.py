@@ -89,17 +89,17 @@ class Mistakes(harness.Case):
                     "-i", "a.wav", "-o", "-", "--json")
         self.expect("standard input cannot be part of a batch: give -i - alone", "-i", "-", "-i", "a.wav", "-o", ".")
 
-        self.expect("--trace follows one run: give one input", "-i", "a.wav", "-i", "b.wav", "-o", ".", "--trace", "t.json")
+        self.expect("--trace records a single run: give one input", "-i", "a.wav", "-i", "b.wav", "-o", ".", "--trace", "t.json")
 
     def test_operands(self):
         self.expect('unexpected "b.wav": inputs are named with -i, operators with -p, the output with -o',
                     "-i", "a.wav", "-q", "b.wav")
-        self.expect("list takes no operand; what one operator does: filterchain inspect conv1d", "list", "conv1d")
+        self.expect("list takes no operand; one operator is explained by filterchain inspect conv1d", "list", "conv1d")
         self.expect("inspect needs the name of an operator or a plugin's file (see filterchain list)", "inspect")
         self.expect("completion scripts are written for one shell: filterchain completion bash, zsh or fish", "completion", "tcsh")
 
     def test_outputs(self):
-        self.expect("no output: give one with -o FILE (only a chain that measures does without)", "-i", "a.wav")
+        self.expect("no output: give one with -o FILE (it may be left out only if an operator measures)", "-i", "a.wav")
         self.expect("out: several inputs need -o to name a folder (out/ is made), or a pattern with {stem}; --concat joins sounds",
                     "-i", "a.wav", "b.wav", "-o", "out")
         self.expect("{stem}.npy is a pattern, and standard input has no name to keep: give -o FILE", "-i", "-", "-o", "{stem}.npy")
@@ -113,7 +113,7 @@ class Mistakes(harness.Case):
         self.expect("--report would overwrite ./b.wav", "-i", "a.wav", "-o", "b.wav", "--report", "./b.wav")
         self.expect("--report and --trace would both write r.json", "-i", "a.wav", "-o", "b.wav",
                     "--report", "r.json", "--trace", "./r.json")
-        self.expect("--trace - would share standard output with another: name a file",
+        self.expect("--trace -: standard output is used already: name a file",
                     "-i", "a.wav", "-o", "-", "--format", "wav", "--trace", "-")
         self.assertEqual(self.files(), [])
 

@@ -222,7 +222,7 @@ static void test_wrong_views(void) {
   in.stride[FC_AXIS_X] = 6;
   g_assert_false(fc_chain_run_host(chain, &in, &out, NULL, NULL, &error));
   g_assert_error(error, FC_ERROR, FC_INVALID);
-  g_assert_cmpstr(error->message, ==, "the input view's stride on axis X is no multiple of 4 bytes");
+  g_assert_cmpstr(error->message, ==, "the input view's stride on axis X is not a multiple of 4 bytes");
   g_clear_error(&error);
   in = audio_view(data, 4, 2, FALSE);
   out = audio_view((float *)(void *)((char *)data + 41), 4, 2, FALSE);

@@ -86,12 +86,13 @@ static void test_in_turn(void) {
   for (int i = 0; i < 12; i++) {
     bytes file = make_png(20 + i, (guint32)i);
     assert_decodes(d, &file, 20 + i, (guint32)i);
-    assert_fails(d, &file, 21 + i, "x.png: is damaged: what its header says and what it holds differ");
+    assert_fails(d, &file, 21 + i, "x.png: is damaged: its header and its content differ");
     file.data[file.size / 2] ^= 0x55;
     assert_fails(d, &file, 20 + i, NULL);
     file.size = file.size / 3;
-    assert_fails(d, &file, 20 + i,
-                 "x.png: is cut off: the file ends before the image; --allow-truncated takes what is there");
+    assert_fails(
+        d, &file, 20 + i,
+        "x.png: is cut off: the file ends before the image; --allow-truncated uses the readable part");
     g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
     clear_bytes(&file);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* passes.c - see passes.h. */
-#include "core/run/passes.h"
+#include "core/api/passes.h"
 
 #include "core/base/error.h"
 
@@ -14,10 +14,8 @@ gboolean fc_passes_check(const fc_chain *chain, guint from, gboolean again, cons
                          GError **error) {
   for (guint i = from; i < chain->n && !again; i++)
     if (fc_stage_passes(&chain->stages[i]))
-      return fc_fail(
-          error, FC_INVALID,
-          "%s: it measures the whole signal before it changes it, which %s does not allow: name a file",
-          chain->stages[i].op->name, what);
+      return fc_fail(error, FC_INVALID, "%s: it reads its input twice, which %s does not allow: name a file",
+                     chain->stages[i].op->name, what);
   return TRUE;
 }
 
