@@ -32,7 +32,8 @@ static gboolean take_damage(const fc_decode_task *task, const char *said, fc_dec
 }
 
 /* Inks as Adobe's programs store them, and so nearly all such files: 255 is none. Each colour is what its ink
- * and black leave of light, rounded as Pillow rounds it; colour profiles of inks are not heeded. In place. */
+ * and black leave of light, rounded as Pillow rounds it; colour profiles of inks are not applied. In place.
+ */
 static void inks_to_rgb(guint8 *pixels, gsize count) {
   for (gsize i = 0; i < count; i++) {
     const guint8 *from = pixels + 4 * i;
