@@ -209,8 +209,8 @@ class Dynamics(Case):
 
     def test_refuses(self):
         harness.write_wav(self.path("in.wav"), harness.tone(100))
-        for text, what in (("compand:-20", "in pairs"), ("compand:-20,-20,-30,-30", "must rise"),
-                           ("limiter:ahead=2", "ahead"), ("gate:5cm", "no number")):
+        for text, what in (("compand:-20", "in pairs"), ("compand:-20,-20,-30,-30", "must increase"),
+                           ("limiter:ahead=2", "ahead"), ("gate:5cm", "not a number")):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
 
 

@@ -53,8 +53,8 @@ class Precedence(Plugins):
     def test_the_first_folder_wins_and_it_is_said_once(self):
         done = self.run_with("-i", "in.wav", "-p", "gain:0.5", "-p", "gain:0.5", "-o", "out.wav")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r'\Afilterchain: warning: operator "gain" is that of \S+/zzz\.so \(fixture-gain\), '
-                                      r'not the built-in one\n\Z')
+        self.assertRegex(done.stderr, r'\Afilterchain: warning: operator "gain" is taken from \S+/zzz\.so \(fixture-gain\) '
+                                      r'in place of the built-in one\n\Z')
         self.assertEqual(harness.read_wav(self.path("out.wav")), harness.read_wav(self.path("in.wav")))
 
     def test_in_the_list(self):

@@ -302,7 +302,7 @@ static void test_replacement(void) {
     source_of(r, "good");
   }
   g_autofree char *said =
-      g_strdup_printf("operator \"good\" is that of %s/aaa.so (fixture-pair), not the built-in one", dir);
+      g_strdup_printf("operator \"good\" is taken from %s/aaa.so (fixture-pair) in place of the built-in one", dir);
   g_assert_cmpstr(lines->pdata[0], ==, said);
   gsize n;
   g_autofree fc_plugin_info *infos = fc_registry_plugins(r, &n);
