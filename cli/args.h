@@ -27,7 +27,7 @@ typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   GPtrArray
       *rest; /* where a word that is not an option goes: behind -i it is a further input, else an operand */
-  const char *output, *report, *trace, *device;
+  const char *output, *report, *plot, *trace, *device;
   const char *format, *in_format, *raw, *latency;
   const char *shard, *shard_size, *failed; /* of a batch */
   const char *preview[2];                  /* how many, and the picture */

@@ -169,53 +169,23 @@ static char *quoted(const char *text) {
   return text[plain] ? g_shell_quote(text) : g_strdup(text);
 }
 
-/* An example as the descriptor has it: STAGE, or "STAGE  # WORDS", or "STAGE  # image to array: WORDS". */
-typedef struct example {
-  char *stage;
-  const char *words;    /* NULL: none */
-  const char *in, *out; /* endings of the files */
-} example;
-
-static const char *ending_of(const char *medium, gsize length) {
-  static const char *const endings[][2] = {{"sound", "wav"}, {"image", "png"}, {"array", "npy"}};
-  for (guint i = 0; i < G_N_ELEMENTS(endings); i++)
-    if (strlen(endings[i][0]) == length && strncmp(endings[i][0], medium, length) == 0) return endings[i][1];
-  return NULL;
+static void print_example(const fc_operator *op, guint i) {
+  const char *kind = op->kinds & FC_KIND_BIT(FC_AUDIO) ? "wav" : "png",
+             *told = op->example_commands[0] ? op->example_commands[i] : "";
+  g_autofree char *arg = quoted(op->examples[i]), *stage = g_strdup_printf("-p %s", arg);
+  g_autoptr(GString) line = g_string_new(told);
+  if (!*told && !generates(op)) g_string_append_printf(line, "-i in.%s ", kind);
+  if (!*told) g_string_append(line, "...");
+  if (!*told && !operator_measures(op)) g_string_append_printf(line, " -o out.%s", kind);
+  g_string_replace(line, "...", stage, 1);
+  if (op->example_docs[0] && *op->example_docs[i]) printf("    # %s\n", op->example_docs[i]);
+  printf("    filterchain %s\n", line->str);
 }
 
-static example example_of(const fc_operator *op, const char *text) {
-  const char *mark = strstr(text, "  # "), *words = mark ? mark + 4 : NULL,
-             *colon = words ? strchr(words, ':') : NULL;
-  example e = {mark ? g_strndup(text, (gsize)(mark - text)) : g_strdup(text), words, NULL, NULL};
-  e.in = e.out = op->kinds & FC_KIND_BIT(FC_AUDIO)   ? "wav"
-                 : op->kinds & FC_KIND_BIT(FC_IMAGE) ? "png"
-                                                     : "npy";
-  if (!colon) return e;
-  const char *to = g_strstr_len(words, colon - words, " to ");
-  const char *in = ending_of(words, (gsize)((to ? to : colon) - words)),
-             *out = to ? ending_of(to + 4, (gsize)(colon - to - 4)) : in;
-  if (!in || !out) return e;
-  e.in = in, e.out = out, e.words = colon + 1 + strspn(colon + 1, " ");
-  return e;
-}
-
-/* Those with words, if there are any: the others are for tests. */
 static void print_examples(const fc_operator *op) {
-  gboolean any = FALSE;
-  if (!op->examples || !op->examples[0]) return;
-  for (const char *const *text = op->examples; *text; text++) any |= strstr(*text, "  # ") != NULL;
+  if (!op->examples[0]) return;
   printf("\nEXAMPLES\n");
-  for (const char *const *text = op->examples; *text; text++) {
-    example e = example_of(op, *text);
-    g_autofree char *stage = quoted(e.stage);
-    g_autofree char *output = operator_measures(op) && strcmp(e.in, e.out) == 0
-                                  ? g_strdup("")
-                                  : g_strdup_printf(" -o out.%s", e.out);
-    g_autofree char *input = generates(op) ? g_strdup("") : g_strdup_printf("-i in.%s ", e.in);
-    if (e.words) printf("    # %s\n", e.words);
-    if (e.words || !any) printf("    filterchain %s-p %s%s\n", input, stage, output);
-    g_free(e.stage);
-  }
+  for (guint i = 0; op->examples[i]; i++) print_example(op, i);
 }
 
 static void print_plugin(const fc_plugin *plugin, const char *path) {
@@ -332,25 +302,10 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_bool(j, "measures", operator_measures(op));
   json_backends(j, "backends", op);
   json_open(j, "examples", '[');
-  for (const char *const *text = op->examples; text && *text; text++) {
-    example e = example_of(op, *text);
-    if (!e.words) json_string(j, NULL, e.stage);
-    g_free(e.stage);
-  }
+  for (const char *const *e = op->examples; e && *e; e++) json_string(j, NULL, *e);
   json_close(j, ']');
-  json_open(j, "examples_explained", '[');
-  for (const char *const *text = op->examples; text && *text; text++) {
-    example e = example_of(op, *text);
-    if (e.words) {
-      json_open(j, NULL, '{');
-      json_string(j, "stage", e.stage);
-      json_string(j, "words", e.words);
-      json_string(j, "input", e.in);
-      json_string(j, "output", e.out);
-      json_close(j, '}');
-    }
-    g_free(e.stage);
-  }
+  json_open(j, "example_docs", '[');
+  for (const char *const *e = op->example_docs; e && *e; e++) json_string(j, NULL, *e);
   json_close(j, ']');
   write_plugin(j, plugin, path);
   json_close(j, '}');

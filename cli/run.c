@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/progress.h"
+#include "cli/histogram.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 
@@ -37,6 +38,8 @@ typedef struct work {
   guint done, failed;
   exit_status failure; /* of a run of its own, which has */
   gboolean result;     /* a result nevertheless */
+  guint counter;       /* the stage that was put in for --plot, or G_MAXUINT */
+  char *plot;          /* what is drawn, as SVG */
 } work;
 
 static gboolean is_stream(const char *path) {
@@ -87,6 +90,8 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1 && !a->concat; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
+  if (is_stream(a->plot))
+    return refuse(error, "--plot - would share standard output with what was measured: name a file");
   if (a->json && is_stream(a->output))
     return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
   if (is_stream(a->report) && is_stream(a->output))
@@ -131,10 +136,11 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
 }
 
 /* The paths that are written at the end. */
-#define SIDE_FILES 3
+#define SIDE_FILES 4
 static void side_files(const arguments *a, const char *flags[SIDE_FILES], const char *paths[SIDE_FILES]) {
-  const char *const names[] = {"--report", "--trace", "--failed"}, *const given[] = {a->report, a->trace,
-                                                                                     a->failed};
+  const char *const names[] = {"--report", "--trace", "--failed", "--plot"}, *const given[] = {
+                                                                                 a->report, a->trace,
+                                                                                 a->failed, a->plot};
   for (guint i = 0; i < SIDE_FILES; i++) {
     flags[i] = names[i];
     paths[i] = is_stream(given[i]) ? NULL : given[i];
@@ -298,10 +304,12 @@ static gboolean pair_outputs(work *w, GError **error) {
                             .resume = a->resume && !a->preview[0]};
   if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
     return FALSE;
-  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec);
+  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec) ||
+                         (output && is_stream(output) && fc_batch_is_tar_format(a->format));
   if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
   if (joined) return refuse(error, "--concat joins sounds into one output: name the files and one output");
   if (a->trace) return refuse(error, "--trace records a single run: give one input");
+  if (a->plot) return refuse(error, "--plot draws one run: give one input");
   w->batch = fc_batch_new(w->chain, &w->spec, &w->options, error);
   return w->batch != NULL;
 }
@@ -402,6 +410,12 @@ static gint64 length_of(const fc_result *result, const GError *why) {
 
 /* Both: a measurement that is beyond what the user allows fails the run, and is told nevertheless. */
 static void tell(work *w, outcome *o, const fc_result *result, const GError *why) {
+  g_autofree const fc_measured **measured = g_new0(const fc_measured *, result ? result->n_measured + 1 : 1);
+  fc_result rest;
+  if (result && w->args->plot) {
+    w->plot = histogram_svg(o->label, result);
+    rest = histogram_rest(result, w->counter, measured), result = &rest;
+  }
   if (w->report.text) report_add(&w->report, o, result, why);
   if (result && !w->args->json)
     report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, w->batch ? o->input : NULL);
@@ -506,6 +520,8 @@ static gboolean run_batch(work *w, GError **error) {
 
 static gboolean write_reports(work *w, GError **error) {
   const arguments *a = w->args;
+  if (a->plot && !w->plot) return refuse(error, "--plot: nothing was counted");
+  if (a->plot && !report_write(a->plot, w->plot, error)) return FALSE;
   if (!w->report.text) return TRUE;
   w->totals.done = w->done, w->totals.failed = w->failed, w->totals.bytes = w->bar.bytes;
   w->totals.seconds = (double)(g_get_monotonic_time() - w->bar.started) / G_USEC_PER_SEC;
@@ -649,6 +665,7 @@ static exit_status run_chain(work *w) {
   g_free(w->folder);
   g_free(w->followers);
   if (w->report.text) g_string_free(w->report.text, TRUE);
+  g_free(w->plot);
   g_ptr_array_unref(w->outcomes);
   fc_batch_free(w->batch);
   totals_clear(&w->totals);
@@ -660,6 +677,7 @@ exit_status run_command(const arguments *a) {
   if (!check_arguments(a, &error)) return say_gerror(error);
   g_autoptr(fc_context) context = command_context(a);
   fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
+  const guint counter = a->plot ? histogram_stage(a->stages) : G_MAXUINT;
   g_ptr_array_add(a->stages, NULL);
   g_ptr_array_add(a->inputs, NULL);
   g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
@@ -667,7 +685,7 @@ exit_status run_command(const arguments *a) {
   plugins_hold_stdout();
   fc_chain *chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   plugins_release_stdout();
-  work w = {.args = a, .chain = chain};
+  work w = {.args = a, .chain = chain, .counter = counter};
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
   fc_chain_free(chain); // operators are asked to the last
   signals_unguard();

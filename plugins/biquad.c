@@ -162,11 +162,10 @@ static const fc_operator biquad_operator = {
         "infinity in the input no output is finite. Sections with a pole outside the unit circle are "
         "refused.",
     .examples =
-        FC_TEXTS("biquad:lowpass:freq=1k  # keep what is below 1 kHz",
-                 "biquad:highpass:freq=80:sections=2  # remove rumble",
-                 "biquad:peak:freq=3k:q=1.4:gain=-4dB  # lower 3 kHz by 4 dB", "biquad:lowpass:freq=1000",
-                 "biquad:highpass:freq=80:sections=2", "biquad:peak:freq=3000:q=1.4:gain=-4dB",
-                 "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
+        FC_TEXTS("biquad:lowpass:freq=1000", "biquad:highpass:freq=80:sections=2",
+                 "biquad:peak:freq=3000:q=1.4:gain=-4dB", "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
+    .example_docs = FC_TEXTS("low-pass at 1 kHz", "steeper high-pass, no rumble", "4 dB less around 3 kHz",
+                             "a section by its coefficients"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

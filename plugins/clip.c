@@ -63,12 +63,7 @@ static const fc_param *const params[N_PARAMS] = {
                            NULL, NULL, NULL),
 };
 
-static const char *const examples[] = {"clip:-6dB  # limit peaks to half of full scale",
-                                       "clip:min=16:max=235  # image: limit to video range",
-                                       "clip:0.9",
-                                       "clip:min=16:max=235",
-                                       "clip:min=0",
-                                       NULL};
+static const char *const examples[] = {"clip:0.9", "clip:min=16:max=235", "clip:min=0", NULL};
 
 static const fc_operator clip_operator = {
     .size = sizeof(fc_operator),
@@ -81,6 +76,8 @@ static const fc_operator clip_operator = {
            "65535. Without any limit sound is limited to -1 .. 1, and images are refused. Integer samples "
            "are limited to the nearest integers.",
     .examples = examples,
+    .example_docs = FC_TEXTS("full scale is 0.9", "to video range", "nothing below 0"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -34,9 +34,15 @@ static const fc_operator color_operator = {
         "    linear  sRGB's curve undone; 8 bits are too few to store it: use convert:u16 ahead, or .npy\n\n"
         "R G B computed from another space are limited to 0 .. white, except from linear and hsv. For a "
         "resize or blur in proportion to light, put color:linear before it and color:rgb behind.",
-    .examples = FC_TEXTS("color:ycbcr  # RGB to YCbCr", "color:lab  # RGB to Lab", "color:ycbcr", "color:hsv",
-                         "color:lab", "color:linear", "color:rgb:from=ycbcr", "color:rgb:from=lab",
-                         "color:gray:luma=709", "color:rgb"),
+    .examples = FC_TEXTS("color:ycbcr", "color:hsv", "color:lab", "color:linear", "color:rgb:from=ycbcr",
+                         "color:rgb:from=lab", "color:gray:luma=709", "color:rgb"),
+    .example_docs = FC_TEXTS("RGB to YCbCr", "RGB to hue, saturation, value", "RGB to CIE L*a*b*",
+                             "proportional to light", "YCbCr to RGB", "CIE L*a*b* to RGB", "luma of Rec. 709",
+                             "whatever it is, to RGB"),
+    .example_commands =
+        FC_TEXTS("-i in.png ... -o out.npy", "-i in.png ... -o out.npy", "-i in.png ... -o out.npy",
+                 "-i in.png ... -o out.npy", "-i in.png -p color:ycbcr ... -o out.png",
+                 "-i in.png -p color:lab ... -o out.png", "", ""),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "to",
                                      "The colour space of the output.", NULL, FC_CHOICES(SPACES)),
                        FC_ENUM_PARAM(0, "from", "The colour space of the input.", "auto",

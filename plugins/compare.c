@@ -261,9 +261,11 @@ static const fc_operator compare_operator = {
         "sigma 1.5, K1 0.01, K2 0.03, the mean over all that lie within the image, channel by channel. The "
         "PSNR of "
         "signals that are equal is infinite.",
-    .examples = FC_TEXTS("compare:reference.wav  # measure the difference",
-                         "compare:reference.png:psnr=40  # image: fail below 40 dB", "compare:reference.png",
-                         "compare:reference.png:peak=100", "compare:reference.wav:max=1e12:psnr=-1000"),
+    .examples = FC_TEXTS("compare:reference.png", "compare:reference.png:peak=100",
+                         "compare:reference.wav:max=1e12:psnr=-1000"),
+    .example_docs = FC_TEXTS("PSNR and SSIM beside another image", "of values up to 100",
+                             "beside a sound, never failing"),
+    .example_commands = FC_TEXTS("-i in.png ...", "-i in.png ...", ""),
     FC_EVERY_SIGNAL,
     .n_params = N_PARAMS,
     .params = params,

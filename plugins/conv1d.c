@@ -223,9 +223,6 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
-    "conv1d:[1,2,1]/4  # smooth slightly",
-    "conv1d:mask.txt  # filter with a mask from a file",
-    "conv1d:[1,1,1,1,1]:normalize=yes:axis=y  # image: blur along columns",
     "conv1d:[1,2,1]/4",
     "conv1d:[1,1,1,1,1]:normalize=yes:border=replicate",
     "conv1d:[1,-1]:flip=no:mode=valid",
@@ -247,6 +244,9 @@ static const fc_operator conv1d_operator = {
            "stay below 2^24 (2^53 in double precision). Long masks use Fourier transforms (overlap-save), "
            "see method. Results that are stored as integers are rounded half to even and clamped.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("smooth over three samples", "mean of five, ends repeated", "differences of neighbours"),
+    .example_commands = FC_TEXTS("", "", "-i in.wav ... -o out.npy"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -258,8 +258,6 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
-    "conv2d:[1,2,1;2,4,2;1,2,1]/16  # blur with a 3 x 3 mask",
-    "conv2d:[0,1,0;1,1,1;0,1,0]:normalize=yes  # average of a cross",
     "conv2d:[0,1,0;1,-4,1;0,1,0]",
     "conv2d:[1,2,1;2,4,2;1,2,1]/16:border=replicate",
     "conv2d:[0,1,1,0;1,1,1,1;1,1,1,1;0,1,1,0]:normalize=yes:flip=no",
@@ -294,6 +292,8 @@ static const fc_operator conv2d_operator = {
     .summary = "convolve images with any 2-D mask: sharpen, blur, edges, texture",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("Laplacian: edges", "smooth, edges repeated", "mean over a disc"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "", ""),
     .n_params = N_PARAMS,
     FC_PICTURES_ONLY,
     .params = params,

@@ -189,12 +189,7 @@ static const fc_param *const params[N_PARAMS] = {
                              "each frame's smallest and largest value onto the ends of the range"))),
 };
 
-static const char *const examples[] = {"convert:f32  # store 32-bit floats",
-                                       "convert:u16  # image: 8 bits to 16",
-                                       "convert:u8",
-                                       "convert:f32",
-                                       "convert:i16:scale=none",
-                                       NULL};
+static const char *const examples[] = {"convert:u8", "convert:f32", "convert:i16:scale=none", NULL};
 
 static const fc_operator convert_operator = {
     .size = sizeof(fc_operator),
@@ -218,6 +213,7 @@ static const fc_operator convert_operator = {
            "Values that fall between integers are rounded, half to even. Values beyond the range become its "
            "ends, with a warning; they never wrap around. A NaN that is to become an integer is an error.",
     .examples = examples,
+    .example_docs = FC_TEXTS("8-bit codes", "floating point", "keep values, change the type"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

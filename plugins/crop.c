@@ -220,10 +220,7 @@ static const fc_param *const params[N_PARAMS] = {
                             "centre"),
 };
 
-static const char *const examples[] = {"crop:start=0.5s:length=1s  # keep one second",
-                                       "crop:100  # image: the central 100 x 100 pixels",
-                                       "crop:x=10:y=20:width=50:height=40  # image: a rectangle",
-                                       "crop:start=8:length=16",
+static const char *const examples[] = {"crop:start=8:length=16",
                                        "crop:x=1:y=2:width=5:height=4",
                                        "crop:start=3",
                                        "crop:3",
@@ -250,6 +247,11 @@ static const fc_operator crop_operator = {
         "Stages before a crop compute only what it keeps. Where the margins are odd, the centre is that of "
         "torchvision's CenterCrop.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("16 samples from the eighth", "a rectangle", "all but the first three",
+                 "a square in the middle", "corner at the bottom right", "the middle, by percent"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "", "-i in.png ... -o out.png",
+                                 "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

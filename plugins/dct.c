@@ -323,9 +323,8 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"dct:block=8:axis=x  # image to array: rows in blocks of 8", "dct:8",
-                                       "dct:block=8:inverse=yes", "dct:block=16:axis=x:norm=none:keep=4",
-                                       NULL};
+static const char *const examples[] = {"dct:8", "dct:block=8:inverse=yes",
+                                       "dct:block=16:axis=x:norm=none:keep=4", NULL};
 
 static const char doc[] =
     "Discrete cosine transform, type II or III, of blocks of a sound or an image.\n\n"
@@ -353,6 +352,9 @@ static const fc_operator dct = {
     .summary = "discrete cosine transform of blocks, and its inverse",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("8 x 8 blocks, as JPEG", "back from coefficients", "the 4 lowest of 16"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png -p dct:block=8 ... -o out.png",
+                                 "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

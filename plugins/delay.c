@@ -101,7 +101,8 @@ static const fc_operator delay_operator = {
            "Samples are copied as they are.\n\n"
            "    delay:250ms\n"
            "    delay:0,12ms                    the second of two channels only",
-    .examples = FC_TEXTS("delay:5ms  # start 5 ms later", "delay:5", "delay:1ms", "delay:0"),
+    .examples = FC_TEXTS("delay:5", "delay:1ms", "delay:0"),
+    .example_docs = FC_TEXTS("five samples later", "a millisecond later", "unchanged"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 0, "by",

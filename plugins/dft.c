@@ -258,11 +258,8 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"dft:512:out=db  # sound to array: spectrum of each block",
-                                       "dft:16",
-                                       "dft:block=30:axis=x:out=mag:bins=full",
-                                       "dft:8:out=db,power:norm=forward",
-                                       "dft:block=8:axis=x:inverse=yes",
+static const char *const examples[] = {"dft:16", "dft:block=30:axis=x:out=mag:bins=full",
+                                       "dft:8:out=db,power:norm=forward", "dft:block=8:axis=x:inverse=yes",
                                        NULL};
 
 static const char doc[] =
@@ -290,6 +287,11 @@ static const fc_operator dft = {
     .summary = "discrete Fourier transform of blocks, and its inverse",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("complex spectra of blocks", "magnitudes of blocks in rows",
+                             "decibels and power", "back from spectra"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.npy", "-i in.png ... -o out.npy", "-i in.wav ... -o out.npy",
+                 "-i in.png -p dft:block=8:axis=x ... -o out.png"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -124,8 +124,7 @@ static const fc_param *const params[N_PARAMS] = {
                           "0", NULL),
 };
 
-static const char *const examples[] = {"dither  # add noise before rounding", "dither", "dither:16",
-                                       "dither:bits=8:seed=7", NULL};
+static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:seed=7", NULL};
 
 static const fc_operator dither_operator = {
     .size = sizeof(fc_operator),
@@ -145,6 +144,7 @@ static const fc_operator dither_operator = {
         "Channels and frames have noise of their own. NaN and infinities stay. For more than 16 bits the "
         "sum is made in double precision.",
     .examples = examples,
+    .example_docs = FC_TEXTS("for the file's bits", "for 16 bits", "8 bits, other noise"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

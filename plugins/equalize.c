@@ -25,7 +25,8 @@ static const fc_operator equalize_operator = {
         "from "
         "a file convert:u16 makes codes. For colours that keep their hue, equalize the lightness alone: mix "
         "takes channels apart.",
-    .examples = FC_TEXTS("equalize  # spread the contrast", "equalize", "equalize:white=200"),
+    .examples = FC_TEXTS("equalize", "equalize:white=200"),
+    .example_docs = FC_TEXTS("spread brightness evenly", "of values up to 200"),
     FC_OPERATOR_PARAMS(WHITE_PARAM),
     EQUALIZE_OPERATOR,
 };

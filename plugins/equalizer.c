@@ -103,9 +103,9 @@ static const fc_operator equalizer_operator = {
         "biquad:peak and biquad:lowshelf make them; their gains in decibels add up where bands overlap. "
         "State "
         "and sums are in double precision, and go on from chunk to chunk. Before the sound there is silence.",
-    .examples = FC_TEXTS("equalizer:100,1000:gain=3dB,-2dB  # more bass, less at 1 kHz",
-                         "equalizer:100,1000:gain=3dB,-2dB", "equalizer:freq=500:gain=-6dB:q=0.7",
+    .examples = FC_TEXTS("equalizer:100,1000:gain=3dB,-2dB", "equalizer:freq=500:gain=-6dB:q=0.7",
                          "equalizer:80,400,1200,3000:gain=4dB,-3dB,2dB,3dB:q=0.7,1,2,0.7:ends=shelf"),
+    .example_docs = FC_TEXTS("more bass, less middle", "half around 500 Hz", "four bands, shelves outside"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -81,9 +81,10 @@ static const fc_operator fade_operator = {
         "    fade:in=2s:out=5s\n"
         "    fade:out=250ms:shape=log\n\n"
         "The sound is read ahead by the length of the fade out, so the length of a stream need not be known.",
-    .examples = FC_TEXTS("fade:in=0.5s:out=1s  # fade in and out",
-                         "fade:out=250ms:shape=log  # fade out, even in decibels", "fade:in=20:out=30",
-                         "fade:out=1ms:shape=linear", "fade:in=50:shape=log", "fade:in=7:out=11:shape=power"),
+    .examples = FC_TEXTS("fade:in=20:out=30", "fade:out=1ms:shape=linear", "fade:in=50:shape=log",
+                         "fade:in=7:out=11:shape=power"),
+    .example_docs = FC_TEXTS("in and out, in samples", "straight line at the end",
+                             "slow beginning, as decibels", "equal power at both ends"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_INT_PARAM(0, "in", "How long the fade at the beginning is.", "samples", "0",

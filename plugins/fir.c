@@ -232,10 +232,10 @@ static const fc_operator fir_operator = {
            "file:\n\n"
            "    filterchain design -p fir:lowpass=3k:taps=255 --rate 48000 -o mask.txt",
     .examples =
-        FC_TEXTS("fir:lowpass=3k:taps=255  # keep what is below 3 kHz",
-                 "fir:bandpass=300,3400:atten=60dB:width=100  # telephone band", "fir:lowpass=3k:taps=31",
-                 "fir:bandpass=300,3400:atten=60dB:width=800", "fir:highpass=1000:taps=63:window=hann",
-                 "fir:bandstop=2k,2.5kHz:taps=301:method=fft"),
+        FC_TEXTS("fir:lowpass=3k:taps=31", "fir:bandpass=300,3400:atten=60dB:width=800",
+                 "fir:highpass=1000:taps=63:window=hann", "fir:bandstop=2k,2.5kHz:taps=301:method=fft"),
+    .example_docs = FC_TEXTS("low-pass with 31 taps", "telephone band, 60 dB beside it",
+                             "high-pass, chosen window", "notch by transforms"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

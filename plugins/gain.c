@@ -29,8 +29,8 @@ static const fc_operator gain_operator = {
            "is rounded once, in single precision (double with --precision f64). Of image files alpha stays "
            "as it is, "
            "unless a gain is given for each channel.",
-    .examples = FC_TEXTS("gain:-6dB  # half the amplitude", "gain:0.5  # image: half the brightness",
-                         "gain:0.5", "gain:-6dB", "gain:-1"),
+    .examples = FC_TEXTS("gain:0.5", "gain:-6dB", "gain:-1"),
+    .example_docs = FC_TEXTS("half the amplitude", "half the amplitude, as decibels", "turn the polarity"),
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST | FC_PARAM_DECIBEL, "gain",
         "What samples are multiplied by: a factor, or decibels (-6dB is 10^(-6/20), about half); a negative "

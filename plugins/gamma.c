@@ -36,8 +36,8 @@ static const fc_operator gamma_operator = {
            "0.4545. Values below 0 become 0; those above white are raised like the others, and clipped only "
            "where integers are stored. (ImageMagick's -gamma and the gamma of levels are the reciprocal.)\n\n"
            "Powers are our own, the same bits on every processor and device.",
-    .examples = FC_TEXTS("gamma:2.2  # darken the shadows", "gamma:0.4545  # lighten the shadows",
-                         "gamma:2.2", "gamma:0.4545", "gamma:1.5:gain=0.9"),
+    .examples = FC_TEXTS("gamma:2.2", "gamma:0.4545", "gamma:1.5:gain=0.9"),
+    .example_docs = FC_TEXTS("darker shadows", "lighter shadows", "darker, then 0.9 times"),
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "gamma", "The exponent.", NULL, NULL,
                                       FC_FLOAT_BETWEEN(0.01, 100)),
                        FC_FLOAT_PARAM(0, "gain", "A factor that the result is multiplied by.", NULL, "1",

@@ -42,8 +42,8 @@ static const fc_operator gate_operator = {
            "    gate:-45dB:hold=0.2s:release=0.3s\n"
            "    gate:-45dB:floor=-20dB:ahead=0.005      attenuate by 20 dB, and open early\n\n"
            "The gate begins closed.",
-    .examples = FC_TEXTS("gate:-45dB:hold=0.2s:release=0.3s  # silence the pauses", "gate:-45dB",
-                         "gate:0.1:hold=0.01s:release=0.02s:floor=-20dB:ahead=0.002:link=no"),
+    .examples = FC_TEXTS("gate:-45dB", "gate:0.1:hold=0.01s:release=0.02s:floor=-20dB:ahead=0.002:link=no"),
+    .example_docs = FC_TEXTS("silence below -45 dB", "gentle, each channel alone"),
     .n_params = N_PARAMS,
     .params = params,
     .create = fc_create_args,

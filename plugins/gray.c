@@ -18,7 +18,8 @@ static const fc_operator gray_operator = {
            "HDTV.\n\n"
            "An image that is grey stays as it is. Alpha is kept (mix:0 drops it). Of an image in another "
            "colour space (color) it is the luma of its R G B.",
-    .examples = FC_TEXTS("gray  # colour to grey", "gray", "gray:luma=709"),
+    .examples = FC_TEXTS("gray", "gray:luma=709"),
+    .example_docs = FC_TEXTS("grey by luma", "luma of Rec. 709"),
     FC_OPERATOR_PARAMS(COLOR_LUMA_PARAM, WHITE_PARAM),
     .create = fc_create_args,
     COLOR_BACKENDS,

@@ -148,7 +148,7 @@ static const fc_param *const params[PARAMS] = {
         "samples", NULL, FC_INT_AT_LEAST(0)),
 };
 
-static const char *const examples[] = {"istft:1024  # array: spectra back to samples", "istft:6:hop=2", NULL};
+static const char *const examples[] = {"istft:6:hop=2", NULL};
 
 static const char doc[] =
     "Turns the output of stft with out=re,im back into sound.\n\n"
@@ -169,6 +169,8 @@ static const fc_operator istft = {
     .summary = "inverse short-time Fourier transform: sound from spectra",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("frames back to sound"),
+    .example_commands = FC_TEXTS("-i in.wav -p stft:6:hop=2 ... -o out.wav"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

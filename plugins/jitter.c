@@ -160,8 +160,8 @@ static const fc_operator jitter_operator = {
            "the image's mean, draws the order too, and turns hue in HSV; DALI's ColorTwist is as here. Alpha "
            "stays." RANDOM_DOC,
     .examples =
-        FC_TEXTS("jitter:brightness=0.2:contrast=0.2:saturation=0.2  # vary colours at random",
-                 "jitter:brightness=0.4:contrast=0.4", "jitter:brightness=0.5,0.9", "jitter:contrast=0.7"),
+        FC_TEXTS("jitter:brightness=0.4:contrast=0.4", "jitter:brightness=0.5,0.9", "jitter:contrast=0.7"),
+    .example_docs = FC_TEXTS("brightness and contrast, at random", "always darker", "contrast alone"),
     FC_OPERATOR_PARAMS(
         RANGE_PARAM("brightness", "How far the factor of brightness may be from 1, or its ends."),
         RANGE_PARAM("contrast", "How far the factor of contrast may be from 1, or its ends."),

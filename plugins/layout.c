@@ -35,8 +35,9 @@ static const fc_operator layout_operator = {
         "writes a .npy of 3 x 224 x 224, and a batch of n images as n x 3 x 224 x 224. The result is an "
         "array and no longer an image, so this is the last stage that works on pixels or channels. "
         "layout:hwc is the inverse. Samples are copied as they are.",
-    .examples =
-        FC_TEXTS("layout:chw  # image to array: channels first, for PyTorch", "layout:chw", "layout:hwc"),
+    .examples = FC_TEXTS("layout:chw", "layout:hwc"),
+    .example_docs = FC_TEXTS("planes of channels", "interleaved pixels"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png -p layout:chw ... -o out.png"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED, "order", "The order of dimensions of the output.", NULL,
         FC_CHOICES(FC_CHOICE(LAYOUT_CHW, "chw", "channels, height, width; of what is hwc"),

@@ -50,10 +50,10 @@ static const fc_operator levels_operator = {
         "    levels:16:white=235        the range of video to that of pictures\n"
         "    levels:out_black=255:out_white=0     a negative\n\n"
         "Powers are our own, the same bits on every processor and device.",
-    .examples = FC_TEXTS("levels:16:white=235  # video range to full range",
-                         "levels:gamma=1.4  # lighten the middle tones", "levels:16:white=235",
-                         "levels:black=20:white=200:gamma=1.4", "levels:out_black=255:out_white=0",
-                         "levels:gamma=0.8:out_black=10:out_white=240"),
+    .examples = FC_TEXTS("levels:16:white=235", "levels:black=20:white=200:gamma=1.4",
+                         "levels:out_black=255:out_white=0", "levels:gamma=0.8:out_black=10:out_white=240"),
+    .example_docs =
+        FC_TEXTS("video range to full range", "lighter, with new ends", "negative", "less contrast, lighter"),
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN, "black", "The value that becomes black.", NULL, "0", NULL),
         FC_FLOAT_PARAM(0, "white", "The value that becomes white; the image's white unless given.", NULL,

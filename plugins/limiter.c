@@ -34,8 +34,9 @@ static const fc_operator limiter_operator = {
            "    gain:12dB limiter:ceiling=-0.5dB:ahead=0.01s:release=0.2s\n\n"
            "The sound is not delayed: the operator looks ahead. Between samples peaks may be a little higher "
            "(loudness measures them).",
-    .examples = FC_TEXTS("limiter:-1dBFS  # no sample above -1 dBFS", "limiter:-1dBFS",
-                         "limiter:0.25:ahead=0.002s:release=0.01s:link=no", "limiter:ahead=0"),
+    .examples =
+        FC_TEXTS("limiter:-1dBFS", "limiter:0.25:ahead=0.002s:release=0.01s:link=no", "limiter:ahead=0"),
+    .example_docs = FC_TEXTS("peaks below -1 dB", "quarter scale, channels apart", "without looking ahead"),
     .n_params = N_PARAMS,
     .params = params,
     .create = fc_create_args,

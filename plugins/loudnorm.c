@@ -48,9 +48,9 @@ static const fc_operator loudnorm_operator = {
         "    loudnorm:loudness=-16:peak=-1dBFS:true_peak=yes    with less gain where peaks would exceed it\n"
         "    loudnorm:peak=-1dBFS\n\n"
         "Unlike ffmpeg's filter it leaves dynamics as they are. The input is read twice.",
-    .examples = FC_TEXTS("loudnorm:-23LUFS  # loudness for broadcast",
-                         "loudnorm:peak=-1dBFS  # highest peak at -1 dBFS", "loudnorm:-23LUFS",
-                         "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),
+    .examples =
+        FC_TEXTS("loudnorm:-23LUFS", "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),
+    .example_docs = FC_TEXTS("to broadcast loudness", "peak at -1 dB", "louder, true peak kept"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

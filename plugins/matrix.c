@@ -208,10 +208,8 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {
-    "matrix:[1;1]  # mono to stereo",       "matrix:[0.299,0.587,0.114]  # image: luma of RGB",
-    "matrix:[0.5]:axis=time:block=1",       "matrix:[1,1;1,-1]/2:axis=x:block=2",
-    "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
+static const char *const examples[] = {"matrix:[0.5]:axis=time:block=1", "matrix:[1,1;1,-1]/2:axis=x:block=2",
+                                       "matrix:[2]:axis=x:block=1:offset=0.1", NULL};
 
 static const char doc[] =
     "Multiplies along one axis by a matrix M and adds an offset v: y = M x + v.\n\n"
@@ -236,6 +234,8 @@ static const fc_operator matrix = {
     .summary = "multiply along an axis by a matrix: channel mixing, colour, block transforms",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("half of every sample", "sum and difference of pairs", "twice, and an offset"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.npy", "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -106,8 +106,10 @@ static const fc_operator median_operator = {
         "16 "
         "bits, and about their area with floats: convert:u8 or convert:u16 ahead is worth it there.\n\n"
         "For sound the window is that many samples.",
-    .examples = FC_TEXTS("median:3  # image: remove specks", "median:3", "median:5",
-                         "median:7,3:border=replicate", "median:1,5"),
+    .examples = FC_TEXTS("median:3", "median:5", "median:7,3:border=replicate", "median:1,5"),
+    .example_docs =
+        FC_TEXTS("remove specks", "remove larger specks", "wide window, edges repeated", "along y only"),
+    .example_commands = FC_TEXTS("", "", "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "window",
                  "The sides of the window, odd: one number, or columns and rows, separated by a comma or x.",

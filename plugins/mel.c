@@ -272,8 +272,7 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {"mel:80:out=db  # sound to array: log-mel spectrogram",
-                                       "mel:20:frame=64:hop=16:rate=8000",
+static const char *const examples[] = {"mel:20:frame=64:hop=16:rate=8000",
                                        "mel:bands=12:frame=100:fft=128:out=db:scale=htk:norm=none:rate=16000",
                                        "mel:bands=2:frame=6:from=spectrum:rate=8000", NULL};
 
@@ -295,6 +294,9 @@ static const fc_operator mel = {
     .summary = "mel spectrum: power of short frames in bands of equal pitch",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("20 mel bands", "12 bands in decibels", "from power spectra"),
+    .example_commands = FC_TEXTS("-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy",
+                                 "-i in.wav -p stft:6:out=power ... -o out.npy"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

@@ -143,8 +143,8 @@ static const fc_operator mixin_operator = {
         "channel is added to all channels, one of one frame to all frames. Rates must agree.\n\n"
         "Values are added: full scale of sound is 1, whatever integers the files hold; images have code "
         "values, 0 to 255 or 65535.",
-    .examples = FC_TEXTS("mixin:other.wav:gain=-18dB  # add a second sound, quietly", "mixin:other.wav",
-                         "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
+    .examples = FC_TEXTS("mixin:other.wav", "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
+    .example_docs = FC_TEXTS("add another sound", "add it at half", "add it softly, repeated"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "other", "The second signal."),
                        FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain",

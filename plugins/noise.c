@@ -93,8 +93,8 @@ static const fc_operator noise_operator = {
            "Normal noise is Box and Muller's, within 6.8 sigma. For the noise that hides rounding there is "
            "dither; for "
            "noise as sound, tone." RANDOM_DOC,
-    .examples = FC_TEXTS("noise:8  # add Gaussian noise of deviation 8", "noise:8", "noise:3:form=uniform",
-                         "noise:8:mono=yes"),
+    .examples = FC_TEXTS("noise:8", "noise:3:form=uniform", "noise:8:mono=yes"),
+    .example_docs = FC_TEXTS("Gaussian noise, as of film", "uniform noise", "the same in all channels"),
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "sigma", "The standard deviation, of either form.",
                        NULL, NULL, FC_FLOAT_BETWEEN(0, 1e30)),

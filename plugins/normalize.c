@@ -177,11 +177,13 @@ static const fc_operator normalize_operator = {
         "Dynamics stay as they are: nothing is compressed. Channels keep their balance. Measurements and the "
         "gain are printed at the end. Silence stays as it is, with a warning. The loudness operator "
         "says how loudness and true peak are measured.",
-    .examples = FC_TEXTS("normalize:imagenet  # image to array: ImageNet statistics",
-                         "normalize:signed  # image to array: values from -1 to 1",
-                         "normalize:peak=-1dBFS  # sound: highest peak at -1 dBFS", "normalize:imagenet",
-                         "normalize:mean=0.4:std=0.2", "normalize:white=1000", "normalize:peak=-1dBFS",
-                         "normalize:loudness=-23LUFS", "normalize:loudness=-16:peak=-1dB:true_peak=yes"),
+    .examples = FC_TEXTS("normalize:imagenet", "normalize:mean=0.4:std=0.2", "normalize:white=1000",
+                         "normalize:peak=-1dBFS", "normalize:loudness=-23LUFS",
+                         "normalize:loudness=-16:peak=-1dB:true_peak=yes"),
+    .example_docs = FC_TEXTS("as networks expect", "given mean and deviation", "where white is 1000",
+                             "peak at -1 dB", "to broadcast loudness", "louder, true peak kept"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png ... -o out.npy",
+                                 "-i in.png ... -o out.npy", "", "", ""),
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPES_ALL,

@@ -38,8 +38,9 @@ static const fc_operator orient_operator = {
         "orientation is known from elsewhere, or that were read as they are stored: photo.jpg:orient=no. "
         "auto is "
         "what reading has done already, so that nothing is left to do.",
-    .examples = FC_TEXTS("orient:6  # turn upright, by EXIF orientation 6", "orient:6", "orient:3",
-                         "orient:7", "orient:auto"),
+    .examples = FC_TEXTS("orient:6", "orient:3", "orient:7", "orient:auto"),
+    .example_docs =
+        FC_TEXTS("as a phone held upright", "half turn", "mirrored and turned", "as the file says"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN, "orientation",
         "The tag of EXIF: where the first row and column of the stored image belong.", "auto",

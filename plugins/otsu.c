@@ -27,7 +27,9 @@ static const fc_operator otsu_operator = {
         "The histogram counts codes of 8 or 16 bits, to which floating-point values from earlier operators "
         "are rounded. threshold "
         "takes a level that is known.",
-    .examples = FC_TEXTS("otsu  # separate bright from dark", "otsu", "otsu:inverse", "otsu:white=200"),
+    .examples = FC_TEXTS("otsu", "otsu:inverse", "otsu:white=200"),
+    .example_docs =
+        FC_TEXTS("black and white, automatically", "white and black, automatically", "of values up to 200"),
     FC_OPERATOR_PARAMS(
         FC_ENUM_PARAM(FC_PARAM_MAIN, "type", "The result for samples above and below the level.", "binary",
                       FC_CHOICES(FC_CHOICE(FC_EQUALIZE_OTSU, "binary", "white where above the level, else 0"),

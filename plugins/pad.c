@@ -257,11 +257,12 @@ static const fc_operator pad_operator = {
            "    pad:left=8:right=8                  at two sides\n"
            "    pad:before=4800:after=48000         0.1 and 1 second of silence at 48 kHz\n\n"
            "An image larger than the size is an error. Samples are copied as they are.",
-    .examples =
-        FC_TEXTS("pad:before=0.5s  # silence before the sound", "pad:all=10  # image: add a black frame",
-                 "pad:400x300  # image: centre on 400 x 300", "pad:64", "pad:96x64:value=7:anchor=right",
-                 "pad:multiple=16x8:border=reflect101", "pad:all=2:left=5", "pad:before=10:after=100",
-                 "pad:before=7:border=wrap"),
+    .examples = FC_TEXTS("pad:64", "pad:96x64:value=7:anchor=right", "pad:multiple=16x8:border=reflect101",
+                         "pad:all=2:left=5", "pad:before=10:after=100", "pad:before=7:border=wrap"),
+    .example_docs = FC_TEXTS("to 64 pixels square", "colour 7, image at the right", "to multiples, mirrored",
+                             "two around, five left", "silence before and after", "seven before, wrapped"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.png", "-i in.png ... -o out.png",
+                                 "-i in.png ... -o out.png", "-i in.png ... -o out.png", "", ""),
     FC_EVERY_SIGNAL,
     .n_params = N_PARAMS,
     .params = params,

@@ -77,8 +77,8 @@ static const fc_operator random_crop_operator = {
            "as they are. An image that is smaller is an error: make it larger before "
            "(resize:256x256:mode=fill), or pad "
            "it, as for small images with pad:all=4." RANDOM_DOC,
-    .examples =
-        FC_TEXTS("random_crop:128  # random square of 128 pixels", "random_crop:3", "random_crop:5x2"),
+    .examples = FC_TEXTS("random_crop:3", "random_crop:5x2"),
+    .example_docs = FC_TEXTS("a random square", "a random rectangle"),
     FC_OPERATOR_PARAMS(FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "size",
                                 "One number, the side of a square, or WIDTHxHEIGHT.", "pixels", NULL,
                                 FC_INT_BETWEEN(1, INT32_MAX), NULL, NULL, NULL)),

@@ -81,9 +81,9 @@ static const fc_operator random_flip_operator = {
     .doc = "Mirrors each image with probability p: left and right (x), top and bottom (y), or either of the "
            "two by a "
            "chance of its own (xy). Samples are copied as they are." RANDOM_DOC,
-    .examples = FC_TEXTS("random_flip  # mirror half of the images", "random_flip", "random_flip:y:p=0.3",
-                         "random_flip:xy"),
-    FC_OPERATOR_PARAMS(FC_ENUM_PARAM(FC_PARAM_MAIN, "axis", "What is exchanged.", "x",
+    .examples = FC_TEXTS("random_flip", "random_flip:y:p=0.3", "random_flip:xy"),
+    .example_docs = FC_TEXTS("every second, left to right", "three of ten upside down", "both ways"),
+    FC_OPERATOR_PARAMS(FC_ENUM_PARAM(FC_PARAM_MAIN, "axis", "What may change places.", "x",
                                      FC_CHOICES(FC_CHOICE(FLIP_X, "x", "left and right"),
                                                 FC_CHOICE(FLIP_X, "horizontal", "the same as x"),
                                                 FC_CHOICE(FLIP_Y, "y", "top and bottom"),

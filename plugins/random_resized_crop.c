@@ -172,9 +172,9 @@ static const fc_operator random_resized_crop_operator = {
         "then the largest in the centre. Filters are those of resize, and end at the rectangle's edges.\n\n"
         "    random_resized_crop:224\n"
         "    random_resized_crop:224:area=0.25,1:filter=bicubic" RANDOM_DOC,
-    .examples = FC_TEXTS("random_resized_crop:224  # random part, as 224 x 224", "random_resized_crop:7",
-                         "random_resized_crop:9x5:area=0.3,0.6:filter=bicubic",
+    .examples = FC_TEXTS("random_resized_crop:7", "random_resized_crop:9x5:area=0.3,0.6:filter=bicubic",
                          "random_resized_crop:6:filter=nearest"),
+    .example_docs = FC_TEXTS("a random part, 7 square", "smaller parts, smoothly", "quickly"),
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "size",
                  "Of the output: one number, the side of a square, or WIDTHxHEIGHT.", "pixels", NULL,

@@ -127,8 +127,9 @@ static const fc_operator resample_operator = {
         "Rates whose ratio needs more than 2048 sets of taps (44100 to 44101) take sets between which the "
         "taps are "
         "interpolated, with errors below the stopband.",
-    .examples = FC_TEXTS("resample:44100  # convert to 44.1 kHz", "resample:44100", "resample:8k:quality=low",
-                         "resample:rate=24000:quality=best", "resample:16001:quality=medium"),
+    .examples = FC_TEXTS("resample:44100", "resample:8k:quality=low", "resample:rate=24000:quality=best",
+                         "resample:16001:quality=medium"),
+    .example_docs = FC_TEXTS("to 44.1 kHz", "to 8 kHz, quickly", "to 24 kHz, best", "to an odd rate"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "rate", "The sample rate of the output.", "Hz",

@@ -247,10 +247,10 @@ static const fc_operator resize_operator = {
         "Colours are weighted by an alpha channel that is not premultiplied, so that invisible pixels leave "
         "no fringe.",
     .examples =
-        FC_TEXTS("resize:256  # short side of 256 pixels", "resize:640x480:mode=fit  # fit into 640 x 480",
-                 "resize:scale=0.5:filter=area  # half the size", "resize:24", "resize:31x17:filter=lanczos3",
-                 "resize:scale=0.5:filter=area", "resize:width=20:height=20:mode=fill:filter=bicubic",
-                 "resize:long=40:up=no:antialias=no"),
+        FC_TEXTS("resize:24", "resize:31x17:filter=lanczos3", "resize:scale=0.5:filter=area",
+                 "resize:width=20:height=20:mode=fill:filter=bicubic", "resize:long=40:up=no:antialias=no"),
+    .example_docs = FC_TEXTS("24 pixels wide and high", "exact size, sharp", "half the size, averaged",
+                             "fill and cut a square", "longer side 40, no larger"),
     FC_PICTURES_ONLY,
     .n_params = N_PARAMS,
     .params = params,

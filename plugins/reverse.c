@@ -50,7 +50,8 @@ static const fc_operator reverse_operator = {
         "Reverses the order of the samples; they are copied as they are. The whole sound is read into memory "
         "first.\n\n"
         "    reverse",
-    .examples = FC_TEXTS("reverse  # play backwards", "reverse"),
+    .examples = FC_TEXTS("reverse"),
+    .example_docs = FC_TEXTS("backwards"),
     FC_SOUND_ONLY,
     .create = fc_create_args,
     .negotiate = negotiate,

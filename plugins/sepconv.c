@@ -97,7 +97,6 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
-    "sepconv:[1,4,6,4,1]/16  # binomial blur",
     "sepconv:[1,4,6,4,1]/16",
     "sepconv:[-1,0,1]:y=[1,2,1]:flip=no",
     "sepconv:[1,1,1,1,1,1,1]:y=[1]:normalize=yes:border=replicate",
@@ -127,6 +126,8 @@ static const fc_operator sepconv_operator = {
     .summary = "convolve images with a separable mask: Gaussian, box, Sobel",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("blur, five taps", "Sobel: vertical edges", "mean of seven along x"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.npy", ""),
     .n_params = N_PARAMS,
     FC_PICTURES_ONLY,
     .params = params,

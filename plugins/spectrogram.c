@@ -148,11 +148,12 @@ static const fc_operator spectrogram_operator = {
         "next one's too; a row the largest of its frequencies. A sine of full scale has 0 dB. The whole "
         "sound is read into memory.",
     .examples =
-        FC_TEXTS("spectrogram  # sound to image: draw level over time and frequency",
-                 "spectrogram:mel:colors=ink  # sound to image: mel scale, for paper",
-                 "spectrogram:width=10:height=8:axes=no:fft=128",
+        FC_TEXTS("spectrogram:width=10:height=8:axes=no:fft=128",
                  "spectrogram:mel:width=12:height=9:axes=no:colors=ink:fft=256",
                  "spectrogram:log:width=8:height=12:axes=no:colors=heat:range=80:window=kaiser:fft=512"),
+    .example_docs = FC_TEXTS("small, without axes", "mel scale, dark on light", "logarithmic, warm colours"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.png", "-i in.wav ... -o out.png", "-i in.wav ... -o out.png"),
     .kinds = FC_KIND_BIT(FC_AUDIO),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPE_BIT(FC_U8),

@@ -201,12 +201,7 @@ static const fc_param *const params[N_PARAMS] = {
             FC_CHOICE(SUMSQ, "sumsq", "the sum of squares; for integer sound in squared codes"))),
 };
 
-static const char *const examples[] = {"stats  # measure level and range",
-                                       "stats:min,max,mean  # image: range and mean",
-                                       "stats",
-                                       "stats:peak,rms",
-                                       "stats:stat=count,nan,inf",
-                                       NULL};
+static const char *const examples[] = {"stats", "stats:peak,rms", "stats:stat=count,nan,inf", NULL};
 
 static const fc_operator stats_operator = {
     .size = sizeof(fc_operator),
@@ -229,6 +224,7 @@ static const fc_operator stats_operator = {
         "or "
         "device, to the bit.",
     .examples = examples,
+    .example_docs = FC_TEXTS("measure everything", "peak and RMS alone", "look for NaN"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

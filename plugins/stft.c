@@ -151,9 +151,9 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
 };
 
-static const char *const examples[] = {
-    "stft:1024:hop=256:out=db  # sound to array: spectrogram as numbers", "stft:64:hop=16:out=mag",
-    "stft:frame=100:fft=128:window=kaiser:out=db,re", "stft:32:center=no:scale=spectrum", NULL};
+static const char *const examples[] = {"stft:64:hop=16:out=mag",
+                                       "stft:frame=100:fft=128:window=kaiser:out=db,re",
+                                       "stft:32:center=no:scale=spectrum", NULL};
 
 static const char doc[] =
     "Cuts a sound into frames that overlap, multiplies each by a window and takes its Fourier transform.\n\n"
@@ -178,6 +178,9 @@ static const fc_operator stft = {
     .summary = "short-time Fourier transform: spectra of overlapping frames",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("magnitudes of frames", "decibels and real part", "scaled as a spectrum"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

@@ -47,9 +47,10 @@ static const fc_operator threshold_operator = {
            "threshold does: equal to the level is not above it. Channels are compared one by one; gray ahead "
            "of it makes one of them.\n\n"
            "NaN is not above any level.",
-    .examples = FC_TEXTS("threshold:128  # white above 128, else black", "threshold:128",
-                         "threshold:100:type=inverse:high=1", "threshold:90:type=truncate",
+    .examples = FC_TEXTS("threshold:128", "threshold:100:type=inverse:high=1", "threshold:90:type=truncate",
                          "threshold:90:type=above", "threshold:90:type=below"),
+    .example_docs = FC_TEXTS("white above 128", "1 below 100, else 0", "cut off at 90", "keep what is above",
+                             "keep what is below"),
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "level", "The level.", NULL, NULL,
                        FC_FLOAT_BETWEEN(-1e30, 1e30)),

@@ -129,12 +129,11 @@ static const fc_operator tone_operator = {
            "wave is not band-limited: its harmonics above half the rate fold back. At sample 0 a sine begins "
            "at 0 and "
            "rises.",
-    .examples =
-        FC_TEXTS("tone:sine:freq=440:length=48000:level=-20dB  # one second of 440 Hz",
-                 "tone:sweep:freq=20:to=20k:length=240000:level=-6dB  # sweep for measuring",
-                 "tone:noise:length=48000  # one second of white noise", "tone:sine:freq=1000:length=300",
-                 "tone:sweep:freq=20:to=8000:length=500:channels=2", "tone:noise:length=200:seed=3:level=0.5",
-                 "tone:square:freq=100:length=400", "tone:silence:length=100"),
+    .examples = FC_TEXTS("tone:sine:freq=1000:length=300", "tone:sweep:freq=20:to=8000:length=500:channels=2",
+                         "tone:noise:length=200:seed=3:level=0.5", "tone:square:freq=100:length=400",
+                         "tone:silence:length=100"),
+    .example_docs =
+        FC_TEXTS("sine of 1 kHz", "rising sweep, stereo", "white noise", "square wave", "silence"),
     .kinds = FC_KIND_BIT(FC_AUDIO),
     .dtypes_out = FC_DTYPES_ALL,
     .n_params = N_PARAMS,

@@ -72,8 +72,8 @@ static const fc_operator trim_operator = {
            "    trim:48000:length=250ms\n\n"
            "Samples are copied as they are. A range that reaches beyond the end is an error, so that the "
            "output is never shorter than requested. Stages before it compute only what is kept.",
-    .examples = FC_TEXTS("trim:0.5s:length=1s  # keep one second", "trim:1s  # drop the first second",
-                         "trim:5", "trim:from=3:to=20", "trim:1ms:length=8"),
+    .examples = FC_TEXTS("trim:5", "trim:from=3:to=20", "trim:1ms:length=8"),
+    .example_docs = FC_TEXTS("without the first five", "samples 3 to 20", "8 samples after 1 ms"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_INT_PARAM(FC_PARAM_MAIN, "from", "The first sample that is kept, counted from 0.", "samples", "0",

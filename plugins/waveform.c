@@ -68,9 +68,10 @@ static const fc_operator waveform_operator = {
            "The whole sound is read into memory. The scale of levels is linear; the one of time is in "
            "seconds, or "
            "minutes and hours.",
-    .examples =
-        FC_TEXTS("waveform  # sound to image: draw samples over time", "waveform:width=16:height=8:axes=no",
-                 "waveform:width=9:height=11:axes=no:top=-6dB:dark=yes"),
+    .examples = FC_TEXTS("waveform:width=16:height=8:axes=no",
+                         "waveform:width=9:height=11:axes=no:top=-6dB:dark=yes"),
+    .example_docs = FC_TEXTS("small, without axes", "dark, top at -6 dB"),
+    .example_commands = FC_TEXTS("-i in.wav ... -o out.png", "-i in.wav ... -o out.png"),
     .kinds = FC_KIND_BIT(FC_AUDIO),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPE_BIT(FC_U8),

@@ -210,8 +210,6 @@ static const fc_param *const params[N_PARAMS] = {
 };
 
 static const char *const examples[] = {
-    "winstat:15  # moving average",
-    "winstat:window=15:stat=std  # image: local deviation",
     "winstat:15",
     "winstat:window=15:stat=sum,sumsq",
     "winstat:window=480:stat=rms:border=shrink",
@@ -247,6 +245,9 @@ static const fc_operator winstat_operator = {
         "minimum "
         "and maximum of its window.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("mean of 15", "sums and squares", "level of 10 ms", "lowest and highest of four"),
+    .example_commands = FC_TEXTS("", "-i in.wav ... -o out.npy", "", ""),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -24,9 +24,17 @@ gint64 fc_scale_ceil(gint64 a, gint64 num, gint64 den) {
   return quotient + (product % den > 0);
 }
 
-static gint64 modulo(gint64 a, gint64 n) {
+gint64 fc_modulo(gint64 a, gint64 n) {
   gint64 r = a % n;
   return r < 0 ? r + n : r;
+}
+
+gint64 fc_common_divisor(gint64 a, gint64 b) {
+  while (b) {
+    gint64 rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
 }
 
 gint64 fc_border_map(int border, gint64 p, gint64 extent) {
@@ -35,15 +43,15 @@ gint64 fc_border_map(int border, gint64 p, gint64 extent) {
   switch (border) {
   case FC_BORDER_REPLICATE: return p < 0 ? 0 : extent - 1;
   case FC_BORDER_REFLECT: {
-    gint64 q = modulo(p, 2 * extent);
+    gint64 q = fc_modulo(p, 2 * extent);
     return q < extent ? q : 2 * extent - 1 - q;
   }
   case FC_BORDER_REFLECT101: {
     if (extent == 1) return 0;
-    gint64 q = modulo(p, 2 * extent - 2);
+    gint64 q = fc_modulo(p, 2 * extent - 2);
     return q < extent ? q : 2 * extent - 2 - q;
   }
-  case FC_BORDER_WRAP: return modulo(p, extent);
+  case FC_BORDER_WRAP: return fc_modulo(p, extent);
   default: return -1;
   }
 }

@@ -52,6 +52,10 @@ fc_range fc_range_hull(fc_range a, fc_range b);
 gint64 fc_scale_floor(gint64 a, gint64 num, gint64 den);
 gint64 fc_scale_ceil(gint64 a, gint64 num, gint64 den);
 
+/* a mod n, from 0 to n - 1; the greatest common divisor. */
+gint64 fc_modulo(gint64 a, gint64 n);
+gint64 fc_common_divisor(gint64 a, gint64 b);
+
 /*
  * Where position p of a signal of `extent` elements comes from: itself inside, its
  * image under the border outside, -1 for a border without an image (zero, constant,

@@ -58,7 +58,7 @@ struct fc_chain {
   fc_context *context;
   guint n;
   fc_stage *stages;
-  /* Runs that are kept ready, in run/ready.h; the one used last at the end. */
+  /* Runs that are kept ready, in api/ready.h; the one used last at the end. */
   GPtrArray *ready;
   GPtrArray *workers; /* instances of it, with what they have prepared and keep ready, for batches */
 };

@@ -64,13 +64,13 @@ struct fc_sink {
   /* NULL, or: bytes that are free where the output goes; negative where that says nothing (a pipe). */
   double (*room)(const fc_sink *sink);
 
-  /* Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
+  /* May be NULL. Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
   gboolean (*begin)(fc_sink *sink, const fc_format *format, GError **error);
 
   /* Takes the next stretch, in host memory, any strides, of the format's element type. */
   gboolean (*write)(fc_sink *sink, const fc_view *from, GError **error);
 
-  /* Completes and checks everything written, and puts the output in place. */
+  /* May be NULL. Completes and checks everything written, and puts the output in place. */
   gboolean (*commit)(fc_sink *sink, GError **error);
 
   /* Frees the struct; without a successful commit, leaves no trace on disk. */

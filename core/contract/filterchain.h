@@ -333,6 +333,9 @@ typedef struct fc_batch fc_batch;
 
 /* Whether that is a batch, rather than one file for fc_chain_run_file. */
 FC_API gboolean fc_batch_is(const fc_batch_spec *spec);
+/* Whether a format is "tar" or "tar:FORMAT": with the output "-" an archive of all outputs, of that format.
+ */
+FC_API gboolean fc_batch_is_tar_format(const char *format);
 /* Lists the inputs and names the outputs; FC_INVALID where two would be one file, or one would replace
  * another's input. Touches nothing. `chain` and what `options` point at must outlive it. */
 FC_API fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_options *options,

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
 static const fc_reach no_reach = {0, 0, 1, 1, 1};
 
 static const char *kind_name(int kind) {
@@ -148,7 +147,7 @@ static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *
   const fc_plan_stage *ps = &plan->stages[s];
   *out = plan->links[s];
   out->dtype = desired_dtype(plan, s, wanted);
-  if (out->dtype != plan->links[s].dtype) out->bits = bits_of[out->dtype];
+  if (out->dtype != plan->links[s].dtype) out->bits = fc_dtype_bits(out->dtype);
   if (plan->stored && !out->stored && delivers(plan, s))
     out->stored = plan->stored, out->bits = plan->stored_bits;
   if (ps->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH)) return;
@@ -272,7 +271,7 @@ static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **e
       ss->name = query->side_names ? query->side_names[side] : "a further input";
       ss->source = ss->format = *query->sides[side];
       ss->format.dtype = loadable(plan, stage->op, ss->source.dtype);
-      if (ss->format.dtype != ss->source.dtype) ss->format.bits = bits_of[ss->format.dtype];
+      if (ss->format.dtype != ss->source.dtype) ss->format.bits = fc_dtype_bits(ss->format.dtype);
     }
   }
   if (!query->in && (plan->n == 0 || !plan->stages[0].generator))
@@ -299,7 +298,7 @@ static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
       if (to != plan->links[s].dtype) {
         insert_cast(plan, s);
         if (!negotiate_stage(plan, s, to, error)) return FALSE;
-        plan->links[s + 1].bits = bits_of[to];
+        plan->links[s + 1].bits = fc_dtype_bits(to);
         s++;
       }
     }

@@ -115,6 +115,8 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
       /* Made is what the signal has; what is looked at may stick out on the other side. */
       gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
       held += MAX(most - made, 0);
+      /* Of what is looked at less may be within the signal than `made` allows for. */
+      if (more > made) held = MAX(held, (end >= 0 ? MIN(more, end) : more) + out);
       made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
     }
     if (l == link) break;
@@ -306,23 +308,16 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 /* No common multiple of blocks beyond this is kept to. */
 #define MULTIPLE_MOST ((gint64)1 << 26)
 
-static gint64 common_divisor(gint64 a, gint64 b) {
-  while (b) {
-    gint64 rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
 /* What a chunk must be a multiple of, so that stages without a halo compute no block twice. */
 static gint64 find_multiple(const fc_plan *plan) {
   gint64 multiple = 1, num = 1, den = 1;
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     /* An element of the last link is num/den of this stage's output. */
-    gint64 divisor = common_divisor(num, den);
+    gint64 divisor = fc_common_divisor(num, den);
     num /= divisor, den /= divisor;
-    gint64 align = r->align / common_divisor(r->align, num) * den, common = common_divisor(multiple, align);
+    gint64 align = r->align / fc_common_divisor(r->align, num) * den,
+           common = fc_common_divisor(multiple, align);
     if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
       multiple = MAX(multiple, align); /* halves of blocks must do */
     else

@@ -176,7 +176,12 @@ static const fc_operator *copy_operator(copy *c, const fc_operator *from, GError
   if (op->flags & FC_OP_PASSTHROUGH) op->flags |= FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING;
   if (op->extension) op->extension = ask_extension;
   op->examples = copy_texts(c, op->examples, "examples", error);
-  return op->examples && copy_params(c, op, error) && copy_backends(c, op, error) ? op : NULL;
+  op->example_docs = copy_texts(c, op->example_docs, "example_docs", error);
+  op->example_commands = copy_texts(c, op->example_commands, "example_commands", error);
+  return op->examples && op->example_docs && op->example_commands && copy_params(c, op, error) &&
+                 copy_backends(c, op, error)
+             ? op
+             : NULL;
 }
 
 /* ---- checking ---------------------------------------------------------- */
@@ -381,11 +386,26 @@ static gboolean check_behaviour(const fc_operator *op, GError **error) {
   return TRUE;
 }
 
+/* Texts beside the examples, one each, or none. */
+static gboolean check_beside(const fc_operator *op, const char *const *texts, const char *what,
+                             GError **error) {
+  const guint n = list_length((const void *const *)texts),
+              wanted = list_length((const void *const *)op->examples);
+  for (guint i = 0; i < n; i++)
+    if (!check_text(texts[i], FALSE, what, error)) return FALSE;
+  return n == 0 || n == wanted
+             ? TRUE
+             : fc_fail(error, FC_INVALID, "%u texts in %s for %u examples", n, what, wanted);
+}
+
 static gboolean check_operator(const fc_operator *op, GError **error) {
   if (!check_text(op->summary, TRUE, "summary", error) || !check_text(op->doc, FALSE, "doc", error))
     return FALSE;
   for (guint i = 0; op->examples[i]; i++)
     if (!check_text(op->examples[i], TRUE, "example", error)) return FALSE;
+  if (!check_beside(op, op->example_docs, "example_docs", error) ||
+      !check_beside(op, op->example_commands, "example_commands", error))
+    return FALSE;
   return check_behaviour(op, error) && check_backends(op, error) && check_params(op, error);
 }
 

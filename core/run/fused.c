@@ -62,14 +62,9 @@ void fc_fused_passed(fc_fused *f, gint64 elements) {
 
 /* A link as chunks of ordinary length have it, without memory. */
 static fc_view view_of_link(const fc_plan *plan, guint link) {
-  fc_buffer b = {0};
   gint64 capacity[FC_AXES];
-  fc_range all[FC_AXES];
   fc_plan_capacity(plan, link, capacity);
-  fc_buffer_layout(&b, &plan->links[link], capacity);
-  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, capacity[a]};
-  fc_buffer_hold(&b, all, 0);
-  return fc_buffer_view(&b, all, &plan->links[link]);
+  return fc_shaped_view(&plan->links[link], capacity);
 }
 
 /* Bytes that fusing saves in all; FC_UNKNOWN of a stream. */

@@ -510,7 +510,7 @@ static gboolean begin_sink(fc_run *r, GError **error) {
   /* Until the end is known, any extent that the chain tells is an upper bound. */
   if (r->ends->source && r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
   sink->unrelated = !fc_plan_lead(r->plan, &sink->lead);
-  return sink->begin(sink, &format, error);
+  return !sink->begin || sink->begin(sink, &format, error);
 }
 
 static gboolean init_feeds(fc_run *r, GError **error) {

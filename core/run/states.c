@@ -44,16 +44,6 @@ gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, doubl
 
 /* ---- scratch ------------------------------------------------------------------ */
 
-/* A view without memory. */
-static fc_view shaped(const fc_format *f, const gint64 shape[FC_AXES]) {
-  fc_buffer b = {0};
-  fc_range all[FC_AXES];
-  fc_buffer_layout(&b, f, shape);
-  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, shape[a]};
-  fc_buffer_hold(&b, all, 0);
-  return fc_buffer_view(&b, all, f);
-}
-
 static void input_shape(const fc_reach reach[FC_AXES], const fc_format *in, const gint64 out[FC_AXES],
                         gint64 shape[FC_AXES]) {
   for (int a = 0; a < FC_AXES; a++)
@@ -71,7 +61,7 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
     const fc_plan_side *side = &plan->sides[ps->side + k];
     gint64 shape[FC_AXES];
     input_shape(side->reach, &side->format, out->shape, shape);
-    sides[k] = shaped(&side->format, shape);
+    sides[k] = fc_shaped_view(&side->format, shape);
     ins[1 + k] = &sides[k];
   }
   fc_job job = {.size = sizeof job,
@@ -94,7 +84,7 @@ static gsize largest_scratch(const fc_plan *plan, guint s, const fc_state *state
     out[axis] = MIN(state->tile, MAX(out[axis], 1));
   }
   input_shape(plan->stages[s].reach, &plan->links[s], out, in);
-  fc_view in_view = shaped(&plan->links[s], in), out_view = shaped(&plan->links[s + 1], out);
+  fc_view in_view = fc_shaped_view(&plan->links[s], in), out_view = fc_shaped_view(&plan->links[s + 1], out);
   return fc_state_scratch(plan, s, state, &in_view, &out_view);
 }
 

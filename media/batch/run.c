@@ -82,6 +82,7 @@ static char *record_path(const fc_batch *b) {
 /* Files that are named one by one leave no trace beside their outputs, unless it is asked for. */
 static gboolean wants_record(const fc_batch *b) {
   if (b->target != FC_TO_FILES && b->target != FC_TO_SHARDS) return FALSE;
+  if (strcmp(b->pattern, "-") == 0) return FALSE;
   return b->spec.resume || b->spec.parts || b->inputs.searched || b->archives || b->target == FC_TO_SHARDS;
 }
 
@@ -123,7 +124,7 @@ static gboolean open_collect(fc_batch *b, gint64 *failed, GError **error) {
       (b->options.no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (b->options.sync ? FC_OUTPUT_SYNC : 0);
   if (b->target == FC_TO_ARRAY) b->collect = fc_collect_array(b->pattern, flags);
   if (b->target != FC_TO_SHARDS) return TRUE;
-  if (!find_shards(b, failed, error)) return FALSE;
+  if (b->record && !find_shards(b, failed, error)) return FALSE;
   b->collect = fc_collect_shards(b->pattern, flags, s->part, MAX(s->parts, 1), s->shard_items, s->shard_bytes,
                                  b->record);
   return TRUE;

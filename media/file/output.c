@@ -324,16 +324,6 @@ gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, 
   return fc_output_write(output, (const char *)from + over, size - over, error);
 }
 
-gboolean fc_output_cut(fc_output *output, gint64 size, GError **error) {
-  g_assert(fc_output_seekable(output));
-  if (!flush(output, error)) return FALSE;
-  if (size >= output->written) return TRUE;
-  if (ftruncate(output->fd, size) != 0 || lseek(output->fd, size, SEEK_SET) < 0)
-    return fail_write(output, error);
-  output->written = size;
-  return TRUE;
-}
-
 gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size) {
   if (!flush(output, NULL)) return -1;
   return pread(output->fd, to, size, offset);

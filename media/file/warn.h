@@ -21,10 +21,6 @@ void fc_media_note(const fc_media_options *options, const char *format, ...) G_G
  * more". */
 void fc_media_add_word(GString *words, const char *word);
 
-/* Warns that the words of `lost`, if any, are not in the output `name` of a format called `title`. */
-void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
-                        const GString *lost);
-
 G_END_DECLS
 
 #endif

@@ -81,7 +81,7 @@ def main(build, source, *options):
     failed = 0
     for name in LIBRARIES:
         library = sorted(glob.glob(os.path.join(build, name + ".so.*.*")))[0]
-        held = os.path.join(folder, os.path.basename(name) + ".abi.gz")
+        held = os.path.join(folder, os.path.basename(name).replace("-", "_") + ".abi.gz")
         with tempfile.TemporaryDirectory() as scratch:
             if "--write" in options:
                 assert has_types(library), "no debugging information: meson setup --buildtype=debugoptimized"

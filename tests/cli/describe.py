@@ -5,6 +5,7 @@ written here; what there is comes from `list --json`."""
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -53,6 +54,23 @@ class Inspect(harness.Case):
             self.assertTrue(op["plugin"]["license"] and op["plugin"]["version"], op["name"])
             for param in op["params"]:
                 self.assertTrue(param["doc"], f"{op['name']}: {param['name']}")
+
+    def test_examples_run_as_they_are_printed(self):
+        harness.write_wav(self.path("in.wav"), [s // 4 for s in harness.tone(20000, 2)], channels=2, rate=48000)
+        harness.write_png(self.path("in.png"), [[80 + x + y + 20 * c for x in range(48) for c in range(3)] for y in range(40)], 3)
+        shutil.copy(self.path("in.wav"), self.path("other.wav"))
+        for end in ("png", "wav"):
+            shutil.copy(self.path("in." + end), self.path("reference." + end))
+        for op in OPERATORS:
+            printed = self.succeed("inspect", op["name"]).split("\nEXAMPLES\n")[1].split("\n\n")[0].splitlines()
+            words, lines = printed[::2], printed[1::2]
+            for word, line in zip(words, lines, strict=True):
+                self.assertRegex(word, r"\A    # \S+( \S+){0,5}\Z", op["name"])
+                command = shlex.split(line)
+                self.assertEqual(command[0], "filterchain")
+                with self.subTest(line):
+                    done = self.run_command(*command[1:])
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_channels_count_from_0(self):
         for op in OPERATORS:

@@ -151,6 +151,19 @@ class Normalize(Case):
             self.assertEqual(done.returncode, 0 if fits else 2, done.stderr)
             self.assertEqual(b"name a file" in done.stderr, not fits)
 
+    def test_output_is_looked_at_first(self):
+        """What is wrong with the output is said before the pass that measures, which fails here."""
+        self.succeed("-i", "in.wav", "-o", "in.flac:dtype=i16")
+        damaged = bytearray(self.read("in.flac"))
+        damaged[len(damaged) * 3 // 4] ^= 0xff
+        with open(self.path("in.flac"), "wb") as file:
+            file.write(damaged)
+        self.succeed("-i", "in.wav", "-o", "out.wav")
+        words = ("-i", "in.flac", "-p", "loudnorm:-20", "-o", "out.wav")
+        self.assertIn("in.flac: ", self.fails(1, *words))
+        self.assertIn("out.wav: exists already", self.fails(1, *words, "-n"))
+        self.assertIn("no folder", self.fails(1, *words[:-1], "none/out.wav"))
+
     def test_says_and_refuses(self):
         self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run"))
         plan = json.loads(self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run", "--json"))
@@ -279,6 +292,43 @@ class Plot(Case):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
+
+
+class HistogramPlot(Case):
+    def bars(self, name):
+        """Of each panel the heights of its bars, in pixels."""
+        panels = re.findall(r'fill="#1f5fb4" d="M[^L]*(L[^"]*)L[^L"]*Z"', self.read(name).decode())
+        floors = [float(y) for y in re.findall(r'fill="#1f5fb4" d="M[0-9.]+ ([0-9.]+)L', self.read(name).decode())]
+        return [[floor - float(point.split()[1]) for point in panel.split("L")[1::2]] for panel, floor in zip(panels, floors)]
+
+    def test_with_stats(self):
+        """Bars are as high as parts of the samples, which are counted here; nothing more is told than without."""
+        harness.write_png(self.path("in.png"), [[10, 10, 20, 30] * 3, [10, 10, 30, 40] * 3], 1)
+        plain = self.succeed("-i", "in.png", "-p", "stats")
+        self.assertEqual(self.succeed("-i", "in.png", "-p", "stats", "--plot", "h.svg", "--report", "r.json"), plain)
+        self.assertNotIn(b"bin", self.read("r.json"))
+        (bars,) = self.bars("h.svg")
+        self.assertEqual(len(bars), 256)
+        filled = {code: height for code, height in enumerate(bars) if height > 0}
+        self.assertEqual(sorted(filled), [10, 20, 30, 40])
+        for code, part in ((10, 4), (20, 1), (30, 2), (40, 1)):
+            self.assertAlmostEqual(filled[code] / filled[10], part / 4, places=3)
+
+    def test_of_what_comes_out(self):
+        """Behind all stages, a panel a channel; of a stage of one's own its bins."""
+        self.succeed("-p", "tone:square:level=0.5:length=1000:channels=2", "-p", "gain:0.5", "--plot", "h.svg", "-o", "out.wav")
+        panels = self.bars("h.svg")
+        self.assertEqual([[i for i, height in enumerate(bars) if height > 0] for bars in panels], [[96, 160], [96, 160]])
+        self.succeed("-i", "out.wav", "-p", "histogram:4", "-p", "gain:0", "--plot", "h.svg", "-o", "zero.wav", "-q")
+        self.assertEqual([[i for i, height in enumerate(bars) if height > 0] for bars in self.bars("h.svg")], [[1, 2], [1, 2]])
+
+    def test_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        harness.write_wav(self.path("b.wav"), harness.tone(100))
+        for arguments, what in ((["-i", "in.wav", "--plot", "-"], "name a file"), (["-i", "in.wav", "--plot", "in.wav"], "would overwrite in.wav"),
+                                (["-i", "in.wav", "b.wav", "-o", "out/", "--plot", "h.svg"], "give one input"),
+                                (["-i", "in.wav", "--plot", "h.svg", "--report", "h.svg"], "would both write h.svg")):
+            self.assertIn(what, self.fails(2, *arguments))
 
 
 class Live(Case):

@@ -11,7 +11,7 @@
 
 enum { SIDE = 64, CHANNELS = 3, CALLS = 3000, OVERHEAD_US = 20 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(FC_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! bend - sound bent smoothly into -1..1: v / (1 + |v|), v = drive x. An operator against bindings made of plugin.h.
 use fc::*;
-use std::{mem::size_of, os::raw::{c_char, c_void}, ptr::null};
+use std::{mem::{size_of, transmute}, os::raw::{c_char, c_void}, ptr::null};
 #[allow(dead_code, non_camel_case_types, non_upper_case_globals, non_snake_case)]
 mod fc { include!(concat!(env!("OUT_DIR"), "/fc.rs")); }
 
 struct Constant<T>(T); // descriptors are constant data that point at each other
 unsafe impl<T> Sync for Constant<T> {}
 macro_rules! text { ($s:expr) => { concat!($s, "\0").as_ptr().cast::<c_char>() }; }
+macro_rules! zero { ($t:ty) => { unsafe { transmute::<[u8; size_of::<$t>()], $t>([0; size_of::<$t>()]) } }; }
 macro_rules! size { ($t:ty) => { size_of::<$t>() as u32 }; }
 const PIECE: usize = 1024;
 
@@ -35,18 +36,16 @@ unsafe extern "C" fn process(host: *const fc_host, state: *const c_void, job: *c
 }
 
 static DRIVE: Constant<fc_param> = Constant(fc_param { size: size!(fc_param), type_: FC_FLOAT as i32, flags: FC_PARAM_MAIN,
-    max_count: 0, name: text!("drive"), doc: text!("Gain ahead of the bend."), unit: null(), preset: text!("2"),
-    limits: null(), choices: null(), aliases: null(), deprecated: null() });
-static CPU: Constant<fc_backend> = Constant(fc_backend { size: size!(fc_backend), flags: 0, device_kind: FC_KIND_HOST,
-    reserved: 0, probe: None, prepare: None, release: None, scratch: None, process: Some(process) });
+    name: text!("drive"), doc: text!("Gain ahead of the bend."), preset: text!("2"), ..zero!(fc_param) });
+static CPU: Constant<fc_backend> = Constant(fc_backend { size: size!(fc_backend), device_kind: FC_KIND_HOST,
+    process: Some(process), ..zero!(fc_backend) });
 static PARAMS: Constant<[*const fc_param; 1]> = Constant([&DRIVE.0]);
 static BACKENDS: Constant<[*const fc_backend; 2]> = Constant([&CPU.0, null()]);
 static EXAMPLES: Constant<[*const c_char; 2]> = Constant([text!("bend:4"), null()]);
 static BEND: Constant<fc_operator> = Constant(fc_operator { size: size!(fc_operator), flags: FC_OP_KEEPS_MEANING,
     name: text!("bend"), summary: text!("bend loud sound into full scale"), doc: text!("v / (1 + |v|), v = drive x."),
-    examples: &EXAMPLES.0[0], n_params: 1, kinds: 1 << FC_AUDIO, dtypes_in: 63, dtypes_out: 63, params: &PARAMS.0[0],
-    create: Some(create), destroy: None, negotiate: None, backends: &BACKENDS.0[0], reset: None, collect: None,
-    report: None, reference: null(), extension: None });
+    examples: &EXAMPLES.0[0], kinds: 1 << FC_AUDIO, dtypes_in: 63, dtypes_out: 63, n_params: 1, params: &PARAMS.0[0],
+    create: Some(create), backends: &BACKENDS.0[0], ..zero!(fc_operator) });
 static OPERATORS: Constant<[*const fc_operator; 1]> = Constant([&BEND.0]);
 static PLUGIN: Constant<fc_plugin> = Constant(fc_plugin { size: size!(fc_plugin), abi: FC_PLUGIN_ABI, n_operators: 1,
     id: text!("org.example.bend"), version: text!("1.0"), author: text!("you"), license: text!("MIT"),

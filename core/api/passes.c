@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* passes.c - see passes.h. */
-#include "core/run/passes.h"
+#include "core/api/passes.h"
 
 #include "core/base/error.h"
 

@@ -4,12 +4,12 @@
  * what they made is told of, and put in place, in order. One worker at a time fetches the next file, without
  * the lock: it may come through a pipe.
  */
-#include "core/run/batch.h"
+#include "core/api/batch.h"
 
 #include "core/base/error.h"
 #include "core/base/patience.h"
 #include "core/base/pool.h"
-#include "core/run/ends.h"
+#include "core/api/ends.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clipped.c - see clipped.h. One comparison for each value, on one thread. */
-#include "core/run/clipped.h"
+#include "core/api/clipped.h"
 
 #include <math.h>
 

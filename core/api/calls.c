@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.c - the public ways to run a chain: on files, on host memory, on device memory.
+ * calls.c - the public ways to run a chain: on files, on host memory, on device memory.
  *
  * All make a plan, or find a run that is kept ready for the same question, and hand it to the executor; what
  * differs is where samples come from and go to.
  */
 #include "core/base/error.h"
-#include "core/run/clipped.h"
-#include "core/run/ends.h"
+#include "core/api/clipped.h"
+#include "core/api/ends.h"
 #include "core/run/memory.h"
-#include "core/run/passes.h"
-#include "core/run/ready.h"
+#include "core/api/passes.h"
+#include "core/api/ready.h"
 #include "core/run/states.h"
 #include "core/run/result.h"
 
@@ -55,10 +55,8 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
 }
 
 typedef struct attempt {
-  const char *input, *output; /* files, */
-  GBytes *content;            /* or what one holds, */
-  const fc_view *in, *out;    /* or views */
-  fc_opened *opened;          /* or what has been opened for a load */
+  fc_between between;
+  fc_opened *opened; /* ... which has been opened already; else NULL */
   fc_chain *chain;
   const fc_ends *ends;
   const fc_options *options;
@@ -134,16 +132,27 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   return ok;
 }
 
-static gboolean run_file_once(attempt *a, GError **error) {
+/* What has been read of a pipe, or written to one, cannot be had again: then the failure stands. */
+static void check_again(attempt *a, const fc_opened *opened, GError **error) {
+  const char *once = opened && opened->once                           ? opened->once
+                     : opened && opened->sink && opened->sink->direct ? opened->sink->name
+                                                                      : NULL;
+  if (!a->again || !once) return;
+  a->again = FALSE;
+  g_prefix_error(error, "%s cannot be had twice, so the CPU does not take over: ", once);
+}
+
+static gboolean run_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
   fc_starting *starting = start_device(a->chain, o);
-  fc_opened *opened = fc_opened_files(a->chain, a->input, a->output, o, error);
+  fc_opened *opened =
+      a->opened ? g_steal_pointer(&a->opened) : fc_opened_new(a->chain, &a->between, o, error);
   gboolean ok = opened && run_opened(a, opened, error);
   fc_sink *sink = opened ? opened->sink : NULL;
   /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
-  ok = ok && fc_trace_write(a->trace, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && (o->in_bytes || g_strcmp0(a->input, "-") != 0) && !(sink && sink->direct);
+  ok = ok && fc_trace_write(a->trace, error) && (!sink || !sink->commit || sink->commit(sink, error));
+  if (!ok) check_again(a, opened, error);
   fc_opened_free(opened);
   fc_trace_free(a->trace);
   if (starting) a->chain->context->driver->start_wait(starting);
@@ -156,7 +165,8 @@ static gboolean run_file_once(attempt *a, GError **error) {
 
 /* How much of the output: the chain once more, into a sink that counts. NULL: that cannot be told. */
 static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
-  const gboolean again = a->options->in_bytes || !a->input || g_file_test(a->input, G_FILE_TEST_IS_REGULAR);
+  const gboolean again =
+      a->options->in_bytes || !a->between.input || g_file_test(a->between.input, G_FILE_TEST_IS_REGULAR);
   if (!a->options->count_clipped || !clipped->last || !again || a->options->followers ||
       a->result->seconds > COUNT_WITHIN || fc_passes_count(a->chain))
     return NULL;
@@ -165,7 +175,8 @@ static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
   attempt b = *a;
   o.trace = NULL, o.progress = NULL, o.out_bytes = NULL;
   b.options = &o, b.trace = NULL, b.counting = TRUE, b.result = fc_result_new();
-  fc_opened *opened = fc_opened_load(a->chain, a->input, o.in_bytes, &o, NULL);
+  const fc_between between = {.input = a->between.input, .in = a->between.in, .later = TRUE};
+  fc_opened *opened = fc_opened_new(a->chain, &between, &o, NULL);
   if (opened) opened->sink = fc_clip_sink_new(clipped->kind, clipped->dtype, &count);
   gboolean ok = opened && run_opened(&b, opened, NULL) && count.clipped > 0;
   fc_opened_free(opened);
@@ -176,7 +187,7 @@ static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
 static void warn_clipped(const attempt *a) {
   const fc_clipped *clipped = fc_result_clipped(a->result);
   if (!clipped->stage) return;
-  g_autofree char *counted = a->output ? count_clipped(a, clipped) : NULL;
+  g_autofree char *counted = a->between.output ? count_clipped(a, clipped) : NULL;
   if (!counted)
     counted = g_strdup_printf("some values exceeded the range of %s and were clipped",
                               fc_dtype_name(clipped->dtype));
@@ -213,12 +224,22 @@ static gboolean measure_once(void *data, GError **error) {
   attempt first = *m->a;
   fc_options o = *first.options;
   o.trace = NULL;
-  first.options = &o, first.output = NULL, first.out = NULL, first.result = fc_result_new();
+  first.options = &o, first.opened = NULL, first.result = fc_result_new();
+  first.between.output = NULL, first.between.out = NULL, first.between.later = FALSE;
   gboolean ok = m->once(&first, error);
   m->a->again = first.again;
   m->progress->pass++;
   fc_result_free(first.result);
   return ok;
+}
+
+/* Whether the output can be, before a pass is made that might be in vain. */
+static gboolean check_output(const attempt *a, GError **error) {
+  if (!a->between.output) return TRUE;
+  fc_context *context = a->chain->context;
+  fc_sink *sink = context->media->open_sink(context, a->between.output, a->options, NULL, error);
+  if (sink) sink->free(sink);
+  return sink != NULL;
 }
 
 /* The passes that the chain's stages ask for, and then the run itself. */
@@ -230,7 +251,8 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   if (progress.passes == 1) return once(a, error);
   if (o.progress) o.progress = tell_whole, o.progress_data = &progress;
   a->options = &o;
-  gboolean ok = fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
+  gboolean ok =
+      check_output(a, error) && fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
   fc_passes_measure(a->chain, NULL, NULL, NULL);
   a->options = options;
   return ok;
@@ -248,7 +270,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
                             fc_result **result, GError **error) {
   fc_options o = fc_full_options(options);
   const gint64 start = g_get_monotonic_time();
-  g_autofree char *reason = NULL, *random_name = random_name_of(a->input);
+  g_autofree char *reason = NULL, *random_name = random_name_of(a->between.input);
   if (!o.random_name) o.random_name = random_name;
   GError *why = NULL;
   a->chain = chain, a->options = &o, a->result = fc_result_new();
@@ -277,15 +299,15 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
 
 gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                            fc_result **result, GError **error) {
-  attempt a = {.input = input, .output = output};
+  attempt a = {.between = {.input = input, .output = output}};
   if (result) *result = NULL;
-  return run_attempt(chain, &a, options, run_file_once, input ? input : "the chain", result, error);
+  return run_attempt(chain, &a, options, run_once, input ? input : "the chain", result, error);
 }
 
 char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                             gboolean json, GError **error) {
   fc_options o = fc_full_options(options);
-  fc_opened *opened = fc_opened_files(chain, input, output, &o, error);
+  fc_opened *opened = fc_opened_new(chain, &(fc_between){.input = input, .output = output}, &o, error);
   g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, FALSE, error) : NULL;
   g_autoptr(fc_plan) fit = plan ? fc_plan_fit(plan, error) : NULL;
   char *text = fit ? fc_plan_explain(fit, input ? input : "none", output, json) : NULL;
@@ -332,11 +354,13 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
   load->chain = chain, load->options = fc_full_options(options);
   load->random_name = load->options.random_name ? g_strdup(load->options.random_name) : random_name_of(input);
   load->options.random_name = load->random_name;
-  if (fc_passes_count(chain)) {
-    load->input = g_strdup(input);
-    if (content) load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
-  }
-  load->opened = fc_opened_load(chain, input, content, &load->options, error);
+  load->options.in_bytes = content;
+  load->input = g_strdup(input);
+  load->opened = fc_opened_new(chain, &(fc_between){.input = input, .later = TRUE}, &load->options, error);
+  /* What is measured is read once more. */
+  if (content && fc_passes_count(chain))
+    load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
+  load->options.in_bytes = load->content;
   if (!load->opened || !fc_opened_know_end(load->opened, error)) return NULL;
   load->plan = fc_opened_plan(load->opened, FALSE, error);
   return load->plan ? g_steal_pointer(&load) : NULL;
@@ -349,27 +373,16 @@ fc_loader *fc_chain_load_file(fc_chain *chain, const char *input, const fc_optio
 fc_loader *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes, const fc_options *options,
                                GError **error) {
   g_autoptr(GBytes) borrowed = g_bytes_new_static(content, bytes); /* copied before this returns */
-  return open_load(chain, NULL, borrowed, options, error);
+  return open_load(chain, "memory", borrowed, options, error);
 }
 
 const fc_format *fc_loader_format(const fc_loader *load) {
   return &load->plan->links[load->plan->n];
 }
 
-/* Reads it from another opening, for what the chain measures of it. */
-static gboolean measure_load(attempt *a, GError **error) {
-  fc_opened *opened = fc_opened_load(a->chain, a->input, a->content, a->options, error);
-  gboolean ok = opened && run_opened(a, opened, error);
-  fc_opened_free(opened);
-  return ok;
-}
-
 /* The source is read as it goes: what fails under way is not started over. */
 static gboolean run_load_once(attempt *a, GError **error) {
-  fc_opened *opened = a->opened;
-  if (!a->out) return measure_load(a, error);
-  opened->sink = fc_memory_sink_new(a->out);
-  gboolean ok = run_opened(a, opened, error);
+  gboolean ok = run_once(a, error);
   a->again = FALSE;
   return ok;
 }
@@ -378,20 +391,12 @@ gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, 
   fc_view to;
   if (result) *result = NULL;
   if (!fc_check_view(out, &to, "output", FALSE, error)) return FALSE;
-  if (load->opened->sink) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
+  if (!load->opened) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
   if (!check_shape(load->plan, &to, error)) return FALSE;
-  attempt a = {.input = load->input, .content = load->content, .out = &to, .opened = load->opened};
-  const char *name = load->opened->source ? load->opened->source->name : "the chain";
+  g_autofree char *name = g_strdup(load->opened->source ? load->opened->source->name : "the chain");
+  load->opened->sink = fc_memory_sink_new(&to);
+  attempt a = {.between = {.input = load->input, .out = &to}, .opened = g_steal_pointer(&load->opened)};
   return run_attempt(load->chain, &a, &load->options, run_load_once, name, result, error);
-}
-
-static gboolean run_save_once(attempt *a, GError **error) {
-  fc_opened *opened = fc_opened_save(a->chain, a->in, a->output, a->options, error);
-  fc_sink *sink = opened ? opened->sink : NULL;
-  gboolean ok = opened && run_opened(a, opened, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && !(sink && sink->direct);
-  fc_opened_free(opened);
-  return ok;
 }
 
 gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
@@ -399,8 +404,8 @@ gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *outp
   fc_view from;
   if (result) *result = NULL;
   if (!fc_check_view(in, &from, "input", FALSE, error)) return FALSE;
-  attempt a = {.in = &from, .output = output};
-  return run_attempt(chain, &a, options, run_save_once, "memory", result, error);
+  attempt a = {.between = {.in = &from, .output = output}};
+  return run_attempt(chain, &a, options, run_once, "memory", result, error);
 }
 
 /* ---- memory --------------------------------------------------------------------- */
@@ -478,8 +483,8 @@ static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError 
   if (!ready) return FALSE;
   gboolean began;
   const fc_plan *plan = fc_run_plan(ready);
-  fc_ends ends = {.in = a->in, .out = a->out, .name = "output"};
-  gboolean ok = check_shape(plan, a->out, error);
+  fc_ends ends = {.in = a->between.in, .out = a->between.out, .name = "output"};
+  gboolean ok = check_shape(plan, a->between.out, error);
   fc_result_set_reason(a->result, plan->reason);
   if (ok) {
     ok = fc_run_execute(ready, &ends, a->options, NULL, a->result, &began, error);
@@ -492,25 +497,17 @@ static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError 
   return ok;
 }
 
-/* Reads the view, for what the chain measures of it. */
-static gboolean measure_view(attempt *a, GError **error) {
-  fc_opened *opened = fc_opened_signal(a->chain, a->in, a->options, error);
-  gboolean ok = opened && run_opened(a, opened, error);
-  fc_opened_free(opened);
-  return ok;
-}
-
 static gboolean run_host_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
-  if (!a->out) return measure_view(a, error);
+  if (!a->between.out) return run_once(a, error); /* measured only */
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  g_autoptr(GBytes) key = fc_view_key(a->chain, a->in, a->out->dtype, NULL, o);
+  g_autoptr(GBytes) key = fc_view_key(a->chain, a->between.in, a->between.out->dtype, NULL, o);
   gboolean found = FALSE, ok = run_host_ready(a, key, &found, error);
   if (!found) {
-    fc_opened *opened = fc_opened_views(a->chain, a->in, a->out, o, error);
+    fc_opened *opened = fc_opened_new(a->chain, &a->between, o, error);
     g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
     fc_ends ends;
-    ok = plan && check_shape(plan, a->out, error) && fc_opened_ends(opened, plan, &ends, error);
+    ok = plan && check_shape(plan, a->between.out, error) && fc_opened_ends(opened, plan, &ends, error);
     a->ends = &ends;
     /* Kept are runs of nothing but the views, which the next call may have others of. */
     if (ok) ok = run_plan(a, plan, plan->borrowed && plan->n_sides == 0 ? key : NULL, error);
@@ -527,7 +524,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
   if (result) *result = NULL;
   if (!fc_check_view(in, &from, "input", FALSE, error) || !fc_check_view(out, &to, "output", FALSE, error))
     return FALSE;
-  attempt a = {.in = &from, .out = &to};
+  attempt a = {.between = {.in = &from, .out = &to}};
   return run_attempt(chain, &a, options, run_host_once, "memory", result, error);
 }
 
@@ -536,7 +533,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
 static fc_run *make_device_run(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                const fc_options *o, GError **error) {
   if (!fc_passes_check(chain, 0, FALSE, "a caller's stream", error)) return NULL;
-  fc_opened *opened = fc_opened_views(chain, in, out, o, error);
+  fc_opened *opened = fc_opened_new(chain, &(fc_between){.in = in, .out = out}, o, error);
   g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
   fc_run *run = NULL;
   if (!plan || !check_shape(plan, out, error))
