@@ -102,34 +102,6 @@ static gboolean join_followers(fc_opened *o, GError **error) {
   return o->source != NULL;
 }
 
-<<<<<<< HEAD:core/run/ends.c
-static gboolean open_files(fc_opened *o, const char *input, const char *output, GError **error) {
-  fc_context *context = o->chain->context;
-  if (!output && !measures(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing");
-  if (!input && !generates(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
-  if (input) {
-    o->source = context->media->open_source(context, input, o->options, error);
-    if (!o->source) return FALSE;
-    o->format = o->source->format, o->has_input = TRUE;
-    if (!o->options->in_bytes && !check_again(o, 0, input, o->source, error)) return FALSE;
-  }
-  if (output && !(o->sink = context->media->open_sink(context, output, o->options, o->source, error)))
-    return FALSE;
-  if (input && o->options->followers && o->options->followers[0] && !join_followers(o, error)) return FALSE;
-  return open_sides(o, error);
-}
-
-fc_opened *fc_opened_files(fc_chain *chain, const char *input, const char *output, const fc_options *options,
-                           GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->files = TRUE;
-  return check(o, open_files(o, input, output, error));
-}
-
-=======
->>>>>>> main:core/api/ends.c
 /* What is told of a view by itself, and by the caller. */
 static void format_of_view(const fc_view *view, const fc_options *o, fc_format *format) {
   fc_format_of_view(view, format);
@@ -147,21 +119,6 @@ static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
   return *source != NULL;
 }
 
-<<<<<<< HEAD:core/run/ends.c
-static gboolean open_load(fc_opened *o, const char *input, GBytes *content, GError **error) {
-  const fc_media *media = o->chain->context->media;
-  if (content)
-    o->source = media->open_content(o->chain->context, content, o->options, error);
-  else if (input)
-    o->source = media->open_source(o->chain->context, input, o->options, error);
-  else if (!generates(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
-  else
-    return open_sides(o, error);
-  if (!o->source || (!content && !check_again(o, 0, input, o->source, error))) return FALSE;
-  o->format = o->source->format, o->has_input = TRUE;
-  return open_sides(o, error);
-=======
 static gboolean open_input(fc_opened *o, const fc_between *b, GError **error) {
   o->has_input = b->input || b->in;
   if (!o->has_input)
@@ -181,7 +138,6 @@ static gboolean open_input(fc_opened *o, const fc_between *b, GError **error) {
   if (!o->source) return FALSE;
   o->format = o->source->format;
   return o->options->in_bytes || check_again(o, 0, b->input, o->source, error);
->>>>>>> main:core/api/ends.c
 }
 
 static gboolean open_output(fc_opened *o, const fc_between *b, GError **error) {
