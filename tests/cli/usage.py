@@ -37,7 +37,7 @@ class Help(harness.Case):
             self.skipTest("a build with CUDA")
         sound = os.path.join(harness.SOURCE, "examples", "speech.wav")
         chain = ("-i", sound, "-p", "fir:lowpass=3k:taps=1023", "-o", "out.wav")
-        for text in (self.succeed("--help"), self.succeed(*chain, "--dry-run"), self.run_command(*chain, "-v").stderr):
+        for text in (self.succeed("--help"), self.succeed("bench", "--help"), self.succeed(*chain, "--dry-run"), self.run_command(*chain, "-v").stderr):
             self.assertNotRegex(text if isinstance(text, str) else text.decode(), r"GPU|cuda")
 
 
