@@ -404,7 +404,7 @@ class Live(Case):
                                                         "--dry-run"))
         for stages, latency, what in ((["loudness"], "20ms", "most of it for loudness"),
                                       (["limiter:ahead=0.1"], "0.05s", "most of it for limiter"),
-                                      (["gain:1"], "20", "no time"), (["gain:1"], "-3ms", "no time"),
+                                      (["gain:1"], "20", "not a time"), (["gain:1"], "-3ms", "not a time"),
                                       (["waveform"], "20ms", "all of the sound")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             output = "out.png" if stages == ["waveform"] else "out.wav"
