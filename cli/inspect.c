@@ -302,7 +302,7 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_bool(j, "measures", operator_measures(op));
   json_backends(j, "backends", op);
   json_open(j, "examples", '[');
-  for (const char *const *e = op->examples; e && *e; e++) json_string(j, NULL, *e);
+  for (const char *const *text = op->examples; text && *text; text++) json_string(j, NULL, *text);
   json_close(j, ']');
   json_open(j, "example_docs", '[');
   for (const char *const *e = op->example_docs; e && *e; e++) json_string(j, NULL, *e);

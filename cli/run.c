@@ -309,7 +309,7 @@ static gboolean pair_outputs(work *w, GError **error) {
   if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
   if (joined) return refuse(error, "--concat joins sounds into one output: name the files and one output");
   if (a->trace) return refuse(error, "--trace records a single run: give one input");
-  if (a->plot) return refuse(error, "--plot draws one run: give one input");
+  if (a->plot) return refuse(error, "--plot draws the output of a single run: give one input");
   w->batch = fc_batch_new(w->chain, &w->spec, &w->options, error);
   return w->batch != NULL;
 }

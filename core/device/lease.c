@@ -74,21 +74,26 @@ fc_runner *fc_lease_runner(fc_lease *lease) {
   return lease->runner;
 }
 
+/* Of blocks beyond this much no more is taken than an eighth too much. */
+#define LARGE ((gsize)4 << 20)
+
 /* ---- blocks ------------------------------------------------------------------- */
 
-/* The next size in steps of an eighth. */
+/* The next power of two, so that images of any sizes in any order soon find all they need; of what is large
+ * the next size in steps of an eighth. */
 static gsize round_up(gsize bytes) {
   gsize step = 256;
-  while (step * 8 < bytes) step *= 2;
+  while ((bytes > LARGE ? step * 8 : step) < bytes) step *= 2;
   return MAX((bytes + step - 1) / step * step, 256);
 }
 
-/* The smallest unused block that serves, and is less than half empty. */
+/* The smallest unused block that serves, and is less than half empty where it is large. */
 static block *find_unused(fc_lease *lease, gsize bytes, gboolean host) {
   block *best = NULL;
   for (guint i = 0; i < lease->blocks->len; i++) {
     block *b = &g_array_index(lease->blocks, block, i);
-    if (b->used || b->host != host || b->bytes < bytes || b->bytes / 2 > bytes) continue;
+    if (b->used || b->host != host || b->bytes < bytes || (b->bytes > LARGE && b->bytes / 2 > bytes))
+      continue;
     if (!best || b->bytes < best->bytes) best = b;
   }
   return best;

@@ -86,13 +86,10 @@ static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a
                       fc_chunk_link *out) {
   const fc_plan_stage *ps = &plan->stages[s];
   const gint64 extent = plan->links[s + 1].extent[a];
-  const gboolean cut = a == (int)plan->cut, frame_by_frame = a == FC_AXIS_N && plan->cut == FC_AXIS_Y;
-  const gboolean carries = ps->carry_bytes && a == (int)fc_stream_axis(plan->links[s + 1].kind);
+  const gboolean cut = a == (int)plan->cut;
   if (cut && (ps->measure_bytes || ps->carry_bytes) && !fc_range_empty(want))
     want.lo = MIN(want.lo, covered[s]);
-  /* Along the others a chunk shows it all there is: to state where that is the time, of a signal of another
-   * kind. */
-  if (!cut && !frame_by_frame && (ps->measure_bytes || carries)) want = (fc_range){0, extent};
+  if (fc_plan_shows_all(plan, s, a)) want = (fc_range){0, extent};
   fc_range made = fc_reach_align(&ps->reach[a], want, extent);
   if (cut) out->fresh = made.lo;
   if (!cut || !ps->carry_bytes || fc_range_empty(made)) return made;

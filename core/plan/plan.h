@@ -172,6 +172,10 @@ gint64 fc_plan_side_span(const fc_plan *plan, guint side);
 /* Of these, and of what a block of stage s may have made ahead, how many there can be. */
 gint64 fc_plan_past(const fc_plan *plan, guint s);
 
+/* Does each chunk show stage s all there is of its output on an axis? It measures, or its state goes along
+ * that axis, and the run is cut along another - or it is a signal of another kind than the first, a picture
+ * of sound, whose axes are others. */
+gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis);
 /* The longest stretch of each link, and side, that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
 void fc_plan_side_capacity(const fc_plan *plan, guint side, gint64 capacity[FC_AXES]);
@@ -194,8 +198,8 @@ guint fc_plan_output_root(const fc_plan *plan);
 /* What a chunk is counted in, for so many: "frames", "rows" or "images", or one of them. */
 const char *fc_plan_unit(const fc_plan *plan, gint64 count);
 
-/* How many chunks are held at a time in a workspace (run/workspace.h), and how many workspaces there are. */
-#define FC_SLOTS 3
+/* How many chunks are held at a time in a workspace (run/workspace.h), FC_SLOTS at most, and how many
+ * workspaces there are. */
 guint fc_plan_slots(const fc_plan *plan);
 guint fc_plan_workspaces(const fc_plan *plan);
 

@@ -90,6 +90,15 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
 
 /* ---- capacities ------------------------------------------------------------ */
 
+gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const int kind = plan->links[s + 1].kind;
+  const gboolean state = ps->carry_bytes && axis == (int)fc_stream_axis(kind);
+  const gboolean foreign = (plan->cut == FC_AXIS_X) != (kind == FC_AUDIO);
+  if (axis == FC_AXIS_N && plan->cut == FC_AXIS_Y) return FALSE; /* frames go one by one */
+  return (ps->measure_bytes || state) && (axis != (int)plan->cut || foreign);
+}
+
 /* How much of link `l` its producer makes when `asked` of it is looked at: it works in
  * blocks; one that measures or carries state makes up for what later stages skip, and of the latter's output
  * some of the past is kept. */
@@ -99,7 +108,7 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   gint64 align = ps->reach[axis].align, made = asked;
   if ((ps->measure_bytes || ps->carry_bytes) && cut) made = MAX(made + gap, fc_plan_stretch(plan, l));
   if (ps->carry_bytes && cut) made += fc_plan_past(plan, l - 1);
-  if (ps->measure_bytes && !cut && axis != FC_AXIS_N) made = MAX(made, plan->links[l].extent[axis]);
+  if (fc_plan_shows_all(plan, l - 1, axis)) made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
 }
 
@@ -116,7 +125,8 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
       gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
       held += MAX(most - made, 0);
       /* Of what is looked at less may be within the signal than `made` allows for. */
-      if (more > made) held = MAX(held, (end >= 0 ? MIN(more, end) : more) + out);
+      if (more > made || fc_plan_shows_all(plan, l - 1, axis))
+        held = MAX(held, (end >= 0 ? MIN(more, end) : more) + out);
       made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
     }
     if (l == link) break;

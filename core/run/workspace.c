@@ -427,7 +427,8 @@ static gboolean no_kernel(const call *c, GError **error) {
       c->ps->name);
 }
 
-/* Brings the inputs down, runs on the CPU, and takes the output up again. */
+/* Brings the inputs down, runs on the CPU, and takes the output up again - but that of a stage that only
+ * looks, which is where it was. */
 static gboolean run_off_device(call *c, GError **error) {
   if (fc_plan_stays(c->plan)) return no_kernel(c, error);
   fc_workspace *w = c->work;
@@ -460,8 +461,9 @@ static gboolean run_off_device(call *c, GError **error) {
       return FALSE;
     c->sides[k] = fc_buffer_view(host, link->view, format);
   }
-  c->out = fc_buffer_view(to, what, &formats[1]);
+  c->out = fc_buffer_view(c->ps->passthrough ? from : to, what, &formats[1]);
   if (!run_on_cpu(c, error)) return FALSE;
+  if (c->ps->passthrough) return TRUE;
   start = fc_trace_now(w->trace);
   w->bytes_up += fc_view_bytes(&c->out);
   if (!w->runner->copy(w->runner, &device_out, &c->out, NULL, error) || !w->runner->finish(w->runner, error))

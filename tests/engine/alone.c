@@ -2,7 +2,7 @@
 /*
  * alone.c - see alone.h.
  */
-#include "core/plan/plan.h" /* first: its parameters have names that are types below */
+#include "core/plan/chunk.h" /* first: its parameters have names that are types below */
 
 #include "tests/engine/alone.h"
 
@@ -94,7 +94,8 @@ static gboolean run_operator(walk *w, guint s) {
   return ok;
 }
 
-static fc_plan *plan_of(const graph *g, const built *b, GError **error) {
+/* With a chunk all of a plan, else its formats alone. */
+static fc_plan *plan_of(const graph *g, const built *b, gint64 chunk, GError **error) {
   g_autofree const fc_format **sides = g_new0(const fc_format *, b->n_sides + 1);
   g_autofree fc_format *formats = g_new0(fc_format, b->n_sides + 1);
   for (guint k = 0; k < b->n_sides; k++) {
@@ -103,17 +104,18 @@ static fc_plan *plan_of(const graph *g, const built *b, GError **error) {
   }
   const fc_stage *first = b->chain->n ? &b->chain->stages[0] : NULL;
   fc_options o = FC_OPTIONS_INIT;
-  o.precision = g->precision, o.device = "cpu";
+  o.precision = g->precision, o.device = "cpu", o.chunk = chunk;
   const fc_plan_query query = {.in = first && first->op->flags & FC_OP_GENERATOR ? NULL : &g->in,
                                .sides = sides,
                                .wanted = g->wanted,
+                               .rows = TRUE,
                                .options = &o};
-  return fc_plan_formats(b->chain, &query, error);
+  return chunk ? fc_plan_new(b->chain, &query, error) : fc_plan_formats(b->chain, &query, error);
 }
 
 gboolean alone_run(const graph *g, const built *b, const source *signal, alone *made, char **why) {
   g_autoptr(GError) error = NULL;
-  walk w = {.g = g, .b = b, .plan = plan_of(g, b, &error)};
+  walk w = {.g = g, .b = b, .plan = plan_of(g, b, 0, &error)};
   *made = (alone){.codes = NULL};
   if (!w.plan) {
     *why = g_strdup(error->message);
@@ -141,6 +143,39 @@ void alone_clear(alone *made) {
   if (made->measured) g_ptr_array_unref(made->measured);
   g_free(made->codes);
   *made = (alone){.codes = NULL};
+}
+
+/* ---- room ------------------------------------------------------------------------------------------- */
+
+static gboolean has_room(const fc_plan *plan, const fc_chunk *chunk, char **why) {
+  for (guint l = 0; l <= chunk->last; l++) {
+    gint64 capacity[FC_AXES];
+    if (l > 0 && plan->stages[l - 1].passthrough) continue; /* it lies in the memory of another */
+    fc_plan_capacity(plan, l, capacity);
+    for (int a = 0; a < FC_AXES && !(l == 0 && plan->n && plan->stages[0].generator); a++) {
+      const gint64 held = fc_range_length(chunk->links[l].held[a]);
+      if (held <= capacity[a]) continue;
+      *why = g_strdup_printf("link %u holds %" G_GINT64_FORMAT " on axis %c, with room for %" G_GINT64_FORMAT,
+                             l, held, "NYXC"[a], capacity[a]);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+gboolean alone_has_room(const graph *g, const built *b, gint64 chunk, char **why) {
+  g_autoptr(fc_plan) plan = plan_of(g, b, chunk, NULL);
+  if (!plan) return TRUE; /* the run says why */
+  fc_chunker *chunker = fc_chunker_new(plan);
+  fc_chunk *one = fc_chunk_new(plan);
+  gboolean ok = TRUE;
+  while (ok && fc_chunker_next(chunker, one)) {
+    ok = has_room(plan, one, why);
+    fc_chunker_commit(chunker, one);
+  }
+  fc_chunk_free(one);
+  fc_chunker_free(chunker);
+  return ok;
 }
 
 /* ---- how much it takes ---------------------------------------------------------------------------- */
@@ -178,7 +213,7 @@ static gboolean is_quick(const fc_plan *plan, guint s) {
 }
 
 gboolean alone_is_quick(const graph *g, const built *b) {
-  g_autoptr(fc_plan) plan = plan_of(g, b, NULL);
+  g_autoptr(fc_plan) plan = plan_of(g, b, 0, NULL);
   gboolean quick = plan != NULL;
   for (guint s = 0; quick && s < plan->n; s++) quick = is_quick(plan, s);
   return quick;

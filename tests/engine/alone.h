@@ -21,6 +21,9 @@ typedef struct alone {
 gboolean alone_run(const graph *g, const built *b, const source *signal, alone *made, char **why);
 void alone_clear(alone *made);
 
+/* Whether what chunks hold has room in what the plan counts on; FALSE with a sentence in `why` (g_free). */
+gboolean alone_has_room(const graph *g, const built *b, gint64 chunk, char **why);
+
 /* Whether no stage makes, or looks at, so much that a run takes more than milliseconds. */
 gboolean alone_is_quick(const graph *g, const built *b);
 

@@ -96,16 +96,15 @@ static gboolean is_synthetic(fc_context *context, const fc_operator *op) {
   return strcmp(fc_context_plugin_of(context, op, &path)->id, "synthetic") == 0;
 }
 
-deck deck_of(fc_context *context, gboolean gpu) {
+deck deck_of(fc_context *context) {
   gsize count;
   g_autofree const fc_operator **all = fc_context_operators(context, &count);
   GPtrArray *lists[3] = {g_ptr_array_new(), g_ptr_array_new(), g_ptr_array_new()};
   for (gsize i = 0; i < count; i++) {
-    if (gpu && !fc_backend_for(all[i], FC_KIND_CUDA)) continue;
     const int which = all[i]->flags & FC_OP_GENERATOR ? 2 : is_synthetic(context, all[i]) ? 1 : 0;
     g_ptr_array_add(lists[which], (gpointer)all[i]);
   }
-  deck d = {.context = context, .gpu = gpu};
+  deck d = {.context = context};
   for (int k = 0; k < 3; k++) g_ptr_array_add(lists[k], NULL);
   d.ops = (const fc_operator **)g_ptr_array_free(lists[0], FALSE);
   d.synthetic = (const fc_operator **)g_ptr_array_free(lists[1], FALSE);

@@ -27,10 +27,9 @@ char *format_text(const fc_format *format);
 typedef struct deck {
   fc_context *context;
   const fc_operator **ops, **synthetic, **generators; /* end with NULL */
-  gboolean gpu;                                       /* none that have no CUDA version */
 } deck;
 
-deck deck_of(fc_context *context, gboolean gpu);
+deck deck_of(fc_context *context);
 void deck_clear(deck *d);
 
 /* A random graph of up to `most` stages that takes its signal; NULL: none was found in some attempts. */

@@ -121,7 +121,7 @@ static fc_status scan_negotiate(const fc_host *host, void *self, fc_terms *terms
    * what is kept before it. */
   fc_reach *reach = &terms->needs[0]->reach[axis];
   const int64_t more = number(args, SCAN_LENGTHEN);
-  if (more < 0) reach->after = MAX(reach->after, ceil_of(1 - more, num, den));
+  reach->after = MAX(reach->after, more < 0 ? ceil_of(1 - more, num, den) : 0);
   if (more > 0) reach->before = MAX(reach->before, ceil_of(more, num, den));
   if (*extent >= 0) *extent = MAX(ceil_of(*extent, den, num) + number(args, SCAN_LENGTHEN), 0);
   if (*extent == 0 && axis == FC_AXIS_C) return host->fail(host, FC_INVALID, "no channel is left");

@@ -310,6 +310,85 @@ static void test_generator(void) {
   fc_chain_free(chain);
 }
 
+/* An axis wanted whole is held once. */
+static void test_room(void) {
+  rule r = {.axis = FC_AXIS_C, .before = FC_WHOLE, .after = FC_WHOLE, .align = 3};
+  fc_format in = sound_of(1000);
+  in.extent[FC_AXIS_C] = 3;
+  fc_chain *chain = chain_of(&mean, &r);
+  g_autoptr(fc_plan) plan = plan_of(chain, &in, 100, NULL);
+  for (guint l = 0; l <= plan->n; l++) {
+    gint64 capacity[FC_AXES];
+    fc_plan_capacity(plan, l, capacity);
+    g_assert_cmpint(capacity[FC_AXIS_C], ==, 3);
+  }
+  fc_chain_free(chain);
+}
+
+static fc_plan *limited_plan(rule *r, gint64 length, gsize most, GError **error) {
+  fc_format in = sound_of(length);
+  fc_chain *chain = chain_of(&mean, r);
+  fc_context_set_max_memory(context, most);
+  fc_plan *plan = plan_of(chain, &in, 0, error);
+  fc_context_set_max_memory(context, 0);
+  fc_chain_free(chain);
+  return plan;
+}
+
+/* A plan keeps to the limit: chunks get smaller, and a border that does not fit is named. */
+static void test_memory_limit(void) {
+  rule narrow = {.axis = FC_AXIS_X, .before = 8, .after = 8, .align = 1, .border = FC_BORDER_REFLECT},
+       wide = {.axis = FC_AXIS_X, .before = 2000000, .after = 2000000, .align = 1, .border = FC_BORDER_ZERO};
+  GError *error = NULL;
+  fc_plan *plan = limited_plan(&narrow, 10000000, 0, &error);
+  const gint64 freely = plan->chunk;
+  fc_plan_unref(plan);
+  plan = limited_plan(&narrow, 10000000, 100000, &error);
+  g_assert_no_error(error);
+  g_assert_cmpint(plan->chunk, <, freely);
+  g_assert_cmpfloat(fc_plan_bytes(plan), <=, 100000);
+  fc_plan_unref(plan);
+  plan = limited_plan(&wide, 10, 17000000, &error); /* the border, the signal and some alignment */
+  g_assert_no_error(error);
+  fc_plan_unref(plan);
+  g_assert_null(limited_plan(&wide, 10, 1000000, &error));
+  g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
+  g_assert_cmpstr(error->message, ==,
+                  "this needs 16 MB of memory and the limit is 1 MB (--max-memory changes it): mean "
+                  "looks at 2000000 values before and 2000000 after each, in a sound of 10");
+  g_error_free(error);
+}
+
+/* What leaves out the end of a signal without looking ahead makes too much of a stream. */
+static fc_status shorten(const fc_host *host, void *self, fc_terms *terms) {
+  if (terms->in[0]->extent[FC_AXIS_X] >= 0)
+    terms->out->extent[FC_AXIS_X] = MAX(terms->in[0]->extent[FC_AXIS_X] - 5, 0);
+  return FC_OK;
+}
+
+static void test_left_out(void) {
+  fc_operator hasty = mean;
+  rule r = {.axis = FC_AXIS_X, .align = 1};
+  hasty.name = "hasty", hasty.negotiate = shorten;
+  fc_chain *chain = chain_of(&hasty, &r);
+  fc_format in = sound_of(FC_UNKNOWN);
+  float samples[100] = {0};
+  fc_view all = {
+      .size = sizeof all, .dtype = FC_F32, .kind = FC_AUDIO, .data = samples, .shape = {1, 1, 100, 1}};
+  all.stride[3] = all.stride[2] = 4, all.stride[1] = all.stride[0] = 400;
+  GError *error = NULL;
+  fc_session *session = fc_session_new(chain, &in, FC_F32, NULL, &error);
+  g_assert_no_error(error);
+  g_assert_true(fc_session_push(session, &all, &error));
+  g_assert_false(fc_session_drain(session, &error));
+  g_assert_error(error, FC_ERROR, FC_FATAL);
+  g_assert_nonnull(
+      strstr(error->message, "hasty: the plugin broke its contract: 100 elements of its output were made"));
+  g_error_free(error);
+  fc_session_free(session);
+  fc_chain_free(chain);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new_with(NULL);
@@ -320,6 +399,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/contract/blocks", test_blocks);
   g_test_add_func("/contract/sizes", test_sizes);
   g_test_add_func("/contract/generator", test_generator);
+  g_test_add_func("/contract/room", test_room);
+  g_test_add_func("/contract/memory-limit", test_memory_limit);
+  g_test_add_func("/contract/left-out", test_left_out);
   int status = g_test_run();
   fc_context_free(context);
   return status;

@@ -5,13 +5,14 @@
  * can be run (ways.h). First each of our operators alone, with its examples and every border, then random
  * chains.
  *
- *     test_graphs [--device cpu|cuda] [--seed N] [--graphs N] [--first I] [--part I/N] [--seconds S] [-v]
- *     test_graphs --signal audio,f32,1x1x500x2 [--wanted u8] [--precision f64] [--seed N] -p STAGE [-p
- * STAGE]...
+ *     test_graphs [--device cpu|cuda|fake] [--seed N] [--graphs N] [--first I] [--part I/N] [--seconds S]
+ * [--no-examples] [-v] test_graphs --signal audio,f32,1x1x500x2 [--wanted u8] [--precision f64] [--seed N] -p
+ * STAGE [-p STAGE]...
  *
  * What fails is made smaller, and printed as a command line of the second form.
  */
 #include "core/context/context.h" /* first: its parameters have names that are types below */
+#include "tests/device/fake_device.h"
 
 #include <glib/gstdio.h>
 #include <signal.h>
@@ -60,6 +61,14 @@ static void on_signal(int number) {
   say("\n");
   signal(number, SIG_DFL);
   raise(number == SIGALRM ? SIGABRT : number);
+}
+
+/* Called by AddressSanitizer before it ends the program. */
+void __asan_on_error(void);
+void __asan_on_error(void) {
+  say("FAILED: test_graphs ");
+  say(current);
+  say("\n");
 }
 
 /* ---- one graph ---------------------------------------------------------------------------------------- */
@@ -244,7 +253,8 @@ static void try_random(test *t) {
 
 static gboolean read_settings(settings *s, int *argc, char ***argv) {
   const GOptionEntry entries[] = {
-      {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default) or cuda", "NAME"},
+      {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default), cuda, or fake: a simulated one",
+       "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed_text, "Repeat the run of this seed", "N"},
       {"graphs", 0, 0, G_OPTION_ARG_INT, &s->graphs, "Random graphs", "N"},
       {"first", 0, 0, G_OPTION_ARG_INT, &s->first, "Begin with that one", "I"},
@@ -337,13 +347,20 @@ int main(int argc, char **argv) {
   signal(SIGSEGV, on_signal);
   g_autoptr(GError) error = NULL;
   if (!fc_context_add_plugin(context, &synthetic_plugin, &error)) g_error("%s", error->message);
-  g_autofree char *reason = strcmp(t.s.device, "cpu") ? no_device(context, t.s.device) : NULL;
+  const gboolean fake = strcmp(t.s.device, "fake") == 0, gpu = !fake && strcmp(t.s.device, "cpu") != 0;
+  if (fake) context->driver = &fake_driver, fake_device_set(NULL);
+  g_autofree char *reason = gpu ? no_device(context, t.s.device) : NULL;
   int status = SKIP;
   if (reason) {
     printf("skipped: %s\n", reason);
   } else {
-    t.from = deck_of(context, strcmp(t.s.device, "cpu") != 0);
-    t.w = (ways){.context = context, .device = t.s.device, .folder = folder, .memory = 4, .count = &t.count};
+    t.from = deck_of(context);
+    t.w = (ways){.context = context,
+                 .device = fake ? "cuda" : t.s.device,
+                 .fake = fake,
+                 .folder = folder,
+                 .memory = 4,
+                 .count = &t.count};
     t.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     status = run(&t);
     g_hash_table_unref(t.seen);
@@ -358,5 +375,7 @@ int main(int argc, char **argv) {
   if (dir) g_dir_close(dir);
   g_rmdir(folder);
   g_strfreev(t.s.stages);
+  char *const texts[] = {t.s.device, t.s.seed_text, t.s.part_text, t.s.signal, t.s.wanted, t.s.precision};
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) g_free(texts[i]);
   return status;
 }

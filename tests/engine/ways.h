@@ -16,6 +16,7 @@ typedef struct tally {
 typedef struct ways {
   fc_context *context;
   const char *device; /* "cpu", "cuda" */
+  gboolean fake;      /* that is the fake device (tests/device), on which operators run their CPU versions */
   const char *folder; /* for files, of this process alone */
   guint memory;       /* how many random ways in memory */
   tally *count;
