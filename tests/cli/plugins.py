@@ -59,7 +59,7 @@ class Precedence(Plugins):
 
     def test_in_the_list(self):
         entry = self.listed()["gain.so"]
-        self.assertRegex(entry["reason"], r'operator "gain": \S+/zzz\.so comes first')
+        self.assertRegex(entry["reason"], r'operator "gain" is not used: \S+/zzz\.so defines it first')
 
     def test_a_qualified_name_reaches_the_other(self):
         ours = json.loads(self.run_command("inspect", "gain", "--json").stdout)[0]
