@@ -102,7 +102,7 @@ static char *chunk_path(const fc_stack *c, gint64 chunk) {
 static gboolean make_folder(fc_stack *c, GError **error) {
   c->made = g_mkdir(c->path, 0777) == 0;
   if (!c->made && errno != EEXIST)
-    return fc_fail(error, FC_IO, "%s: the folder cannot be made: %s", c->path, g_strerror(errno));
+    return fc_fail(error, FC_IO, "%s: the folder cannot be created: %s", c->path, g_strerror(errno));
   c->each = MAX(CHUNK_BYTES / (gint64)MAX(c->row, 1), 1);
   return TRUE;
 }
