@@ -88,7 +88,8 @@ static void widen(arguments args, fc_terms *terms, int axis, amounts by) {
   fc_reach *reach = &terms->needs[0]->reach[axis];
   reach->before = by.before;
   reach->after = is_constant(args) ? -by.before : by.after;
-  /* Of sound the end may not be known: then a host keeps for the border what lies as far back as both reach. */
+  /* Of sound the end may not be known: then a host keeps for the border what lies as far back as both reach.
+   */
   if (terms->in[0]->kind == FC_AUDIO && !is_constant(args) && by.after > 0)
     reach->before = by.before + by.after, reach->after = by.after;
   if (extent != FC_UNKNOWN) terms->out->extent[axis] = by.before + extent + by.after;
@@ -260,7 +261,7 @@ static const fc_operator pad_operator = {
            "    pad:multiple=32:border=replicate    to sides that a network can halve five times\n"
            "    pad:left=8:right=8                  at two sides\n"
            "    pad:before=4800:after=48000         0.1 and 1 second of silence at 48 kHz\n\n"
-           "What is larger than the size already is an error. Samples are copied as they are.",
+           "An image larger than the size is an error. Samples are copied as they are.",
     .examples = FC_TEXTS("pad:64", "pad:96x64:value=7:anchor=right", "pad:multiple=16x8:border=reflect101",
                          "pad:all=2:left=5", "pad:before=10:after=100", "pad:before=7:border=wrap"),
     .example_docs = FC_TEXTS("to 64 pixels square", "colour 7, image at the right", "to multiples, mirrored",
