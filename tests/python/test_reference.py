@@ -46,7 +46,7 @@ class Reference(unittest.TestCase):
     @needs_numpy
     def test_tour(self):
         """The pictures are those that the page makes, but for a value more or less: powers and roots are libm's."""
-        pictures = pathlib.Path(SOURCE, "docs", "pictures")
+        pictures = pathlib.Path(SOURCE, "docs", "pictures", "tour")
 
         def look(folder):
             shutil.copy(folder / "examples" / "picture.png", folder)
