@@ -156,8 +156,9 @@ fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_
   if (larger <= 4) return run_block<F, 4>(m, in, out, notes, stream);
   if (larger <= 8) return run_block<F, 8>(m, in, out, notes, stream);
   if (!is_large(m)) return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
-  if (fc_matrix_is_product(m, in, out)) return fc_matrix_product(m, in, out, notes, scratch, stream);
-  return run_tile<F>(m, in, out, notes, stream);
+  status = fc_matrix_is_product(m, in, out) ? fc_matrix_product(m, in, out, notes, scratch, stream)
+                                            : FC_UNSUPPORTED;
+  return status == FC_UNSUPPORTED ? run_tile<F>(m, in, out, notes, stream) : status;
 }
 
 } // namespace

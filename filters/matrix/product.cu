@@ -264,7 +264,8 @@ size_t fc_matrix_product_scratch(const fc_matrix *m, const fc_view *in, const fc
 
 fc_status fc_matrix_product(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                             char *scratch, cudaStream_t stream) {
-  if (fc_matrix_product_scratch(m, in, out) == 0) return run_in_place(m, in, out, stream);
+  if (!scratch && !is_plain(m, in, out)) return FC_UNSUPPORTED;
+  if (!scratch || fc_matrix_product_scratch(m, in, out) == 0) return run_in_place(m, in, out, stream);
   return fc_dispatch_compute(
       m->compute, [&](auto f) { return run_copied<decltype(f)>(m, in, out, notes, scratch, stream); });
 }

@@ -15,7 +15,8 @@ bool fc_matrix_is_product(const fc_matrix *m, const fc_view *in, const fc_view *
 // Device memory for the copies that fc_matrix_product makes of these views; 0 where it makes none.
 size_t fc_matrix_product_scratch(const fc_matrix *m, const fc_view *in, const fc_view *out);
 
-// `scratch`: as many bytes as the above says, aligned to 256.
+// `scratch`: as many bytes as the above says, aligned to 256; NULL: elements of the type computed with are
+// multiplied as they lie, and others are FC_UNSUPPORTED.
 fc_status fc_matrix_product(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                             char *scratch, cudaStream_t stream);
 
