@@ -67,7 +67,7 @@ static void print_nothing(j_common_ptr jpeg) {}
 static void count_scans(j_common_ptr jpeg) {
   jpeg_reader *reader = (jpeg_reader *)jpeg;
   if (reader->jpeg.input_scan_number <= SCANS_MOST) return;
-  strcpy(reader->said, "it has too many scans");
+  strcpy(reader->said, "has too many scans");
   longjmp(reader->out, 1);
 }
 
