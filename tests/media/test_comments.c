@@ -267,7 +267,7 @@ static void test_too_large_for_flac(void) {
   copy_job job = {.in = ogg, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
   g_assert_true(copy(&job, NULL));
   g_assert_cmpuint(lines->len, ==, 1);
-  g_assert_true(g_str_has_suffix(lines->pdata[0], "this is left out: ONE"));
+  g_assert_true(g_str_has_suffix(lines->pdata[0], "that is left out: ONE"));
   gint64 frames;
   g_free(decoded(out, "the end", &frames));
 }

@@ -397,7 +397,7 @@ static void test_tag_ahead(void) {
               .in = tagged, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}},
           NULL));
       g_assert_cmpuint(lines->len, ==, 1);
-      g_assert_true(g_str_has_suffix(lines->pdata[0], "this is left out: ID3 tag"));
+      g_assert_true(g_str_has_suffix(lines->pdata[0], "that is left out: ID3 tag"));
       for (gsize k = 1; k < 8; k++) {
         store(part, file->data, file->len * k / 8);
         assert_copy_fails(

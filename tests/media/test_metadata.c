@@ -364,7 +364,7 @@ static void test_lost(void) {
                                "\0\0\0\0\0\0\0\0\0\0\0\0",
                36);
   g_autofree char *picture = warnings_of(flac, wav);
-  g_assert_true(g_str_has_suffix(picture, "this is left out: picture"));
+  g_assert_true(g_str_has_suffix(picture, "that is left out: picture"));
 }
 
 /* The warnings of a copy of so much of a file that is small enough to wait in a pipe; g_free. */
@@ -504,7 +504,7 @@ static void test_rate_changed(void) {
   g_assert_false(has_chunk(out, "LIST", "adtl"));
   g_assert_true(has_chunk(out, "LIST", "INFO"));
   g_assert_cmpuint(lines->len, ==, 1);
-  g_assert_true(g_str_has_suffix(lines->pdata[0], "this is left out: cue, labels"));
+  g_assert_true(g_str_has_suffix(lines->pdata[0], "that is left out: cue, labels"));
   SF_INFO info = {0};
   SNDFILE *file = sf_open(out, SFM_READ, &info);
   g_assert_cmpint(info.samplerate, ==, 22050);

@@ -191,7 +191,7 @@ static void test_no_clobber_race(void) {
   GError *error = NULL;
   g_assert_false(fc_output_commit(output, &error));
   g_assert_error(error, FC_ERROR, FC_IO);
-  g_assert_nonnull(strstr(error->message, "has appeared meanwhile"));
+  g_assert_nonnull(strstr(error->message, "was created in the meantime"));
   g_error_free(error);
   fc_output_free(output);
   assert_holds(path, OLD);
