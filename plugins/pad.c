@@ -81,12 +81,12 @@ static int is_constant(arguments args) {
   return border_of(args) == FC_BORDER_CONSTANT || border_of(args) == FC_BORDER_ZERO;
 }
 
-/* A border made of what lies near the end is looked at as far back as it is long: the host keeps that much.
- */
+/* A border made of what lies near the end is looked at as far back as it is long: while the end is not known
+ * the host keeps that much. */
 static void widen(arguments args, fc_terms *terms, int axis, amounts by) {
   const int64_t extent = terms->in[0]->extent[axis];
   terms->needs[0]->reach[axis].before = by.before;
-  terms->needs[0]->reach[axis].after = is_constant(args) ? -by.before : by.after;
+  terms->needs[0]->reach[axis].after = is_constant(args) || extent != FC_UNKNOWN ? -by.before : by.after;
   if (extent != FC_UNKNOWN) terms->out->extent[axis] = by.before + extent + by.after;
 }
 

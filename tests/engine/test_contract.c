@@ -382,8 +382,7 @@ static void test_left_out(void) {
   g_assert_true(fc_session_push(session, &all, &error));
   g_assert_false(fc_session_drain(session, &error));
   g_assert_error(error, FC_ERROR, FC_FATAL);
-  g_assert_nonnull(
-      strstr(error->message, "hasty: the plugin broke its contract: 100 elements of its output were made"));
+  g_assert_nonnull(strstr(error->message, "hasty: the plugin broke its contract: its output ends sooner"));
   g_error_free(error);
   fc_session_free(session);
   fc_chain_free(chain);
