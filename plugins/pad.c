@@ -81,17 +81,12 @@ static int is_constant(arguments args) {
   return border_of(args) == FC_BORDER_CONSTANT || border_of(args) == FC_BORDER_ZERO;
 }
 
-/* A border made of what lies near the end is looked at as far back as it is long: the host keeps that much.
- */
+/* A border made of what lies near the end is looked at as far back as it is long: while the end is not known
+ * the host keeps that much. */
 static void widen(arguments args, fc_terms *terms, int axis, amounts by) {
   const int64_t extent = terms->in[0]->extent[axis];
-  fc_reach *reach = &terms->needs[0]->reach[axis];
-  reach->before = by.before;
-  reach->after = is_constant(args) ? -by.before : by.after;
-  /* Of sound the end may not be known: then a host keeps for the border what lies as far back as both reach.
-   */
-  if (terms->in[0]->kind == FC_AUDIO && !is_constant(args) && by.after > 0)
-    reach->before = by.before + by.after, reach->after = by.after;
+  terms->needs[0]->reach[axis].before = by.before;
+  terms->needs[0]->reach[axis].after = is_constant(args) || extent != FC_UNKNOWN ? -by.before : by.after;
   if (extent != FC_UNKNOWN) terms->out->extent[axis] = by.before + extent + by.after;
 }
 

@@ -341,8 +341,8 @@ static gboolean has_grown(const fc_reach was[FC_AXES], const fc_reach now[FC_AXE
 
 /* An output element is made as soon as its inputs have come, and may have been delivered before the end of
  * the input was known: it must still be there. And images are kept as far back as its needs have said. */
-static gboolean check_end(const fc_plan_stage *ps, const fc_format *in, const fc_format *out, gint64 was_in,
-                          gint64 was_out, fc_axis cut, GError **error) {
+static gboolean check_end(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
+                          const fc_reach *said, gint64 was_in, gint64 was_out, fc_axis cut, GError **error) {
   const fc_reach *r = &ps->reach[cut];
   const gint64 n = in->extent[cut], made = out->extent[cut];
   if (was_out >= 0 && made != was_out && (was_in == n || made > was_out))
@@ -350,11 +350,11 @@ static gboolean check_end(const fc_plan_stage *ps, const fc_format *in, const fc
   if (ps->generator || n < 0 || made < 0 || fc_reach_is_whole(r)) return TRUE;
   gint64 next = fc_scale_ceil(made + 1, 1, r->align) * r->align;
   if (was_out >= 0) next = MIN(next, was_out);
-  if (made != was_out && fc_scale_ceil(next, r->num, r->den) + r->after <= n)
+  if (made != was_out && fc_scale_ceil(next, r->num, r->den) + said->after <= n)
     return broken(ps->name, error, "its output ends sooner than what it needs of its input says");
   const gboolean images = ps->border == FC_BORDER_REPLICATE || ps->border == FC_BORDER_REFLECT ||
                           ps->border == FC_BORDER_REFLECT101;
-  if (images && fc_reach_beyond(r, n, made) > fc_reach_beyond(r, FC_UNKNOWN, FC_UNKNOWN))
+  if (images && fc_reach_beyond(r, n, made) > fc_reach_beyond(said, FC_UNKNOWN, FC_UNKNOWN))
     return broken(ps->name, error, "its output goes on longer than what it needs of its input says");
   return TRUE;
 }
@@ -373,8 +373,8 @@ gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **erro
       grown = grown || has_grown(before->sides[k].reach, plan->sides[k].reach) ||
               before->sides[k].border != plan->sides[k].border;
     if (grown) return broken(ps->name, error, "it needs more since the end is known");
-    if (!check_end(ps, now - 1, now, before->links[s].extent[plan->cut], was->extent[plan->cut], plan->cut,
-                   error))
+    if (!check_end(ps, now - 1, now, &old->reach[plan->cut], before->links[s].extent[plan->cut],
+                   was->extent[plan->cut], plan->cut, error))
       return FALSE;
   }
   return TRUE;

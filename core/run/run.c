@@ -145,12 +145,12 @@ static gboolean replan(fc_run *r, int side, gint64 extent, GError **error) {
   g_autofree fc_states **states = g_new0(fc_states *, n);
   gboolean ok = plan != NULL;
   for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, error)) != NULL;
-  ok = ok && fc_chunker_replan(r->chunker, plan, error);
   if (!ok) {
     clear_plan(plan, states);
     return FALSE;
   }
   clear_plan(r->now, r->now_states);
+  fc_chunker_replan(r->chunker, plan);
   set_plan(r, plan, states);
   return TRUE;
 }
